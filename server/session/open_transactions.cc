@@ -62,36 +62,41 @@ Result<std::string> OpenTransactions::begin(const std::string& message) {
   return id;
 }
 
-Result<void> OpenTransactions::use(const std::string& id, const Work& work) {
-  const auto slot = slot_of(id);
-  Result<bool> is_over = false;
-  {
-    const std::lock_guard lock(slot->mutex);
-    if (!slot->transaction) {
-      auto resumed = workspace_->resume(id, agent_);
-      if (!resumed) {
-        const std::lock_guard names(mutex_);
-        if (!slot->transaction) slots_.erase(id);
-        if (own_ == id && resumed.error().kind == ErrorKind::kNotFound) own_.clear();
-        return fail(resumed.error());
-      }
-      slot->transaction = std::make_unique<Transaction>(*std::move(resumed));
-    }
-    is_over = work(*slot->transaction);
-    // What a call that failed did is taken back already; saving tells what is left.
-    const Result<void> saved = slot->transaction->save();
-    if (is_over && !saved) is_over = fail(saved.error());
-    if (is_over && *is_over) slot->transaction.reset();
-    slot->used = std::chrono::steady_clock::now();
+Result<OpenTransactions::Lease> OpenTransactions::resume(const std::string& id) {
+  Lease lease(*this, id, slot_of(id));
+  Slot& slot = *lease.slot_;
+  if (slot.transaction) return lease;
+  auto resumed = workspace_->resume(id, agent_);
+  if (resumed) {
+    slot.transaction = std::make_unique<Transaction>(*std::move(resumed));
+    return lease;
   }
-  if (is_over && *is_over) forget(id);
-  return is_over ? Result<void>() : fail(is_over.error());
+  {
+    const std::lock_guard names(mutex_);
+    slots_.erase(id);
+    if (own_ == id && resumed.error().kind == ErrorKind::kNotFound) own_.clear();
+  }
+  lease.lock_.unlock();
+  lease.slot_.reset();  // there is nothing to give back
+  return fail(resumed.error());
 }
 
-Result<void> OpenTransactions::with(const std::string& id, const Work& work) {
+Result<void> OpenTransactions::Lease::give_back(bool is_over) {
+  const std::shared_ptr<Slot> slot = std::exchange(slot_, nullptr);
+  // What a call that failed did is taken back already; saving tells what is left.
+  const Result<void> saved = slot->transaction->save();
+  is_over = is_over && saved;
+  if (is_over) slot->transaction.reset();
+  slot->used = std::chrono::steady_clock::now();
+  lock_.unlock();
+  if (is_over) owner_->forget(id_);
+  return saved;
+}
+
+Result<OpenTransactions::Lease> OpenTransactions::lend(const std::string& id) {
   if (!id.empty()) {
     GALLEY_ASSIGN(const std::string whole, named(id));
-    return use(whole, work);
+    return resume(whole);
   }
   // Somebody else may have committed or dropped it meanwhile: then another one is begun, once.
   for (bool is_again = false;; is_again = true) {
@@ -103,19 +108,15 @@ Result<void> OpenTransactions::with(const std::string& id, const Work& work) {
         GALLEY_ASSIGN(own, begin({}));
       }
     }
-    auto done = use(own, work);
-    if (done || is_again || done.error().reason != "stage.not_found") return done;
+    auto lease = resume(own);
+    if (lease || is_again || lease.error().reason != "stage.not_found") return lease;
   }
 }
 
-Result<void> OpenTransactions::look(const std::string& id,
-                                    const std::function<Result<bool>(Transaction*)>& work) {
+Result<OpenTransactions::Lease> OpenTransactions::look(const std::string& id) {
   GALLEY_ASSIGN(const std::string which, id.empty() ? own() : named(id));
-  if (which.empty()) {
-    const auto looked = work(nullptr);
-    return looked ? Result<void>() : fail(looked.error());
-  }
-  return use(which, [&](Transaction& transaction) { return work(&transaction); });
+  if (which.empty()) return Lease();
+  return resume(which);
 }
 
 /// The thread that closes what nobody uses.

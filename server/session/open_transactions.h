@@ -4,12 +4,12 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/result.h"
 
@@ -36,16 +36,14 @@ class OpenTransactions {
   OpenTransactions(const OpenTransactions&) = delete;
   OpenTransactions& operator=(const OpenTransactions&) = delete;
 
-  /// What is done with a transaction; returns whether it is over then (committed, rolled back).
-  using Work = std::function<Result<bool>(Transaction& transaction)>;
-
-  /// Lends a transaction to `work`, and saves it afterwards. An empty id means the connection's
-  /// own, which is begun where there is none.
-  Result<void> with(const std::string& id, const Work& work);
-  /// The same on one that is there: nothing is begun. `work` gets null where the connection has
-  /// none of its own.
-  Result<void> look(const std::string& id,
-                    const std::function<Result<bool>(Transaction* transaction)>& work);
+  /// A transaction, lent: nobody else uses it until it is given back or the lease goes.
+  class Lease;
+  /// Lends a transaction. An empty id means the connection's own, which is begun where there is
+  /// none.
+  Result<Lease> lend(const std::string& id);
+  /// The same of one that is there: nothing is begun. An empty lease where the connection has none
+  /// of its own.
+  Result<Lease> look(const std::string& id);
   /// Begins another one and makes it the connection's own.
   Result<std::string> begin(const std::string& message);
   /// The connection's own; empty where there is none.
@@ -60,7 +58,7 @@ class OpenTransactions {
   std::shared_ptr<Slot> slot_of(const std::string& id);
   /// The whole id of what a caller names by the beginning of one.
   Result<std::string> named(const std::string& beginning) const;
-  Result<void> use(const std::string& id, const Work& work);
+  Result<Lease> resume(const std::string& id);
   void forget(const std::string& id);
   void close_idle_ones();
 
@@ -73,6 +71,33 @@ class OpenTransactions {
   std::condition_variable wake_;
   std::mutex begin_mutex_;  ///< one own transaction is begun, not two
   std::thread closer_;
+};
+
+class OpenTransactions::Lease {
+ public:
+  Lease() = default;
+  Lease(Lease&&) = default;
+  Lease& operator=(Lease&&) = delete;
+  /// One that is not given back is saved all the same: whatever went wrong is told instead.
+  ~Lease() {
+    if (*this) (void)give_back();
+  }
+
+  [[nodiscard]] explicit operator bool() const { return slot_ != nullptr; }
+  [[nodiscard]] Transaction* operator->() const { return slot_->transaction.get(); }
+  [[nodiscard]] Transaction& operator*() const { return *slot_->transaction; }
+  /// Saves what is staged; `is_over` after a commit or a rollback.
+  Result<void> give_back(bool is_over = false);
+
+ private:
+  friend class OpenTransactions;
+  Lease(OpenTransactions& owner, std::string id, std::shared_ptr<Slot> slot)
+      : owner_(&owner), id_(std::move(id)), slot_(std::move(slot)), lock_(slot_->mutex) {}
+
+  OpenTransactions* owner_ = nullptr;
+  std::string id_;
+  std::shared_ptr<Slot> slot_;
+  std::unique_lock<std::mutex> lock_;
 };
 
 }  // namespace galley

@@ -176,15 +176,15 @@ Result<ordered_json> TransactionTools::begin(const json& arguments) {
 
 Result<ordered_json> TransactionTools::status(const std::string& tx) {
   ordered_json structured = nothing_staged();
-  GALLEY_TRY(open_->look(tx, [&](Transaction* transaction) -> Result<bool> {
-    if (transaction == nullptr) return false;
+  GALLEY_ASSIGN(auto transaction, open_->look(tx));
+  if (transaction) {
     const Proposal proposal = transaction->proposal();
     structured["tx"] = transaction->id();
     structured["proposal"] = proposal.id().hex();
     structured["changes"] = changed_paths(proposal.changes());
     structured["count"] = proposal.changes().size();
-    return false;
-  }));
+    GALLEY_TRY(transaction.give_back());
+  }
   GALLEY_ASSIGN(const auto stages, workspace_->stages());
   structured["open"] = ordered_json::array();
   for (const Workspace::Stage& stage : stages) {
@@ -216,12 +216,10 @@ Result<ordered_json> TransactionTools::show_status(const json& arguments) {
 }
 
 Result<std::string> TransactionTools::diff_text(const std::string& tx) {
-  std::string diff;
-  GALLEY_TRY(open_->look(tx, [&](Transaction* transaction) -> Result<bool> {
-    if (transaction == nullptr) return false;
-    GALLEY_ASSIGN(diff, render_diff(transaction->proposal()));
-    return false;
-  }));
+  GALLEY_ASSIGN(auto transaction, open_->look(tx));
+  if (!transaction) return std::string();
+  GALLEY_ASSIGN(std::string diff, render_diff(transaction->proposal()));
+  GALLEY_TRY(transaction.give_back());
   return diff;
 }
 
@@ -247,24 +245,24 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
                                                McpRequest& request) {
   ordered_json structured = nothing_staged();
   std::string text = "nothing is staged\n";
-  GALLEY_TRY(
-      open_->look(text_member(arguments, "tx"), [&](Transaction* transaction) -> Result<bool> {
-        if (transaction == nullptr) return false;
-        GALLEY_ASSIGN(const Preview shown, transaction->preview(progress_to(request)));
-        structured["tx"] = transaction->id();
-        structured["proposal"] = shown.proposal.id().hex();
-        structured["changes"] = changed_paths(shown.proposal.changes());
-        structured["verdict"] = verdict_answer(shown.verdict);
-        text = verdict_words(shown.verdict) + changed_words(shown.proposal.changes());
-        if (!with_diff) return false;
-        GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
-        size_t next = 0;
-        const std::string page = structured_page_of(diff, 0, next);
-        structured["diff"] = page;
-        if (next > 0) structured["nextOffset"] = next;
-        text += diff;
-        return false;
-      }));
+  GALLEY_ASSIGN(auto transaction, open_->look(text_member(arguments, "tx")));
+  if (transaction) {
+    GALLEY_ASSIGN(const Preview shown, transaction->preview(progress_to(request)));
+    structured["tx"] = transaction->id();
+    structured["proposal"] = shown.proposal.id().hex();
+    structured["changes"] = changed_paths(shown.proposal.changes());
+    structured["verdict"] = verdict_answer(shown.verdict);
+    text = verdict_words(shown.verdict) + changed_words(shown.proposal.changes());
+    if (with_diff) {
+      GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
+      size_t next = 0;
+      const std::string page = structured_page_of(diff, 0, next);
+      structured["diff"] = page;
+      if (next > 0) structured["nextOffset"] = next;
+      text += diff;
+    }
+    GALLEY_TRY(transaction.give_back());
+  }
   ordered_json result = call_result(std::move(text), std::move(structured));
   // Beside many findings less of the diff has room: the rest begins where it was cut.
   ordered_json& shown = result["structuredContent"];
@@ -274,20 +272,17 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
 }
 
 Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest& request) {
-  ordered_json result;
   const std::string tx = text_member(arguments, "tx");
   if (tx.empty() && open_->own().empty()) {
     return call_result("nothing is staged: nothing to commit", {{"outcome", "nothing"}});
   }
-  GALLEY_TRY(open_->with(tx, [&](Transaction& transaction) -> Result<bool> {
-    CommitRequest asked;
-    asked.on_progress = progress_to(request);
-    const std::string id = transaction.id();
-    GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(asked));
-    result = commit_result(outcome, id);
-    return std::holds_alternative<Receipt>(outcome);
-  }));
-  return result;
+  GALLEY_ASSIGN(auto transaction, open_->lend(tx));
+  CommitRequest asked;
+  asked.on_progress = progress_to(request);
+  const std::string id = transaction->id();
+  GALLEY_ASSIGN(const CommitOutcome outcome, transaction->commit(asked));
+  GALLEY_TRY(transaction.give_back(std::holds_alternative<Receipt>(outcome)));
+  return commit_result(outcome, id);
 }
 
 Result<ordered_json> TransactionTools::rollback(const json& arguments) {
@@ -295,11 +290,9 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
   if (tx.empty() && open_->own().empty()) {
     return call_result("nothing is staged", {{"dropped", false}});
   }
-  const auto dropped = open_->with(tx, [&](Transaction& transaction) -> Result<bool> {
-    GALLEY_TRY(transaction.rollback());
-    return true;
-  });
-  GALLEY_TRY(dropped);
+  GALLEY_ASSIGN(auto transaction, open_->lend(tx));
+  GALLEY_TRY(transaction->rollback());
+  GALLEY_TRY(transaction.give_back(true));
   return call_result("dropped what was staged", {{"dropped", true}});
 }
 

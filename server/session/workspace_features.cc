@@ -187,7 +187,17 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   const CurrentRequest current(request);
   refresh_tools();
   const std::string own = open_.own();
-  McpAnswer answered = call_of_either(name, arguments, request);
+  McpAnswer answered;
+  if (TransactionTools::has(name)) {
+    ordered_json result = transaction_tools_.call(name, arguments, request);
+    const std::string tx = text_member(result["structuredContent"], "tx");
+    if (!tx.empty()) tell_of_change(tx);
+    answered = std::move(result);
+  } else if (const auto info = workspace_->tool(name); info && is_shown(*info)) {
+    answered = call_own(*info, arguments, request);
+  } else {
+    answered = unknown_tool(name);
+  }
   // A transaction that came or went is a resource, and so is a commit.
   const bool may_publish = options_.commits_each_call || name == "galley_undo";
   if (may_publish || open_.own() != own) tell_of_list({});
@@ -208,26 +218,15 @@ std::string WorkspaceFeatures::lane_of(const std::string& method, const json& pa
   return info && info->annotations.read_only ? std::string() : kOwnLane;
 }
 
-McpAnswer WorkspaceFeatures::call_of_either(const std::string& name, const json& arguments,
-                                            McpRequest& request) {
-  if (TransactionTools::has(name)) {
-    ordered_json result = transaction_tools_.call(name, arguments, request);
-    const auto tx = result["structuredContent"].find("tx");
-    if (tx != result["structuredContent"].end() && tx->is_string()) {
-      tell_of_change(tx->get<std::string>());
-    }
-    return result;
-  }
-  const auto info = workspace_->tool(name);
-  if (info && is_shown(*info)) return call_own(*info, arguments, request);
+RpcError WorkspaceFeatures::unknown_tool(const std::string& name) const {
   const auto infos = workspace_->tools();
-  if (!infos) return RpcError{rpc::kInternalError, infos.error().message};
+  if (!infos) return {rpc::kInternalError, infos.error().message};
   std::vector<std::string> names;
   for (const ToolInfo& each : *infos) {
     if (is_shown(each)) names.push_back(each.name);
   }
-  return RpcError{rpc::kInvalidParams, "there is no tool named '" + name.substr(0, 64) + "'" +
-                                           did_you_mean(name, names)};
+  return {rpc::kInvalidParams,
+          "there is no tool named '" + name.substr(0, 64) + "'" + did_you_mean(name, names)};
 }
 
 CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
@@ -262,58 +261,42 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
     arguments.erase(named);
   }
   if (options_.commits_each_call && !info.annotations.read_only) {
-    return call_and_commit(info, arguments, request);
+    return call_and_commit(info, std::move(arguments), request);
   }
-  return call_staged(info, arguments, tx, request);
+  // Reading begins no transaction.
+  const bool only_reads = info.annotations.read_only;
+  if (only_reads && tx.empty() && open_.own().empty()) {
+    TransactionOptions options;
+    options.agent = options_.agent;
+    auto view = workspace_->begin(options);
+    if (!view) return failed_result(view.error());
+    return tool_call_result(call_in(*view, info, std::move(arguments), request), {});
+  }
+  auto lent = open_.lend(tx);
+  if (!lent) return failed_result(lent.error());
+  const std::string id = (*lent)->id();
+  const ToolResult called = call_in(**lent, info, std::move(arguments), request);
+  if (const auto saved = lent->give_back(); !saved) return failed_result(saved.error());
+  if (!only_reads) tell_of_change(id);
+  return tool_call_result(called, only_reads ? std::string() : id);
 }
 
 /// The arguments are those of a message, so they were read as strictly as a call's are.
 ToolResult WorkspaceFeatures::call_in(Transaction& transaction, const ToolInfo& info,
-                                      const json& arguments, McpRequest& request) const {
+                                      json arguments, McpRequest& request) const {
   ToolCall call;
   call.tool = info.name;
-  call.args = std::make_shared<const json>(arguments);
+  call.args = std::make_shared<const json>(std::move(arguments));
   return std::move(transaction.call_all({std::move(call)}, call_options(request)).front());
 }
 
-ordered_json WorkspaceFeatures::call_staged(const ToolInfo& info, const json& arguments,
-                                            const std::string& tx, McpRequest& request) {
-  ordered_json result;
-  std::string id;
-  const bool only_reads = info.annotations.read_only;
-  const auto work = [&](Transaction& transaction) -> Result<bool> {
-    id = transaction.id();
-    const ToolResult called = call_in(transaction, info, arguments, request);
-    result = tool_call_result(called, only_reads ? std::string() : id);
-    return false;
-  };
-  // Reading begins no transaction.
-  const bool has_none = tx.empty() && open_.own().empty();
-  Result<void> done;
-  if (only_reads && has_none) {
-    TransactionOptions options;
-    options.agent = options_.agent;
-    auto view = workspace_->begin(options);
-    done = view ? Result<void>() : fail(view.error());
-    if (view) {
-      const auto looked = work(*view);
-      done = looked ? Result<void>() : fail(looked.error());
-    }
-  } else {
-    done = open_.with(tx, work);
-  }
-  if (!done) return failed_result(done.error());
-  if (!only_reads) tell_of_change(id);
-  return result;
-}
-
-ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, const json& arguments,
+ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json arguments,
                                                 McpRequest& request) {
   TransactionOptions options;
   options.agent = options_.agent;
   auto transaction = workspace_->begin(options);
   if (!transaction) return failed_result(transaction.error());
-  const ToolResult called = call_in(*transaction, info, arguments, request);
+  const ToolResult called = call_in(*transaction, info, std::move(arguments), request);
   ordered_json result = tool_call_result(called, {});
   if (!called.ok) return result;
   CommitRequest asked;

@@ -62,18 +62,15 @@ class WorkspaceFeatures final : public McpFeatures {
   void on_change(Changed changed) override;
 
  private:
-  McpAnswer call_of_either(const std::string& name, const nlohmann::json& arguments,
-                           McpRequest& request);
+  [[nodiscard]] RpcError unknown_tool(const std::string& name) const;
   [[nodiscard]] bool is_shown(const ToolInfo& info) const;
   [[nodiscard]] bool takes_tx(const ToolInfo& info) const;
   [[nodiscard]] nlohmann::ordered_json shown_tool(const ToolInfo& info) const;
   nlohmann::ordered_json call_own(const ToolInfo& info, nlohmann::json arguments,
                                   McpRequest& request);
-  ToolResult call_in(Transaction& transaction, const ToolInfo& info,
-                     const nlohmann::json& arguments, McpRequest& request) const;
-  nlohmann::ordered_json call_staged(const ToolInfo& info, const nlohmann::json& arguments,
-                                     const std::string& tx, McpRequest& request);
-  nlohmann::ordered_json call_and_commit(const ToolInfo& info, const nlohmann::json& arguments,
+  ToolResult call_in(Transaction& transaction, const ToolInfo& info, nlohmann::json arguments,
+                     McpRequest& request) const;
+  nlohmann::ordered_json call_and_commit(const ToolInfo& info, nlohmann::json arguments,
                                          McpRequest& request);
   [[nodiscard]] CallOptions call_options(McpRequest& request) const;
   void tell_of_change(const std::string& tx);
@@ -83,6 +80,7 @@ class WorkspaceFeatures final : public McpFeatures {
   void refresh_tools();
   Result<std::string> transaction_resource(const std::string& tx, const std::string& part,
                                            std::string& mime);
+  Result<std::string> staged_words(const std::string& tx);
   std::vector<std::string> paths_below(const std::string& typed, const std::string& tx);
 
   Workspace* workspace_;

@@ -142,22 +142,33 @@ Result<std::string> WorkspaceFeatures::transaction_resource(const std::string& t
     return fail(ErrorKind::kNotFound, "resource.not_found", "there is no such part");
   }
   mime = "text/plain";
-  std::string bytes;
   // Read as the tool reads: the rules about reading hold, and the call is on record.
-  GALLEY_TRY(open_.look(tx, [&](Transaction* transaction) -> Result<bool> {
-    const json arguments = {{"file", part.substr(kFiles.size())}};
-    const CallResult called = transaction->call("Read", json_text(arguments));
-    if (!called) return fail(called.error());
-    const ordered_json& data = *called.result().data;
-    bytes = data.value("content", "");
-    if (data.contains("encoding")) {
-      std::string raw;
-      if (from_base64(bytes, raw)) bytes = std::move(raw);
-      mime = "application/octet-stream";
-    }
-    return false;
-  }));
+  GALLEY_ASSIGN(auto transaction, open_.look(tx));
+  const json arguments = {{"file", part.substr(kFiles.size())}};
+  const CallResult called = transaction->call("Read", json_text(arguments));
+  GALLEY_TRY(transaction.give_back());
+  if (!called) return fail(called.error());
+  const ordered_json& data = *called.result().data;
+  std::string bytes = data.value("content", "");
+  if (data.contains("encoding")) {
+    std::string raw;
+    if (from_base64(bytes, raw)) bytes = std::move(raw);
+    mime = "application/octet-stream";
+  }
   return bytes;
+}
+
+/// What a prompt says of a transaction.
+Result<std::string> WorkspaceFeatures::staged_words(const std::string& tx) {
+  GALLEY_ASSIGN(auto transaction, open_.look(tx));
+  if (!transaction) return std::string("Nothing is staged.\n");
+  GALLEY_ASSIGN(const Preview shown, transaction->preview());
+  GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
+  GALLEY_TRY(transaction.give_back());
+  size_t next = 0;
+  std::string text = verdict_words(shown.verdict) + "\n" + page_of(diff, 0, next);
+  if (next > 0) text += "[the rest: galley_diff with offset " + std::to_string(next) + "]\n";
+  return text;
 }
 
 McpAnswer WorkspaceFeatures::read_resource(const std::string& uri, McpRequest& /*request*/) {
@@ -193,25 +204,14 @@ McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arg
   if (!is_review && name != "explain_refusal") {
     return RpcError{rpc::kInvalidParams, "there is no prompt named '" + name.substr(0, 64) + "'"};
   }
-  const std::string tx = text_member(arguments, "tx");
   std::string text = is_review
                          ? "Review this change. Say first whether it should be committed, then "
                            "what is wrong, by file and line.\n\n"
                          : "The gate judges this change as below. Explain why, and say which edit "
                            "would make it pass.\n\n";
-  const auto looked = open_.look(tx, [&](Transaction* transaction) -> Result<bool> {
-    if (transaction == nullptr) {
-      text += "Nothing is staged.\n";
-      return false;
-    }
-    GALLEY_ASSIGN(const Preview shown, transaction->preview());
-    GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
-    size_t next = 0;
-    text += verdict_words(shown.verdict) + "\n" + page_of(diff, 0, next);
-    if (next > 0) text += "[the rest: galley_diff with offset " + std::to_string(next) + "]\n";
-    return false;
-  });
-  if (!looked) return RpcError{rpc::kInvalidParams, looked.error().message};
+  const auto staged = staged_words(text_member(arguments, "tx"));
+  if (!staged) return RpcError{rpc::kInvalidParams, staged.error().message};
+  text += *staged;
   ordered_json message;
   message["role"] = "user";
   message["content"] = {{"type", "text"}, {"text", std::move(text)}};
@@ -242,17 +242,15 @@ std::vector<std::string> WorkspaceFeatures::paths_below(const std::string& typed
       if (path.starts_with(typed) && out.size() < kMaxCompletedPaths) out.push_back(path);
     }
   };
-  (void)open_.look(tx, [&](Transaction* transaction) -> Result<bool> {
-    if (transaction != nullptr) {
-      list(*transaction);
-      return false;
-    }
-    TransactionOptions options;
-    options.agent = options_.agent;
-    GALLEY_ASSIGN(Transaction view, workspace_->begin(options));
-    list(view);
-    return false;
-  });
+  auto transaction = open_.look(tx);
+  if (!transaction) return out;
+  if (*transaction) {
+    list(**transaction);
+    return out;
+  }
+  TransactionOptions options;
+  options.agent = options_.agent;
+  if (auto view = workspace_->begin(options)) list(*view);
   return out;
 }
 

@@ -31,14 +31,13 @@ TEST_F(OpenTransactionsTest, CallsOfOneTransactionTakeTurns) {
   for (int caller = 0; caller < 8; ++caller) {
     callers.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
-        const auto done = open.with(id, [&](Transaction&) -> Result<bool> {
-          const int now = ++inside;
-          if (now > most) most = now;
-          std::this_thread::yield();
-          --inside;
-          return false;
-        });
-        EXPECT_TRUE(done) << done.error().message;
+        auto lent = open.lend(id);
+        ASSERT_TRUE(lent) << lent.error().message;
+        const int now = ++inside;
+        if (now > most) most = now;
+        std::this_thread::yield();
+        --inside;
+        EXPECT_TRUE(lent->give_back());
       }
     });
   }
@@ -53,11 +52,9 @@ TEST_F(OpenTransactionsTest, CallsOfDifferentOnesRunSideBySide) {
   std::vector<std::thread> callers;
   for (const std::string& id : ids) {
     callers.emplace_back([&, id] {
-      const auto done = open.with(id, [&](Transaction&) -> Result<bool> {
-        both.arrive_and_wait();
-        return false;
-      });
-      EXPECT_TRUE(done) << done.error().message;
+      const auto lent = open.lend(id);
+      ASSERT_TRUE(lent) << lent.error().message;
+      both.arrive_and_wait();
     });
   }
   for (std::thread& caller : callers) caller.join();
@@ -67,8 +64,7 @@ TEST_F(OpenTransactionsTest, OneOwnTransactionIsBegunHoweverManyCallAtOnce) {
   OpenTransactions open(*workspace_, "");
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 8; ++caller) {
-    callers.emplace_back(
-        [&] { EXPECT_TRUE(open.with("", [](Transaction&) -> Result<bool> { return false; })); });
+    callers.emplace_back([&] { EXPECT_TRUE(open.lend("")); });
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(workspace_->stages()->size(), 1U);
