@@ -59,43 +59,76 @@ milliseconds CallSupervisor::time_for(const std::string& tool, milliseconds usua
   return config.only_narrows ? std::min(said, usual) : said;
 }
 
-ToolResult CallSupervisor::run(const Call& call, const Attempt& attempt) {
-  const std::string& name = call.entry.tool->info().name;
-  const ToolConfig& config = config_of(name);
-  const bool is_cacheable = can_be_cached(call, config);
-  std::optional<ContentId> question;
-  if (is_cacheable) {
-    question = ResultCache::question(call.entry, call.args, call.cwd);
-    if (JsonDocument answer = cache_.find(*question, call.overlay, call.may_read)) {
-      ToolResult known;
-      known.ok = true;
-      known.data = std::move(answer);
-      known.meta.cached = true;
-      return known;
+CallSupervisor::Turn::Turn(CallSupervisor& owner, const Call& call)
+    : owner_(&owner),
+      call_(&call),
+      config_(&owner.config_of(call.entry.tool->info().name)),
+      notes_(can_be_cached(call, *config_)) {}
+
+CallSupervisor::Turn CallSupervisor::take(const Call& call) {
+  const ToolInfo& info = call.entry.tool->info();
+  Turn turn(*this, call);
+  if (turn.notes_.is_whole()) {
+    turn.question_ = ResultCache::question(call.entry, call.args, call.cwd);
+    if (JsonDocument known = cache_.find(*turn.question_, call.overlay, call.may_read)) {
+      turn.answer_.emplace().ok = true;
+      turn.answer_->data = std::move(known);
+      turn.answer_->meta.cached = true;
+      return turn;
     }
   }
-  const bool is_watched = can_be_broken(call);
-  if (is_watched) {
+  turn.is_watched_ = can_be_broken(call);
+  if (turn.is_watched_) {
     const FactoryTool* factory = call.entry.factory;
     const auto check = [factory] {
       return factory != nullptr ? factory->check_health() : Result<void>();
     };
-    if (const auto admitted = health_.admit(name, check); !admitted) {
-      return factory != nullptr ? ToolResult::failure(factory->with_cause(admitted.error()))
-                                : failed(admitted.error());
+    if (const auto admitted = health_.admit(info.name, check); !admitted) {
+      turn.answer_ = factory != nullptr ? ToolResult::failure(factory->with_cause(admitted.error()))
+                                        : failed(admitted.error());
+      return turn;
     }
   }
-  const ToolQuota quota{config.max_concurrent, config.max_queued, config.calls_per_minute,
-                        milliseconds(config.cool_down_ms), call.memory_bytes};
-  const auto place = quotas_.enter(name, quota, {call.deadline, call.stop, !call.is_nested});
-  if (!place) return no_place(name, place.error());
-  ReadNotes notes(is_cacheable);
-  for (const RelPath& path : call.reads) notes.note(call.overlay, path);
-  ToolResult result = repeat(call, attempt, notes);
-  if (is_watched) health_.note(name, result);
-  take_heed(name, config, result);
-  if (result.ok && notes.is_whole()) cache_.keep(*question, notes.take(), result.data);
-  return result;
+  const ToolQuota quota{turn.config_->max_concurrent, turn.config_->max_queued,
+                        turn.config_->calls_per_minute, milliseconds(turn.config_->cool_down_ms),
+                        call.memory_bytes};
+  auto place = quotas_.enter(info.name, quota, {call.deadline, call.stop, !call.is_nested});
+  if (!place) {
+    turn.answer_ = no_place(info.name, place.error());
+    return turn;
+  }
+  turn.place_.emplace(*std::move(place));
+  for (const RelPath& path : call.reads) turn.notes_.note(call.overlay, path);
+  // What only touches the tree has nothing transient about it, and its state is dear to keep.
+  const bool is_read = info.annotations.read_only;
+  turn.may_repeat_ = may_be_repeated(info) && (is_read || call.is_open_ended ||
+                                               info.category != ToolInfo::Category::kDirect);
+  if (turn.may_repeat_ && !is_read) turn.before_ = call.overlay.entries();
+  return turn;
+}
+
+void CallSupervisor::Turn::note(ToolResult result) {
+  result.meta.attempts = ++attempts_;
+  if (is_tried_again(result)) {
+    if (before_) call_->overlay.restore(*before_);
+    return;
+  }
+  const std::string& name = call_->entry.tool->info().name;
+  if (is_watched_) owner_->health_.note(name, result);
+  owner_->take_heed(name, *config_, result);
+  if (result.ok && notes_.is_whole()) owner_->cache_.keep(*question_, notes_.take(), result.data);
+  answer_ = std::move(result);
+}
+
+/// Whether the tool says that it will pass, and there is time; pauses then.
+bool CallSupervisor::Turn::is_tried_again(const ToolResult& result) const {
+  const RetryRule& rule = owner_->retry_;
+  const bool may_help = !result.ok && may_repeat_ && is_transient(*result.error) &&
+                        attempts_ < rule.attempts && !call_->stop.stop_requested();
+  if (!may_help) return false;
+  const milliseconds pause = rule.pause_after(attempts_);
+  const bool has_time = call_->deadline.is_never() || pause < call_->deadline.left(*owner_->clock_);
+  return has_time && rule.wait(pause, call_->stop);
 }
 
 /// Who is turned away for being too fast is told when to come again.
@@ -120,29 +153,6 @@ void CallSupervisor::take_heed(const std::string& tool, const ToolConfig& config
     }
   }
   quotas_.cool_down(tool, std::clamp(span, milliseconds(0), kLongestCoolDown));
-}
-
-/// Attempts while the tool says that it will pass. What a failed one staged is taken back.
-ToolResult CallSupervisor::repeat(const Call& call, const Attempt& attempt,
-                                  ReadNotes& notes) const {
-  const ToolInfo& info = call.entry.tool->info();
-  const bool is_read = info.annotations.read_only;
-  // What only touches the tree has nothing transient about it, and its state is dear to keep.
-  const bool may_repeat = may_be_repeated(info) && (is_read || call.is_open_ended ||
-                                                    info.category != ToolInfo::Category::kDirect);
-  std::optional<Overlay::Entries> before;
-  if (may_repeat && !is_read) before = call.overlay.entries();
-  for (uint32_t attempts = 1;; ++attempts) {
-    ToolResult result = attempt(notes);
-    result.meta.attempts = attempts;
-    const bool goes_on = !result.ok && may_repeat && is_transient(*result.error) &&
-                         attempts < retry_.attempts && !call.stop.stop_requested();
-    if (!goes_on) return result;
-    const milliseconds pause = retry_.pause_after(attempts);
-    const bool has_time = call.deadline.is_never() || pause < call.deadline.left(*clock_);
-    if (!has_time || !retry_.wait(pause, call.stop)) return result;
-    if (before) call.overlay.restore(*before);
-  }
 }
 
 }  // namespace galley

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -67,10 +68,10 @@ class CallSupervisor {
     /// Whether who calls may read a path, for an answer that somebody else asked for.
     std::function<bool(const RelPath&)> may_read = {};
   };
-  using Attempt = std::function<ToolResult(ReadNotes& notes)>;
-
-  /// Does it, perhaps more than once, perhaps not at all: meta.attempts and meta.cached tell.
-  [[nodiscard]] ToolResult run(const Call& call, const Attempt& attempt);
+  /// One call on its way to its tool.
+  class Turn;
+  /// Looks for an earlier answer, and else waits for the tool.
+  [[nodiscard]] Turn take(const Call& call);
 
   /// What `[tools.NAME]` says, or the defaults.
   [[nodiscard]] const ToolConfig& config_of(const std::string& tool) const;
@@ -84,7 +85,6 @@ class CallSupervisor {
  private:
   [[nodiscard]] ToolResult no_place(const std::string& tool, const Error& why) const;
   void take_heed(const std::string& tool, const ToolConfig& config, const ToolResult& result);
-  [[nodiscard]] ToolResult repeat(const Call& call, const Attempt& attempt, ReadNotes& notes) const;
 
   const Clock* clock_;
   const std::map<std::string, ToolConfig>* configs_;
@@ -92,6 +92,39 @@ class CallSupervisor {
   ToolHealth health_;
   ToolQuotas quotas_;
   ResultCache cache_;
+};
+
+/// Ask for answer() first. While that is empty, try the tool and hand over each result:
+///
+///     while (!turn.answer()) turn.note(try_it(turn.notes()));
+///
+/// Ownership: borrows the call and the supervisor. Holds the call's place until it goes.
+class CallSupervisor::Turn {
+ public:
+  /// What the caller gets: meta.attempts and meta.cached tell how it came about.
+  [[nodiscard]] std::optional<ToolResult>& answer() { return answer_; }
+  /// For the next try.
+  [[nodiscard]] ReadNotes& notes() { return notes_; }
+  /// What came of a try: the answer, or after a pause the reason for another one. What a failed try
+  /// staged is taken back before the next.
+  void note(ToolResult result);
+
+ private:
+  friend class CallSupervisor;
+  Turn(CallSupervisor& owner, const Call& call);
+  [[nodiscard]] bool is_tried_again(const ToolResult& result) const;
+
+  CallSupervisor* owner_;
+  const Call* call_;
+  const ToolConfig* config_;
+  bool is_watched_ = false;
+  bool may_repeat_ = false;
+  uint32_t attempts_ = 0;
+  std::optional<ContentId> question_;
+  std::optional<Overlay::Entries> before_;
+  std::optional<ToolQuotas::Place> place_;
+  ReadNotes notes_;
+  std::optional<ToolResult> answer_;
 };
 
 }  // namespace galley

@@ -34,7 +34,7 @@ CallQuestion question_of(const Action& action, const ConfirmationDesk& desk, con
 
 std::optional<Error> record_yes(const Action& action, const ConfirmationDesk& desk,
                                 const ContentId& id, const std::string& by) {
-  if (!desk.record) return {};
+  if (desk.recorder == nullptr) return {};
   AuditEvent event;
   event.kind = AuditKind::kConfirmation;
   event.tool = action.called->name;
@@ -43,15 +43,16 @@ std::optional<Error> record_yes(const Action& action, const ConfirmationDesk& de
   event.reason = "said yes: " + by;
   event.input =
       std::make_shared<const nlohmann::ordered_json>(nlohmann::ordered_json{{"call", id.hex()}});
-  const auto recorded = desk.record(std::move(event));
+  const auto recorded = desk.recorder->record(std::move(event));
   return recorded ? std::nullopt : std::optional<Error>(recorded.error());
 }
 
 /// Whether a person can say yes to the call later.
 Result<bool> is_kept(const ContentId& id, const ConfirmationDesk& desk,
                      const CallQuestion& question) {
-  if (!desk.keep || question.arguments.size() > kMaxAskedArgumentBytes) return false;
-  return desk.keep(id, question);
+  if (desk.answers == nullptr || question.arguments.size() > kMaxAskedArgumentBytes) return false;
+  GALLEY_TRY(desk.answers->keep(id, question, desk.clock->wall_ns()));
+  return true;
 }
 
 std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationDesk& desk,
@@ -132,8 +133,8 @@ std::optional<Error> confirm_call(const Action& action, const ConfirmationDesk& 
   const bool is_person = desk.who.is_alone() && desk.who.caller().empty();
   if (rule.is_held_by_overlay && (!desk.call->confirm || is_person)) return {};
   const ContentId id = id_of_call(action, desk);
-  if (desk.take) {
-    const auto given = desk.take(id);
+  if (desk.answers != nullptr) {
+    const auto given = desk.answers->take(id, desk.clock->wall_ns());
     if (!given) return given.error();
     if (*given) return record_yes(action, desk, id, **given);
   }

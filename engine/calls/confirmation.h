@@ -2,13 +2,14 @@
 
 #include <galley/tool.h>
 
-#include <functional>
+#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/content_id.h"
 #include "base/result.h"
-#include "engine/audit/audit.h"
+#include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
 #include "engine/policy/config.h"
 #include "engine/policy/principals.h"
@@ -30,17 +31,28 @@ struct CallRule {
 /// itself. That a tool only reads exempts it from none of them.
 [[nodiscard]] CallRule rule_for_call(SecurityMode mode, const ToolInfo& tool);
 
-/// Who calls, who answers, and where a yes that was given beforehand is kept.
+/// Where a yes that was given beforehand is kept, and questions wait for one.
+///
+/// Errors: its store's.
+class KeptAnswers {
+ public:
+  virtual ~KeptAnswers() = default;
+  /// Uses up a yes to the call of this id and tells who gave it; nothing when there is none.
+  virtual Result<std::optional<std::string>> take(const ContentId& id, int64_t now_ns) const = 0;
+  /// Keeps the question until somebody answers it.
+  virtual Result<void> keep(const ContentId& id, const CallQuestion& question,
+                            int64_t now_ns) const = 0;
+};
+
+/// Who calls, who answers, and where a yes that was given beforehand is kept. Borrows all of it.
 struct ConfirmationDesk {
   SecurityMode mode = SecurityMode::kStandard;
   Principals who;
-  const CallOptions* call = nullptr;  ///< whose `confirm` answers; never null
-  bool keeps_nothing = false;         ///< a dry run or a preview
-  /// Uses up a yes to the call of this id; tells who gave it. May be empty.
-  std::function<Result<std::optional<std::string>>(const ContentId& id)> take = {};
-  /// Keeps the question until somebody answers; false where nothing can be kept. May be empty.
-  std::function<Result<bool>(const ContentId& id, const CallQuestion& question)> keep = {};
-  std::function<Result<void>(AuditEvent event)> record = {};  ///< a yes, before it counts
+  const CallOptions* call = nullptr;     ///< whose `confirm` answers; never null
+  const Clock* clock = nullptr;          ///< never null
+  bool keeps_nothing = false;            ///< a dry run or a preview
+  const KeptAnswers* answers = nullptr;  ///< null: nothing can be kept
+  Recorder* recorder = nullptr;          ///< of a yes, before it counts; null: none
 };
 
 /// Nothing when a call of a tool may run; every other action may.

@@ -95,7 +95,34 @@ std::optional<Error> EarlyPolicy::no_shell_in_profile() const {
                0};
 }
 
+Error refusal_of_writing() {
+  return {ErrorKind::kRefused, "transaction.reads_only",
+          "this session only reads; begin another one to change something", "", 0};
+}
+
 std::optional<Error> EarlyPolicy::refusal(const Action& action) const {
+  auto no = refusal_by_session(action);
+  if (!no) no = refusal_by_rules(action);
+  return no && session_.no_grants ? session_.no_grants : no;
+}
+
+/// A session that only reads lets one look and go away. Beside a live run nothing is staged, since
+/// a capture takes the place of all that is.
+std::optional<Error> EarlyPolicy::refusal_by_session(const Action& action) const {
+  const AuditKind kind = action.record.kind;
+  if (action.only_looks) return {};
+  if (!session_.live_run.empty() && kind != AuditKind::kCommit && kind != AuditKind::kFork) {
+    return Error{ErrorKind::kRefused, "run.live",
+                 "a program runs in this transaction, and only what it writes is staged here; end "
+                 "it first: galley stop " +
+                     session_.live_run,
+                 "", 0};
+  }
+  if (!session_.reads_only || kind == AuditKind::kRollback) return {};
+  return refusal_of_writing();
+}
+
+std::optional<Error> EarlyPolicy::refusal_by_rules(const Action& action) const {
   if (action.record.kind == AuditKind::kExec || action.record.kind == AuditKind::kRun) {
     if (auto none = no_shell_in_profile()) return none;
   }

@@ -11,6 +11,14 @@
 
 namespace galley {
 
+/// What a session refuses, whoever asks.
+struct SessionBounds {
+  bool reads_only = false;
+  std::string live_run = {};  ///< the transaction whose run stages here; empty: none does
+  /// Why grants cannot be read: then nothing is granted, and this is the reason of every no.
+  std::optional<Error> no_grants = {};
+};
+
 /// What the policy can say of an action before anything is done: the agent's list of tools, the
 /// paths that a call names, and what the agent may read.
 ///
@@ -21,8 +29,12 @@ namespace galley {
 /// Threads:   as the overlay.
 class EarlyPolicy {
  public:
-  EarlyPolicy(const Config& config, Principals who, Overlay* overlay)
-      : config_(&config), policy_(config), who_(std::move(who)), overlay_(overlay) {}
+  EarlyPolicy(const Config& config, Principals who, Overlay* overlay, SessionBounds session = {})
+      : config_(&config),
+        policy_(config),
+        who_(std::move(who)),
+        overlay_(overlay),
+        session_(std::move(session)) {}
 
   /// Nothing when the action may go on.
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
@@ -43,6 +55,8 @@ class EarlyPolicy {
   [[nodiscard]] bool gives(std::string_view needed) const;
 
  private:
+  [[nodiscard]] std::optional<Error> refusal_by_session(const Action& action) const;
+  [[nodiscard]] std::optional<Error> refusal_by_rules(const Action& action) const;
   /// Why a tool cannot be called by this name: it is not in the caller's profile of tools.
   [[nodiscard]] std::optional<Error> not_in_profile(std::string_view tool) const;
   /// Why a command cannot be run: no tool of the caller's profile runs one.
@@ -54,7 +68,11 @@ class EarlyPolicy {
   Policy policy_;
   Principals who_;
   Overlay* overlay_;
+  SessionBounds session_;
 };
+
+/// What a session that only reads is refused.
+[[nodiscard]] Error refusal_of_writing();
 
 /// The denials among what was staged from `before` to `now`, for each file or link; directories
 /// are left to the gate.

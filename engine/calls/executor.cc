@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/calls/confirmation.h"
 #include "engine/calls/secrets.h"
 #include "tools/json_input.h"
 
@@ -37,6 +36,12 @@ std::vector<std::string> names_of(const ChangeSet& changes) {
     names.push_back(change.path.str() + (kind == FileKind::kDirectory ? "/" : ""));
   }
   return names;
+}
+
+ToolResult unrecorded(const Error& why) {
+  ToolError error = tool_error_from(why);
+  error.message = "it could not be put on record, so it was not done: " + error.message;
+  return ToolResult::failure(std::move(error));
 }
 
 tl::unexpected<Error> malformed_calls(const std::string& why) {
@@ -90,82 +95,115 @@ Executor::Executor(const ToolRegistry* registry, Recorder& recorder, const Clock
 
 // --- the road -------------------------------------------------------------------------------
 
+Recorded Executor::travel(Admitted what, const Place& place) {
+  StepScope scope(place.overlay);
+  auto allowed = allow(std::move(what));
+  Ran ran = allowed ? run(*std::move(allowed), place) : std::move(allowed).error();
+  if (!ran.is_kept() && place.before != nullptr) place.overlay->restore(*place.before);
+  ran.changes_ = scope.finish();
+  return put_on_record(std::move(ran), place);
+}
+
+/// Asks whatever may say no before anything is done.
+tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
+  Action& action = what.action;
+  if (!recorder_->is_silent(action.record.kind)) name_execution(action.record);
+  if (action.record.error) return Allowed(std::move(what));  // nothing will be done
+  auto no = refusal(action);
+  if (!no && options_.desk) no = confirm_call(action, *options_.desk);
+  if (no) {
+    const bool is_silent = no->reason == kUnanswered;
+    Ran refused(std::move(what), *std::move(no));
+    refused.is_silent_ = is_silent;
+    return tl::make_unexpected(std::move(refused));
+  }
+  if (!action.runs_program) return Allowed(std::move(what));
+  if (const auto begun = record_begin(action); !begun) {
+    Ran refused(std::move(what), begun.error());
+    refused.is_silent_ = true;
+    refused.result_ = unrecorded(begun.error());
+    return tl::make_unexpected(std::move(refused));
+  }
+  return Allowed(std::move(what));
+}
+
+/// Does it, and judges what it staged.
+Ran Executor::run(Allowed what, const Place& place) {
+  Action& action = what.what_.action;
+  ToolResult result;
+  std::optional<Error> failure;
+  if (action.record.error) {
+    result = ToolResult::failure(*action.record.error);
+  } else if (place.effect == nullptr) {
+    result = answer(what, place);
+  } else if (const auto done = (*place.effect)(action.record); done) {
+    result.ok = true;
+  } else {
+    failure = done.error();
+  }
+  Ran ran(std::move(what), std::move(result));
+  if (failure) ran.fail(*std::move(failure));
+  if (!ran.result_.ok || place.before == nullptr) return ran;
+  if (auto no = refusal_of_effect(ran.action_, place)) ran.refuse(*std::move(no));
+  return ran;
+}
+
+/// Writes down what came of it. What cannot be written down is taken back.
+Recorded Executor::put_on_record(Ran ran, const Place& place) {
+  Action& action = ran.action_;
+  ToolMeta& meta = ran.result_.meta;
+  if (meta.started_at.empty()) measure(ran.arrival_, meta);
+  meta.dry_run = options_.dry_run;
+  meta.execution_id = action.record.execution_id;
+  // What a tool's own calls change goes back with the tool's.
+  const bool is_step = ran.is_kept() && place.overlay != nullptr && !options_.dry_run &&
+                       action.record.parent_execution_id.empty();
+  StagedStep step{action.record.execution_id, action.record.tool, std::move(ran.changes_)};
+  if (is_step) action.record.changed = names_of(step.changes);
+  const bool is_quiet = action.is_trial || action.records_itself;
+  if (ran.is_silent_ || (is_quiet && !ran.is_refused_)) {
+    return {std::move(ran.result_), std::move(ran.no_)};
+  }
+  if (const auto recorded = record(std::move(action), ran.result_); !recorded) {
+    if (place.before != nullptr) place.overlay->restore(*place.before);
+    ToolResult result = unrecorded(recorded.error());
+    result.meta = std::move(ran.result_.meta);
+    return {std::move(result), recorded.error()};
+  }
+  if (is_step && !step.changes.empty()) steps_.push_back(std::move(step));
+  return {std::move(ran.result_), std::move(ran.no_)};
+}
+
 std::optional<Error> Executor::refusal(const Action& action) const {
   if (!scope_) return scope_.error();
   if (auto missing = scope_->refusal(action)) return missing;
-  return options_.early_policy ? options_.early_policy(action) : std::nullopt;
+  return options_.policy ? options_.policy->refusal(action) : std::nullopt;
 }
 
-std::optional<Error> Executor::refusal_of_effect(const Action& action,
-                                                 const Overlay::Entries& before,
-                                                 const Overlay::Entries& now) const {
-  if (auto missing = scope_->refusal_of_effect(action, before, now)) return missing;
-  return options_.late_policy ? options_.late_policy(action, before, now) : std::nullopt;
+/// Whether refusal_of_effect can say no, but for markers of secrets.
+bool Executor::judges_effects() const {
+  return (scope_ && scope_->judges_effects()) ||
+         (options_.policy && options_.policy->judges_effects());
 }
 
-/// When a call ran that ends now.
-void Executor::measure(const Clock& clock, int64_t started_ns,
-                       std::chrono::steady_clock::time_point started, ToolMeta& meta) {
-  meta.started_at = rfc3339_utc(started_ns);
-  meta.ended_at = rfc3339_utc(clock.wall_ns());
+std::optional<Error> Executor::refusal_of_effect(const Action& action, const Place& place) const {
+  const Overlay::Entries& now = place.overlay->entries();
+  if (auto missing = scope_->refusal_of_effect(action, *place.before, now)) return missing;
+  if (options_.policy && options_.policy->judges_effects()) {
+    if (auto no = options_.policy->refusal_of_effect(action, *place.before, now)) return no;
+  }
+  const bool is_said_by_tool = action.called != nullptr || !options_.agent.empty();
+  if (!is_said_by_tool) return {};
+  return refusal_of_markers(action, *place.overlay, *place.before);
+}
+
+/// When an action came in, and that it ends now.
+void Executor::measure(const Arrival& arrival, ToolMeta& meta) const {
+  meta.started_at = rfc3339_utc(arrival.wall_ns);
+  meta.ended_at = rfc3339_utc(clock_->wall_ns());
   meta.duration_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock.steady() - started).count();
-}
-
-Executor::Passed Executor::pass(Overlay* overlay, const Overlay::Entries* before, Action action,
-                                const std::function<ToolResult(AuditEvent&)>& effect) {
-  const int64_t started_ns = clock_->wall_ns();
-  const auto started = clock_->steady();
-  Passed passed;
-  if (!recorder_->is_silent(action.record.kind)) name_execution(action.record);
-  StepScope scope(overlay);
-  if (!action.record.error) passed.error = refusal(action);
-  if (!action.record.error && !passed.error && options_.confirmation) {
-    passed.error = options_.confirmation(action);
-  }
-  const bool is_refused = passed.error.has_value();
-  ToolResult& result = passed.result;
-  if (!is_refused && action.runs_program && !action.record.error) {
-    if (const auto begun = record_begin(action); !begun) return unrecorded(begun.error());
-  }
-  if (!is_refused) {
-    result = effect(action.record);
-    if (result.ok && before != nullptr) {
-      passed.error = refusal_of_effect(action, *before, overlay->entries());
-    }
-    const bool is_said_by_tool = action.called != nullptr || !options_.agent.empty();
-    if (result.ok && before != nullptr && !passed.error && is_said_by_tool) {
-      passed.error = refusal_of_markers(action, *overlay, *before);
-    }
-  }
-  if (passed.error) result = ToolResult::failure(tool_error_from(*passed.error));
-  const bool is_kept = result.ok && !action.is_trial;
-  if (!is_kept && before != nullptr) overlay->restore(*before);
-  if (result.meta.started_at.empty()) measure(*clock_, started_ns, started, result.meta);
-  result.meta.dry_run = options_.dry_run;
-  result.meta.execution_id = action.record.execution_id;
-  StagedStep step{action.record.execution_id, action.record.tool, scope.finish()};
-  // What a tool's own calls change goes back with the tool's.
-  const bool is_step = is_kept && !options_.dry_run && action.record.parent_execution_id.empty();
-  if (is_step && overlay != nullptr) action.record.changed = names_of(step.changes);
-  if (passed.error && passed.error->reason == kUnanswered) return passed;
-  const bool is_quiet = action.is_trial || action.records_itself;
-  if (is_quiet && !passed.error) return passed;
-  if (auto recorded = record(std::move(action), result); !recorded) {
-    if (before != nullptr) overlay->restore(*before);
-    const ToolMeta meta = result.meta;
-    passed = unrecorded(recorded.error());
-    passed.result.meta = meta;
-  } else if (is_step && options_.on_step && !step.changes.empty()) {
-    options_.on_step(std::move(step));
-  }
-  return passed;
-}
-
-Executor::Passed Executor::unrecorded(const Error& why) {
-  ToolError error = tool_error_from(why);
-  error.message = "it could not be put on record, so it was not done: " + error.message;
-  return {ToolResult::failure(std::move(error)), why};
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock_->steady() - arrival.steady)
+          .count();
 }
 
 /// A program may outlive whoever started it, so it is on record before it starts.
@@ -179,9 +217,7 @@ Result<void> Executor::record_begin(Action& action) {
 }
 
 void Executor::name_execution(AuditEvent& event) const {
-  if (!event.execution_id.empty()) return;
-  event.execution_id =
-      options_.make_execution_id ? options_.make_execution_id() : new_execution_id(*clock_);
+  if (event.execution_id.empty()) event.execution_id = new_execution_id(*clock_);
 }
 
 /// Who does it, and for what.
@@ -213,28 +249,27 @@ Result<void> Executor::perform(Overlay* overlay, Action action, const Effect& ef
   const bool is_safe =
       action.is_atomic && !action.is_trial && (recorder_->holds() || action.records_itself);
   std::optional<Overlay::Entries> before;
-  const bool is_judged = options_.late_policy || (scope_ && scope_->judges_effects());
-  if (overlay != nullptr && (!is_safe || is_judged)) before = overlay->entries();
-  std::optional<Error> failure;
-  const Passed passed =
-      pass(overlay, before ? &*before : nullptr, std::move(action), [&](AuditEvent& record) {
-        ToolResult result;
-        const auto done = effect(record);
-        result.ok = done.has_value();
-        if (result.ok) return result;
-        failure = done.error();
-        return ToolResult::failure(tool_error_from(*failure));
-      });
-  if (passed.result.ok) return {};
-  return passed.error ? *passed.error : *failure;
+  if (overlay != nullptr && (!is_safe || judges_effects())) before = overlay->entries();
+  const Recorded recorded =
+      travel(Admitted{std::move(action), now()},
+             {.overlay = overlay, .before = before ? &*before : nullptr, .effect = &effect});
+  return recorded.error ? Result<void>(*recorded.error) : Result<void>();
 }
 
 // --- tool calls -----------------------------------------------------------------------------
 
-ToolResult Executor::call(Overlay& overlay, const ToolCall& call) {
-  const Overlay::Entries before = overlay.entries();
-  ToolResult result = call_once(overlay, before, call);
-  if (options_.dry_run) overlay.restore(before);
+/// `before` is what the overlay held before the first of several calls.
+ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
+                               const ToolCall& call) {
+  CallSecrets secrets(options_.secrets, options_.known_secrets);
+  Admitted what = admit(overlay, call);
+  secrets.redact(what.action.record);
+  const auto tool = what.tools.empty() ? nullptr : what.tools.front();
+  std::vector<std::string> warnings = std::move(what.warnings);
+  ToolResult result =
+      travel(std::move(what), {.overlay = &overlay, .before = &before, .secrets = &secrets}).result;
+  result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());
+  if (tool != nullptr) add_warnings(*tool, result.meta);
   return result;
 }
 

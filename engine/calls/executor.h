@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
@@ -17,6 +16,9 @@
 #include "engine/calls/call_scope.h"
 #include "engine/calls/call_stack.h"
 #include "engine/calls/call_supervisor.h"
+#include "engine/calls/confirmation.h"
+#include "engine/calls/early_policy.h"
+#include "engine/calls/road.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/staged_step.h"
 #include "tools/registry.h"
@@ -51,26 +53,13 @@ struct ExecutorOptions : CallOptions {
   CommandRunner* commands = nullptr;
   MatchStep last_step = MatchStep::kUnicode;  ///< how far edits may be matched
   EarlierVersions earlier;                    ///< what edits that do not fit may have meant
-  /// Says no before anything is done: by the agent's list of tools and what is known of the effect.
-  /// Null lets everything pass to the gate.
-  std::function<std::optional<Error>(const Action&)> early_policy;
-  /// Says no to what was staged, before it counts; null: the gate alone does.
-  std::function<std::optional<Error>(const Action&, const Overlay::Entries& before,
-                                     const Overlay::Entries& now)>
-      late_policy;
-  /// Says no to a call that needs somebody's yes and has none; null: every call may run.
-  std::function<std::optional<Error>(const Action&)> confirmation;
-  /// Whether who acts has a capability, for tools that are there for those only who have it; null:
-  /// all of them.
-  std::function<bool(std::string_view needed)> has_capability;
+  /// Says no before anything is done, and to what was staged before it counts. Nothing: everything
+  /// passes to the gate, and the caller has every capability.
+  std::optional<EarlyPolicy> policy;
+  /// Where a call that needs somebody's yes gets it; nothing: every call may run.
+  std::optional<ConfirmationDesk> desk;
   KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own
   bool secrets_in_files = false;          ///< secrets.in_files of galley.toml
-  /// which files searches may show; empty: all.
-  std::function<bool(const RelPath&)> may_read;
-  /// Where ids of executions come from; random unless given.
-  std::function<std::string()> make_execution_id;
-  /// Told what each action changed that is kept and on record; may be empty.
-  std::function<void(StagedStep)> on_step;
   /// What is staged is never committed: no tool acts outside of the tree.
   bool is_preview = false;
   /// Which tools can be called.
@@ -81,7 +70,7 @@ struct ExecutorOptions : CallOptions {
 
 /// The one road of every effect: capability → list of tools → early policy → somebody's yes →
 /// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too,
-/// and nothing is done then.
+/// and nothing is done then. Its stations are types (road.h).
 ///
 /// Invariant: an action is all or nothing: when it fails, is a dry run, or its record cannot be
 ///            written, the overlay is what it was before. Its record is written before the caller
@@ -94,8 +83,6 @@ class Executor {
   Executor(const ToolRegistry* registry, Recorder& recorder, const Clock& clock,
            ExecutorOptions options);
 
-  [[nodiscard]] ToolResult call(Overlay& overlay, const ToolCall& call);
-
   /// What stage_calls did: the results in order; when one failed it is the last, and the overlay is
   /// what it was before the first.
   struct StagedCalls {
@@ -107,80 +94,74 @@ class Executor {
   /// Anything that is no call of a tool. `overlay` is null where nothing is staged.
   Result<void> perform(Overlay* overlay, Action action, const Effect& effect);
 
+  /// What each action changed since this was last asked, of those that are kept and on record.
+  [[nodiscard]] std::vector<StagedStep> take_steps() { return std::exchange(steps_, {}); }
+
  private:
-  /// What came of an action; `error` is set when it was refused or could not be recorded.
-  struct Passed {
-    ToolResult result;
-    std::optional<Error> error;
+  /// Where an action takes effect.
+  struct Place {
+    Overlay* overlay = nullptr;                ///< null: nothing is staged
+    const Overlay::Entries* before = nullptr;  ///< it becomes this again when nothing is kept
+    CallSecrets* secrets = nullptr;            ///< of a call
+    const Effect* effect = nullptr;            ///< of anything else
   };
-  Passed pass(Overlay* overlay, const Overlay::Entries* before, Action action,
-              const std::function<ToolResult(AuditEvent&)>& effect);
-  static Passed unrecorded(const Error& why);
-  /// A call of a tool that may be run: what it gets.
-  struct Prepared {
-    std::shared_ptr<const nlohmann::json> args;     ///< with the defaults of the schema
-    std::shared_ptr<const ParsedArguments> parsed;  ///< of its intent; may be null
-    std::optional<std::chrono::milliseconds> time;  ///< that the arguments ask for
-    std::vector<RelPath> writes;                    ///< as its intent has them
-    bool is_open_ended = false;
-    bool runs_programs = false;
-    bool takes_secrets = false;       ///< `$ENV.NAME` in its arguments is replaced
-    std::vector<RelPath> reads = {};  ///< as its intent has them
-    std::shared_ptr<const nlohmann::json> given =
-        nullptr;  ///< the arguments as the caller sent them
-    std::string execution_id = {};
-    ReadNotes* notes = nullptr;          ///< filled with what it reads; may be null
-    std::mutex* policy_mutex = nullptr;  ///< set on a thread that is not the executor's
-  };
-  /// Where a call runs.
-  struct CallPlace {
+  /// What one try of a tool has besides its call.
+  struct Attempt {
+    const ToolRegistry::Entry& entry;
     Overlay& overlay;
     CallSecrets& secrets;
+    std::mutex* policy_mutex = nullptr;  ///< set on a thread that is not the executor's
   };
   struct SideCall;
+
+  // The stations.
+  Admitted admit(Overlay& overlay, const ToolCall& call);
+  tl::expected<Allowed, Ran> allow(Admitted what);
+  Ran run(Allowed what, const Place& place);
+  Recorded put_on_record(Ran ran, const Place& place);
+  /// All of them.
+  Recorded travel(Admitted what, const Place& place);
+  ToolResult call_once(Overlay& overlay, const Overlay::Entries& before, const ToolCall& call);
+
+  // What they ask (executor.cc).
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
-                                                       const Overlay::Entries& before,
-                                                       const Overlay::Entries& now) const;
-  ToolResult call_once(Overlay& overlay, const Overlay::Entries& before, const ToolCall& call);
-  void prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepared& prepared,
-               Action& action) const;
-  [[nodiscard]] std::optional<Error> check_start(Overlay& overlay) const;
-  [[nodiscard]] ToolContext context_for(const ToolInfo& info, Overlay& overlay) const;
-  ToolResult run_with_secrets(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                              Overlay& overlay, CallSecrets& secrets);
-  ToolResult run_tool(const ToolRegistry::Entry& entry, const Prepared& prepared, Overlay& overlay,
-                      CallSecrets& secrets);
-  // Which tool, and what it may take (executor_runs.cc).
-  Result<std::vector<ToolRegistry::EntryPointer>> find_tools(std::string_view name) const;
-  ToolResult run_first_that_works(const std::vector<ToolRegistry::EntryPointer>& tools,
-                                  const Prepared& prepared, CallPlace place, AuditEvent& record);
-  ToolResult run_supervised(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                            Overlay& overlay, CallSecrets& secrets);
-  void watch_context(const Prepared& prepared, ToolContext& context);
-  ToolResult call_from_tool(Overlay& overlay, const std::string& tool, const nlohmann::json& args);
-  [[nodiscard]] const ToolConfig& config_of(const ToolInfo& info) const;
-  [[nodiscard]] std::chrono::milliseconds time_of(const ToolInfo& info,
-                                                  const Prepared& prepared) const;
-  [[nodiscard]] uint64_t memory_of(const ToolInfo& info) const;
-  [[nodiscard]] Action action_of(const ToolCall& call) const;
-  std::string sign_call(const ToolCall& call, Action& action) const;
-  static void add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta);
-  // Reads side by side (executor_reads.cc).
-  [[nodiscard]] std::vector<SideCall> side_calls(const std::vector<ToolCall>& calls,
-                                                 size_t first) const;
-  size_t stage_reads(Overlay& overlay, const std::vector<ToolCall>& calls, size_t first,
-                     std::vector<ToolResult>& results);
-  void read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex);
-  ToolResult finish_aside(SideCall& one, Overlay& overlay, bool is_consistent);
-  static void judge_result(const ToolRegistry::Entry& entry, const ToolContext& context,
-                           std::chrono::milliseconds time, ToolResult& result);
-  static void measure(const Clock& clock, int64_t started_ns,
-                      std::chrono::steady_clock::time_point started, ToolMeta& meta);
+                                                       const Place& place) const;
+  [[nodiscard]] bool judges_effects() const;
+  [[nodiscard]] Arrival now() const { return {clock_->wall_ns(), clock_->steady()}; }
+  void measure(const Arrival& arrival, ToolMeta& meta) const;
   Result<void> record_begin(Action& action);
   Result<void> record(Action action, const ToolResult& result);
   void name_execution(AuditEvent& event) const;
   void sign(AuditEvent& event) const;
+
+  // A call and its tools (executor_tools.cc).
+  [[nodiscard]] Result<std::vector<ToolRegistry::EntryPointer>> find_tools(
+      std::string_view name) const;
+  [[nodiscard]] Admitted asked(const ToolCall& call) const;
+  void name_call(const ToolCall& call, AuditEvent& record) const;
+  void prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admitted& what) const;
+  [[nodiscard]] std::optional<Error> check_start(Overlay& overlay) const;
+  ToolResult answer(Allowed& call, const Place& place);
+  ToolResult run_supervised(const Allowed& call, const Attempt& attempt);
+  ToolResult run_tool(const Allowed& call, const Attempt& attempt, ReadNotes* notes);
+  [[nodiscard]] ToolContext context_for(const ToolInfo& info, const Attempt& attempt,
+                                        ReadNotes* notes);
+  static void judge_result(const ToolRegistry::Entry& entry, const ToolContext& context,
+                           std::chrono::milliseconds time, ToolResult& result);
+  static void add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta);
+  [[nodiscard]] const ToolConfig& config_of(const ToolInfo& info) const;
+  [[nodiscard]] std::chrono::milliseconds time_of(const ToolInfo& info, const Intent& intent) const;
+  [[nodiscard]] uint64_t memory_of(const ToolInfo& info) const;
+
+  // Reads side by side (executor_reads.cc).
+  [[nodiscard]] std::vector<SideCall> side_calls(const std::vector<ToolCall>& calls,
+                                                 size_t first) const;
+  [[nodiscard]] bool asks_for_a_yes(const ToolInfo& info) const;
+  size_t stage_reads(Overlay& overlay, const std::vector<ToolCall>& calls, size_t first,
+                     std::vector<ToolResult>& results);
+  void read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex);
+  ToolResult finish_aside(SideCall& one, Overlay& overlay, bool is_consistent);
 
   const ToolRegistry* registry_;
   Recorder* recorder_;
@@ -188,6 +169,7 @@ class Executor {
   ExecutorOptions options_;
   Result<CallScope> scope_;  ///< an Error lets nothing pass
   CallStack stack_;
+  std::vector<StagedStep> steps_;
 };
 
 }  // namespace galley

@@ -54,11 +54,13 @@ bool only_reads(const ToolRegistry::Entry& entry) {
 struct Executor::SideCall {
   const ToolCall* call = nullptr;
   std::vector<ToolRegistry::EntryPointer> tools;
-  Action action;
-  Prepared prepared;
-  ToolResult result;
-  bool is_done = false;  ///< `result` counts; else it is done in turn
+  std::optional<Ran> ran = {};  ///< nothing: it is done in turn
 };
+
+/// Whether calls of the tool wait for somebody, whatever their arguments.
+bool Executor::asks_for_a_yes(const ToolInfo& info) const {
+  return options_.desk && rule_for_call(options_.desk->mode, info).decision != Decision::kAllow;
+}
 
 /// How many calls from `first` on can be done side by side, with the tools that they mean.
 std::vector<Executor::SideCall> Executor::side_calls(const std::vector<ToolCall>& calls,
@@ -67,6 +69,7 @@ std::vector<Executor::SideCall> Executor::side_calls(const std::vector<ToolCall>
   for (size_t at = first; at < calls.size() && side.size() < kMaxReads; ++at) {
     auto tools = find_tools(calls[at].tool);
     if (!tools || !only_reads(*tools->front())) break;
+    if (asks_for_a_yes(tools->front()->tool->info())) break;
     // Which of them is the one too many must not depend on who is faster.
     if (config_of(tools->front()->tool->info()).calls_per_minute > 0) break;
     if (calls[at].args && mentions_secret(*calls[at].args)) break;
@@ -110,40 +113,34 @@ size_t Executor::stage_reads(Overlay& overlay, const std::vector<ToolCall>& call
 
 /// On any thread.
 void Executor::read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex) {
-  const int64_t started_ns = clock_->wall_ns();
-  const auto started = clock_->steady();
   const ToolRegistry::Entry& entry = *one.tools.front();
-  one.action = action_of(*one.call);
-  one.prepared.args =
-      one.call->args ? one.call->args : std::make_shared<const json>(json::object());
-  one.prepared.given = one.prepared.args;
-  one.prepared.policy_mutex = &policy_mutex;
-  prepare(entry, view, one.prepared, one.action);
-  if (one.action.record.error || one.prepared.is_open_ended) return;
+  Admitted what = asked(*one.call);
+  prepare(entry, view, what);
+  if (what.action.record.error || what.action.intent.is_open_ended) return;
   {
     const std::lock_guard lock(policy_mutex);
-    if (refusal(one.action)) return;
+    if (refusal(what.action)) return;
   }
+  Allowed allowed(std::move(what));
   const SecretProvider none;
   CallSecrets secrets(none, options_.known_secrets);
-  one.result = run_supervised(entry, one.prepared, view, secrets);
-  one.result = secrets.redacted(std::move(one.result));
-  measure(*clock_, started_ns, started, one.result.meta);
-  one.is_done = true;
+  ToolResult result = run_supervised(allowed, {entry, view, secrets, &policy_mutex});
+  measure(allowed.what().arrival, result.meta);
+  one.ran = Ran(std::move(allowed), secrets.redacted(std::move(result)));
 }
 
 /// Puts it on record as if it had been done now; does it now where it was not done.
 ToolResult Executor::finish_aside(SideCall& one, Overlay& overlay, bool is_consistent) {
-  const bool counts = one.is_done && is_consistent && (one.result.ok || one.tools.size() == 1);
+  const bool counts = one.ran && is_consistent && (one.ran->result_.ok || one.tools.size() == 1);
   if (!counts) {
     const Overlay::Entries before = overlay.entries();
     return call_once(overlay, before, *one.call);
   }
-  const std::string id = sign_call(*one.call, one.action);
-  ToolResult result = pass(&overlay, nullptr, std::move(one.action), [&](AuditEvent&) {
-                        return std::move(one.result);
-                      }).result;
-  result.meta.execution_id = id;
+  AuditEvent& record = one.ran->action_.record;
+  name_call(*one.call, record);
+  const SecretProvider none;
+  CallSecrets(none, options_.known_secrets).redact(record);
+  ToolResult result = put_on_record(*std::move(one.ran), {.overlay = &overlay}).result;
   add_warnings(*one.tools.front(), result.meta);
   return result;
 }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "tools/output_sanitizer.h"
 #include "tools/redactor.h"
 #include "tools/tool_definition.h"
+#include "tools/tool_view.h"
 
 namespace galley {
 
@@ -164,121 +167,87 @@ ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context)
   }
 }
 
+void add_missing(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  for (const std::string& one : more) {
+    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+  }
+}
+
 }  // namespace
 
-/// What its caller should know of a tool, and of how long it took.
-void Executor::add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
-  const ToolInfo& info = entry.tool->info();
-  if (!info.deprecated.empty()) {
-    meta.warnings.push_back("the tool '" + info.name + "' is deprecated: " + info.deprecated +
-                            (info.successor.empty() ? "" : "; use '" + info.successor + "'"));
+// --- admission ------------------------------------------------------------------------------
+
+Result<std::vector<ToolRegistry::EntryPointer>> Executor::find_tools(std::string_view name) const {
+  ToolCaller caller{options_.agent, options_.session_id, {}};
+  if (options_.policy) {
+    caller.has = [this](std::string_view needed) { return options_.policy->gives(needed); };
   }
-  if (entry.instance_bytes > kMaxToolInstanceBytes) {
-    meta.warnings.push_back("the tool '" + info.name + "' itself took " +
-                            std::to_string(entry.instance_bytes) +
-                            " bytes of memory, more than the " +
-                            std::to_string(kMaxToolInstanceBytes) + " of one tool");
-  }
-  const int64_t target = latency_target(info.category).count();
-  if (meta.duration_ms <= target) return;
-  meta.warnings.push_back("the call took " + std::to_string(meta.duration_ms) +
-                          " ms; a tool of the category " + std::string(to_string(info.category)) +
-                          " should take at most " + std::to_string(target));
+  return ToolView(*registry_, std::move(caller), options_.tools).find(name);
 }
 
-/// `before` is what the overlay held before the first of several calls.
-ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
-                               const ToolCall& call) {
-  Action action = action_of(call);
-  const std::string id = sign_call(call, action);
-  Prepared prepared;
-  prepared.args = call.args ? call.args : std::make_shared<const json>(json::object());
-  prepared.given = prepared.args;
-  prepared.execution_id = id;
+/// A call as it is on record before its tool is looked at.
+Admitted Executor::asked(const ToolCall& call) const {
+  Admitted what;
+  what.arrival = now();
+  AuditEvent& record = what.action.record;
+  record.kind = options_.dry_run || options_.is_preview ? AuditKind::kCallDryRun : AuditKind::kCall;
+  record.tool = call.tool;
+  record.call_id = call.call_id;
+  record.reason = call.reason;
+  record.parent_execution_id = stack_.execution_id();
+  what.given = call.args ? call.args : std::make_shared<const json>(json::object());
+  what.args = what.given;
+  return what;
+}
+
+/// Gives a call the id of its record, and the record what was sent; neither where nothing is
+/// recorded.
+void Executor::name_call(const ToolCall& call, AuditEvent& record) const {
+  if (recorder_->is_silent(record.kind)) return;
+  name_execution(record);
+  if (call.args) record.input = std::make_shared<const ordered_json>(*call.args);
+}
+
+/// Understands a call: its tools, and what the first of them that says so will touch.
+Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
+  Admitted what = asked(call);
+  std::optional<ToolError>& flaw = what.action.record.error;
+  name_call(call, what.action.record);
   auto found = find_tools(call.tool);
-  std::vector<std::string> warnings;
-  if (found) {
-    const auto allowed = stack_.check(found->front()->tool->info());
-    if (!allowed) action.record.error = tool_error_from(allowed.error());
-    if (allowed) prepare(*found->front(), overlay, prepared, action);
-    // One that could not even be made says nothing of its intent.
-    while (action.record.error && found->size() > 1 &&
-           may_fall_back(found->front()->tool->info(), *action.record.error)) {
-      warnings.push_back(passed_over(*found->front(), *action.record.error, *(*found)[1]));
-      found->erase(found->begin());
-      action.record.error.reset();
-      prepared.args = prepared.given;
-      prepare(*found->front(), overlay, prepared, action);
-    }
-  } else {
-    action.record.error = tool_error_from(found.error());
+  if (!found) {
+    flaw = tool_error_from(found.error());
+    return what;
   }
-  CallSecrets secrets(options_.secrets, options_.known_secrets);
-  secrets.redact(action.record);
-  const auto effect = [&](AuditEvent& record) {
-    if (record.error) return ToolResult::failure(*record.error);
-    ToolResult told = run_first_that_works(*found, prepared, {overlay, secrets}, record);
-    if (told.ok && !options_.secrets_in_files) {
-      const auto leak = secrets.refusal_of_effect(overlay, before);
-      if (leak) told = ToolResult::failure(tool_error_from(*leak));
-    }
-    record.secrets_used = secrets.names();
-    secrets.redact(record);
-    return secrets.redacted(std::move(told));
-  };
-  ToolResult result = pass(&overlay, &before, std::move(action), effect).result;
-  result.meta.execution_id = id;
-  result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());
-  if (found) add_warnings(*found->front(), result.meta);
-  return result;
-}
-
-/// What is on record of a call before its tool is looked at.
-Action Executor::action_of(const ToolCall& call) const {
-  Action action;
-  action.record.kind =
-      options_.dry_run || options_.is_preview ? AuditKind::kCallDryRun : AuditKind::kCall;
-  action.record.tool = call.tool;
-  action.record.call_id = call.call_id;
-  action.record.reason = call.reason;
-  action.record.parent_execution_id = stack_.execution_id();
-  return action;
-}
-
-/// Gives a call the id of its record; empty where nothing is recorded.
-std::string Executor::sign_call(const ToolCall& call, Action& action) const {
-  if (recorder_->is_silent(action.record.kind)) return {};
-  name_execution(action.record);
-  if (call.args) action.record.input = std::make_shared<const ordered_json>(*call.args);
-  return action.record.execution_id;
-}
-
-/// Puts the values of secrets into the arguments, in the last moment, and runs the tool.
-ToolResult Executor::run_with_secrets(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                                      Overlay& overlay, CallSecrets& secrets) {
-  if (!prepared.takes_secrets) return run_tool(entry, prepared, overlay, secrets);
-  auto injected = secrets.injected(*prepared.args, config_of(entry.tool->info()).secrets);
-  if (!injected) return ToolResult::failure(tool_error_from(injected.error()));
-  if (*injected == nullptr) return run_tool(entry, prepared, overlay, secrets);
-  Prepared with_values = prepared;
-  with_values.args = *std::move(injected);
-  with_values.parsed = nullptr;  // of the arguments without them
-  return run_tool(entry, with_values, overlay, secrets);
+  what.tools = *std::move(found);
+  if (const auto allowed = stack_.check(what.tools.front()->tool->info()); !allowed) {
+    flaw = tool_error_from(allowed.error());
+    return what;
+  }
+  prepare(*what.tools.front(), overlay, what);
+  // One that could not even be made says nothing of its intent.
+  while (flaw && what.tools.size() > 1 && may_fall_back(what.tools.front()->tool->info(), *flaw)) {
+    what.warnings.push_back(passed_over(*what.tools.front(), *flaw, *what.tools[1]));
+    what.tools.erase(what.tools.begin());
+    flaw.reset();
+    prepare(*what.tools.front(), overlay, what);
+  }
+  return what;
 }
 
 /// What a call needs and will touch; with an error when its arguments are not what the tool takes.
-void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepared& prepared,
-                       Action& action) const {
+void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admitted& what) const {
   const ToolInfo& info = entry.tool->info();
+  Action& action = what.action;
+  what.args = what.given;
   action.record.risk_level = to_string(info.risk_level);
   action.record.capabilities_used = info.capabilities;
   action.tools = {info.name};
   action.capabilities = info.capabilities;
   action.called = &info;
-  action.arguments = prepared.args.get();
+  action.arguments = what.args.get();
   action.only_looks = info.annotations.read_only;
   const auto refuse = [&action](ToolError error) { action.record.error = std::move(error); };
-  if (const auto violations = entry.input.check(*prepared.args); !violations.empty()) {
+  if (const auto violations = entry.input.check(*what.args); !violations.empty()) {
     return refuse(
         validation_error("args.schema", "the arguments of '" + info.name + "'", violations));
   }
@@ -286,25 +255,18 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Prepa
   if (options_.dry_run || options_.is_preview) {
     if (auto no = refusal_to_try(info)) return refuse(*std::move(no));
   }
-  auto filled = entry.defaults.fill(*prepared.args);
+  auto filled = entry.defaults.fill(*what.args);
   if (!filled) return refuse(tool_error_from(filled.error()));
-  if (*filled) prepared.args = std::make_shared<const json>(**std::move(filled));
-  action.arguments = prepared.args.get();
-  auto intent = entry.tool->intent(*prepared.args, {options_.root, scope_->cwd()});
+  if (*filled) what.args = std::make_shared<const json>(**std::move(filled));
+  action.arguments = what.args.get();
+  auto intent = entry.tool->intent(*what.args, {options_.root, scope_->cwd()});
   if (!intent) {
     return refuse(entry.factory != nullptr ? entry.factory->with_cause(intent.error())
                                            : tool_error_from(intent.error()));
   }
   action.intent = *std::move(intent);
   action.runs_program = action.intent.is_open_ended;
-  prepared.parsed = action.intent.parsed;
-  prepared.time = action.intent.timeout;
-  prepared.reads = action.intent.reads;
-  prepared.writes = action.intent.writes;
-  prepared.is_open_ended = action.intent.is_open_ended;
-  prepared.runs_programs = !action.intent.programs.empty();
-  prepared.takes_secrets = arguments_take_secrets(action, options_.secrets_in_files);
-  if (auto no = input_refusal(*prepared.args)) refuse(*std::move(no));
+  if (auto no = input_refusal(*what.args)) refuse(*std::move(no));
 }
 
 /// Whether the options can be read, and the call has a folder to start in.
@@ -321,17 +283,94 @@ std::optional<Error> Executor::check_start(Overlay& overlay) const {
       cwd.str(), 0};
 }
 
-ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const Prepared& prepared,
-                              Overlay& overlay, CallSecrets& secrets) {
-  const ToolInfo& info = entry.tool->info();
-  const std::chrono::milliseconds time = time_of(info, prepared);
-  const UsageProbe probe(overlay, prepared.writes, prepared.is_open_ended);
-  LogFilter log(options_.logger, secrets.redactor());
-  ToolContext context = context_for(info, overlay);
+// --- running --------------------------------------------------------------------------------
+
+/// The tool that is called, and while those that were tried cannot answer, the next of its name.
+/// What any of them says or stages has no secret in it.
+ToolResult Executor::answer(Allowed& call, const Place& place) {
+  const std::vector<ToolRegistry::EntryPointer>& tools = call.what_.tools;
+  AuditEvent& record = call.what_.action.record;
+  std::optional<Overlay::Entries> before;
+  if (tools.size() > 1) before = place.overlay->entries();
+  ToolResult result = run_supervised(call, {*tools.front(), *place.overlay, *place.secrets});
+  std::vector<std::string> warnings;
+  for (size_t next = 1; next < tools.size(); ++next) {
+    const ToolRegistry::Entry& tried = *tools[next - 1];
+    if (result.ok || !may_fall_back(tried.tool->info(), *result.error)) break;
+    place.overlay->restore(*before);
+    const ToolRegistry::Entry& entry = *tools[next];
+    Admitted instead;
+    instead.given = call.what_.given;
+    instead.action.record.execution_id = record.execution_id;
+    prepare(entry, *place.overlay, instead);
+    if (instead.action.record.error || refusal(instead.action)) continue;
+    if (options_.desk && confirm_call(instead.action, *options_.desk)) continue;
+    warnings.push_back(passed_over(tried, *result.error, entry));
+    add_missing(record.capabilities_used, entry.tool->info().capabilities);
+    result = run_supervised(Allowed(std::move(instead)), {entry, *place.overlay, *place.secrets});
+  }
+  result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());
+  if (result.ok && !options_.secrets_in_files) {
+    const auto leak = place.secrets->refusal_of_effect(*place.overlay, *place.before);
+    if (leak) result = ToolResult::failure(tool_error_from(*leak));
+  }
+  record.secrets_used = place.secrets->names();
+  place.secrets->redact(record);
+  return place.secrets->redacted(std::move(result));
+}
+
+/// Through queue, health, cache and retries, where there are any.
+ToolResult Executor::run_supervised(const Allowed& call, const Attempt& attempt) {
+  if (options_.supervisor == nullptr) return run_tool(call, attempt, nullptr);
+  const ToolInfo& info = attempt.entry.tool->info();
+  const Intent& intent = call.what().action.intent;
+  CallSupervisor::Call asked{attempt.entry, *call.what().args, attempt.overlay, intent.reads,
+                             intent.is_open_ended};
+  asked.cwd = scope_->cwd().str();
+  asked.deadline = Deadline::after(*clock_, time_of(info, intent));
+  asked.stop = options_.stop;
+  asked.is_nested = stack_.is_nested();
+  if (!intent.programs.empty()) asked.memory_bytes = memory_of(info);
+  if (intent.is_open_ended) {
+    // What it reads was judged for who asked first, not for who asks now.
+    asked.may_read = [this, &info](const RelPath& path) {
+      Action look;
+      look.tools = {info.name};
+      look.capabilities = info.capabilities;
+      look.only_looks = true;
+      look.intent.reads = {path};
+      return !refusal(look);
+    };
+  }
+  CallSupervisor::Turn turn = options_.supervisor->take(asked);
+  while (!turn.answer()) {
+    ToolResult result = run_tool(call, attempt, &turn.notes());
+    if (!attempt.secrets.names().empty()) turn.notes().spoil();
+    turn.note(std::move(result));
+  }
+  return *std::move(turn.answer());
+}
+
+/// Puts the values of secrets into the arguments, in the last moment, and runs the tool.
+ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadNotes* notes) {
+  const ToolInfo& info = attempt.entry.tool->info();
+  const Action& action = call.what().action;
+  std::shared_ptr<const json> with_values;
+  if (arguments_take_secrets(action, options_.secrets_in_files)) {
+    auto injected = attempt.secrets.injected(*call.what().args, config_of(info).secrets);
+    if (!injected) return ToolResult::failure(tool_error_from(injected.error()));
+    with_values = *std::move(injected);
+  }
+  const std::chrono::milliseconds time = time_of(info, action.intent);
+  const UsageProbe probe(attempt.overlay, action.intent.writes, action.intent.is_open_ended);
+  const bool is_aside = attempt.policy_mutex != nullptr;
+  LogFilter log(options_.logger, attempt.secrets.redactor());
+  ToolContext context = context_for(info, attempt, notes);
   context.deadline = Deadline::after(*clock_, time);
-  context.parsed = prepared.parsed;
-  context.secrets = context.call.secrets = secrets.provider(config_of(info).secrets);
-  context.logger = context.call.logger = [&log](const ToolLog& line) { log.take(line); };
+  if (with_values == nullptr) context.parsed = action.intent.parsed;  // of what was sent
+  if (!is_aside) {
+    context.logger = context.call.logger = [&log](const ToolLog& line) { log.take(line); };
+  }
   std::optional<CallRunner> runner;
   if (options_.commands != nullptr) {
     runner.emplace(*options_.commands, options_, scope_->cwd(), memory_of(info), context.deadline,
@@ -342,11 +381,9 @@ ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const Prepared& 
     return ToolResult::failure(tool_error_from(context.interruption("")));
   }
   std::optional<CallStack::Frame> frame;
-  watch_context(prepared, context);
-  if (prepared.policy_mutex == nullptr) {
-    frame.emplace(stack_, info, prepared.execution_id, context.deadline);
-  }
-  ToolResult result = run_guarded(*entry.tool, *prepared.args, context);
+  if (!is_aside) frame.emplace(stack_, info, action.record.execution_id, context.deadline);
+  const json& arguments = with_values != nullptr ? *with_values : *call.what().args;
+  ToolResult result = run_guarded(*attempt.entry.tool, arguments, context);
   log.finish();
   probe.tell(runner ? runner->usage() : CallRunner::Usage(), result.meta);
   if (options_.deterministic && runner && runner->usage().has_run) {
@@ -354,8 +391,62 @@ ToolResult Executor::run_tool(const ToolRegistry::Entry& entry, const Prepared& 
       result.meta.warnings.push_back(std::move(note));
     }
   }
-  if (result.ok) judge_result(entry, context, time, result);
+  if (result.ok) judge_result(attempt.entry, context, time, result);
   return result;
+}
+
+/// What the tool may use and ask: what it reads is judged and noted, and it can call others. On a
+/// thread of its own (executor_reads.cc) it can not, and its judge waits for the others.
+ToolContext Executor::context_for(const ToolInfo& info, const Attempt& attempt, ReadNotes* notes) {
+  Overlay& overlay = attempt.overlay;
+  ToolContext context{
+      .overlay = overlay,
+      .clock = *clock_,
+      .root = options_.root,
+      .agent = options_.agent,
+      .capabilities = scope_->capabilities(),
+      .dry_run = options_.dry_run,
+      .deterministic = options_.deterministic,
+      .call = options_,
+      .deadline = {},
+      .commands = nullptr,
+      .logger = {},
+      .secrets = attempt.secrets.provider(config_of(info).secrets),
+      .may_read = scope_->reading_rule(options_.policy ? options_.policy->reading_rule() : nullptr),
+      .judge = [this, &info, &overlay, notes,
+                mutex = attempt.policy_mutex](const Intent& access) -> Result<void> {
+        Action now;
+        now.tools = {info.name};
+        now.capabilities = info.capabilities;
+        now.only_looks = access.writes.empty();
+        now.intent = access;
+        std::unique_lock<std::mutex> lock;
+        if (mutex != nullptr) lock = std::unique_lock(*mutex);
+        if (auto no = refusal(now)) return fail(*std::move(no));
+        if (notes == nullptr) return {};
+        for (const RelPath& path : access.reads) notes->note(overlay, path);
+        return {};
+      },
+      .last_step = options_.last_step,
+      .earlier = options_.earlier,
+      .stop = options_.stop,
+      .cwd = scope_->cwd()};
+  context.call.secrets = context.secrets;
+  if (attempt.policy_mutex != nullptr) {
+    context.call.progress = {};
+    context.call.logger = {};
+    return context;
+  }
+  // On the same road, with a record of its own that names its caller's.
+  context.call_tool = [this, &overlay](const std::string& tool, const json& args) {
+    ToolCall call;
+    call.tool = tool;
+    call.args = std::make_shared<const json>(args);
+    call.reason = "called by the tool " + stack_.caller();
+    const Overlay::Entries before = overlay.entries();
+    return call_once(overlay, before, call);
+  };
+  return context;
 }
 
 /// Turns an answer that came too late, or is not what the tool promises, into an error.
@@ -384,35 +475,52 @@ void Executor::judge_result(const ToolRegistry::Entry& entry, const ToolContext&
   }
 }
 
-/// Everything that does not depend on one run.
-ToolContext Executor::context_for(const ToolInfo& info, Overlay& overlay) const {
-  ToolContext context{.overlay = overlay,
-                      .clock = *clock_,
-                      .root = options_.root,
-                      .agent = options_.agent,
-                      .capabilities = scope_->capabilities(),
-                      .dry_run = options_.dry_run,
-                      .deterministic = options_.deterministic,
-                      .call = options_,
-                      .deadline = {},
-                      .commands = nullptr,
-                      .logger = {},
-                      .secrets = {},
-                      .may_read = scope_->reading_rule(options_.may_read),
-                      .judge = [this, &info](const Intent& access) -> Result<void> {
-                        Action now;
-                        now.tools = {info.name};
-                        now.capabilities = info.capabilities;
-                        now.only_looks = access.writes.empty();
-                        now.intent = access;
-                        const auto no = refusal(now);
-                        return no ? Result<void>(*no) : Result<void>();
-                      },
-                      .last_step = options_.last_step,
-                      .earlier = options_.earlier,
-                      .stop = options_.stop,
-                      .cwd = scope_->cwd()};
-  return context;
+// --- what a tool may take -------------------------------------------------------------------
+
+/// How long a call may take: what the caller says, else its arguments, else the tool; never longer
+/// than `[tools.NAME]` lets it, nor than the tool that makes it has left.
+std::chrono::milliseconds Executor::time_of(const ToolInfo& info, const Intent& intent) const {
+  const std::chrono::milliseconds usual = timeout_of(info);
+  const bool is_configured = config_of(info).timeout_ms > 0;
+  const std::chrono::milliseconds most =
+      is_configured ? options_.supervisor->time_for(info.name, usual) : usual;
+  std::chrono::milliseconds time =
+      options_.timeout ? *options_.timeout : intent.timeout.value_or(most);
+  if (is_configured) time = std::min(time, most);
+  return stack_.bounded(time, *clock_);
+}
+
+const ToolConfig& Executor::config_of(const ToolInfo& info) const {
+  static const ToolConfig kUsual;
+  return options_.supervisor != nullptr ? options_.supervisor->config_of(info.name) : kUsual;
+}
+
+/// What the programs of one call may take; `[sandbox]` bounds it, too.
+uint64_t Executor::memory_of(const ToolInfo& info) const {
+  const ToolConfig& config = config_of(info);
+  const uint64_t usual = memory_limit_of(info);
+  if (config.max_memory_bytes == 0) return usual;
+  return config.only_narrows ? std::min(usual, config.max_memory_bytes) : config.max_memory_bytes;
+}
+
+/// What its caller should know of a tool, and of how long it took.
+void Executor::add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
+  const ToolInfo& info = entry.tool->info();
+  if (!info.deprecated.empty()) {
+    meta.warnings.push_back("the tool '" + info.name + "' is deprecated: " + info.deprecated +
+                            (info.successor.empty() ? "" : "; use '" + info.successor + "'"));
+  }
+  if (entry.instance_bytes > kMaxToolInstanceBytes) {
+    meta.warnings.push_back("the tool '" + info.name + "' itself took " +
+                            std::to_string(entry.instance_bytes) +
+                            " bytes of memory, more than the " +
+                            std::to_string(kMaxToolInstanceBytes) + " of one tool");
+  }
+  const int64_t target = latency_target(info.category).count();
+  if (meta.duration_ms <= target) return;
+  meta.warnings.push_back("the call took " + std::to_string(meta.duration_ms) +
+                          " ms; a tool of the category " + std::string(to_string(info.category)) +
+                          " should take at most " + std::to_string(target));
 }
 
 }  // namespace galley

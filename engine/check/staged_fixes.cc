@@ -41,20 +41,14 @@ Action action_of(AuditKind kind, std::string tool, const Proposal& proposal) {
   return action;
 }
 
-ExecutorOptions options_for(const StagedFixRequest& request, const EarlyPolicy& early) {
+ExecutorOptions options_for(const StagedFixRequest& request, Overlay& overlay) {
   ExecutorOptions options;
   options.root = request.layout.work_tree;
   options.agent = request.who.agent;
   options.owner = request.who.owner;
   options.reason = request.who.message;
-  options.capabilities = early.capabilities();
-  options.early_policy = [early](const Action& action) { return early.refusal(action); };
-  if (early.judges_effects()) {
-    options.late_policy = [early](const Action& action, const Overlay::Entries& before,
-                                  const Overlay::Entries& now) {
-      return early.refusal_of_effect(action, before, now);
-    };
-  }
+  options.policy.emplace(request.config, request.who.principals(), &overlay);
+  options.capabilities = options.policy->capabilities();
   return options;
 }
 
@@ -108,8 +102,7 @@ Result<StagedFixes> fix_what_is_staged(const StagedFixRequest& request) {
   const auto log = std::make_unique<AuditLog>(state, request.clock);
   Recorder recorder(log, request.clock, RecordTime::kAtOnce);
   Overlay overlay = overlay_of(request.proposal, request.base, request.clock);
-  const EarlyPolicy early(request.config, request.who.principals(), &overlay);
-  Executor executor(nullptr, recorder, request.clock, options_for(request, early));
+  Executor executor(nullptr, recorder, request.clock, options_for(request, overlay));
   GALLEY_ASSIGN(FixReport report, run_fixers(request, executor, overlay));
   if (report.change.is_empty()) return StagedFixes{std::move(report), {}};
   GALLEY_ASSIGN(IndexFix put,

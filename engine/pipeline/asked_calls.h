@@ -33,7 +33,7 @@ struct AskedCall {
 /// question replaces a yes.
 /// Ownership: borrows the state directory. Threads: confined to one thread.
 /// Errors:    kInvalid `confirmation.damaged`; kTimeout `confirmation.locked`; kIo.
-class AskedCalls {
+class AskedCalls final : public KeptAnswers {
  public:
   /// Of those beyond this the oldest makes room, of questions before those that have a yes.
   static constexpr size_t kMaxAskedCalls = 100;
@@ -41,7 +41,8 @@ class AskedCalls {
   explicit AskedCalls(const StateDirectory& state) : state_(&state) {}
 
   /// Keeps a question; one that has a yes already stays as it is.
-  Result<void> keep(const ContentId& id, const CallQuestion& question, int64_t now_ns) const;
+  Result<void> keep(const ContentId& id, const CallQuestion& question,
+                    int64_t now_ns) const override;
   /// The calls that wait, oldest first; those that are too old or damaged are left out.
   [[nodiscard]] Result<std::vector<AskedCall>> list(int64_t now_ns) const;
   /// The one that `shown` means: `call-` and the first digits.
@@ -51,7 +52,7 @@ class AskedCalls {
   Result<void> give(const AskedCall& call, const std::string& by, int64_t now_ns) const;
   /// Uses up the yes to this call and tells who gave it; nothing when there is none. Of several who
   /// try at once, one has it.
-  Result<std::optional<std::string>> take(const ContentId& id, int64_t now_ns) const;
+  Result<std::optional<std::string>> take(const ContentId& id, int64_t now_ns) const override;
 
  private:
   Result<void> write(const AskedCall& call) const;

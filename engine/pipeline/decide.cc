@@ -294,8 +294,7 @@ Result<void> pass_alone(WorkspaceState& workspace, const TransactionOptions& who
   options.agent = who.agent;
   options.owner = who.owner;
   options.reason = who.message;
-  const EarlyPolicy early(workspace.config, who.principals(), nullptr);
-  options.early_policy = [&early](const Action& asked) { return early.refusal(asked); };
+  options.policy.emplace(workspace.config, who.principals(), nullptr);
   Executor executor(nullptr, recorder, workspace.clock(), std::move(options));
   return executor.perform(nullptr, std::move(action), effect);
 }

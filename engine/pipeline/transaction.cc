@@ -10,7 +10,7 @@
 #include "engine/calls/redacted_run.h"
 #include "engine/calls/tool_names.h"
 #include "engine/history/history.h"
-#include "engine/pipeline/confirmation_desk.h"
+#include "engine/pipeline/asked_calls.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/earlier_versions.h"
 #include "engine/pipeline/transaction_state.h"
@@ -67,17 +67,6 @@ Action action_of(AuditKind kind, std::string tool, std::vector<std::string> tool
   return action;
 }
 
-tl::unexpected<Error> reads_only() {
-  return fail(ErrorKind::kRefused, "transaction.reads_only",
-              "this session only reads; begin another one to change something");
-}
-
-/// What a session that only reads is refused: everything but looking, and going away.
-std::optional<Error> refusal_of_writing(const Action& action) {
-  if (action.only_looks || action.record.kind == AuditKind::kRollback) return {};
-  return reads_only().value();
-}
-
 tl::unexpected<Error> no_longer_open() {
   return fail(ErrorKind::kUsage, "transaction.over", "this transaction is over; begin another");
 }
@@ -85,47 +74,22 @@ tl::unexpected<Error> no_longer_open() {
 }  // namespace
 
 ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
+  WorkspaceState& workspace = *state_->workspace;
   ExecutorOptions options;
   static_cast<CallOptions&>(options) = call;
   if (options.reason.empty()) options.reason = state_->options.message;
-  options.root = state_->workspace->root_path;
+  options.root = workspace.root_path;
   options.agent = state_->options.agent;
   options.owner = state_->options.owner;
-  options.on_step = [state = state_.get()](StagedStep step) {
-    if (state->transcript) state->transcript->add(step);
-    state->keep_step(std::move(step));
-  };
-  const EarlyPolicy early(state_->workspace->config, state_->options.principals(),
-                          &state_->overlay);
-  const bool only_reads = state_->options.reads_only || state_->workspace->options.reads_only;
   options.is_preview = state_->options.is_preview;
-  options.tools = only_reads ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
-  options.deterministic |=
-      state_->options.is_deterministic || state_->workspace->options.is_deterministic;
-  options.early_policy = [early, only_reads](const Action& action) {
-    auto no = only_reads ? refusal_of_writing(action) : std::nullopt;
-    return no ? no : early.refusal(action);
-  };
-  if (state_->live_run) {
-    options.early_policy = [usual = options.early_policy, tx = id()](const Action& action) {
-      const auto no = refusal_beside_run(action, tx);
-      return no ? no : usual(action);
-    };
-  }
-  if (const auto fresh = state_->workspace->refresh_grants(); !fresh) {
-    options.early_policy = [usual = options.early_policy,
-                            why = fresh.error()](const Action& action) {
-      const auto no = usual(action);  // nothing is granted now
-      return no ? std::optional<Error>(why) : std::nullopt;
-    };
-  }
-  options.has_capability = [early](std::string_view needed) { return early.gives(needed); };
-  if (early.judges_effects()) {
-    options.late_policy = [early](const Action& action, const Overlay::Entries& before,
-                                  const Overlay::Entries& now) {
-      return early.refusal_of_effect(action, before, now);
-    };
-  }
+  options.deterministic |= state_->options.is_deterministic || workspace.options.is_deterministic;
+  SessionBounds session;
+  session.reads_only = state_->options.reads_only || workspace.options.reads_only;
+  if (state_->live_run) session.live_run = id();
+  if (const auto fresh = workspace.refresh_grants(); !fresh) session.no_grants = fresh.error();
+  if (session.reads_only) options.tools = ToolRegistry::Mode::kReadOnly;
+  options.policy.emplace(workspace.config, state_->options.principals(), &state_->overlay,
+                         std::move(session));
   return options;
 }
 
@@ -133,7 +97,12 @@ Result<void> Transaction::pass(Action action, const Effect& effect, const CallOp
   if (state_->is_over) return no_longer_open();
   WorkspaceState& workspace = *state_->workspace;
   Executor executor(nullptr, state_->recorder, workspace.clock(), executor_options(call));
-  return executor.perform(&state_->overlay, std::move(action), effect);
+  auto done = executor.perform(&state_->overlay, std::move(action), effect);
+  for (StagedStep& step : executor.take_steps()) {
+    if (state_->transcript) state_->transcript->add(step);
+    state_->keep_step(std::move(step));
+  }
+  return done;
 }
 
 // --- tools and commands ---------------------------------------------------------------------
@@ -159,24 +128,26 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
     }
     options.secrets = state_->transcript->watched(call.secrets);
   }
-  const EarlyPolicy early(workspace.config, state_->options.principals(), &state_->overlay);
-  options.capabilities = early.capabilities();
-  options.may_read = early.reading_rule();
+  options.capabilities = options.policy->capabilities();
   options.commands = state_->runner();
   options.supervisor = &workspace.need_supervisor();
   options.last_step = workspace.config.edits.max_step;
   options.earlier = earlier_versions(workspace);
   options.known_secrets = &workspace.known_secrets;
   options.secrets_in_files = workspace.config.secrets.in_files;
-  options.confirmation = [desk = confirmation_desk(workspace, state_->options, call,
-                                                   state_->recorder)](const Action& action) {
-    return confirm_call(action, desk);
-  };
-  std::vector<StagedStep> steps;  // they count when all calls do
-  options.on_step = [&steps](StagedStep step) { steps.push_back(std::move(step)); };
+  std::optional<AskedCalls> asked;
+  if (workspace.state_directory) asked.emplace(*workspace.state_directory);
+  options.desk = {workspace.config.policy.mode,
+                  state_->options.principals(),
+                  &call,
+                  &workspace.clock(),
+                  call.dry_run || state_->options.is_preview,
+                  asked ? &*asked : nullptr,
+                  &state_->recorder};
   Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
   Executor::StagedCalls staged = executor.stage_calls(state_->overlay, calls);
-  if (!staged.ok()) steps.clear();
+  std::vector<StagedStep> steps = executor.take_steps();
+  if (!staged.ok()) steps.clear();  // they count when all calls do
   if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
   for (StagedStep& step : steps) state_->keep_step(std::move(step));
   if (staged.ok()) state_->ask_for_git_commits(calls, staged.results);
@@ -307,7 +278,8 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
     return fail(ErrorKind::kUsage, "transaction.preview",
                 "this transaction was begun to look only; begin another to commit");
   }
-  if (state_->options.reads_only || state_->workspace->options.reads_only) return reads_only();
+  if (state_->options.reads_only || state_->workspace->options.reads_only)
+    return fail(refusal_of_writing());
   if (state_->unstaged_run) return fail(*state_->unstaged_run);
   std::optional<CommitOutcome> outcome;
   CommitNumber on_number;

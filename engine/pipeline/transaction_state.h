@@ -124,10 +124,6 @@ struct Transaction::State {
   bool is_view = false;  ///< of the tree as it was: never committed
 };
 
-/// What is refused beside a live run: whatever stages, since a capture takes the place of all that
-/// is staged. Nothing for the rest.
-[[nodiscard]] std::optional<Error> refusal_beside_run(const Action& action, const std::string& tx);
-
 /// Input or output of a record.
 [[nodiscard]] JsonDocument json_document(nlohmann::ordered_json json);
 

@@ -100,16 +100,6 @@ Action capture_action(const RunNote& note, const RunReport& report, bool is_live
 
 }  // namespace
 
-std::optional<Error> refusal_beside_run(const Action& action, const std::string& tx) {
-  const AuditKind kind = action.record.kind;
-  if (action.only_looks || kind == AuditKind::kCommit || kind == AuditKind::kFork) return {};
-  return Error{ErrorKind::kRefused, "run.live",
-               "a program runs in this transaction, and only what it writes is staged here; end it "
-               "first: galley stop " +
-                   tx,
-               "", 0};
-}
-
 /// Makes what a run has written what is staged: of one whose program goes on, again each time; of
 /// one that is over, once and for all.
 Result<void> Transaction::take_up_run() {

@@ -56,9 +56,10 @@ class CallSupervisorTest : public ::testing::Test {
     CallSupervisor::Call call{*entry, args_, overlay_, intent_.reads, intent_.is_open_ended};
     call.deadline = deadline_;
     size_t next = 0;
-    return supervisor_->run(call, [&](ReadNotes& notes) {
+    CallSupervisor::Turn turn = supervisor_->take(call);
+    const auto attempt = [&] {
       ++attempts_;
-      if (reads_) notes.note(overlay_, rel("a.txt"));
+      if (reads_) turn.notes().note(overlay_, rel("a.txt"));
       const bool is_written = !writes_ || overlay_.write(rel("left"), "by an attempt").has_value();
       EXPECT_TRUE(is_written);
       const std::string reason = answers.at(std::min(next++, answers.size() - 1));
@@ -69,7 +70,9 @@ class CallSupervisorTest : public ::testing::Test {
             nlohmann::ordered_json{{"retry_after_ms", retry_after_ms_}});
       }
       return ToolResult::failure({ToolErrorCode::kRuntime, reason, "why", details});
-    });
+    };
+    while (!turn.answer()) turn.note(attempt());
+    return *std::move(turn.answer());
   }
   static std::string said(const ToolResult& result) {
     return result.ok ? "ok" : result.error->reason;

@@ -70,12 +70,18 @@ class ExecutorTest : public ::testing::Test {
     EXPECT_TRUE(add_standard_tools(registry_));
     options_.root = "/ws";
     options_.agent = "bot";
-    options_.make_execution_id = [this] { return "exec-" + std::to_string(++ids_); };
   }
 
   ToolResult call(const std::string& tool, const json& args) {
     Executor executor(&registry_, recorder_, clock_, options_);
-    return executor.call(overlay_, make(tool, args));
+    return std::move(executor.stage_calls(overlay_, {make(tool, args)}).results.front());
+  }
+  /// From now on the policy of this galley.toml says no.
+  void judge_by(const std::string& toml) {
+    auto parsed = parse_config(toml, "galley.toml");
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    config_ = *std::move(parsed);
+    options_.policy.emplace(config_, options_.agent, &overlay_);
   }
   static ToolCall make(const std::string& tool, const json& args) {
     ToolCall out;
@@ -109,8 +115,9 @@ class ExecutorTest : public ::testing::Test {
       std::make_unique<AuditLog>(*galley_, clock_, *RelPath::parse("audit.head"));
   Recorder recorder_{log_, clock_, RecordTime::kAtOnce, "t1"};
   ToolRegistry registry_;
+  Config config_;
   ExecutorOptions options_;
-  int ids_ = 0;
+  int ids_ = 0;  ///< of names
 };
 
 }  // namespace galley

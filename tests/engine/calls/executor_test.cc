@@ -24,7 +24,7 @@ TEST_F(ExecutorTest, ACallIsDoneAndRecorded) {
   EXPECT_EQ(all[0]["reason"], "a test");
   EXPECT_EQ(all[0]["tx"], "t1");
   EXPECT_EQ(all[0]["risk_level"], "medium");
-  EXPECT_EQ(all[0]["execution_id"], "exec-1");
+  EXPECT_EQ(all[0]["execution_id"], result.meta.execution_id);
   EXPECT_EQ(all[0]["input"]["file"], "a.txt");
   EXPECT_EQ(all[0]["output"]["written"], true);
   EXPECT_EQ(all[0]["capabilities_used"], json{"fs:write"});
@@ -103,16 +103,11 @@ TEST_F(ExecutorTest, ACapabilityThatNobodyGaveIsRefusedWhateverItsDomain) {
 }
 
 TEST_F(ExecutorTest, TheEarlyPolicySeesTheIntent) {
-  std::vector<std::string> seen;
-  options_.early_policy = [&](const Action& action) {
-    for (const RelPath& path : action.intent.writes) {
-      seen.push_back(action.record.tool + " " + path.str());
-    }
-    return std::optional<Error>(Error{ErrorKind::kRefused, "policy.path", "not here", "", 0});
-  };
+  judge_by("[policy]\nprotected = [\"b\"]\n");
+  ASSERT_TRUE(call("Write", {{"file", "a"}, {"content", "x"}}).ok);
   EXPECT_EQ(said(call("Move", {{"source", "a"}, {"destination", "/ws/b"}})),
             "EPERMISSION policy.path");
-  EXPECT_EQ(seen, (std::vector<std::string>{"Move a", "Move b"}));
+  EXPECT_EQ(overlay_.changes().size(), 1U) << "the move was not begun";
 }
 
 TEST_F(ExecutorTest, ADryRunTellsAndKeepsNothing) {
@@ -244,20 +239,19 @@ TEST_F(ExecutorTest, AProgramIsOnRecordBeforeItStarts) {
   ASSERT_EQ(while_it_ran.size(), 1U);
   EXPECT_EQ(while_it_ran[0]["kind"], "begun");
   EXPECT_EQ(while_it_ran[0]["agent"], "bot");
-  EXPECT_EQ(while_it_ran[0]["execution_id"], "exec-1-begun");
   const auto all = records();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1]["kind"], "exec");
-  EXPECT_EQ(all[1]["execution_id"], "exec-1");
+  EXPECT_EQ(while_it_ran[0]["execution_id"],
+            all[1]["execution_id"].get<std::string>() + std::string(kBegunSuffix));
 }
 
 TEST_F(ExecutorTest, AProgramThatIsRefusedNeverBegan) {
-  options_.early_policy = [](const Action&) {
-    return Error{ErrorKind::kRefused, "policy.tool", "no"};
-  };
+  judge_by("[agents.bot]\ntools = [\"Read\"]\n");
   Executor executor(&registry_, recorder_, clock_, options_);
   Action action;
   action.record.kind = AuditKind::kExec;
+  action.tools = {"Bash"};
   action.runs_program = true;
   EXPECT_FALSE(executor.perform(&overlay_, action, [](AuditEvent&) -> Result<void> {
     ADD_FAILURE() << "it was done";
