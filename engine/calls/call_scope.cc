@@ -45,7 +45,7 @@ Result<void> check_environment(const std::map<std::string, std::string>& environ
 }
 
 /// The list with `exec:` before each name.
-Result<Grants> program_grants(const std::vector<std::string>& programs) {
+Result<Capabilities> program_capabilities(const std::vector<std::string>& programs) {
   std::vector<std::string> texts;
   for (const std::string& program : programs) {
     if (program.empty() || program.front() == '!') {
@@ -54,7 +54,31 @@ Result<Grants> program_grants(const std::vector<std::string>& programs) {
     }
     texts.push_back("exec:" + program);
   }
-  return Grants::parse(texts);
+  return parse_capabilities(texts);
+}
+
+/// Nothing when an action of these needs may do what it intends, as far as its arguments tell. What
+/// no capability speaks of was never given.
+std::optional<Error> missing_in(const Capabilities& given, const Action& action) {
+  const auto missing = [&given](const Need& need, const std::string& what) -> std::optional<Error> {
+    if (gives(given, need)) return {};
+    return Error{
+        ErrorKind::kRefused, "capability.missing",
+        what + " needs the capability '" + need.text + "', which this caller was not given", "", 0};
+  };
+  for (const std::string& needed : action.capabilities) {
+    if (auto no = missing(Need::of(needed), "the tool '" + action.record.tool + "'")) return no;
+  }
+  for (const RelPath& path : action.intent.reads) {
+    if (auto no = missing(Need::file("read", path), "reading '" + path.str() + "'")) return no;
+  }
+  for (const RelPath& path : action.intent.writes) {
+    if (auto no = missing(Need::file("write", path), "writing '" + path.str() + "'")) return no;
+  }
+  for (const std::string& program : action.intent.programs) {
+    if (auto no = missing(Need::of("exec:" + program), "running '" + program + "'")) return no;
+  }
+  return {};
 }
 
 }  // namespace
@@ -62,13 +86,13 @@ Result<Grants> program_grants(const std::vector<std::string>& programs) {
 Result<CallScope> CallScope::of(const CallOptions& options, const std::vector<std::string>& granted,
                                 const std::string& root) {
   CallScope scope;
-  GALLEY_ASSIGN(scope.granted_, Grants::parse(granted));
+  GALLEY_ASSIGN(scope.granted_, parse_capabilities(granted));
   scope.capabilities_ = granted;
   if (options.only_capabilities) {
-    GALLEY_ASSIGN(scope.only_, Grants::parse(*options.only_capabilities));
+    GALLEY_ASSIGN(scope.only_, parse_capabilities(*options.only_capabilities));
     scope.capabilities_.clear();
     for (const std::string& text : *options.only_capabilities) {
-      const bool is_given = text.starts_with('!') || scope.granted_.gives(text);
+      const bool is_given = text.starts_with('!') || gives(scope.granted_, Need::of(text));
       if (is_given) scope.capabilities_.push_back(text);
     }
     // What was taken from the agent stays taken: the last match wins.
@@ -77,7 +101,7 @@ Result<CallScope> CallScope::of(const CallOptions& options, const std::vector<st
     }
   }
   if (options.only_programs) {
-    GALLEY_ASSIGN(scope.programs_, program_grants(*options.only_programs));
+    GALLEY_ASSIGN(scope.programs_, program_capabilities(*options.only_programs));
   }
   GALLEY_TRY(check_environment(options.environment));
   GALLEY_ASSIGN(scope.cwd_, directory_argument(options.cwd, {root}));
@@ -85,13 +109,13 @@ Result<CallScope> CallScope::of(const CallOptions& options, const std::vector<st
 }
 
 std::optional<Error> CallScope::refusal(const Action& action) const {
-  if (auto missing = granted_.refusal(action)) return missing;
+  if (auto missing = missing_in(granted_, action)) return missing;
   if (only_) {
-    if (auto missing = only_->refusal(action)) return missing;
+    if (auto missing = missing_in(*only_, action)) return missing;
   }
   if (!programs_) return {};
   for (const std::string& program : action.intent.programs) {
-    if (programs_->may_run(program)) continue;
+    if (gives(*programs_, Need::of("exec:" + program))) continue;
     return Error{ErrorKind::kRefused, "capability.missing",
                  "'" + program + "' is not among the programs that this call may start", "", 0};
   }
@@ -110,14 +134,14 @@ std::optional<Error> CallScope::refusal_of_effect(const Action& action,
     if (at != now.end() && at->second.now.kind == FileKind::kDirectory) continue;
     done.intent.writes.push_back(path);
   }
-  return only_->refusal(done);
+  return missing_in(*only_, done);
 }
 
 std::function<bool(const RelPath&)> CallScope::reading_rule(
     std::function<bool(const RelPath&)> outer) const {
   if (!only_) return outer;
   return [outer = std::move(outer), only = *only_](const RelPath& path) {
-    return only.may("read", path) && (!outer || outer(path));
+    return gives(only, Need::file("read", path)) && (!outer || outer(path));
   };
 }
 

@@ -9,7 +9,7 @@
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "engine/calls/action.h"
-#include "engine/calls/grants.h"
+#include "engine/policy/capability.h"
 #include "staging/overlay/overlay.h"
 #include "tools/tool.h"
 
@@ -47,9 +47,9 @@ class CallScope {
   [[nodiscard]] const RelPath& cwd() const { return cwd_; }
 
  private:
-  Grants granted_;
-  std::optional<Grants> only_;
-  std::optional<Grants> programs_;
+  Capabilities granted_;
+  std::optional<Capabilities> only_;
+  std::optional<Capabilities> programs_;
   std::vector<std::string> capabilities_;
   RelPath cwd_ = RelPath::root();
 };

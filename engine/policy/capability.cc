@@ -160,4 +160,55 @@ bool Capability::covers(std::string_view needed) const {
   return pattern.empty() || name_matches(pattern, parts.has_pattern ? parts.pattern : "*");
 }
 
+Need Need::of(std::string_view text) {
+  return {std::string(text), [needed = std::string(text)](const Capability& one) {
+            return one.is_denial ? one.covers(needed) : one.concerns(needed);
+          }};
+}
+
+Need Need::file(std::string_view action, const RelPath& path) {
+  const std::string verb = action == "read" ? "fs:read" : "fs:write";
+  return {verb + ":" + path.str(),
+          [needed = "fs:" + std::string(action), path](const Capability& one) {
+            return one.domain == "fs" && one.concerns(needed) &&
+                   (one.paths.is_empty() || one.paths.selects(path));
+          }};
+}
+
+Need Need::program(std::string_view called, std::string_view real) {
+  const auto from_root = [](std::string_view path) {
+    while (path.starts_with('/')) path.remove_prefix(1);
+    return std::string(path);
+  };
+  return {"exec:" + std::string(called.substr(called.rfind('/') + 1)),
+          [called = from_root(called), real = from_root(real)](const Capability& one) {
+            if (one.domain != "exec") return false;
+            const Glob& glob = one.paths.globs().front();
+            return glob.matches(called, false) || glob.matches(real, false);
+          }};
+}
+
+Need Need::network() {
+  return {"net:host", [](const Capability& one) { return one.domain == "net"; }};
+}
+
+Result<Capabilities> parse_capabilities(const std::vector<std::string>& texts) {
+  Capabilities capabilities;
+  for (const std::string& text : texts) {
+    GALLEY_ASSIGN(Capability capability, Capability::parse(text));
+    capabilities.push_back(std::move(capability));
+  }
+  return capabilities;
+}
+
+const Capability* last_word(const Capabilities& capabilities, const Need& need) {
+  const auto last = std::find_if(capabilities.rbegin(), capabilities.rend(), need.is_meant_by);
+  return last == capabilities.rend() ? nullptr : &*last;
+}
+
+bool gives(const Capabilities& capabilities, const Need& need) {
+  const Capability* last = last_word(capabilities, need);
+  return last != nullptr && !last->is_denial;
+}
+
 }  // namespace galley

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/glob.h"
+#include "base/rel_path.h"
 #include "base/result.h"
 
 namespace galley {
@@ -39,14 +42,28 @@ struct Capability {
 /// Whether what a tool needs lies in an open domain.
 [[nodiscard]] bool is_open_need(std::string_view needed);
 
-/// Whether these capabilities, the last match winning, give what a tool says it needs.
-template <class Capabilities>
-[[nodiscard]] bool gives(const Capabilities& capabilities, std::string_view needed) {
-  bool is_given = false;
-  for (const Capability& each : capabilities) {
-    if (each.is_denial ? each.covers(needed) : each.concerns(needed)) is_given = !each.is_denial;
-  }
-  return is_given;
-}
+/// What somebody would do, as capabilities speak of it.
+struct Need {
+  std::string text;  ///< the capability that would give it
+  std::function<bool(const Capability&)> is_meant_by;
+
+  /// As a tool says it: `fs:read`, `exec:git`, `custom:deploy`. To give it, a part of it is enough
+  /// where Galley judges the rest later; to deny it, all of it must be denied.
+  static Need of(std::string_view text);
+  /// `action` is read, create, modify, delete, or write for what is not known better.
+  static Need file(std::string_view action, const RelPath& path);
+  /// A program by the path that was called and by the file which that is.
+  static Need program(std::string_view called, std::string_view real);
+  static Need network();
+};
+
+/// In the order in which they were said: of those that are about a need, the last one decides.
+using Capabilities = std::vector<Capability>;
+
+/// Errors: kInvalid, reason `capability.invalid`.
+[[nodiscard]] Result<Capabilities> parse_capabilities(const std::vector<std::string>& texts);
+/// The one that decides; null where none is about it.
+[[nodiscard]] const Capability* last_word(const Capabilities& capabilities, const Need& need);
+[[nodiscard]] bool gives(const Capabilities& capabilities, const Need& need);
 
 }  // namespace galley

@@ -105,11 +105,9 @@ void read_agent(std::string_view name, ConfigTable& table, AgentProfile& profile
   std::vector<std::string> texts;
   table.texts("capabilities", texts);
   profile.has_capabilities = table.has("capabilities");
-  for (const auto& text : texts) {
-    auto capability = Capability::parse(text);
-    if (!capability) return table.refuse("capabilities", "holds a " + capability.error().message);
-    profile.capabilities.push_back(std::move(*capability));
-  }
+  auto capabilities = parse_capabilities(texts);
+  if (!capabilities) return table.refuse("capabilities", "holds a " + capabilities.error().message);
+  profile.capabilities = *std::move(capabilities);
   table.texts("tools", profile.tools);
   table.text("profile", profile.tool_profile);
   const auto& names = kToolProfileNames;

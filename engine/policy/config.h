@@ -81,7 +81,7 @@ struct PolicyConfig {
 /// `[agents.NAME]`: what one agent may do at most; the rules hold on top of it.
 struct AgentProfile {
   std::string name;
-  std::vector<Capability> capabilities;
+  Capabilities capabilities;
   bool has_capabilities = false;   ///< false: not limited by capabilities
   std::vector<std::string> tools;  ///< tools it may say; empty: all
   std::string tool_profile;        ///< whose names it knows them by (docs/profiles.md); empty: none

@@ -20,7 +20,7 @@ namespace galley {
 class GrantBook {
  public:
   /// Of one agent, oldest first; a revocation is a denial.
-  using Page = std::vector<Capability>;
+  using Page = Capabilities;
   using Pages = std::map<std::string, Page, std::less<>>;
 
   /// Nothing where nobody said anything of this agent.

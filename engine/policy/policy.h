@@ -27,7 +27,7 @@ struct Judgement {
   uint32_t line = 0;       ///< in galley.toml; 0 for what always holds
   std::string message;     ///< one sentence with rule, path and line
   std::string remedy;      ///< what to do
-  bool is_denial = false;  ///< of a program: a capability says no, not only none says yes
+  bool is_denial = false;  ///< a capability says no, not only none says yes
 };
 
 /// The strictest of what `judge` says of each name, the caller's when they are equal.
@@ -129,9 +129,10 @@ class Policy {
   [[nodiscard]] const AgentProfile* profile(std::string_view agent) const;
   /// The profile of this agent, when it has one that limits capabilities.
   [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
-  /// What people granted to this agent or revoked from it last, of what `speaks` picks.
-  [[nodiscard]] std::optional<Capability> said_last(
-      std::string_view agent, const std::function<bool(const Capability&)>& speaks) const;
+  [[nodiscard]] std::optional<Capability> said_last(std::string_view agent, const Need& need) const;
+  /// `what` is it in the words of a message.
+  [[nodiscard]] Judgement judge_need(const Need& need, const std::string& what,
+                                     const Principals& who) const;
   [[nodiscard]] Judgement judge_reading(const RelPath& path, const Principals& who) const;
   [[nodiscard]] std::optional<Judgement> judge_configuration(const RelPath& path) const;
   [[nodiscard]] Judgement judge_rules(const RelPath& path, PathOperation operation,

@@ -11,18 +11,6 @@
 namespace galley {
 namespace {
 
-bool grants(const Capability& capability, std::string_view action, const RelPath& path,
-            PathOperation operation) {
-  if (capability.domain != "fs") return false;
-  const bool is_write = action != "read";
-  if (capability.action != action &&
-      !(is_write &&
-        (capability.action == "write" || capability.action == operation_name(operation)))) {
-    return false;
-  }
-  return capability.paths.is_empty() || capability.paths.selects(path);
-}
-
 /// Of a name for which galley.toml has nothing although it tells agents apart: it grants nothing.
 const AgentProfile& profile_of_unknown() {
   static const AgentProfile kProfile = [] {
@@ -62,32 +50,12 @@ Judgement revoked(std::string_view agent, std::string_view what, const Capabilit
   return judgement;
 }
 
-std::function<bool(const Capability&)> speaks_of_path(std::string_view action, const RelPath& path,
-                                                      PathOperation operation) {
-  return [action, &path, operation](const Capability& one) {
-    return grants(one, action, path, operation);
-  };
-}
-
-bool selects_program(const Capability& capability, std::string_view program,
-                     std::string_view real) {
-  const auto relative = [](std::string_view path) {
-    while (path.starts_with('/')) path.remove_prefix(1);
-    return path;
-  };
-  if (capability.domain != "exec") return false;
-  const Glob& glob = capability.paths.globs().front();
-  return glob.matches(relative(program), false) || glob.matches(relative(real), false);
-}
-
 /// Granting and revoking: an agent that could do it could give itself anything.
 constexpr std::string_view kPeopleDomain = "sec";
 
 bool is_for_people(std::string_view needed) {
   return needed.substr(0, needed.find(':')) == kPeopleDomain;
 }
-
-bool is_of_network(const Capability& capability) { return capability.domain == "net"; }
 
 }  // namespace
 
@@ -96,13 +64,12 @@ std::string place_in(const Config& config, uint32_t line) {
   return line == 0 ? file : fmt::format("{}:{}", file, line);
 }
 
-std::optional<Capability> Policy::said_last(
-    std::string_view agent, const std::function<bool(const Capability&)>& speaks) const {
+/// What people granted to this agent or revoked from it last.
+std::optional<Capability> Policy::said_last(std::string_view agent, const Need& need) const {
   if (config_->grants == nullptr || agent.empty()) return {};
   const auto page = config_->grants->of(agent);
-  if (page == nullptr) return {};
-  const auto last = std::find_if(page->rbegin(), page->rend(), speaks);
-  return last == page->rend() ? std::nullopt : std::optional<Capability>(*last);
+  const Capability* last = page != nullptr ? last_word(*page, need) : nullptr;
+  return last != nullptr ? std::optional<Capability>(*last) : std::nullopt;
 }
 
 const AgentProfile* Policy::profile(std::string_view agent) const {
@@ -119,92 +86,49 @@ const AgentProfile* Policy::bounds(std::string_view agent) const {
   return own != nullptr && own->has_capabilities ? own : nullptr;
 }
 
-Judgement Policy::judge_write(const RelPath& path, PathOperation operation,
-                              const Principals& who) const {
+/// A revocation counts first, and then the profile, where there is one.
+Judgement Policy::judge_need(const Need& need, const std::string& what,
+                             const Principals& who) const {
   return strictest(who, [&](std::string_view agent) -> Judgement {
-    const std::string what = fmt::format("{}: {}", path.str(), operation_name(operation));
-    if (const auto said = said_last(agent, speaks_of_path("write", path, operation));
-        said && said->is_denial) {
-      return revoked(agent, what, *said);
-    }
+    const auto said = said_last(agent, need);
+    if (said && said->is_denial) return revoked(agent, what, *said);
     const AgentProfile* own = bounds(agent);
     if (own == nullptr) return {};
-    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (!grants(*it, "write", path, operation)) continue;
-      if (!it->is_denial) return {};
-      break;
-    }
-    Judgement judgement = no_capability(*own, *config_, what, "fs:write:" + path.str());
-    judgement.path = path.str();
+    const Capability* last = last_word(own->capabilities, need);
+    if (last != nullptr && !last->is_denial) return {};
+    Judgement judgement = no_capability(*own, *config_, what, need.text);
+    judgement.is_denial = last != nullptr;
     return judgement;
   });
 }
 
+Judgement Policy::judge_write(const RelPath& path, PathOperation operation,
+                              const Principals& who) const {
+  const std::string_view action = operation_name(operation);
+  Judgement judgement =
+      judge_need(Need::file(action, path), fmt::format("{}: {}", path.str(), action), who);
+  if (judgement.decision == Decision::kDeny) judgement.path = path.str();
+  return judgement;
+}
+
 Judgement Policy::judge_reading(const RelPath& path, const Principals& who) const {
-  return strictest(who, [&](std::string_view agent) -> Judgement {
-    if (const auto said = said_last(agent, speaks_of_path("read", path, PathOperation::kModify));
-        said && said->is_denial) {
-      return revoked(agent, path.str() + ": read", *said);
-    }
-    const AgentProfile* own = bounds(agent);
-    if (own == nullptr) return {};
-    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (!grants(*it, "read", path, PathOperation::kModify)) continue;
-      if (!it->is_denial) return {};
-      break;
-    }
-    Judgement judgement =
-        no_capability(*own, *config_, path.str() + ": read", "fs:read:" + path.str());
-    judgement.path = path.str();
-    return judgement;
-  });
+  Judgement judgement = judge_need(Need::file("read", path), path.str() + ": read", who);
+  if (judgement.decision == Decision::kDeny) judgement.path = path.str();
+  return judgement;
 }
 
 Judgement Policy::judge_exec(std::string_view program, std::string_view real,
                              const Principals& who) const {
-  const auto speaks = [&](const Capability& one) { return selects_program(one, program, real); };
-  return strictest(who, [&](std::string_view agent) -> Judgement {
-    if (const auto said = said_last(agent, speaks); said && said->is_denial) {
-      return revoked(agent, fmt::format("running {}", program), *said);
-    }
-    const AgentProfile* own = bounds(agent);
-    if (own == nullptr) return {};
-    bool is_denial = false;
-    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (!speaks(*it)) continue;
-      if (!it->is_denial) return {};
-      is_denial = true;
-      break;
-    }
-    const std::string_view name = program.substr(program.rfind('/') + 1);
-    const std::string which = program == real ? "" : fmt::format(" (which is {})", real);
-    Judgement judgement = no_capability(*own, *config_, fmt::format("running {}{}", program, which),
-                                        fmt::format("exec:{}", name));
-    judgement.is_denial = is_denial;
-    return judgement;
-  });
+  const std::string which = program == real ? "" : fmt::format(" (which is {})", real);
+  return judge_need(Need::program(program, real), fmt::format("running {}{}", program, which), who);
 }
 
 Judgement Policy::judge_network(const Principals& who) const {
-  return strictest(who, [&](std::string_view agent) -> Judgement {
-    if (const auto said = said_last(agent, is_of_network); said && said->is_denial) {
-      return revoked(agent, "reaching the network", *said);
-    }
-    const AgentProfile* own = bounds(agent);
-    if (own == nullptr) return {};
-    for (auto it = own->capabilities.rbegin(); it != own->capabilities.rend(); ++it) {
-      if (!is_of_network(*it)) continue;
-      if (!it->is_denial) return {};
-      break;
-    }
-    return no_capability(*own, *config_, "reaching the network", "net:host");
-  });
+  return judge_need(Need::network(), "reaching the network", who);
 }
 
 Judgement Policy::judge_capability(std::string_view needed, const Principals& who) const {
-  const auto speaks = [&](const Capability& one) {
-    return one.is_denial ? one.covers(needed) : one.concerns(needed);
-  };
+  const Need need = Need::of(needed);
   const std::string what = fmt::format("what needs the capability `{}`", needed);
   Judgement worst = strictest(who, [&](std::string_view agent) -> Judgement {
     if (agent.empty()) return {};
@@ -217,11 +141,11 @@ Judgement Policy::judge_capability(std::string_view needed, const Principals& wh
       judgement.remedy = "have a person do it, without --agent";
       return judgement;
     }
-    const auto said = said_last(agent, speaks);
+    const auto said = said_last(agent, need);
     if (said && said->is_denial) return revoked(agent, what, *said);
     const AgentProfile* own = bounds(agent);
     if (own != nullptr) {
-      if (gives(own->capabilities, needed)) return {};
+      if (gives(own->capabilities, need)) return {};
       return no_capability(*own, *config_, what, needed);
     }
     if (said) return {};
@@ -256,7 +180,7 @@ std::optional<Error> Policy::objection_to_grant(std::string_view agent,
           ? std::string_view(capability.text)
                 .substr(0, capability.domain.size() + 1 + capability.action.size())
           : std::string_view(capability.text);
-  if (gives(own->capabilities, needed)) return {};
+  if (gives(own->capabilities, Need::of(needed))) return {};
   return wider(
       fmt::format("[agents.{}] ({}) does not give it", own->name, place_in(*config_, own->line)));
 }
@@ -268,7 +192,7 @@ bool Policy::denies_programs(const Principals& who) const {
     if (own != nullptr && std::any_of(own->capabilities.begin(), own->capabilities.end(), denies)) {
       return true;
     }
-    return said_last(name, denies).has_value();
+    return said_last(name, {{}, denies}).has_value();
   });
 }
 
@@ -305,12 +229,12 @@ bool Policy::limits_reading(const Principals& who) const {
     return one.is_denial && one.domain == "fs" && one.action == "read";
   };
   return std::any_of(who.names().begin(), who.names().end(), [&](const std::string& name) {
-    return bounds(name) != nullptr || said_last(name, denies).has_value();
+    return bounds(name) != nullptr || said_last(name, {{}, denies}).has_value();
   });
 }
 
 bool Policy::grants_network(const Principals& who) const {
-  const bool is_said = bounds(who.caller()) != nullptr || said_last(who.caller(), is_of_network);
+  const bool is_said = bounds(who.caller()) != nullptr || said_last(who.caller(), Need::network());
   return is_said && judge_network(who).decision == Decision::kAllow;
 }
 

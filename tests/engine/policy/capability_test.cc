@@ -16,13 +16,9 @@ std::string capability_reason(std::string_view text) {
 
 /// Whether a list gives what is needed.
 bool given(const std::vector<std::string>& texts, std::string_view needed) {
-  std::vector<Capability> all;
-  for (const std::string& text : texts) {
-    auto parsed = Capability::parse(text);
-    EXPECT_TRUE(parsed) << parsed.error().message;
-    if (parsed) all.push_back(*std::move(parsed));
-  }
-  return gives(all, needed);
+  const auto all = parse_capabilities(texts);
+  EXPECT_TRUE(all) << all.error().message;
+  return all && gives(*all, Need::of(needed));
 }
 
 TEST(CapabilityTest, OpenDomainsAreWords) {
