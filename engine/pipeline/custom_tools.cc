@@ -11,7 +11,7 @@
 #include "base/printable.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/replace_file.h"
 #include "tools/custom_tool.h"
 
 namespace galley {
@@ -187,15 +187,8 @@ std::optional<TrustedTools> parse_tools_record(const std::string& text, const st
 /// A record that is not there, not ours or not readable trusts nothing.
 Result<std::optional<TrustedTools>> read_tools_record(const Directory& folder,
                                                       const std::string& root) {
-  auto file = folder.open_file(place_named(kRecordName));
-  if (!file && is_gone(file.error())) return std::optional<TrustedTools>();
-  if (!file) return fail(file.error());
-  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
-  if (!is_believed_owner(stat.uid) || stat.size > kMaxRecordBytes) {
-    return std::optional<TrustedTools>();
-  }
-  GALLEY_ASSIGN(const std::string text, (*file)->read_at(0, stat.size));
-  return parse_tools_record(text, root);
+  GALLEY_ASSIGN(const auto text, read_own_file(folder, place_named(kRecordName), kMaxRecordBytes));
+  return text ? parse_tools_record(*text, root) : std::nullopt;
 }
 
 Result<void> write_file(const WritableDirectory& folder, const RelPath& path,
@@ -209,11 +202,8 @@ Result<void> write_file(const WritableDirectory& folder, const RelPath& path,
 Result<void> write_record(const WritableDirectory& folder, const TrustedTools& tools,
                           const std::string& root) {
   using Handler = nlohmann::json::error_handler_t;
-  const RelPath fresh = place_named("record.new");
-  GALLEY_TRY(write_file(folder, fresh,
-                        to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n",
-                        kPrivateFile));
-  return folder.rename(fresh, folder, place_named(kRecordName), RenameMode::kReplace);
+  return replace_file(folder, kRecordName,
+                      to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n");
 }
 
 /// Every folder is made with this mode, whatever the umask is.

@@ -8,7 +8,7 @@
 #include "base/file_mode.h"
 #include "engine/pipeline/custom_tools.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/replace_file.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -34,17 +34,8 @@ Result<std::optional<TrustedMcpServer>> read_server_record(const Directory& home
                                                            const std::string& file,
                                                            const std::string& root) {
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(file));
-  auto opened = home.open_file(path);
-  if (!opened && opened.error().kind == ErrorKind::kNotFound) {
-    return std::optional<TrustedMcpServer>();
-  }
-  if (!opened) return fail(opened.error());
-  GALLEY_ASSIGN(const FileStat stat, (*opened)->stat());
-  if (!is_believed_owner(stat.uid) || stat.size > TrustedMcpServer::kMaxRecordBytes) {
-    return std::optional<TrustedMcpServer>();
-  }
-  GALLEY_ASSIGN(const std::string text, (*opened)->read_at(0, stat.size));
-  auto server = parse_server_record(text, root);
+  GALLEY_ASSIGN(const auto text, read_own_file(home, path, TrustedMcpServer::kMaxRecordBytes));
+  auto server = text ? parse_server_record(*text, root) : std::nullopt;
   if (server && file != file_of(server->name)) server.reset();
   return server;
 }
@@ -71,16 +62,7 @@ Result<void> trust_mcp_server(const UserSettings& settings, const std::string& r
   }
   GALLEY_ASSIGN(const auto home,
                 make_disk_directory(tools_home(settings, root), kPrivateDirectory));
-  GALLEY_ASSIGN(const RelPath place, RelPath::parse(file_of(server.name)));
-  GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(file_of(server.name) + ".new"));
-  {
-    GALLEY_ASSIGN(const auto file,
-                  home->open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
-    GALLEY_TRY(file->truncate(0));
-    GALLEY_TRY(file->write_at(0, text));
-    GALLEY_TRY(file->set_mode(kPrivateFile));
-  }
-  return home->rename(fresh, *home, place, RenameMode::kReplace);
+  return replace_file(*home, file_of(server.name), text);
 }
 
 Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(const UserSettings& settings,

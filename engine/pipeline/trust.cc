@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/owner.h"
+#include "staging/fs/replace_file.h"
 
 namespace galley {
 namespace {
@@ -99,15 +100,8 @@ std::optional<TrustRecord> parse_trust_record(const std::string& text) {
 
 /// A record that is not there, not ours or not readable trusts nothing.
 Result<std::optional<TrustRecord>> read_trust_record(const Directory& folder, const RelPath& name) {
-  auto file = folder.open_file(name);
-  if (!file && says_nothing(file.error())) return std::optional<TrustRecord>();
-  if (!file) return fail(file.error());
-  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
-  if (!is_believed_owner(stat.uid) || stat.size > kMaxTrustBytes) {
-    return std::optional<TrustRecord>();
-  }
-  GALLEY_ASSIGN(const std::string text, (*file)->read_at(0, stat.size));
-  return parse_trust_record(text);
+  GALLEY_ASSIGN(const auto text, read_own_file(folder, name, kMaxTrustBytes));
+  return text ? parse_trust_record(*text) : std::nullopt;
 }
 
 }  // namespace
@@ -177,17 +171,12 @@ Result<void> record_trust(const UserSettings& settings, const TrustRecord& recor
   }
   GALLEY_ASSIGN(const auto folder, make_disk_directory(settings.trust_path, kPrivateDirectory));
   GALLEY_ASSIGN(const RelPath name, record_name(record.root));
-  GALLEY_ASSIGN(const RelPath fresh, RelPath::parse(name.str() + ".new"));
   const nlohmann::ordered_json document = {{"format", kTrustFormat},
                                            {"root", record.root},
                                            {"hash", record.hash.hex()},
                                            {"given_ns", record.given_ns}};
-  GALLEY_ASSIGN(const auto file,
-                folder->open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
-  GALLEY_TRY(file->truncate(0));
   using Handler = nlohmann::json::error_handler_t;
-  GALLEY_TRY(file->write_at(0, document.dump(-1, ' ', false, Handler::replace) + "\n"));
-  return folder->rename(fresh, *folder, name, RenameMode::kReplace);
+  return replace_file(*folder, name.str(), document.dump(-1, ' ', false, Handler::replace) + "\n");
 }
 
 Result<std::vector<TrustRecord>> list_trust(const UserSettings& settings) {

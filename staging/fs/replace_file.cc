@@ -1,9 +1,11 @@
 #include "staging/fs/replace_file.h"
 
+#include <cerrno>
 #include <memory>
 #include <string>
 
 #include "base/file_mode.h"
+#include "staging/fs/owner.h"
 
 namespace galley {
 namespace {
@@ -47,6 +49,20 @@ Result<void> swap_file(const WritableDirectory& directory, std::string_view name
   // Neither is written back at once then, as one that takes another's place would be.
   if (directory.rename(fresh, directory, target, RenameMode::kExchange)) return {};
   return directory.rename(fresh, directory, target, RenameMode::kReplace);
+}
+
+Result<std::optional<std::string>> read_own_file(const Directory& directory, const RelPath& path,
+                                                 uint64_t most) {
+  auto file = directory.open_file(path);
+  if (!file) {
+    const Error& error = file.error();
+    if (error.kind == ErrorKind::kNotFound || error.os_error == EACCES) return std::nullopt;
+    return fail(error);
+  }
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
+  if (!is_believed_owner(stat.uid) || stat.size > most) return std::nullopt;
+  GALLEY_ASSIGN(std::string text, (*file)->read_at(0, stat.size));
+  return text;
 }
 
 }  // namespace galley

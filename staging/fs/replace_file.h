@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "staging/fs/directory.h"
 
-// Files that are replaced whole, so that whoever reads one sees it as it was or as it is. Nothing
+// Private files that are replaced whole: whoever reads one sees it as it was or as it is. Nothing
 // is synced. What is new goes to `<name>.new` first.
 
 namespace galley {
@@ -19,5 +22,10 @@ namespace galley {
 /// made and none is deleted. One that has another name, in a fork, is not written.
 [[nodiscard]] Result<void> swap_file(const WritableDirectory& directory, std::string_view name,
                                      std::string_view content);
+
+/// What a file says that has to be this user's own, or root's. Nothing where none is there, this
+/// user cannot read it, it belongs to another or has more than `most` bytes.
+[[nodiscard]] Result<std::optional<std::string>> read_own_file(const Directory& directory,
+                                                               const RelPath& path, uint64_t most);
 
 }  // namespace galley
