@@ -1,5 +1,6 @@
 // Any JSON as an edit document and as the arguments of every editing tool: what is taken is placed
 // without harm.
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,7 +10,6 @@
 #include "base/check.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/place.h"
-#include "tools/adapters.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"
 #include "tools/standard_tools.h"
@@ -52,12 +52,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto entry = tools().get(name);
     GALLEY_CHECK(entry.has_value());
     if (!(*entry)->input.check(*args).empty()) continue;
-    const auto operation = galley::adapt(name, *args, {"/w"});
-    if (!operation) {
-      GALLEY_CHECK(!operation.error().message.empty());
+    const auto& rows = galley::catalogue();
+    const auto row =
+        std::ranges::find_if(rows, [&](const auto& one) { return one.info.name == name; });
+    const auto operations = row->with->plan({*args, {"/w"}, {}});
+    if (!operations) {
+      GALLEY_CHECK(!operations.error().message.empty());
       continue;
     }
-    if (const auto* edit = std::get_if<galley::EditFiles>(&*operation)) place_all(edit->edits);
+    for (const galley::Operation& operation : *operations) {
+      if (const auto* edit = std::get_if<galley::EditFiles>(&operation)) place_all(edit->edits);
+    }
   }
   return 0;
 }

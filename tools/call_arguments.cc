@@ -1,10 +1,47 @@
 #include "tools/call_arguments.h"
-#include "tools/json_input.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "tools/json_input.h"
+#include "tools/tool.h"
 
 namespace galley {
+namespace {
+
+/// Takes `./` and, below the root, `../` off the front of a relative path; what they lead to is in
+/// `from`, which is empty when it lies outside the workspace. A `..` anywhere else is no path.
+std::string_view climb(std::string_view text, std::optional<RelPath>& from) {
+  if (!from || from->is_root()) return text;
+  for (;;) {
+    const bool is_here = text == "." || text.starts_with("./");
+    const bool is_up = text == ".." || text.starts_with("../");
+    if (!is_here && !is_up) return text;
+    if (is_up && from->is_root()) {
+      from.reset();
+      return text;
+    }
+    if (is_up) from = from->parent();
+    text.remove_prefix(std::min(text.size(), is_up ? size_t{3} : size_t{2}));
+  }
+}
+
+Result<RelPath> below_cwd(std::string_view text, const RelPath& cwd) {
+  if (cwd.is_root()) return RelPath::parse(text);
+  std::optional<RelPath> from = cwd;
+  const std::string_view rest = climb(text, from);
+  if (!from) {
+    return fail(ErrorKind::kRefused, "path.outside",
+                "the path '" + std::string(text) + "' leads out of the workspace from '" +
+                    cwd.str() + "', where the call starts",
+                std::string(text));
+  }
+  GALLEY_ASSIGN(const RelPath path, RelPath::parse(rest));
+  return from->join(path);
+}
+
+}  // namespace
 
 using nlohmann::json;
 
@@ -23,14 +60,47 @@ bool flag_of(const json& args, const char* key, bool otherwise) {
 std::optional<uint64_t> count_of(const json& args, const char* key) {
   const auto field = args.find(key);
   if (field == args.end() || !field->is_number_integer()) return {};
-  return static_cast<uint64_t>(std::max<int64_t>(0, field->get<int64_t>()));
+  return count_in(*field);
 }
 
-std::optional<uint32_t> mode_of(const json& args, const char* key) {
+uint64_t count_in(const json& integer) {
+  return static_cast<uint64_t>(std::max<int64_t>(0, integer.get<int64_t>()));
+}
+
+std::optional<uint32_t> mode_in(const std::string& text) {
   constexpr int kOctal = 8;
-  const std::string text = text_member(args, key);
   if (text.empty()) return {};
   return static_cast<uint32_t>(std::stoul(text, nullptr, kOctal));
+}
+
+std::vector<std::string> texts_of(const json& args, const char* key) {
+  std::vector<std::string> texts;
+  const auto field = args.find(key);
+  if (field == args.end() || !field->is_array()) return texts;
+  for (const json& one : *field) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
+Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin) {
+  if (text.empty() || text.front() != '/') return below_cwd(text, origin.cwd);
+  if (!origin.root.empty()) return RelPath::parse_within(text, origin.root);
+  return fail(ErrorKind::kRefused, "path.outside",
+              "the path '" + text + "' is absolute; name files relative to the workspace root",
+              text);
+}
+
+Result<RelPath> directory_argument(const std::string& text, const PathOrigin& origin) {
+  std::string_view rest = text;
+  while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.empty() || rest == "." || rest == "./") return origin.cwd;
+  const bool is_root = origin.root.empty() ? rest == "/" : rest == origin.root;
+  if (is_root) return RelPath::root();
+  std::optional<RelPath> above = origin.cwd;
+  const std::string_view below = climb(rest, above);
+  if (above && below.empty()) return *above;
+  return file_argument(std::string(rest), origin);
 }
 
 }  // namespace galley

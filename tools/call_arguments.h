@@ -5,8 +5,14 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
 
 namespace galley {
+
+struct PathOrigin;
 
 // One argument of a call by its name. One that is absent or of another type counts as not given:
 // the schema has refused the latter.
@@ -17,7 +23,17 @@ namespace galley {
 [[nodiscard]] bool flag_of(const nlohmann::json& args, const char* key, bool otherwise = false);
 /// A negative number counts as 0.
 [[nodiscard]] std::optional<uint64_t> count_of(const nlohmann::json& args, const char* key);
+[[nodiscard]] uint64_t count_in(const nlohmann::json& integer);
 /// Permission bits in octal; the schema has the pattern.
-[[nodiscard]] std::optional<uint32_t> mode_of(const nlohmann::json& args, const char* key);
+[[nodiscard]] std::optional<uint32_t> mode_in(const std::string& text);
+/// The texts of a list.
+[[nodiscard]] std::vector<std::string> texts_of(const nlohmann::json& args, const char* key);
+
+/// A path argument: relative to the origin's folder, from which `../` leads upwards, or absolute
+/// inside the workspace.
+/// Errors: kInvalid `path.invalid`; kRefused `path.outside`.
+Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin);
+/// The same, where that folder (``, `.`) and the workspace root may be meant, too.
+Result<RelPath> directory_argument(const std::string& text, const PathOrigin& origin);
 
 }  // namespace galley

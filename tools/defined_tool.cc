@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "staging/overlay/overlay.h"
-#include "tools/adapters.h"
+#include "tools/call_arguments.h"
 #include "tools/json_input.h"
 
 namespace galley {

@@ -35,7 +35,85 @@ struct Perform {
   }
 };
 
+/// Adds every path that an edit of one file may name.
+Result<void> add_paths(const FileEdit& file, Intent& intent) {
+  const bool keeps_source = file.op == FileOp::kCopy;
+  for (const std::string* text :
+       {&file.path, &file.new_path, &file.other_path, &file.other_new_path}) {
+    if (text->empty() || *text == "/dev/null") continue;
+    GALLEY_ASSIGN(RelPath path, RelPath::parse(*text));
+    const bool is_source = text == &file.path || text == &file.other_path;
+    const bool is_left =
+        file.op == FileOp::kRename && is_source;  // its content can be read elsewhere
+    if (is_left || (keeps_source && is_source)) intent.reads.push_back(path);
+    if (!keeps_source || !is_source) intent.writes.push_back(std::move(path));
+  }
+  return {};
+}
+
+struct IntentOf {
+  Intent intent;
+
+  Result<void> operator()(const ReadFile& op) { return read(op.path); }
+  Result<void> operator()(const ListDirectory& op) { return read(op.path); }
+  Result<void> operator()(const FileInfo& op) { return read(op.path); }
+  Result<void> operator()(const MeasureUsage& op) { return read(op.path); }
+  Result<void> operator()(const FindFiles& op) { return read(op.under); }
+  Result<void> operator()(const SearchText& op) { return read(op.under); }
+  Result<void> operator()(const WriteFile& op) { return write(op.path); }
+  Result<void> operator()(const RemovePath& op) { return write(op.path); }
+  Result<void> operator()(const ChangeMode& op) { return write(op.path); }
+  Result<void> operator()(const ChangeOwner& op) { return write(op.path); }
+  Result<void> operator()(const MakeSymlink& op) { return write(op.path); }
+  Result<void> operator()(const MakeDirectory& op) { return write(op.path); }
+  Result<void> operator()(const AppendText& op) { return write(op.path); }
+  Result<void> operator()(const ListImports& op) { return read(op.under); }
+  Result<void> operator()(const FindAgents& op) { return read(op.folder); }
+  /// It may run a program: Universal Ctags, where it is installed and the caller may.
+  Result<void> operator()(const FindReferences& op) {
+    intent.is_open_ended = true;
+    return read(op.under);
+  }
+  Result<void> operator()(const MovePath& op) {
+    GALLEY_TRY(read(op.from));
+    GALLEY_TRY(write(op.from));
+    return write(op.to);
+  }
+  Result<void> operator()(const CopyPath& op) {
+    GALLEY_TRY(read(op.from));
+    return write(op.to);
+  }
+  /// Its name shows only when it is made, and is judged then.
+  Result<void> operator()(const BackUpFile& op) { return read(op.path); }
+  Result<void> operator()(const EditFiles& op) {
+    for (const FileEdit& file : op.edits.files) GALLEY_TRY(add_paths(file, intent));
+    return {};
+  }
+  Result<void> operator()(const RunCommand& op) {
+    intent.programs.push_back(op.argv.front());
+    intent.is_open_ended = true;
+    intent.timeout = op.timeout;
+    return {};
+  }
+
+ private:
+  Result<void> read(const RelPath& path) {
+    if (!path.is_root()) intent.reads.push_back(path);
+    return {};
+  }
+  Result<void> write(const RelPath& path) {
+    intent.writes.push_back(path);
+    return {};
+  }
+};
+
 }  // namespace
+
+Result<Intent> intent_of(const Operation& operation) {
+  IntentOf visitor;
+  GALLEY_TRY(std::visit(visitor, operation));
+  return std::move(visitor.intent);
+}
 
 ToolResult perform(const Operation& operation, ToolContext& context) {
   return std::visit(Perform{operation, context}, operation);

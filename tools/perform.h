@@ -9,6 +9,9 @@
 
 namespace galley {
 
+/// What an operation will touch, as far as it says.
+Result<Intent> intent_of(const Operation& operation);
+
 /// Does an operation on the overlay of the context. A failed one leaves the overlay as it was.
 [[nodiscard]] ToolResult perform(const Operation& operation, ToolContext& context);
 

@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "staging/overlay/stage_edits.h"
-#include "tools/adapters.h"
 #include "tools/call_diff.h"
 #include "tools/edit_report_json.h"
 #include "tools/perform.h"

@@ -1,7 +1,7 @@
 #include "tools/profiles.h"
 
 #include <algorithm>
-#include <set>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -11,134 +11,31 @@
 namespace galley {
 namespace {
 
-/// Galley's own, and those of agents and servers that exist.
-std::vector<ToolProfile> profiles_of_agents() {
-  return {
-      {"native",
-       "Galley's own names, each verb once",
-       {{"Read", "read"},
-        {"Write", "write"},
-        {"Edit", "edit"},
-        {"Delete", "delete"},
-        {"Move", "move"},
-        {"Copy", "copy"},
-        {"Chmod", "chmod"},
-        {"Symlink", "link"},
-        {"MakeDirectory", "make directory"},
-        {"List", "list"},
-        {"Glob", "find"},
-        {"Grep", "search"},
-        {"Bash", "run"},
-        {"GraphQuery", "query"},
-        {"git_status", "git status"},
-        {"git_diff", "git diff"},
-        {"git_commit", "git commit"},
-        {"sec.grant", "grant"},
-        {"sec.revoke", "revoke"}}},
-      {"claude",
-       "Claude Code",
-       {{"Read", "read"},
-        {"Write", "write"},
-        {"Edit", "edit"},
-        {"Glob", "find"},
-        {"Grep", "search"},
-        {"Bash", "run"}}},
-      {"openai",
-       "Codex and other agents that write V4A patches",
-       {{"Read", "read"},
-        {"apply_patch", "edit"},
-        {"List", "list"},
-        {"Glob", "find"},
-        {"Grep", "search"},
-        {"Bash", "run"}}},
-      {"gemini",
-       "Gemini CLI",
-       {{"read_file", "read"},
-        {"write_file", "write"},
-        {"replace", "edit"},
-        {"list_directory", "list"},
-        {"glob", "find"},
-        {"search_file_content", "search"},
-        {"run_shell_command", "run"}}},
-      {"mcp-fs",
-       "the file system server of the Model Context Protocol",
-       {{"read_text_file", "read"},
-        {"write_file", "write"},
-        {"edit_file", "edit"},
-        {"create_directory", "make directory"},
-        {"list_directory", "list"},
-        {"directory_tree", "list tree"},
-        {"move_file", "move"},
-        {"search_files", "find"},
-        {"get_file_info", "stat"}}},
-  };
+std::vector<ToolProfile> read_profiles() {
+  const auto file = nlohmann::json::parse(catalogue_text::kProfiles);
+  std::vector<ToolProfile> all;
+  for (const nlohmann::json& said : file["profiles"]) {
+    ToolProfile profile{said["name"], said["about"], {}};
+    for (const CatalogueRow& row : catalogue()) {
+      const auto& shown = row.profiles;
+      if (std::find(shown.begin(), shown.end(), profile.name) == shown.end()) continue;
+      profile.tools.push_back({row.info.name, row.verb});
+    }
+    for (const nlohmann::json& row : file["elsewhere"]) {
+      const auto& shown = row["profiles"];
+      if (std::find(shown.begin(), shown.end(), profile.name) == shown.end()) continue;
+      profile.tools.push_back({row["name"], row["verb"]});
+    }
+    all.push_back(std::move(profile));
+  }
+  return all;
 }
 
-/// Those of the five documents about tools (docs/specs).
-std::vector<ToolProfile> profiles_of_documents() {
-  return {
-      {"sage",
-       "the standard tools of SAGE's contract",
-       {{"Read", "read"},
-        {"Write", "write"},
-        {"Edit", "edit"},
-        {"Bash", "run"},
-        {"GraphQuery", "query"}}},
-      {"tenex",
-       "TENEX' own tools, and those that it knows of Claude Code",
-       {{"read_specs", "read specs"},
-        {"update_spec", "update spec"},
-        {"remember_lesson", "remember"},
-        {"find_agent", "find agent"},
-        {"read_file", "read"},
-        {"write_file", "write"},
-        {"edit_file", "edit"},
-        {"create_directory", "make directory"},
-        {"list_directory", "list"},
-        {"search_code", "search"},
-        {"analyze_dependencies", "analyze dependencies"},
-        {"find_references", "find references"},
-        {"run_command", "run"},
-        {"run_tests", "run tests"},
-        {"build_project", "build"},
-        {"git_status", "git status"},
-        {"git_commit", "git commit"},
-        {"git_diff", "git diff"}}},
-      {"aios",
-       "aiOS' fs.* tools; its agents never run a shell",
-       {{"fs.read", "read"},
-        {"fs.write", "write"},
-        {"fs.delete", "delete"},
-        {"fs.list", "list"},
-        {"fs.stat", "stat"},
-        {"fs.mkdir", "make directory"},
-        {"fs.move", "move"},
-        {"fs.copy", "copy"},
-        {"fs.chmod", "chmod"},
-        {"fs.chown", "chown"},
-        {"fs.symlink", "link"},
-        {"fs.search", "find"},
-        {"fs.disk_usage", "measure"}}},
-      {"nachos", "Nachos' one tool of the file system", {{"filesystem", "read and write"}}},
-      {"faultmaven",
-       "an agent that looks into a failure: it reads, and runs what it is allowed to",
-       {{"Read", "read"},
-        {"List", "list"},
-        {"Glob", "find"},
-        {"Grep", "search"},
-        {"Bash", "run"},
-        {"GraphQuery", "query"}}},
-  };
-}
-
-const std::set<std::string, std::less<>>& standard_names() {
-  static const std::set<std::string, std::less<>> table = [] {
-    std::set<std::string, std::less<>> names;
-    for (const ToolInfo& info : native_tools()) names.insert(info.name);
-    for (const ToolInfo& info : peer_tools()) names.insert(info.name);
-    return names;
-  }();
-  return table;
+bool is_standard(std::string_view tool) {
+  const auto& rows = catalogue();
+  return std::any_of(rows.begin(), rows.end(), [&](const CatalogueRow& row) {
+    return row.is_standard && row.info.name == tool;
+  });
 }
 
 bool is_in_some_profile(std::string_view tool) {
@@ -150,17 +47,13 @@ bool is_in_some_profile(std::string_view tool) {
 }
 
 bool is_own_of_galley(std::string_view tool) {
-  return standard_names().contains(tool) || is_in_some_profile(tool);
+  return is_standard(tool) || is_in_some_profile(tool);
 }
 
 }  // namespace
 
 const std::vector<ToolProfile>& profiles() {
-  static const std::vector<ToolProfile> table = [] {
-    std::vector<ToolProfile> all = profiles_of_agents();
-    for (ToolProfile& profile : profiles_of_documents()) all.push_back(std::move(profile));
-    return all;
-  }();
+  static const std::vector<ToolProfile> table = read_profiles();
   return table;
 }
 
@@ -198,7 +91,7 @@ Result<void> ToolProfile::check_shows(std::string_view tool) const {
 }
 
 bool is_shown_without_profile(std::string_view tool) {
-  return standard_names().contains(tool) || !is_in_some_profile(tool);
+  return is_standard(tool) || !is_in_some_profile(tool);
 }
 
 std::vector<ToolInfo> shown_tools(const ToolRegistry& registry, const ToolProfile* profile) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,15 +14,15 @@ namespace galley {
 ///
 /// Invariant: no profile has two tools of one verb, so an agent never has to choose between
 ///            spellings. Every tool of a profile is one of Galley's own.
-/// Threads:   a value without an owner; profiles() is immutable.
+/// Threads:   a value; profiles() is immutable.
 struct ToolProfile {
   /// A tool, and what it does in one word: `read`, `edit`, `run`.
   struct Row {
-    std::string_view tool;
-    std::string_view verb;
+    std::string tool;
+    std::string verb;
   };
-  std::string_view name;
-  std::string_view about;  ///< one line for people
+  std::string name;
+  std::string about;  ///< one line for people
   std::vector<Row> tools;
 
   /// Whether its door shows the tool. Tools that are not Galley's own are shown at every door.

@@ -1,96 +1,131 @@
 #include "tools/standard_tools.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tools/adapters.h"
-#include "tools/catalogue.h"
+#include "staging/overlay/overlay.h"
 #include "tools/perform.h"
+#include "tools/verbs.h"
 
 namespace galley {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
+using Operations = std::vector<Operation>;
 
-/// Callers of the old/new dialect are answered with what they asked for, as they know it.
-void echo_request(const json& args, nlohmann::ordered_json& data) {
-  if (!args.contains("old_string") || !args.contains("new_string")) return;
-  data["oldString"] = args["old_string"];
-  data["newString"] = args["new_string"];
-  data["replaceAll"] = args.value("replace_all", args.value("allow_multiple", false));
-}
-
-struct ParsedOperation final : ParsedArguments {
-  Operation operation;
+struct ParsedOperations final : ParsedArguments {
+  Operations operations;
 };
 
-/// A row of the catalogue: its adapter says what a call means, perform() does it.
-class StandardTool final : public Tool {
- public:
-  explicit StandardTool(ToolInfo info) : info_(std::move(info)) {}
+/// Puts what another operation of the call touches behind it.
+void add(Intent more, Intent& intent) {
+  const auto append = [](auto& from, auto& to) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  append(more.reads, intent.reads);
+  append(more.writes, intent.writes);
+  append(more.programs, intent.programs);
+  intent.is_open_ended |= more.is_open_ended;
+}
 
-  [[nodiscard]] const ToolInfo& info() const override { return info_; }
+/// A row of the catalogue as a tool: it says what a call means, perform() does it. A call is all or
+/// nothing, however many operations it is.
+class CatalogueTool final : public Tool {
+ public:
+  CatalogueTool(const CatalogueRow& row, std::shared_ptr<const ToolSetting> setting)
+      : row_(row), setting_(std::move(setting)) {}
+
+  [[nodiscard]] const ToolInfo& info() const override { return row_.info; }
 
   Result<Intent> intent(const json& args, const PathOrigin& origin) const override {
-    auto parsed = std::make_shared<ParsedOperation>();
-    GALLEY_ASSIGN(parsed->operation, adapt(info_.name, args, origin));
-    GALLEY_ASSIGN(Intent intent, intent_of(parsed->operation));
-    intent.parsed = std::move(parsed);
-    return intent;
+    auto parsed = std::make_shared<ParsedOperations>();
+    GALLEY_ASSIGN(parsed->operations, plan(args, origin));
+    Intent all;
+    for (size_t i = 0; i < parsed->operations.size(); ++i) {
+      GALLEY_ASSIGN(Intent one, intent_of(parsed->operations[i]));
+      if (i == 0) {
+        all = std::move(one);
+      } else {
+        add(std::move(one), all);
+      }
+    }
+    all.parsed = std::move(parsed);
+    return all;
   }
 
   ToolResult run(const json& args, ToolContext& context) const override {
-    if (const auto* known = dynamic_cast<const ParsedOperation*>(context.parsed.get())) {
-      return run(known->operation, args, context);
+    if (row_.with != nullptr && row_.with->admit != nullptr) {
+      const auto admitted = row_.with->admit(context.agent, *setting_);
+      if (!admitted) return failure(admitted.error());
     }
-    const auto operation = adapt(info_.name, args, context.origin());
-    if (!operation) return ToolResult::failure(tool_error_from(operation.error()));
-    return run(*operation, args, context);
+    if (const auto* known = dynamic_cast<const ParsedOperations*>(context.parsed.get())) {
+      return run(known->operations, args, context);
+    }
+    const auto operations = plan(args, context.origin());
+    if (!operations) return failure(operations.error());
+    return run(*operations, args, context);
   }
 
  private:
-  static ToolResult run(const Operation& operation, const json& args, ToolContext& context) {
-    ToolResult result = perform(operation, context);
-    if (!result.ok || !std::holds_alternative<EditFiles>(operation)) return result;
-    nlohmann::ordered_json data = *result.data;
-    echo_request(args, data);
-    return ToolResult::success(std::move(data));
+  static ToolResult failure(const Error& error) {
+    return ToolResult::failure(tool_error_from(error));
   }
 
-  ToolInfo info_;
+  Result<Operations> plan(const json& args, const PathOrigin& origin) const {
+    if (row_.with != nullptr) return row_.with->plan({args, origin, *setting_});
+    return operations_of(*row_.steps, args, origin);
+  }
+
+  ToolResult run(const Operations& operations, const json& args, ToolContext& context) const {
+    Overlay::Entries before;
+    if (operations.size() > 1) before = context.overlay.entries();
+    std::vector<JsonDocument> results;
+    for (const Operation& operation : operations) {
+      ToolResult result = perform(operation, context);
+      if (!result.ok) {
+        if (!results.empty()) context.overlay.restore(std::move(before));
+        return result;
+      }
+      results.push_back(std::move(result.data));
+    }
+    if (row_.with != nullptr && row_.with->answer != nullptr) {
+      const PathOrigin origin = context.origin();
+      auto answer = row_.with->answer({args, origin, *setting_}, *results.front());
+      return answer ? ToolResult::success(*std::move(answer)) : failure(answer.error());
+    }
+    if (row_.answer != nullptr) return ToolResult::success(answer_of(*row_.answer, results));
+    ToolResult result;
+    result.ok = true;
+    result.data = std::move(results.front());
+    return result;
+  }
+
+  const CatalogueRow& row_;
+  std::shared_ptr<const ToolSetting> setting_;
 };
 
-/// Tools that answer from the one file or link that they name, and from nothing else.
-bool follows_from_contents(const std::string& name) {
-  return name == "Read" || name == "read_text_file" || name == "get_file_info";
+Result<void> add_rows(ToolRegistry& registry, bool is_standard, ToolSetting setting) {
+  const auto shared = std::make_shared<const ToolSetting>(std::move(setting));
+  for (const CatalogueRow& row : catalogue()) {
+    const bool is_refused =
+        registry.mode() == ToolRegistry::Mode::kReadOnly && !row.info.annotations.read_only;
+    if (row.is_standard != is_standard || is_refused) continue;
+    ToolStanding standing;
+    standing.follows_from_contents = row.follows_from_contents;
+    GALLEY_TRY(registry.add(std::make_unique<CatalogueTool>(row, shared), std::move(standing)));
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<void> add_standard_tools(ToolRegistry& registry) {
-  std::vector<ToolInfo> all = native_tools();
-  for (ToolInfo& info : peer_tools()) all.push_back(std::move(info));
-  for (ToolInfo& info : all) {
-    if (registry.mode() == ToolRegistry::Mode::kReadOnly && !info.annotations.read_only) continue;
-    ToolStanding standing;
-    standing.follows_from_contents = follows_from_contents(info.name);
-    GALLEY_TRY(registry.add(std::make_unique<StandardTool>(std::move(info)), std::move(standing)));
-  }
-  return {};
-}
+Result<void> add_standard_tools(ToolRegistry& registry) { return add_rows(registry, true, {}); }
 
-Result<void> add_dialect_tools(ToolRegistry& registry, const DialectOptions& options) {
-  std::vector<Dialect> all = aios_dialect();
-  for (auto& more : {nachos_dialect(options.nachos), gemini_dialect(), tenex_dialect(options.tenex),
-                     git_dialect()}) {
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  for (Dialect& dialect : all) {
-    const bool reads = dialect.info.annotations.read_only;
-    if (registry.mode() == ToolRegistry::Mode::kReadOnly && !reads) continue;
-    GALLEY_TRY(registry.add(make_dialect_tool(std::move(dialect))));
-  }
-  return {};
+Result<void> add_dialect_tools(ToolRegistry& registry, ToolSetting setting) {
+  return add_rows(registry, false, std::move(setting));
 }
 
 }  // namespace galley

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "tools/dialect_options.h"
+#include "tools/catalogue.h"
 #include "tools/registry.h"
 
 namespace galley {
@@ -10,8 +10,8 @@ namespace galley {
 /// read-only registry only those that read.
 Result<void> add_standard_tools(ToolRegistry& registry);
 
-/// Adds the tools that stand in profiles only (docs/profiles.md), in a fixed order. In a read-only
-/// registry only those that read.
-Result<void> add_dialect_tools(ToolRegistry& registry, const DialectOptions& options);
+/// Adds the tools that stand in profiles only (docs/profiles.md has the keys of `setting`), in a
+/// fixed order. In a read-only registry only those that read.
+Result<void> add_dialect_tools(ToolRegistry& registry, ToolSetting setting = {});
 
 }  // namespace galley

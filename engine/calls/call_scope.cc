@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "staging/overlay/restaged.h"
-#include "tools/adapters.h"
+#include "tools/call_arguments.h"
 
 namespace galley {
 namespace {

@@ -23,7 +23,7 @@
 #include "engine/validators/bisect_proposal.h"
 #include "engine/validators/fix.h"
 #include "staging/overlay/restaged.h"
-#include "tools/adapters.h"
+#include "tools/call_arguments.h"
 
 namespace galley {
 

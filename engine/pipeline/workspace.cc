@@ -57,13 +57,13 @@ Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions&
 }
 
 /// What galley.toml says to the tools that stand in profiles.
-DialectOptions options_of(const std::map<std::string, ToolConfig>& tools) {
-  return dialect_options([&tools](std::string_view tool, std::string_view key) {
+ToolSetting setting_of(std::map<std::string, ToolConfig> tools) {
+  return [tools = std::move(tools)](std::string_view tool, std::string_view key) {
     const auto table = tools.find(std::string(tool));
     if (table == tools.end()) return std::string();
     const auto value = table->second.config.find(std::string(key));
     return value == table->second.config.end() ? std::string() : value->second;
-  });
+  };
 }
 
 }  // namespace
@@ -233,7 +233,7 @@ Result<ToolRegistry*> WorkspaceState::need_registry() {
   if (registry == nullptr) {
     auto made = std::make_unique<ToolRegistry>();
     GALLEY_TRY(add_standard_tools(*made));
-    GALLEY_TRY(add_dialect_tools(*made, options_of(config.tools)));
+    GALLEY_TRY(add_dialect_tools(*made, setting_of(config.tools)));
     GALLEY_TRY(made->add(make_graph_query({root_path, [this] { return state(); }})));
     GALLEY_TRY(made->add(make_git_commit(root_path)));
     made->set_dependencies(options.dependencies);

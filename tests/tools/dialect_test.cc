@@ -1,6 +1,4 @@
 // What the golden calls of fixtures/golden/tools cannot say: commands, settings, who may call.
-#include "tools/dialect.h"
-
 #include <map>
 
 #include "staging/sandbox/fake_command_runner.h"
@@ -21,8 +19,12 @@ CommandResult said(std::string output, int status = 0, std::string complaint = {
 
 class Dialects : public ToolFixture {
  protected:
-  void add(const DialectOptions& options = {}) {
-    ASSERT_TRUE(add_dialect_tools(registry_, options));
+  /// With values of galley.toml by `tool.key`.
+  void add(std::map<std::string, std::string> texts = {}) {
+    ASSERT_TRUE(add_dialect_tools(registry_, [texts](std::string_view tool, std::string_view key) {
+      const auto found = texts.find(std::string(tool) + "." + std::string(key));
+      return found == texts.end() ? std::string() : found->second;
+    }));
   }
   /// Commands answer so from now on.
   void answer(CommandResult result) {
@@ -79,9 +81,7 @@ TEST_F(Dialects, AnOwnerThatIsTheSameIsNoChange) {
 }
 
 TEST_F(Dialects, NachosFoldersAreComparedByComponent) {
-  DialectOptions options;
-  options.nachos.allowed = {"work", "./shared/"};
-  add(options);
+  add({{"filesystem.allowedPaths", "work, ./shared/"}});
   put("work/a.txt", "a");
   put("workshop/b.txt", "b");
   put("shared/c.txt", "c");
@@ -117,9 +117,7 @@ TEST_F(Dialects, ACommandStartsInItsDirectory) {
 }
 
 TEST_F(Dialects, TestsRunTheConfiguredCommandAndNoOther) {
-  DialectOptions options;
-  options.tenex.test_command = {"make", "test"};
-  add(options);
+  add({{"run_tests.command", "make  test"}});
   answer(said("1 failed\n", 1));
   const auto data = done("run_tests", json::object());
   EXPECT_EQ(data["passed"], false);
@@ -230,10 +228,8 @@ TEST_F(Dialects, OnlyTheDefaultAgentUpdatesASpecification) {
   add();
   const json args = {{"specName", "SPEC"}, {"content", "# New\n"}, {"summary", "two\nlines"}};
   EXPECT_EQ(refused("update_spec", args), "EPERMISSION agent.not_default");
-  DialectOptions options;
-  options.tenex.default_agent = "tester";
   registry_.clear();
-  add(options);
+  add({{"update_spec.default_agent", "tester"}});
   put("specs/CHANGES.md", "- SPEC: first");
   done("update_spec", args);
   EXPECT_EQ(staged("specs/SPEC.md"), "# New\n");
@@ -243,21 +239,19 @@ TEST_F(Dialects, OnlyTheDefaultAgentUpdatesASpecification) {
 }
 
 TEST_F(Dialects, SettingsAreTextsOfTheConfiguration) {
-  const std::map<std::string, std::string, std::less<>> texts = {
-      {"run_tests.command", "make  -j2 test"},
-      {"filesystem.allowedPaths", "work, shared/"},
-      {"find_agent.orchestrators", "chief"},
-      {"read_specs.folder", "docs/specs"}};
-  const DialectOptions options = dialect_options([&](std::string_view tool, std::string_view key) {
-    const auto found = texts.find(std::string(tool) + "." + std::string(key));
-    return found == texts.end() ? std::string() : found->second;
-  });
-  EXPECT_EQ(options.tenex.test_command, (std::vector<std::string>{"make", "-j2", "test"}));
-  EXPECT_TRUE(options.tenex.build_command.empty());
-  EXPECT_EQ(options.nachos.allowed, (std::vector<std::string>{"work", "shared/"}));
-  EXPECT_EQ(options.tenex.orchestrators, std::vector<std::string>{"chief"});
-  EXPECT_EQ(options.tenex.specs, "docs/specs");
-  EXPECT_EQ(options.tenex.lessons, "lessons");
+  add({{"read_specs.folder", "docs/specs"},
+       {"remember_lesson.folder", "learned"},
+       {"build_project.command", "make  -j2 all"},
+       {"update_spec.default_agent", "tester"}});
+  done("update_spec", {{"specName", "SPEC"}, {"content", "# S\n"}});
+  EXPECT_EQ(staged("docs/specs/SPEC.md"), "# S\n");
+  EXPECT_EQ(done("read_specs", json::object())["specs"], json{"SPEC"});
+  done("remember_lesson", {{"title", "t"}, {"lesson", "l"}, {"eventId", "e"}});
+  EXPECT_NE(staged("learned/e.jsonl"), "");
+  answer(said("ok\n"));
+  EXPECT_EQ(done("build_project", json::object())["command"], (json{"make", "-j2", "all"}));
+  EXPECT_EQ(runner_.commands().back().argv, (std::vector<std::string>{"make", "-j2", "all"}));
+  EXPECT_EQ(refused("run_tests", json::object()), "ERUNTIME tool.not_configured");
 }
 
 TEST_F(Dialects, NoNameOfASpecificationLeavesItsFolder) {
@@ -287,10 +281,8 @@ TEST_F(Dialects, OnlyOrchestratorsFindAgents) {
   put("agents/coder.json", R"({"name":"Coder","description":"writes","capabilities":["code"]})");
   put("agents/broken.json", "{");
   EXPECT_EQ(refused("find_agent", json::object()), "EPERMISSION agent.no_orchestrator");
-  DialectOptions options;
-  options.tenex.orchestrators = {"tester"};
   registry_.clear();
-  add(options);
+  add({{"find_agent.orchestrators", "chief tester"}});
   EXPECT_EQ(done("find_agent", json::object())["count"], 2);
   const auto data = done("find_agent", {{"query", "PLAN"}, {"capability", "plan"}});
   EXPECT_EQ(data["agents"][0]["name"], "Planner");

@@ -1,12 +1,10 @@
-#include "tools/edit_adapters.h"
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "staging/formats/read_edits.h"
 #include "staging/printing/git_diff.h"
-#include "tools/adapters.h"
 #include "tools/call_arguments.h"
+#include "tools/catalogue.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"
 
@@ -14,6 +12,7 @@ namespace galley {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 /// One old/new pair, in whichever words it came.
 struct Pair {
@@ -85,8 +84,6 @@ Result<Operation> patch_operation(std::string text, EditFormat format, bool chec
   }
   return Operation(std::move(operation));
 }
-
-}  // namespace
 
 Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
   const bool has_patch = args.contains("patch");
@@ -160,8 +157,6 @@ Result<Operation> adapt_edit_file(const json& args, const PathOrigin& origin) {
   return edits_of_file(path, std::move(pairs), flag_of(args, "dryRun"));
 }
 
-namespace {
-
 Result<Operation> adapt_view(const json& args, const RelPath& path) {
   ReadFile read;
   read.path = path;
@@ -206,8 +201,6 @@ tl::unexpected<Error> missing(const char* command, const char* key) {
   return fail(ErrorKind::kInvalid, "args.schema", "'" + std::string(command) + "' needs " + key);
 }
 
-}  // namespace
-
 Result<Operation> adapt_text_editor(const json& args, const PathOrigin& origin) {
   const std::string command = text_member(args, "command");
   if (command == "view") {
@@ -232,6 +225,35 @@ Result<Operation> adapt_text_editor(const json& args, const PathOrigin& origin) 
   return fail(ErrorKind::kInvalid, "args.undo_edit",
               "undo_edit is not kept here: edit the text back, or roll the transaction back to a "
               "savepoint");
+}
+
+/// Callers of the old/new dialect are answered with what they asked for, as they know it.
+Result<ordered_json> echoed(const CatalogueCall& call, const ordered_json& first) {
+  ordered_json data = first;
+  if (!call.args.contains("old_string") || !call.args.contains("new_string")) return data;
+  data["oldString"] = call.args["old_string"];
+  data["newString"] = call.args["new_string"];
+  data["replaceAll"] = flag_of(call.args, "replace_all", flag_of(call.args, "allow_multiple"));
+  return data;
+}
+
+template <Result<Operation> (*kAdapt)(const json& args, const PathOrigin& origin)>
+Result<std::vector<Operation>> only(const CatalogueCall& call) {
+  GALLEY_ASSIGN(Operation operation, kAdapt(call.args, call.origin));
+  // Candidate ids that an ambiguity named, sent back.
+  if (auto* edit = std::get_if<EditFiles>(&operation))
+    edit->choices = texts_of(call.args, "choices");
+  std::vector<Operation> operations;
+  operations.push_back(std::move(operation));
+  return operations;
+}
+
+}  // namespace
+
+std::vector<NamedCall> edit_calls() {
+  return {{"edit", only<adapt_edit>, echoed},       {"multi_edit", only<adapt_multi_edit>},
+          {"apply_patch", only<adapt_apply_patch>}, {"text_editor", only<adapt_text_editor>},
+          {"replace", only<adapt_replace>, echoed}, {"edit_file", only<adapt_edit_file>}};
 }
 
 }  // namespace galley

@@ -5,19 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "tools/adapters.h"
 #include "tools/call_arguments.h"
 #include "tools/catalogue.h"
-#include "tools/dialect.h"
 #include "tools/json_input.h"
 
 namespace galley {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
-using Plan = Result<std::vector<Operation>>;
-using Results = std::vector<ordered_json>;
 
 constexpr size_t kMaxGitWords = 400;  // of what git says that is passed on
 
@@ -37,20 +32,6 @@ RunCommand git(std::vector<std::string> words) {
   run.directory = RelPath::root();  // what paths are relative to
   run.only_looks = true;
   return run;
-}
-
-ToolInfo git_info(const char* name, const char* title, std::string description) {
-  ToolInfo info;
-  info.name = name;
-  info.title = title;
-  info.description = std::move(description);
-  info.annotations = {.read_only = true, .idempotent = true, .open_world = true};
-  info.capabilities = {"fs:read", "exec:git"};
-  info.namespace_name = "git";
-  info.category = ToolInfo::Category::kSystem;
-  info.risk_level = ToolInfo::Risk::kLow;
-  info.security_tier = ToolInfo::Tier::kStandard;
-  return info;
 }
 
 /// git's own words when it failed.
@@ -156,72 +137,46 @@ class StatusReader {
   bool is_broken_ = false;
 };
 
-Dialect status_dialect() {
-  ToolInfo info =
-      git_info("git_status", "Check repository status",
-               "Tells the branch, and which files differ from index and HEAD in the "
-               "proposed tree: `index` and `worktree` have git's letters (M, A, D, R).");
-  info.input_schema = object_output(R"("path":{"type":"string","minLength":1})", "");
-  info.output_schema = object_output(R"("branch":{"type":["string","null"]},
-        "head":{"type":["string","null"]},"upstream":{"type":"string"},
-        "ahead":{"type":"integer"},"behind":{"type":"integer"},"clean":{"type":"boolean"},
-        "entries":{"type":"array","items":{"type":"object",
-          "required":["path","index","worktree"]}},"truncated":{"type":"boolean"})",
-                                     R"("branch","head","clean","entries")");
-  return {std::move(info),
-          [](const json& args, const PathOrigin& origin) -> Plan {
-            std::vector<std::string> words = {"status", "--porcelain=v2", "--branch", "-z", "--"};
-            if (args.contains("path")) {
-              GALLEY_ASSIGN(const RelPath path,
-                            directory_argument(text_member(args, "path"), origin));
-              words.push_back(path.is_root() ? "." : path.str());
-            }
-            return std::vector<Operation>{git(std::move(words))};
-          },
-          [](const json&, const Results& results) -> Result<ordered_json> {
-            GALLEY_ASSIGN(const std::string text, output_of(results.front()));
-            return StatusReader(text).read();
-          }};
-}
-
-// --- diff -----------------------------------------------------------------------------------
-
-Plan plan_diff(const json& args, const PathOrigin& origin) {
-  std::vector<std::string> words = {"diff", "--no-ext-diff", "--no-textconv", "--no-color"};
-  if (flag_of(args, "cached")) words.emplace_back("--cached");
-  const std::string base = text_member(args, "commit");
-  if (!base.empty()) words.push_back(base);
+/// git with these words, for the path of the call or the whole tree.
+Result<std::vector<Operation>> plan_git(const CatalogueCall& call, std::vector<std::string> words) {
   words.emplace_back("--");
-  if (args.contains("path")) {
-    GALLEY_ASSIGN(const RelPath path, directory_argument(text_member(args, "path"), origin));
+  if (call.args.contains("path")) {
+    GALLEY_ASSIGN(const RelPath path,
+                  directory_argument(text_member(call.args, "path"), call.origin));
     words.push_back(path.is_root() ? "." : path.str());
   }
   return std::vector<Operation>{git(std::move(words))};
 }
 
-Dialect diff_dialect() {
-  ToolInfo info = git_info("git_diff", "View changes",
-                           "Shows how the proposed tree differs from the index, or from `commit`; "
-                           "with `cached` how the index does. Files that git does not track are "
-                           "not in it.");
-  // A revision that begins with `-` would be an option.
-  info.input_schema = object_output(R"("path":{"type":"string","minLength":1},
-        "cached":{"type":"boolean","default":false},
-        "commit":{"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9./_@{}^~-]{0,199}$",
-          "description":"a commit, branch or tag of git"})",
-                                    "");
-  info.output_schema =
-      object_output(R"("diff":{"type":"string"},"empty":{"type":"boolean"})", R"("diff","empty")");
-  return {std::move(info), plan_diff,
-          [](const json&, const Results& results) -> Result<ordered_json> {
-            GALLEY_ASSIGN(std::string text, output_of(results.front()));
-            const bool is_empty = text.empty();
-            return ordered_json{{"diff", std::move(text)}, {"empty", is_empty}};
-          }};
+Result<std::vector<Operation>> plan_status(const CatalogueCall& call) {
+  return plan_git(call, {"status", "--porcelain=v2", "--branch", "-z"});
+}
+
+Result<ordered_json> answer_status(const CatalogueCall& /*call*/, const ordered_json& run) {
+  GALLEY_ASSIGN(const std::string text, output_of(run));
+  return StatusReader(text).read();
+}
+
+// --- diff -----------------------------------------------------------------------------------
+
+Result<std::vector<Operation>> plan_diff(const CatalogueCall& call) {
+  std::vector<std::string> words = {"diff", "--no-ext-diff", "--no-textconv", "--no-color"};
+  if (flag_of(call.args, "cached")) words.emplace_back("--cached");
+  std::string base = text_member(call.args, "commit");
+  if (!base.empty()) words.push_back(std::move(base));
+  return plan_git(call, std::move(words));
+}
+
+Result<ordered_json> answer_diff(const CatalogueCall& /*call*/, const ordered_json& run) {
+  GALLEY_ASSIGN(std::string text, output_of(run));
+  const bool is_empty = text.empty();
+  return ordered_json{{"diff", std::move(text)}, {"empty", is_empty}};
 }
 
 }  // namespace
 
-std::vector<Dialect> git_dialect() { return {status_dialect(), diff_dialect()}; }
+std::vector<NamedCall> git_calls() {
+  return {{"git_status", plan_status, answer_status}, {"git_diff", plan_diff, answer_diff}};
+}
 
 }  // namespace galley
