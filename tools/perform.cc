@@ -60,7 +60,10 @@ struct IntentOf {
   Result<void> operator()(const MeasureUsage& op) { return read(op.path); }
   Result<void> operator()(const FindFiles& op) { return read(op.under); }
   Result<void> operator()(const SearchText& op) { return read(op.under); }
-  Result<void> operator()(const WriteFile& op) { return write(op.path); }
+  Result<void> operator()(const WriteFile& op) {
+    intent.replaces.push_back(op.path);
+    return write(op.path);
+  }
   Result<void> operator()(const RemovePath& op) { return write(op.path); }
   Result<void> operator()(const ChangeMode& op) { return write(op.path); }
   Result<void> operator()(const ChangeOwner& op) { return write(op.path); }

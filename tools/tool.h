@@ -104,6 +104,7 @@ struct PathOrigin {
 struct Intent {
   std::vector<RelPath> reads;
   std::vector<RelPath> writes;        ///< created, changed, removed or moved, both ends of a move
+  std::vector<RelPath> replaces;      ///< those of `writes` whose whole content is given
   std::vector<std::string> programs;  ///< names as given, resolved later by the command runner
   bool is_open_ended = false;         ///< a command: what it touches shows only afterwards
   /// How long the arguments ask for, where the caller does not say.

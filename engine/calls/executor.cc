@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/calls/secrets.h"
+#include "engine/calls/seen_contents.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -159,6 +160,7 @@ Recorded Executor::put_on_record(Ran ran, const Place& place) {
   const bool is_step = ran.is_kept() && place.overlay != nullptr && !options_.dry_run &&
                        action.record.parent_execution_id.empty();
   StagedStep step{action.record.execution_id, action.record.tool, std::move(ran.changes_)};
+  if (ran.is_kept() && place.overlay != nullptr) note_seen(action, step.changes, *place.overlay);
   if (is_step) action.record.changed = names_of(step.changes);
   const bool is_quiet = action.is_trial || action.records_itself;
   if (ran.is_silent_ || (is_quiet && !ran.is_refused_)) {
@@ -196,6 +198,42 @@ std::optional<Error> Executor::refusal_of_effect(const Action& action, const Pla
   if (!is_said_by_tool) return {};
   return refusal_of_markers(action, *place.overlay, *place.before);
 }
+
+std::optional<Error> Executor::refusal_of_unseen(const Intent& intent, Overlay& overlay) const {
+  if (options_.seen == nullptr) return {};
+  for (const RelPath& path : intent.replaces) {
+    const auto there = overlay.node(path);
+    const bool is_known = !there || there->kind != FileKind::kRegular ||
+                          options_.seen->knows(session(), path, there->content);
+    if (is_known) continue;
+    return Error{ErrorKind::kConflict, "file.changed_since_read",
+                 "'" + path.str() +
+                     "' was saved by somebody else since this session saw it, and writing all of "
+                     "it would drop that save: read it again, then write what it is to be now",
+                 path.str(), 0};
+  }
+  return {};
+}
+
+/// What a call read is known from now on, and so are both sides of what any action changed.
+void Executor::note_seen(const Action& action, const ChangeSet& changes,
+                         const Overlay& overlay) const {
+  if (options_.seen == nullptr) return;
+  const auto note = [&](const RelPath& path, const Node& node) {
+    const bool has_content = node.kind == FileKind::kRegular && node.content != ContentId();
+    if (has_content) options_.seen->note(session(), path, node.content);
+  };
+  for (const RelPath& path : action.intent.reads) {
+    const auto entry = overlay.entries().find(path);
+    if (entry != overlay.entries().end()) note(path, entry->second.now);
+  }
+  for (const Change& change : changes) {
+    note(change.path, change.before);
+    note(change.path, change.after);
+  }
+}
+
+std::string Executor::session() const { return options_.agent + "\n" + options_.session_id; }
 
 /// When an action came in, and that it ends now.
 void Executor::measure(const Arrival& arrival, ToolMeta& meta) const {

@@ -28,6 +28,7 @@ namespace galley {
 
 class CallSecrets;
 class KnownSecrets;
+class SeenContents;
 
 /// One call of a tool as it came in.
 struct ToolCall {
@@ -58,6 +59,7 @@ struct ExecutorOptions : CallOptions {
   std::optional<EarlyPolicy> policy;
   /// Where a call that needs somebody's yes gets it; nothing: every call may run.
   std::optional<ConfirmationDesk> desk;
+  SeenContents* seen = nullptr;           ///< of the workspace; null: nothing is remembered
   KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own
   bool secrets_in_files = false;          ///< secrets.in_files of galley.toml
   /// What is staged is never committed: no tool acts outside of the tree.
@@ -128,6 +130,11 @@ class Executor {
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
                                                        const Place& place) const;
   [[nodiscard]] bool judges_effects() const;
+  /// Why a call must not replace a file: it was saved since this session saw it.
+  [[nodiscard]] std::optional<Error> refusal_of_unseen(const Intent& intent,
+                                                       Overlay& overlay) const;
+  [[nodiscard]] std::string session() const;
+  void note_seen(const Action& action, const ChangeSet& changes, const Overlay& overlay) const;
   [[nodiscard]] Arrival now() const { return {clock_->wall_ns(), clock_->steady()}; }
   void measure(const Arrival& arrival, ToolMeta& meta) const;
   Result<void> record_begin(Action& action);

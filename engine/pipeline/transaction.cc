@@ -81,6 +81,7 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   options.root = workspace.root_path;
   options.agent = state_->options.agent;
   options.owner = state_->options.owner;
+  options.seen = &workspace.seen;
   options.is_preview = state_->options.is_preview;
   options.deterministic |= state_->options.is_deterministic || workspace.options.is_deterministic;
   SessionBounds session;

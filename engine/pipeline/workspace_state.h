@@ -13,6 +13,7 @@
 #include "engine/audit/audit.h"
 #include "engine/calls/call_supervisor.h"
 #include "engine/calls/secrets.h"
+#include "engine/calls/seen_contents.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/pipeline/late_object.h"
@@ -58,6 +59,7 @@ struct WorkspaceState {
   /// What `config.grants` shows; brought up to date by refresh_grants().
   std::shared_ptr<GrantBook> grant_book = std::make_shared<GrantBook>();
   KnownSecrets known_secrets;           ///< that tools were given here
+  SeenContents seen;                    ///< by the sessions of this process
   std::mutex grants_mutex;              ///< guards what follows
   std::optional<FileStat> grants_seen;  ///< the folder, when it was read and settled
   /// Guards the making of what is made late: state_directory and audit, which are read without it,

@@ -1,5 +1,6 @@
 #include <galley/tool.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 namespace galley {
 namespace {
 
+using ::testing::HasSubstr;
 using nlohmann::json;
 
 class CallOptionsTest : public ::testing::Test {
@@ -208,6 +210,54 @@ TEST_F(CallOptionsTest, ATimeOnlyTightensWhatACommandHas) {
   command.limits.wall = std::chrono::seconds(2);
   ASSERT_TRUE(transaction_->run(command, options));
   EXPECT_EQ(runner_.commands().back().limits.wall, std::chrono::seconds(2));
+}
+
+// --- what a session saw -----------------------------------------------------------------------
+
+CallResult read_apart(Workspace& workspace) {
+  auto view = *workspace.begin({"bot", ""});
+  return view.call("Read", R"({"file": "a.txt"})");
+}
+
+TEST_F(CallOptionsTest, ASaveBetweenReadAndWriteIsNotDropped) {
+  ASSERT_TRUE(read_apart(*workspace_));
+  tree_.write("a.txt", "one\nby a person\n");
+  const char* all_of_it = R"({"file": "a.txt", "content": "ONE\n"})";
+  const CallResult lost = transaction_->call("Write", all_of_it);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().reason, "file.changed_since_read");
+  EXPECT_THAT(lost.error().message, HasSubstr("read it again"));
+  ASSERT_TRUE(read_apart(*workspace_));
+  EXPECT_TRUE(transaction_->call("Write", all_of_it)) << "it was seen now";
+}
+
+TEST_F(CallOptionsTest, AnEditOfASavedFileKeepsTheSave) {
+  ASSERT_TRUE(read_apart(*workspace_));
+  tree_.write("a.txt", "one\nby a person\n");
+  ASSERT_TRUE(transaction_->call(
+      "Edit", R"({"file_path": "a.txt", "old_string": "one", "new_string": "ONE"})"));
+  EXPECT_EQ(*transaction_->read("a.txt"), "ONE\nby a person\n");
+}
+
+TEST_F(CallOptionsTest, WhatTheSessionItselfDidIsKnownToIt) {
+  const auto write = [&](const std::string& text) {
+    return transaction_->call("Write",
+                              json{{"file", "a.txt"}, {"content", text}}.dump()).operator bool();
+  };
+  ASSERT_TRUE(write("two\n"));
+  ASSERT_TRUE(transaction_->rollback());
+  transaction_.emplace(*workspace_->begin_stored({"bot", "why"}));
+  EXPECT_TRUE(write("three\n")) << "the file is again what its first write replaced";
+  const CommitOutcome outcome = *transaction_->commit();
+  ASSERT_TRUE(std::holds_alternative<Receipt>(outcome));
+  ASSERT_TRUE(workspace_->undo("1"));
+  transaction_.emplace(*workspace_->begin_stored({"bot", "why"}));
+  EXPECT_TRUE(write("four\n"));
+}
+
+TEST_F(CallOptionsTest, WhoNeverReadAFileMayReplaceIt) {
+  tree_.write("a.txt", "by a person\n");
+  EXPECT_TRUE(transaction_->call("Write", R"({"file": "a.txt", "content": "ONE\n"})"));
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+#include "engine/calls/seen_contents.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace galley {
+namespace {
+
+RelPath seen_path(const std::string& text) { return *RelPath::parse(text); }
+ContentId content(size_t number) { return ContentId::of(std::to_string(number)); }
+
+TEST(SeenContentsTest, KnowsWhatItWasShownAndNothingElseOfThatFile) {
+  SeenContents seen;
+  EXPECT_TRUE(seen.knows("a", seen_path("f"), content(1))) << "nothing was shown of it";
+  seen.note("a", seen_path("f"), content(1));
+  EXPECT_TRUE(seen.knows("a", seen_path("f"), content(1)));
+  EXPECT_FALSE(seen.knows("a", seen_path("f"), content(2)));
+  EXPECT_TRUE(seen.knows("b", seen_path("f"), content(2))) << "another session";
+  seen.note("a", seen_path("f"), content(2));
+  EXPECT_TRUE(seen.knows("a", seen_path("f"), content(1))) << "it is known still";
+}
+
+TEST(SeenContentsTest, IsBounded) {
+  SeenContents seen;
+  for (size_t i = 0; i <= kMaxSeenVersions; ++i) seen.note("a", seen_path("f"), content(i));
+  EXPECT_FALSE(seen.knows("a", seen_path("f"), content(0))) << "the oldest was forgotten";
+  EXPECT_TRUE(seen.knows("a", seen_path("f"), content(1)));
+  for (size_t i = 0; i < kMaxSeenFiles; ++i) {
+    seen.note("a", seen_path("file" + std::to_string(i)), content(0));
+  }
+  EXPECT_TRUE(seen.knows("a", seen_path("f"), content(0))) << "the file was forgotten";
+  EXPECT_FALSE(seen.knows("a", seen_path("file0"), content(1)));
+}
+
+}  // namespace
+}  // namespace galley
