@@ -20,7 +20,6 @@
 #include "engine/calls/executor.h"
 #include "staging/formats/mail_subject.h"
 #include "tools/edit_formats.h"
-#include "tools/edit_report_json.h"
 #include "tools/tool_call_parser.h"
 
 namespace galley {

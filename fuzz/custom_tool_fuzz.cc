@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/rel_path.h"
-#include "tools/custom_answer.h"
 #include "tools/custom_manifest.h"
+#include "tools/custom_tool.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

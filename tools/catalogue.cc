@@ -73,10 +73,8 @@ void take_hints(ordered_json& row, ToolInfo& info) {
 void take_limits(ordered_json& row, ToolInfo& info) {
   std::string risk;
   if (take_member(row, "risk", risk)) {
-    check_row(risk == "low" || risk == "medium" || risk == "high", info.name, "no risk: " + risk);
-    info.risk_level = risk == "low"      ? ToolInfo::Risk::kLow
-                      : risk == "medium" ? ToolInfo::Risk::kMedium
-                                         : ToolInfo::Risk::kHigh;
+    check_row(risk_named(risk).has_value(), info.name, "there is no risk '" + risk + "'");
+    info.risk_level = *risk_named(risk);
   }
   int64_t timeout_ms = 0;
   if (take_member(row, "timeout_ms", timeout_ms)) {

@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "base/rel_path.h"
 #include "tools/json_input.h"
+#include "tools/tool_definition.h"
 
 namespace galley {
 namespace {
@@ -28,9 +29,6 @@ constexpr size_t kMaxManifestList = 100;  // capabilities, secrets or examples o
 constexpr int64_t kMaxTimeoutMs = 600'000;
 constexpr uint64_t kMinMemoryBytes = uint64_t{1} << 20U;
 constexpr double kMaxProcessors = 1024;
-constexpr milliseconds kApiTime{10'000};
-constexpr milliseconds kMcpTime{10'000};
-constexpr milliseconds kSystemTime{30'000};
 
 /// One object of a manifest. Every question about a key is asked here, so that one that nobody asks
 /// about is unknown.
@@ -121,26 +119,6 @@ class ManifestObject {
   std::string place_;
   const std::string& file_;
 };
-
-template <class Value, size_t kCount>
-const Value* named(const std::array<std::pair<const char*, Value>, kCount>& all,
-                   const std::string& name) {
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.first == name; });
-  return found != all.end() ? &found->second : nullptr;
-}
-
-constexpr std::array<std::pair<const char*, ToolInfo::Risk>, 4> kRisks = {
-    {{"low", ToolInfo::Risk::kLow},
-     {"medium", ToolInfo::Risk::kMedium},
-     {"high", ToolInfo::Risk::kHigh},
-     {"critical", ToolInfo::Risk::kCritical}}};
-
-/// Not `direct`: a program of its own does no work in this process.
-constexpr std::array<std::pair<const char*, ToolInfo::Category>, 3> kCategories = {
-    {{"api", ToolInfo::Category::kApi},
-     {"mcp", ToolInfo::Category::kMcp},
-     {"system", ToolInfo::Category::kSystem}}};
 
 /// "1GB", "512 MiB" or a number of bytes. Units count in powers of two, as `docker run` has it,
 /// whose manifests these are.
@@ -236,13 +214,13 @@ Result<void> read_category(const ManifestObject& manifest, CustomManifest& out) 
   GALLEY_ASSIGN(const std::string category, manifest.text("category", false));
   out.info.category = out.uses_network ? ToolInfo::Category::kApi : ToolInfo::Category::kSystem;
   if (!category.empty()) {
-    const auto* found = named(kCategories, category);
-    if (found == nullptr) return manifest.wrong("category", "\"api\", \"mcp\" or \"system\"");
+    // Not `direct`: a program of its own does no work in this process.
+    const auto found = category_named(category);
+    if (!found || *found == ToolInfo::Category::kDirect)
+      return manifest.wrong("category", "\"api\", \"mcp\" or \"system\"");
     out.info.category = *found;
   }
-  milliseconds time = kSystemTime;
-  if (out.info.category == ToolInfo::Category::kApi) time = kApiTime;
-  if (out.info.category == ToolInfo::Category::kMcp) time = kMcpTime;
+  milliseconds time = usual_timeout(out.info.category);
   if (const json* asked = manifest.find("timeout_ms")) {
     const bool is_number = asked->is_number_integer() && asked->get<int64_t>() >= 1 &&
                            asked->get<int64_t>() <= kMaxTimeoutMs;
@@ -259,8 +237,8 @@ Result<void> read_danger(const ManifestObject& manifest, const ManifestObject& p
                          CustomManifest& out) {
   GALLEY_ASSIGN(const std::string risk, manifest.text("risk_level", false));
   if (!risk.empty()) {
-    const auto* found = named(kRisks, risk);
-    if (found == nullptr) {
+    const auto found = risk_named(risk);
+    if (!found) {
       return manifest.wrong("risk_level", "\"low\", \"medium\", \"high\" or \"critical\"");
     }
     out.info.risk_level = *found;
@@ -314,7 +292,7 @@ Result<void> read_identity(const ManifestObject& manifest, const ManifestObject&
   GALLEY_ASSIGN(const std::string type, manifest.text("type", true));
   if (type != "tool") return manifest.wrong("type", "\"tool\"");
   GALLEY_ASSIGN(out.info.version, manifest.text("version", true));
-  if (!CustomManifest::is_semantic_version(out.info.version)) {
+  if (!is_semantic_version(out.info.version)) {
     return manifest.wrong("version", "a semantic version such as \"1.0.0\"");
   }
   GALLEY_ASSIGN(out.info.name, provides.text("tool", true));
@@ -331,12 +309,6 @@ Result<void> read_identity(const ManifestObject& manifest, const ManifestObject&
 }
 
 }  // namespace
-
-bool CustomManifest::is_semantic_version(std::string_view text) {
-  static const re2::RE2 kVersion(R"((?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8}))"
-                                 R"((?:-[0-9A-Za-z.-]{1,64})?(?:\+[0-9A-Za-z.-]{1,64})?)");
-  return re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), kVersion);
-}
 
 Result<CustomManifest> CustomManifest::parse(std::string_view text, const std::string& file) {
   const auto document = parse_json(text, {kMaxManifestBytes, kMaxManifestDepth});

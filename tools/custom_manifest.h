@@ -36,9 +36,6 @@ struct CustomManifest {
   ///         `manifest.missing`, `manifest.value`; kRefused `tool.egress_not_enforceable` for a
   ///         list of hosts, which no wall holds; kQuota `limit.json_bytes`.
   static Result<CustomManifest> parse(std::string_view text, const std::string& file);
-
-  /// Whether `text` is a version as SemVer 2.0.0 has it.
-  [[nodiscard]] static bool is_semantic_version(std::string_view text);
 };
 
 }  // namespace galley

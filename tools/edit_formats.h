@@ -1,10 +1,12 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string_view>
 
 #include "base/result.h"
 #include "staging/formats/edit_set.h"
+#include "staging/overlay/stage_edits.h"
 
 namespace galley {
 
@@ -24,5 +26,8 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
 /// The JSON of a document of tool calls (`--format calls`), alone or in a markdown fence; nothing
 /// when the document is, or also holds, anything else.
 [[nodiscard]] std::optional<std::string_view> calls_document(std::string_view text);
+
+/// The outcome of staging edits for programs; its shape is docs/json/edits.schema.json.
+[[nodiscard]] nlohmann::ordered_json edit_report_json(const EditOutcome& outcome);
 
 }  // namespace galley

@@ -7,7 +7,7 @@
 #include "tools/call_diff.h"
 #include "tools/perform.h"
 #include "tools/redactor.h"
-#include "tools/secret_placeholders.h"
+#include "tools/secrets.h"
 
 namespace galley {
 namespace {

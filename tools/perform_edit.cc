@@ -3,7 +3,7 @@
 
 #include "staging/overlay/stage_edits.h"
 #include "tools/call_diff.h"
-#include "tools/edit_report_json.h"
+#include "tools/edit_formats.h"
 #include "tools/perform.h"
 
 namespace galley {

@@ -9,7 +9,6 @@
 #include "staging/sandbox/command_runner.h"
 #include "staging/text/lines.h"
 #include "tools/json_input.h"
-#include "tools/path_filter.h"
 #include "tools/perform.h"
 #include "tools/walk.h"
 

@@ -11,7 +11,6 @@
 #include "base/utf8.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
-#include "tools/path_filter.h"
 #include "tools/perform.h"
 #include "tools/walk.h"
 

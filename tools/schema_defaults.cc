@@ -48,6 +48,9 @@ tl::unexpected<Error> bad_default(const std::string& pointer, const std::string&
 
 /// A default has to be what callers may give.
 Result<void> check_default(const json& schema, const json& root, const std::string& pointer) {
+  // The default of a plain flag needs no compiled schema, and most defaults are such.
+  const bool is_flag = schema.size() == 2 && schema.value("type", json()) == "boolean";
+  if (is_flag && schema["default"].is_boolean()) return {};
   json value = schema;
   // Draft 3: it says something of the object that has the property, and nothing of the value.
   if (value.value("required", json()).is_boolean()) value.erase("required");

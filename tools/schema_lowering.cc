@@ -9,7 +9,6 @@
 #include "base/nearest_name.h"
 #include "tools/json_input.h"
 #include "tools/schema_formats.h"
-#include "tools/schema_keywords.h"
 #include "tools/schema_references.h"
 
 namespace galley {

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "base/result.h"
 
@@ -20,5 +22,19 @@ Result<void> check_reference_count(size_t count);
 /// thirty definitions ask for a billion judgements of one value.
 /// Errors: kInvalid, reason `schema.reference`.
 Result<void> check_references_end(const nlohmann::json& lowered);
+
+/// What the lowering of a schema does with a keyword.
+enum class SchemaKeyword : uint8_t {
+  kAnnotation,   ///< says nothing about validity
+  kPlain,        ///< taken over as it is
+  kSchema,       ///< holds a schema
+  kSchemas,      ///< holds an array of schemas
+  kSchemaMap,    ///< holds an object of schemas
+  kGrouped,      ///< lowered together with its neighbours
+  kUnsupported,  ///< would be ignored or misjudged
+};
+
+/// Every keyword that a schema may have, but for those that begin with `x-`.
+[[nodiscard]] const std::map<std::string, SchemaKeyword>& schema_keywords();
 
 }  // namespace galley

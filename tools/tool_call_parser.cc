@@ -2,16 +2,211 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
-#include "tools/call_text_scanner.h"
 #include "tools/json_input.h"
 #include "tools/shapes.h"
 
 namespace galley {
+namespace {
+
+/// A tag in a text: `<name attribute="value">`, with any prefix such as `ns:` taken off its name.
+struct CallTag {
+  std::string_view name;
+  std::string_view full_name;  ///< with its prefix
+  std::string_view attribute;  ///< value of its attribute `name`
+  bool is_closing = false;
+  bool is_empty = false;  ///< `<name/>`
+  size_t end = 0;         ///< behind it
+};
+
+/// Reads tags and values out of a text that is no XML: what is in a value need not be well-formed.
+///
+/// Invariant: what all searches read together is bounded by kMaxReadings times the text; beyond it
+///            has_given_up() is true and nothing is found any more.
+/// Ownership: borrows the text. Threads: confined to one thread.
+class CallTextScanner {
+ public:
+  explicit CallTextScanner(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool has_given_up() const { return has_given_up_; }
+  [[nodiscard]] size_t past_space(size_t at) const;
+  /// The tag at `at`, which is `<`.
+  [[nodiscard]] std::optional<CallTag> tag_at(size_t at) const;
+  /// The tag behind white space; nothing when something else stands there.
+  [[nodiscard]] std::optional<CallTag> next_tag(size_t at) const;
+  /// Counts bytes that somebody else read of the text.
+  void charge(size_t bytes);
+  /// Where `what` stands next; npos when nowhere.
+  size_t find(std::string_view what, size_t from);
+
+  /// What a value may be followed by.
+  struct ValueEnd {
+    std::string element;           ///< whose closing tag ends it
+    std::string block;             ///< `tool_use` or `invoke`: whose end may follow
+    std::string list;              ///< `parameters`, whose end may follow, too; or empty
+    std::string block_end;         ///< the closing tag of the block as it is written
+    std::set<std::string> others;  ///< elements that may follow
+    bool takes_any = false;        ///< any element may follow: the tool is not known
+  };
+  struct Value {
+    std::string_view text;
+    size_t end = 0;            ///< behind its closing tag
+    bool is_doubtful = false;  ///< markup of the same name in it is not balanced
+  };
+  /// The value that begins at `from`. The closing tag that ends it is the first one that closes no
+  /// element inside and has behind it what may follow; else the first one that has.
+  std::optional<Value> value(size_t from, const ValueEnd& end);
+
+ private:
+  bool may_follow(size_t at, const ValueEnd& end) const;
+  std::optional<Value> marked_value(size_t from, const ValueEnd& end);
+
+  std::string_view text_;
+  size_t read_ = 0;
+  bool has_given_up_ = false;
+};
+
+constexpr size_t kMaxTagBytes = 512;
+constexpr std::string_view kMarkBegin = "<![CDATA[";
+constexpr std::string_view kMarkEnd = "]]>";
+
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.' || c == ':';
+}
+
+/// The value of the attribute `name` in what stands behind a tag's name.
+std::string_view name_attribute(std::string_view attributes) {
+  size_t at = 0;
+  while (at < attributes.size()) {
+    if (!is_name_char(attributes[at])) {
+      ++at;
+      continue;
+    }
+    const size_t begin = at;
+    while (at < attributes.size() && is_name_char(attributes[at])) ++at;
+    const std::string_view key = attributes.substr(begin, at - begin);
+    if (at + 1 >= attributes.size() || attributes[at] != '=') continue;
+    const char quote = attributes[at + 1];
+    if (quote != '"' && quote != '\'') continue;
+    const size_t close = attributes.find(quote, at + 2);
+    if (close == std::string_view::npos) return {};
+    if (key == "name") return attributes.substr(at + 2, close - at - 2);
+    at = close + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+size_t CallTextScanner::past_space(size_t at) const {
+  while (at < text_.size() && is_plain_space(text_[at])) ++at;
+  return at;
+}
+
+std::optional<CallTag> CallTextScanner::tag_at(size_t at) const {
+  if (at >= text_.size() || text_[at] != '<') return {};
+  const std::string_view head = text_.substr(at, kMaxTagBytes);
+  CallTag tag;
+  size_t i = 1;
+  if (i < head.size() && head[i] == '/') {
+    tag.is_closing = true;
+    ++i;
+  }
+  const size_t begin = i;
+  while (i < head.size() && is_name_char(head[i])) ++i;
+  if (i == begin || i >= head.size()) return {};
+  tag.name = tag.full_name = head.substr(begin, i - begin);
+  if (const size_t colon = tag.name.rfind(':'); colon != std::string_view::npos) {
+    tag.name.remove_prefix(colon + 1);
+  }
+  if (head[i] != '>' && head[i] != '/' && !is_plain_space(head[i])) return {};
+  const size_t close = head.find('>', i);
+  if (close == std::string_view::npos || tag.name.empty()) return {};
+  const std::string_view attributes = head.substr(i, close - i);
+  if (attributes.find('<') != std::string_view::npos) return {};
+  tag.is_empty = attributes.ends_with('/');
+  tag.attribute = name_attribute(attributes);
+  tag.end = at + close + 1;
+  return tag;
+}
+
+std::optional<CallTag> CallTextScanner::next_tag(size_t at) const { return tag_at(past_space(at)); }
+
+void CallTextScanner::charge(size_t bytes) {
+  read_ += bytes;
+  has_given_up_ = has_given_up_ || read_ / kMaxReadings > text_.size();
+}
+
+size_t CallTextScanner::find(std::string_view what, size_t from) {
+  const size_t found = text_.find(what, from);
+  charge(std::min(found, text_.size()) - std::min(from, text_.size()));
+  return has_given_up_ ? std::string_view::npos : found;
+}
+
+bool CallTextScanner::may_follow(size_t at, const ValueEnd& end) const {
+  const auto tag = next_tag(at);
+  if (!tag) return past_space(at) == text_.size();  // a text that was cut behind a value
+  if (tag->is_closing)
+    return tag->name == end.block || (!end.list.empty() && tag->name == end.list);
+  return end.takes_any || end.others.contains(std::string(tag->name));
+}
+
+std::optional<CallTextScanner::Value> CallTextScanner::marked_value(size_t from,
+                                                                    const ValueEnd& end) {
+  const size_t begin = past_space(from);
+  if (!text_.substr(begin).starts_with(kMarkBegin)) return {};
+  size_t at = begin + kMarkBegin.size();
+  while ((at = find(kMarkEnd, at)) != std::string_view::npos) {
+    const auto tag = next_tag(at + kMarkEnd.size());
+    if (tag && tag->is_closing && tag->name == end.element && may_follow(tag->end, end)) {
+      const size_t inner = begin + kMarkBegin.size();
+      return Value{text_.substr(inner, at - inner), tag->end, false};
+    }
+    at += kMarkEnd.size();
+  }
+  return {};
+}
+
+std::optional<CallTextScanner::Value> CallTextScanner::value(size_t from, const ValueEnd& end) {
+  if (auto marked = marked_value(from, end)) return marked;
+  std::optional<Value> doubtful;
+  std::optional<Value> unknown_follows;  // balanced, before an element that the tool does not have
+  size_t last = std::string_view::npos;  // how far to look once there is such a one
+  size_t depth = 0;
+  for (size_t at = find("<", from); at != std::string_view::npos; at = find("<", at + 1)) {
+    if (at > last) break;
+    const auto tag = tag_at(at);
+    if (!tag || tag->is_empty || tag->name != end.element) continue;
+    if (!tag->is_closing) {
+      ++depth;
+      continue;
+    }
+    const Value found{text_.substr(from, at - from), tag->end, depth > 0};
+    if (may_follow(tag->end, end)) {
+      if (depth == 0) return found;
+      if (!doubtful) doubtful = found;
+    } else if (const auto next = next_tag(tag->end);
+               depth == 0 && next && !next->is_closing && !unknown_follows) {
+      unknown_follows = found;
+      last = find(end.block_end, tag->end);
+    }
+    if (depth > 0) --depth;
+  }
+  if (unknown_follows) return unknown_follows;
+  // One that goes on past the end of its block was not closed: the tag is another call's.
+  if (doubtful && doubtful->text.find(end.block_end) != std::string_view::npos) return {};
+  return doubtful;
+}
+
 namespace {
 
 using nlohmann::json;

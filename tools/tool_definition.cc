@@ -1,6 +1,9 @@
 #include "tools/tool_definition.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -18,45 +21,16 @@ tl::unexpected<Error> flaw(const ToolInfo& info, std::string reason, const std::
   return fail(ErrorKind::kInvalid, std::move(reason), "the tool '" + info.name + "' " + what);
 }
 
-/// Takes a number without leading zeros off the front.
-bool take_number(std::string_view& text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_digit);
-  const auto count = static_cast<size_t>(end - text.begin());
-  if (count == 0 || (count > 1 && text.front() == '0')) return false;
-  text.remove_prefix(count);
-  return true;
-}
+/// The words of Category and of Risk, in the order of their values.
+constexpr std::array<std::string_view, 4> kCategories = {"direct", "api", "mcp", "system"};
+constexpr std::array<std::string_view, 4> kRisks = {"low", "medium", "high", "critical"};
 
-/// Identifiers between dots, after `mark`; numbers of a pre-release have no leading zeros.
-bool take_identifiers(std::string_view& text, char mark) {
-  if (!text.starts_with(mark)) return true;
-  text.remove_prefix(1);
-  const size_t end = mark == '-' ? std::min(text.find('+'), text.size()) : text.size();
-  std::string_view list = text.substr(0, end);
-  text.remove_prefix(end);
-  for (;;) {
-    const size_t dot = std::min(list.find('.'), list.size());
-    std::string_view one = list.substr(0, dot);
-    if (one.empty() || !std::all_of(one.begin(), one.end(), [](char c) {
-          return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
-        })) {
-      return false;
-    }
-    const bool is_number = std::all_of(one.begin(), one.end(), is_digit);
-    if (mark == '-' && is_number && one.size() > 1 && one.front() == '0') return false;
-    if (dot == list.size()) return true;
-    list.remove_prefix(dot + 1);
-  }
-}
-
-/// As semver.org 2.0.0 has it.
-bool is_semantic_version(std::string_view text) {
-  for (int part = 0; part < 3; ++part) {
-    if (part > 0 && !text.starts_with('.')) return false;
-    if (part > 0) text.remove_prefix(1);
-    if (!take_number(text)) return false;
-  }
-  return take_identifiers(text, '-') && take_identifiers(text, '+') && text.empty();
+template <class Value>
+std::optional<Value> value_named(const std::array<std::string_view, 4>& words,
+                                 std::string_view word) {
+  const auto* const found = std::find(words.begin(), words.end(), word);
+  if (found == words.end()) return {};
+  return static_cast<Value>(found - words.begin());
 }
 
 Result<void> check_other_tools(const ToolInfo& info) {
@@ -103,31 +77,25 @@ Result<void> check_examples(const ToolInfo& info, const JsonSchema& input) {
 }  // namespace
 
 std::string_view to_string(ToolInfo::Category category) {
-  switch (category) {
-    case ToolInfo::Category::kDirect:
-      return "direct";
-    case ToolInfo::Category::kApi:
-      return "api";
-    case ToolInfo::Category::kMcp:
-      return "mcp";
-    case ToolInfo::Category::kSystem:
-      break;
-  }
-  return "system";
+  return kCategories.at(static_cast<size_t>(category));
 }
 
-std::string_view to_string(ToolInfo::Risk risk) {
-  switch (risk) {
-    case ToolInfo::Risk::kLow:
-      return "low";
-    case ToolInfo::Risk::kMedium:
-      return "medium";
-    case ToolInfo::Risk::kHigh:
-      return "high";
-    case ToolInfo::Risk::kCritical:
-      break;
-  }
-  return "critical";
+std::optional<ToolInfo::Category> category_named(std::string_view word) {
+  return value_named<ToolInfo::Category>(kCategories, word);
+}
+
+std::string_view to_string(ToolInfo::Risk risk) { return kRisks.at(static_cast<size_t>(risk)); }
+
+std::optional<ToolInfo::Risk> risk_named(std::string_view word) {
+  return value_named<ToolInfo::Risk>(kRisks, word);
+}
+
+bool is_semantic_version(std::string_view text) {
+  static const re2::RE2 kVersion(
+      R"((?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*))"
+      R"((?:-(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?)"
+      R"((?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)");
+  return re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), kVersion);
 }
 
 milliseconds usual_timeout(ToolInfo::Category category) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,10 +13,14 @@
 
 namespace galley {
 
-/// "direct", "api", "mcp", "system".
+/// "direct", "api", "mcp", "system"; and the other way, nothing for another word.
 [[nodiscard]] std::string_view to_string(ToolInfo::Category category);
-/// "low", "medium", "high", "critical".
+[[nodiscard]] std::optional<ToolInfo::Category> category_named(std::string_view word);
+/// "low", "medium", "high", "critical"; and the other way.
 [[nodiscard]] std::string_view to_string(ToolInfo::Risk risk);
+[[nodiscard]] std::optional<ToolInfo::Risk> risk_named(std::string_view word);
+/// As semver.org 2.0.0 has it.
+[[nodiscard]] bool is_semantic_version(std::string_view text);
 
 /// How long a call may take where neither tool nor caller says: 5, 10, 10 and 30 s, in the order of
 /// the categories (FaultMaven's table).

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "staging/overlay/restaged.h"
-#include "tools/secret_placeholders.h"
+#include "tools/secrets.h"
 
 namespace galley {
 namespace {

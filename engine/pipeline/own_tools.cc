@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "tools/defined_tool.h"
+#include "tools/tool_factory.h"
 
 namespace galley {
 namespace {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "staging/overlay/stage_edits.h"
-#include "tools/edit_report_json.h"
+#include "tools/edit_formats.h"
 #include "tools/json_input.h"
 #include "tools/tool.h"
 

@@ -9,7 +9,7 @@
 #include "engine/calls/early_policy.h"
 #include "engine/pipeline/own_tools.h"
 #include "engine/pipeline/workspace_state.h"
-#include "tools/check_arguments.h"
+#include "tools/registry.h"
 #include "tools/tool_view.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "tools/custom_answer.h"
+#include "tools/custom_tool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "tools/defined_tool.h"
+#include "tools/tool_factory.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {

@@ -116,6 +116,16 @@ TEST_F(Dialects, ACommandStartsInItsDirectory) {
             "EVALIDATION path.invalid");
 }
 
+TEST_F(Dialects, TheTimeThatTheArgumentsAskForIsThatOfTheCall) {
+  add();
+  for (const char* tool : {"Bash", "run_command"}) {
+    const auto intent =
+        (*registry_.get(tool))->tool->intent({{"command", "ls"}, {"timeout", 1000}}, {});
+    ASSERT_TRUE(intent) << tool;
+    EXPECT_EQ(intent->timeout, std::chrono::milliseconds(1000)) << tool;
+  }
+}
+
 TEST_F(Dialects, TestsRunTheConfiguredCommandAndNoOther) {
   add({{"run_tests.command", "make  test"}});
   answer(said("1 failed\n", 1));

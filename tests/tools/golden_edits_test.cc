@@ -10,7 +10,6 @@
 #include "support/temp_directory.h"
 #include "support/tree_state.h"
 #include "tools/edit_formats.h"
-#include "tools/edit_report_json.h"
 
 namespace galley {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/defined_tool.h"
 #include "tools/registry.h"
+#include "tools/tool_factory.h"
 
 namespace galley {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/secret_providers.h"
+#include "tools/secrets.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "support/temp_directory.h"
-#include "tools/secret_placeholders.h"
 
 namespace galley {
 namespace {

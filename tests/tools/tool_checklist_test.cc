@@ -2,7 +2,7 @@
 
 #include <galley/define_tool.h>
 
-#include "tools/defined_tool.h"
+#include "tools/tool_factory.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {

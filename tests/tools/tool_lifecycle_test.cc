@@ -1,4 +1,4 @@
-#include "tools/tool_lifecycle.h"
+#include "tools/tool_factory.h"
 
 #include <gtest/gtest.h>
 

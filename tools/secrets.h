@@ -1,12 +1,14 @@
 #pragma once
 
+#include <galley/tool.h>
+
 #include <functional>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <galley/tool.h>
 #include "base/result.h"
 
 namespace galley {
@@ -26,5 +28,13 @@ namespace galley {
 /// Errors: kRefused `secret.unknown`, which names the first that the provider does not answer.
 [[nodiscard]] Result<nlohmann::json> with_secrets(const nlohmann::json& document,
                                                   const SecretProvider& provider);
+
+/// The secrets of a file: a line `NAME=value` each. Empty lines and lines that begin with `#` say
+/// nothing; a value is taken as it stands, to the end of its line.
+/// Errors: kInvalid `secret.file_malformed`, with the line's number and never its text.
+[[nodiscard]] Result<std::map<std::string, std::string>> parse_secrets(std::string_view text);
+
+/// The bytes of a file of secrets, and the secrets in it.
+inline constexpr size_t kMaxSecretFileBytes = size_t{1} << 20U;
 
 }  // namespace galley
