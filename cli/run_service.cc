@@ -238,7 +238,15 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
   const auto held = workspace
                         ? RunFolder::hold_directories(*(*workspace)->inside().state(), run.note.tx)
                         : std::vector<std::unique_ptr<Directory>>();
-  const RunEnding ending = end_run(session, run, supervisor.last_words());
+  const Error stopped{
+      ErrorKind::kTimeout, "run.stopped",
+      "stopped while the changes of the ended program were staged; they are kept in "
+      "the run's layer, and " +
+          session.hint("commit --tx " + run.note.tx) + " takes them up",
+      "", 0};
+  RunEnding ending;
+  supervisor.finish([&] { ending = end_run(session, run, supervisor.last_words()); },
+                    encode_error(stopped));
   supervisor.announce(RunMessage::kEnded, ending.encode());
   // Only now, when nobody waits, is the view unmounted, in which no process is any more.
 }
