@@ -39,8 +39,8 @@ Result<std::vector<std::string>> host_folders(const FolderOption& option,
   }
   std::vector<std::string> places;
   for (const std::string& path : paths) {
-    GALLEY_ASSIGN(std::string place, check_host_folder(option.name, path, workspace.root_path(),
-                                                       option.may_be_missing));
+    GALLEY_ASSIGN(std::string place,
+                  folder_of_run(option.name, path, workspace.root_path(), option.may_be_missing));
     places.push_back(std::move(place));
   }
   return places;

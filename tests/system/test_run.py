@@ -565,6 +565,21 @@ class Walls(RunCase):
             with self.subTest(path=path):
                 self.galley("run", "--allow-write", path, "--", "true", expect=2)
 
+    def test_places_of_secrets_are_not_named_either(self):
+        home = self.scratch / "home"
+        for name in (".ssh/keys", ".config/gh", ".own"):
+            (home / name).mkdir(parents=True)
+        (home / ".own/link").symlink_to("../.ssh")
+        (self.scratch / "other-home").symlink_to(home)
+        own = {"HOME": str(self.scratch / "other-home")}
+        for option in ("--allow-write", "--layer"):
+            for name in (".ssh", ".ssh/keys", ".config", ".own/link", ".own/link/keys"):
+                with self.subTest(option=option, name=name):
+                    said = self.galley("run", option, home / name, "--", "true", expect=2, env=own)
+                    self.assertIn(b"is a place of secrets", said.stderr)
+        self.galley("run", "--allow-write", home / ".own", "--", "true", expect=0, env=own)
+        self.galley("run", "--layer", "/var/lib/galley-none", "--", "true", expect=2)
+
     def test_a_persons_word_is_refused_inside(self):
         program = self.scratch / "bin"
         program.mkdir()
