@@ -189,6 +189,9 @@ struct Arguments {
   std::string execution;             ///< rollback --execution
   bool with_later = false;           ///< rollback --with-later
   std::string since;                 ///< log --since
+  std::string until;                 ///< log --until
+  std::string grep;                  ///< log --grep
+  std::string date = "utc";          ///< log --date: `utc`, `local` or `relative`
   bool patch = false;                ///< log -p
   bool oneline = false;              ///< log --oneline
   std::string conflict = "stop";     ///< commit, apply, undo … --conflict: `stop` or `markers`
