@@ -95,7 +95,7 @@ struct ExecArguments {
   bool is_deterministic = false;
   bool proposes_ignored = false;
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
-  bool begins = false;          ///< --begin: a transaction where the agent has none
+  bool begins = false;  ///< --begin, of call, edit and stage too: a transaction where there is none
 };
 
 /// run: what the program gets, and what becomes of what it changed.

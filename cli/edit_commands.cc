@@ -403,7 +403,7 @@ Result<int> apply_edit(Session& session) {
 Result<int> stage_edit(Session& session) {
   Json document = {{"schema", "galley.stage/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
   document["tx"] = transaction.id();
   const Overlay::Entries before = transaction.overlay().entries();
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));

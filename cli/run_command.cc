@@ -197,6 +197,24 @@ Result<int> run(Session& session) {
   return finish_client(session, attend_run(std::move(forked.socket), options));
 }
 
+/// The run that is meant where none is named.
+Result<std::string> only_live_run(const StateDirectory& state) {
+  GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
+  std::vector<std::string> live;
+  for (const std::string& id : ids) {
+    const auto folder = RunFolder::open(state, id);
+    const auto is_live = folder ? folder->is_live() : Result<bool>(false);
+    if (is_live && *is_live) live.push_back(id);
+  }
+  if (live.size() == 1) return live.front();
+  if (live.empty()) {
+    return fail(ErrorKind::kNotFound, "run.not_found", "no program runs in this workspace");
+  }
+  return fail(
+      ErrorKind::kUsage, "run.which",
+      fmt::format("{} programs run here: name one of {}", live.size(), fmt::join(live, ", ")));
+}
+
 /// The socket of a live run.
 Result<Fd> reach(Session& session, const std::string& wanted) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
@@ -204,7 +222,8 @@ Result<Fd> reach(Session& session, const std::string& wanted) {
   if (state == nullptr) {
     return fail(ErrorKind::kNotFound, "run.not_found", "no program runs in this workspace");
   }
-  GALLEY_ASSIGN(const std::string tx, RunFolder::find(*state, wanted));
+  GALLEY_ASSIGN(const std::string tx,
+                wanted.empty() ? only_live_run(*state) : RunFolder::find(*state, wanted));
   GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*state, tx));
   return connect_to_supervisor(folder.directory().descriptor());
 }

@@ -52,6 +52,11 @@ std::string stage_text(const StageStatus& stage, const std::string& agent) {
 
 Result<int> begin(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const auto stages, workspace->stages());
+  std::vector<std::string> others;
+  for (const StageStatus& stage : stages) {
+    if (stage.is_own(session.arguments().global.agent)) others.push_back(stage.id);
+  }
   GALLEY_ASSIGN(Transaction transaction, workspace->begin_stored(session.transaction_options()));
   GALLEY_TRY(transaction.save());
   session.remember("transaction " + transaction.id() + " is open");
@@ -60,6 +65,11 @@ Result<int> begin(Session& session) {
     return kExitDone;
   }
   session.print(transaction.id() + "\n");
+  if (!others.empty()) {
+    session.say(fmt::format("{} of yours {} open already: {}; commands need --tx now",
+                            counted(others.size(), "transaction"),
+                            others.size() == 1 ? "is" : "are", fmt::join(others, ", ")));
+  }
   session.say("stage with: " + session.hint("stage FILE") +
               ", edit PATH, call TOOL JSON, exec -- " + "COMMAND; then: " + session.hint("diff") +
               ", " + session.hint("commit"));
