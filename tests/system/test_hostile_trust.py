@@ -6,6 +6,7 @@ import shutil
 import unittest
 
 import hostile
+import support
 
 PATCH = """--- a/README.md
 +++ b/README.md
@@ -295,6 +296,29 @@ class Roots(TrustCase):
         self.galley("status", env={"SUDO_UID": str(hostile.OTHER_USER)}, expect=0)
         self.own_config(f'safe_directories = ["{self.work}"]\n')
         self.galley("status", expect=0)
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_in_a_folder_of_another_user_nothing_begins(self):
+        """Ownership is asked before a program runs and before a byte is written, and not by the undo afterwards."""
+        subprocess.run(["chown", "-R", f"{hostile.OTHER_USER}", self.work], check=True)
+        before = support.snapshot(self.work)
+        mark = self.scratch / "mark"
+        mark.mkdir()
+        run = ("run", "--commit", "--allow-write", mark, "--", "sh", "-c", f"touch '{mark}/ran'; echo x > new")
+        call = ("call", "--begin", "Write", '{"file_path": "new", "content": "x"}')
+        for words in (("apply", "-"), ("stage", "--begin", "-"), ("begin",), run, call, ("exec", "--begin", "--", "true"),
+                      ("approve", "0" * 64), ("grant", "bot", "custom:x"), ("commit",)):
+            with self.subTest(command=words[0]):
+                result = self.galley("--json", *words, stdin=PATCH.encode(), expect=1)
+                # Without a terminal nobody says the person's words; there is nothing to commit.
+                allowed = {"approve": "person.no_terminal", "grant": "person.no_terminal", "commit": self.reason(result)}
+                self.assertEqual(self.reason(result), allowed.get(words[0], "workspace.foreign_owner"))
+                self.assertEqual(support.snapshot(self.work), before)
+                self.assertEqual(list(mark.iterdir()), [])
+        self.galley("preview", "-", stdin=PATCH.encode(), expect=0)
+        self.own_config(f'safe_directories = ["{self.work}"]\n')
+        self.apply(expect=0)
+        self.galley("undo", expect=0)
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
     def test_another_users_tree_without_either_can_be_previewed(self):
