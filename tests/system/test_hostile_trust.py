@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import unittest
 
 import hostile
@@ -127,6 +128,25 @@ class Validators(TrustCase):
         self.write("galley.toml", '[[validator]]\nbuiltin = "json"\n[policy]\nprotected = ["LICENSE"]\n')
         result = self.apply(expect=0)
         self.assertNotIn("trust", result.stderr.decode())
+
+
+class Shown(TrustCase):
+    def test_only_what_is_not_the_default_is_shown_and_all_is_trusted(self):
+        self.write("galley.toml", TESTS + 'timeout_ms = 5000\nenvironment = { A = "only_new = false" }\n')
+        shown = self.galley("trust", "--show", expect=0).stdout.decode()
+        for line in ('name = "tests"', 'command = ["sh"', "timeout_ms = 5000", '"A" = "only_new = false"'):
+            self.assertIn(line, shown)
+        for line in ("agents = []", "per_file", "max_output_bytes", "parser", "cache = true"):
+            self.assertNotIn(line, shown)
+        before = self.hash()
+        self.write("galley.toml", TESTS + 'timeout_ms = 5000\nonly_new = true\n')
+        self.assertIn("only_new = true", self.galley("trust", "--show", expect=0).stdout.decode())
+        self.assertNotEqual(self.hash(), before)
+
+    def test_all_of_it_is_in_the_document(self):
+        self.write("galley.toml", TESTS)
+        part = json.loads(self.galley("--json", "trust", "--show", expect=0).stdout)["part"]
+        self.assertIn("max_output_bytes", part)
 
 
 class Walls(TrustCase):
@@ -275,29 +295,6 @@ class Roots(TrustCase):
         self.galley("apply", "-", stdin=patch, work=self.work / "src", expect=1)
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
-    def test_another_users_configuration_above_neither_rules_nor_blocks(self):
-        shared = self.scratch / "shared"
-        mine = shared / "mine"
-        mine.mkdir(parents=True)
-        (mine / "README.md").write_text("one\n")
-        (shared / "galley.toml").write_text('[policy]\ndefault = "deny"\n')
-        os.chown(shared / "galley.toml", hostile.OTHER_USER, hostile.OTHER_USER)
-        result = self.apply(work=mine, expect=0)
-        self.assertIn("was passed by", result.stderr.decode())
-        self.assertEqual((mine / "README.md").read_text(), "two\n")
-        self.assertFalse((shared / ".galley").exists())
-
-    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
-    def test_another_users_configuration_of_the_root_is_refused(self):
-        config = self.write("galley.toml", "")
-        os.chown(config, hostile.OTHER_USER, hostile.OTHER_USER)
-        result = self.galley("--json", "status", expect=1)
-        self.assertEqual(self.reason(result), "workspace.foreign_owner")
-        self.galley("status", env={"SUDO_UID": str(hostile.OTHER_USER)}, expect=0)
-        self.own_config(f'safe_directories = ["{self.work}"]\n')
-        self.galley("status", expect=0)
-
-    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
     def test_in_a_folder_of_another_user_nothing_begins(self):
         """Ownership is asked before a program runs and before a byte is written, and not by the undo afterwards."""
         subprocess.run(["chown", "-R", f"{hostile.OTHER_USER}", self.work], check=True)
@@ -319,6 +316,29 @@ class Roots(TrustCase):
         self.own_config(f'safe_directories = ["{self.work}"]\n')
         self.apply(expect=0)
         self.galley("undo", expect=0)
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_another_users_configuration_above_neither_rules_nor_blocks(self):
+        shared = self.scratch / "shared"
+        mine = shared / "mine"
+        mine.mkdir(parents=True)
+        (mine / "README.md").write_text("one\n")
+        (shared / "galley.toml").write_text('[policy]\ndefault = "deny"\n')
+        os.chown(shared / "galley.toml", hostile.OTHER_USER, hostile.OTHER_USER)
+        result = self.apply(work=mine, expect=0)
+        self.assertIn("was passed by", result.stderr.decode())
+        self.assertEqual((mine / "README.md").read_text(), "two\n")
+        self.assertFalse((shared / ".galley").exists())
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_another_users_configuration_of_the_root_is_refused(self):
+        config = self.write("galley.toml", "")
+        os.chown(config, hostile.OTHER_USER, hostile.OTHER_USER)
+        result = self.galley("--json", "status", expect=1)
+        self.assertEqual(self.reason(result), "workspace.foreign_owner")
+        self.galley("status", env={"SUDO_UID": str(hostile.OTHER_USER)}, expect=0)
+        self.own_config(f'safe_directories = ["{self.work}"]\n')
+        self.galley("status", expect=0)
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
     def test_another_users_tree_without_either_can_be_previewed(self):
