@@ -136,7 +136,9 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
                                        [](const MergedPath& path) { return path.markers > 0; });
   if (has_markers) {
     GALLEY_ASSIGN(Transaction transaction, workspace.begin_stored(who));
-    GALLEY_TRY(stage_markers(session, transaction, plan.proposal, plan.merged, document));
+    GALLEY_ASSIGN(const std::string next,
+                  stage_markers(session, transaction, plan.proposal, plan.merged, document));
+    if (!next.empty()) session.say(next);
     document["ok"] = false;
     document["reason"] = "undo.conflict";
     if (session.is_json()) session.print(document);

@@ -351,10 +351,13 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
+  std::string next;
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_TRY(stage_markers(session, transaction, outcome.proposal, {}, document));
+    GALLEY_ASSIGN(next, stage_markers(session, transaction, outcome.proposal, {}, document));
   }
-  return finish_commit(session, outcome, document);
+  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
+  if (!next.empty()) session.say(next);
+  return status;
 }
 
 Result<int> commit(Session& session) { return commit_transaction(session, session.arguments().tx); }

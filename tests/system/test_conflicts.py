@@ -69,6 +69,13 @@ class Conflicts(SystemCase):
         self.assertEqual((self.work / "place").read_text(), "old\n")
         self.assertIn("theirs\n", [path.read_text() for path in self.own_state("rescue").rglob("last")])
 
+    def test_markers_end_with_what_is_next(self):
+        self.edited_on_both_sides()
+        said = self.galley("commit", "--conflict=markers", expect=1).stderr.decode().rstrip().splitlines()
+        self.assertIn("staged with conflict markers", said[-1])
+        self.assertIn("edit --tx", said[-1])
+        self.assertTrue(any("nothing was committed" in line for line in said[:-1]), said)
+
     def edited_on_both_sides(self):
         """A stored transaction and the workspace change the same line of a.txt."""
         self.write("a.txt", "one\ntwo\nthree\n")
