@@ -115,6 +115,14 @@ class InAPipe(RunCase):
         self.galley("commit", "--tx", tx, expect=0)
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
 
+    def test_a_long_list_of_paths_is_counted_by_folder(self):
+        ran = self.galley("run", "--", "sh", "-c", "mkdir -p deep/er 'a b'; for n in $(seq 120); do echo > deep/er/$n; done; "
+                          "echo > top; echo > 'a b/x'", expect=0)
+        said = ran.stderr.decode()
+        for line in ("120\tdeep/", "1\ta b/", "1\tat the top", "paths changed"):
+            self.assertIn(line, said.replace('"', ""))
+        self.assertNotIn("deep/er/7", said)
+
     def test_commit_and_drop_say_it_beforehand(self):
         self.galley("run", "--commit", "--", "sh", "-c", "echo new > new.txt", expect=0)
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
