@@ -242,7 +242,7 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
       ErrorKind::kTimeout, "run.stopped",
       "stopped while the changes of the ended program were staged; they are kept in "
       "the run's layer, and " +
-          session.hint("commit --tx " + run.note.tx) + " takes them up",
+          session.hint("commit --tx " + run.note.tx) + " stages and commits them",
       "", 0};
   RunEnding ending;
   supervisor.finish([&] { ending = end_run(session, run, supervisor.last_words()); },
