@@ -60,6 +60,9 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     what = no_such_command(command, extra.front());
   } else if (!extra.empty()) {
     what = "'" + printable_line(extra.front()) + "' is one argument too many";
+  } else if (command.get_parent() != nullptr && !shown_commands(command).empty()) {
+    what = "'" + command_path(command) + "' takes one of";
+    for (const CLI::App* member : shown_commands(command)) what += " " + member->get_name();
   }
   const bool is_top = command.get_parent() == nullptr;
   return "galley: " + what + "\n" + usage_line(command) + "Run '" + command_path(command) +

@@ -95,7 +95,7 @@ struct ExecArguments {
   bool is_deterministic = false;
   bool proposes_ignored = false;
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
-  bool begins = false;          ///< --begin: a transaction where the agent has none
+  bool begins = false;  ///< --begin, of call, edit and stage too: a transaction where there is none
 };
 
 /// run: what the program gets, and what becomes of what it changed.
@@ -189,6 +189,9 @@ struct Arguments {
   std::string execution;             ///< rollback --execution
   bool with_later = false;           ///< rollback --with-later
   std::string since;                 ///< log --since
+  std::string until;                 ///< log --until
+  std::string grep;                  ///< log --grep
+  std::string date = "utc";          ///< log --date: `utc`, `local` or `relative`
   bool patch = false;                ///< log -p
   bool oneline = false;              ///< log --oneline
   std::string conflict = "stop";     ///< commit, apply, undo … --conflict: `stop` or `markers`

@@ -15,6 +15,16 @@
 namespace galley {
 namespace {
 
+/// For a commit or a range where a patch stands.
+Error with_source_hint(Error error, const std::string& word) {
+  const bool is_file = word.find_first_of(" \t\n") != std::string::npos || word.front() == '-';
+  if (is_file) return error;
+  const std::string option = word.find("..") != std::string::npos ? "--range" : "--commit";
+  error.message +=
+      "; a commit or a range of git is checked with: galley check " + option + " " + word;
+  return error;
+}
+
 Result<CheckSource> check_source(Session& session) {
   const CheckArguments& asked = session.arguments().check;
   if (!asked.range.empty()) return range_source(asked.range);
@@ -24,7 +34,9 @@ Result<CheckSource> check_source(Session& session) {
     source.to = asked.commit;
   } else if (!asked.patch.empty()) {
     source.kind = CheckSource::Kind::kPatch;
-    GALLEY_ASSIGN(source.patch, session.read_input(asked.patch, "a patch", limits::kMaxPatchBytes));
+    auto patch = session.read_input(asked.patch, "a patch", limits::kMaxPatchBytes);
+    if (!patch) return fail(with_source_hint(patch.error(), asked.patch));
+    source.patch = *std::move(patch);
   } else if (asked.worktree) {
     source.kind = CheckSource::Kind::kWorktree;
   }

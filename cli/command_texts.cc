@@ -181,7 +181,8 @@ std::vector<CommandText> history_texts() {
        {"Lists committed transactions, newest first.\n"
         "PATH is a path, a directory or a pattern."},
        {{"galley log -5 --oneline src", "the last five that touched src, a line each"},
-        {"galley log -p --since 2026-11-01T00:00:00Z", "with their diffs, from a day on"}}},
+        {"galley log -p --since 2026-11-01T00:00:00Z", "with their diffs, from a day on"},
+        {"galley log --grep rename --until yesterday --date relative", "by reason and time"}}},
       {"undo",
        {"Takes a committed transaction back, by a commit of its own that passes the same gate.\n"
         "Lines that changed since are merged where they are apart; else it is a conflict and "
@@ -191,6 +192,21 @@ std::vector<CommandText> history_texts() {
         {"galley undo --path docs 3", "only what transaction 3 did below docs"},
         {"galley undo --hunk README.md:2 3", "only one hunk"}}},
       {"redo", {"Takes an undo back."}, {}},
+      {"query",
+       {"Runs one SELECT on the index of the history; nothing can be written.",
+        "Tables:\n"
+        "transactions (id, time_ns, time, agent, tool, message, proposal, undoes, undone_by, "
+        "problem, owner)\n"
+        "changes (tx, path, status, from_path, added, removed, is_binary, is_directory, "
+        "before_kind, before_mode, before_size, before_content, after_kind, after_mode, "
+        "after_size, after_content)\n"
+        "Views:\n"
+        "log (id, time, agent, tool, message, files, added, removed, undoes, undone_by)\n"
+        "files (path, transactions, added, removed, first_time, last_time)\n"
+        "agents (agent, transactions, files, added, removed, undone)"},
+       {{"galley query \"select agent, files from agents\"", "who changed how many files"},
+        {"galley query \"select path from files order by transactions desc limit 5\"",
+         "what is changed most often"}}},
       {"at", {"Runs a command on the tree as it was right after a transaction."}, {}},
   };
 }

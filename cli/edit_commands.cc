@@ -389,12 +389,14 @@ Result<int> apply_edit(Session& session) {
   request.tool = "apply";
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  std::string next;
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
     GALLEY_ASSIGN(Transaction stored, workspace->begin_stored(session.transaction_options()));
-    GALLEY_TRY(stage_markers(session, stored, outcome.proposal, {}, document));
+    GALLEY_ASSIGN(next, stage_markers(session, stored, outcome.proposal, {}, document));
     if (!document.contains("marked")) GALLEY_TRY(stored.rollback());
   }
   GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
+  if (!next.empty()) session.say(next);
   return finish_rejects(session, staged, status);
 }
 
@@ -402,7 +404,7 @@ Result<int> apply_edit(Session& session) {
 Result<int> stage_edit(Session& session) {
   Json document = {{"schema", "galley.stage/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
   document["tx"] = transaction.id();
   const Overlay::Entries before = transaction.overlay().entries();
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));

@@ -115,6 +115,7 @@ void add_edit_commands(OptionTable& table) {
   CLI::App* stage =
       table.add("stage", "Put an edit into a transaction; commit it later", kTransactionGroup);
   table.add_tx(stage);
+  table.add_begin(stage);
   add_edit_options(table, stage);
   table.add_dry_run(stage, "As --check");
 }

@@ -194,21 +194,8 @@ Result<RelPath> working_place(Session& session, Transaction& transaction) {
               place.str());
 }
 
-/// With --begin one is begun where the agent has none of its own: a hook puts `galley exec` before
-/// a command of an agent that knows nothing of transactions.
-Result<Transaction> transaction_of_exec(Session& session) {
-  const Arguments& arguments = session.arguments();
-  if (!arguments.exec.begins || !arguments.tx.empty()) return session.resume();
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const auto stages, workspace->stages());
-  const bool has_own = std::any_of(stages.begin(), stages.end(), [&](const StageStatus& stage) {
-    return stage.is_own(arguments.global.agent);
-  });
-  return has_own ? session.resume() : workspace->begin_stored(session.transaction_options());
-}
-
 Result<int> exec(Session& session) {
-  GALLEY_ASSIGN(Transaction transaction, transaction_of_exec(session));
+  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
   OutputView view(session.terminal());
   GALLEY_ASSIGN(Command command, command_of(session, view));
   session.terminal().work_on("running " + printable_line(command.argv.front()));

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/printable.h"
 #include "cli/commands.h"
@@ -42,11 +44,12 @@ Result<HunkSelection> parse_hunks(Session& session, const std::string& text) {
   return selection;
 }
 
-Result<UndoOptions> undo_options(Session& session, const Workspace& workspace) {
+Result<UndoOptions> undo_options(Session& session, const Workspace& workspace,
+                                 const std::vector<std::string>& words) {
   const Arguments& arguments = session.arguments();
   UndoOptions options;
   std::vector<std::string> names = arguments.paths;
-  names.insert(names.end(), arguments.words.begin(), arguments.words.end());
+  names.insert(names.end(), words.begin(), words.end());
   GALLEY_ASSIGN(options.paths, session.paths(names));
   for (const std::string& hunk : arguments.hunks) {
     GALLEY_ASSIGN(HunkSelection selection, parse_hunks(session, hunk));
@@ -133,7 +136,9 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
                                        [](const MergedPath& path) { return path.markers > 0; });
   if (has_markers) {
     GALLEY_ASSIGN(Transaction transaction, workspace.begin_stored(who));
-    GALLEY_TRY(stage_markers(session, transaction, plan.proposal, plan.merged, document));
+    GALLEY_ASSIGN(const std::string next,
+                  stage_markers(session, transaction, plan.proposal, plan.merged, document));
+    if (!next.empty()) session.say(next);
     document["ok"] = false;
     document["reason"] = "undo.conflict";
     if (session.is_json()) session.print(document);
@@ -160,17 +165,18 @@ Error with_path_hint(Error error, const Workspace& workspace, const std::string&
   return error;
 }
 
-Result<int> take_back(Session& session, bool is_redo) {
+/// Takes one transaction back; `words` are the paths of it that are meant.
+Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
+                      const std::vector<std::string>& words) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const History history, open_history(session, is_redo ? "redo" : "undo"));
-  const std::string& wanted = session.arguments().id;
   TxId id;
   if (!is_redo || !wanted.empty()) {
     const auto found = history.resolve(wanted);
     if (!found) return fail(with_path_hint(found.error(), *workspace, wanted));
     id = *found;
   }
-  GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace));
+  GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, words));
   const Clock& clock = workspace->inside().clock();
   GALLEY_ASSIGN(const UndoOutcome outcome,
                 is_redo ? plan_redo(history, workspace->inside().root(), id, clock, options)
@@ -191,6 +197,42 @@ Result<int> take_back(Session& session, bool is_redo) {
   if (session.is_json()) session.print(document);
   session.say(message);
   return kExitDone;
+}
+
+/// Whether every word of `undo 1 2 3` is a number, and no path of that name is there.
+Result<bool> names_several(Session& session) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  if (arguments.words.empty() || !TxId::parse(arguments.id)) return false;
+  for (const std::string& word : arguments.words) {
+    const auto path = session.path(word);
+    if (!TxId::parse(word) || !path) return false;
+    GALLEY_ASSIGN(const FileStat there, workspace->inside().root().stat(*path));
+    if (there.kind != FileKind::kAbsent) return false;
+  }
+  return true;
+}
+
+Result<int> undo(Session& session) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(const bool are_several, names_several(session));
+  if (!are_several) return take_back(session, false, arguments.id, arguments.words);
+  if (session.is_json() || arguments.dry_run) {
+    return fail(ErrorKind::kUsage, "undo.several",
+                "several transactions are taken back one after the other, which is neither one "
+                "document nor one preview: name one of them");
+  }
+  std::set<TxId, std::greater<>> ids = {*TxId::parse(arguments.id)};
+  for (const std::string& word : arguments.words) ids.insert(*TxId::parse(word));
+  for (const TxId id : ids) {
+    GALLEY_ASSIGN(const int status, take_back(session, false, id.str(), {}));
+    if (status != kExitDone) return status;
+  }
+  return kExitDone;
+}
+
+Result<int> redo(Session& session) {
+  return take_back(session, true, session.arguments().id, session.arguments().words);
 }
 
 // --- blame and query ------------------------------------------------------------------------
@@ -284,8 +326,8 @@ Result<int> query(Session& session) {
 
 }  // namespace
 
-int run_undo(Session& session) { return session.finish(take_back(session, false)); }
-int run_redo(Session& session) { return session.finish(take_back(session, true)); }
+int run_undo(Session& session) { return session.finish(undo(session)); }
+int run_redo(Session& session) { return session.finish(redo(session)); }
 int run_blame(Session& session) { return session.finish(blame_file(session)); }
 int run_query(Session& session) { return session.finish(query(session)); }
 

@@ -13,6 +13,9 @@ void add_log_and_undo(OptionTable& table) {
       ->type_name("PATH");
   log->add_option("--since", args.since, "Only those after this time (RFC 3339)")
       ->type_name("TIME");
+  log->add_option("--until", args.until, "Only those up to this time")->type_name("TIME");
+  log->add_option("--grep", args.grep, "Only those whose reason has this text")->type_name("TEXT");
+  table.add_choice(log, "--date", args.date, {"utc", "local", "relative"}, "How times are shown");
   log->add_flag("-p,--patch", args.patch, "Show the diff of each");
   log->add_flag("--oneline", args.oneline, "One line each");
   table.add_diff_options(log);
@@ -24,7 +27,10 @@ void add_log_and_undo(OptionTable& table) {
   table.add_diff_options(show);
   table.add_html(show);
   CLI::App* undo = table.add("undo", "Take a committed transaction back", kHistoryGroup);
-  undo->add_option("id", args.id, "Transaction; the newest one that stands by default");
+  undo->add_option(
+      "id", args.id,
+      "Transaction; the newest one that stands by default. More ids go one after the other, "
+      "the newest first");
   table.add_dry_run(undo, "Show what it would do");
   OptionTable::add_list(undo, "--path", args.paths, "Take back only this path")->type_name("PATH");
   OptionTable::add_list(undo, "--hunk", args.hunks,

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/printable.h"
 #include "engine/commit/state_directory.h"
 
@@ -83,9 +86,39 @@ Json transaction_json(const TxSummary& summary, const CommitLinks& links) {
   return json;
 }
 
-std::string transaction_text(const TxSummary& summary, const CommitLinks& links, bool has_color) {
+std::string ShownTime::text(int64_t wall_ns) const {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const std::time_t seconds = wall_ns / kSecond;
+  if (style == "local") {
+    std::tm parts{};
+    std::array<char, 32> local{};  // NOLINT: "2026-11-25 18:59:01 +0100"
+    if (localtime_r(&seconds, &parts) == nullptr) return rfc3339_utc(wall_ns);
+    (void)std::strftime(local.data(), local.size(), "%Y-%m-%d %H:%M:%S %z", &parts);
+    return local.data();
+  }
+  if (style != "relative") return rfc3339_utc(wall_ns);
+  struct Unit {
+    int64_t seconds;
+    std::string_view name;
+  };
+  constexpr std::array<Unit, 6> kUnits = {{{31'536'000, "year"},
+                                           {2'592'000, "month"},
+                                           {86'400, "day"},
+                                           {3'600, "hour"},
+                                           {60, "minute"},
+                                           {1, "second"}}};
+  const int64_t ago = (now_ns - wall_ns) / kSecond;
+  for (const Unit& unit : kUnits) {
+    if (ago < unit.seconds) continue;
+    return counted(static_cast<uint64_t>(ago / unit.seconds), std::string(unit.name)) + " ago";
+  }
+  return ago < 0 ? "in the future" : "just now";
+}
+
+std::string transaction_text(const TxSummary& summary, const CommitLinks& links, bool has_color,
+                             const ShownTime& when) {
   std::string text = fmt::format("{}  {}", number_text("transaction ", summary.id, has_color),
-                                 rfc3339_utc(summary.time_ns));
+                                 when.text(summary.time_ns));
   if (!summary.tool.empty()) text += "  " + printable_line(summary.tool);
   if (!summary.agent.empty()) text += "  by " + printable_line(summary.agent);
   if (summary.owner) {

@@ -31,10 +31,12 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
   const bool is_summary = diff.stat || diff.numstat || diff.name_status;
   GALLEY_ASSIGN(const auto paths, named_paths(session));
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const ShownTime when{arguments.date, workspace->inside().clock().wall_ns()};
   std::string text;  // what is still to be printed
   for (const TxSummary& summary : transactions) {
     text += arguments.oneline ? transaction_line(summary, has_color)
-                              : transaction_text(summary, links, has_color);
+                              : transaction_text(summary, links, has_color, when);
     if ((!arguments.patch && !is_summary) || !summary.problem.empty()) continue;
     GALLEY_ASSIGN(const History history, open_history(session));
     GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(summary.id));
@@ -65,6 +67,11 @@ Result<int> log(Session& session) {
       GALLEY_ASSIGN(filter.since_ns,
                     parse_time_expression(arguments.since, workspace->inside().clock().wall_ns()));
     }
+    if (!arguments.until.empty()) {
+      GALLEY_ASSIGN(filter.until_ns,
+                    parse_time_expression(arguments.until, workspace->inside().clock().wall_ns()));
+    }
+    filter.message = arguments.grep;
     GALLEY_ASSIGN(filter.paths, named_paths(session));
     GALLEY_ASSIGN(transactions, History(*workspace->inside().state()).list(filter));
   }

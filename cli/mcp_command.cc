@@ -6,7 +6,6 @@
 #include <csignal>
 #include <set>
 
-#include "base/limits.h"
 #include "cli/commands.h"
 #include "cli/tool_calls.h"
 #include "cli/tool_profile.h"
@@ -49,7 +48,7 @@ Result<int> serve(Session& session) {
     const Deadline deadline = Deadline::after(clock, kWriteTime);
     if (!write_line(STDOUT_FILENO, line, deadline, clock)) is_gone = true;
   });
-  LineReader lines(STDIN_FILENO, limits::kMaxJsonBytes);
+  LineReader lines(STDIN_FILENO, McpServer::kMaxMessageBytes);
   GALLEY_TRY(server.serve([&]() -> Result<std::optional<McpServer::Line>> {
     if (is_gone) return std::optional<McpServer::Line>();
     GALLEY_ASSIGN(auto line, lines.next());

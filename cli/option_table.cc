@@ -136,6 +136,11 @@ void OptionTable::add_tx(CLI::App* command) {
       ->type_name("ID");
 }
 
+void OptionTable::add_begin(CLI::App* command) {
+  command->add_flag("--begin", args_.exec.begins,
+                    "Begin a transaction where there is none of your own");
+}
+
 void OptionTable::add_transcript(CLI::App* command) {
   command
       ->add_option("--transcript", args_.transcript,

@@ -58,6 +58,8 @@ class OptionTable {
   void add_dry_run(CLI::App* command, const char* about);
   void add_message(CLI::App* command);
   void add_tx(CLI::App* command);
+  /// --begin: of what stages, where there is no transaction yet.
+  void add_begin(CLI::App* command);
   /// --transcript: calls with their full contents, in a file.
   void add_transcript(CLI::App* command);
   void add_profile(CLI::App* command);

@@ -161,14 +161,15 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
   return verdict.is_approved() ? kExitDone : kExitNo;
 }
 
-Result<void> stage_markers(Session& session, Transaction& transaction, const Proposal& proposal,
-                           std::vector<MergedPath> known, Json& document) {
+Result<std::string> stage_markers(Session& session, Transaction& transaction,
+                                  const Proposal& proposal, std::vector<MergedPath> known,
+                                  Json& document) {
   GALLEY_ASSIGN(const RebaseOutcome outcome, transaction.stage_with_markers(proposal));
   if (const auto* misfits = std::get_if<RebaseConflict>(&outcome)) {
     for (const PathConflict& path : misfits->paths) {
       session.say("no markers help here: " + path.message);
     }
-    return {};
+    return std::string();
   }
   const auto& merged = std::get<Rebased>(outcome).merged;
   known.insert(known.end(), merged.begin(), merged.end());
@@ -186,8 +187,7 @@ Result<void> stage_markers(Session& session, Transaction& transaction, const Pro
       transaction.id(), names, session.hint("edit --tx " + transaction.id() + " PATH"),
       session.hint("commit --tx " + transaction.id()));
   if (!document.contains("message")) document["message"] = text;
-  session.say(text);
-  return {};
+  return text;
 }
 
 void say_markers_help(Session& session) {

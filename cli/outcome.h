@@ -58,9 +58,10 @@ void say_markers_help(Session& session);
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& document,
                           const std::string& words = {});
 
-/// For --conflict=markers: stages the proposal with markers in a stored transaction, and says where
-/// they are. `known` are markers that it has already.
-Result<void> stage_markers(Session& session, Transaction& transaction, const Proposal& proposal,
-                           std::vector<MergedPath> known, Json& document);
+/// For --conflict=markers: stages the proposal with markers in a stored transaction, and returns
+/// where they are and what to do next: to be said last. `known` are markers that it has already.
+Result<std::string> stage_markers(Session& session, Transaction& transaction,
+                                  const Proposal& proposal, std::vector<MergedPath> known,
+                                  Json& document);
 
 }  // namespace galley

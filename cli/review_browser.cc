@@ -251,25 +251,11 @@ class BrowserReview {
   bool is_over_ = false;
 };
 
-/// One request and its answer; what goes wrong with a connection is the other side's loss.
-Result<void> serve_one(LoopbackConnection& connection, BrowserReview& review) {
-  const SystemClock clock;
-  const Deadline deadline = Deadline::after(clock, kRequestTime);
-  std::string bytes;
-  for (;;) {
-    GALLEY_ASSIGN(const std::string piece, connection.read(deadline));
-    if (piece.empty()) return {};
-    bytes += piece;
-    HttpParse parsed = parse_http(bytes);
-    if (parsed.status != 0) {
-      return connection.write(
-          http_text(refusal(parsed.status, "review.bad_request", "this is no request to us")),
-          deadline);
-    }
-    if (!parsed.request) continue;
-    const std::string text = http_text(review.respond(*parsed.request));
-    return connection.write(text, Deadline::after(clock, kRequestTime));
-  }
+/// The answer to what a connection has sent, which is whole.
+HttpResponse response_to(std::string_view bytes, BrowserReview& review) {
+  const HttpParse parsed = parse_http(bytes);
+  if (parsed.request) return review.respond(*parsed.request);
+  return refusal(parsed.status, "review.bad_request", "this is no request to us");
 }
 
 /// Only a person sees the address: who has it decides in their name.
@@ -300,9 +286,15 @@ Result<int> review_in_browser(Session& session, Review& review) {
   GALLEY_ASSIGN(const auto listener, LoopbackListener::open(static_cast<uint16_t>(port), clock));
   BrowserReview browser(session, review, *listener);
   GALLEY_TRY(tell_address(session, browser.address()));
+  const auto is_whole = [](std::string_view bytes) {
+    const HttpParse parsed = parse_http(bytes);
+    return parsed.request || parsed.status != 0;
+  };
   while (!browser.is_over()) {
-    GALLEY_ASSIGN(const auto connection, listener->accept());
-    (void)serve_one(*connection, browser);
+    GALLEY_ASSIGN(const auto arrival, listener->next(is_whole, kRequestTime));
+    const std::string answer = http_text(response_to(arrival.bytes, browser));
+    // What goes wrong with a connection is the other side's loss.
+    (void)arrival.connection->write(answer, Deadline::after(clock, kRequestTime));
   }
   return browser.finish();
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,11 +14,15 @@
 #include "cli/run_service.h"
 #include "engine/stages/run_layers.h"
 #include "staging/fs/controlling_terminal.h"
+#include "staging/printing/git_diff.h"
 #include "staging/sandbox/terminal/run_client.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
 
 namespace galley {
 namespace {
+
+/// A summary lists so many paths; more are counted by folder.
+constexpr size_t kMaxSummaryPaths = 100;
 
 enum class AtEnd { kAsk, kCommit, kKeep, kDrop };
 
@@ -46,6 +51,23 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
     GALLEY_ASSIGN(const std::string diff, diff_on_screen(session, transaction.proposal()));
     GALLEY_TRY((*terminal)->write(diff));
   }
+}
+
+/// A long list of paths, counted by the folder at the top.
+std::string folders_text(const ChangeSet& changes) {
+  std::map<std::string, size_t> counts;
+  for (const Change& change : changes) {
+    const bool is_folder = !is_file_or_link(change.before) && !is_file_or_link(change.after);
+    if (is_folder) continue;  // it is told by what is in it
+    const std::string& path = change.path.str();
+    const size_t slash = path.find('/');
+    ++counts[slash == std::string::npos ? std::string() : path.substr(0, slash + 1)];
+  }
+  std::string text;
+  for (const auto& [folder, count] : counts) {
+    text += fmt::format("{}\t{}\n", count, folder.empty() ? "at the top" : quote_path(folder));
+  }
+  return text;
 }
 
 /// Says how it ended and what it changed, of which `listing` is a list.
@@ -130,7 +152,9 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   const Proposal proposal = transaction.proposal();
   DiffArguments names;
   names.name_status = true;
-  GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
+  const bool is_long = proposal.changes().size() > kMaxSummaryPaths;
+  GALLEY_ASSIGN(const std::string listing,
+                is_long ? folders_text(proposal.changes()) : render_changes(proposal, names, {}));
   GALLEY_ASSIGN(const auto layers, layers_of(session, ending.tx));
   say_summary(session, ending, proposal.changes().size(), listing);
   say_layers(session, layers);
@@ -197,6 +221,24 @@ Result<int> run(Session& session) {
   return finish_client(session, attend_run(std::move(forked.socket), options));
 }
 
+/// The run that is meant where none is named.
+Result<std::string> only_live_run(const StateDirectory& state) {
+  GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
+  std::vector<std::string> live;
+  for (const std::string& id : ids) {
+    const auto folder = RunFolder::open(state, id);
+    const auto is_live = folder ? folder->is_live() : Result<bool>(false);
+    if (is_live && *is_live) live.push_back(id);
+  }
+  if (live.size() == 1) return live.front();
+  if (live.empty()) {
+    return fail(ErrorKind::kNotFound, "run.not_found", "no program runs in this workspace");
+  }
+  return fail(
+      ErrorKind::kUsage, "run.which",
+      fmt::format("{} programs run here: name one of {}", live.size(), fmt::join(live, ", ")));
+}
+
 /// The socket of a live run.
 Result<Fd> reach(Session& session, const std::string& wanted) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
@@ -204,7 +246,8 @@ Result<Fd> reach(Session& session, const std::string& wanted) {
   if (state == nullptr) {
     return fail(ErrorKind::kNotFound, "run.not_found", "no program runs in this workspace");
   }
-  GALLEY_ASSIGN(const std::string tx, RunFolder::find(*state, wanted));
+  GALLEY_ASSIGN(const std::string tx,
+                wanted.empty() ? only_live_run(*state) : RunFolder::find(*state, wanted));
   GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*state, tx));
   return connect_to_supervisor(folder.directory().descriptor());
 }

@@ -39,8 +39,8 @@ Result<std::vector<std::string>> host_folders(const FolderOption& option,
   }
   std::vector<std::string> places;
   for (const std::string& path : paths) {
-    GALLEY_ASSIGN(std::string place, check_host_folder(option.name, path, workspace.root_path(),
-                                                       option.may_be_missing));
+    GALLEY_ASSIGN(std::string place,
+                  folder_of_run(option.name, path, workspace.root_path(), option.may_be_missing));
     places.push_back(std::move(place));
   }
   return places;
@@ -238,7 +238,15 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
   const auto held = workspace
                         ? RunFolder::hold_directories(*(*workspace)->inside().state(), run.note.tx)
                         : std::vector<std::unique_ptr<Directory>>();
-  const RunEnding ending = end_run(session, run, supervisor.last_words());
+  const Error stopped{
+      ErrorKind::kTimeout, "run.stopped",
+      "stopped while the changes of the ended program were staged; they are kept in "
+      "the run's layer, and " +
+          session.hint("commit --tx " + run.note.tx) + " stages and commits them",
+      "", 0};
+  RunEnding ending;
+  supervisor.finish([&] { ending = end_run(session, run, supervisor.last_words()); },
+                    encode_error(stopped));
   supervisor.announce(RunMessage::kEnded, ending.encode());
   // Only now, when nobody waits, is the view unmounted, in which no process is any more.
 }

@@ -113,6 +113,16 @@ Result<Transaction> Session::resume(const std::string& id) {
   return workspace->resume(id, arguments_->global.agent, arguments_->global.message);
 }
 
+Result<Transaction> Session::resume_or_begin() {
+  if (!arguments_->exec.begins || !arguments_->tx.empty()) return resume();
+  GALLEY_ASSIGN(Workspace * workspace, open());
+  GALLEY_ASSIGN(const auto stages, workspace->stages());
+  const bool has_own = std::any_of(stages.begin(), stages.end(), [&](const StageStatus& stage) {
+    return stage.is_own(arguments_->global.agent);
+  });
+  return has_own ? resume() : workspace->begin_stored(transaction_options());
+}
+
 int Session::report(const Error& error) {
   // The refusal says it all: one clear error.
   if (error.reason == "state.not_believed") doubt_.clear();

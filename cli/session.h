@@ -78,6 +78,9 @@ class Session {
   /// open one of its own.
   Result<Transaction> resume(const std::string& id);
   Result<Transaction> resume() { return resume(arguments_->tx); }
+  /// The same; with --begin a new one where the agent has none of its own. A hook puts
+  /// `galley exec` before a command of an agent that knows nothing of transactions.
+  Result<Transaction> resume_or_begin();
 
  private:
   Result<Workspace*> open_workspace(bool recovers);

@@ -112,7 +112,7 @@ Result<int> call(Session& session) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
   if (profile != nullptr) GALLEY_TRY(profile->check_shows(arguments.name));
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
   const Overlay::Entries before = transaction.overlay().entries();
   GALLEY_ASSIGN(const CallOptions options, call_options(session));
   session.terminal().work_on(work_of(arguments));
@@ -154,7 +154,7 @@ Result<int> edit_file(Session& session) {
   const std::string path = file.str();
   const EditorRequest request{std::move(editor), path.substr(path.rfind('/') + 1),
                               workspace->root_path()};
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
   GALLEY_ASSIGN(const std::string text, transaction.text_to_edit(path));
   session.terminal().hand_over();
   GALLEY_ASSIGN(std::string edited, edit_by_person(request, text));

@@ -15,10 +15,11 @@
 namespace galley {
 namespace {
 
-/// One tool, as a person is asked about it: what it may do, then what it says of itself.
+/// One tool, as a person is asked about it: what a model reads of it, then what it may do.
 std::string shown_tool(const CustomManifest& manifest) {
   std::string text = fmt::format("{} {}: {}\n", printable_line(manifest.info.name),
                                  manifest.info.version, printable_line(manifest.info.title));
+  text += "  is described as: " + printable_line(manifest.info.description) + "\n";
   text += fmt::format("  runs {} in the sandbox, at most {} ms\n",
                       printable_line(manifest.executable), manifest.info.timeout->count());
   std::string needs;

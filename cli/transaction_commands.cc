@@ -52,6 +52,11 @@ std::string stage_text(const StageStatus& stage, const std::string& agent) {
 
 Result<int> begin(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const auto stages, workspace->stages());
+  std::vector<std::string> others;
+  for (const StageStatus& stage : stages) {
+    if (stage.is_own(session.arguments().global.agent)) others.push_back(stage.id);
+  }
   GALLEY_ASSIGN(Transaction transaction, workspace->begin_stored(session.transaction_options()));
   GALLEY_TRY(transaction.save());
   session.remember("transaction " + transaction.id() + " is open");
@@ -60,6 +65,11 @@ Result<int> begin(Session& session) {
     return kExitDone;
   }
   session.print(transaction.id() + "\n");
+  if (!others.empty()) {
+    session.say(fmt::format("{} of yours {} open already: {}; commands need --tx now",
+                            counted(others.size(), "transaction"),
+                            others.size() == 1 ? "is" : "are", fmt::join(others, ", ")));
+  }
   session.say("stage with: " + session.hint("stage FILE") +
               ", edit PATH, call TOOL JSON, exec -- " + "COMMAND; then: " + session.hint("diff") +
               ", " + session.hint("commit"));
@@ -341,10 +351,13 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
+  std::string next;
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
-    GALLEY_TRY(stage_markers(session, transaction, outcome.proposal, {}, document));
+    GALLEY_ASSIGN(next, stage_markers(session, transaction, outcome.proposal, {}, document));
   }
-  return finish_commit(session, outcome, document);
+  GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
+  if (!next.empty()) session.say(next);
+  return status;
 }
 
 Result<int> commit(Session& session) { return commit_transaction(session, session.arguments().tx); }

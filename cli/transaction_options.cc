@@ -63,6 +63,7 @@ void add_stage_commands(OptionTable& table) {
       ->type_name("N");
   CLI::App* call = table.add("call", "Stage one tool call", kTransactionGroup);
   table.add_tx(call);
+  table.add_begin(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
   table.add_profile(call);
@@ -70,6 +71,7 @@ void add_stage_commands(OptionTable& table) {
   CLI::App* edit = table.add(
       "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
   table.add_tx(edit);
+  table.add_begin(edit);
   edit->add_option("path", args.name, "A file")->required();
   CLI::App* validate = table.add("validate", "Ask the gate", kTransactionGroup);
   table.add_tx(validate);
@@ -178,8 +180,7 @@ void add_exec_command(OptionTable& table) {
   CLI::App* exec = table.add("exec", "Run a command on the proposed tree; stage what it changes",
                              kTransactionGroup);
   table.add_tx(exec);
-  exec->add_flag("--begin", args.exec.begins,
-                 "Begin a transaction where there is none of your own");
+  table.add_begin(exec);
   exec->add_flag("--keep-on-failure", args.exec.keep_on_failure,
                  "Stage the changes of a command that failed too");
   exec->add_flag("--propose-ignored", args.exec.proposes_ignored, "Stage what git ignores too");
@@ -228,15 +229,16 @@ void add_run_commands(OptionTable& table) {
       ->required();
   CLI::App* attach = table.add("attach", "Give this terminal to a program that galley run started",
                                kTransactionGroup);
-  attach->add_option("id", args.id, "Name of the run, or the first digits of its id")
-      ->type_name("N")
-      ->required();
+  attach
+      ->add_option("id", args.id,
+                   "Name of the run, or the first digits of its id; the only one by default")
+      ->type_name("N");
   add_detach_keys(table, attach);
   CLI::App* stop = table.add("stop", "End a program that galley run started; keep what it changed",
                              kTransactionGroup);
-  stop->add_option("id", args.id, "Name of the run, or the first digits of its id")
-      ->type_name("N")
-      ->required();
+  stop->add_option("id", args.id,
+                   "Name of the run, or the first digits of its id; the only one by default")
+      ->type_name("N");
 }
 
 }  // namespace

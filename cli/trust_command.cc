@@ -46,10 +46,11 @@ Result<int> revoke_trusted(Session& session) {
   return kExitDone;
 }
 
-/// What a person is asked about: the part, in full. It is printable ASCII (trust_part.h).
+/// What a person is asked about: all of the part that is not the default. It is printable ASCII
+/// (trust_part.h).
 std::string shown_part(const Workspace& workspace) {
   const TrustPart& part = workspace.inside().trust_part;
-  return fmt::format("{}{}# {} in {}\n# hash {}\n", part.text(), part.is_empty() ? "" : "\n",
+  return fmt::format("{}{}# {} in {}\n# hash {}\n", part.brief(), part.is_empty() ? "" : "\n",
                      printable_line(workspace.inside().config.file),
                      printable_line(workspace.root_path()), part.hash().hex());
 }

@@ -7,6 +7,7 @@
 
 #include "base/nearest_name.h"
 #include "base/process_usage.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/output_sanitizer.h"
 #include "tools/tool_definition.h"
@@ -15,6 +16,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxShownNameBytes = 64;
+/// Tools that speak of transactions are called by such names: agents trust what they say.
+constexpr std::string_view kOwnToolPrefix = "galley_";
 
 tl::unexpected<Error> bad_schema(const std::string& tool, const char* which, const Error& why) {
   return fail(ErrorKind::kInvalid, "tool.schema",
@@ -105,6 +108,11 @@ Result<void> ToolRegistry::add(ToolFactory factory, ToolStanding standing) {
 
 Result<void> ToolRegistry::take(Entry entry) {
   const ToolInfo& info = entry.tool->info();
+  if (to_lower(info.name).starts_with(kOwnToolPrefix)) {
+    return fail(ErrorKind::kInvalid, "tool.exists",
+                "a tool cannot be named '" + info.name + "': names that begin with " +
+                    std::string(kOwnToolPrefix) + " are those of Galley's own tools");
+  }
   const std::unique_lock lock(mutex_);
   for (const EntryPointer& other : ranked(info.name)) {
     if (!is_ambiguous(entry.standing, other->standing)) continue;

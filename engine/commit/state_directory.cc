@@ -24,6 +24,7 @@ constexpr std::string_view kJournalSuffix = ".j";
 constexpr std::string_view kIgnoreFile = ".gitignore";
 constexpr std::string_view kIgnoreAll = "*\n";
 constexpr uint32_t kOthersBits = 077;
+constexpr uint32_t kOthersWriteBits = 022;
 
 Result<void> write_new_file(const WritableDirectory& directory, const RelPath& name,
                             std::string_view content) {
@@ -160,6 +161,20 @@ Result<void> read_ignore_file(FoundState& found) {
   return {};
 }
 
+/// Closes a state that others could enter and not change, as `chmod -R a+rX` leaves it; then true.
+Result<bool> close_to_others(const WritableDirectory& root, const FileStat& folder) {
+  if ((folder.mode & kOthersWriteBits) != 0) return false;
+  GALLEY_ASSIGN(const auto entries, root.list());
+  for (const auto& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (!name) return false;
+    GALLEY_ASSIGN(const FileStat part, root.stat(*name));
+    const bool is_ours = is_own_user(part.uid) && (part.mode & kOthersWriteBits) == 0;
+    if (!is_ours && part.kind != FileKind::kAbsent) return false;
+  }
+  return root.set_mode(RelPath::root(), kPrivateDirectory).has_value();
+}
+
 /// Looks at `.galley` and believes nothing.
 Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   FoundState found;
@@ -184,7 +199,8 @@ Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   }
   if (found.doubt.empty() && is_complete) GALLEY_TRY(read_ignore_file(found));
   if (found.doubt.empty() && (folder.mode & kOthersBits) != 0) {
-    found.doubt = "others may enter it, its mode is not 0700";
+    GALLEY_ASSIGN(const bool is_closed, close_to_others(*found.root, folder));
+    if (!is_closed) found.doubt = "others may change what is in it, its mode is not 0700";
   }
   return found;
 }

@@ -337,10 +337,13 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
     }
     auto* conflict = std::get_if<Conflict>(&outcome);
     if (conflict == nullptr) return CommitOutcome(std::move(proposal), std::move(outcome));
-    // Files of others that the swaps met are told of whatever comes of the next try.
+    // A file of others that went to rescue is no longer where it was saved: the next try would
+    // commit over it, and its place looks as if nobody had saved there.
+    const bool has_moved_others = !conflict->warnings.empty();
+    // What the swaps met is told of whatever comes of the next try.
     warnings.insert(warnings.end(), conflict->warnings.begin(), conflict->warnings.end());
     conflict->warnings = warnings;
-    if (merges == kMaxMerges || !may_merge(workspace, request)) {
+    if (has_moved_others || merges == kMaxMerges || !may_merge(workspace, request)) {
       show_both_sides(*conflict, proposal, workspace);
       return CommitOutcome(asked, std::move(outcome));
     }

@@ -72,6 +72,18 @@ std::optional<std::string> parent_of(const std::string& path) {
 
 }  // namespace
 
+Result<void> check_owner_of_root(const Directory& root, const std::string& path,
+                                 const UserConfig& user) {
+  GALLEY_ASSIGN(const FileStat stat, root.stat(RelPath::root()));
+  if (is_believed_owner(stat.uid) || is_safe_directory(user, path)) return {};
+  Marks marks;
+  marks.foreign = path;
+  marks.foreign_uid = stat.uid;
+  return fail(ErrorKind::kRefused, "workspace.foreign_owner",
+              owner_text(marks) + "; nothing is run, staged or committed in it: " + way_out(path),
+              path);
+}
+
 Result<FoundRoot> find_root(const std::string& start, const UserConfig& user) {
   FoundRoot found{start, {}};
   std::optional<std::string> configured;

@@ -27,4 +27,10 @@ struct FoundRoot {
 ///         of the root itself, or the root that has them, and no safe_directories names it.
 [[nodiscard]] Result<FoundRoot> find_root(const std::string& start, const UserConfig& user);
 
+/// Asked before anything runs or is written that would make the first `.galley` of a root: in a
+/// folder of another user find_root() would refuse it from then on.
+/// Errors: kRefused `workspace.foreign_owner`.
+[[nodiscard]] Result<void> check_owner_of_root(const Directory& root, const std::string& path,
+                                               const UserConfig& user);
+
 }  // namespace galley

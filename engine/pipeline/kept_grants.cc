@@ -8,6 +8,7 @@
 #include "base/file_mode.h"
 #include "base/number.h"
 #include "engine/policy/policy.h"
+#include "engine/policy/principals.h"
 #include "staging/fs/owner.h"
 #include "staging/fs/replace_file.h"
 
@@ -143,6 +144,7 @@ std::optional<Error> objection_to_grant(const Config& config, const Grant& grant
   const auto capability = Capability::parse(grant.capability);
   if (!capability) return capability.error();
   if (grant.is_revoked) return {};
+  if (auto known = check_agent_is_known(config, grant.agent); !known) return known.error();
   return Policy(config).objection_to_grant(grant.agent, *capability);
 }
 

@@ -265,6 +265,9 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
 
 Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run) {
   std::vector<ClearedItem> cleared;
+  for (const std::string& path : clear_abandoned_layer_homes(dry_run)) {
+    cleared.push_back({path + ", left by a command that was killed", 0});
+  }
   if (workspace.inside().state() == nullptr) return cleared;
   const StateDirectory& state = *workspace.inside().state();
   GALLEY_ASSIGN(WriterLock lock,

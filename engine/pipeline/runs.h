@@ -18,9 +18,15 @@ struct RunRequest {
   bool is_terminal = false;
   uint16_t rows = 24;
   uint16_t columns = 80;
-  std::vector<std::string> writable;  ///< as check_host_folder() returned them
+  std::vector<std::string> writable;  ///< as folder_of_run() returned them
   std::vector<std::string> layered;   ///< the same, to be written over
 };
+
+/// Returns where a folder of the host is that a run may write to or over: check_host_folder(), and
+/// no place of secrets.
+/// Errors: kUsage `run.host_folder`.
+[[nodiscard]] Result<std::string> folder_of_run(std::string_view option, const std::string& path,
+                                                const std::string& workspace, bool may_be_missing);
 
 /// A run that was started, and what its supervisor holds for it.
 ///

@@ -13,6 +13,7 @@
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/runs.h"
 #include "engine/pipeline/transaction_state.h"
+#include "engine/policy/readable_folders.h"
 #include "engine/stages/run_basis.h"
 #include "engine/stages/run_layers.h"
 #include "engine/stages/scratch_home.h"
@@ -20,6 +21,7 @@
 #include "staging/git/git_files.h"
 #include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/layer_objects.h"
+#include "staging/sandbox/resolve_program.h"
 
 namespace galley {
 namespace {
@@ -45,7 +47,7 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
   std::set<std::string> layered(request.layered.begin(), request.layered.end());
   for (const RunLayer& layer : earlier) {
     // A kept path is not believed: --layer must allow it now, too.
-    const auto now = check_host_folder("--layer", layer.path, root, layer.is_over_nothing);
+    const auto now = folder_of_run("--layer", layer.path, root, layer.is_over_nothing);
     if (!now || *now != layer.path) {
       return fail(ErrorKind::kRefused, "run.host_folder",
                   "'" + layer.path + "', over which the transaction has a layer, cannot be used: " +
@@ -86,6 +88,19 @@ Result<void> add_git_layer(const RunFolder& folder, const std::string& workspace
 }
 
 }  // namespace
+
+Result<std::string> folder_of_run(std::string_view option, const std::string& path,
+                                  const std::string& workspace, bool may_be_missing) {
+  GALLEY_ASSIGN(std::string place, check_host_folder(option, path, workspace, may_be_missing));
+  const std::string home = home_folder();
+  for (const std::string& one : {home, real_program_path(home)}) {
+    const std::string no = objection_to_writable(place, one);
+    if (no.empty()) continue;
+    return fail(ErrorKind::kUsage, "run.host_folder",
+                std::string(option) + " cannot name '" + path + "': " + no);
+  }
+  return place;
+}
 
 Result<std::unique_ptr<StartedRun>> Transaction::start_run(const RunRequest& request) {
   if (!state_->stage) {

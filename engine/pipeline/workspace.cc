@@ -125,6 +125,7 @@ Result<void> WorkspaceState::need_state() {
   if (state_directory) return {};
   const std::lock_guard guard(mutex);
   if (state_directory) return {};  // another thread was first
+  GALLEY_TRY(check_owner_of_root(*writable_root, root_path, user.config));
   GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*writable_root));
   set_state(std::move(made));
   return {};

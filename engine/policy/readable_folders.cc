@@ -39,6 +39,7 @@ constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
 /// Devices, sockets and processes: the sandbox has its own of them.
 constexpr std::array<std::string_view, 5> kMachinePlaces = {"/proc", "/sys", "/dev", "/run",
                                                             "/var/run"};
+constexpr std::array<std::string_view, 2> kServicePlaces = {"/var/lib", "/var/spool"};
 constexpr std::array<std::string_view, 2> kHomes = {"/home", "/root"};
 constexpr std::string_view kSomeHome = "/home/of-this-user";
 
@@ -62,6 +63,17 @@ bool is_whole_home(std::string_view path, std::string_view home) {
   // Somebody else's, too.
   const bool is_in_homes = path.substr(0, 6) == "/home/" && path.find('/', 6) == path.npos;
   return is_in_homes || std::find(kHomes.begin(), kHomes.end(), path) != kHomes.end();
+}
+
+/// Why a folder is not opened to a program that is, holds or lies in a place of secrets.
+std::string objection_to_secrets(std::string_view path, std::string_view home) {
+  for (const std::string_view secret : kSecretPlaces) {
+    const std::string place = std::string(home) + "/" + std::string(secret);
+    if (is_same_or_below(path, place) || is_same_or_below(place, path)) {
+      return "~/" + std::string(secret) + " is a place of secrets";
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -94,10 +106,24 @@ std::string objection_to_readable(std::string_view folder, std::string_view home
       return "devices, sockets and processes of the machine are not shown";
     }
   }
-  for (const std::string_view secret : kSecretPlaces) {
-    const std::string place = std::string(known_home) + "/" + std::string(secret);
-    if (is_same_or_below(path, place) || is_same_or_below(place, path)) {
-      return "~/" + std::string(secret) + " is a place of secrets";
+  return objection_to_secrets(path, known_home);
+}
+
+std::string objection_to_writable(std::string_view folder, std::string_view home) {
+  // Programs keep their own state in folders of this one.
+  const std::string state = std::string(home) + "/.local/state";
+  const std::string own = state + "/galley";
+  const bool is_of_program =
+      is_same_or_below(folder, state) && folder != state && !is_same_or_below(folder, own);
+  if (!home.empty() && !is_of_program) {
+    std::string secrets = objection_to_secrets(folder, home);
+    if (!secrets.empty()) return secrets;
+  }
+  // What services of the machine read and do.
+  const bool is_in_home = !home.empty() && is_same_or_below(folder, home);
+  for (const std::string_view place : kServicePlaces) {
+    if (!is_in_home && (is_same_or_below(folder, place) || is_same_or_below(place, folder))) {
+      return "services of this machine keep their state in " + std::string(place);
     }
   }
   return {};

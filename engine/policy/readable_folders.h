@@ -14,4 +14,9 @@ namespace galley {
 /// `home` only what is written with `~/` is known to lie in it.
 [[nodiscard]] std::string objection_to_readable(std::string_view folder, std::string_view home);
 
+/// Why a run may not write to or over an absolute folder of the host, or nothing: it holds or is in
+/// a place of secrets or of what services of the machine do. A folder that a program has for its
+/// own state is neither, in `~/.local/state` either.
+[[nodiscard]] std::string objection_to_writable(std::string_view folder, std::string_view home);
+
 }  // namespace galley

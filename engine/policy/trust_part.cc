@@ -156,6 +156,28 @@ std::string TrustPart::text() const {
   return all;
 }
 
+std::string TrustPart::brief() const {
+  // A value is one line: toml_quoted() escapes newlines.
+  const auto lines_of = [](const std::string& text) {
+    std::vector<std::string> lines;
+    for (size_t start = 0; start < text.size();) {
+      const size_t end = text.find('\n', start);
+      lines.push_back(text.substr(start, end - start + 1));
+      start = end + 1;
+    }
+    return lines;
+  };
+  const std::vector<std::string> usual = lines_of(validator_text(ValidatorConfig()));
+  std::string all;
+  for (const TrustEntry& entry : entries) {
+    for (const std::string& line : lines_of(entry.text)) {
+      const bool is_heading = line.starts_with('[');
+      if (is_heading || std::find(usual.begin(), usual.end(), line) == usual.end()) all += line;
+    }
+  }
+  return all;
+}
+
 TrustPart trust_part_of(const Config& config) {
   TrustPart part;
   const auto add_hook = [&](std::string_view key, const std::vector<std::string>& command) {

@@ -27,6 +27,9 @@ struct TrustPart {
   [[nodiscard]] bool is_empty() const { return entries.empty(); }
   /// All of it: valid TOML, printable ASCII only, so that nothing in it can hide.
   [[nodiscard]] std::string text() const;
+  /// The same for a screen: lines of a validator that say what would hold without them are left
+  /// out.
+  [[nodiscard]] std::string brief() const;
   /// What a person trusts: the SHA-256 of text().
   [[nodiscard]] ContentId hash() const { return ContentId::of(text()); }
 };

@@ -90,7 +90,7 @@ bool McpServer::is_worked_on(const RpcId& id) const {
 }
 
 void McpServer::refuse_long_line() {
-  send(error_line({}, {rpc::kInvalidRequest, "a message has at most 64 MiB"}));
+  send(error_line({}, {rpc::kInvalidRequest, "a message has at most 16 MiB"}));
 }
 
 /// In whose words a request is spoken.

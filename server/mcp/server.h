@@ -57,6 +57,8 @@ class McpServer {
   /// The next line; nothing at the end of the input.
   using Input = std::function<Result<std::optional<Line>>()>;
 
+  /// One message of a client. In memory it takes up to twelve times as much while it is worked on.
+  static constexpr size_t kMaxMessageBytes = size_t{16} << 20U;
   static constexpr size_t kMaxWorkers = 8;           ///< requests that are worked on side by side
   static constexpr size_t kMaxWaiting = 1000;        ///< requests that wait for one of them
   static constexpr size_t kMaxSubscriptions = 1000;  ///< of one client, all kinds together

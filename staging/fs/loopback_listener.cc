@@ -6,9 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "base/random.h"
 
@@ -42,16 +44,15 @@ class SocketConnection final : public LoopbackConnection {
   SocketConnection(const SocketConnection&) = delete;
   SocketConnection& operator=(const SocketConnection&) = delete;
 
-  Result<std::string> read(const Deadline& deadline) override {
-    std::string bytes(kRequestPieceBytes, '\0');
-    for (;;) {
-      GALLEY_TRY(wait_for(descriptor_, POLLIN, deadline, clock_));
-      const ssize_t count = ::recv(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT);
-      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (count < 0) return fail(os_error(errno, "reading from", kAddress));
-      bytes.resize(static_cast<size_t>(count));
-      return bytes;
-    }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  /// Appends what is there; false when no more will come.
+  bool hear(std::string& bytes) const {
+    std::array<char, kRequestPieceBytes> piece;
+    const ssize_t count = ::recv(descriptor_, piece.data(), piece.size(), MSG_DONTWAIT);
+    if (count < 0) return errno == EINTR || errno == EAGAIN;
+    bytes.append(piece.data(), static_cast<size_t>(count));
+    return count > 0;
   }
 
   Result<void> write(std::string_view bytes, const Deadline& deadline) override {
@@ -107,28 +108,72 @@ class SocketListener final : public LoopbackListener {
   [[nodiscard]] uint16_t port() const override { return port_; }
   [[nodiscard]] const std::string& address() const override { return address_; }
 
-  Result<std::unique_ptr<LoopbackConnection>> accept() override {
+  Result<Arrival> next(const std::function<bool(std::string_view)>& is_whole,
+                       std::chrono::milliseconds patience) override {
     for (;;) {
-      const int accepted = ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (accepted >= 0) return std::make_unique<SocketConnection>(accepted, clock_);
-      if (errno != EINTR && errno != ECONNABORTED) {
-        return fail(os_error(errno, "accepting on", kAddress));
+      GALLEY_ASSIGN(const auto ready, wait_for_any());
+      for (size_t i = guests_.size(); i-- > 0;) {
+        Guest& guest = guests_[i];
+        const auto at = guests_.begin() + static_cast<std::ptrdiff_t>(i);
+        const bool is_ready = ready[i + 1].revents != 0;
+        const bool goes_on =
+            is_ready ? guest.connection->hear(guest.bytes) : !guest.deadline.has_passed(clock_);
+        if (is_ready && goes_on && is_whole(guest.bytes)) {
+          Arrival arrival{std::move(guest.bytes), std::move(guest.connection)};
+          guests_.erase(at);
+          return arrival;
+        }
+        if (!goes_on) guests_.erase(at);
       }
+      if (ready[0].revents != 0) GALLEY_TRY(accept(patience));
     }
   }
 
  private:
+  /// One that has not sent all of its request.
+  struct Guest {
+    std::unique_ptr<SocketConnection> connection;
+    std::string bytes;
+    Deadline deadline;
+  };
+
+  /// The listener, then the guests, as poll() has them.
+  Result<std::vector<pollfd>> wait_for_any() const {
+    std::vector<pollfd> all = {{descriptor_, POLLIN, 0}};
+    int wait = -1;
+    for (const Guest& guest : guests_) {
+      all.push_back({guest.connection->descriptor(), POLLIN, 0});
+      const int left = static_cast<int>(guest.deadline.left(clock_).count()) + 1;
+      wait = wait < 0 ? left : std::min(wait, left);
+    }
+    if (::poll(all.data(), all.size(), wait) >= 0 || errno == EINTR) return all;
+    return fail(os_error(errno, "waiting on", kAddress));
+  }
+
+  Result<void> accept(std::chrono::milliseconds patience) {
+    const int accepted = ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (accepted < 0) {
+      if (errno == EINTR || errno == ECONNABORTED || errno == EAGAIN) return {};
+      return fail(os_error(errno, "accepting on", kAddress));
+    }
+    if (guests_.size() >= kMaxLoopbackGuests) guests_.erase(guests_.begin());
+    guests_.push_back({std::make_unique<SocketConnection>(accepted, clock_), "",
+                       Deadline::after(clock_, patience)});
+    return {};
+  }
+
   int descriptor_;
   uint16_t port_;
   std::string address_;
   const Clock& clock_;
+  std::vector<Guest> guests_;  ///< the oldest first
 };
 
 }  // namespace
 
 Result<std::unique_ptr<LoopbackListener>> LoopbackListener::open(uint16_t port,
                                                                  const Clock& clock) {
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return fail(os_error(errno, "making a socket on", kAddress));
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,10 +20,11 @@ namespace galley {
 class LoopbackConnection {
  public:
   virtual ~LoopbackConnection() = default;
-  /// What has come, at least a byte; empty at the end of what is sent.
-  virtual Result<std::string> read(const Deadline& deadline) = 0;
   virtual Result<void> write(std::string_view bytes, const Deadline& deadline) = 0;
 };
+
+/// Connections that are heard at one time.
+inline constexpr size_t kMaxLoopbackGuests = 16;
 
 /// A TCP port on an address of 127.0.0.0/8, which no other machine reaches.
 ///
@@ -37,8 +41,16 @@ class LoopbackListener {
   [[nodiscard]] virtual uint16_t port() const = 0;
   /// As text: "127.81.3.200".
   [[nodiscard]] virtual const std::string& address() const = 0;
-  /// Waits for the next connection.
-  virtual Result<std::unique_ptr<LoopbackConnection>> accept() = 0;
+  /// What a connection has sent, and where the answer goes.
+  struct Arrival {
+    std::string bytes;
+    std::unique_ptr<LoopbackConnection> connection;
+  };
+  /// Waits until `is_whole` says yes to what a connection has sent. Connections are heard side by
+  /// side, so one that sends half of it keeps no other waiting. One that takes longer than
+  /// `patience` is closed, and the oldest where there are more than kMaxLoopbackGuests.
+  virtual Result<Arrival> next(const std::function<bool(std::string_view)>& is_whole,
+                               std::chrono::milliseconds patience) = 0;
 };
 
 }  // namespace galley

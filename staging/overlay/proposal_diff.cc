@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -29,6 +30,8 @@ uint32_t git_mode_of(const Node& node) {
   if (node.kind != FileKind::kRegular) return git_mode::kAbsent;
   return (node.mode & 0100U) != 0 ? git_mode::kExecutable : git_mode::kRegular;
 }
+
+bool is_too_large(const Node& node) { return node.size > kMaxDiffedBytes; }
 
 bool same_type(const Node& a, const Node& b) { return a.kind == b.kind; }
 
@@ -121,6 +124,7 @@ class PairPlanner {
     }
     Content held;
     const auto load = [&](const RenameEnd& end) -> Result<std::string_view> {
+      if (end.size > kMaxDiffedBytes) return std::string_view();  // like nothing
       GALLEY_ASSIGN(held, proposal_.content(*nodes.at(end.content)));
       return std::string_view(*held);
     };
@@ -134,6 +138,7 @@ class PairPlanner {
 
   Result<int> similarity_of(const Node& before, const Node& after) const {
     if (before.content == after.content) return 100;
+    if (is_too_large(before) || is_too_large(after)) return 0;
     GALLEY_ASSIGN(const Content old_content, proposal_.content(before));
     GALLEY_ASSIGN(const Content new_content, proposal_.content(after));
     return similarity(*old_content, *new_content);
@@ -149,7 +154,28 @@ struct LoadedPair {
   FilePair pair;
   Content before;
   Content after;
+  /// Where one side is too large to be read, the sizes of both; what stands for them is binary.
+  std::optional<std::pair<uint64_t, uint64_t>> sizes;
 };
+
+/// Stands for a content that is not read: binary, and another one for another content.
+Content stand_in(const Node& node) {
+  return std::make_shared<const std::string>(std::string(1, '\0') + node.content.hex());
+}
+
+FileDiff compare(const LoadedPair& loaded, const DiffOptions& options) {
+  FileDiff diff = diff_file(loaded.pair, options);
+  if (loaded.sizes) std::tie(diff.old_bytes, diff.new_bytes) = *loaded.sizes;
+  return diff;
+}
+
+/// No patch of what was not read.
+std::string shown_diff(const LoadedPair& loaded, const DiffOptions& options) {
+  if (!loaded.sizes) return git_diff(loaded.pair, options);
+  DiffOptions named = options;
+  named.binary = false;
+  return git_diff(loaded.pair, named);
+}
 
 Result<LoadedPair> load_pair(const Proposal& proposal, const PairPlan& plan) {
   static const Content kEmpty = std::make_shared<const std::string>();
@@ -158,11 +184,16 @@ Result<LoadedPair> load_pair(const Proposal& proposal, const PairPlan& plan) {
   // A content that stayed prints nothing, and the history keeps no image of it.
   const bool stayed =
       same_type(*plan.before, *plan.after) && plan.before->content == plan.after->content;
+  const bool is_large = !stayed && (is_too_large(*plan.before) || is_too_large(*plan.after));
+  if (is_large) loaded.sizes.emplace(plan.before->size, plan.after->size);
+  const auto load = [&](const Node& node) -> Result<Content> {
+    return is_large ? stand_in(node) : proposal.content(node);
+  };
   if (is_shown(*plan.before) && !stayed) {
-    GALLEY_ASSIGN(loaded.before, proposal.content(*plan.before));
+    GALLEY_ASSIGN(loaded.before, load(*plan.before));
   }
   if (is_shown(*plan.after) && !stayed) {
-    GALLEY_ASSIGN(loaded.after, proposal.content(*plan.after));
+    GALLEY_ASSIGN(loaded.after, load(*plan.after));
   }
   loaded.pair = {plan.old_path,
                  plan.new_path,
@@ -209,6 +240,8 @@ void name_blobs(std::span<LoadedPair*> pairs) {
     FilePair& pair = pairs[i]->pair;
     pair.old_blob = names[2 * i];
     pair.new_blob = names[2 * i + 1];
+    // Their names are not known: the content would have to be read.
+    if (pairs[i]->sizes) pair.old_blob = pair.new_blob = GitOid();
     if (pair.old_mode == git_mode::kSubmodule) pair.old_blob = submodule_commit(pair.old_content);
     if (pair.new_mode == git_mode::kSubmodule) pair.new_blob = submodule_commit(pair.new_content);
   }
@@ -287,7 +320,7 @@ Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& op
   }
   return for_each_pair(
       proposal, own, BlobNames::kPrinted,
-      [&](const LoadedPair& loaded) { return git_diff(loaded.pair, own.file); },
+      [&](const LoadedPair& loaded) { return shown_diff(loaded, own.file); },
       [&](const std::string& text) { sink(text); });
 }
 
@@ -305,7 +338,7 @@ Result<std::vector<ProposedFileDiff>> diff_proposal(const Proposal& proposal,
                                                     const ProposalDiffOptions& options) {
   std::vector<ProposedFileDiff> diffs;
   const auto make = [&](const LoadedPair& loaded) {
-    return ProposedFileDiff{diff_file(loaded.pair, options.file), loaded.before, loaded.after};
+    return ProposedFileDiff{compare(loaded, options.file), loaded.before, loaded.after};
   };
   GALLEY_TRY(for_each_pair(proposal, options, BlobNames::kUnused, make,
                            [&](ProposedFileDiff diff) { diffs.push_back(std::move(diff)); }));
@@ -317,7 +350,7 @@ Result<std::vector<FileDiff>> summarize_proposal(const Proposal& proposal,
   std::vector<FileDiff> diffs;
   GALLEY_TRY(for_each_pair(
       proposal, options, BlobNames::kUnused,
-      [&](const LoadedPair& loaded) { return diff_file(loaded.pair, options.file); },
+      [&](const LoadedPair& loaded) { return compare(loaded, options.file); },
       [&](FileDiff diff) { diffs.push_back(std::move(diff)); }));
   return diffs;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,10 @@
 
 namespace galley {
 
+/// A file that is larger before or after is not read for a diff: it is shown as `Binary files …
+/// differ`, as git does with what is beyond core.bigFileThreshold.
+inline constexpr uint64_t kMaxDiffedBytes = uint64_t{256} << 20U;
+
 struct ProposalDiffOptions {
   DiffOptions file;
   bool find_renames = true;  ///< beside those that were declared, by similarity as git does
@@ -23,7 +28,7 @@ struct ProposalDiffOptions {
 /// Ownership: shares the contents; line numbers in `diff` index Lines(*before) and Lines(*after).
 struct ProposedFileDiff {
   FileDiff diff;
-  Content before;  ///< never null; empty when absent
+  Content before;  ///< never null; empty when absent, a word for it when it is too large
   Content after;
 };
 
@@ -35,7 +40,8 @@ using DiffSink = std::function<void(std::string_view)>;
 ///
 /// The text applied to the bases by `git apply` gives the proposed files. A declared rename is
 /// shown as one when its source is gone, as a copy when the source stays in the change set; a type
-/// change is a deletion and a creation. Of a submodule the commit is shown, as git does.
+/// change is a deletion and a creation. Of a submodule the commit is shown, as git does. What is
+/// larger than kMaxDiffedBytes is named and not shown.
 Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& options,
                          const DiffSink& sink);
 Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options);

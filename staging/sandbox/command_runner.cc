@@ -57,8 +57,11 @@ Error LimitBreach::error() const {
               "", 0};
     case LimitKind::kCancelled:
       return {ErrorKind::kTimeout, "sandbox.cancelled",
-              fmt::format("the command was cancelled after {} ms; every process of it was killed",
-                          figure),
+              figure == 0  // a run that was stopped has no time of its own
+                  ? "the program was stopped, with all that it started"
+                  : fmt::format("the command was cancelled after {} ms; every process of it was "
+                                "killed",
+                                figure),
               "", 0};
     case LimitKind::kReadBack:
       return {ErrorKind::kTimeout, "sandbox.read_back",

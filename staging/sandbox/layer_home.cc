@@ -20,6 +20,10 @@ namespace galley {
 namespace {
 
 constexpr const char* kLastingMark = "made-by-galley";
+/// A file that is locked as long as the process lives that made the home.
+constexpr const char* kHeldMark = "held-by-galley";
+constexpr std::string_view kHomeName = "galley-";
+constexpr size_t kDrawnLetters = 6;
 
 std::vector<std::string> places() {
   std::vector<std::string> all;
@@ -64,6 +68,36 @@ Result<void> erase_home(const std::string& path) {
   return erase_layer(*parent, name);
 }
 
+/// Locks the mark before it has its name: one that can be locked is a dead process's.
+Result<std::unique_ptr<WritableFile>> hold(const WritableDirectory& home) {
+  const RelPath fresh = *RelPath::parse(std::string(kHeldMark) + ".new");
+  GALLEY_ASSIGN(auto file, home.open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
+  GALLEY_TRY(file->try_lock(LockMode::kExclusive));
+  GALLEY_TRY(home.rename(fresh, home, *RelPath::parse(kHeldMark), RenameMode::kReplace));
+  return file;
+}
+
+bool is_private_folder_of_ours(const std::string& path) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
+         (found.st_mode & kPermissionBits) == kPrivateDirectory;
+}
+
+/// Whether a home was made by open() and is held by nobody; it is ours until `held` is closed.
+bool is_abandoned(const std::string& path, std::unique_ptr<WritableFile>& held) {
+  if (!is_private_folder_of_ours(path) || is_layer_home(path)) return false;
+  const auto home = open_writable_disk_directory(path);
+  if (!home) return false;
+  const RelPath mark = *RelPath::parse(kHeldMark);
+  const auto there = (*home)->stat(mark);
+  if (!there || there->kind != FileKind::kRegular || there->uid != geteuid()) return false;
+  auto file = (*home)->open_writable_file(mark, OpenMode::kOpenOrCreate, kPrivateFile);
+  if (!file) return false;
+  const auto is_locked = (*file)->try_lock(LockMode::kExclusive);
+  held = *std::move(file);
+  return is_locked && *is_locked;
+}
+
 }  // namespace
 
 std::string why_no_upper_layer(const WritableDirectory& directory) {
@@ -105,7 +139,7 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
     const bool is_proven = run.kind == FileKind::kDirectory || scratch.kind == FileKind::kDirectory;
     const std::string why = is_proven ? std::string() : why_not(*directory);
     if (!why.empty()) return unavailable(" " + wanted + ": " + why);
-    return LayerHome(std::move(directory), wanted, false);
+    return LayerHome(std::move(directory), wanted, nullptr);
   }
   std::string reasons;
   for (const std::string& place : places()) {
@@ -116,7 +150,10 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
     }
     GALLEY_ASSIGN(auto directory, open_writable_disk_directory(path));
     const std::string why = why_not(*directory);
-    if (why.empty()) return LayerHome(std::move(directory), path, true);
+    if (why.empty()) {
+      GALLEY_ASSIGN(auto held, hold(*directory));
+      return LayerHome(std::move(directory), path, std::move(held));
+    }
     directory.reset();
     (void)rmdir(path.c_str());
     reasons += " " + place + ": " + why + ";";
@@ -125,7 +162,7 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
 }
 
 LayerHome::~LayerHome() {
-  if (!is_ours_ || directory_ == nullptr) return;
+  if (held_ == nullptr || directory_ == nullptr) return;
   directory_.reset();
   // A destructor has nobody to tell; what is left lies in a private directory of $TMPDIR.
   (void)erase_home(path_);
@@ -135,21 +172,38 @@ Result<std::string> LayerHome::make_lasting() {
   GALLEY_ASSIGN(LayerHome home, open(""));
   GALLEY_TRY(home.directory().open_writable_file(*RelPath::parse(kLastingMark),
                                                  OpenMode::kCreateNew, kPrivateFile));
-  home.is_ours_ = false;
+  home.held_.reset();
   return home.path_;
 }
 
 bool is_layer_home(const std::string& path) {
-  struct stat found {};
   const bool is_named_so =
       path.starts_with('/') && path.find("/galley-", path.rfind('/')) != path.npos;
-  const bool is_private = is_named_so && lstat(path.c_str(), &found) == 0 &&
-                          S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
-                          (found.st_mode & kPermissionBits) == kPrivateDirectory;
   // Nothing but make_lasting() leaves it: a folder of the user's may have such a name and mode.
   const std::string mark = path + "/" + kLastingMark;
-  return is_private && lstat(mark.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-         found.st_uid == geteuid();
+  struct stat found {};
+  return is_named_so && is_private_folder_of_ours(path) && lstat(mark.c_str(), &found) == 0 &&
+         S_ISREG(found.st_mode) && found.st_uid == geteuid();
+}
+
+std::vector<std::string> clear_abandoned_layer_homes(bool dry_run) {
+  std::vector<std::string> cleared;
+  for (const std::string& place : places()) {
+    const auto directory = open_disk_directory(place);
+    const auto entries =
+        directory ? (*directory)->list() : Result<std::vector<DirectoryEntry>>(directory.error());
+    if (!entries) continue;
+    for (const DirectoryEntry& entry : *entries) {
+      const bool is_named_so = entry.name.starts_with(kHomeName) &&
+                               entry.name.size() == kHomeName.size() + kDrawnLetters;
+      const std::string path = place + "/" + entry.name;
+      std::unique_ptr<WritableFile> held;
+      if (!is_named_so || !is_abandoned(path, held)) continue;
+      if (std::find(cleared.begin(), cleared.end(), path) != cleared.end()) continue;
+      if (dry_run || erase_home(path)) cleared.push_back(path);
+    }
+  }
+  return cleared;
 }
 
 Result<void> remove_layer_home(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "staging/fs/directory.h"
@@ -18,7 +19,8 @@ enum class LayerUse : uint8_t {
 /// A private directory (0700) on a file system that can hold an overlayfs upper layer.
 ///
 /// Ownership: a home that open() made below $TMPDIR is removed, with all it holds, by the
-///            destructor; a given one stays.
+///            destructor or, when the process was killed, by clear_abandoned_layer_homes(); a given
+///            one stays.
 /// Threads:   its const members may be called from several threads.
 class LayerHome {
  public:
@@ -38,12 +40,17 @@ class LayerHome {
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
-  LayerHome(std::unique_ptr<WritableDirectory> directory, std::string path, bool is_ours)
-      : directory_(std::move(directory)), path_(std::move(path)), is_ours_(is_ours) {}
+  LayerHome(std::unique_ptr<WritableDirectory> directory, std::string path,
+            std::unique_ptr<WritableFile> held)
+      : directory_(std::move(directory)), path_(std::move(path)), held_(std::move(held)) {}
   std::unique_ptr<WritableDirectory> directory_;
   std::string path_;
-  bool is_ours_;
+  std::unique_ptr<WritableFile> held_;  ///< locked while we live; null: the home stays
 };
+
+/// Clears the homes of open() below $TMPDIR and the usual places whose processes were killed: those
+/// of this user alone, which no process holds. Returns their paths; a dry run clears nothing.
+std::vector<std::string> clear_abandoned_layer_homes(bool dry_run);
 
 /// Returns whether a home of make_lasting() is still there and ours alone: directories below
 /// $TMPDIR may be removed at any time, and others may make one of the same name.

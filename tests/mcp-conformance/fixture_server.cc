@@ -384,7 +384,7 @@ int serve() {
   McpServer server(features, clock, [&](const std::string& line) {
     static_cast<void>(write_line(STDOUT_FILENO, line, Deadline(), clock));
   });
-  LineReader lines(STDIN_FILENO, limits::kMaxJsonBytes);
+  LineReader lines(STDIN_FILENO, McpServer::kMaxMessageBytes);
   const auto served = server.serve([&lines]() -> Result<std::optional<McpServer::Line>> {
     GALLEY_ASSIGN(auto line, lines.next());
     if (!line) return std::optional<McpServer::Line>();

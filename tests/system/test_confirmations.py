@@ -54,6 +54,14 @@ class Confirmations(SystemCase):
         self.galley("grant", "bot", "fs:write:src/", expect=0)
         self.assertTrue(self.call("Write", words, "--agent", "bot", expect=0)["ok"])
 
+    def test_a_name_that_galley_toml_does_not_know_gets_none(self):
+        (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "custom:*"]\n')
+        refused = json.loads(self.galley("--json", "grant", "bto", "custom:deploy", expect=1).stdout)
+        self.assertEqual(refused["reason"], "agent.unknown")
+        self.assertIn("bot", refused["message"])
+        self.galley("grant", "bot", "custom:deploy", expect=0)
+        self.galley("revoke", "bto", "custom:deploy", expect=0)
+
     def test_nobody_grants_without_a_terminal(self):
         (self.scratch / "config" / "galley" / "config.toml").write_text("")
         refused = self.galley("--json", "grant", "bot", "custom:deploy", expect=1, start_new_session=True)

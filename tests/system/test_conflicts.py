@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import unittest
 
 from support import SystemCase
@@ -37,6 +39,42 @@ class Conflicts(SystemCase):
         self.write("read.txt", "read\n")
         self.commit(expect=0)
         self.assertEqual((self.work / "made.txt").read_text(), "made\n")
+
+    def test_a_file_that_becomes_a_folder_does_not_take_what_another_program_saves_there(self):
+        """The other program saves as soon as the folder is there, while thousands of files are placed before its own."""
+        many = "".join(f"diff --git a/place/a{n} b/place/a{n}\nnew file mode 100644\n--- /dev/null\n+++ b/place/a{n}\n"
+                       "@@ -0,0 +1 @@\n+x\n" for n in range(4000))
+        patch = ("diff --git a/place b/place\ndeleted file mode 100644\n--- a/place\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n"
+                 + many + "diff --git a/place/last b/place/last\nnew file mode 100644\n--- /dev/null\n+++ b/place/last\n"
+                 "@@ -0,0 +1 @@\n+ours\n").encode()
+        saver = ("import os, sys\n"
+                 "while True:\n"
+                 "    try:\n"
+                 "        with open('place/last', 'x') as file: file.write('theirs\\n')\n"
+                 "        break\n"
+                 "    except (NotADirectoryError, FileNotFoundError): pass\n"
+                 "    except FileExistsError: sys.exit(1)\n")
+        for _ in range(20):
+            shutil.rmtree(self.work / "place", ignore_errors=True)
+            self.write("place", "old\n")
+            other = subprocess.Popen([sys.executable, "-c", saver], cwd=self.work)
+            applied = self.galley("apply", "-", stdin=patch)
+            if other.wait(60) == 0:
+                break
+            self.assertEqual(applied.returncode, 0)
+        else:
+            self.skipTest("the other program was never in time")
+        self.assertEqual(applied.returncode, 1, applied.stderr)
+        self.assertIn(b"rescue", applied.stderr)
+        self.assertEqual((self.work / "place").read_text(), "old\n")
+        self.assertIn("theirs\n", [path.read_text() for path in self.own_state("rescue").rglob("last")])
+
+    def test_markers_end_with_what_is_next(self):
+        self.edited_on_both_sides()
+        said = self.galley("commit", "--conflict=markers", expect=1).stderr.decode().rstrip().splitlines()
+        self.assertIn("staged with conflict markers", said[-1])
+        self.assertIn("edit --tx", said[-1])
+        self.assertTrue(any("nothing was committed" in line for line in said[:-1]), said)
 
     def edited_on_both_sides(self):
         """A stored transaction and the workspace change the same line of a.txt."""

@@ -293,6 +293,40 @@ class AfterACommand(Budgets):
                 self.assertFalse((self.work / "build").exists())
 
 
+class SparseFiles(Budgets):
+    """A file of holes that a command made costs neither its size on a disk nor in memory to be looked at."""
+
+    MOST_KIB = 160 * 1024
+
+    def peak(self, *words):
+        """What the program printed, and the most memory that it had in KiB."""
+        with open(self.scratch / "out", "wb") as out:
+            process = subprocess.Popen([GALLEY, "-C", str(self.work), *words], stdout=out, stderr=subprocess.STDOUT,
+                                       env={**os.environ, **self.environment})
+            _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        text = (self.scratch / "out").read_text(errors="replace")
+        self.assertEqual(process.returncode, 0, text[-2000:])
+        return text, used.ru_maxrss
+
+    def test_is_looked_at_in_little_memory(self):
+        self.write("galley.toml", "")
+        self.galley("begin", expect=0)
+        self.galley("exec", "--", "truncate", "-s", "300M", "big.bin", expect=0)
+        for words, wanted in ((("status",), "A\tbig.bin"), (("diff",), "Binary files /dev/null and b/big.bin differ"),
+                              (("diff", "--stat"), "314572800 bytes"), (("diff", "--numstat"), "-\t-\tbig.bin")):
+            with self.subTest(command=words):
+                text, peak = self.peak(*words)
+                self.assertIn(wanted, text)
+                self.assertLess(peak, self.MOST_KIB)
+        self.galley("commit", expect=0)
+        self.assertEqual((self.work / "big.bin").stat().st_size, 300 * MIB)
+        text, peak = self.peak("log", "--stat")
+        self.assertLess(peak, self.MOST_KIB)
+        self.galley("undo", expect=0)
+        self.assertFalse((self.work / "big.bin").exists())
+
+
 DEEP = ("import os\n"
         "for n in range(5000):\n"
         "    os.mkdir('d')\n"

@@ -109,12 +109,26 @@ class HostileState(HostileStateCase):
         self.environment["HOME"] = self.environment["XDG_STATE_HOME"] = "/nonexistent"
         self.assert_believed()
 
-    def test_a_folder_that_others_may_enter_is_not_believed(self):
+    def test_a_folder_that_others_may_enter_is_closed_again(self):
         self.galley("apply", GOOD, expect=0)
         state = self.work / ".galley"
-        for mode in (0o755, 0o710, 0o701, 0o770):
+        for words in (["chmod", "-R", "a+rX"], ["chmod", "0755"], ["chmod", "0710"]):
+            subprocess.run([*words, state], check=True)
+            self.assert_believed()
+            self.assertEqual(state.stat().st_mode & 0o777, 0o700)
+        self.galley("undo", expect=0)
+
+    def test_a_folder_that_others_may_change_is_not_believed(self):
+        self.galley("apply", GOOD, expect=0)
+        state = self.work / ".galley"
+        for mode in (0o770, 0o777, 0o702):
             state.chmod(mode)
             self.assert_not_believed("0700")
+        for name in ("undo", "format"):
+            (state / name).chmod(0o777)
+            state.chmod(0o755)
+            self.assert_not_believed("0700")
+            (state / name).chmod(0o700)
         state.chmod(0o700)
         self.assert_believed()
 

@@ -3,9 +3,11 @@
 import json
 import os
 import shutil
+import subprocess
 import unittest
 
 import hostile
+import support
 
 PATCH = """--- a/README.md
 +++ b/README.md
@@ -126,6 +128,25 @@ class Validators(TrustCase):
         self.write("galley.toml", '[[validator]]\nbuiltin = "json"\n[policy]\nprotected = ["LICENSE"]\n')
         result = self.apply(expect=0)
         self.assertNotIn("trust", result.stderr.decode())
+
+
+class Shown(TrustCase):
+    def test_only_what_is_not_the_default_is_shown_and_all_is_trusted(self):
+        self.write("galley.toml", TESTS + 'timeout_ms = 5000\nenvironment = { A = "only_new = false" }\n')
+        shown = self.galley("trust", "--show", expect=0).stdout.decode()
+        for line in ('name = "tests"', 'command = ["sh"', "timeout_ms = 5000", '"A" = "only_new = false"'):
+            self.assertIn(line, shown)
+        for line in ("agents = []", "per_file", "max_output_bytes", "parser", "cache = true"):
+            self.assertNotIn(line, shown)
+        before = self.hash()
+        self.write("galley.toml", TESTS + 'timeout_ms = 5000\nonly_new = true\n')
+        self.assertIn("only_new = true", self.galley("trust", "--show", expect=0).stdout.decode())
+        self.assertNotEqual(self.hash(), before)
+
+    def test_all_of_it_is_in_the_document(self):
+        self.write("galley.toml", TESTS)
+        part = json.loads(self.galley("--json", "trust", "--show", expect=0).stdout)["part"]
+        self.assertIn("max_output_bytes", part)
 
 
 class Walls(TrustCase):
@@ -272,6 +293,29 @@ class Roots(TrustCase):
         self.write("src/galley.toml", '[policy]\ndefault = "deny"\n')
         patch = b"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"
         self.galley("apply", "-", stdin=patch, work=self.work / "src", expect=1)
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
+    def test_in_a_folder_of_another_user_nothing_begins(self):
+        """Ownership is asked before a program runs and before a byte is written, and not by the undo afterwards."""
+        subprocess.run(["chown", "-R", f"{hostile.OTHER_USER}", self.work], check=True)
+        before = support.snapshot(self.work)
+        mark = self.scratch / "mark"
+        mark.mkdir()
+        run = ("run", "--commit", "--allow-write", mark, "--", "sh", "-c", f"touch '{mark}/ran'; echo x > new")
+        call = ("call", "--begin", "Write", '{"file_path": "new", "content": "x"}')
+        for words in (("apply", "-"), ("stage", "--begin", "-"), ("begin",), run, call, ("exec", "--begin", "--", "true"),
+                      ("approve", "0" * 64), ("grant", "bot", "custom:x"), ("commit",)):
+            with self.subTest(command=words[0]):
+                result = self.galley("--json", *words, stdin=PATCH.encode(), expect=1)
+                # Without a terminal nobody says the person's words; there is nothing to commit.
+                allowed = {"approve": "person.no_terminal", "grant": "person.no_terminal", "commit": self.reason(result)}
+                self.assertEqual(self.reason(result), allowed.get(words[0], "workspace.foreign_owner"))
+                self.assertEqual(support.snapshot(self.work), before)
+                self.assertEqual(list(mark.iterdir()), [])
+        self.galley("preview", "-", stdin=PATCH.encode(), expect=0)
+        self.own_config(f'safe_directories = ["{self.work}"]\n')
+        self.apply(expect=0)
+        self.galley("undo", expect=0)
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
     def test_another_users_configuration_above_neither_rules_nor_blocks(self):

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -218,6 +219,22 @@ class Guarded(ServedCase):
             answer, text = self.ask("GET", target, **stolen)
             self.assertNotEqual(answer.status, 200, target)
             self.assertNotIn("galley-data", text)
+
+    def test_half_a_request_keeps_nobody_waiting(self):
+        self.serve()
+        name, port = self.host.split(":")
+        halves = []
+        for n in range(40):
+            half = socket.create_connection((name, int(port)), timeout=DEADLINE_S)
+            self.addCleanup(half.close)
+            half.sendall(b"POST / HTTP/1.1\r\nHost: " + b"x" * n)
+            halves.append(half)
+        began = time.monotonic()
+        self.enter()
+        self.assertEqual(self.post("/end")[0], 200)
+        # Each half request once took five seconds from everybody else.
+        self.assertLess(time.monotonic() - began, 60)
+        self.assertEqual(self.ended()[0], 0)
 
     def test_bad_requests_end_nothing(self):
         import socket

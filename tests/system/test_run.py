@@ -115,6 +115,14 @@ class InAPipe(RunCase):
         self.galley("commit", "--tx", tx, expect=0)
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
 
+    def test_a_long_list_of_paths_is_counted_by_folder(self):
+        ran = self.galley("run", "--", "sh", "-c", "mkdir -p deep/er 'a b'; for n in $(seq 120); do echo > deep/er/$n; done; "
+                          "echo > top; echo > 'a b/x'", expect=0)
+        said = ran.stderr.decode()
+        for line in ("120\tdeep/", "1\ta b/", "1\tat the top", "paths changed"):
+            self.assertIn(line, said.replace('"', ""))
+        self.assertNotIn("deep/er/7", said)
+
     def test_commit_and_drop_say_it_beforehand(self):
         self.galley("run", "--commit", "--", "sh", "-c", "echo new > new.txt", expect=0)
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
@@ -564,6 +572,21 @@ class Walls(RunCase):
                      self.scratch / "link", self.scratch / "nowhere"):
             with self.subTest(path=path):
                 self.galley("run", "--allow-write", path, "--", "true", expect=2)
+
+    def test_places_of_secrets_are_not_named_either(self):
+        home = self.scratch / "home"
+        for name in (".ssh/keys", ".config/gh", ".own"):
+            (home / name).mkdir(parents=True)
+        (home / ".own/link").symlink_to("../.ssh")
+        (self.scratch / "other-home").symlink_to(home)
+        own = {"HOME": str(self.scratch / "other-home")}
+        for option in ("--allow-write", "--layer"):
+            for name in (".ssh", ".ssh/keys", ".config", ".own/link", ".own/link/keys"):
+                with self.subTest(option=option, name=name):
+                    said = self.galley("run", option, home / name, "--", "true", expect=2, env=own)
+                    self.assertIn(b"is a place of secrets", said.stderr)
+        self.galley("run", "--allow-write", home / ".own", "--", "true", expect=0, env=own)
+        self.galley("run", "--layer", "/var/lib/galley-none", "--", "true", expect=2)
 
     def test_a_persons_word_is_refused_inside(self):
         program = self.scratch / "bin"

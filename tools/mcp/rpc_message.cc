@@ -69,7 +69,9 @@ ordered_json to_json(const RpcId& id) {
 }
 
 std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {
-  auto parsed = parse_json(line);
+  JsonLimits limits;
+  limits.max_values = kMaxMessageValues;
+  auto parsed = parse_json(line, limits);
   if (!parsed) {
     const bool is_syntax = parsed.error().reason == "json.syntax";
     return BrokenMessage{{},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -26,6 +27,9 @@ inline constexpr int kInternalError = -32603;
 inline constexpr int kMissingCapability = -32021;   ///< since 2026-07-28
 inline constexpr int kUnsupportedVersion = -32022;  ///< since 2026-07-28
 }  // namespace rpc
+
+/// Values and keys of one message: each takes many times its bytes in memory.
+inline constexpr size_t kMaxMessageValues = 250'000;
 
 /// The key in `_meta` under which a request of the stateless era says its version.
 inline constexpr const char* kMcpVersionKey = "io.modelcontextprotocol/protocolVersion";

@@ -260,6 +260,7 @@ ClientEnd stop_run(Fd supervisor) {
     peer.receive();
     while (auto frame = peer.next()) {
       if (frame->kind == RunMessage::kEnded) return {ClientEnd::Why::kEnded, frame->text, ""};
+      if (frame->kind == RunMessage::kFailed) return {ClientEnd::Why::kFailed, frame->text, ""};
     }
   }
   return {};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <thread>
 #include <utility>
 
 namespace galley {
@@ -230,6 +232,42 @@ void RunSupervisor::set_screen(const RunScreen& screen) {
   if (!is_terminal()) return;
   const winsize size{screen.rows, screen.columns, 0, 0};
   (void)ioctl(run_->terminal(), TIOCSWINSZ, &size);
+}
+
+void RunSupervisor::finish(const std::function<void()>& work, std::string_view last_words) {
+  constexpr int kEndedByStop = 3;
+  const Fd done(eventfd(0, EFD_CLOEXEC));
+  // The clients are this thread's until it is joined.
+  std::thread hearing([&] {
+    if (!is_told_to_stop(done.get())) return;
+    announce(RunMessage::kFailed, last_words);
+    _exit(kEndedByStop);
+  });
+  work();
+  (void)eventfd_write(done.get(), 1);
+  hearing.join();
+}
+
+/// Hears signals and clients; false when `done` is readable first.
+bool RunSupervisor::is_told_to_stop(int done) {
+  for (;;) {
+    std::vector<pollfd> polled = {{done, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    const bool has_room = clients_.size() < kMaxRunClients;
+    polled.push_back({has_room ? listener_.get() : -1, POLLIN, 0});
+    const size_t before = polled.size();
+    for (const RunPeer& client : clients_) polled.push_back({client.descriptor(), POLLIN, 0});
+    if (poll(polled.data(), polled.size(), -1) < 0) continue;  // EINTR
+    if (polled[0].revents != 0) return false;
+    if (polled[1].revents != 0) return true;
+    for (size_t i = before; i < polled.size(); ++i) {
+      RunPeer& client = clients_[i - before];
+      if (polled[i].revents != 0) client.receive();
+      while (const auto frame = client.next()) {
+        if (frame->kind == RunMessage::kStop) return true;
+      }
+    }
+    if (polled[2].revents != 0) accept();
+  }
 }
 
 void RunSupervisor::announce(RunMessage kind, std::string_view text) {

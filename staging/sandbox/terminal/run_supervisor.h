@@ -52,6 +52,9 @@ class RunSupervisor {
   void watch();
   /// Of what the program wrote, the last on its terminal or, without one, to its standard error.
   [[nodiscard]] const std::string& last_words() const { return backlog_; }
+  /// Calls `work` when the program has ended. A signal or a client that says stop meanwhile ends
+  /// this process as a kill would, after every client is told `last_words` as a kFailed.
+  void finish(const std::function<void()>& work, std::string_view last_words);
   /// Tells every client, and waits until they have it or are gone, no longer than a second.
   void announce(RunMessage kind, std::string_view text);
 
@@ -68,6 +71,7 @@ class RunSupervisor {
   void attach(size_t client, const RunScreen& screen);
   void detach();
   void set_screen(const RunScreen& screen);
+  [[nodiscard]] bool is_told_to_stop(int done);
 
   LiveRun* run_;
   Fd listener_;

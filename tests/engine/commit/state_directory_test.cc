@@ -89,11 +89,26 @@ TEST(StateDirectory, IsNotBelievedInAnotherFolder) {
   EXPECT_EQ((*adopted)->workspace_id(), foreign->workspace_id());
 }
 
-TEST(StateDirectory, IsNotBelievedWhenOthersMayEnterItOrOwnIt) {
+TEST(StateDirectory, IsClosedAgainWhenOthersMayOnlyEnterIt) {
   const auto workspace = make_memory_directory();
   ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
-  ASSERT_TRUE(workspace->set_mode(rel(".galley"), 0750));
+  for (const uint32_t mode : {0750U, 0755U, 0711U}) {
+    ASSERT_TRUE(workspace->set_mode(rel(".galley"), mode));
+    EXPECT_TRUE(StateDirectory::open(*workspace)->has_value());
+    EXPECT_EQ(workspace->stat(rel(".galley"))->mode & 07777, 0700U);
+  }
+  ASSERT_TRUE(workspace->set_mode(rel(".galley/undo"), 0770));
+  ASSERT_TRUE(workspace->set_mode(rel(".galley"), 0755));
   expect_not_believed(*workspace, "0700");
+}
+
+TEST(StateDirectory, IsNotBelievedWhenOthersMayChangeItOrOwnIt) {
+  const auto workspace = make_memory_directory();
+  ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
+  for (const uint32_t mode : {0770U, 0722U, 0777U}) {
+    ASSERT_TRUE(workspace->set_mode(rel(".galley"), mode));
+    expect_not_believed(*workspace, "0700");
+  }
   ASSERT_TRUE(workspace->set_mode(rel(".galley"), 02700));
   EXPECT_TRUE(StateDirectory::open(*workspace)->has_value());
   ASSERT_TRUE(workspace->set_owner(rel(".galley"), 4711, 4711));

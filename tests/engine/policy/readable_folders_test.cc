@@ -53,6 +53,23 @@ TEST(ReadableFolders, OfSecretsAreRefusedWhateverTheyAreCalled) {
   EXPECT_NE(objection_to_readable("/srv", "/srv/home/ann"), "");
 }
 
+TEST(WritableFolders, OfSecretsAndServicesAreRefused) {
+  for (const char* folder :
+       {"/home/ann/.ssh", "/home/ann/.ssh/keys", "/home/ann/.config", "/home/ann/.config/galley",
+        "/home/ann/.local/state", "/home/ann/.local/state/galley/trust", "/home/ann/.aws", "/var",
+        "/var/lib", "/var/lib/x", "/var/spool/cron"}) {
+    EXPECT_NE(objection_to_writable(folder, "/home/ann"), "") << folder;
+  }
+}
+
+TEST(WritableFolders, OfProgramsAreTaken) {
+  for (const char* folder : {"/home/ann/.codex", "/home/ann/.local/state/opencode",
+                             "/home/ann/.config/opencode", "/srv/data", "/var/cache/x", "/tmp/x"}) {
+    EXPECT_EQ(objection_to_writable(folder, "/home/ann"), "") << folder;
+  }
+  EXPECT_EQ(objection_to_writable("/var/lib/ci/.codex", "/var/lib/ci"), "");
+}
+
 TEST(ReadableFolders, OfTheHomeArePlacedThere) {
   EXPECT_EQ(placed_folder("~/.cargo/", "/home/ann"), "/home/ann/.cargo");
   EXPECT_EQ(placed_folder("/opt/x", "/home/ann"), "/opt/x");

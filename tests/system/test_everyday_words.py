@@ -1,0 +1,99 @@
+"""What people type because git, docker or a shell taught them so: understood, or answered with the right words."""
+
+import json
+import re
+import unittest
+
+from support import SystemCase
+
+GIT = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+
+
+class Words(SystemCase):
+    def commit(self, name, text, reason):
+        self.galley("begin", expect=0)
+        self.galley("call", "Write", json.dumps({"file_path": name, "content": text}), expect=0)
+        self.galley("commit", "-m", reason, expect=0)
+
+    def said(self, *words, expect):
+        result = self.galley(*words, expect=expect)
+        return (result.stdout + result.stderr).decode()
+
+    def open_ids(self):
+        return [one["tx"] for one in json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"]]
+
+    def test_check_of_a_commit_or_a_range_names_the_option(self):
+        self.git("init", "-q")
+        self.git("add", ".")
+        self.git(*GIT, "commit", "-q", "-m", "x")
+        self.assertIn("check --commit HEAD", self.said("check", "HEAD", expect=2))
+        self.assertIn("check --range HEAD~1..HEAD", self.said("check", "HEAD~1..HEAD", expect=2))
+        self.galley("check", "--commit", "HEAD", expect=(0, 1))
+
+    def test_a_group_alone_lists_its_members(self):
+        self.assertIn("'galley audit' takes one of verify export", self.said("audit", expect=2))
+        self.assertIn("list", self.said("rescue", expect=2))
+
+    def test_a_second_begin_says_what_is_open(self):
+        self.assertNotIn("already", self.said("begin", expect=0))
+        first = self.open_ids()[0]
+        again = self.said("begin", expect=0)
+        self.assertIn(f"1 transaction of yours is open already: {first}", again)
+        self.assertIn("--tx", again)
+
+    def test_begin_is_an_option_of_what_stages(self):
+        patch = b"--- /dev/null\n+++ b/one.txt\n@@ -0,0 +1 @@\n+one\n"
+        self.galley("stage", "-", stdin=patch, expect=1)
+        self.galley("stage", "--begin", "-", stdin=patch, expect=0)
+        self.galley("call", "--begin", "Write", '{"file_path": "two.txt", "content": "2\\n"}', expect=0)
+        self.galley("edit", "--begin", "one.txt", expect=0, env={"EDITOR": "true", "VISUAL": ""})
+        self.assertEqual(len(self.open_ids()), 1, "the one that is open is taken")
+        self.galley("commit", expect=0)
+        self.assertEqual((self.work / "two.txt").read_text(), "2\n")
+        self.galley("call", "--begin", "Write", '{"file_path": "three.txt", "content": "3\\n"}', expect=0)
+        self.galley("commit", expect=0)
+        self.assertTrue((self.work / "three.txt").exists())
+
+    def test_log_by_reason_and_time(self):
+        self.commit("a.txt", "a\n", "Rename the cache")
+        self.commit("b.txt", "b\n", "mend the build")
+        found = json.loads(self.galley("--json", "log", "--grep", "rename", expect=0).stdout)["transactions"]
+        self.assertEqual([one["message"] for one in found], ["Rename the cache"])
+        self.assertEqual(json.loads(self.galley("--json", "log", "--until", "2001-01-01T00:00:00Z", expect=0).stdout)["transactions"], [])
+        self.assertEqual(len(json.loads(self.galley("--json", "log", "--until", "2199-01-01T00:00:00Z").stdout)["transactions"]), 2)
+
+    def test_log_shows_times_as_they_are_asked_for(self):
+        self.commit("a.txt", "a\n", "x")
+        self.assertRegex(self.said("log", expect=0), r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
+        self.assertRegex(self.said("log", "--date", "relative", expect=0), r"(just now|\d+ (second|minute)s? ago)")
+        local = self.galley("log", "--date", "local", expect=0, env={"TZ": "XYZ-5:30"}).stdout.decode()
+        self.assertTrue(re.search(r"\d\d:\d\d:\d\d \+0530", local), local)
+
+    def test_several_are_undone_newest_first(self):
+        for name in ("a", "b", "c"):
+            self.commit(f"{name}.txt", f"{name}\n", name)
+        self.commit("a.txt", "more\n", "on a")
+        self.galley("undo", "1", "4", expect=0)
+        self.assertEqual([(self.work / f"{name}.txt").exists() for name in "abc"], [False, True, True])
+        self.galley("undo", "2", "3", "-n", expect=2)
+        self.galley("undo", "2", "99", expect=1)
+        self.assertTrue((self.work / "b.txt").exists(), "99 comes first")
+        (self.work / "7").write_text("a file\n")
+        self.assertIn("7", self.said("undo", "3", "7", expect=(0, 1, 2)))
+        self.assertTrue((self.work / "7").exists())
+
+    def test_the_help_of_query_names_its_tables(self):
+        said = self.said("query", "--help", expect=0)
+        for name in ("transactions", "changes", "log", "files", "agents", "undone_by", "after_content"):
+            self.assertIn(name, said)
+        self.commit("a.txt", "a\n", "x")
+        for table, columns in re.findall(r"(\w+) \(([\w,\s]+)\)", said):
+            if table in ("transactions", "changes", "log", "files", "agents"):
+                self.galley("query", f"select {columns} from {table}", expect=0)
+
+    def test_attach_and_stop_say_that_nothing_runs(self):
+        self.assertIn("no program runs", self.said("stop", expect=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

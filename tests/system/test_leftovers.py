@@ -1,0 +1,84 @@
+"""Folders below $TMPDIR that killed commands left: gc knows and removes them, and nobody else's.
+
+Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+
+import os
+import signal
+import subprocess
+
+import hostile
+from support import GALLEY, SystemCase
+from terminal_session import wait_until
+
+GATE = '[[validator]]\nname = "slow"\ncommand = ["sh", "-c", "sleep 1000"]\n'
+
+
+class Leftovers(SystemCase):
+    def setUp(self):
+        super().setUp()
+        self.need_walls()
+        self.temporary = self.scratch / "tmp"
+        self.temporary.mkdir()
+        self.environment["TMPDIR"] = str(self.temporary)
+        (self.work / "galley.toml").write_text(GATE)
+        self.git("init", "-q")
+
+    def homes(self):
+        return {one.name for one in self.temporary.iterdir()}
+
+    def killed(self, *words):
+        """Starts a command that hangs in its sandbox, kills it when it has a folder, and returns what it left."""
+        before = self.homes()
+        process = subprocess.Popen([GALLEY, "-C", self.work, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env={**os.environ, **self.environment}, start_new_session=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        made = wait_until(lambda: self.homes() - before, "it made no folder")
+        return process, made
+
+    def gc(self, *words):
+        return self.galley("gc", *words, expect=0).stdout.decode()
+
+    def test_of_killed_commands_are_removed_and_of_live_ones_stay(self):
+        (self.work / "change.patch").write_text("--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n")
+        for words in (("check", "--worktree"), ("preview", "change.patch")):
+            with self.subTest(command=words[0]):
+                process, made = self.killed(*words)
+                self.gc()
+                self.assertLessEqual(made, self.homes(), "a live command was robbed")
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                self.assertLessEqual(made, self.homes())
+                # What it started may hold the folder until the kernel has ended it.
+                wait_until(lambda: all(name in self.gc("-n") for name in made), "it is not listed")
+                self.assertLessEqual(made, self.homes(), "a dry run removes nothing")
+                self.gc()
+                self.assertFalse(made & self.homes(), "it was not removed")
+
+    def test_what_only_looks_like_one_stays(self):
+        process, made = self.killed("check", "--worktree")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        (kept,) = made
+        mine = self.temporary / "galley-AbCdEf"
+        mine.mkdir(0o700)
+        (mine / "precious").write_text("x")
+        open_to_all = self.temporary / "galley-OpenTo"
+        open_to_all.mkdir(0o755)
+        (open_to_all / "held-by-galley").write_text("")
+        link = self.temporary / "galley-Linked"
+        link.symlink_to(mine)
+        foreign = self.temporary / "galley-Others"
+        foreign.mkdir(0o700)
+        (foreign / "held-by-galley").write_text("")
+        if os.geteuid() == 0:
+            os.chown(foreign / "held-by-galley", 1234, 1234)
+            os.chown(foreign, 1234, 1234)
+        wait_until(lambda: self.gc() is not None and kept not in self.homes(), "it was not removed")
+        stays = {mine.name, open_to_all.name, link.name} | ({foreign.name} if os.geteuid() == 0 else set())
+        self.assertLessEqual(stays, self.homes())
+        self.assertEqual((mine / "precious").read_text(), "x")
+
+
+if __name__ == "__main__":
+    hostile.main()
