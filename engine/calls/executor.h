@@ -49,8 +49,9 @@ struct ExecutorOptions : CallOptions {
   std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
   std::vector<std::string> capabilities = {"fs:read", "fs:write", "exec:*"};
   CommandRunner* commands = nullptr;
-  MatchStep last_step = MatchStep::kUnicode;  ///< how far edits may be matched
-  EarlierVersions earlier;                    ///< what edits that do not fit may have meant
+  MatchStep last_step = MatchStep::kMended;  ///< how far edits may be matched
+  std::vector<std::string> strict;           ///< leniencies that no edit may need
+  EarlierVersions earlier;                   ///< what edits that do not fit may have meant
   /// Says no before anything is done: by the agent's list of tools and what is known of the effect.
   /// Null lets everything pass to the gate.
   std::function<std::optional<Error>(const Action&)> early_policy;

@@ -409,6 +409,7 @@ ToolContext Executor::context_for(const ToolInfo& info, Overlay& overlay) const 
                         return no ? Result<void>(*no) : Result<void>();
                       },
                       .last_step = options_.last_step,
+                      .strict = options_.strict,
                       .earlier = options_.earlier,
                       .stop = options_.stop,
                       .cwd = scope_->cwd()};
