@@ -157,8 +157,8 @@ class EditsReader {
 };
 
 /// JSON as models get it wrong, written as JSON: line ends and tabs inside of strings, commas
-/// before a closing bracket, and one closing brace that is missing at the end. A list that is not closed
-/// may lack more than its bracket: it stays as it is, unless the document `is_complete`.
+/// before a closing bracket, and one closing brace that is missing at the end. A list that is not
+/// closed may lack more than its bracket: it stays as it is, unless the document `is_complete`.
 std::string mended_json(std::string_view text, bool is_complete) {
   std::string out;
   std::string open;  // brackets
