@@ -68,7 +68,9 @@ ReadOptions reading_of(const EditOptions& options) {
   reading.strip = options.strip;
   reading.reverse = options.reverse;
   reading.directory = options.directory;
-  reading.end = options.end;
+  if (options.is_complete) {
+    reading.end = *options.is_complete ? DocumentEnd::kComplete : DocumentEnd::kCutOff;
+  }
   return reading;
 }
 

@@ -147,6 +147,9 @@ struct EditSet {
   }
 };
 
+/// What the caller knows of the document's end.
+enum class DocumentEnd : uint8_t { kUnknown, kComplete, kCutOff };
+
 /// How to read an edit document; names and meanings of `git apply`.
 struct ReadOptions {
   std::optional<uint32_t> strip;  ///< -p N; without it the prefix is recognised
