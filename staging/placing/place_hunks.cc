@@ -239,10 +239,8 @@ class HunkPlacer {
     const bool ends_in_context = context.trailing > 0;
     // An added line without its end may have been cut within.
     if (!doubt.is_ended && hunk.lines.back().role == LineRole::kAdded) return false;
-    // The file has not so many lines, or none behind the hunk.
-    const int64_t stated_end = static_cast<int64_t>(hunk.old_start) - 1 +
-                               static_cast<int64_t>(pre_image(hunk).size()) + doubt.missing_old;
-    if (stated_end > lines || (doubt.missing_old > 0 && end == lines)) return true;
+    // The file has not so many lines behind the hunk.
+    if (end + doubt.missing_old > lines) return true;
     if (!ends_in_context) return false;
     // Behind context there is more of both, but at the end of the file.
     if ((doubt.missing_old == 0 || doubt.missing_new == 0) && end != lines) return true;
