@@ -73,12 +73,13 @@ compare:  ## measure beside git and patch, in one run; writes build-bench/compar
 	@$(call compile,build-bench)
 	@bench/compare --galley build-bench/galley --output build-bench/compare.md
 
-fuzz:  ## build the fuzz targets with clang, run each for FUZZ_SECONDS, and 100,000 corrections
+fuzz:  ## build the fuzz targets with clang, run each for FUZZ_SECONDS, 100,000 corrections and answers
 	@mkdir -p build-fuzz && $(call configure,build-fuzz,--preset fuzz,build test)
 	@$(call compile,build-fuzz) --target fuzz_targets
 	@scripts/fuzz build-fuzz $(FUZZ_SECONDS)
 	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON,build test)
-	@$(call compile,build) --target test_staging_placing
+	@$(call compile,build) --target test_staging_placing test_tools
+	@GALLEY_ANSWER_CASES=100000 build/tests/test_tools --gtest_filter='ModelAnswers.*'
 	@GALLEY_CORRECTION_CASES=100000 build/tests/test_staging_placing --gtest_filter='Correction.*'
 
 differential:  ## hold galley to git apply and patch over real packages (npm); writes build/differential.md

@@ -53,6 +53,8 @@ struct EditArguments {
   bool check = false;
   bool reverse = false;
   bool recount = false;
+  bool is_complete = false;   ///< --complete
+  bool is_truncated = false;  ///< --truncated
   bool unidiff_zero = false;
   bool ignore_whitespace = false;
   bool allow_empty = false;

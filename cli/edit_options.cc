@@ -34,6 +34,13 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
   command->add_flag("-R,--reverse", edit.reverse, "Apply in reverse");
   command->add_flag("--recount", edit.recount,
                     "Ignore the line counts in hunk headers, and a missing end");
+  CLI::Option* complete =
+      command->add_flag("--complete", edit.is_complete,
+                        "The document is whole: read a last hunk with too few lines as it is");
+  command
+      ->add_flag("--truncated", edit.is_truncated,
+                 "The document may be cut off: refuse a last hunk with too few lines")
+      ->excludes(complete);
   command->add_flag("--unidiff-zero", edit.unidiff_zero, "Take hunks without context");
   command->add_flag("--ignore-whitespace,--ignore-space-change", edit.ignore_whitespace,
                     "Ignore white space in context lines");

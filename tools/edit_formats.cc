@@ -156,12 +156,59 @@ class EditsReader {
   size_t count_ = 0;
 };
 
+/// JSON as models get it wrong, written as JSON: line ends and tabs inside of strings, commas
+/// before a closing bracket, and one closing brace that is missing at the end. A list that is not
+/// closed may lack more than its bracket: it stays as it is, unless the document `is_complete`.
+std::string mended_json(std::string_view text, bool is_complete) {
+  std::string out;
+  std::string open;  // brackets
+  bool is_string = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (is_string) {
+      if (c == '\n' || c == '\r' || c == '\t') {
+        out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
+        continue;
+      }
+      out.push_back(c);
+      if (c == '\\' && at + 1 < text.size()) out.push_back(text[++at]);
+      if (c == '"') is_string = false;
+      continue;
+    }
+    if (c == ',') {
+      const size_t next = text.find_first_not_of(" \t\r\n", at + 1);
+      if (next != std::string_view::npos && (text[next] == '}' || text[next] == ']')) continue;
+    }
+    if (c == '"') is_string = true;
+    if (c == '{' || c == '[') open.push_back(c);
+    if ((c == '}' || c == ']') && !open.empty()) open.pop_back();
+    out.push_back(c);
+  }
+  const size_t last = out.find_last_not_of(" \t\r\n");
+  const bool may_close = !is_string && last != std::string::npos &&
+                         std::string_view(",:").find(out[last]) == std::string_view::npos &&
+                         (open == "{" || is_complete);
+  for (; may_close && !open.empty(); open.pop_back()) out.push_back(open.back() == '{' ? '}' : ']');
+  return out;
+}
+
 }  // namespace
 
 Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& options) {
-  GALLEY_ASSIGN(const json document, parse_json(text));
   EditSet set;
   set.format = EditFormat::kEdits;
+  auto parsed = parse_json(text);
+  if (!parsed) {
+    const std::string mended = mended_json(text, options.end == DocumentEnd::kComplete);
+    auto again = mended == text ? std::move(parsed) : parse_json(mended);
+    if (!again) return fail(parse_json(text).error());
+    parsed = std::move(again);
+    set.leniencies.push_back({"json_mended",
+                              "the JSON has line ends in strings, commas at the end of a list or "
+                              "no last brace; it was read as if it had been written well",
+                              "", 0});
+  }
+  const json& document = *parsed;
   GALLEY_TRY(EditsReader(set).read(document));
   if (set.files.empty() && !options.allow_empty) {
     return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no edits");

@@ -55,6 +55,7 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   StageOptions options;
   options.root = context.root;
   options.match.last_step = context.last_step;
+  options.match.strict = context.strict;
   options.match.choices = edit.choices;
   options.is_over = [&context] { return context.is_over(); };
   options.earlier = context.earlier;

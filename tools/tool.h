@@ -135,7 +135,8 @@ struct ToolContext {
   std::function<bool(const RelPath&)> may_read;
   /// Whether who calls may do this, for accesses that no intent told of; empty: everything.
   std::function<Result<void>(const Intent&)> judge{};
-  MatchStep last_step = MatchStep::kUnicode;        ///< how far edits may be matched
+  MatchStep last_step = MatchStep::kMended;         ///< how far edits may be matched
+  std::vector<std::string> strict{};                ///< leniencies that no edit may need
   EarlierVersions earlier{};                        ///< what edits that do not fit may have meant
   std::stop_token stop{};                           ///< a request ends the call
   std::shared_ptr<const ParsedArguments> parsed{};  ///< of this call's Intent; may be null

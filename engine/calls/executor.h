@@ -52,8 +52,9 @@ struct ExecutorOptions : CallOptions {
   std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
   std::vector<std::string> capabilities = {"fs:read", "fs:write", "exec:*"};
   CommandRunner* commands = nullptr;
-  MatchStep last_step = MatchStep::kUnicode;  ///< how far edits may be matched
-  EarlierVersions earlier;                    ///< what edits that do not fit may have meant
+  MatchStep last_step = MatchStep::kMended;  ///< how far edits may be matched
+  std::vector<std::string> strict;           ///< leniencies that no edit may need
+  EarlierVersions earlier;                   ///< what edits that do not fit may have meant
   /// Says no before anything is done, and to what was staged before it counts. Nothing: everything
   /// passes to the gate, and the caller has every capability.
   std::optional<EarlyPolicy> policy;

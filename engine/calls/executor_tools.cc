@@ -431,6 +431,7 @@ ToolContext Executor::context_for(const ToolInfo& info, const Attempt& attempt, 
         return {};
       },
       .last_step = options_.last_step,
+      .strict = options_.strict,
       .earlier = options_.earlier,
       .stop = options_.stop,
       .cwd = scope_->cwd()};

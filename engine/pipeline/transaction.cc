@@ -133,6 +133,7 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   options.commands = state_->runner();
   options.supervisor = &workspace.need_supervisor();
   options.last_step = workspace.config.edits.max_step;
+  options.strict = workspace.config.edits.strict;
   options.earlier = earlier_versions(workspace);
   options.known_secrets = &workspace.known_secrets;
   options.secrets_in_files = workspace.config.secrets.in_files;

@@ -68,6 +68,9 @@ ReadOptions reading_of(const EditOptions& options) {
   reading.strip = options.strip;
   reading.reverse = options.reverse;
   reading.directory = options.directory;
+  if (options.is_complete) {
+    reading.end = *options.is_complete ? DocumentEnd::kComplete : DocumentEnd::kCutOff;
+  }
   return reading;
 }
 
@@ -176,6 +179,7 @@ Result<void> Transaction::make_directory(std::string_view path) {
 StageOptions Transaction::bounded(StageOptions options) const {
   const EditsConfig& edits = state_->workspace->config.edits;
   options.match.last_step = std::min(options.match.last_step, edits.max_step);
+  options.match.strict = edits.strict;
   options.root = state_->workspace->root_path;
   options.earlier = earlier_versions(*state_->workspace);
   options.may_read =

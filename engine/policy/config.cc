@@ -312,7 +312,9 @@ void read_edits(ConfigTable& table, EditsConfig& edits) {
                                                {"line_ends", MatchStep::kLineEnds},
                                                {"fuzz", MatchStep::kFuzz},
                                                {"whitespace", MatchStep::kWhiteSpace},
-                                               {"unicode", MatchStep::kUnicode}});
+                                               {"unicode", MatchStep::kUnicode},
+                                               {"mended", MatchStep::kMended}});
+  table.texts("strict", edits.strict);
   table.count("max_fuzz", edits.max_fuzz);
   table.count("max_offset", edits.max_offset);
 }

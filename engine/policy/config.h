@@ -221,9 +221,10 @@ struct SecretsConfig {
 
 /// `[edits]`.
 struct EditsConfig {
-  MatchStep max_step = MatchStep::kUnicode;  ///< the last one an edit may need
-  uint32_t max_fuzz = 2;                     ///< context lines that may be dropped at each end
-  uint32_t max_offset = 0;                   ///< lines; 0: no limit
+  MatchStep max_step = MatchStep::kMended;  ///< the last one an edit may need
+  std::vector<std::string> strict;          ///< leniencies that no edit may need
+  uint32_t max_fuzz = 2;                    ///< context lines that may be dropped at each end
+  uint32_t max_offset = 0;                  ///< lines; 0: no limit
 };
 
 /// Everything galley.toml says; default-constructed it is what holds without one.

@@ -22,10 +22,12 @@ enum class EditFormat : uint8_t {
 /// How Transaction::apply reads a document and stages it.
 struct EditOptions {
   EditFormat format = EditFormat::kAuto;
-  bool exact = false;                  ///< an edit has to fit byte for byte where it says
-  bool reverse = false;                ///< take the edit back
-  bool reject = false;                 ///< stage what fits even when something does not
-  bool check_only = false;             ///< tell what would become of it, stage nothing
+  bool exact = false;       ///< an edit has to fit byte for byte where it says
+  bool reverse = false;     ///< take the edit back
+  bool reject = false;      ///< stage what fits even when something does not
+  bool check_only = false;  ///< tell what would become of it, stage nothing
+  /// Whether the document is whole, where the caller knows, such as from why a model stopped.
+  std::optional<bool> is_complete = {};
   std::optional<uint32_t> strip = {};  ///< components taken off each path; without it recognised
   std::string directory = {};          ///< goes before every path
   /// `PATH`, `PATH:N` (hunks count from 1) or `PATH:ID`; with `only` nothing else is taken.

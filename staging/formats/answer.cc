@@ -101,6 +101,10 @@ class AnswerDivider {
     is_diff_fence_ = info == "diff" || info == "patch" || info == "udiff";
     taken_before_fence_ = taken_;
     first_change_ = 0;
+    if (is_bare_hunk_fence(document_, at_)) {
+      add_part(EditFormat::kUnified, at_);
+      in_hunk_ = true;
+    }
     ++at_;
     return true;
   }
@@ -110,7 +114,8 @@ class AnswerDivider {
     const std::string_view next = at_ + 1 < document_.size() ? text_at(at_ + 1) : "";
     if (line.starts_with("@@")) {
       const auto header = read_hunk_header(line);
-      return header && (header->has_numbers || line == "@@" || line.starts_with("@@ ..."));
+      return header && (header->has_numbers || line == "@@" || line.starts_with("@@ ...") ||
+                        (at_ + 1 < document_.size() && begins_bare_hunk(document_, at_ + 1)));
     }
     if (line.starts_with("--- ")) return next.starts_with("+++ ") || next.starts_with("@@");
     if (line.starts_with("+++ ")) return next.starts_with("@@");

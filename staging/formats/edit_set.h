@@ -48,6 +48,7 @@ struct Hunk {
   bool counts_agree = true;               ///< the stated counts were those of the body
   bool at_end = false;                    ///< must end at the end of the file ("*** End of File")
   bool minimal_context = false;           ///< diffs without context were asked for (--unidiff-zero)
+  bool has_bare_context = false;          ///< context lines lacked their leading blank
   std::vector<std::string_view> anchors;  ///< lines to pass first, in order ("@@ class Foo")
   std::string_view section;               ///< text after the second @@, for reports
   uint32_t document_line = 0;             ///< 1-based line of its header in the edit document
@@ -81,6 +82,16 @@ struct BinaryPatch {
   std::string deflated;  ///< after base85
 };
 
+/// The last hunk of a document has fewer lines than its header states: it was cut off, or the
+/// counts are wrong. The document does not tell; perhaps the file does.
+struct CutDoubt {
+  std::string message;     ///< of the refusal, where the file does not tell either
+  bool is_likely = false;  ///< the counts of the other hunks are right
+  bool is_ended = true;    ///< the last line has its end
+  uint32_t missing_old = 0;
+  uint32_t missing_new = 0;
+};
+
 enum class FileOp : uint8_t {
   kModify,
   kCreate,
@@ -108,8 +119,12 @@ struct FileEdit {
   std::optional<std::string_view> whole;      ///< of kWrite, and of kCreate without hunks
   std::optional<BinaryPatch> binary;          ///< pre-image to post-image
   std::optional<BinaryPatch> binary_reverse;  ///< post-image to pre-image
-  bool binary_missing = false;  ///< "Binary files differ": the bytes are not in the patch
-  std::string wanted_base;      ///< content id in hex that the file must have, or empty
+  bool binary_missing = false;    ///< "Binary files differ": the bytes are not in the patch
+  std::string wanted_base;        ///< content id in hex that the file must have, or empty
+  std::optional<CutDoubt> doubt;  ///< of the last hunk
+  /// Names in the text around the edit, for one whose own names no file.
+  std::vector<std::string> mentioned;
+  bool is_by_program = false;  ///< has what git or diff write, and models do not
   uint32_t document_line = 0;
   /// Which part of an answer in several dialects it is of; a part sees the results of those before.
   uint32_t part = 0;
@@ -132,6 +147,9 @@ struct EditSet {
   }
 };
 
+/// What the caller knows of the document's end.
+enum class DocumentEnd : uint8_t { kUnknown, kComplete, kCutOff };
+
 /// How to read an edit document; names and meanings of `git apply`.
 struct ReadOptions {
   std::optional<uint32_t> strip;  ///< -p N; without it the prefix is recognised
@@ -142,6 +160,7 @@ struct ReadOptions {
   /// The transport says where the document ends (a string of JSON), so that a short count at its
   /// end is a wrong count and no sign of a document that was cut off.
   bool is_delimited = false;
+  DocumentEnd end = DocumentEnd::kUnknown;
   /// Asked of the format of each part when the document is read as kAuto; its error refuses all.
   std::function<Result<void>(EditFormat)> check_format;
   std::string directory;  ///< --directory: goes before every path

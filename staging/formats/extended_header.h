@@ -14,7 +14,8 @@ namespace galley {
 /// A name that a header line gives, and where.
 struct NameLine {
   HeaderName name;
-  size_t line = 0;  ///< 1-based; 0 when no line gives one
+  size_t line = 0;         ///< 1-based; 0 when no line gives one
+  bool has_stamp = false;  ///< a tab follows the name, as diff writes it
 };
 
 /// What git's extended header lines of one file say beyond what FileEdit holds (gitdiff

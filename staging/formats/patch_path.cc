@@ -235,6 +235,38 @@ std::string strip_components(std::string_view name, uint32_t count) {
   return std::string(name);
 }
 
+void add_mentioned_names(std::string_view line, std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 16;
+  constexpr size_t kLongestName = 200;
+  constexpr size_t kLongestEnding = 10;
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_of_name = [&](char c) {
+    return is_letter(c) || is_digit(c) || c == '_' || c == '.' || c == '/' || c == '-' ||
+           c == '+' || c == '@';
+  };
+  for (size_t at = 0; at < line.size() && names.size() < kMostNames;) {
+    if (!is_of_name(line[at])) {
+      ++at;
+      continue;
+    }
+    const size_t begin = at;
+    while (at < line.size() && is_of_name(line[at])) ++at;
+    std::string_view name = line.substr(begin, at - begin);
+    while (name.ends_with('.')) name.remove_suffix(1);
+    while (name.starts_with("./")) name.remove_prefix(2);
+    const size_t dot = name.rfind('.');
+    const size_t slash = name.rfind('/');
+    const std::string_view last = name.substr(slash == std::string_view::npos ? 0 : slash + 1);
+    const bool has_ending =
+        dot != std::string_view::npos && name.size() - dot - 1 <= kLongestEnding &&
+        std::any_of(name.begin() + static_cast<int64_t>(dot), name.end(), is_letter);
+    const bool is_plain = last == "Makefile" || last == "Dockerfile";
+    if ((!has_ending && !is_plain) || last.starts_with('.') || name.size() > kLongestName) continue;
+    if (name.starts_with('/') || name.find("..") != std::string_view::npos) continue;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  }
+}
+
 bool resolve_paths(const HeaderName& old_name, const HeaderName& new_name,
                    const ReadOptions& options, EditSet& set, FileEdit& edit) {
   const bool has_old = old_name.is_given && !old_name.is_null;

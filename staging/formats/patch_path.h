@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "staging/formats/edit_set.h"
 
@@ -36,6 +37,9 @@ struct NamePair {
 
 /// `name` without its first `count` components, as -p takes them off; empty when it has too few.
 [[nodiscard]] std::string strip_components(std::string_view name, uint32_t count);
+
+/// Adds what looks like a file name in a line of prose, a title or a fence; each once, few in all.
+void add_mentioned_names(std::string_view line, std::vector<std::string>& names);
 
 /// Puts the paths of `edit` from what its headers said.
 /// Returns false when neither name says which file is meant.

@@ -93,6 +93,7 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
     const AnswerPart& part = answer.parts[i];
     const std::string own = text.substr(part.begin, part.end - part.begin);
     of_part.is_delimited = options.is_delimited || i + 1 < answer.parts.size();
+    of_part.end = i + 1 < answer.parts.size() ? DocumentEnd::kComplete : options.end;
     auto set = read_one(own, part.format, of_part, read_json);
     if (!set) {
       // Once more with as many lines before it as the whole has, so that the error names the line.
@@ -113,6 +114,43 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
   return with_options(std::move(all), options);
 }
 
+/// The text without the "> " of a mail, or the indentation of a list, before each line of the diff
+/// that it holds; empty when there is none.
+std::string without_quoting(std::string_view text) {
+  const Lines lines(text);
+  std::string prefix;
+  std::string out;
+  bool is_inside = false;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string_view line = lines[i];
+    if (prefix.empty()) {
+      const size_t begin = std::min(line.find_first_not_of("> \t"), line.size());
+      const std::string_view rest = line.substr(begin);
+      const bool is_header =
+          rest.starts_with("diff --git ") || rest.starts_with("@@ ") ||
+          (rest.starts_with("--- ") && i + 1 < lines.size() &&
+           lines[i + 1].substr(0, begin) == line.substr(0, begin) &&
+           lines[i + 1].substr(std::min(begin, lines[i + 1].size())).starts_with("+++ "));
+      if (begin > 0 && is_header) {
+        prefix = line.substr(0, begin);
+        is_inside = true;
+      }
+    }
+    if (is_inside && line.starts_with(prefix)) {
+      line.remove_prefix(prefix.size());
+    } else if (is_inside && trimmed(line) == trimmed(prefix)) {
+      line = "\n";
+    } else if (!trimmed(line).empty()) {
+      is_inside = false;
+    }
+    out += line;
+  }
+  return prefix.empty() ? std::string() : out;
+}
+
+Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat format,
+                             const ReadOptions& options, JsonReader read_json);
+
 }  // namespace
 
 Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
@@ -121,6 +159,28 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
     return fail(ErrorKind::kQuota, "limit.patch_size", "the patch is larger than 512 MiB");
   }
   const Answer answer = divide_answer(text);
+  const bool may_be_quoted = format == EditFormat::kAuto || format == EditFormat::kUnified;
+  if (answer.parts.empty() && answer.unread.empty() && may_be_quoted) {
+    std::string plain = without_quoting(text);
+    const Answer inner = divide_answer(plain);
+    if (inner.format() == EditFormat::kUnified) {
+      auto set = read_divided(std::move(plain), inner, format, options, read_json);
+      if (set) {
+        set->leniencies.push_back({"quoted_patch",
+                                   "each line of the patch is quoted or indented; it was read "
+                                   "without that",
+                                   "", 0});
+      }
+      return set;
+    }
+  }
+  return read_divided(std::move(text), answer, format, options, read_json);
+}
+
+namespace {
+
+Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat format,
+                             const ReadOptions& options, JsonReader read_json) {
   const EditFormat asked = format == EditFormat::kAuto ? answer.format() : format;
   if (format != EditFormat::kAuto) {
     const auto others = parts_of_others(text, answer, format);
@@ -153,5 +213,7 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
   }
   return set;
 }
+
+}  // namespace
 
 }  // namespace galley

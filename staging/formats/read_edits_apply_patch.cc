@@ -38,7 +38,7 @@ class ApplyPatchReader {
         GALLEY_TRY(read_between(line));
       }
     }
-    if (state_ == State::kBegun && !options_.recount) {
+    if (state_ == State::kBegun && !options_.recount && options_.end != DocumentEnd::kComplete) {
       return fail(ErrorKind::kInvalid, "edit.truncated",
                   "the patch of line " + std::to_string(begin_ + 1) +
                       " ends without '*** End Patch' and may have been cut off; send all of it, "

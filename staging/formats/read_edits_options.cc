@@ -51,6 +51,7 @@ Result<void> reverse_file(FileEdit& edit) {
   std::swap(edit.old_mode, edit.new_mode);
   std::swap(edit.old_blob, edit.new_blob);
   std::swap(edit.binary, edit.binary_reverse);
+  if (edit.doubt) std::swap(edit.doubt->missing_old, edit.doubt->missing_new);
   std::for_each(edit.hunks.begin(), edit.hunks.end(), reverse_hunk);
   return {};
 }

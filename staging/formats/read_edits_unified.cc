@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/limits.h"
 #include "staging/formats/color_codes.h"
@@ -40,13 +41,15 @@ class UnifiedReader {
         ++at_;
       } else if (line.starts_with("Binary files ") && line.ends_with(" differ")) {
         GALLEY_TRY(read_bare_binary(line));
-      } else if (is_orphan_hunk(line)) {
-        return fail(ErrorKind::kInvalid, "edit.no_file_name",
+      } else if (is_orphan_hunk(line) || is_bare_hunk_fence(document_, at_)) {
+        GALLEY_TRY(read_nameless());
+      } else if (is_lost_change(line)) {
+        return fail(ErrorKind::kInvalid, "edit.unread",
                     "line " + std::to_string(at_ + 1) +
-                        " of the patch: a hunk without a file name before it; put '--- a/PATH' and "
-                        "'+++ b/PATH' lines before it");
+                        " of the patch looks like a changed line and belongs to no hunk; begin "
+                        "each context line with a blank");
       } else {
-        note_fence(line);
+        note_prose(line);
         ++at_;
       }
     }
@@ -69,11 +72,52 @@ class UnifiedReader {
                 "line " + std::to_string(at + 1) + " of the patch: " + std::string(what));
   }
 
-  void note_fence(std::string_view line) {
+  /// A changed line behind a hunk that ended too early, at a context line without its blank.
+  [[nodiscard]] bool is_lost_change(std::string_view line) const {
+    if (set_.files.empty() || set_.files.back().hunks.empty() || line.size() < 2) return false;
+    // A fence may be a line of the file, too, where more lines are stated than stand before it.
+    if (is_hunk_closed_ && (!so_far_.is_short || line[0] != '+')) return false;
+    const bool is_word = line[1] != ' ' && line[1] != line[0] && line[1] != '=';
+    return (line[0] == '+' && (is_word || line[1] == ' ')) || (line[0] == '-' && is_word);
+  }
+
+  void note_prose(std::string_view line) {
+    if (line.starts_with("```")) {
+      is_hunk_closed_ = is_hunk_closed_ || is_hunk_in_fence_;
+      is_in_fence_ = !is_in_fence_;
+    }
     if (line.starts_with("```") && !has_fence_) {
       has_fence_ = true;
       note("markdown_fence", "the patch stands in a markdown fence", {});
     }
+    add_mentioned_names(line, mentioned_);
+  }
+
+  /// Hunks without file lines before them: the text around them names the file, or they go on with
+  /// the file of the hunks before.
+  Result<void> read_nameless() {
+    const size_t begin = at_;
+    if (is_fence(document_[at_])) note_prose(text_at(at_++));
+    may_be_bare_ = true;
+    FileEdit* before = set_.files.empty() ? nullptr : &set_.files.back();
+    const bool goes_on = before != nullptr && !before->hunks.empty() &&
+                         before->op == FileOp::kModify && mentioned_.empty();
+    if (goes_on) {
+      note("prose_between", "text stands between the hunks of '" + before->path + "'",
+           before->path);
+      GALLEY_TRY(read_hunks(*before));
+      file_end_ = at_;
+      return {};
+    }
+    FileEdit edit;
+    edit.document_line = static_cast<uint32_t>(begin + 1);
+    if (!mentioned_.empty()) edit.path = mentioned_.front();
+    edit.mentioned = std::exchange(mentioned_, {});
+    if (before != nullptr) edit.mentioned.push_back(before->path);
+    note("no_file_lines",
+         "the hunks have no '---' and '+++' lines; they are for the one file that fits", edit.path);
+    GALLEY_TRY(read_hunks(edit));
+    return add(std::move(edit));
   }
 
   void note(const char* rule, std::string message, std::string_view path) {
@@ -82,10 +126,8 @@ class UnifiedReader {
   }
 
   [[nodiscard]] bool is_orphan_hunk(std::string_view line) const {
-    if (!line.starts_with("@@")) return false;
-    const auto header = read_hunk_header(line);
-    return header && (header->has_numbers || line == "@@" || line.starts_with("@@ ...")) &&
-           at_ + 1 < document_.size();
+    return read_hunk_header(line) && at_ + 1 < document_.size() &&
+           begins_bare_hunk(document_, at_ + 1);
   }
 
   /// `--- x` and `+++ y`, or one of them directly before a hunk.
@@ -129,6 +171,8 @@ class UnifiedReader {
     index_name_.clear();
     if (old_name.is_null) edit.op = FileOp::kCreate;
     if (new_name.is_null) edit.op = FileOp::kDelete;
+    edit.is_by_program = old_line.has_stamp || new_line.has_stamp;
+    edit.mentioned = std::exchange(mentioned_, {});
     GALLEY_TRY(read_hunks(edit));
     if (edit.hunks.empty()) {
       if (is_at_end()) return cut_off(edit.document_line, "the hunks of '" + edit.path + "'");
@@ -152,19 +196,31 @@ class UnifiedReader {
     }
   }
 
+  /// Programs write a tab and a time stamp behind a name.
+  [[nodiscard]] bool has_tab(size_t at) const {
+    return text_at(at).find('\t') != std::string_view::npos;
+  }
+
   void read_name_lines(NameLine& old_name, NameLine& new_name) {
     if (text_at(at_).starts_with("--- ")) {
-      old_name = {read_header_name(text_at(at_).substr(4)), at_ + 1};
+      old_name = {read_header_name(text_at(at_).substr(4)), at_ + 1, has_tab(at_)};
       ++at_;
     }
     if (at_ < document_.size() && text_at(at_).starts_with("+++ ")) {
-      new_name = {read_header_name(text_at(at_).substr(4)), at_ + 1};
+      new_name = {read_header_name(text_at(at_).substr(4)), at_ + 1, has_tab(at_)};
       ++at_;
     }
   }
 
+  /// True where a hunk begins, or changed lines that have no header before them.
+  [[nodiscard]] bool begins_hunk(const FileEdit& edit) const {
+    if (at_ >= document_.size()) return false;
+    return text_at(at_).starts_with("@@") ||
+           ((edit.hunks.empty() || may_be_bare_) && begins_bare_hunk(document_, at_));
+  }
+
   Result<void> read_hunks(FileEdit& edit) {
-    while (at_ < document_.size() && text_at(at_).starts_with("@@")) {
+    while (begins_hunk(edit)) {
       if (text_at(at_).starts_with("@@@")) {
         return unsupported("a combined diff of a merge", "diff against one parent");
       }
@@ -172,9 +228,13 @@ class UnifiedReader {
         return fail(ErrorKind::kQuota, "limit.patch_hunks", "the patch has over 1,000,000 hunks");
       }
       Hunk hunk;
+      may_be_bare_ = false;
       so_far_.path = edit.path;
+      is_hunk_closed_ = false;
+      is_hunk_in_fence_ = is_in_fence_;
       GALLEY_ASSIGN(at_, read_hunk(document_, at_, options_, so_far_, hunk));
       edit.hunks.push_back(std::move(hunk));
+      edit.doubt = std::exchange(so_far_.doubt, std::nullopt);
       skip_blank_before_hunk();
     }
     return {};
@@ -194,6 +254,8 @@ class UnifiedReader {
     header.git_names = split_git_names(names);
     header.git_line = at_ + 1;
     GALLEY_ASSIGN(at_, read_extended_header(document_, at_ + 1, edit, header));
+    edit.is_by_program = !edit.old_blob.empty();
+    mentioned_.clear();
     if (at_ < document_.size() && is_traditional_header(at_)) {
       read_name_lines(header.old_name, header.new_name);
     }
@@ -273,7 +335,8 @@ class UnifiedReader {
       return bad_header(edit.document_line - 1,
                         "the header of '" + edit.path + "' is not followed by a change");
     }
-    const bool is_taken = options_.recount || options_.is_delimited || !is_at_end();
+    const bool is_taken = options_.recount || options_.is_delimited ||
+                          options_.end == DocumentEnd::kComplete || !is_at_end();
     if (is_taken || !announces_body(header, edit)) return {};
     auto cut = cut_off(header.git_line,
                        "the hunks of '" + edit.path + "', whose header says that lines change");
@@ -318,6 +381,11 @@ class UnifiedReader {
   BinaryTotals binary_totals_;
   std::string index_name_;
   bool has_fence_ = false;
+  bool is_in_fence_ = false;
+  bool is_hunk_in_fence_ = false;
+  bool may_be_bare_ = false;            ///< the next hunk may lack its header
+  bool is_hunk_closed_ = false;         ///< the fence of the last hunk ended
+  std::vector<std::string> mentioned_;  ///< since the last file
 };
 
 /// True when the first header line of the document ends in CR LF: then a transport did that to the

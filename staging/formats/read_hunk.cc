@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "staging/formats/dialect_marks.h"
 
 namespace galley {
 namespace {
@@ -76,11 +77,10 @@ class BodyReader {
 
   /// Takes lines as long as they look like a body.
   void by_shape() {
+    find_end();
     size_t bare_blank = 0;  // blank lines at the end are the prose's, not the hunk's
-    while (at_ < document_->size() && !starts_section(*document_, at_)) {
-      const std::string_view text = without_terminator((*document_)[at_]);
-      if (text.starts_with("@@")) break;
-      const bool is_blank = text.empty();
+    while (at_ < end_) {
+      const bool is_blank = without_terminator((*document_)[at_]).empty();
       if (!take_line(true)) break;
       bare_blank = is_blank ? bare_blank + 1 : 0;
     }
@@ -103,6 +103,14 @@ class BodyReader {
   [[nodiscard]] size_t at() const { return at_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
   [[nodiscard]] bool used_bare_lines() const { return used_bare_; }
+  [[nodiscard]] bool used_minus_signs() const { return used_minus_sign_; }
+  /// Where context lines lack their blank, a line `++i;` may be one of them.
+  [[nodiscard]] bool has_doubtful_sign() const {
+    return used_bare_ && std::any_of(lines_.begin(), lines_.end(), [](const HunkLine& line) {
+             return (line.role == LineRole::kAdded && line.text.starts_with('+')) ||
+                    (line.role == LineRole::kRemoved && line.text.starts_with('-'));
+           });
+  }
   [[nodiscard]] const std::vector<HunkLine>& lines() const { return lines_; }
   std::vector<HunkLine> take_lines() { return std::move(lines_); }
 
@@ -133,7 +141,10 @@ class BodyReader {
       add(LineRole::kAdded, line.substr(1));
     } else if (line.front() == '\\') {
       mark_no_newline();
-    } else if (is_lenient && is_bare_context()) {
+    } else if (const size_t sign = is_lenient ? minus_sign(line) : 0; sign > 0) {
+      used_minus_sign_ = true;
+      add(LineRole::kRemoved, line.substr(sign));
+    } else if (is_lenient && at_ < last_bare_) {
       used_bare_ = true;
       add(LineRole::kContext, line);
     } else {
@@ -143,14 +154,64 @@ class BodyReader {
     return true;
   }
 
-  /// A context line whose leading blank got lost: it stands between two lines of the body.
-  [[nodiscard]] bool is_bare_context() const {
-    if (lines_.empty() || at_ + 1 >= document_->size()) return false;
-    for (size_t next = at_ + 1; next < document_->size() && next < at_ + 4; ++next) {
-      if (starts_section(*document_, next)) return false;
-      const std::string_view text = without_terminator((*document_)[next]);
-      if (text.empty() || text.starts_with("@@")) return false;
-      if (text.front() == '+' || text.front() == '-' || text.front() == ' ') return true;
+  static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+  static bool is_change(std::string_view line) {
+    return line.starts_with('+') || line.starts_with('-') || minus_sign(line) > 0;
+  }
+
+  /// The length of a typographic minus sign or dash that the line begins with.
+  static size_t minus_sign(std::string_view line) {
+    for (const std::string_view sign : {"\u2212", "\u2013"}) {
+      if (line.starts_with(sign)) return sign.size();
+    }
+    return 0;
+  }
+
+  /// "- Fixed the loop": a list of what was changed, as models write it behind a diff.
+  static bool is_list_item(std::string_view line) {
+    if (!line.starts_with("- ") || line.size() < 4) return false;
+    const bool is_begin = (line[2] >= 'A' && line[2] <= 'Z') || line[2] == '`' || line[2] == '*';
+    return is_begin && std::count(line.begin() + 3, line.end(), ' ') >= 2;
+  }
+
+  /// Finds where the body must end at the latest, and up to where a line without a sign is a
+  /// context line whose leading blank got lost: to the last change, or the end of a fence. What is
+  /// behind a blank line and has no changes but those of a list is prose.
+  void find_end() {
+    for (end_ = at_; end_ < document_->size(); ++end_) {
+      if (starts_section(*document_, end_) || (*document_)[end_].starts_with("@@")) break;
+    }
+    const bool is_fenced = end_ < document_->size() && is_fence((*document_)[end_]);
+    const bool goes_on = end_ < document_->size() && (*document_)[end_].starts_with("@@");
+    last_bare_ = end_;
+    bool is_list = true;
+    size_t prose = 0;
+    for (size_t at = end_; at-- > at_;) {
+      const std::string_view line = without_terminator((*document_)[at]);
+      if (is_change(line)) {
+        if (!is_list_item(line)) is_list = false;
+        if (is_list) continue;
+        break;
+      }
+      if (line.empty()) prose = at;
+    }
+    const bool is_prose = !is_fenced && (!is_list || goes_on) && prose > 0 && begins_prose(prose);
+    if (is_prose) end_ = last_bare_ = prose;
+  }
+
+  /// True when the first line with text from there on is a sentence and no code.
+  [[nodiscard]] bool begins_prose(size_t from) const {
+    for (size_t at = from; at < end_; ++at) {
+      const std::string_view line = without_terminator((*document_)[at]);
+      if (line.empty()) continue;
+      if (is_list_item(line)) return true;
+      const bool is_bare = line.front() != ' ' && line.front() != '\\';
+      const bool has_words = std::count(line.begin(), line.end(), ' ') >= 2;
+      const char last = line.back();
+      const bool ends_so = last == '.' || last == ':' || last == '!' || is_letter(last);
+      return is_bare && has_words && ends_so &&
+             line.find_first_of(";{}=<>") == std::string_view::npos;
     }
     return false;
   }
@@ -185,7 +246,10 @@ class BodyReader {
   const Lines* document_;
   size_t at_;
   Tally tally_;
+  size_t end_ = 0;        // the body ends before this line
+  size_t last_bare_ = 0;  // before this line one without a sign is a context line
   bool used_bare_ = false;
+  bool used_minus_sign_ = false;
   std::vector<HunkLine> lines_;
 };
 
@@ -198,7 +262,7 @@ tl::unexpected<Error> corrupt_hunk(size_t line, std::string_view path, std::stri
 /// How a last hunk that has fewer lines than it states came about.
 enum class Ending : uint8_t { kWrongCounts, kCutOff, kUndecided };
 
-/// Weighs the evidence (docs/edits.md, "Cut off").
+/// Weighs the evidence that the document has; the file may have more (docs/edits.md, "Cut off").
 Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOptions& options,
                  const HunksSoFar& so_far) {
   const Tally& have = body.tally();
@@ -209,6 +273,9 @@ Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOpt
     return Ending::kWrongCounts;
   }
   if (body.lines().empty()) return Ending::kCutOff;
+  if (options.end != DocumentEnd::kUnknown) {
+    return options.end == DocumentEnd::kComplete ? Ending::kWrongCounts : Ending::kCutOff;
+  }
   const bool ends_in_change = body.lines().back().role != LineRole::kContext;
   const bool is_right_elsewhere = so_far.right_counts > 0 && so_far.wrong_counts == 0;
   const bool is_wrong_elsewhere = so_far.wrong_counts > 0 && so_far.right_counts == 0;
@@ -239,6 +306,29 @@ bool is_document_end(const Lines& document, size_t at) {
 
 std::string counts_text(uint64_t old_count, uint64_t new_count) {
   return "-" + std::to_string(old_count) + " +" + std::to_string(new_count);
+}
+
+/// The hunk of `line` is the document's last, and its body is not what the header states: an error
+/// if it was cut off, a doubt if the file may tell.
+Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& header,
+                       const BodyReader& body, const ReadOptions& options, HunksSoFar& so_far) {
+  const Ending ending = ending_of(header, body, options, so_far);
+  if (ending == Ending::kWrongCounts) return {};
+  const Tally& have = body.tally();
+  const std::string message =
+      "line " + std::to_string(document.size()) +
+      " of the patch: the patch ends before the hunk of line " + std::to_string(line) +
+      " does, which states " + counts_text(header.old_count, header.new_count) + " lines and has " +
+      counts_text(have.old_count, have.new_count) + "; " + std::string(ending_text(ending)) +
+      ": send it whole, or --recount or --complete takes it as it is";
+  if (body.lines().empty() || options.end != DocumentEnd::kUnknown) {
+    return fail(ErrorKind::kInvalid, "edit.truncated", message, std::string(so_far.path));
+  }
+  so_far.doubt = CutDoubt{message, ending == Ending::kCutOff && so_far.right_counts > 0,
+                          so_far.is_ended || options.is_delimited,
+                          static_cast<uint32_t>(header.old_count - have.old_count),
+                          static_cast<uint32_t>(header.new_count - have.new_count)};
+  return {};
 }
 
 }  // namespace
@@ -303,10 +393,39 @@ bool starts_section(const Lines& document, size_t at) {
   }
 }
 
+bool begins_bare_hunk(const Lines& document, size_t at) {
+  bool has_change = false;
+  for (; at < document.size() && !starts_section(document, at); ++at) {
+    const std::string_view line = without_terminator(document[at]);
+    if (line.starts_with("@@")) break;
+    if (line.starts_with("+++ ") || is_block_head(line)) return false;
+    has_change = has_change || line.starts_with('+') || line.starts_with('-');
+  }
+  return has_change;
+}
+
+bool is_bare_hunk_fence(const Lines& document, size_t at) {
+  const std::string_view line = trimmed(document[at]);
+  if (!line.starts_with("```")) return false;
+  const std::string_view info = line.substr(std::min(line.find_first_not_of('`'), line.size()));
+  const std::string_view word = info.substr(0, info.find_first_of(" :"));
+  if (word != "diff" && word != "patch" && word != "udiff") return false;
+  if (at + 1 >= document.size() || !begins_bare_hunk(document, at + 1)) return false;
+  // A header further down has the lines, not the fence.
+  for (size_t next = at + 1; next < document.size() && !is_fence(document[next]); ++next) {
+    const std::string_view text = document[next];
+    if (text.starts_with("@@") || text.starts_with("--- ") || text.starts_with("*** "))
+      return false;
+  }
+  return true;
+}
+
 Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
                          HunksSoFar& so_far, Hunk& hunk) {
   const std::string_view path = so_far.path;
-  const auto header = read_hunk_header(without_terminator(document[at]));
+  const std::string_view first = without_terminator(document[at]);
+  const bool has_header = first.starts_with("@@");
+  const auto header = has_header ? read_hunk_header(first) : HunkHeader();
   if (!header) return corrupt_hunk(at, path, "no hunk header");
   if (header->is_absurd) {
     return corrupt_hunk(at, path, "the hunk states line numbers no file can have");
@@ -322,11 +441,12 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
   hunk.new_start = static_cast<uint32_t>(header->new_start);
   hunk.minimal_context = options.unidiff_zero;
 
-  BodyReader body(document, at + 1);
+  const size_t body_begin = has_header ? at + 1 : at;
+  BodyReader body(document, body_begin);
   const bool fits = header->has_counts && !options.recount &&
                     body.by_counts(header->old_count, header->new_count) && !body.goes_on();
   if (!fits) {
-    body = BodyReader(document, at + 1);
+    body = BodyReader(document, body_begin);
     body.by_shape();
     if (header->has_counts && header->old_start + header->old_count == 0 &&
         body.add_blank_lines()) {
@@ -337,33 +457,36 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
                         have.new_count == header->new_count;
     const std::string stated = counts_text(header->old_count, header->new_count);
     const std::string found = counts_text(have.old_count, have.new_count);
-    const bool is_last =
-        header->has_counts && !options.recount && is_document_end(document, body.at());
-    const Ending ending =
-        is_last ? ending_of(*header, body, options, so_far) : Ending::kWrongCounts;
-    if (ending != Ending::kWrongCounts) {
-      return fail(ErrorKind::kInvalid, "edit.truncated",
-                  "line " + std::to_string(document.size()) +
-                      " of the patch: the patch ends before the hunk of line " +
-                      std::to_string(line) + " does, which states " + stated + " lines and has " +
-                      found + "; " + std::string(ending_text(ending)) +
-                      ": send it whole, or --recount takes it as it is",
-                  std::string(path));
+    if (header->has_counts && !options.recount && is_document_end(document, body.at())) {
+      GALLEY_TRY(judge_end(document, line, *header, body, options, so_far));
     }
     if (header->has_counts && !hunk.counts_agree && !options.recount) {
       note("count_mismatch", "the hunk states " + stated + " lines and has " + found);
     }
   }
   if (!header->has_numbers) {
-    note("no_line_numbers", "the hunk has no line numbers: its lines alone say where it belongs");
+    note("no_line_numbers",
+         has_header ? "the hunk has no line numbers: its lines alone say where it belongs"
+                    : "the hunk has no header: its lines alone say where it belongs");
     if (!header->section.empty()) hunk.anchors.push_back(header->section);
   }
+  if (body.has_doubtful_sign()) {
+    return corrupt_hunk(at, path,
+                        "context lines lack their leading blank, and a line begins with '++' or "
+                        "'--': it may be a context line, too; begin each with a blank");
+  }
+  hunk.has_bare_context = body.used_bare_lines();
   if (body.used_bare_lines()) {
     note("bare_context", "context lines without their leading blank were taken as they are");
+  }
+  if (body.used_minus_signs()) {
+    note("minus_sign", "a dash or a minus sign of typography was read as '-'");
   }
   hunk.lines = body.take_lines();
   if (hunk.lines.empty()) return corrupt_hunk(at, path, "the hunk has no lines");
   if (header->has_counts) ++(hunk.counts_agree ? so_far.right_counts : so_far.wrong_counts);
+  so_far.is_short = header->has_counts && (body.tally().old_count < header->old_count ||
+                                           body.tally().new_count < header->new_count);
   so_far.ends_in_context = so_far.ends_in_context && hunk.lines.back().role == LineRole::kContext;
   return body.at();
 }

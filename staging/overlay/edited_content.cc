@@ -59,6 +59,9 @@ class ContentMaker {
     const EndQuestion& is_over = context_.options.is_over;
     PlacedEdits placed = place_edits_until(is_over, base, *meant, match);
     if (is_over && is_over()) return fail(interrupted(path_.str()));
+    if (!placed.cut_off.empty()) {
+      return fail(ErrorKind::kInvalid, "edit.truncated", std::move(placed.cut_off), path_.str());
+    }
     out.placements = std::move(placed.placements);
     out.failures = std::move(placed.failures);
     if (context_.help != nullptr && !out.failures.empty()) {

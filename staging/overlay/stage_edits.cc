@@ -1,12 +1,14 @@
 #include "staging/overlay/stage_edits.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <span>
 
 #include "base/file_mode.h"
 #include "base/limits.h"
+#include "base/text.h"
 #include "staging/fs/creation_mode.h"
 #include "staging/overlay/edit_selection.h"
 #include "staging/overlay/edited_content.h"
@@ -21,7 +23,8 @@ namespace {
 
 bool is_failure_of_ours(const Error& error) {
   return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kInternal ||
-         error.kind == ErrorKind::kTimeout || error.kind == ErrorKind::kUndecided;
+         error.kind == ErrorKind::kTimeout || error.kind == ErrorKind::kUndecided ||
+         error.reason == "edit.truncated" || error.reason == "edit.no_file_name";
 }
 
 /// Whether another version of the file could tell more about these failures than they say
@@ -174,8 +177,117 @@ class Stager {
     return editable_path(text, options_.root);
   }
 
-  /// The path that is meant where its prefix is uncertain: the one that exists.
+  /// The path that is meant: the one named, or where it does not exist the one file that is nearly
+  /// named and has the edit's lines.
   Result<RelPath> meant_path(const FileEdit& edit) {
+    if (edit.path.empty()) return nameless_path(edit);
+    GALLEY_ASSIGN(RelPath named, named_path(edit));
+    const bool may_guess = edit.op == FileOp::kModify && !edit.hunks.empty() &&
+                           !edit.is_by_program && !begins_file(edit) &&
+                           options_.match.last_step > MatchStep::kOffset;
+    if (!may_guess) return named;
+    GALLEY_ASSIGN(const PlannedFile there, plan_.current(named));
+    if (there.kind != FileKind::kAbsent) return named;
+    std::vector<RelPath> nearly = nearly_named(edit, named);
+    if (nearly.size() > 1) {
+      std::erase_if(nearly, [&](const RelPath& path) { return !fits(edit, path); });
+    }
+    if (nearly.size() != 1) return named;
+    outcome_.leniencies.push_back({"file_guessed",
+                                   "'" + named.str() +
+                                       "' does not exist; the edit was taken for '" +
+                                       nearly.front().str() + "', the one file that fits",
+                                   nearly.front().str(), edit.document_line});
+    return nearly.front();
+  }
+
+  /// Hunks that no name says the file of.
+  Result<RelPath> nameless_path(const FileEdit& edit) {
+    std::vector<RelPath> found = nearly_named(edit, RelPath::root());
+    if (found.size() > 1) {
+      std::erase_if(found, [&](const RelPath& path) { return !fits(edit, path); });
+    }
+    if (found.size() == 1 && options_.match.last_step > MatchStep::kOffset) {
+      outcome_.leniencies.push_back({"file_guessed",
+                                     "no name says which file the hunks are for; '" +
+                                         found.front().str() + "' is the one file that fits",
+                                     found.front().str(), edit.document_line});
+      return found.front();
+    }
+    return fail(ErrorKind::kInvalid, "edit.no_file_name",
+                "line " + std::to_string(edit.document_line) +
+                    " of the patch: a hunk without a file name before it; put '--- a/PATH' and "
+                    "'+++ b/PATH' lines before it");
+  }
+
+  /// Names that stand for any file.
+  static bool says_nothing(const RelPath& named) {
+    static constexpr std::array<std::string_view, 19> kNames = {
+        "original",  "fixed",    "file",   "old",   "new",     "before",   "after",
+        "code",      "program",  "source", "input", "patched", "modified", "updated",
+        "corrected", "filename", "broken", "a",     "b"};
+    const std::string& text = named.str();
+    const std::string_view last = std::string_view(text).substr(text.rfind('/') + 1);
+    const std::string stem = to_lower(last.substr(0, last.find_first_of("._- ")));
+    return std::find(kNames.begin(), kNames.end(), stem) != kNames.end();
+  }
+
+  /// The files of the root that have the lines of an edit which names none that exists.
+  void find_in_root(const FileEdit& edit, std::set<RelPath>& found) {
+    constexpr size_t kMostFiles = 32;
+    const auto entries = plan_.overlay().workspace().list();
+    if (!entries) return;
+    size_t asked = 0;
+    for (const DirectoryEntry& entry : *entries) {
+      if (entry.kind != FileKind::kRegular || entry.name.starts_with('.')) continue;
+      if (++asked > kMostFiles) return found.clear();
+      const auto path = RelPath::parse(entry.name);
+      if (!path || (options_.may_read && !options_.may_read(*path))) continue;
+      if (fits(edit, *path)) found.insert(*path);
+    }
+  }
+
+  /// The files that exist under the end of a name that the edit has, under a name in the text
+  /// around it, or under the same name in a folder next to it.
+  std::vector<RelPath> nearly_named(const FileEdit& edit, const RelPath& named) {
+    std::set<RelPath> found;
+    const auto add = [&](const std::string& name) {
+      for (std::string_view rest = name; !rest.empty();) {
+        const auto path = safe_path(std::string(rest));
+        const bool may_read = path && (!options_.may_read || options_.may_read(*path));
+        const auto file = may_read ? plan_.current(*path) : Result<PlannedFile>(PlannedFile());
+        if (file && file->kind == FileKind::kRegular) {
+          found.insert(*path);
+          return;
+        }
+        const size_t slash = rest.find('/');
+        rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
+      }
+    };
+    add(edit.path);
+    add(edit.other_path);
+    if (found.empty()) {
+      for (const std::string& name : edit.mentioned) add(name);
+    }
+    if (found.empty() && !named.is_root()) {
+      const auto other = same_name_nearby(plan_.overlay().workspace(), named);
+      if (other && (!options_.may_read || options_.may_read(*other))) found.insert(*other);
+    }
+    if (found.empty() && (named.is_root() || says_nothing(named))) find_in_root(edit, found);
+    return {found.begin(), found.end()};
+  }
+
+  [[nodiscard]] bool fits(const FileEdit& edit, const RelPath& path) {
+    const auto file = plan_.current(path);
+    if (!file || !file->content) return false;
+    MatchOptions match = options_.match;
+    match.indentation_is_meaning = indentation_is_meaning(path.str());
+    const PlacedEdits placed = place_edits(*file->content, edit, match);
+    return placed.failures.empty() && placed.cut_off.empty();
+  }
+
+  /// The path that the edit names, where its prefix is uncertain the one that exists.
+  Result<RelPath> named_path(const FileEdit& edit) {
     if (edit.other_path.empty()) return safe_path(edit.path);
     auto first = safe_path(edit.path);
     auto second = safe_path(edit.other_path);
@@ -453,6 +565,13 @@ Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
     }
     if (is_last) break;
     begin = end;
+  }
+  for (const Leniency& leniency : outcome.leniencies) {
+    if (!options.match.is_strict(leniency.rule)) continue;
+    return fail(ErrorKind::kRefused, "edit.leniency",
+                "the edit needs '" + leniency.rule + "' (" + leniency.message +
+                    "), which [edits] strict does not allow",
+                leniency.path);
   }
   outcome.unmatched = selection.unmatched();
   outcome.is_complete = outcome.is_complete && is_staged;

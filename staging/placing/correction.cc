@@ -53,7 +53,8 @@ struct Run {
   size_t pattern_end = 0;
   size_t core_begin = 0;  ///< pattern[core_begin, core_end) must be in the file
   size_t core_end = 0;
-  int64_t start = -1;  ///< the file's line of pattern_begin
+  int64_t start = -1;        ///< the file's line of pattern_begin
+  bool is_only_one = false;  ///< the file has its removed lines once, blanks apart
 };
 
 bool is_telling(const std::vector<std::string_view>& lines, size_t begin, size_t end) {
@@ -78,14 +79,20 @@ uint32_t telling_in_common(const std::vector<std::string>& a, const std::vector<
 
 class Corrector {
  public:
-  Corrector(FileIndex& index, const Hunk& hunk)
-      : index_(index), file_(index.lines()), hunk_(hunk), pattern_(pre_image(hunk)) {}
+  Corrector(FileIndex& index, const Hunk& hunk, bool is_to_be_made)
+      : index_(index),
+        file_(index.lines()),
+        hunk_(hunk),
+        is_to_be_made_(is_to_be_made),
+        pattern_(pre_image(hunk)) {}
 
   std::string run() {
     read_runs();
     if (runs_.empty() || runs_.size() > kRuns) return {};
     for (Run& run : runs_) {
-      if (!choose_core(run) || !place(run)) return {};
+      const bool is_placed = (choose_core(run, 2) && place(run)) ||
+                             (is_to_be_made_ && choose_core(run, 1) && place(run));
+      if (!is_placed) return {};
     }
     if (!is_in_order() || !agrees_with_anchors() || !is_at_end()) return {};
     for (size_t context = kFewestContext; context <= kMostContext; ++context) {
@@ -118,13 +125,13 @@ class Corrector {
   }
 
   /// The removed lines. If the first or last of them tells nothing, the context next to it is added
-  /// up to a telling line. A run that only adds lines takes two telling lines on each side: only
+  /// up to a telling line. A run that only adds lines takes `most` telling lines on each side: only
   /// these say between which lines the new ones belong.
-  bool choose_core(Run& run) const {
+  bool choose_core(Run& run, size_t most) const {
     run.core_begin = run.pattern_begin;
     run.core_end = run.pattern_end;
     const bool only_adds = run.core_begin == run.core_end;
-    const size_t wanted = only_adds ? 2 : 1;
+    const size_t wanted = only_adds ? most : 1;
     if (only_adds || !bears_identity(pattern_[run.core_begin])) {
       if (run.core_begin == 0) return false;
       size_t told = 0;
@@ -245,6 +252,8 @@ class Corrector {
         pattern_.begin() + static_cast<int64_t>(run.core_end));
     const auto starts = index_.find(core, LineFolding::kLineEnds, kCorePlaces + 1);
     if (starts.empty() || starts.size() > kCorePlaces) return false;
+    // Of changes that may be far apart the context of one says nothing of another.
+    if (is_to_be_made_ && runs_.size() > 1 && starts.size() > 1) return false;
     int64_t best = -1;
     uint32_t weight = 0;
     uint32_t rival = 0;
@@ -263,9 +272,24 @@ class Corrector {
     if (weight < 2 * rival + margin) return false;
     const Neighbours there = neighbours(run, best);
     if (is_repeated(run, best, there)) return false;
-    if (!is_widened(run) && !has_neighbour(run, there)) return false;
+    run.is_only_one = starts.size() == 1 && index_.find(core, LineFolding::kBlanks, 2).size() == 1;
+    const bool is_told =
+        run.is_only_one && run.pattern_begin < run.pattern_end && weight > 0 && is_long(run);
+    const bool has_neighbours = is_to_be_made_ ? (there.before && there.behind) ||
+                                                     (is_told && (there.before || there.behind))
+                                               : has_neighbour(run, there);
+    if (!is_widened(run) && !has_neighbours) return false;
     run.start = best + static_cast<int64_t>(run.pattern_begin - run.core_begin);
     return true;
+  }
+
+  /// True when a line that is removed says so much that another one would hardly be equal.
+  [[nodiscard]] bool is_long(const Run& run) const {
+    constexpr size_t kWords = 3;
+    for (size_t i = run.pattern_begin; i < run.pattern_end; ++i) {
+      if (words_of(pattern_[i]).size() >= kWords) return true;
+    }
+    return false;
   }
 
   /// True when context lines are part of the core.
@@ -290,7 +314,9 @@ class Corrector {
       const Run& run = runs_[i];
       const int64_t end = end_of(before);
       const auto apart = static_cast<int64_t>(run.pattern_begin - before.pattern_end);
-      if (run.start < end || run.start - end > apart + kDriftedLines) return false;
+      if (run.start < end) return false;
+      const bool may_be_far = is_to_be_made_ && run.is_only_one && before.is_only_one;
+      if (!may_be_far && run.start - end > apart + kDriftedLines) return false;
     }
     return true;
   }
@@ -387,6 +413,7 @@ class Corrector {
   FileIndex& index_;
   const Lines& file_;
   const Hunk& hunk_;
+  bool is_to_be_made_;
   std::vector<std::string_view> pattern_;
   std::vector<Run> runs_;
 };
@@ -536,8 +563,8 @@ bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
   return !net.empty() && net == net_of(stated);
 }
 
-std::string correction_of(FileIndex& index, const Hunk& hunk) {
-  return Corrector(index, hunk).run();
+std::string correction_of(FileIndex& index, const Hunk& hunk, bool is_to_be_made) {
+  return Corrector(index, hunk, is_to_be_made).run();
 }
 
 Hunk hunk_between(const Lines& before, const Lines& after, const EditScript& script) {

@@ -22,7 +22,11 @@ namespace galley {
 /// The lines that the hunk removes must be in the file as they are in the hunk; lines that are only
 /// added need the hunk's lines before and after them. No other place may come near: of the telling
 /// context lines it has less than half as many.
-[[nodiscard]] std::string correction_of(FileIndex& index, const Hunk& hunk);
+///
+/// `is_to_be_made`: nobody looks at it before it is made, but it was asked for as a whole. Then its
+/// changes may be far apart, where each has removed lines that the file has once.
+[[nodiscard]] std::string correction_of(FileIndex& index, const Hunk& hunk,
+                                        bool is_to_be_made = false);
 
 /// The hunk that makes `after` of `before` by `script`; what they share is context.
 [[nodiscard]] Hunk hunk_between(const Lines& before, const Lines& after, const EditScript& script);

@@ -57,13 +57,19 @@ size_t first_kept_context(Iterator begin, Iterator end, size_t outer_context) {
 
 }  // namespace
 
-IndentMap indent_at(const Lines& file, const std::vector<std::string_view>& pattern,
-                    int64_t start) {
+IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start) {
   IndentMap map;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const int64_t line = start + static_cast<int64_t>(i);
+  int64_t at = start;
+  for (const HunkLine& part : hunk.lines) {
+    if (part.role == LineRole::kAdded) continue;
+    const int64_t line = at++;
     if (line < 0 || static_cast<size_t>(line) >= file.size()) continue;
-    map.add(pattern[i], file[static_cast<size_t>(line)]);
+    const std::string_view there = file[static_cast<size_t>(line)];
+    const std::string_view from = indent_of(part.text);
+    const std::string_view to = indent_of(there);
+    const bool lost_sign = part.role == LineRole::kContext && to.size() == from.size() + 1 &&
+                           to.starts_with(' ') && to.substr(1) == from;
+    if (!lost_sign) map.add(part.text, there);
   }
   return map;
 }
@@ -127,7 +133,7 @@ void HunkSearch::narrow_by_anchors(HunkPlaces& places) {
 
 bool HunkSearch::accepts_indent(int64_t start) const {
   if (!options_.indentation_is_meaning || options_.ignore_white_space) return true;
-  return indent_at(index_.lines(), pattern_, start).is_uniform();
+  return indent_at(index_.lines(), hunk_, start).is_uniform();
 }
 
 /// A hunk without context on one side that adds there fits again where it was applied before.
@@ -248,9 +254,11 @@ HunkPlaces HunkSearch::fuzzy() {
 void HunkSearch::weigh_fuzz(HunkPlaces& places) {
   const int64_t start = places.starts.front();
   // Lines put in beside context that is gone could belong on either side of what came there.
-  const bool only_adds = context_.leading + context_.trailing == pattern_.size();
-  const bool lost_a_side = (places.drop_leading > 0 && places.drop_leading == context_.leading) ||
-                           (places.drop_trailing > 0 && places.drop_trailing == context_.trailing);
+  const bool lost_a_side =
+      (places.drop_leading > 0 && places.drop_leading == context_.leading &&
+       first_kept_context(hunk_.lines.begin(), hunk_.lines.end(), context_.leading) > 0) ||
+      (places.drop_trailing > 0 && places.drop_trailing == context_.trailing &&
+       first_kept_context(hunk_.lines.rbegin(), hunk_.lines.rend(), context_.trailing) > 0);
   for (size_t i = 0; i < pattern_.size(); ++i) {
     const bool is_left_out = i < places.drop_leading || i >= pattern_.size() - places.drop_trailing;
     if (is_left_out && !is_explained(i, start + static_cast<int64_t>(i))) {
@@ -262,7 +270,7 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
       nearest.votes == 0 || (nearest.start == start && nearest.rival_votes < nearest.votes);
   const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
   const bool is_far_best = nearest.start == start && rival + 1 < nearest.votes;
-  places.is_doubtful = (only_adds && lost_a_side) || !is_best || adds_what_is_there(places) ||
+  places.is_doubtful = lost_a_side || !is_best || adds_what_is_there(places) ||
                        (places.is_unexplained && !is_far_best);
 }
 

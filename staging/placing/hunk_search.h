@@ -78,8 +78,8 @@ class HunkSearch {
   HunkPlaces contradicted_;  // of the first step that has places that an anchor speaks against
 };
 
-/// The indentation that the hunk's lines have at `start` beside the one they were written with.
-[[nodiscard]] IndentMap indent_at(const Lines& file, const std::vector<std::string_view>& pattern,
-                                  int64_t start);
+/// The indentation that the hunk's lines have at `start` beside the one they were written with. A
+/// context line with a blank too few has lost the one that stands for its sign; it says nothing.
+[[nodiscard]] IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start);
 
 }  // namespace galley

@@ -34,8 +34,10 @@ class HunkSplicer {
   size_t splice_run(size_t i, const IndentMap& indent, std::vector<Splice>& out) {
     const size_t first = line_;
     std::vector<std::string_view> added;
+    std::vector<std::string_view> removed;
     for (; i < hunk_.lines.size() && hunk_.lines[i].role != LineRole::kContext; ++i) {
       if (hunk_.lines[i].role == LineRole::kRemoved) {
+        removed.push_back(hunk_.lines[i].text);
         ++line_;
       } else {
         added.push_back(hunk_.lines[i].text);
@@ -51,10 +53,24 @@ class HunkSplicer {
     if (glues && !added.empty()) splice.text += neighbour_terminator(like);
     for (size_t k = 0; k < added.size(); ++k) {
       const size_t at = line_ > first ? std::min(first + k, line_ - 1) : like;
-      splice.text += new_line(added[k], at, indent, is_last && k + 1 == added.size(), glues);
+      const bool is_very_last = is_last && k + 1 == added.size();
+      const bool is_uneven = fold_ >= LineFolding::kBlanks && !indent.is_uniform();
+      const IndentMap& carried = is_uneven ? own_indent(removed, first, k, added.size()) : indent;
+      splice.text += new_line(added[k], at, carried, is_very_last, glues);
     }
     out.push_back(std::move(splice));
     return i;
+  }
+
+  /// Where the lines were shifted unevenly: the shift of the lines that are replaced, or of the one
+  /// that is replaced by line `k` of the new ones. None where lines are put in.
+  [[nodiscard]] IndentMap own_indent(const std::vector<std::string_view>& removed, size_t first,
+                                     size_t k, size_t count) const {
+    IndentMap own;
+    for (size_t i = 0; i < removed.size(); ++i) {
+      if (removed.size() != count || i == k) own.add(removed[i], file_[first + i]);
+    }
+    return own;
   }
 
   std::string new_line(std::string_view text, size_t at, const IndentMap& indent, bool is_very_last,

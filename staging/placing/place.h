@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,7 @@ enum class MatchStep : uint8_t {
   kFuzz,        ///< without up to two outer context lines a side
   kWhiteSpace,  ///< the same but for white space
   kUnicode,     ///< the same but for typographic punctuation
+  kMended,      ///< read as language models deform hunks (mend.h)
 };
 [[nodiscard]] std::string_view match_step_name(MatchStep step);
 
@@ -27,8 +29,8 @@ enum class WhiteSpaceFix : uint8_t { kNoWarn, kWarn, kFix, kError };
 
 /// How far the matcher may go; names and meanings of `git apply` where it has them.
 struct MatchOptions {
-  MatchStep last_step = MatchStep::kUnicode;  ///< --strict is kExact
-  std::optional<uint32_t> min_context;        ///< -C N; without it at most two lines a side go
+  MatchStep last_step = MatchStep::kMended;  ///< --strict is kExact
+  std::optional<uint32_t> min_context;       ///< -C N; without it at most two lines a side go
   /// Whether the file is known to be (true) or not to be (false) what the edit was made on, from
   /// the index line of a git patch; unset when the edit does not say.
   std::optional<bool> base_is_proven;
@@ -36,6 +38,11 @@ struct MatchOptions {
   bool indentation_is_meaning = false;  ///< of the file: shifts must be uniform
   WhiteSpaceFix white_space = WhiteSpaceFix::kNoWarn;
   std::vector<std::string> choices;  ///< candidate ids sent back to choose a place
+  std::vector<std::string> strict;   ///< names of leniencies that are not wanted
+
+  [[nodiscard]] bool is_strict(std::string_view rule) const {
+    return std::find(strict.begin(), strict.end(), rule) != strict.end();
+  }
 };
 
 /// Where one edit of a file landed.
@@ -89,6 +96,8 @@ struct PlacedEdits {
   std::vector<Placement> placements;
   std::vector<EditFailure> failures;
   std::vector<Leniency> leniencies;
+  /// Why the document counts as cut off: neither it nor the file shows that its counts are wrong.
+  std::string cut_off;
 };
 
 /// Places the hunks or text edits of one file, on the file's text where its bytes are in a form

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <span>
 
 #include "base/check.h"
@@ -10,6 +11,7 @@
 #include "staging/placing/explain.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
+#include "staging/placing/mend.h"
 #include "staging/placing/own_characters.h"
 #include "staging/placing/place_ids.h"
 #include "staging/placing/place_until.h"
@@ -44,6 +46,9 @@ constexpr int kMaxRounds = 8;
 constexpr uint32_t kMarginAtStated = 1;
 constexpr uint32_t kMarginElsewhere = 2;
 
+/// Context lines of a diff that was made by a program.
+constexpr size_t kUsualContext = 3;
+
 /// One hunk on its way to a place.
 struct Search {
   HunkSearch search;
@@ -70,7 +75,12 @@ class HunkPlacer {
     const bool is_placed = place_as_stated();
     if (!is_placed && !search_all()) return {};
     if (!is_placed) decide();
-    return finish();
+    PlacedEdits out = finish();
+    if (edit_.doubt && out.failures.empty() && !shows_wrong_counts(*edit_.doubt)) {
+      out = {};
+      out.cut_off = edit_.doubt->message;
+    }
+    return out;
   }
 
  private:
@@ -104,12 +114,153 @@ class HunkPlacer {
 
   /// False when somebody asked for an end meanwhile.
   bool search_all() {
-    for (Search& search : searches_) {
+    unescape();
+    for (size_t i = 0; i < searches_.size(); ++i) {
       if (is_over()) return false;
-      search.places = search.search.find();
-      search.feasible = search.places.starts;
+      searches_[i].places = searches_[i].search.find();
+      const HunkPlaces& places = searches_[i].places;
+      const bool is_folded = !places.starts.empty() && places.fold > LineFolding::kLineEnds;
+      if (needs_mending(i) || (is_folded && may_mend())) mend(i, is_folded);
     }
+    for (Search& search : searches_) search.feasible = search.places.starts;
     return !is_over();
+  }
+
+  /// The hunk as it is placed.
+  [[nodiscard]] const Hunk& hunk(size_t i) const {
+    const auto found = mended_.find(i);
+    return found == mended_.end() ? edit_.hunks[i] : found->second->hunk;
+  }
+
+  /// True when the hunk fits nowhere, or where it fits without some context is not sure. A patch
+  /// that names the content it was made of is not read in another way.
+  [[nodiscard]] bool needs_mending(size_t i) {
+    if (!may_mend() || searches_[i].search.pattern().empty()) return false;
+    const HunkPlaces& places = searches_[i].places;
+    if (places.anchor_against) return false;
+    const bool is_stated =
+        places.starts.size() == 1 && places.starts.front() == searches_[i].search.stated();
+    const bool is_sure =
+        places.starts.size() == 1 && !places.is_doubtful && (!places.is_unexplained || is_stated);
+    if (!places.starts.empty() && (is_sure || places.step != MatchStep::kFuzz)) return false;
+    return already_there(index_, hunk(i), searches_[i].search.stated()) < 0 &&
+           new_lines_at(index_, hunk(i)) < 0;
+  }
+
+  [[nodiscard]] bool may_mend() const {
+    return options_.last_step >= MatchStep::kMended && !options_.min_context &&
+           options_.base_is_proven.value_or(true);
+  }
+
+  [[nodiscard]] HunkMender& mender() {
+    if (!mender_) mender_ = std::make_unique<HunkMender>(index_, options_);
+    return *mender_;
+  }
+
+  /// Puts the signs of all hunks in their place, where one of them shows that they were escaped.
+  void unescape() {
+    const auto has_entity = [](const HunkLine& line) {
+      return line.text.find('&') != std::string_view::npos &&
+             line.text.find(';') != std::string_view::npos;
+    };
+    const bool is_any = std::any_of(edit_.hunks.begin(), edit_.hunks.end(), [&](const Hunk& hunk) {
+      return std::any_of(hunk.lines.begin(), hunk.lines.end(), has_entity);
+    });
+    if (!is_any || !may_mend() || options_.is_strict("escaped_markup")) return;
+    if (!mender().are_escaped(edit_.hunks)) return;
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      if (auto plain = mender().unescaped(edit_.hunks[i])) replace(i, *std::move(plain));
+    }
+  }
+
+  /// Puts another reading of a hunk in its place, on top of the one before.
+  void replace(size_t i, MendedHunk mended) {
+    if (const auto before = mended_.find(i); before != mended_.end()) {
+      mended.leniencies.insert(mended.leniencies.begin(), before->second->leniencies.begin(),
+                               before->second->leniencies.end());
+    }
+    // What was searched for before is referred to until it is searched for anew.
+    const Hunk& hunk = replaced_.emplace_back(std::move(mended)).hunk;
+    mended_[i] = &replaced_.back();
+    // A search refers to what it looks for, so it cannot be assigned.
+    std::destroy_at(&searches_[i]);
+    std::construct_at(&searches_[i], Search{HunkSearch(index_, hunk, options_), {}, {}, -1, false});
+  }
+
+  /// Puts the hunk as the file has it in its place, if it is certain what that is. `only_exact`:
+  /// the hunk fits but for white space, which another reading may explain.
+  void mend(size_t i, bool only_exact) {
+    auto mended = mender().mend(hunk(i), only_exact);
+    if (!mended) return;
+    const auto is_off = [&](const Leniency& leniency) { return options_.is_strict(leniency.rule); };
+    if (std::any_of(mended->leniencies.begin(), mended->leniencies.end(), is_off)) return;
+    HunkPlaces places = HunkSearch(index_, mended->hunk, options_).find();
+    if (places.starts.size() != 1 || places.is_doubtful) return;
+    if (adds_what_is_near(hunk(i), mended->hunk, places.starts.front())) return;
+    places.step = MatchStep::kMended;
+    replace(i, *std::move(mended));
+    searches_[i].places = std::move(places);
+  }
+
+  /// True when a line that is added, or one like it, is there already: then a part of the change
+  /// may have been made.
+  [[nodiscard]] bool adds_what_is_near(const Hunk& stated, const Hunk& hunk, int64_t start) const {
+    constexpr int64_t kNear = 4;
+    const std::vector<std::string_view> pattern = pre_image(stated);
+    const int64_t begin = std::max<int64_t>(start - kNear, 0);
+    const int64_t end = std::min(start + static_cast<int64_t>(pre_image(hunk).size()) + kNear,
+                                 static_cast<int64_t>(index_.lines().size()));
+    std::string one;
+    std::string other;
+    for (const HunkLine& line : hunk.lines) {
+      if (line.role != LineRole::kAdded || !bears_identity(line.text)) continue;
+      const std::string_view added = folded(line.text, LineFolding::kBlanks, one);
+      const auto is_it = [&](std::string_view text) {
+        return folded(text, LineFolding::kBlanks, other) == added;
+      };
+      const bool is_known = std::any_of(pattern.begin(), pattern.end(), is_it);
+      for (int64_t at = begin; !is_known && at < end; ++at) {
+        if (is_it(index_.lines()[static_cast<size_t>(at)])) return true;
+      }
+    }
+    return false;
+  }
+
+  // --- a document that may have been cut off
+  // ------------------------------------------------------
+
+  /// True when the file shows that the last hunk has all of its lines (docs/edits.md, "Cut off").
+  [[nodiscard]] bool shows_wrong_counts(const CutDoubt& doubt) const {
+    const size_t i = searches_.size() - 1;
+    const Hunk& hunk = edit_.hunks[i];
+    const ContextCounts context = context_counts(hunk);
+    const auto lines = static_cast<int64_t>(index_.lines().size());
+    const int64_t end = searches_[i].start + length(i);
+    const bool ends_in_context = context.trailing > 0;
+    // An added line without its end may have been cut within.
+    if (!doubt.is_ended && hunk.lines.back().role == LineRole::kAdded) return false;
+    // The file has not so many lines behind the hunk.
+    if (end + doubt.missing_old > lines) return true;
+    if (!ends_in_context) return false;
+    // Behind context there is more of both, but at the end of the file.
+    if ((doubt.missing_old == 0 || doubt.missing_new == 0) && end != lines) return true;
+    // The numbers of the hunk do not go with those of the hunks before.
+    int64_t grown = 0;
+    for (size_t k = 0; k < i; ++k) {
+      grown += static_cast<int64_t>(post_image(edit_.hunks[k]).size()) -
+               static_cast<int64_t>(pre_image(edit_.hunks[k]).size());
+    }
+    const int64_t stated_growth =
+        static_cast<int64_t>(hunk.new_start) - static_cast<int64_t>(hunk.old_start);
+    if (stated_growth != grown) return true;
+    if (edit_.is_by_program) return false;
+    if (doubt.is_likely) return false;
+    // The line number or the context is not what a program would have written.
+    const bool is_elsewhere = mended_.count(i) == 0 && searches_[i].places.fuzz == 0 &&
+                              searches_[i].start + 1 != static_cast<int64_t>(hunk.old_start);
+    const bool is_by_hand =
+        hunk.old_start > 1 ? context.leading != kUsualContext : context.leading > kUsualContext;
+    return is_elsewhere || is_by_hand;
   }
 
   [[nodiscard]] bool is_over() const { return is_over_ && is_over_(); }
@@ -206,7 +357,7 @@ class HunkPlacer {
       Search& search = searches_[i];
       if (const auto drift = drift_of(i)) before = *drift;
       if (search.is_decided || search.feasible.empty() || search.search.stated() < 0) continue;
-      if (!edit_.hunks[i].counts_agree || search.places.step == MatchStep::kFuzz) continue;
+      if (!hunk(i).counts_agree || search.places.step == MatchStep::kFuzz) continue;
       const bool is_bracketed = after[i + 1] && *after[i + 1] == before;
       if (has_drift && !is_bracketed) continue;
       const int64_t wanted = search.search.stated() + (has_drift ? before : 0);
@@ -234,7 +385,7 @@ class HunkPlacer {
     Search& search = searches_[i];
     const int64_t stated = search.search.stated();
     if (!search.is_decided || stated < 0 || search.start == stated || is_chosen(i)) return;
-    if (!edit_.hunks[i].counts_agree) return;
+    if (!hunk(i).counts_agree) return;
     int64_t expected = stated;
     for (size_t k = i; k-- > 0;) {
       if (const auto drift = drift_of(k)) {
@@ -243,7 +394,7 @@ class HunkPlacer {
       }
     }
     if (expected == search.start) return;
-    if (resembles(edit_.hunks[i], expected) || resembles(edit_.hunks[i], stated)) {
+    if (resembles(hunk(i), expected) || resembles(hunk(i), stated)) {
       search.places.is_doubtful = true;
     }
   }
@@ -274,8 +425,8 @@ class HunkPlacer {
   /// its end (git holds them to that); elsewhere it says less than it should.
   [[nodiscard]] bool left_its_end(size_t i) const {
     const Search& search = searches_[i];
-    const ContextCounts context = context_counts(edit_.hunks[i]);
-    if (search.search.stated() < 0 || edit_.hunks[i].minimal_context) return false;
+    const ContextCounts context = context_counts(hunk(i));
+    if (search.search.stated() < 0 || hunk(i).minimal_context) return false;
     const auto size = static_cast<int64_t>(index_.lines().size());
     if (context.leading == 0 && search.search.stated() == 0 && search.start != 0) return true;
     return context.trailing == 0 && context.leading > 0 && search.start + length(i) != size;
@@ -284,7 +435,7 @@ class HunkPlacer {
   /// At its stated line, or as far from it as the hunk before or after.
   [[nodiscard]] bool is_where_expected(size_t i) const {
     const auto drift = drift_of(i);
-    if (!drift || !edit_.hunks[i].counts_agree) return false;
+    if (!drift || !hunk(i).counts_agree) return false;
     return *drift == 0 || (i > 0 && drift_of(i - 1) == drift) ||
            (i + 1 < searches_.size() && drift_of(i + 1) == drift);
   }
@@ -361,12 +512,12 @@ class HunkPlacer {
     out.id = ids_[i];
     out.step = step_of(i);
     out.fuzz = search.places.fuzz;
-    const int64_t stated = search.search.stated();
+    const int64_t stated = HunkSearch(index_, edit_.hunks[i], options_).stated();
     if (stated >= 0) out.offset = search.start - stated;
     out.line = static_cast<uint32_t>(search.start + 1);
     out.count = static_cast<uint32_t>(length(i));
     if (search.places.fold >= LineFolding::kBlanks) {
-      out.indent = indent_at(index_.lines(), search.search.pattern(), search.start).describe();
+      out.indent = indent_at(index_.lines(), hunk(i), search.start).describe();
     }
     return out;
   }
@@ -374,7 +525,7 @@ class HunkPlacer {
   /// False when the lines cannot keep the file's quotes and dashes.
   bool take_own_characters(size_t i) {
     const auto start = static_cast<size_t>(searches_[i].start);
-    auto own = with_own_characters(index_.lines(), edit_.hunks[i], start, kept_);
+    auto own = with_own_characters(index_.lines(), hunk(i), start, kept_);
     if (!own) return false;
     rewritten_.emplace(i, *std::move(own));
     return true;
@@ -382,14 +533,14 @@ class HunkPlacer {
 
   [[nodiscard]] const Hunk& hunk_to_splice(size_t i) const {
     const auto found = rewritten_.find(i);
-    return found == rewritten_.end() ? edit_.hunks[i] : found->second;
+    return found == rewritten_.end() ? hunk(i) : found->second;
   }
 
   void splice(size_t i, std::vector<Splice>& splices) const {
     const Search& search = searches_[i];
     IndentMap indent;
     if (search.places.fold >= LineFolding::kBlanks) {
-      indent = indent_at(index_.lines(), search.search.pattern(), search.start);
+      indent = indent_at(index_.lines(), hunk(i), search.start);
     }
     const size_t lead = search.places.drop_leading;
     const size_t trail = search.places.drop_trailing;
@@ -398,7 +549,7 @@ class HunkPlacer {
                   search.places.fold, indent, splices);
       return;
     }
-    Hunk core = edit_.hunks[i];
+    Hunk core = hunk(i);
     core.lines.erase(core.lines.end() - static_cast<int64_t>(trail), core.lines.end());
     core.lines.erase(core.lines.begin(), core.lines.begin() + static_cast<int64_t>(lead));
     splice_hunk(index_.lines(), core, static_cast<size_t>(search.start) + lead, search.places.fold,
@@ -407,6 +558,13 @@ class HunkPlacer {
 
   void report_leniencies(size_t i, PlacedEdits& out) const {
     const auto line = edit_.hunks[i].document_line;
+    if (const auto mended = mended_.find(i); mended != mended_.end()) {
+      for (Leniency leniency : mended->second->leniencies) {
+        leniency.path = edit_.path;
+        leniency.line = line;
+        out.leniencies.push_back(std::move(leniency));
+      }
+    }
     if (step_of(i) == MatchStep::kLineEnds) {
       out.leniencies.push_back({"line_ends",
                                 "the hunk's line ends are not the file's; new lines got the file's",
@@ -427,7 +585,7 @@ class HunkPlacer {
 
   /// Where context on both sides does not show that the lines were not there before.
   void report_same_lines(size_t i, std::span<const Splice> splices, PlacedEdits& out) const {
-    const ContextCounts context = context_counts(edit_.hunks[i]);
+    const ContextCounts context = context_counts(hunk(i));
     if (context.leading > 0 && context.trailing > 0) return;
     for (const Splice& splice : splices) {
       if (splice.length > 0) continue;
@@ -469,8 +627,11 @@ class HunkPlacer {
   std::vector<std::string> ids_;
   std::vector<Search> searches_;
   std::vector<size_t> chosen_;
-  std::map<size_t, Hunk> rewritten_;  // with the file's own quotes and dashes
-  std::deque<std::string> kept_;      // lines of those
+  std::unique_ptr<HunkMender> mender_;
+  std::deque<MendedHunk> replaced_;             // all that were searched for
+  std::map<size_t, const MendedHunk*> mended_;  // those that fit nowhere as they were written
+  std::map<size_t, Hunk> rewritten_;            // with the file's own quotes and dashes
+  std::deque<std::string> kept_;                // lines of those
 };
 
 }  // namespace
@@ -489,6 +650,8 @@ std::string_view match_step_name(MatchStep step) {
       return "white_space";
     case MatchStep::kUnicode:
       return "unicode";
+    case MatchStep::kMended:
+      return "mended";
   }
   GALLEY_CHECK(false);
 }

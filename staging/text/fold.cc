@@ -120,6 +120,7 @@ std::string_view terminator_of(std::string_view line) {
 
 void IndentMap::add(std::string_view pattern_line, std::string_view file_line) {
   if (trimmed(pattern_line).empty()) return;
+  if (const auto kin = ascii_kin(trimmed(pattern_line)); kin.first == ' ') return;
   const std::string_view from = indent_of(pattern_line);
   const std::string_view to = indent_of(file_line);
   for (const auto& [known_from, known_to] : pairs_) {
@@ -181,7 +182,11 @@ bool IndentMap::is_uniform() const {
 }
 
 std::string IndentMap::carry(std::string_view line) const {
-  if (trimmed(line).empty() || is_identity()) return std::string(line);
+  if (is_identity()) return std::string(line);
+  if (trimmed(line).empty()) {
+    const auto prefix = removed_prefix();
+    return std::string(prefix && line.starts_with(*prefix) ? line.substr(prefix->size()) : line);
+  }
   const std::string_view indent = indent_of(line);
   const std::string rest(line.substr(indent.size()));
   if (const auto prefix = added_prefix()) return *prefix + std::string(line);

@@ -46,7 +46,8 @@ class IndentMap {
   /// One prefix was added or removed everywhere, or tabs and blanks exchanged at one ratio.
   [[nodiscard]] bool is_uniform() const;
   [[nodiscard]] bool is_identity() const;
-  /// `line` with its indentation carried over; blank lines stay as they are.
+  /// `line` with its indentation carried over; blank lines stay as they are, but for a prefix that
+  /// was removed everywhere.
   [[nodiscard]] std::string carry(std::string_view line) const;
   /// "+  " or "-\t" for reports; empty for the identity or when it is not one prefix.
   [[nodiscard]] std::string describe() const;

@@ -49,7 +49,7 @@ class CutPatches(SystemCase):
                  '-  "currency": "EUR",\n+  "currency": "USD",\n').encode()
         result = self.galley("apply", stdin=whole, expect=2)
         self.assertIn(b"line 6 of the patch: the patch ends before the hunk of line 3 does", result.stderr)
-        self.assertIn(b"--recount takes it", result.stderr)
+        self.assertIn(b"--complete takes it", result.stderr)
         self.assertIn(b"nothing tells whether it was cut off or its counts are wrong", result.stderr)
         cut = self.galley("apply", stdin=whole[:-1], expect=2)
         self.assertIn(b"the rest of the patch shows that it was cut off", cut.stderr)

@@ -421,11 +421,13 @@ TEST_F(EditTools, EscapeSequencesInTheTextAreNamed) {
 }
 
 TEST_F(EditTools, APatchInACompleteArgumentWasNotCutOff) {
-  put("f", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  std::string rest;  // so that the file has as many lines as are stated
+  for (int i = 10; i < 60; ++i) rest += std::to_string(i) + "\n";
+  put("f", "1\n2\n3\n4\n5\n6\n7\n8\n9\n" + rest);
   const std::string names = "--- a/f\n+++ b/f\n";
   const std::string wrong = "@@ -1,30 +1,30 @@\n 1\n-2\n+two\n 3\n";
   done("apply_patch", {{"patch", names + wrong}});
-  EXPECT_EQ(staged("f"), "1\ntwo\n3\n4\n5\n6\n7\n8\n9\n");
+  EXPECT_EQ(staged("f"), "1\ntwo\n3\n4\n5\n6\n7\n8\n9\n" + rest);
   overlay_.restore({});
   const std::string right = "@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n";
   EXPECT_EQ(refused("apply_patch", {{"patch", names + right + "@@ -6,30 +6,30 @@\n 6\n-7\n+7b\n"}}),

@@ -136,7 +136,13 @@ TEST_P(GoldenEdit, GivesWhatTheFolderSays) {
   SystemClock clock;
   Overlay overlay(tree.directory(), make_memory_store(), clock);
   const auto outcome = stage_edits(overlay, *edits, options.stage);
-  ASSERT_TRUE(outcome) << outcome.error().message;
+  if (!outcome) {
+    ASSERT_TRUE(should_fail) << outcome.error().message;
+    const Json expected = Json::parse(slurp(folder / "error.json"));
+    EXPECT_EQ(expected["reasons"], Json::array({outcome.error().reason}));
+    EXPECT_TRUE(overlay.changes().empty());
+    return;
+  }
   const Json story = edit_story(*outcome);
   if (should_fail) {
     EXPECT_FALSE(outcome->is_staged) << edit_report_json(*outcome).dump(1);

@@ -67,7 +67,7 @@ TEST(Answers, WhatAnEditHoldsIsItsOwn) {
 
 TEST(Answers, WhatLooksLikeAnEditIsNamed) {
   const std::string diff = kDiff;
-  EXPECT_EQ(shape_of(diff + "```diff\n-a\n+b\n```\n"), "u1 !7");
+  EXPECT_EQ(shape_of(diff + "```diff\n-a\n+b\n```\n"), "u1") << "a hunk without a header";
   EXPECT_EQ(shape_of(diff + "```\n-a\n+b\n```\n"), "u1");
   EXPECT_EQ(shape_of(diff + "<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n"), "u1 !6 !10");
   EXPECT_EQ(shape_of(diff + ">>>>>>> REPLACE\n"), "u1 !6");

@@ -152,7 +152,8 @@ class Generator {
 };
 
 /// The patch that git would have printed for the case: with an index line, `context` lines around.
-std::string patch_of(const Case& c, size_t context, bool has_numbers) {
+/// Or as a model writes it, without one.
+std::string patch_of(const Case& c, size_t context, bool has_numbers, bool has_index = true) {
   const size_t low = c.begin - std::min(c.begin, context);
   const size_t high = std::min(c.base.size(), c.end + context);
   std::string body;
@@ -168,6 +169,7 @@ std::string patch_of(const Case& c, size_t context, bool has_numbers) {
              std::to_string(old_count) + " +" + std::to_string(low + 1) + "," +
              std::to_string(new_count) + " @@\n";
   }
+  if (!has_index) return "--- a/f.c\n+++ b/f.c\n" + header + body;
   return "diff --git a/f.c b/f.c\nindex " + GitOid::of_blob(join(c.base)).abbreviated() +
          "..1234567 100644\n--- a/f.c\n+++ b/f.c\n" + header + body;
 }
@@ -231,6 +233,35 @@ TEST(WrongPlace, NoneOfManyThousandEditsLandsElsewhere) {
                 numbered.refused, numbered.wrong);
     std::printf("  without:           %zu right, %zu refused, %zu wrong\n", bare.right,
                 bare.refused, bare.wrong);
+  }
+}
+
+/// A patch that does not say of which content it was made may be read with less than its context.
+TEST(WrongPlace, NoneThatIsMendedLandsElsewhere) {
+  for (const bool repeats : {true, false}) {
+    size_t mended = 0;
+    size_t wrong = 0;
+    Generator generator(20261126);
+    for (int i = 0; i < 12000; ++i) {
+      const Case c = generator.make(repeats);
+      const std::string patch = patch_of(c, i % 5 == 0 ? 1 : 3, i % 3 != 0, false);
+      const auto set = read_unified(patch, {});
+      ASSERT_TRUE(set);
+      const std::string content = join(c.now);
+      const PlacedEdits placed = place_edits(content, set->files.front(), {});
+      if (placed.placements.empty() || placed.placements[0].step != MatchStep::kMended) continue;
+      ++mended;
+      if (c.is_there && placed.splices.apply(content) == intended(c)) continue;
+      if (++wrong > 3) continue;
+      ADD_FAILURE() << "meant line " << c.now_begin + 1 << (c.is_there ? "" : " (which is gone)")
+                    << "\n--- patch\n"
+                    << patch << "--- file\n"
+                    << content << "--- made\n"
+                    << placed.splices.apply(content);
+    }
+    EXPECT_EQ(wrong, 0U);
+    EXPECT_GT(mended, 20U);
+    std::printf("  %zu mended, %zu wrong\n", mended, wrong);
   }
 }
 

@@ -1,0 +1,746 @@
+#include "staging/placing/mend.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "staging/formats/dialect_marks.h"
+#include "staging/formats/read_edits.h"
+#include "staging/placing/correction.h"
+#include "staging/placing/hunk_search.h"
+#include "staging/placing/line_ends.h"
+
+// Why a deformed hunk may be taken:
+//
+// A model writes a diff from memory. It is careful with the lines to remove and to add, and gets
+// counts, numbers, blank lines and context wrong. So a hunk that fits nowhere is read again, each
+// time without one kind of mistake. The result decides: the file must differ from what it was by
+// just the removed and added lines, and no other place may come near.
+//
+//   1. The lines as they were before something happened to all of them: line numbers, HTML, signs.
+//   2. The same without the blank lines: these are most often left out or put in.
+//   3. The parts between "..." one by one, in order.
+//   4. The parts of a hunk that joins several, split at its own context.
+//   5. Line by line, where some context lines are others.
+//   6. The changes alone, each where its removed lines and the context around it are
+//      (correction.h).
+//
+// Deformed lines are only looked for. The file loses its own lines and gets those of the hunk. If
+// the new lines may be damaged as well, nothing is taken.
+
+namespace galley {
+namespace {
+
+constexpr size_t kMostElisions = 20;
+constexpr size_t kMostLines = 5000;
+
+bool is_blank_text(std::string_view line) { return trimmed(without_terminator(line)).empty(); }
+
+/// `...`, or a comment that says that lines were left out.
+bool is_elision(std::string_view line) {
+  std::string_view text = trimmed(without_terminator(line));
+  if (text == "..." || text == "\u2026" || text == "[...]") return true;
+  static constexpr std::array<std::string_view, 7> kComments = {"//",   "#", "/*", "--",
+                                                                "<!--", ";", "%"};
+  const bool is_comment =
+      std::any_of(kComments.begin(), kComments.end(),
+                  [&](std::string_view mark) { return text.starts_with(mark); });
+  if (!is_comment || text.size() < 4) return false;
+  static constexpr std::array<std::string_view, 7> kSays = {
+      "...", "\u2026", "rest of", "unchanged", "existing code", "omitted", "remaining"};
+  const std::string lower = to_lower(text);
+  return std::any_of(kSays.begin(), kSays.end(),
+                     [&](std::string_view says) { return lower.find(says) != std::string::npos; });
+}
+
+/// `line` with `&lt;` and its kin as characters.
+std::string without_entities(std::string_view line) {
+  static constexpr std::array<std::pair<std::string_view, char>, 7> kEntities = {
+      {{"&lt;", '<'},
+       {"&gt;", '>'},
+       {"&amp;", '&'},
+       {"&quot;", '"'},
+       {"&#39;", '\''},
+       {"&#x27;", '\''},
+       {"&apos;", '\''}}};
+  std::string out;
+  for (size_t at = 0; at < line.size();) {
+    size_t length = 0;
+    for (const auto& [entity, c] : kEntities) {
+      if (!line.substr(at).starts_with(entity)) continue;
+      out.push_back(c);
+      length = entity.size();
+      break;
+    }
+    if (length == 0) out.push_back(line[at++]);
+    at += length;
+  }
+  return out;
+}
+
+/// The characters of a line that HTML may take away, and the others, blanks apart.
+struct Markup {
+  std::string signs;
+  std::string rest;
+};
+Markup markup_of(std::string_view line) {
+  Markup out;
+  for (const char c : without_terminator(line)) {
+    if (c == ' ' || c == '\t') continue;
+    (c == '<' || c == '>' || c == '&' ? out.signs : out.rest).push_back(c);
+  }
+  return out;
+}
+
+bool is_subsequence(std::string_view part, std::string_view whole) {
+  size_t at = 0;
+  for (const char c : whole) {
+    if (at < part.size() && part[at] == c) ++at;
+  }
+  return at == part.size();
+}
+
+/// The length of a line number and what separates it from the line; 0: none.
+size_t number_length(std::string_view line, uint64_t& number) {
+  constexpr size_t kMaxDigits = 7;
+  const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+  const size_t end = std::min(line.find_first_not_of("0123456789", first), line.size());
+  if (end == first || end - first > kMaxDigits) return 0;
+  number = 0;
+  for (size_t i = first; i < end; ++i) number = number * 10 + static_cast<uint64_t>(line[i] - '0');
+  const std::string_view rest = line.substr(end);
+  for (const std::string_view separator : {"\t", " | ", "|", ": ", ":", "\u2192"}) {
+    if (rest.starts_with(separator)) return end + separator.size();
+  }
+  return is_blank_text(rest) ? end : 0;
+}
+
+}  // namespace
+
+/// One file, and the readings of one hunk after the other.
+class HunkMender::Work {
+ public:
+  Work(FileIndex& index, const MatchOptions& options)
+      : index_(index), file_(index.lines()), options_(options) {
+    options_.choices.clear();
+  }
+
+  /// A line that is in the file only without entities shows that all of them are signs.
+  bool are_escaped(const std::vector<Hunk>& hunks) {
+    for (const Hunk& hunk : hunks) {
+      for (const HunkLine& line : hunk.lines) {
+        if (line.role == LineRole::kAdded || line.text.find('&') == std::string_view::npos)
+          continue;
+        const std::string text = without_entities(line.text);
+        if (text == line.text) continue;
+        if (!index_.lines_like(line.text, LineFolding::kBlanks).empty()) return false;
+        if (!index_.lines_like(text, LineFolding::kBlanks).empty()) return true;
+      }
+    }
+    return false;
+  }
+
+  std::optional<MendedHunk> unescaped(const Hunk& hunk) {
+    MendedHunk out{hunk, {}};
+    bool is_any = false;
+    for (HunkLine& line : out.hunk.lines) {
+      std::string text = without_entities(line.text);
+      if (text == line.text) continue;
+      is_any = true;
+      line.text = keep(std::move(text));
+    }
+    if (!is_any) return std::nullopt;
+    out.leniencies.push_back({"escaped_markup",
+                              "'<', '>' and '&' are escaped as in HTML; they were read as signs",
+                              "", 0});
+    return out;
+  }
+
+  std::optional<MendedHunk> mend(const Hunk& hunk, bool only_exact) {
+    if (hunk.lines.size() > kMostLines) return std::nullopt;
+    std::vector<Reading> readings = readings_of_hunk(hunk);
+    if (only_exact) {
+      for (const Reading& reading : readings) {
+        if (reading.rule.empty()) continue;
+        const HunkPlaces places = places_of(reading.hunk);
+        if (places.starts.size() == 1 && places.fold <= LineFolding::kLineEnds) {
+          return made(reading, reading.hunk, {});
+        }
+      }
+      return std::nullopt;
+    }
+    for (const Reading& reading : readings) {
+      if (reading.rule.empty()) continue;
+      if (places_of(reading.hunk).starts.size() == 1) return made(reading, reading.hunk, {});
+    }
+    for (const Reading& reading : readings) {
+      if (auto found = without_blank_lines(reading.hunk)) {
+        return made(reading, *std::move(found),
+                    {"blank_lines", "blank lines of the hunk are not those of the file", "", 0});
+      }
+    }
+    for (const Reading& reading : readings) {
+      if (auto found = by_segments(reading.hunk)) {
+        return made(reading, *std::move(found),
+                    {"elided_context", "the hunk leaves lines out; those of the file stay", "", 0});
+      }
+    }
+    for (const Reading& reading : readings) {
+      if (auto found = by_parts(reading.hunk)) {
+        return made(
+            reading, *std::move(found),
+            {"joined_hunks",
+             "the hunk joins places that are apart; each of its parts fits at one place", "", 0});
+      }
+    }
+    for (const Reading& reading : readings) {
+      if (auto found = by_positions(reading.hunk)) {
+        return made(reading, *std::move(found),
+                    {"context_differs",
+                     "context lines of the hunk are not those of the file; all others are there, "
+                     "in their places",
+                     "", 0});
+      }
+    }
+    for (const Reading& reading : readings) {
+      if (auto found = by_changes(reading.hunk)) {
+        return made(reading, *std::move(found),
+                    {"context_differs",
+                     "context lines of the hunk are not those of the file; what it removes is "
+                     "there, at one place",
+                     "", 0});
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Reading {
+    std::string rule;
+    std::string message;
+    Hunk hunk;
+  };
+
+  std::optional<MendedHunk> made(const Reading& reading, Hunk hunk, Leniency note) {
+    MendedHunk out;
+    out.hunk = std::move(hunk);
+    if (!reading.rule.empty()) out.leniencies.push_back({reading.rule, reading.message, "", 0});
+    if (!note.rule.empty()) out.leniencies.push_back(std::move(note));
+    return out;
+  }
+
+  std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
+
+  HunkPlaces places_of(const Hunk& hunk) {
+    HunkPlaces places = HunkSearch(index_, hunk, options_).find();
+    const bool is_sure = places.starts.size() == 1 && !places.is_doubtful &&
+                         !places.is_unexplained && !places.anchor_against && places.fuzz == 0 &&
+                         places.fold != LineFolding::kTypography;
+    return is_sure ? places : HunkPlaces();
+  }
+
+  // --- the lines before something happened to all of them ---------------------------------------
+
+  std::vector<Reading> readings_of_hunk(const Hunk& hunk) {
+    std::vector<Reading> out;
+    out.push_back({"", "", hunk});
+    const auto add = [&](const char* rule, const char* message, std::optional<Hunk> made) {
+      if (made) out.push_back({rule, message, *std::move(made)});
+    };
+    add("bare_context", "context lines without their leading blank were taken as they are",
+        with_bare_context(hunk));
+    add("numbered_lines", "the lines have line numbers before them; they were read without",
+        without_numbers(hunk));
+    add("sign_blank", "a blank follows the sign of each line; it was taken off",
+        without_sign_blank(hunk, true));
+    add("sign_blank", "a blank follows the sign of changed lines; it was taken off",
+        without_sign_blank(hunk, false));
+    add("lost_markup", "context lines have lost '<', '>' or '&'; they were found without",
+        with_markup(hunk));
+    return out;
+  }
+
+  /// A context line that begins with a blank may lack its own, as the others do.
+  std::optional<Hunk> with_bare_context(const Hunk& hunk) {
+    Hunk out = hunk;
+    bool is_any = false;
+    for (HunkLine& line : out.lines) {
+      if (line.role != LineRole::kContext || is_blank_text(line.text)) continue;
+      // Lines without a sign have none to be put back; they are views of the document.
+      if (hunk.has_bare_context && *(line.text.data() - 1) != ' ') continue;
+      line.text = keep(" " + std::string(line.text));
+      is_any = true;
+    }
+    return is_any ? std::optional(std::move(out)) : std::nullopt;
+  }
+
+  /// All old lines are numbered, and the numbers go up.
+  std::optional<Hunk> without_numbers(const Hunk& hunk) {
+    Hunk out = hunk;
+    uint64_t last = 0;
+    size_t count = 0;
+    for (HunkLine& line : out.lines) {
+      if (is_blank_text(line.text)) continue;
+      uint64_t number = 0;
+      const size_t length = number_length(line.text, number);
+      if (length == 0 || number < last || number > last + kMostLines) {
+        if (line.role == LineRole::kAdded && length == 0) continue;
+        return std::nullopt;
+      }
+      if (line.role != LineRole::kAdded) {
+        if (count > 0 && number == last) return std::nullopt;
+        last = number;
+        ++count;
+      }
+      line.text.remove_prefix(std::min(length, without_terminator(line.text).size()));
+    }
+    return count >= 2 ? std::optional(std::move(out)) : std::nullopt;
+  }
+
+  static std::optional<Hunk> without_sign_blank(const Hunk& hunk, bool everywhere) {
+    Hunk out = hunk;
+    size_t count = 0;
+    for (HunkLine& line : out.lines) {
+      if (!everywhere && line.role == LineRole::kContext) continue;
+      if (!line.text.starts_with(' ')) {
+        if (is_blank_text(line.text)) continue;
+        return std::nullopt;
+      }
+      line.text.remove_prefix(1);
+      ++count;
+    }
+    return count > 0 ? std::optional(std::move(out)) : std::nullopt;
+  }
+
+  /// Context lines that lack signs which HTML takes away, with those of the file. A line to be
+  /// removed or added that lacks some would be another line, so there is no such reading of it.
+  std::optional<Hunk> with_markup(const Hunk& hunk) {
+    Hunk out = hunk;
+    bool is_any = false;
+    for (HunkLine& line : out.lines) {
+      const std::string_view text = trimmed(without_terminator(line.text));
+      const bool is_damaged_include = text.starts_with("#include") &&
+                                      text.find('<') == std::string_view::npos &&
+                                      text.find('"') == std::string_view::npos && text.size() > 9;
+      if (line.role == LineRole::kAdded) {
+        if (is_damaged_include) return std::nullopt;
+        continue;
+      }
+      if (!bears_identity(text) || !index_.lines_like(text, LineFolding::kBlanks).empty()) continue;
+      const auto found = line_with_markup(text);
+      if (found.empty()) continue;
+      if (line.role == LineRole::kRemoved) return std::nullopt;
+      // How far the hunk is shifted shows in all of its lines.
+      line.text = keep(std::string(indent_of(line.text)) + std::string(trimmed(found)) +
+                       std::string(terminator_of(line.text)));
+      is_any = true;
+    }
+    return is_any ? std::optional(std::move(out)) : std::nullopt;
+  }
+
+  /// The line of the file that is `text` and signs that it lacks; empty: none, or different ones.
+  std::string_view line_with_markup(std::string_view text) {
+    if (!has_markup_) {
+      has_markup_ = true;
+      for (size_t i = 0; i < file_.size(); ++i) {
+        Markup markup = markup_of(file_[i]);
+        if (!markup.signs.empty()) by_rest_[std::move(markup.rest)].push_back(file_[i]);
+      }
+    }
+    const Markup wanted = markup_of(text);
+    const auto found = by_rest_.find(wanted.rest);
+    if (found == by_rest_.end()) return {};
+    std::string_view out;
+    for (const std::string_view line : found->second) {
+      const Markup markup = markup_of(line);
+      if (markup.signs.size() == wanted.signs.size()) continue;
+      if (!is_subsequence(wanted.signs, markup.signs)) continue;
+      if (!out.empty() && trimmed(out) != trimmed(line)) return {};
+      out = line;
+    }
+    return out;
+  }
+
+  // --- by a partner of each line -----------------------------------------------------------------
+
+  /// The hunk with the file's lines: `partner` has the file's line of each old line, or -1 where a
+  /// blank context line has none. Nothing where it cannot be written so.
+  std::optional<Hunk> with_lines_of_file(const Hunk& hunk, const std::vector<int64_t>& partner) {
+    const auto first =
+        std::find_if(partner.begin(), partner.end(), [](int64_t p) { return p >= 0; });
+    if (first == partner.end()) return std::nullopt;
+    Hunk out;
+    out.document_line = hunk.document_line;
+    out.has_numbers = true;
+    out.old_start = out.new_start = static_cast<uint32_t>(*first + 1);
+    int64_t at = *first;
+    size_t old = 0;
+    const IndentMap indent = indent_of_partners(hunk, partner);
+    for (const HunkLine& line : hunk.lines) {
+      if (line.role == LineRole::kAdded) {
+        const bool is_last = at == static_cast<int64_t>(file_.size());
+        if (is_last && !file_.ends_with_newline()) return std::nullopt;
+        const size_t like = static_cast<size_t>(at > *first ? at - 1 : at);
+        std::string text = indent.carry(without_terminator(line.text));
+        text += line_end_near(file_.text(), file_.offset(std::min(like, file_.size())));
+        out.lines.push_back({LineRole::kAdded, keep(std::move(text))});
+        continue;
+      }
+      const int64_t to = partner[old++];
+      if (to < 0) {
+        if (line.role == LineRole::kRemoved) return std::nullopt;
+        continue;
+      }
+      if (to < at) return std::nullopt;
+      while (at < to) put(LineRole::kContext, at++, out);
+      put(line.role, at++, out);
+    }
+    return out;
+  }
+
+  /// How the lines are shifted; nothing where they are shifted unevenly.
+  [[nodiscard]] IndentMap indent_of_partners(const Hunk& hunk,
+                                             const std::vector<int64_t>& partner) const {
+    Hunk found;
+    std::string lines;
+    for (size_t i = 0, old = 0; i < hunk.lines.size(); ++i) {
+      if (hunk.lines[i].role == LineRole::kAdded) continue;
+      const int64_t to = partner[old++];
+      std::string one;
+      std::string other;
+      if (to < 0 || folded(hunk.lines[i].text, LineFolding::kBlanks, one) !=
+                        folded(file_[static_cast<size_t>(to)], LineFolding::kBlanks, other)) {
+        continue;
+      }
+      found.lines.push_back(hunk.lines[i]);
+      lines += file_[static_cast<size_t>(to)];
+      if (!lines.ends_with('\n')) lines += '\n';
+    }
+    IndentMap out = indent_at(Lines(lines), found, 0);
+    return out.is_uniform() ? out : IndentMap();
+  }
+
+  void put(LineRole role, int64_t line, Hunk& out) const {
+    out.lines.push_back({role, file_[static_cast<size_t>(line)]});
+  }
+
+  /// Removed lines are of one kind with what they stand for: blanks inside may differ, but where
+  /// indentation has meaning the indentation may not.
+  [[nodiscard]] LineFolding coarsest() const {
+    return options_.indentation_is_meaning && !options_.ignore_white_space ? LineFolding::kLineEnds
+                                                                           : LineFolding::kBlanks;
+  }
+
+  /// The file's line of each old line, where all but the blank ones stand one behind the other.
+  std::vector<int64_t> partners_without_blank_lines(const Hunk& hunk) {
+    std::vector<std::string_view> pattern;
+    bool tells = false;
+    for (const HunkLine& line : hunk.lines) {
+      if (line.role == LineRole::kAdded || is_blank_text(line.text)) continue;
+      pattern.push_back(line.text);
+      tells = tells || bears_identity(line.text);
+    }
+    if (!tells) return {};
+    squeeze();
+    std::vector<uint32_t> starts = squeezed_->find(pattern, LineFolding::kLineEnds, 2);
+    if (starts.empty()) starts = squeezed_->find(pattern, coarsest(), 2);
+    if (starts.size() != 1) return {};
+    // The lines of a place that nearly has them may have been meant, and changed.
+    const auto near = squeezed_->nearest(pattern, LineFolding::kBlanks, starts.front());
+    if (2 * std::max(near.rival_votes, near.torn_rival_votes) + 1 > near.votes) return {};
+    std::vector<int64_t> out;
+    size_t at = starts.front();
+    int64_t last = -1;
+    for (const HunkLine& line : hunk.lines) {
+      if (line.role == LineRole::kAdded) continue;
+      if (!is_blank_text(line.text)) {
+        last = unsqueezed_[at++];
+        out.push_back(last);
+        continue;
+      }
+      const bool is_there = last >= 0 && last + 1 < static_cast<int64_t>(file_.size()) &&
+                            is_blank_text(file_[static_cast<size_t>(last + 1)]);
+      if (is_there) ++last;
+      out.push_back(is_there ? last : -1);
+    }
+    return out;
+  }
+
+  void squeeze() {
+    if (squeezed_) return;
+    std::string text;
+    for (size_t i = 0; i < file_.size(); ++i) {
+      if (is_blank_text(file_[i])) continue;
+      unsqueezed_.push_back(static_cast<int64_t>(i));
+      text += file_[i];
+    }
+    squeezed_ = std::make_unique<FileIndex>(keep(std::move(text)));
+  }
+
+  static bool has_change(const Hunk& hunk) {
+    return std::any_of(hunk.lines.begin(), hunk.lines.end(),
+                       [](const HunkLine& line) { return line.role != LineRole::kContext; });
+  }
+
+  /// Whether the first new lines follow a line that was found, and with `at_end` the last ones are
+  /// followed by one or replace one.
+  static bool says_where(const Hunk& hunk, const std::vector<int64_t>& partner, bool at_end) {
+    bool is_found = false;
+    bool adds = false;
+    size_t old = 0;
+    for (const HunkLine& line : hunk.lines) {
+      if (line.role == LineRole::kAdded) {
+        if (!is_found) return false;
+        adds = true;
+        continue;
+      }
+      const bool is_there = partner[old++] >= 0;
+      is_found = is_found || is_there;
+      if (is_there) adds = false;
+    }
+    const bool replaces = adds && std::any_of(hunk.lines.rbegin(), hunk.lines.rend(),
+                                              [&, ends = true](const HunkLine& line) mutable {
+                                                ends = ends && line.role != LineRole::kContext;
+                                                return ends && line.role == LineRole::kRemoved;
+                                              });
+    return !at_end || !adds || replaces;
+  }
+
+  /// Lines that are put in need a line that tells something on both sides.
+  static bool frames_insertions(const Hunk& hunk) {
+    const ContextCounts context = context_counts(hunk);
+    const bool only_adds = std::none_of(hunk.lines.begin(), hunk.lines.end(), [](const auto& line) {
+      return line.role == LineRole::kRemoved;
+    });
+    return !only_adds || (context.leading > 0 && context.trailing > 0);
+  }
+
+  /// True where a change only puts in blank lines: these may be the ones that are there.
+  static bool adds_only_blank(const Hunk& hunk) {
+    bool adds = false;
+    bool tells = false;
+    for (const HunkLine& line : hunk.lines) {
+      if (line.role == LineRole::kContext) {
+        if (adds && !tells) return true;
+        adds = tells = false;
+        continue;
+      }
+      adds = adds || line.role == LineRole::kAdded;
+      tells = tells || !is_blank_text(line.text);
+    }
+    return adds && !tells;
+  }
+
+  std::optional<Hunk> without_blank_lines(const Hunk& hunk) {
+    if (!has_change(hunk) || !frames_insertions(hunk) || !hunk.anchors.empty()) return std::nullopt;
+    if (adds_only_blank(hunk)) return std::nullopt;
+    const auto partner = partners_without_blank_lines(hunk);
+    if (partner.empty() || !says_where(hunk, partner, true)) return std::nullopt;
+    return with_lines_of_file(hunk, partner);
+  }
+
+  // --- the parts between elisions
+  // ------------------------------------------------------------------
+
+  std::optional<Hunk> by_segments(const Hunk& hunk) {
+    if (!hunk.anchors.empty()) return std::nullopt;
+    std::vector<Hunk> segments(1);
+    Hunk without_marks = hunk;
+    without_marks.lines.clear();
+    for (const HunkLine& line : hunk.lines) {
+      const bool is_mark = line.role == LineRole::kContext && is_elision(line.text) &&
+                           index_.lines_like(line.text, LineFolding::kBlanks).empty();
+      if (is_mark) {
+        if (segments.size() > kMostElisions) return std::nullopt;
+        segments.emplace_back();
+        continue;
+      }
+      segments.back().lines.push_back(line);
+      without_marks.lines.push_back(line);
+    }
+    if (segments.size() < 2) return std::nullopt;
+    std::vector<int64_t> partner;
+    int64_t last = -1;
+    for (const Hunk& segment : segments) {
+      std::vector<int64_t> lines = partners_of(segment);
+      if (!lines.empty() && !says_where(segment, lines, false)) return std::nullopt;
+      if (lines.empty()) {
+        if (has_change(segment)) return std::nullopt;
+        lines.assign(segment.lines.size(), -1);
+      }
+      for (const int64_t line : lines) {
+        if (line >= 0 && line <= last) return std::nullopt;
+        if (line >= 0) last = line;
+      }
+      partner.insert(partner.end(), lines.begin(), lines.end());
+    }
+    return with_lines_of_file(without_marks, partner);
+  }
+
+  std::vector<int64_t> partners_of(const Hunk& segment) {
+    const std::vector<std::string_view> pattern = pre_image(segment);
+    const auto places = pattern.empty() ? HunkPlaces() : places_of(segment);
+    if (places.starts.size() != 1) return partners_without_blank_lines(segment);
+    if (places.fold > coarsest()) return {};
+    std::vector<int64_t> out;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      out.push_back(places.starts.front() + static_cast<int64_t>(i));
+    }
+    return out;
+  }
+
+  // --- the parts of a hunk that joins several
+  // ------------------------------------------------------
+
+  /// Splits the hunk at context between two changes: as much of it belongs to the change before as
+  /// is there behind it.
+  std::optional<Hunk> by_parts(const Hunk& hunk) {
+    if (!hunk.anchors.empty()) return std::nullopt;
+    std::vector<int64_t> partner;
+    int64_t last = -1;
+    size_t begin = 0;
+    size_t parts = 0;
+    while (begin < hunk.lines.size()) {
+      if (++parts > kMostElisions) return std::nullopt;
+      const auto is_context = [&](size_t i) { return hunk.lines[i].role == LineRole::kContext; };
+      size_t change = begin;
+      while (change < hunk.lines.size() && is_context(change)) ++change;
+      while (change < hunk.lines.size() && !is_context(change)) ++change;
+      size_t end = change;
+      while (end < hunk.lines.size() && is_context(end)) ++end;
+      const bool is_last = end == hunk.lines.size();
+      std::vector<int64_t> lines;
+      for (; end + 1 > change && lines.empty(); --end) {
+        Hunk part;
+        part.lines.assign(hunk.lines.begin() + static_cast<int64_t>(begin),
+                          hunk.lines.begin() + static_cast<int64_t>(end));
+        if (!has_change(part)) return std::nullopt;
+        lines = partners_of(part);
+        if (!lines.empty() && !says_where(part, lines, true)) lines.clear();
+        if (!lines.empty() || is_last) break;
+      }
+      if (lines.empty()) return std::nullopt;
+      for (const int64_t line : lines) {
+        if (line >= 0 && line <= last) return std::nullopt;
+        if (line >= 0) last = line;
+      }
+      partner.insert(partner.end(), lines.begin(), lines.end());
+      begin = end;
+    }
+    return parts > 1 ? with_lines_of_file(hunk, partner) : std::nullopt;
+  }
+
+  // --- line by line, with another context line here and there -----------------------------------
+
+  /// The hunk at the one place that has its lines but some of the context, each where the hunk has
+  /// it. What is put in has lines that tell something on both sides.
+  std::optional<Hunk> by_positions(const Hunk& hunk) {
+    const std::vector<std::string_view> pattern = pre_image(hunk);
+    if (!hunk.anchors.empty() || pattern.empty() || !has_change(hunk)) return std::nullopt;
+    const auto near =
+        index_.nearest(pattern, coarsest(), hunk.has_numbers ? hunk.old_start - 1 : 0);
+    const uint32_t rival = std::max(near.rival_votes, near.torn_rival_votes);
+    const auto end = near.start + static_cast<int64_t>(pattern.size());
+    if (near.votes < 2 || 2 * rival + 1 > near.votes || near.start < 0) return std::nullopt;
+    if (end > static_cast<int64_t>(file_.size())) return std::nullopt;
+    std::vector<int64_t> partner;
+    std::vector<bool> fits;
+    std::vector<bool> is_alike;
+    size_t telling = 0;
+    size_t wrong = 0;
+    std::string one;
+    std::string other;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      const int64_t line = near.start + static_cast<int64_t>(i);
+      partner.push_back(line);
+      fits.push_back(folded(pattern[i], coarsest(), one) ==
+                     folded(file_[static_cast<size_t>(line)], coarsest(), other));
+      is_alike.push_back(fits.back() ||
+                         has_same_words(pattern[i], file_[static_cast<size_t>(line)]));
+      telling += fits.back() && bears_identity(pattern[i]) ? 1 : 0;
+      wrong += fits.back() ? 0 : 1;
+    }
+    if (wrong == 0 || 2 * wrong > telling + 1) return std::nullopt;
+    size_t old = 0;
+    for (size_t i = 0; i < hunk.lines.size(); ++i) {
+      if (hunk.lines[i].role == LineRole::kRemoved && !fits[old]) return std::nullopt;
+      if (hunk.lines[i].role != LineRole::kAdded) {
+        ++old;
+        continue;
+      }
+      const bool replaces = i > 0 && hunk.lines[i - 1].role == LineRole::kRemoved;
+      const bool begins = i == 0 || hunk.lines[i - 1].role == LineRole::kContext;
+      if (begins && !replaces && !is_framed(pattern, fits, is_alike, old)) {
+        return std::nullopt;
+      }
+    }
+    return with_lines_of_file(hunk, partner);
+  }
+
+  /// One line has all words of the other.
+  static bool has_same_words(std::string_view one, std::string_view other) {
+    auto few = words_of(one);
+    auto many = words_of(other);
+    if (few.size() > many.size()) few.swap(many);
+    std::sort(few.begin(), few.end());
+    std::sort(many.begin(), many.end());
+    return !few.empty() && std::includes(many.begin(), many.end(), few.begin(), few.end());
+  }
+
+  /// Whether lines before and behind old line `at` are there that tell something, and both lines
+  /// next to it are there or nearly.
+  static bool is_framed(const std::vector<std::string_view>& pattern, const std::vector<bool>& fits,
+                        const std::vector<bool>& is_alike, size_t at) {
+    if (at == 0 || at == pattern.size() || !is_alike[at - 1] || !is_alike[at]) return false;
+    bool before = false;
+    bool behind = false;
+    for (size_t i = 0; i < at; ++i) before = before || (fits[i] && bears_identity(pattern[i]));
+    for (size_t i = at; i < pattern.size(); ++i) {
+      behind = behind || (fits[i] && bears_identity(pattern[i]));
+    }
+    return before && behind;
+  }
+
+  // --- the changes alone ------------------------------------------------------------------------
+
+  std::optional<Hunk> by_changes(const Hunk& hunk) {
+    Hunk without_marks = hunk;
+    std::erase_if(without_marks.lines, [&](const HunkLine& line) {
+      return line.role == LineRole::kContext && is_elision(line.text) &&
+             index_.lines_like(line.text, LineFolding::kBlanks).empty();
+    });
+    const std::string text = correction_of(index_, without_marks, true);
+    if (text.empty()) return std::nullopt;
+    auto set = read_unified("--- a/f\n+++ b/f\n" + text, {});
+    if (!set || set->files.size() != 1 || set->files[0].hunks.size() != 1) return std::nullopt;
+    Hunk out = std::move(set->files[0].hunks[0]);
+    out.document_line = hunk.document_line;
+    sets_.push_back(*std::move(set));  // it has the lines
+    return out;
+  }
+
+  FileIndex& index_;
+  const Lines& file_;
+  MatchOptions options_;
+  std::deque<std::string> kept_;
+  std::deque<EditSet> sets_;
+  std::unique_ptr<FileIndex> squeezed_;  // the file without its blank lines
+  std::vector<int64_t> unsqueezed_;
+  bool has_markup_ = false;
+  std::unordered_map<std::string, std::vector<std::string_view>> by_rest_;
+};
+
+HunkMender::HunkMender(FileIndex& index, const MatchOptions& options)
+    : work_(std::make_unique<Work>(index, options)) {}
+HunkMender::~HunkMender() = default;
+
+bool HunkMender::are_escaped(const std::vector<Hunk>& hunks) { return work_->are_escaped(hunks); }
+
+std::optional<MendedHunk> HunkMender::unescaped(const Hunk& hunk) { return work_->unescaped(hunk); }
+
+std::optional<MendedHunk> HunkMender::mend(const Hunk& hunk, bool only_exact) {
+  return work_->mend(hunk, only_exact);
+}
+
+}  // namespace galley

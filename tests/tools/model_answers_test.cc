@@ -1,0 +1,157 @@
+// Answers as small models write them: each makes the change that it states, or it is refused.
+//
+// The answers about small programs are in fixtures/model-answers. Those about real commits are made
+// by its script, of the project's own history.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "staging/formats/read_edits.h"
+#include "staging/fs/memory_directory.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/stage_edits.h"
+#include "tools/edit_formats.h"
+
+namespace galley {
+namespace {
+
+using Json = nlohmann::json;
+
+struct AnswerTally {
+  size_t right = 0;
+  size_t refused = 0;
+  size_t wrong = 0;
+};
+
+/// What became of one answer about one program.
+struct Made {
+  bool is_staged = false;
+  std::string content;
+  size_t paths = 0;
+};
+
+Made made_of(const std::string& answer, const std::string& path, const std::string& before) {
+  auto workspace = make_memory_directory();
+  const RelPath file = *RelPath::parse(path);
+  if (!file.parent().is_root()) {
+    EXPECT_TRUE(make_directories(*workspace, file.parent(), 0755));
+  }
+  auto opened = workspace->open_writable_file(file, OpenMode::kOpenOrCreate, 0644);
+  EXPECT_TRUE(opened && (*opened)->write_at(0, before));
+  const auto edits = read_edits(answer, EditFormat::kAuto, {}, parse_edits_json);
+  if (!edits) return {};
+  SystemClock clock;
+  Overlay overlay(*workspace, make_memory_store(), clock);
+  const auto outcome = stage_edits(overlay, *edits, {});
+  if (!outcome || !outcome->is_staged) return {};
+  Made out{true, before, overlay.changes().size()};
+  const auto entry = overlay.entries().find(file);
+  if (entry == overlay.entries().end()) return out;
+  const auto content = overlay.store()->get(entry->second.now.content);
+  out.content = content ? **content : std::string();
+  return out;
+}
+
+/// Judges each line of a document of the form that fixtures/model-answers has.
+class Judge {
+ public:
+  void take(const std::string& line) {
+    Json one = Json::parse(line);
+    if (one.contains("before")) {
+      program_ = std::move(one);
+      return;
+    }
+    const auto before = program_["before"].get<std::string>();
+    const Made made = made_of(one["answer"], program_["path"], before);
+    AnswerTally& tally = tallies_[one["class"]];
+    if (!made.is_staged || made.content == before) {
+      EXPECT_LE(made.paths, made.content == before ? 0U : 1U);
+      ++tally.refused;
+      return;
+    }
+    const bool must_refuse = one.value("is_refused", false);
+    if (!must_refuse && made.paths == 1 && made.content == program_["after"]) {
+      ++tally.right;
+      return;
+    }
+    if (++tally.wrong > 3) return;
+    ADD_FAILURE() << program_["path"] << " " << one["name"] << "\n--- answer\n"
+                  << one["answer"].get<std::string>() << "--- made\n"
+                  << made.content;
+  }
+
+  [[nodiscard]] AnswerTally all() const {
+    AnswerTally sum;
+    for (const auto& [name, tally] : tallies_) {
+      sum.right += tally.right;
+      sum.refused += tally.refused;
+      sum.wrong += tally.wrong;
+    }
+    return sum;
+  }
+
+  [[nodiscard]] const std::map<std::string, AnswerTally>& tallies() const { return tallies_; }
+
+  void print() const {
+    for (const auto& [name, tally] : tallies_) {
+      std::printf("  %-20s %zu right, %zu refused, %zu wrong\n", name.c_str(), tally.right,
+                  tally.refused, tally.wrong);
+    }
+  }
+
+ private:
+  Json program_;
+  std::map<std::string, AnswerTally> tallies_;
+};
+
+TEST(ModelAnswers, MakeTheChangeOrAreRefused) {
+  Judge judge;
+  for (const char* language : {"c", "cpp", "go", "java", "javascript", "python", "rust", "shell"}) {
+    std::ifstream file(std::string(GALLEY_SOURCE_DIR "/fixtures/model-answers/") + language +
+                       ".jsonl");
+    ASSERT_TRUE(file) << language;
+    for (std::string line; std::getline(file, line);) judge.take(line);
+  }
+  judge.print();
+  const auto tallies = judge.tallies();
+  EXPECT_EQ(judge.all().wrong, 0U);
+  EXPECT_EQ(tallies.at("must be refused").right, 0U);
+  // So few of each class are refused at most: a change that refuses more must say why.
+  const std::map<std::string, size_t> most_refused = {
+      {"well-formed", 0}, {"ends", 0},        {"counts", 5},   {"hunk headers", 0},
+      {"prose", 0},       {"file names", 14}, {"context", 30}, {"characters", 21},
+      {"JSON", 32},       {"white space", 4}};
+  for (const auto& [name, most] : most_refused) EXPECT_LE(tallies.at(name).refused, most) << name;
+}
+
+TEST(ModelAnswers, AboutRealCommitsMakeTheirTreeOrAreRefused) {
+  const char* asked = std::getenv("GALLEY_ANSWER_CASES");
+  const std::string command = "python3 -B " GALLEY_SOURCE_DIR
+                              "/fixtures/model-answers/generate --commits " +
+                              std::string(asked == nullptr ? "2000" : asked);
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  Judge judge;
+  std::string line;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
+    if (c != '\n') {
+      line.push_back(static_cast<char>(c));
+      continue;
+    }
+    judge.take(line);
+    line.clear();
+  }
+  ASSERT_EQ(pclose(pipe), 0);
+  if (judge.tallies().empty()) GTEST_SKIP() << "no history of git here";
+  judge.print();
+  EXPECT_EQ(judge.all().wrong, 0U);
+  EXPECT_GT(judge.all().right, judge.all().refused);
+}
+
+}  // namespace
+}  // namespace galley
