@@ -1,5 +1,5 @@
 #include "base/content_id.h"
-#include "base/hex.h"
+#include "base/encoding.h"
 
 // The low-level SHA256_* functions, not EVP: EVP loads providers and reads openssl.cnf at its first
 // use, which costs more than our whole start.

@@ -1,5 +1,5 @@
 #include "base/git_oid.h"
-#include "base/hex.h"
+#include "base/encoding.h"
 
 // The low-level functions, for the reason given in content_id.cc.
 #define OPENSSL_SUPPRESS_DEPRECATED

@@ -83,4 +83,17 @@ class GlobList {
   std::vector<Glob> globs_;
 };
 
+/// Whether a name fits a pattern in which `*` stands for any run of characters and `?` for one.
+/// Takes at most the product of their lengths.
+[[nodiscard]] bool name_matches(std::string_view pattern, std::string_view name);
+
+/// Whether what a person typed names this path: the path itself, a directory above it, or a pattern
+/// of which `*` and `?` also match `/`. A path that really has `*` or `[` in its name is found by
+/// that name. Source: gitglossary(7), "pathspec".
+[[nodiscard]] bool pathspec_names(std::string_view pathspec, std::string_view path);
+
+/// The path, or a directory above one, that a pathspec which names none of them most likely meant.
+[[nodiscard]] std::optional<std::string> nearest_pathspec(std::string_view pathspec,
+                                                          const std::vector<std::string>& paths);
+
 }  // namespace galley

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace galley {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstdint>
 
-#include "base/hex.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
+#include "base/text.h"
 
 namespace galley {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/text.h"
-#include "base/utf8.h"
 
 namespace galley {
 namespace {

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "base/error.h"
+#include <galley/error.h>
 
 namespace galley {
+
+/// Makes an Error from errno: "<action> <path>: <strerror>".
+[[nodiscard]] Error os_error(int errno_value, std::string_view action, std::string_view path);
 
 /// Turns an Error into the failed side of any Result.
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
@@ -17,6 +21,9 @@ namespace galley {
                                                 std::string message, std::string path = {}) {
   return fail(Error{kind, std::move(reason), std::move(message), std::move(path), 0});
 }
+
+/// Reports a broken invariant on stderr and aborts; never returns.
+[[noreturn]] void check_failed(const char* expression, const char* file, int line) noexcept;
 
 }  // namespace galley
 
@@ -37,3 +44,7 @@ namespace galley {
   auto result = (expression);                                    \
   if (!result) return ::galley::fail(std::move(result.error())); \
   target = std::move(*result)
+
+/// A bug in Galley itself, never bad input or a failing system: aborts in every build.
+#define GALLEY_CHECK(condition) \
+  ((condition) ? void(0) : ::galley::check_failed(#condition, __FILE__, __LINE__))

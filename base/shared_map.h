@@ -9,7 +9,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace galley {
 

@@ -1,7 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,5 +55,40 @@ inline constexpr std::string_view kBlanks = " \t";
                                std::string_view between = ", ");
 /// "a, b and 3 more": at most `shown` of the texts, and the number of the others.
 [[nodiscard]] std::string join_some(const std::vector<std::string>& texts, size_t shown);
+
+/// Length of the well-formed UTF-8 sequence (RFC 3629: no overlong forms, no surrogates, nothing
+/// above U+10FFFF) that begins at `at`, or 0 when there is none.
+[[nodiscard]] size_t utf8_sequence_length(std::string_view bytes, size_t at);
+
+/// Offset of the first byte that is not part of well-formed UTF-8, if there is one.
+[[nodiscard]] std::optional<size_t> first_invalid_utf8(std::string_view bytes);
+
+/// Whether the bytes are UTF-8.
+[[nodiscard]] inline bool is_utf8(std::string_view bytes) { return !first_invalid_utf8(bytes); }
+
+/// The candidate that a mistyped name most likely meant, by edit distance (Damerau-Levenshtein,
+/// optimal string alignment, case ignored), or nothing when none is near. The first of equals wins.
+[[nodiscard]] std::optional<std::string> nearest_name(std::string_view name,
+                                                      const std::vector<std::string>& candidates);
+
+/// "; did you mean 'x'?" or nothing, to end a message with.
+[[nodiscard]] std::string did_you_mean(std::string_view name,
+                                       const std::vector<std::string>& candidates);
+
+/// The number that the whole text is, in digits of `base`: nothing for an empty text, for anything
+/// behind the digits, and for a number that `T` cannot hold. A minus sign is read where T has one.
+template <std::integral T>
+[[nodiscard]] std::optional<T> number_of(std::string_view text, int base = 10) {
+  T number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, code] = std::from_chars(text.data(), end, number, base);
+  if (code != std::errc() || rest != end) return std::nullopt;
+  return number;
+}
+
+/// "1 path", "3 paths".
+[[nodiscard]] inline std::string counted(uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
 
 }  // namespace galley

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "engine/commit/publisher.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/disk_directory.h"

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/git/peer_diff.h"
+#include "staging/git/git_repository.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/dtl_diff.h"
 #include "staging/text/intern.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
 #include "base/clock.h"
+#include "base/result.h"
 #include "staging/formats/read_edits.h"
 #include "staging/fs/memory_directory.h"
 #include "staging/overlay/stage_edits.h"

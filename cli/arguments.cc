@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/nearest_name.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/help.h"
 #include "cli/option_table.h"
 

@@ -6,9 +6,9 @@
 #include "base/limits.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
-#include "cli/ranges.h"
 #include "cli/render.h"
 #include "cli/reports.h"
+#include "cli/staged.h"
 #include "cli/verdicts.h"
 #include "engine/check/git_check.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/hook_run.h"
+#include "cli/hook_judgement.h"
 
 namespace galley {
 namespace {

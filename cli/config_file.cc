@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 namespace {

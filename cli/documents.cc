@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "staging/fs/kind_name.h"
+#include "staging/fs/directory.h"
 
 namespace galley {
 namespace {

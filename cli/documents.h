@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "base/result.h"
 #include "engine/commit/outcome.h"
-#include "engine/policy/approval.h"
 #include "engine/policy/finding.h"
+#include "engine/policy/gate.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {

@@ -5,8 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/glob.h"
 #include "base/limits.h"
-#include "base/pathspec.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/fixing.h"

@@ -6,18 +6,17 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/number.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
-#include "engine/calls/readable_changes.h"
+#include "engine/calls/early_policy.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
-#include "engine/history/past.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
-#include "staging/sandbox/input_relay.h"
 #include "staging/sandbox/met_walls.h"
+#include "staging/sandbox/process_streams.h"
 
 namespace galley {
 namespace {

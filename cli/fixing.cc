@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "cli/outcome.h"
 #include "engine/validators/fix.h"
 

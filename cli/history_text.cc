@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "engine/commit/state_directory.h"
 
 namespace galley {

@@ -4,10 +4,9 @@
 
 #include "base/printable.h"
 #include "cli/commands.h"
-#include "cli/hook_run.h"
+#include "cli/hook_judgement.h"
 #include "cli/person.h"
 #include "engine/git_hooks/hook_files.h"
-#include "engine/git_hooks/hook_place.h"
 #include "staging/fs/disk_directory.h"
 
 namespace galley {

@@ -11,4 +11,11 @@ Result<int> judge_staged(Session& session);
 /// answer. One that is refused refuses the push.
 Result<int> judge_push(Session& session);
 
+/// `galley hook install`, `uninstall` and `run`.
+int run_hook(Session& session);
+
+/// `galley hook run NAME [ARGUMENT...]`: does what that hook of git is for, with the arguments and
+/// the standard input that git gives it.
+Result<int> run_git_hook(Session& session);
+
 }  // namespace galley

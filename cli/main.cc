@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "cli/apply_patch_program.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/nearest_name.h"
+#include "base/text.h"
 #include "base/tool_profile_names.h"
 #include "cli/reports.h"
 

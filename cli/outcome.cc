@@ -11,7 +11,7 @@
 #include "base/printable.h"
 #include "cli/places.h"
 #include "cli/render.h"
-#include "cli/report.h"
+#include "cli/reports.h"
 #include "engine/policy/policy.h"
 
 namespace galley {

@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
-#include "engine/calls/readable_changes.h"
+#include "engine/calls/early_policy.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/overlay/proposal.h"
 #include "staging/printing/hyperlinks.h"

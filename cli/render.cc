@@ -6,11 +6,11 @@
 #include <array>
 #include <vector>
 
-#include "base/number.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/terminal.h"
 #include "engine/policy/baseline.h"
-#include "staging/overlay/bare_directories.h"
+#include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/printing/diff_stat.h"
 #include "staging/printing/hyperlinks.h"

@@ -6,7 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/terminal.h"
 #include "engine/commit/outcome.h"
-#include "engine/policy/approval.h"
+#include "engine/policy/gate.h"
 #include "staging/overlay/proposal.h"
 #include "staging/printing/git_diff.h"
 

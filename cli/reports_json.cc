@@ -4,10 +4,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "cli/reports.h"
 #include "engine/policy/baseline.h"
-#include "engine/policy/fingerprint.h"
+#include "engine/policy/finding_rules.h"
 #include "staging/text/lines.h"
 
 // The reports that are JSON: SARIF 2.1.0 (OASIS), GitLab's code quality report, reviewdog's rdjson

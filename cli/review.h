@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
-#include "engine/policy/approval.h"
+#include "engine/policy/gate.h"
 #include "staging/overlay/proposal.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/proposal_pieces.h"

@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/hex.h"
+#include "base/encoding.h"
 #include "base/hmac.h"
 #include "base/printable.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "cli/http.h"
 #include "cli/outcome.h"
-#include "cli/report.h"
+#include "cli/reports.h"
 #include "cli/review.h"
 #include "engine/review/review_page.h"
 #include "staging/fs/controlling_terminal.h"

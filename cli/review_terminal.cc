@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/number.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/render.h"

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -10,13 +9,14 @@
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
-#include "cli/tool_pages.h"
-#include "cli/tool_profile.h"
+#include "cli/person.h"
+#include "cli/tool_calls.h"
 #include "engine/audit/audit.h"
 #include "engine/audit/audit_export.h"
 #include "engine/calls/call_supervisor.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/trust.h"
 #include "engine/policy/policy.h"
 #include "staging/fs/host_file.h"
 #include "tools/registry.h"
@@ -26,6 +26,7 @@
 #include "tools/tool_view.h"
 
 namespace galley {
+
 namespace {
 
 // --- tools ----------------------------------------------------------------------------------
@@ -317,5 +318,178 @@ int run_audit_verify(Session& session) { return session.finish(audit_verify(sess
 int run_audit_export(Session& session) { return session.finish(audit_export(session)); }
 int run_policy_explain(Session& session) { return session.finish(policy_explain(session)); }
 int run_policy_test(Session& session) { return session.finish(policy_test(session)); }
+
+namespace {
+
+Json record_json(const TrustRecord& record) {
+  return {{"root", record.root}, {"hash", record.hash.hex()}, {"given_ns", record.given_ns}};
+}
+
+Result<int> list_trusted(Session& session) {
+  GALLEY_ASSIGN(const UserSettings settings, load_user_settings());
+  GALLEY_ASSIGN(const auto records, list_trust(settings));
+  Json document = {{"schema", "galley.trust-list/1"}, {"ok", true}, {"trusted", Json::array()}};
+  std::string text;
+  for (const TrustRecord& record : records) {
+    document["trusted"].push_back(record_json(record));
+    text += fmt::format("{}  {}\n", record.hash.hex(), printable_line(record.root));
+  }
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(text);
+  }
+  return kExitDone;
+}
+
+Result<int> revoke_trusted(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  GALLEY_ASSIGN(const bool was_trusted, revoke_trust(session.user(), workspace->root_path()));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.trust/1"},
+                       {"ok", true},
+                       {"root", workspace->root_path()},
+                       {"trusted", false}});
+  } else {
+    session.say(fmt::format("{} {}", workspace->root_path(),
+                            was_trusted ? "is no longer trusted" : "was not trusted"));
+  }
+  return kExitDone;
+}
+
+/// What a person is asked about: all of the part that is not the default. It is printable ASCII
+/// (trust_part.h).
+std::string shown_part(const Workspace& workspace) {
+  const TrustPart& part = workspace.inside().trust_part;
+  return fmt::format("{}{}# {} in {}\n# hash {}\n", part.brief(), part.is_empty() ? "" : "\n",
+                     printable_line(workspace.inside().config.file),
+                     printable_line(workspace.root_path()), part.hash().hex());
+}
+
+Json trust_json(const Workspace& workspace, bool trusted) {
+  const TrustPart& part = workspace.inside().trust_part;
+  return {{"schema", "galley.trust/1"},    {"ok", true},
+          {"root", workspace.root_path()}, {"trusted", trusted},
+          {"hash", part.hash().hex()},     {"part", part.text()}};
+}
+
+Result<int> trust(Session& session) {
+  const Arguments& arguments = session.arguments();
+  if (arguments.list) return list_trusted(session);
+  if (arguments.revoke && !arguments.dry_run) return revoke_trusted(session);
+  GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
+  const TrustPart& part = workspace->inside().trust_part;
+  if (part.is_empty() || arguments.show || arguments.dry_run) {
+    const bool counts = workspace->inside().config.not_trusted.empty();
+    if (session.is_json()) {
+      session.print(trust_json(*workspace, counts));
+    } else if (part.is_empty()) {
+      session.say(
+          "nothing here has to be trusted: the configuration runs nothing and widens nothing");
+    } else {
+      session.print(shown_part(*workspace));
+      session.say(counts ? "it is trusted" : "it is not trusted");
+    }
+    return kExitDone;
+  }
+  if (session.is_unattended() && !session.is_json()) session.print(shown_part(*workspace));
+  GALLEY_TRY(need_person(session, shown_part(*workspace),
+                         "Trust this, for you and this folder, as long as it stays as it is?"));
+  GALLEY_TRY(record_trust(session.user(), {workspace->root_path(), part.hash(),
+                                           workspace->inside().clock().wall_ns()}));
+  if (session.is_json()) {
+    session.print(trust_json(*workspace, true));
+  } else {
+    session.say("trusted; take it back with: " + session.hint("trust --revoke"));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_trust(Session& session) { return session.finish(trust(session)); }
+
+namespace {
+
+Json grant_json(const Workspace::Grant& grant) {
+  return {{"agent", grant.agent},
+          {"capability", grant.capability},
+          {"granted", !grant.is_revoked},
+          {"by", grant.by},
+          {"said", rfc3339_utc(grant.said_ns)}};
+}
+
+std::string who_says(const Session& session) {
+  const std::string& name = session.arguments().name;
+  return name.empty() ? "the command line" : name;
+}
+
+/// A person's word: an agent is refused on record, and nobody is asked.
+Result<int> grant(Session& session) {
+  const std::string& agent = session.arguments().id;
+  const std::string& capability = session.arguments().input;
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const TransactionOptions who = session.transaction_options();
+  if (who.agent.empty()) {
+    GALLEY_TRY(need_person(session, "",
+                           fmt::format("Grant `{}` to the agent {}?", printable_line(capability),
+                                       printable_line(agent))));
+  }
+  GALLEY_TRY(workspace->grant(agent, capability, who_says(session), who));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.grant/1"},
+                       {"ok", true},
+                       {"agent", agent},
+                       {"capability", capability},
+                       {"granted", true}});
+  }
+  session.say(fmt::format("{} has {} from now on; take it back with: {}", agent, capability,
+                          session.hint(fmt::format("revoke {} '{}'", agent, capability))));
+  return kExitDone;
+}
+
+/// Taking away only narrows: nobody is asked, and an agent is refused.
+Result<int> revoke_grant(Session& session) {
+  const std::string& agent = session.arguments().id;
+  const std::string& capability = session.arguments().input;
+  GALLEY_TRY(refuse_inside_exec("revoke"));
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_TRY(
+      workspace->revoke(agent, capability, who_says(session), session.transaction_options()));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.grant/1"},
+                       {"ok", true},
+                       {"agent", agent},
+                       {"capability", capability},
+                       {"granted", false}});
+  }
+  session.say(fmt::format("{} has {} no longer", agent, capability));
+  return kExitDone;
+}
+
+Result<int> grants(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const auto all, workspace->grants());
+  Json document = {{"schema", "galley.grants/1"}, {"ok", true}, {"grants", Json::array()}};
+  std::string text;
+  for (const Workspace::Grant& one : all) {
+    document["grants"].push_back(grant_json(one));
+    text += fmt::format("{:<16} {} {:<32} {} {}\n", printable_line(one.agent),
+                        one.is_revoked ? "-" : "+", printable_line(one.capability),
+                        rfc3339_utc(one.said_ns), printable_line(one.by));
+  }
+  if (session.is_json()) {
+    session.print(document);
+  } else {
+    session.print(text);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_grant(Session& session) { return session.finish(grant(session)); }
+int run_revoke(Session& session) { return session.finish(revoke_grant(session)); }
+int run_grants(Session& session) { return session.finish(grants(session)); }
 
 }  // namespace galley

@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/number.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/render.h"
 #include "cli/run_service.h"
-#include "engine/stages/run_layers.h"
+#include "engine/stages/run_basis.h"
 #include "staging/fs/controlling_terminal.h"
 #include "staging/printing/git_diff.h"
 #include "staging/sandbox/terminal/run_client.h"

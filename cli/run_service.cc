@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "engine/pipeline/runs.h"
-#include "engine/stages/run_layers.h"
+#include "engine/pipeline/run_capture.h"
+#include "engine/stages/run_basis.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/met_walls.h"
 #include "staging/sandbox/sandbox.h"

@@ -7,8 +7,8 @@
 #include "base/result.h"
 #include "cli/session.h"
 #include "engine/stages/run_folder.h"
-#include "staging/sandbox/helper/fd.h"
-#include "staging/sandbox/terminal/run_frames.h"
+#include "staging/sandbox/helper/descriptors.h"
+#include "staging/sandbox/terminal/run_socket.h"
 
 namespace galley {
 

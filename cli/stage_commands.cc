@@ -13,7 +13,6 @@
 #include "cli/person.h"
 #include "cli/staged.h"
 #include "cli/tool_calls.h"
-#include "cli/tool_profile.h"
 #include "staging/sandbox/person_editor.h"
 #include "tools/json_input.h"
 #include "tools/shapes.h"

@@ -3,13 +3,16 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/trust.h"
+#include "engine/policy/policy.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
+
 namespace {
 
 /// A file inside the workspace is for every tool to read.
@@ -57,6 +60,28 @@ Result<SecretProvider> secrets_of_command(Session& session) {
 Result<void> begin_transcript(Session& session, Transaction& transaction) {
   const std::string& file = session.arguments().transcript;
   return file.empty() ? Result<void>() : transaction.transcribe_to(file);
+}
+
+std::string_view tool_page(std::string_view tool) {
+  // A page begins with its only heading of the first level.
+  constexpr std::string_view kTitle = "\n# ";
+  const std::string title = "# " + std::string(tool) + "\n";
+  const std::string_view all = tool_pages::kAll;
+  size_t begin = all.starts_with(title) ? 0 : all.find("\n" + title);
+  if (begin == std::string_view::npos) return {};
+  if (begin > 0) ++begin;
+  const size_t end = all.find(kTitle, begin);
+  return all.substr(begin, end == std::string_view::npos ? end : end + 1 - begin);
+}
+
+Result<const ToolProfile*> chosen_profile(const Session& session, const Workspace& workspace) {
+  const Arguments& arguments = session.arguments();
+  std::string name = arguments.profile;
+  if (name.empty()) {
+    name = Policy(workspace.inside().config).tool_profile(arguments.global.agent);
+  }
+  if (name.empty()) return nullptr;
+  return profile_named(name);
 }
 
 }  // namespace galley

@@ -1,11 +1,20 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <galley/tool.h>
 #include "base/result.h"
 #include "cli/session.h"
+#include "tools/profiles.h"
+
+/// The pages of docs/tools, one after the other, as the build embeds them (cmake/embed.cmake).
+namespace galley::tool_pages {
+
+extern const std::string_view kAll;
+
+}  // namespace galley::tool_pages
 
 namespace galley {
 
@@ -21,5 +30,12 @@ namespace galley {
 
 /// Begins the transcript that --transcript names, if it does.
 Result<void> begin_transcript(Session& session, Transaction& transaction);
+
+/// The page about a built-in tool; empty where there is none.
+[[nodiscard]] std::string_view tool_page(std::string_view tool);
+
+/// The profile of tools that --profile names, else that of --agent in galley.toml; null: none.
+/// Errors: as profile_named().
+Result<const ToolProfile*> chosen_profile(const Session& session, const Workspace& workspace);
 
 }  // namespace galley

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/number.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/mcp_servers.h"
 #include "cli/person.h"
 #include "engine/pipeline/custom_tools.h"
+#include "engine/pipeline/kept_tools.h"
 #include "engine/pipeline/mcp_servers.h"
-#include "engine/pipeline/tool_admission.h"
 
 namespace galley {
 namespace {

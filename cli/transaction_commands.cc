@@ -4,18 +4,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/number.h"
-#include "base/pathspec.h"
+#include "base/glob.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/execution_rollback.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/places.h"
-#include "cli/ranges.h"
 #include "cli/render.h"
-#include "cli/report.h"
+#include "cli/reports.h"
 #include "cli/run_service.h"
+#include "cli/staged.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/asked_calls.h"
 #include "engine/stages/savepoints.h"

@@ -9,7 +9,7 @@
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/verdicts.h"
-#include "engine/validators/bisect_proposal.h"
+#include "engine/validators/bisect.h"
 
 namespace galley {
 namespace {

@@ -3,7 +3,7 @@ file(GLOB tool_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/tools/*.md)
 list(JOIN tool_pages "+" joined_pages)
 set(pages_source ${PROJECT_BINARY_DIR}/generated/tool_pages.cc)
 add_custom_command(OUTPUT ${pages_source}
-  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${pages_source} -DHEADER=cli/tool_pages.h
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${pages_source} -DHEADER=cli/tool_calls.h
     -DNAMESPACE=galley::tool_pages "-DTEXTS=All=${joined_pages}"
     -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
   DEPENDS ${tool_pages} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "server/agents/agent_programs.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "server/agents/hook_request.h"
 #include "server/agents/hooked_call.h"
 #include "server/agents/shell_patch.h"

@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/formats/binary_patch.h"
 #include "staging/formats/patch_path.h"
 #include "staging/formats/read_edits.h"
-#include "staging/printing/git_diff_binary.h"
+#include "staging/printing/git_diff_print.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // test.
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "engine/policy/config.h"
 #include "engine/policy/policy.h"
 

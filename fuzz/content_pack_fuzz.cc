@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/memory_directory.h"
 

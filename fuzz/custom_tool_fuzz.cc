@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
 #include "base/rel_path.h"
+#include "base/result.h"
 #include "tools/custom_manifest.h"
 #include "tools/custom_tool.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/place.h"
 #include "tools/edit_formats.h"

@@ -2,8 +2,8 @@
 // where that one can be afforded.
 #include <string_view>
 
-#include "base/check.h"
 #include "base/glob.h"
+#include "base/result.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "cli/http.h"
 
 namespace galley {

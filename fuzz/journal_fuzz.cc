@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "engine/commit/journal.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/state_format.h"

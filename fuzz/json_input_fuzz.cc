@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "tools/json_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

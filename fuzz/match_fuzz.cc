@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/place.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "tools/mcp/mcp_dialogue.h"
 #include "tools/mcp/trusted_mcp_server.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "engine/validators/output_parsers.h"
 
 namespace galley {

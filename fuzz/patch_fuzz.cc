@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/formats/color_codes.h"
 #include "staging/formats/mail_subject.h"
 #include "staging/formats/read_edits.h"

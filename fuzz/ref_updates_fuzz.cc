@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "engine/git_hooks/ref_updates.h"
 
 namespace galley {

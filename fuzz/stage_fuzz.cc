@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/check.h"
 #include "base/content_id.h"
+#include "base/result.h"
 #include "engine/commit/stage_directory.h"
 #include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay_file.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
 #include "base/content_id.h"
+#include "base/result.h"
 #include "staging/overlay/staged_step.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

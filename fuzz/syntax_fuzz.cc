@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "engine/validators/syntax_rule.h"
 #include "staging/sandbox/syntax/conditionals.h"
 #include "staging/sandbox/syntax/delimiters.h"

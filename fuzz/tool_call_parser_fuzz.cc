@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "tools/standard_tools.h"
 #include "tools/tool_call_parser.h"
 

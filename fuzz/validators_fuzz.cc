@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "engine/policy/proposed_tree.h"
 #include "engine/validators/factory.h"
 #include "engine/validators/output_parsers.h"

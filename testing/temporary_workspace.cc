@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/encoding.h"
 #include "base/file_mode.h"
-#include "base/hex.h"
 #include "base/limits.h"
 #include "staging/fs/directory.h"
 #include "staging/fs/disk_directory.h"

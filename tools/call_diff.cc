@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
 

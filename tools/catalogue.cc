@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/tool_definition.h"

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/glob.h"
-#include "base/nearest_name.h"
 #include "base/printable.h"
 #include "base/rel_path.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/tool_definition.h"
 

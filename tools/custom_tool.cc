@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/nearest_name.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "staging/overlay/overlay.h"
 #include "staging/sandbox/command_runner.h"
 #include "tools/json_input.h"

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "staging/overlay/overlay.h"
 #include "tools/call_arguments.h"
 #include "tools/json_input.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 namespace galley {
 namespace {

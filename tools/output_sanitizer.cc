@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "tools/redactor.h"
 
 namespace galley {

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "staging/sandbox/command_runner.h"
 #include "tools/call_diff.h"
 #include "tools/perform.h"

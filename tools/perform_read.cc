@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/limits.h"
-#include "base/utf8.h"
-#include "staging/fs/kind_name.h"
+#include "base/text.h"
+#include "staging/fs/directory.h"
 #include "staging/overlay/overlay.h"
 #include "staging/text/lines.h"
 #include "tools/perform.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"
 #include "tools/perform.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/nearest_name.h"
+#include "base/text.h"
 #include "tools/catalogue.h"
 
 namespace galley {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/text.h"
 #include "tools/json_input.h"
 

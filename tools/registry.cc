@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/nearest_name.h"
 #include "base/process_usage.h"
 #include "base/text.h"
 #include "tools/json_input.h"

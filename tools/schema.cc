@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <valijson/validator.hpp>
-#include "base/nearest_name.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/schema_constraints.h"
 #include "tools/schema_lowering.h"

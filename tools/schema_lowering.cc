@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/nearest_name.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/schema_formats.h"
 #include "tools/schema_references.h"

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/nearest_name.h"
 #include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/tool_definition.h"

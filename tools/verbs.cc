@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "tools/call_arguments.h"
 
 namespace galley {

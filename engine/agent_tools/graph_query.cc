@@ -7,7 +7,7 @@
 
 #include "engine/agent_tools/graph_tables.h"
 #include "engine/commit/state_directory.h"
-#include "engine/history/past.h"
+#include "engine/history/history.h"
 #include "engine/history/rebase.h"
 #include "staging/overlay/overlay.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/audit/audit_chain.h"
-#include "staging/fs/kind_name.h"
+#include "staging/fs/directory.h"
 #include "staging/git/git_program.h"
 #include "staging/git/git_raw_diff.h"
 #include "staging/git/git_tree.h"

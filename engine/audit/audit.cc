@@ -1,7 +1,6 @@
 #include "engine/audit/audit.h"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -14,10 +13,10 @@
 
 #include "base/file_mode.h"
 #include "engine/audit/audit_chain.h"
-#include "engine/audit/audit_document.h"
 #include "tools/json_input.h"
 
 namespace galley {
+
 namespace {
 
 using nlohmann::json;

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/content_id.h"
 #include "base/result.h"
-#include "engine/commit/audit_sink.h"
+#include "engine/commit/publisher.h"
 #include "engine/commit/state_directory.h"
 #include "staging/fs/directory.h"
 #include "tools/tool.h"
@@ -178,5 +178,8 @@ class AuditLog final : public AuditSink {
   const Clock* clock_;
   RelPath head_;
 };
+
+/// What audit_record() writes, before it is text.
+[[nodiscard]] nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns);
 
 }  // namespace galley

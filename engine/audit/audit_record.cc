@@ -3,9 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "engine/audit/audit.h"
-#include "engine/audit/audit_document.h"
 #include "tools/json_input.h"
 #include "tools/redactor.h"
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "base/hex.h"
+#include "base/encoding.h"
 
 namespace galley {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/process_usage.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/executor.h"
-#include "engine/calls/fallbacks.h"
+#include "engine/calls/retry_rule.h"
 #include "engine/calls/sanitizer.h"
 #include "engine/calls/secrets.h"
 #include "staging/overlay/restaged.h"

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <stop_token>
+#include <string>
 
+#include "tools/registry.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -34,5 +36,13 @@ struct RetryRule {
 /// Whether trying a call again can do no harm: the tool says it is idempotent, and what a failed
 /// attempt left can be taken back or was nothing.
 [[nodiscard]] bool may_be_repeated(const ToolInfo& info);
+
+/// Whether another tool of the name may answer in place of the one that failed so. What may have
+/// done something that cannot be taken back is not done twice.
+[[nodiscard]] bool may_fall_back(const ToolInfo& info, const ToolError& error);
+
+/// For who reads the result: which tool was passed over, and why.
+[[nodiscard]] std::string passed_over(const ToolRegistry::Entry& tried, const ToolError& error,
+                                      const ToolRegistry::Entry& next);
 
 }  // namespace galley

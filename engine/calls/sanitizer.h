@@ -4,6 +4,9 @@
 #include <optional>
 #include <string_view>
 
+#include "base/result.h"
+#include "staging/overlay/overlay.h"
+#include "staging/sandbox/command_runner.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -19,5 +22,11 @@ namespace galley {
 /// may have at most on Linux.
 inline constexpr size_t kMaxNameArgumentBytes = size_t{4} << 10U;
 inline constexpr size_t kMaxCommandArgumentBytes = (size_t{128} << 10U) - 1;
+
+/// Runs a command for an agent: what looks like a key or token is taken out of its output, as it
+/// comes and in the result. A person gets the exact bytes, from the runner itself.
+/// Errors: the runner's.
+[[nodiscard]] Result<CommandResult> run_redacted(CommandRunner& runner, const Command& command,
+                                                 Overlay& overlay);
 
 }  // namespace galley

@@ -11,7 +11,7 @@
 #include "base/limits.h"
 #include "base/printable.h"
 #include "engine/check/git_changes.h"
-#include "engine/check/tree_runner.h"
+#include "engine/check/tree_workspace.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/decide.h"

@@ -9,12 +9,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/encoding.h"
 #include "base/file_mode.h"
-#include "base/hex.h"
 #include "base/limits.h"
 #include "engine/check/fix_journal.h"
 #include "engine/check/work_tree_ends.h"
-#include "engine/check/work_tree_form.h"
 #include "engine/commit/writer_lock.h"
 #include "staging/git/git_raw_diff.h"
 

@@ -9,6 +9,7 @@
 #include "staging/git/git_raw_diff.h"
 
 namespace galley {
+
 namespace {
 
 using Attributes = std::map<std::string, std::string>;
@@ -137,6 +138,17 @@ Result<std::string> filter_of(const GitProgram& git, const std::string& work_tre
   if (filter.empty()) return filter;
   GALLEY_ASSIGN(const auto filters, filters_of(git, work_tree));
   return filters.contains(filter) ? filter : "";
+}
+
+Result<std::string> WorkTreeForm::stored_id(const std::string& path, std::string_view bytes) const {
+  GALLEY_ASSIGN(std::string id,
+                git_->run({"-C", work_tree_, "hash-object", "--stdin", "--path=" + path}, bytes));
+  while (id.ends_with('\n')) id.pop_back();
+  return id;
+}
+
+Result<std::string> WorkTreeForm::file_of(const std::string& path, const std::string& id) const {
+  return git_->run({"-C", work_tree_, "cat-file", "--filters", "--path=" + path, id});
 }
 
 }  // namespace galley

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/check.h"
 #include "base/file_mode.h"
+#include "base/result.h"
 #include "engine/commit/mutant.h"
 
 namespace galley {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/commit/base_check.h"
-#include "engine/commit/graveyard.h"
 #include "engine/commit/plan.h"
+#include "engine/commit/retire.h"
 #include "engine/commit/slots.h"
 #include "engine/commit/workspace_view.h"
 #include "staging/fs/content_store.h"

@@ -2,9 +2,9 @@
 
 #include <cerrno>
 
-#include "base/check.h"
 #include "base/file_mode.h"
 #include "base/limits.h"
+#include "base/result.h"
 #include "staging/fs/holes.h"
 
 namespace galley {

@@ -3,11 +3,9 @@
 
 #include "base/file_mode.h"
 #include "base/limits.h"
-#include "engine/commit/crc32c.h"
 #include "engine/commit/journal.h"
 #include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
-#include "engine/commit/little_endian.h"
 #include "engine/commit/mutant.h"
 
 namespace galley {

@@ -6,7 +6,7 @@
 
 #include "engine/commit/history_reader.h"
 #include "engine/policy/links.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/user_state.h"
 #include "staging/overlay/proposal.h"
 
 namespace galley {

@@ -1,10 +1,9 @@
 #include "engine/commit/journal_writer.h"
 
-#include "base/check.h"
 #include "base/limits.h"
-#include "engine/commit/crc32c.h"
+#include "base/result.h"
+#include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
-#include "engine/commit/little_endian.h"
 
 namespace galley {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <galley/path.h>
 #include "base/clock.h"
-#include "engine/commit/audit_sink.h"
+#include "engine/commit/publisher.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/writer_lock.h"
 

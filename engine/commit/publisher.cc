@@ -7,12 +7,11 @@
 #include <map>
 #include <set>
 
-#include "base/check.h"
 #include "base/file_mode.h"
+#include "base/result.h"
 #include "engine/commit/apply.h"
 #include "engine/commit/base_check.h"
 #include "engine/commit/blob_store.h"
-#include "engine/commit/graveyard.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/inheritance.h"
 #include "engine/commit/journal_writer.h"
@@ -52,6 +51,7 @@
 //   I8  At most two flushes in a commit, however many files (contents over kMaxImageBytes aside).
 
 namespace galley {
+
 namespace {
 
 constexpr uint64_t kMaxHeldBytes = uint64_t{64} << 20U;

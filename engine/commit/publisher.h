@@ -8,15 +8,30 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/commit/audit_sink.h"
+#include "base/result.h"
 #include "engine/commit/outcome.h"
 #include "engine/commit/state_directory.h"
-#include "engine/policy/approval.h"
 #include "engine/policy/config.h"
+#include "engine/policy/gate.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/proposal.h"
 
 namespace galley {
+
+/// Where the audit records that journals carry are kept.
+///
+/// Invariant: a journal leaves `j/` only after settle() took its records, so a commit whose process
+///            died before it could add them is on record all the same.
+/// Threads:   called under the writer lock.
+class AuditSink {
+ public:
+  virtual ~AuditSink() = default;
+
+  /// Adds the records of a commit that was made just now.
+  virtual Result<void> add(const std::vector<std::string>& records) = 0;
+  /// Adds those that are not there yet, and makes all of them durable.
+  virtual Result<void> settle(const std::vector<std::string>& records) = 0;
+};
 
 class WriterLock;
 

@@ -4,11 +4,10 @@
 #include <cerrno>
 #include <map>
 
-#include "base/check.h"
 #include "base/file_mode.h"
+#include "base/result.h"
 #include "engine/commit/apply.h"
 #include "engine/commit/blob_store.h"
-#include "engine/commit/graveyard.h"
 #include "engine/commit/journal_rules.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/mutant.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/commit/audit_sink.h"
+#include "engine/commit/publisher.h"
 #include "engine/commit/state_directory.h"
 #include "engine/commit/writer_lock.h"
 

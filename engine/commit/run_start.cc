@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "engine/commit/graveyard.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/retire.h"
 

@@ -4,9 +4,9 @@
 #include <cerrno>
 #include <map>
 
-#include "base/check.h"
+#include "base/encoding.h"
 #include "base/file_mode.h"
-#include "base/hex.h"
+#include "base/result.h"
 
 namespace galley {
 namespace {

@@ -8,13 +8,13 @@
 #include <cstring>
 
 #include "base/file_mode.h"
-#include "engine/commit/crc32c.h"
+#include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/state_format.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/owner.h"
 #include "staging/fs/replace_file.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 namespace {

@@ -4,9 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/commit/journal.h"
+#include "engine/commit/state_directory.h"
 #include "staging/fs/directory.h"
 
 namespace galley {
@@ -41,5 +43,22 @@ Result<bool> was_made_here(const StateFormat& format, const FileStat& folder);
 /// Names `folder` in `format`, and records it outside the workspace if it has no birth time.
 /// Errors: kRefused `state.no_record` when that cannot be done.
 Result<void> bind_to_folder(StateFormat& format, const FileStat& folder);
+
+/// A file or folder that has the name of private state and is not where StateDirectory::own() puts
+/// it: an earlier Galley left it, or a pull, an archive or a copy brought it. Nothing reads it.
+struct UnboundState {
+  std::string kind;   ///< "stage"
+  std::string place;  ///< below `.galley`: "stage/0123456789ab"
+};
+
+/// All of it, by place. One look at each folder.
+Result<std::vector<UnboundState>> unbound_state(const StateDirectory& state);
+
+/// One line for people: what is ignored, why, and the way out.
+[[nodiscard]] std::string told(const std::vector<UnboundState>& unbound);
+
+/// Makes it the workspace's own, on a person's word.
+/// Errors: kConflict `state.changed` when something of that name is kept already.
+Result<void> bind_state(const StateDirectory& state, const UnboundState& unbound);
 
 }  // namespace galley

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <thread>
 
+#include "base/encoding.h"
 #include "base/file_mode.h"
-#include "base/hex.h"
 
 namespace galley {
 namespace {

@@ -1,6 +1,6 @@
 #include "engine/history/database.h"
-#include "base/hex.h"
-#include "base/pathspec.h"
+#include "base/encoding.h"
+#include "base/glob.h"
 
 #include <sqlite3.h>
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <galley/history.h>
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,11 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include <galley/history.h>
 #include <galley/path.h>
+#include "base/clock.h"
 #include "base/content_id.h"
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "engine/commit/outcome.h"
+#include "staging/fs/directory.h"
 #include "staging/overlay/proposal.h"
 
 namespace galley {
@@ -95,5 +96,11 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
 
 /// Whether the filter takes this one.
 [[nodiscard]] bool matches(const HistoryFilter& filter, const TxSummary& summary);
+
+/// The change from the workspace as it is now to the tree as it was just after `id`: staged on a
+/// view or a copy it shows that tree. Paths that no later transaction touched are as they are now;
+/// what was written past Galley is known only as far as a later transaction met it.
+Result<Proposal> proposal_to_past(const History& history, const Directory& workspace, TxId id,
+                                  const Clock& clock);
 
 }  // namespace galley

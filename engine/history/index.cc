@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "base/hex.h"
+#include "base/encoding.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/database.h"
 #include "engine/history/index_rows.h"

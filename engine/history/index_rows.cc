@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/history/undo.h"
-#include "staging/fs/kind_name.h"
+#include "staging/fs/directory.h"
 
 namespace galley::index_rows {
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <galley/history.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include <galley/history.h>
 #include "base/clock.h"
 #include "base/rel_path.h"
 #include "base/result.h"
@@ -83,5 +82,28 @@ Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
 /// Puts a proposal into an overlay that has nothing staged: its entries and every content. What
 /// freezing the overlay then gives has the proposal's id.
 Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay);
+
+/// The three sides of one file: what both started from, what the workspace has, what is wanted.
+struct FileSides {
+  Node base;
+  Node found;
+  Node wanted;
+  Content base_bytes;  ///< these three only where both sides changed the content
+  Content found_bytes;
+  Content wanted_bytes;
+};
+
+/// What merging the sides of one file gave: a node and its bytes, or a reason why not.
+struct FileMerge {
+  std::string reason;  ///< empty when it fits; else as PathConflict::reason
+  std::string message;
+  std::vector<ConflictHunk> hunks;
+  Node node;
+  std::string bytes;
+  uint32_t markers = 0;
+};
+
+/// Merges content by lines and the mode as one value.
+[[nodiscard]] FileMerge merge_file(const FileSides& sides, const RebaseOptions& options);
 
 }  // namespace galley

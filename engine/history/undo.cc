@@ -1,12 +1,18 @@
 #include "engine/history/undo.h"
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
+#include "base/glob.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/dependency.h"
-#include "engine/history/undo_selection.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/proposal_diff.h"
 
 namespace galley {
+
 namespace {
 
 RebaseOptions rebase_options(TxId id, const UndoOptions& options) {
@@ -110,6 +116,190 @@ Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace
     plan->message = "redo " + plan->redoes.str();
   }
   return outcome;
+}
+
+namespace {
+
+bool is_directory_change(const Change& change) {
+  return (change.before.kind == FileKind::kDirectory ||
+          change.after.kind == FileKind::kDirectory) &&
+         (change.is_create() || change.is_delete());
+}
+
+/// Which paths of a transaction are taken back.
+class Selection {
+ public:
+  Selection(TxId id, const ChangeSet& changes) : id_(id), changes_(&changes) {
+    for (const Change& change : changes) {
+      if (!change.renamed_from) continue;
+      partner_.emplace(change.path, *change.renamed_from);
+      partner_.emplace(*change.renamed_from, change.path);
+    }
+  }
+
+  void take_all() {
+    for (const Change& change : *changes_) taken_.insert(change.path);
+  }
+
+  Result<void> take(const RelPath& wanted) {
+    bool is_known = false;
+    for (const Change& change : *changes_) {
+      if (!pathspec_names(wanted.str(), change.path.str())) continue;
+      is_known = true;
+      take_with_partner(change.path);
+    }
+    if (is_known) return {};
+    std::vector<std::string> paths;
+    for (const Change& change : *changes_) paths.push_back(change.path.str());
+    const auto near = nearest_pathspec(wanted.str(), paths);
+    return fail(ErrorKind::kUsage, "undo.unknown_path",
+                "transaction " + id_.str() + " did not change '" + wanted.str() + "'; " +
+                    (near ? "did you mean '" + *near + "'? " : "") + "`galley show " + id_.str() +
+                    "` lists what it changed",
+                wanted.str());
+  }
+
+  /// Directories that the taken paths need to be there, or leave empty.
+  void take_directories() {
+    for (const Change& change : *changes_) {
+      if (!is_directory_change(change) || taken_.contains(change.path)) continue;
+      const auto below = taken_.upper_bound(change.path);
+      const bool is_above_taken = std::any_of(
+          below, taken_.end(), [&](const RelPath& path) { return path.is_below(change.path); });
+      if (is_above_taken) taken_.insert(change.path);
+    }
+  }
+
+  [[nodiscard]] bool has(const RelPath& path) const { return taken_.contains(path); }
+  [[nodiscard]] bool is_everything() const { return taken_.size() == changes_->size(); }
+
+ private:
+  void take_with_partner(const RelPath& path) {
+    if (!taken_.insert(path).second) return;
+    const auto [begin, end] = partner_.equal_range(path);
+    for (auto it = begin; it != end; ++it) take_with_partner(it->second);
+  }
+
+  TxId id_;
+  const ChangeSet* changes_;
+  std::multimap<RelPath, RelPath> partner_;
+  std::set<RelPath> taken_;
+};
+
+/// The after side with some hunks turned back.
+std::string without_hunks(const ProposedFileDiff& file, const std::set<size_t>& ranges) {
+  const Lines before(*file.before);
+  const Lines after(*file.after);
+  std::string text;
+  size_t copied = 0;
+  for (size_t i = 0; i < file.diff.script.size(); ++i) {
+    const ChangedRange& range = file.diff.script[i];
+    text += after.span(copied, range.new_begin);
+    text += ranges.contains(i) ? before.span(range.old_begin, range.old_end)
+                               : after.span(range.new_begin, range.new_end);
+    copied = range.new_end;
+  }
+  text += after.span(copied, after.size());
+  return text;
+}
+
+/// Script ranges of the chosen hunks, counted from 1.
+Result<std::set<size_t>> ranges_of(TxId id, const HunkSelection& chosen,
+                                   const ProposedFileDiff& file) {
+  std::set<size_t> ranges;
+  for (const uint32_t hunk : chosen.hunks) {
+    if (hunk == 0 || hunk > file.diff.hunks.size()) {
+      return fail(ErrorKind::kUsage, "undo.unknown_hunk",
+                  "transaction " + id.str() + " has " + std::to_string(file.diff.hunks.size()) +
+                      " hunks in '" + chosen.path.str() + "', so there is no hunk " +
+                      std::to_string(hunk),
+                  chosen.path.str());
+    }
+    const HunkSpan& span = file.diff.hunks[hunk - 1].span;
+    for (size_t i = span.first_change; i < span.last_change; ++i) ranges.insert(i);
+  }
+  return ranges;
+}
+
+Change reversed_change(const Change& change) {
+  return Change{change.path, change.after, change.before, {}, {}, {}};
+}
+
+class Reversal {
+ public:
+  Reversal(TxId id, const Proposal& transaction)
+      : id_(id),
+        transaction_(&transaction),
+        store_(std::make_shared<LayeredStore>(
+            std::vector<std::shared_ptr<const ContentStore>>{transaction.store()})) {}
+
+  void add_whole(const Selection& selection) {
+    for (const Change& change : transaction_->changes()) {
+      if (!selection.has(change.path)) continue;
+      result_.try_emplace(change.path, reversed_change(change));
+    }
+    for (const Change& change : transaction_->changes()) {
+      if (!change.renamed_from || !selection.has(change.path)) continue;
+      const auto source = result_.find(*change.renamed_from);
+      if (source != result_.end() && source->second.is_create()) {
+        source->second.renamed_from = change.path;
+      }
+    }
+  }
+
+  Result<void> add_hunks(const HunkSelection& chosen) {
+    ProposalDiffOptions options;
+    options.find_renames = false;
+    GALLEY_ASSIGN(const auto files, diff_proposal(*transaction_, options));
+    const auto file = std::find_if(files.begin(), files.end(), [&](const ProposedFileDiff& one) {
+      return one.diff.new_path == chosen.path.str();
+    });
+    const auto change = std::find_if(transaction_->changes().begin(), transaction_->changes().end(),
+                                     [&](const Change& one) { return one.path == chosen.path; });
+    const bool has_hunks = file != files.end() && change != transaction_->changes().end() &&
+                           !file->diff.script.empty() && change->after.kind == FileKind::kRegular &&
+                           !change->is_type_change();
+    if (!has_hunks || (change->is_create() && !change->renamed_from)) {
+      return fail(ErrorKind::kUsage, "undo.unknown_hunk",
+                  "transaction " + id_.str() + " has no hunks in '" + chosen.path.str() +
+                      "' that can be taken back one by one; undo the whole file",
+                  chosen.path.str());
+    }
+    GALLEY_ASSIGN(const std::set<size_t> ranges, ranges_of(id_, chosen, *file));
+    std::string text = without_hunks(*file, ranges);
+    Node target = change->after;
+    target.size = text.size();
+    GALLEY_ASSIGN(target.content, store_->put(std::move(text)));
+    result_.insert_or_assign(chosen.path, Change{chosen.path, change->after, target, {}, {}, {}});
+    return {};
+  }
+
+  Proposal finish() {
+    ChangeSet changes;
+    for (auto& [path, change] : result_) changes.push_back(std::move(change));
+    return Proposal::from(std::move(changes), store_);
+  }
+
+ private:
+  TxId id_;
+  const Proposal* transaction_;
+  std::shared_ptr<LayeredStore> store_;
+  std::map<RelPath, Change> result_;
+};
+
+}  // namespace
+
+Result<ReverseChange> reverse_of(TxId id, const Proposal& transaction, const UndoOptions& options) {
+  Selection selection(id, transaction.changes());
+  if (options.paths.empty() && options.hunks.empty()) selection.take_all();
+  for (const RelPath& path : options.paths) GALLEY_TRY(selection.take(path));
+  selection.take_directories();
+  Reversal reversal(id, transaction);
+  reversal.add_whole(selection);
+  for (const HunkSelection& chosen : options.hunks) {
+    if (!selection.has(chosen.path)) GALLEY_TRY(reversal.add_hunks(chosen));
+  }
+  return ReverseChange{reversal.finish(), !selection.is_everything()};
 }
 
 }  // namespace galley

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "engine/history/history.h"
 #include "engine/history/rebase.h"
+#include "staging/overlay/proposal.h"
 
 namespace galley {
 
@@ -72,5 +74,15 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
 /// Errors: kNotFound `history.nothing_to_redo`; kUsage `undo.not_undone`; otherwise as plan_undo.
 Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
+
+/// The part of a transaction that is to be taken back, turned round: from what it left to what was
+/// there before.
+struct ReverseChange {
+  Proposal change;
+  bool is_partial = false;  ///< something of the transaction stays
+};
+
+/// Errors: kUsage `undo.unknown_path`, `undo.unknown_hunk`.
+Result<ReverseChange> reverse_of(TxId id, const Proposal& transaction, const UndoOptions& options);
 
 }  // namespace galley

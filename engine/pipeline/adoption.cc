@@ -9,10 +9,10 @@
 #include "engine/commit/recovery.h"
 #include "engine/commit/stage_directory.h"
 #include "engine/commit/state_directory.h"
-#include "engine/commit/unbound_state.h"
+#include "engine/commit/state_format.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/workspace_state.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/user_state.h"
 #include "staging/git/git_repository.h"
 
 namespace galley {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/file_mode.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "engine/commit/history_reader.h"
 #include "staging/fs/replace_file.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/file_mode.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "engine/pipeline/approvals.h"
 #include "staging/fs/replace_file.h"
 #include "tools/json_input.h"

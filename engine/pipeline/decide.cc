@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/hex.h"
+#include "base/encoding.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
 #include "engine/commit/publisher.h"

@@ -7,7 +7,7 @@
 #include "engine/pipeline/trust.h"
 #include "engine/policy/config.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 namespace {

@@ -1,18 +1,23 @@
 #include "engine/pipeline/kept_grants.h"
 
 #include <fmt/format.h>
-
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "base/file_mode.h"
-#include "base/number.h"
+#include "base/text.h"
+#include "engine/audit/recorder.h"
+#include "engine/calls/action.h"
+#include "engine/pipeline/decide.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/principals.h"
-#include "staging/fs/owner.h"
 #include "staging/fs/replace_file.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
+
 namespace {
 
 constexpr std::string_view kGrantMagic = "galley grant 1";
@@ -146,6 +151,45 @@ std::optional<Error> objection_to_grant(const Config& config, const Grant& grant
   if (grant.is_revoked) return {};
   if (auto known = check_agent_is_known(config, grant.agent); !known) return known.error();
   return Policy(config).objection_to_grant(grant.agent, *capability);
+}
+
+namespace {
+
+Error grant_by_agent() {
+  return {ErrorKind::kRefused, "grant.by_agent",
+          "an agent neither grants nor revokes; have a person say it, without --agent", "", 0};
+}
+
+}  // namespace
+
+Result<void> say_as_person(WorkspaceState& workspace, const TransactionOptions& who,
+                           AuditEvent event, const Error& no_agent,
+                           const std::function<Result<void>()>& check) {
+  GALLEY_TRY(workspace.need_state());
+  Recorder recorder(workspace.audit, workspace.clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record = std::move(event);
+  return pass_alone(workspace, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+    if (!who.agent.empty()) return no_agent;
+    return check();
+  });
+}
+
+Result<void> say_grant(WorkspaceState& workspace, const TransactionOptions& who, Grant grant) {
+  grant.said_ns = workspace.clock().wall_ns();
+  AuditEvent event;
+  event.kind = grant.is_revoked ? AuditKind::kRevocation : AuditKind::kGrant;
+  event.tool = grant.is_revoked ? "sec.revoke" : "sec.grant";
+  event.reason = "said by " + grant.by;
+  event.input = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"agent", grant.agent}, {"capability", grant.capability}});
+  GALLEY_TRY(
+      say_as_person(workspace, who, std::move(event), grant_by_agent(), [&]() -> Result<void> {
+        const auto no = objection_to_grant(workspace.config, grant);
+        return no ? Result<void>(*no) : Result<void>();
+      }));
+  GALLEY_TRY(KeptGrants(*workspace.state_directory).keep(grant));
+  return workspace.refresh_grants();
 }
 
 }  // namespace galley

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <galley/workspace.h>
 #include "base/result.h"
+#include "engine/audit/audit.h"
 #include "engine/commit/state_directory.h"
+#include "engine/pipeline/workspace_state.h"
 #include "engine/policy/config.h"
 #include "engine/policy/grant_book.h"
 
@@ -51,5 +54,16 @@ class KeptGrants {
 /// nothing when it can.
 /// Errors: kRefused `grant.wider_than_configuration`; kInvalid `grant.agent`, `capability.invalid`.
 [[nodiscard]] std::optional<Error> objection_to_grant(const Config& config, const Grant& grant);
+
+/// What only a person may say: it goes on record, and is refused with `no_agent` when an agent says
+/// it, or when `check` does.
+Result<void> say_as_person(WorkspaceState& workspace, const TransactionOptions& who,
+                           AuditEvent event, const Error& no_agent,
+                           const std::function<Result<void>()>& check);
+
+/// Grants or revokes: on record, then kept, and from the next call on it counts. The time is filled
+/// in.
+/// Errors: as Workspace::grant.
+Result<void> say_grant(WorkspaceState& workspace, const TransactionOptions& who, Grant grant);
 
 }  // namespace galley

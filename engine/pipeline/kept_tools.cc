@@ -1,12 +1,17 @@
 #include "engine/pipeline/kept_tools.h"
 
 #include <cerrno>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "engine/pipeline/custom_tools.h"
+#include "engine/pipeline/kept_grants.h"
 #include "engine/pipeline/mcp_servers.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
+#include "tools/tool_factory.h"
 
 namespace galley {
 
@@ -54,6 +59,101 @@ Result<bool> KeptTools::refresh() {
   GALLEY_TRY(add_custom_tools(*registry, workspace_->user, workspace_->root_path));
   GALLEY_TRY(add_mcp_servers(*registry, workspace_->user, workspace_->root_path));
   return true;
+}
+
+namespace {
+
+using nlohmann::ordered_json;
+
+Error tools_by_agent() {
+  return {ErrorKind::kRefused, "tool.by_agent",
+          "an agent neither adds nor removes tools; have a person say it, without --agent", "", 0};
+}
+
+}  // namespace
+
+Result<void> record_admission(WorkspaceState& workspace, const TransactionOptions& who,
+                              AuditKind kind, ordered_json input) {
+  AuditEvent event;
+  event.kind = kind;
+  event.tool = kind == AuditKind::kToolsAdded ? "tools.add" : "tools.remove";
+  event.input = std::make_shared<const ordered_json>(std::move(input));
+  return say_as_person(workspace, who, std::move(event), tools_by_agent(),
+                       [] { return Result<void>(); });
+}
+
+Result<void> admit_tools(WorkspaceState& workspace, const TransactionOptions& who,
+                         const UserSettings& settings, const ToolFolder& folder) {
+  GALLEY_TRY(check_tools_have_a_place(settings, workspace.root_path));
+  ordered_json names = ordered_json::array();
+  for (const CustomManifest& manifest : folder.manifests) names.push_back(manifest.info.name);
+  GALLEY_TRY(record_admission(
+      workspace, who, AuditKind::kToolsAdded,
+      {{"folder", folder.path}, {"hash", folder.hash.hex()}, {"tools", std::move(names)}}));
+  return trust_tools(settings, workspace.root_path, folder, workspace.clock().wall_ns());
+}
+
+Result<bool> dismiss_tool(WorkspaceState& workspace, const TransactionOptions& who,
+                          const UserSettings& settings, const std::string& name) {
+  GALLEY_TRY(record_admission(workspace, who, AuditKind::kToolsRemoved, {{"tool", name}}));
+  return forget_tool(settings, workspace.root_path, name);
+}
+
+namespace {
+
+ToolStanding standing_of(const ToolDefinition& tool) {
+  ToolStanding standing;
+  standing.priority = tool.priority;
+  standing.availability.agents = tool.agents;
+  standing.availability.capabilities = tool.only_if_given;
+  standing.follows_from_contents = tool.follows_from_contents;
+  if (tool.is_available) {
+    standing.availability.holds = [holds = tool.is_available](const ToolCaller& caller) {
+      try {
+        return holds(caller.agent, caller.session);
+      } catch (...) {
+        return false;  // who cannot say that it is there is not there
+      }
+    };
+  }
+  return standing;
+}
+
+/// A definition that is made at its first call, with `[tools.NAME] config` beside what it names.
+ToolFactory factory_of(ToolDefinition tool, std::map<std::string, std::string> config) {
+  ToolFactory factory;
+  factory.info = tool.info;
+  factory.needs = tool.needs;
+  factory.takes = tool.takes;
+  factory.sanitize = tool.sanitize;
+  factory.make = [tool = std::move(tool), config = std::move(config)](
+                     const ToolDependencies& given) -> Result<ToolInstance> {
+    ToolDependencies all = given;
+    all["config"] = config;
+    GALLEY_ASSIGN(ToolDefinition::Instance made, tool.make(all));
+    ToolDefinition once;
+    once.info = tool.info;
+    once.run = std::move(made.run);
+    GALLEY_ASSIGN(auto runs, make_defined_tool(std::move(once)));
+    return ToolInstance{std::move(runs), std::move(made.check_health), std::move(made.close)};
+  };
+  return factory;
+}
+
+}  // namespace
+
+Result<void> add_own_tool(const WorkspaceState& workspace, ToolRegistry& registry,
+                          ToolDefinition tool) {
+  ToolStanding standing = standing_of(tool);
+  if (!tool.make) {
+    GALLEY_ASSIGN(auto made, make_defined_tool(std::move(tool)));
+    return registry.add(std::move(made), std::move(standing));
+  }
+  const auto config = workspace.config.tools.find(tool.info.name);
+  return registry.add(factory_of(std::move(tool), config == workspace.config.tools.end()
+                                                      ? std::map<std::string, std::string>()
+                                                      : config->second.config),
+                      std::move(standing));
 }
 
 }  // namespace galley

@@ -1,30 +1,31 @@
 #include "engine/pipeline/maintenance.h"
 
 #include <fmt/format.h>
-
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/limits.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "engine/audit/audit.h"
-#include "engine/commit/graveyard.h"
 #include "engine/commit/leftovers.h"
 #include "engine/commit/recovery.h"
+#include "engine/commit/retire.h"
 #include "engine/commit/stage_directory.h"
-#include "engine/commit/unbound_state.h"
+#include "engine/commit/state_format.h"
 #include "engine/commit/writer_lock.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/adoption.h"
-#include "engine/pipeline/recovery_text.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/stages/run_folder.h"
-#include "engine/stages/scratch_home.h"
+#include "engine/stages/stored_stage.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/sandbox_probe.h"
 
 namespace galley {
+
 namespace {
 
 constexpr size_t kMaxRescued = 100'000;
@@ -391,6 +392,42 @@ Result<void> drop_rescued(const Workspace& workspace, const std::string& name) {
   GALLEY_ASSIGN(const auto directory, open_rescue(workspace));
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
   return remove_tree(*directory, path);
+}
+
+namespace {
+
+using Kind = RecoveryAction::Kind;
+
+bool changes_path(Kind kind) {
+  return kind == Kind::kPut || kind == Kind::kRemove || kind == Kind::kMakeDirectory ||
+         kind == Kind::kRemoveDirectory || kind == Kind::kSetMode;
+}
+
+}  // namespace
+
+std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run) {
+  std::map<TxId, std::set<std::string>> paths;
+  for (const RecoveryAction& action : report.actions) {
+    if (changes_path(action.kind)) paths[action.transaction].insert(action.path);
+  }
+  std::vector<std::string> lines;
+  for (const RecoveryAction& action : report.actions) {
+    const std::string who =
+        fmt::format("transaction {}, which a crash interrupted", action.transaction.str());
+    if (action.kind == Kind::kDropJournal) {
+      lines.push_back(who + (dry_run ? " before it was committed, would be cleared away: nothing "
+                                       "of it was applied"
+                                     : " before it was committed, was cleared away: nothing of it "
+                                       "was applied"));
+    }
+    if (action.kind != Kind::kFinishJournal) continue;
+    const size_t count = paths[action.transaction].size();
+    if (count == 0 && !action.is_interrupted) continue;
+    const bool is_back = action.text == "taken back";
+    lines.push_back(fmt::format("{}, {} {}: {}", who, dry_run ? "would be" : "was",
+                                is_back ? "taken back" : "finished", counted(count, "path")));
+  }
+  return lines;
 }
 
 }  // namespace galley

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <galley/workspace.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include <galley/workspace.h>
 #include "base/result.h"
+#include "engine/commit/recovery.h"
 
 /// What keeps a workspace in order: recovery, clearing, checks, rescued bytes.
+
 namespace galley {
 
 /// Writes galley.toml; refuses to replace one unless `force`.
@@ -48,5 +49,9 @@ Result<std::vector<RescuedItem>> list_rescued(const Workspace& workspace);
 Result<std::string> read_rescued(const Workspace& workspace, const std::string& name);
 /// The only way in which Galley deletes rescued bytes.
 Result<void> drop_rescued(const Workspace& workspace, const std::string& name);
+
+/// One line for each transaction that a crash interrupted: whether it was finished or taken back,
+/// or would be in a dry run, and how many paths that took. Nothing for what was complete already.
+[[nodiscard]] std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run);
 
 }  // namespace galley

@@ -11,10 +11,11 @@
 #include "engine/commit/writer_lock.h"
 #include "engine/stages/run_basis.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
+
 namespace {
 
 constexpr int kMaxCaptures = 8;

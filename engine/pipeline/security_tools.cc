@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/pipeline/granting.h"
+#include "engine/pipeline/kept_grants.h"
 
 namespace galley {
 namespace {

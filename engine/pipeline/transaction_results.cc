@@ -1,18 +1,24 @@
 // What staging calls return, for those who cannot see the types of the rooms below.
-#include <galley/transaction.h>
-
+// The commit of git that follows a transaction's own, where a tool asked for one.
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include <galley/transaction.h>
+#include "engine/agent_tools/git_commit.h"
+#include "engine/calls/tool_names.h"
+#include "engine/history/rebase.h"
+#include "engine/pipeline/decide.h"
+#include "engine/pipeline/transaction_state.h"
+#include "engine/stages/stored_stage.h"
 #include "staging/overlay/stage_edits.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"
 #include "tools/tool.h"
 
 namespace galley {
+
 namespace {
 
 /// The first thing of a document that does not fit, as the one-line answer.
@@ -88,5 +94,63 @@ std::string CallResult::json() const {
 }
 
 std::string CallResult::document() const { return json_text(to_json(*result_)); }
+
+void Transaction::State::ask_for_git_commits(const std::vector<ToolCall>& calls,
+                                             std::vector<ToolResult>& results) {
+  for (size_t i = 0; i < calls.size() && i < results.size(); ++i) {
+    if (calls[i].tool != kGitCommitTool || results[i].meta.dry_run) continue;
+    git_message = results[i].data->at("message").get<std::string>();
+    if (!stage) continue;
+    const auto kept = keep_git_message(stage->directory(), git_message);
+    if (!kept) results[i] = ToolResult::failure(tool_error_from(kept.error()));
+  }
+}
+
+/// The transaction is committed by now: what goes wrong here is told, and changes nothing of that.
+void Transaction::State::end_with(Receipt& receipt) {
+  is_over = true;
+  if (stage && git_message.empty()) {
+    git_message = kept_git_message(stage->directory()).value_or("");
+  }
+  if (git_message.empty()) return;
+  Recorder own_record(workspace->audit, workspace->clock(), RecordTime::kAtOnce);
+  Action action;
+  action.record.kind = AuditKind::kLink;
+  action.record.tool = kGitCommitTool;
+  action.record.tx = receipt.id.str();
+  action.record.input = json_document({{"message", git_message}});
+  action.record.capabilities_used = {"git:commit"};
+  action.runs_program = true;
+  const auto made =
+      pass_alone(*workspace, options, own_record, std::move(action), [&](AuditEvent& event) {
+        return commit_to_git(workspace->root_path, git_message, receipt.changes)
+            .map([&](std::string hash) {
+              event.output = json_document({{"commit", hash}});
+              receipt.git_commit = std::move(hash);
+            });
+      });
+  if (made) return;
+  receipt.warnings.push_back("the commit of git that was asked for was not made: " +
+                             made.error().message);
+}
+
+Result<void> Transaction::keep_part(const Proposal& part) {
+  Action action = own_step(AuditKind::kRollback);
+  action.record.input = json_document({{"to_part", part.id().hex()}});
+  action.tools = tools_that(ToolDeed::kEdit);  // what is called a part could hold anything
+  action.is_atomic = true;
+  const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
+    GALLEY_TRY(check_may_change_staged());
+    // What was only read stays noted: it must still be so at the commit.
+    Overlay::Entries kept;
+    for (const auto& [path, entry] : state_->overlay.entries()) {
+      if (entry.before == entry.now) kept.emplace(path, entry);
+    }
+    state_->overlay.restore(std::move(kept));
+    return stage_proposal(part, state_->overlay);
+  });
+  GALLEY_TRY(passed);
+  return save();
+}
 
 }  // namespace galley

@@ -11,18 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include "base/hex.h"
+#include "base/encoding.h"
 #include "engine/audit/recorder.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/guarded_runner.h"
 #include "engine/history/rebase.h"
-#include "engine/pipeline/runs.h"
+#include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/transcript_file.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/principals.h"
 #include "engine/stages/run_folder.h"
-#include "engine/stages/scratch_home.h"
 #include "engine/stages/stored_stage.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/stage_edits.h"

@@ -9,8 +9,8 @@
 #include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/owner.h"
 #include "staging/fs/replace_file.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 namespace {

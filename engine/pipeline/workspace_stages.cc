@@ -9,9 +9,9 @@
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/workspace_state.h"
-#include "engine/stages/run_layers.h"
+#include "engine/stages/run_basis.h"
 #include "engine/stages/stored_stage.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 namespace {

@@ -1,14 +1,17 @@
 #pragma once
 
-#include <galley/workspace.h>
-
+#include <atomic>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include <galley/workspace.h>
 #include "base/clock.h"
 #include "engine/audit/audit.h"
 #include "engine/calls/call_supervisor.h"
@@ -16,18 +19,52 @@
 #include "engine/calls/seen_contents.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
-#include "engine/pipeline/late_object.h"
 #include "engine/pipeline/trust.h"
-#include "engine/pipeline/workspace_tree.h"
 #include "engine/policy/config.h"
 #include "engine/policy/gate.h"
 #include "engine/policy/grant_book.h"
+#include "engine/policy/principals.h"
 #include "engine/validators/validator_cache.h"
 #include "staging/fs/directory.h"
 #include "staging/sandbox/command_runner.h"
 #include "tools/registry.h"
 
 namespace galley {
+
+/// What a workspace shows in place of the files at its path: a tree that nobody writes.
+///
+/// Ownership: the workspace that is opened on it holds it.
+/// Threads:   `files` and `make_runner` are used from all threads of the workspace.
+struct WorkspaceTree {
+  std::unique_ptr<const Directory> files;
+  std::string name;  ///< as ProposedTree's base_name: the same name, the same files
+  /// What runs commands on `files` for these; it may borrow configuration and clock.
+  std::function<std::unique_ptr<CommandRunner>(const Config&, const Principals&, const Clock&)>
+      make_runner;
+};
+
+/// An object that is made after its owner, by the first thread that needs it.
+///
+/// Invariant: what get() returned stays valid as long as this, even if another one is set later.
+/// Threads:   reading from any thread; set() by one thread at a time, under a lock of the owner.
+template <class T>
+class LateObject {
+ public:
+  [[nodiscard]] T* get() const { return object_.load(std::memory_order_acquire); }
+  explicit operator bool() const { return get() != nullptr; }
+  T& operator*() const { return *get(); }
+  T* operator->() const { return get(); }
+  friend bool operator==(const LateObject& one, std::nullptr_t) { return one.get() == nullptr; }
+
+  void set(std::unique_ptr<T> made) {
+    made_.push_back(std::move(made));
+    object_.store(made_.back().get(), std::memory_order_release);
+  }
+
+ private:
+  std::vector<std::unique_ptr<T>> made_;
+  std::atomic<T*> object_{nullptr};
+};
 
 using StageStatus = Workspace::Stage;
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/policy/fingerprint.h"
+#include "engine/policy/finding_rules.h"
 
 namespace galley {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/name_pattern.h"
+#include "base/glob.h"
 
 namespace galley {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/limits.h"
-#include "base/nearest_name.h"
+#include "base/text.h"
 #include "base/tool_profile_names.h"
 #include "engine/policy/config_table.h"
 #include "engine/policy/owners.h"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/limits.h"
-#include "base/nearest_name.h"
+#include "base/text.h"
 
 namespace galley {
 namespace {

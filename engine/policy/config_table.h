@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/glob.h"
 #include "base/result.h"
 #include "engine/policy/config.h"

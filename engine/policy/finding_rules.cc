@@ -1,12 +1,14 @@
 #include "engine/policy/finding_rules.h"
 
 #include <fmt/core.h>
-
 #include <algorithm>
+#include <map>
 
+#include "base/content_id.h"
 #include "engine/policy/owners.h"
 
 namespace galley {
+
 namespace {
 
 std::string any_of_them(const std::vector<std::string>& owners) {
@@ -93,6 +95,21 @@ std::string FindingRules::missing_owner(const std::string& by) const {
     if (!is_owner(by, owned.owners)) return sentence(owned);
   }
   return {};
+}
+
+std::vector<std::string> fingerprints_of(const std::vector<Finding>& findings) {
+  std::map<std::string, size_t> known;
+  std::vector<std::string> all;
+  all.reserve(findings.size());
+  for (const Finding& finding : findings) {
+    std::string key = "galley-finding 1\n";
+    for (const std::string* field : {&finding.rule, &finding.path, &finding.message}) {
+      key += std::to_string(field->size()) + ':' + *field;
+    }
+    const size_t before = known[key]++;
+    all.push_back(ContentId::of(key + std::to_string(before)).hex());
+  }
+  return all;
 }
 
 }  // namespace galley

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "engine/policy/baseline.h"
 #include "engine/policy/config.h"
+#include "engine/policy/finding.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/proposed_tree.h"
 #include "engine/policy/suppressions.h"
@@ -49,5 +50,9 @@ class FindingRules {
   Baseline baseline_;
   std::vector<OwnedPaths> owned_;
 };
+
+/// For each finding a hash that stays when lines move: of its rule, path and message, and how many
+/// with the same three stand before it. SARIF calls this a partial fingerprint.
+[[nodiscard]] std::vector<std::string> fingerprints_of(const std::vector<Finding>& findings);
 
 }  // namespace galley

@@ -1,16 +1,16 @@
 #include "engine/policy/gate.h"
 
 #include <fmt/core.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "engine/policy/finding_rules.h"
 #include "engine/policy/validator_pool.h"
 
 namespace galley {
+
 namespace {
 
 /// Who said yes, until it is known whose the approval was.

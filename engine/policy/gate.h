@@ -7,16 +7,21 @@
 #include <string>
 #include <vector>
 
+#include <galley/verdict.h>
 #include "base/clock.h"
 #include "base/content_id.h"
 #include "base/result.h"
-#include "engine/policy/approval.h"
 #include "engine/policy/config.h"
+#include "engine/policy/finding.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/proposed_tree.h"
 #include "engine/policy/validator.h"
 
 namespace galley {
+
+using ApprovalAnswer = ApprovalQuestion::Answer;
+using GateProgress = Verdict::Progress;
+using ValidatorRun = Verdict::Run;
 
 class FindingRules;
 

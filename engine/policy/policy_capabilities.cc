@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/name_pattern.h"
+#include "base/glob.h"
 
 namespace galley {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/name_pattern.h"
-#include "base/nearest_name.h"
+#include "base/glob.h"
+#include "base/text.h"
 #include "engine/policy/config.h"
 
 namespace galley {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/limits.h"
-#include "staging/fs/reachable_stat.h"
+#include "staging/fs/open_directories.h"
 
 namespace galley {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,5 +56,11 @@ struct TomlProblem {
 /// Parses TOML 1.0 (toml++ 3.3).
 /// Errors: kInvalid, reason `config.syntax`, message `FILE:LINE:COLUMN: …`.
 [[nodiscard]] Result<TomlNode> parse_toml(std::string_view text, std::string_view file);
+
+/// A TOML basic string in printable ASCII. TOML is UTF-8, so every text of a configuration has one.
+[[nodiscard]] std::string toml_quoted(std::string_view text);
+
+/// `{"NAME" = "value", …}`, in the same way.
+[[nodiscard]] std::string toml_inline_table(const std::map<std::string, std::string>& texts);
 
 }  // namespace galley

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "engine/policy/config_table.h"
-#include "engine/policy/toml_text.h"
+#include "engine/policy/toml_document.h"
 #include "engine/policy/trust_part.h"
 
 namespace galley {

@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "engine/policy/toml_text.h"
+#include "engine/policy/toml_document.h"
 
 namespace galley {
 namespace {

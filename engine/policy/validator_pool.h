@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/policy/approval.h"
 #include "engine/policy/gate.h"
 #include "engine/policy/validator.h"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/base64.h"
 #include "base/clock.h"
+#include "base/encoding.h"
 #include "base/printable.h"
 
 // https://github.com/in-toto/attestation/tree/main/spec/v1 and spec/predicates/test-result.md;

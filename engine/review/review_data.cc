@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/printable.h"
-#include "staging/overlay/bare_directories.h"
+#include "staging/overlay/overlay.h"
 #include "staging/text/lines.h"
 
 namespace galley {

@@ -8,7 +8,7 @@
 
 #include "base/rel_path.h"
 #include "base/result.h"
-#include "engine/policy/approval.h"
+#include "engine/policy/gate.h"
 #include "staging/overlay/proposal.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/proposal_pieces.h"

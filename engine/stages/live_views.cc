@@ -5,11 +5,11 @@
 #include <string>
 #include <thread>
 
-#include "engine/commit/graveyard.h"
+#include "engine/commit/retire.h"
 #include "engine/commit/writer_lock.h"
 #include "engine/stages/run_folder.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/user_state.h"
 #include "staging/sandbox/view_pins.h"
 
 namespace galley {

@@ -17,7 +17,7 @@ namespace galley {
 /// Errors: kRefused `run.not_pinned` names the run and the way out; nothing has to be taken back.
 [[nodiscard]] Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes);
 
-/// Takes the graveyard away (engine/commit/graveyard.h) when no run is live any more. Where
+/// Takes the graveyard away (engine/commit/retire.h) when no run is live any more. Where
 /// somebody else publishes just now it stays for the next one.
 Result<void> clear_graveyard_of_no_run(const StateDirectory& state, const Clock& clock);
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/file_mode.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "staging/overlay/overlay_file.h"
 
 namespace galley {

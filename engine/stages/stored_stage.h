@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,10 +10,20 @@
 
 #include "base/result.h"
 #include "engine/commit/stage_directory.h"
+#include "engine/commit/state_directory.h"
 #include "staging/fs/content_store.h"
+#include "staging/fs/directory.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/overlay_file.h"
 #include "staging/overlay/staged_step.h"
+
+// The message of the commit of git that a tool of a stored transaction asked for: the file
+// `git-commit` of its stage.
+
+// The git-ignored outputs of a stored transaction's commands. They are layers under the next
+// command, and overlayfs refuses a lower layer that lies in another one, which the workspace is: so
+// they lie below $TMPDIR, in a private directory whose path is the file `scratch-home` of the
+// stage.
 
 namespace galley {
 
@@ -94,5 +106,27 @@ class StoredStage {
   std::optional<GrowingEntries> saved_;  ///< what `overlay` has; nothing where that is not known
   std::shared_ptr<ContentStore> contents_;
 };
+
+/// The longest message that is kept.
+inline constexpr size_t kMaxGitMessageBytes = size_t{64} << 10U;
+
+/// Keeps it; the last one counts.
+[[nodiscard]] Result<void> keep_git_message(const WritableDirectory& stage,
+                                            const std::string& message);
+
+/// Empty when none was asked for.
+[[nodiscard]] Result<std::string> kept_git_message(const Directory& stage);
+
+inline constexpr uint64_t kMaxHostPathBytes = 4096;  ///< of a file that holds a path of the host
+
+/// The stage's directory for layers, made when it has none or when it was swept away: then the
+/// ignored outputs are gone, as they may.
+[[nodiscard]] Result<std::string> need_scratch_home(const WritableDirectory& stage);
+
+/// Removes it with all that lies in it.
+[[nodiscard]] Result<void> drop_scratch_home(const Directory& stage);
+
+/// Where those of all stages are, by stage id: to be dropped when the stages are.
+[[nodiscard]] Result<std::map<std::string, std::string>> scratch_homes(const StateDirectory& state);
 
 }  // namespace galley

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "engine/validators/added_lines.h"
 #include "engine/validators/builtin.h"
 #include "engine/validators/file_validator.h"
+#include "engine/validators/new_findings.h"
 #include "engine/validators/secret_rules.h"
 
 namespace galley {

@@ -11,7 +11,7 @@
 #include "engine/validators/file_validator.h"
 #include "engine/validators/new_findings.h"
 #include "engine/validators/output_parsers.h"
-#include "engine/validators/output_paths.h"
+#include "engine/validators/output_places.h"
 #include "engine/validators/visible_inputs.h"
 
 namespace galley {

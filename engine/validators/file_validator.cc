@@ -6,9 +6,9 @@
 #include <iterator>
 #include <optional>
 
-#include "base/check.h"
 #include "base/parallel.h"
 #include "base/printable.h"
+#include "base/result.h"
 #include "engine/policy/effects.h"
 #include "engine/policy/policy.h"
 

@@ -10,6 +10,7 @@
 #include "staging/text/lines.h"
 
 namespace galley {
+
 namespace {
 
 Proposal unchanged(const Proposal& changed) {
@@ -140,6 +141,16 @@ std::vector<Finding> without_known(std::vector<Finding> findings, const std::vec
 
 std::unique_ptr<Validator> make_new_findings_validator(std::unique_ptr<Validator> inner) {
   return std::make_unique<NewFindingsValidator>(std::move(inner));
+}
+
+std::vector<LineBlock> added_lines(std::string_view before, const Lines& after) {
+  if (after.empty() || before == after.text()) return {};
+  if (before.empty()) return {{0, static_cast<uint32_t>(after.size())}};
+  std::vector<LineBlock> blocks;
+  for (const ChangedRange& range : diff_lines(Lines(before), after)) {
+    if (range.added() > 0) blocks.push_back({range.new_begin, range.new_end});
+  }
+  return blocks;
 }
 
 }  // namespace galley

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "engine/policy/proposed_tree.h"
 #include "engine/policy/validator.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 
@@ -42,5 +45,15 @@ using LeftOutNote = std::function<std::optional<Finding>(const Finding&)>;
 /// A validator that says what `inner` says, but for what it says about the unchanged files too.
 [[nodiscard]] std::unique_ptr<Validator> make_new_findings_validator(
     std::unique_ptr<Validator> inner);
+
+/// Lines [begin, end) of the new text that the change added, counted from 0.
+struct LineBlock {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  bool operator==(const LineBlock&) const = default;
+};
+
+/// The added lines of a change, in order; all lines when there was no text before.
+[[nodiscard]] std::vector<LineBlock> added_lines(std::string_view before, const Lines& after);
 
 }  // namespace galley

@@ -9,6 +9,7 @@
 
 /// Reading the JSON that programs write: what is missing or of another type is empty, never an
 /// exception.
+
 namespace galley {
 
 /// The document in `text`, no deeper than limits::kMaxJsonDepth.

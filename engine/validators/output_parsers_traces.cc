@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/limits.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "engine/validators/output_parsers.h"
 
 // Programs whose complaints take several lines: where, in several frames, and then what.

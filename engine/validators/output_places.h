@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/policy/finding.h"
+#include "engine/policy/proposed_tree.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -89,5 +90,23 @@ void set_edits(Finding& finding, std::vector<ToolEdit> edits, ColumnUnit unit,
 /// Holds what all findings promise: texts bounded and in one line, no end without a beginning, no
 /// replacement without a range.
 void settle(Finding& finding);
+
+/// Finds which file of the proposed tree a program means: programs print paths relative to where
+/// they ran, or absolute ones of a view that does not exist outside the sandbox.
+class OutputPaths {
+ public:
+  explicit OutputPaths(const ProposedTree& tree) : tree_(&tree) {}
+
+  /// The workspace path, or empty when the tree has no such file. Of an absolute path the longest
+  /// tail that exists counts.
+  [[nodiscard]] std::string resolve(const std::string& shown);
+
+ private:
+  [[nodiscard]] std::string find(std::string_view shown) const;
+  [[nodiscard]] bool exists(std::string_view path) const;
+
+  const ProposedTree* tree_;
+  std::map<std::string, std::string> known_;
+};
 
 }  // namespace galley

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "engine/validators/added_lines.h"
+#include "engine/validators/new_findings.h"
 #include "staging/text/diff.h"
 #include "staging/text/lines.h"
 

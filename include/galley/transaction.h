@@ -216,7 +216,7 @@ class Transaction {
   /// a stored transaction keeps what was before it under the savepoint `kBeforeFix`.
   Result<FixReport> fix();
   static constexpr const char* kBeforeFix = "before-fix";
-  /// Which part of what is staged the gate refuses (engine/validators/bisect_proposal.h).
+  /// Which part of what is staged the gate refuses (engine/validators/bisect.h).
   Result<BisectReport> bisect(const BisectOptions& options);
   /// After a Receipt the transaction is over; after any other outcome it stays open. A path that
   /// changed on disk meanwhile is merged by lines where the changes are apart, judged again and

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/content_id.h"
-#include "base/nearest_name.h"
+#include "base/text.h"
 #include "engine/policy/agent_files.h"
 #include "server/agents/opencode_plugin.h"
 #include "server/agents/wrapper_script.h"

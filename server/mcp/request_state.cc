@@ -1,7 +1,6 @@
 #include "server/mcp/request_state.h"
 
-#include "base/base64.h"
-#include "base/hex.h"
+#include "base/encoding.h"
 #include "base/hmac.h"
 #include "tools/json_input.h"
 

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <galley/outcome.h>
-
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include <galley/outcome.h>
 #include "base/result.h"
 #include "tools/tool.h"
 
@@ -54,5 +54,14 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 /// What became of a commit.
 [[nodiscard]] nlohmann::ordered_json commit_result(const CommitOutcome& outcome,
                                                    const std::string& tx);
+
+/// Characters of one structured answer, as JSON text: clients cut longer ones, in the middle or at
+/// the end, where the cut makes no sense.
+inline constexpr size_t kMaxStructureText = 38'000;
+
+/// An answer that is no longer than that: its long texts and lists keep their beginning, and the
+/// member `leftOut`, which then stands first, says where something is missing and how much. One
+/// that is short enough is as it was.
+[[nodiscard]] nlohmann::ordered_json bounded_structure(nlohmann::ordered_json structure);
 
 }  // namespace galley

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/nearest_name.h"
+#include "base/text.h"
 #include "engine/calls/confirmation.h"
 #include "engine/calls/executor.h"
 #include "server/session/call_results.h"

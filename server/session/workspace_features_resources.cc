@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/base64.h"
 #include "base/clock.h"
-#include "base/utf8.h"
+#include "base/encoding.h"
+#include "base/text.h"
 #include "server/session/call_results.h"
 #include "server/session/workspace_features.h"
 #include "tools/json_input.h"

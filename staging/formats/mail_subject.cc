@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/text.h"
 #include "staging/text/lines.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "staging/formats/binary_patch.h"
 
 namespace galley {

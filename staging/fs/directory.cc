@@ -5,6 +5,7 @@
 #include "base/file_mode.h"
 
 namespace galley {
+
 namespace {
 
 constexpr size_t kFirstReadBytes = 4096;  ///< of a file that does not say its size
@@ -166,6 +167,22 @@ Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path
   auto removed = directory.remove_directory(path);
   if (!removed && removed.error().os_error != ENOENT) return removed;
   return {};
+}
+
+std::string_view kind_name(FileKind kind) {
+  switch (kind) {
+    case FileKind::kRegular:
+      return "file";
+    case FileKind::kDirectory:
+      return "directory";
+    case FileKind::kSymlink:
+      return "symlink";
+    case FileKind::kAbsent:
+      return "absent";
+    case FileKind::kOther:
+      break;
+  }
+  return "other";
 }
 
 }  // namespace galley

@@ -191,4 +191,7 @@ Result<void> make_directories(const WritableDirectory& directory, const RelPath&
 /// directories are. Absent is fine.
 Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path);
 
+/// The word for a kind of file in documents: file, directory, symlink, absent, other.
+[[nodiscard]] std::string_view kind_name(FileKind kind);
+
 }  // namespace galley

@@ -15,7 +15,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/fs/disk_file.h"
 
 namespace galley {

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace galley {
 namespace {

@@ -1,6 +1,13 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "staging/fs/directory.h"
 
@@ -10,5 +17,97 @@ namespace galley {
 ///
 /// Ownership: every Directory opened from it shares the tree.
 [[nodiscard]] std::unique_ptr<WritableDirectory> make_memory_directory();
+
+/// One object of a tree in memory; names point to it as directory entries point to an inode.
+struct MemoryNode {
+  FileKind kind = FileKind::kRegular;
+  uint32_t mode = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint32_t nlink = 0;
+  uint64_t inode = 0;
+  int64_t mtime_ns = 0;
+  int64_t ctime_ns = 0;
+  int64_t birth_ns = 0;
+  std::string content;  ///< bytes of a file, target of a symbolic link
+  std::map<std::string, std::string> attributes;
+  std::map<std::string, std::shared_ptr<MemoryNode>, std::less<>> entries;
+  std::map<const void*, LockMode> locks;  ///< by open file, as flock has it
+};
+
+using MemoryNodePtr = std::shared_ptr<MemoryNode>;
+
+/// One name that an operation set (`after`) or took away (`after` null).
+struct MemoryEntryChange {
+  MemoryNodePtr directory;
+  std::string name;
+  MemoryNodePtr after;
+};
+
+/// Is told of every change of a tree, for the power-loss model. Called under the tree's lock.
+class MemoryObserver {
+ public:
+  virtual ~MemoryObserver() = default;
+  /// One atomic directory operation; the tree already has it.
+  virtual void on_entries(const std::vector<MemoryEntryChange>& changes) = 0;
+  /// The content, mode, owner or attributes of a node changed.
+  virtual void on_node(const MemoryNodePtr& node) = 0;
+  virtual void on_sync(const MemoryNodePtr& node) = 0;
+  virtual void on_sync_all() = 0;
+};
+
+/// Who looks at a tree: the permission bits of path_resolution(7) hold for this user.
+struct MemoryUser {
+  uint32_t uid = 0;
+  uint32_t gid = 0;           ///< of what this user makes
+  std::set<uint32_t> groups;  ///< further ones
+};
+
+/// What a user may do with a node, as three bits of its mode say it.
+inline constexpr uint32_t kReadRight = 4;
+inline constexpr uint32_t kWriteRight = 2;
+inline constexpr uint32_t kSearchRight = 1;
+
+/// A whole file tree in memory.
+///
+/// Threads: every access holds `mutex`.
+struct MemoryTree {
+  MemoryTree();
+  std::mutex mutex;
+  uint64_t next_inode = 1;
+  int64_t now_ns = 0;  ///< one nanosecond later at every change
+  /// Nobody: every access is allowed, as to root. Before `root`, whose owner it is.
+  std::optional<MemoryUser> user;
+  MemoryNodePtr root;
+  MemoryObserver* observer = nullptr;
+  size_t capacity_bytes = SIZE_MAX;  ///< beyond it writes fail with ENOSPC
+  size_t used_bytes = 0;
+  uint64_t mount = 1;  ///< another number is a tree that was mounted anew
+
+  MemoryNodePtr make_node(FileKind kind, uint32_t mode);
+
+  /// Whether the user has all of these rights.
+  [[nodiscard]] bool allows(const MemoryNode& node, uint32_t rights) const;
+  [[nodiscard]] bool is_owner(const MemoryNode& node) const;
+  [[nodiscard]] bool is_member(uint32_t gid) const;
+  /// The errno of chmod, chown (UINT32_MAX keeps), setxattr and getxattr; 0 when allowed.
+  [[nodiscard]] int refuses_mode(const MemoryNode& node) const;
+  [[nodiscard]] int refuses_owner(const MemoryNode& node, uint32_t uid, uint32_t gid) const;
+  [[nodiscard]] int refuses_attribute(const MemoryNode& node, const std::string& name) const;
+  /// chmod clears the set-group-id bit of what belongs to a group that the user is not in.
+  [[nodiscard]] uint32_t permitted_mode(const MemoryNode& node, uint32_t mode) const;
+};
+
+/// The root directory of a tree that others may share.
+[[nodiscard]] std::unique_ptr<WritableDirectory> open_memory_tree(std::shared_ptr<MemoryTree> tree);
+
+/// The tree a directory in memory belongs to; null for any other.
+[[nodiscard]] MemoryTree* memory_tree_of(const Directory& directory);
+
+/// The open file of a node.
+[[nodiscard]] std::unique_ptr<WritableFile> make_memory_file(std::shared_ptr<MemoryTree> tree,
+                                                             MemoryNodePtr node, bool is_writable);
+
+[[nodiscard]] FileStat memory_stat(const MemoryTree& tree, const MemoryNode& node);
 
 }  // namespace galley

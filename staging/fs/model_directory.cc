@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace galley {
 

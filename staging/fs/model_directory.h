@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "staging/fs/directory.h"
-#include "staging/fs/memory_tree.h"
+#include "staging/fs/memory_directory.h"
 
 namespace galley {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/file_mode.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 namespace {

@@ -1,13 +1,16 @@
 #include "staging/fs/user_state.h"
 
+#include <unistd.h>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "base/file_mode.h"
+#include "base/text.h"
 #include "staging/fs/disk_directory.h"
 
 namespace galley {
+
 namespace {
 
 /// The XDG base directory specification has relative paths ignored.
@@ -40,5 +43,17 @@ Result<std::unique_ptr<WritableDirectory>> open_user_state(UserState wanted) {
   if (wanted == UserState::kMake) return make_disk_directory(path, kPrivateDirectory);
   return open_writable_disk_directory(path);
 }
+
+uint32_t effective_user() { return ::geteuid(); }
+bool is_root_user() { return effective_user() == 0; }
+
+bool is_own_user(uint32_t uid) {
+  if (uid == effective_user()) return true;
+  const char* sudo = is_root_user() ? std::getenv("SUDO_UID") : nullptr;
+  if (sudo == nullptr) return false;
+  return number_of<uint32_t>(sudo) == uid;
+}
+
+bool is_believed_owner(uint32_t uid) { return uid == 0 || is_own_user(uid); }
 
 }  // namespace galley

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/number.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "staging/fs/host_file.h"

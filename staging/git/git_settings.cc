@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "base/number.h"
 #include "base/text.h"
 
 namespace galley {

@@ -5,10 +5,10 @@
 #include <charconv>
 #include <utility>
 
-#include "base/hex.h"
+#include "base/encoding.h"
 #include "base/limits.h"
-#include "base/number.h"
-#include "staging/fs/owner.h"
+#include "base/text.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/pathspec.h"
+#include "base/glob.h"
 #include "base/rel_path.h"
 #include "staging/placing/place.h"
 

@@ -9,7 +9,7 @@
 namespace galley {
 
 /// Which files and hunks of an edit document `only` and `except` leave: each names a path, a
-/// directory or a pattern (base/pathspec.h), alone or with `:N` (1-based) or `:ID` for one hunk; of
+/// directory or a pattern (base/glob.h), alone or with `:N` (1-based) or `:ID` for one hunk; of
 /// an id the first four digits or more will do where no other hunk of the file begins with them.
 ///
 /// Invariant: a file counts under its old, its new and its uncertain names.

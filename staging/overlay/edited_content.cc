@@ -5,9 +5,9 @@
 
 #include "base/content_id.h"
 #include "base/limits.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "staging/formats/binary_patch.h"
-#include "staging/overlay/git_header.h"
+#include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
 #include "staging/text/lines.h"
 

@@ -7,7 +7,7 @@
 
 #include <galley/proposal.h>
 
-#include "base/number.h"
+#include "base/text.h"
 
 // A node as the files of a stored transaction have it: `kind mode size content`, numbers decimal,
 // the mode octal.

@@ -9,6 +9,7 @@
 #include "staging/overlay/overlay_errors.h"
 
 namespace galley {
+
 namespace {
 
 constexpr size_t kMaxRecentBytes = size_t{32} << 20U;
@@ -399,6 +400,100 @@ ChangeSet Overlay::end_step(size_t begun) {
   }
   if (--open_steps_ == 0) touches_.clear();
   return changes;
+}
+
+namespace {
+
+/// The diff has a line for a submodule.
+bool is_own_directory(const Node& node) {
+  return node.kind == FileKind::kDirectory && !is_submodule(node);
+}
+
+/// Whether `wanted` holds for a change below the directory.
+template <class Wanted>
+bool any_below(const ChangeSet& changes, const RelPath& directory, Wanted wanted) {
+  const std::string prefix = directory.str() + "/";
+  auto at = std::lower_bound(
+      changes.begin(), changes.end(), prefix,
+      [](const Change& change, const std::string& text) { return change.path.str() < text; });
+  for (; at != changes.end() && at->path.str().starts_with(prefix); ++at) {
+    if (wanted(*at)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<const Change*> bare_directories(const ChangeSet& changes) {
+  std::vector<const Change*> found;
+  const RelPath* removed = nullptr;  // the last one, of which those below it need no word
+  for (const Change& change : changes) {
+    const bool was = is_own_directory(change.before);
+    const bool is = is_own_directory(change.after);
+    if (!was && !is) continue;
+    bool is_told = false;
+    if (!was) {
+      is_told = any_below(changes, change.path, [](const Change& other) {
+        return other.after.kind != FileKind::kAbsent;
+      });
+    } else if (!is) {
+      is_told = (removed != nullptr && change.path.is_below(*removed)) ||
+                any_below(changes, change.path, [](const Change& other) {
+                  return other.before.kind != FileKind::kAbsent && !is_own_directory(other.before);
+                });
+    }
+    if (is_told) continue;
+    found.push_back(&change);
+    if (!is) removed = &change.path;
+  }
+  return found;
+}
+
+// A view and its overlay meet in three places only, which makes reading on several threads safe:
+//
+//   entries_   each has a map of its own; what two maps share is never changed (SharedMap)
+//   store_     has a lock of its own
+//   workspace_ its calls may run side by side
+//
+// Everything else (listings, recent contents, the version) belongs to one overlay and is touched
+// by the one thread that has it. take_reads() runs when the view's thread has ended.
+
+Overlay Overlay::reading_view() const {
+  Overlay view(*workspace_, store_, *clock_);
+  view.share(*this);
+  view.tracks_reads_ = tracks_reads_;
+  return view;
+}
+
+bool Overlay::take_reads(const Overlay& view) {
+  struct New {
+    RelPath path;
+    Entry seen;
+  };
+  std::vector<New> found;
+  size_t added = 0;
+  bool is_consistent = true;
+  Entries::differences(entries_, view.entries_,
+                       [&](const RelPath& path, const Entry* mine, const Entry* seen) {
+                         if (seen == nullptr) return;
+                         found.push_back({path, *seen});
+                         if (mine == nullptr) {
+                           ++added;
+                           return;
+                         }
+                         const bool has_both = mine->listing && seen->listing;
+                         if (mine->before != seen->before) is_consistent = false;
+                         if (has_both && mine->listing != seen->listing) is_consistent = false;
+                       });
+  if (!is_consistent || entries_.size() + added > limits::kMaxChanges) return false;
+  if (found.empty()) return true;  // it touched nothing new
+  Entries& entries = changing();
+  for (New& one : found) {
+    const auto [mine, is_new] = entries.try_emplace(one.path, one.seen);
+    if (!is_new && !mine->listing) mine->listing = one.seen.listing;
+  }
+  for (const auto& [id, content] : view.recent_) remember(content, id);
+  return true;
 }
 
 }  // namespace galley

@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "base/parallel.h"
 #include "staging/overlay/edited_content.h"
-#include "staging/overlay/git_header.h"
+#include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
 
 namespace galley {

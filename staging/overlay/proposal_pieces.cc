@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
-#include "base/number.h"
-#include "staging/overlay/layered_store.h"
+#include "base/text.h"
+#include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/text/lines.h"
 

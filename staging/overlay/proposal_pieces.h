@@ -9,7 +9,6 @@
 #include "base/result.h"
 #include "staging/overlay/proposal.h"
 #include "staging/text/diff.h"
-#include "staging/text/hunk.h"
 
 namespace galley {
 

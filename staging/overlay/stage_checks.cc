@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/utf8.h"
-#include "staging/overlay/git_header.h"
+#include "base/text.h"
+#include "staging/overlay/proposal_diff.h"
 #include "staging/placing/text_view.h"
 
 namespace galley {

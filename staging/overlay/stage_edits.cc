@@ -13,8 +13,8 @@
 #include "staging/overlay/edit_selection.h"
 #include "staging/overlay/edited_content.h"
 #include "staging/overlay/file_plan.h"
-#include "staging/overlay/git_header.h"
 #include "staging/overlay/prepared_edits.h"
+#include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
 #include "staging/placing/search_help.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace galley {
 namespace {

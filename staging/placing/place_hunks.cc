@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/placing/already_there.h"
 #include "staging/placing/explain.h"
 #include "staging/placing/hunk_search.h"

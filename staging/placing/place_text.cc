@@ -2,8 +2,8 @@
 #include <memory>
 #include <optional>
 
-#include "base/check.h"
 #include "base/content_id.h"
+#include "base/result.h"
 #include "staging/placing/already_there.h"
 #include "staging/placing/correction.h"
 #include "staging/placing/edited_text.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "base/utf8.h"
+#include "base/result.h"
+#include "base/text.h"
 
 namespace galley {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "staging/printing/git_diff_print.h"
 #include "staging/printing/hyperlinks.h"
 

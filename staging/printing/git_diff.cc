@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "base/git_oid.h"
-#include "staging/printing/git_diff_binary.h"
 #include "staging/printing/git_diff_print.h"
 #include "staging/printing/userdiff.h"
 

@@ -10,7 +10,6 @@
 
 #include "base/git_oid.h"
 #include "staging/text/diff.h"
-#include "staging/text/hunk.h"
 
 namespace galley {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/printable.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "staging/printing/git_diff_print.h"
 #include "staging/printing/hyperlinks.h"
 

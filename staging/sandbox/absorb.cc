@@ -11,9 +11,9 @@
 #include "base/limits.h"
 #include "staging/fs/open_directories.h"
 #include "staging/overlay/infer_renames.h"
-#include "staging/sandbox/changed_meanwhile.h"
+#include "staging/sandbox/change_set_layer.h"
 #include "staging/sandbox/layer_objects.h"
-#include "staging/sandbox/live_file.h"
+#include "staging/sandbox/live_run.h"
 #include "staging/sandbox/tree_copy.h"
 
 // How a command's upper layer becomes changes of the overlay.

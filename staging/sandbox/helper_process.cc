@@ -16,9 +16,8 @@
 #include <vector>
 
 #include "staging/sandbox/helper/descriptors.h"
-#include "staging/sandbox/input_relay.h"
 #include "staging/sandbox/nameless_program.h"
-#include "staging/sandbox/output_capture.h"
+#include "staging/sandbox/process_streams.h"
 
 namespace galley {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "staging/sandbox/command_runner.h"
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/request.h"
 
 namespace galley {

@@ -1,15 +1,25 @@
 #include "staging/sandbox/layer_homes.h"
 
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file_mode.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {
+
 namespace {
 
 bool is_inside(const std::string& path, const std::string& workspace) {
@@ -59,6 +69,230 @@ Result<void> LayerHomes::prepare(const Directory& workspace, LayerUse use) const
 
 Result<std::unique_ptr<WritableDirectory>> LayerHomes::open_scratch() const {
   return lower().directory().open_writable_directory(*RelPath::parse("scratch"));
+}
+
+namespace {
+
+constexpr const char* kLastingMark = "made-by-galley";
+/// A file that is locked as long as the process lives that made the home.
+constexpr const char* kHeldMark = "held-by-galley";
+constexpr std::string_view kHomeName = "galley-";
+constexpr size_t kDrawnLetters = 6;
+
+std::vector<std::string> places() {
+  std::vector<std::string> all;
+  if (const char* given = std::getenv("TMPDIR"); given != nullptr && *given == '/') {
+    all.emplace_back(given);
+  }
+  for (const char* usual : {"/tmp", "/var/tmp", "/dev/shm"}) all.emplace_back(usual);
+  return all;
+}
+
+Error unavailable(const std::string& why) {
+  return {ErrorKind::kRefused, "sandbox.unavailable",
+          "no directory can hold a command's layer:" + why +
+              "; set TMPDIR to a directory on ext4, xfs, btrfs or tmpfs",
+          "", 0};
+}
+
+/// File systems that have shown this process that they can hold upper layers.
+///
+/// Threads: safe to share.
+class ProvenSystems {
+ public:
+  bool has(dev_t device) {
+    const std::lock_guard lock(mutex_);
+    return devices_.contains(device);
+  }
+  void add(dev_t device) {
+    const std::lock_guard lock(mutex_);
+    devices_.insert(device);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<dev_t> devices_;
+};
+
+Result<void> erase_home(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  GALLEY_ASSIGN(const auto parent,
+                open_writable_disk_directory(path.substr(0, std::max<size_t>(slash, 1))));
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(path.substr(slash + 1)));
+  return erase_layer(*parent, name);
+}
+
+/// Locks the mark before it has its name: one that can be locked is a dead process's.
+Result<std::unique_ptr<WritableFile>> hold(const WritableDirectory& home) {
+  const RelPath fresh = *RelPath::parse(std::string(kHeldMark) + ".new");
+  GALLEY_ASSIGN(auto file, home.open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
+  GALLEY_TRY(file->try_lock(LockMode::kExclusive));
+  GALLEY_TRY(home.rename(fresh, home, *RelPath::parse(kHeldMark), RenameMode::kReplace));
+  return file;
+}
+
+bool is_private_folder_of_ours(const std::string& path) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
+         (found.st_mode & kPermissionBits) == kPrivateDirectory;
+}
+
+/// Whether a home was made by open() and is held by nobody; it is ours until `held` is closed.
+bool is_abandoned(const std::string& path, std::unique_ptr<WritableFile>& held) {
+  if (!is_private_folder_of_ours(path) || is_layer_home(path)) return false;
+  const auto home = open_writable_disk_directory(path);
+  if (!home) return false;
+  const RelPath mark = *RelPath::parse(kHeldMark);
+  const auto there = (*home)->stat(mark);
+  if (!there || there->kind != FileKind::kRegular || there->uid != geteuid()) return false;
+  auto file = (*home)->open_writable_file(mark, OpenMode::kOpenOrCreate, kPrivateFile);
+  if (!file) return false;
+  const auto is_locked = (*file)->try_lock(LockMode::kExclusive);
+  held = *std::move(file);
+  return is_locked && *is_locked;
+}
+
+}  // namespace
+
+std::string why_no_upper_layer(const WritableDirectory& directory) {
+  struct statfs system {};
+  if (fstatfs(directory.descriptor(), &system) != 0) return "it cannot be looked at";
+  if (system.f_type == OVERLAYFS_SUPER_MAGIC)
+    return "it lies on overlayfs, which cannot be stacked";
+  static ProvenSystems proven;
+  struct stat found {};
+  const bool is_known = fstat(directory.descriptor(), &found) == 0;
+  if (is_known && proven.has(found.st_dev)) return "";
+  // One object is made for it, and no folder: removing one can wait for the disk.
+  const RelPath whiteout = *RelPath::parse("upper-probe");
+  (void)erase_layer(directory, whiteout);
+  const char* mark = "user.overlay.probe";
+  const bool keeps_attributes = bool(directory.set_attribute(RelPath::root(), {mark, "y"}));
+  const bool holds_whiteouts = bool(make_whiteout(directory, whiteout));
+  (void)directory.remove_attribute(RelPath::root(), mark);
+  (void)directory.remove_file(whiteout);
+  if (!keeps_attributes) return "it cannot keep user extended attributes";
+  if (!holds_whiteouts) return "it cannot hold whiteouts";
+  if (is_known) proven.add(found.st_dev);
+  return "";
+}
+
+Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
+  const auto why_not = [use](const WritableDirectory& directory) {
+    return use == LayerUse::kCopy ? std::string() : why_no_upper_layer(directory);
+  };
+  if (!wanted.empty()) {
+    if (mkdir(wanted.c_str(), kPrivateDirectory) != 0 && errno != EEXIST) {
+      return os_error(errno, "cannot make the layer directory", wanted);
+    }
+    GALLEY_ASSIGN(auto directory, open_writable_disk_directory(wanted));
+    GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateDirectory));
+    // One that layers were made in before has shown that it can hold them.
+    GALLEY_ASSIGN(const FileStat run, directory->stat(*RelPath::parse("run")));
+    GALLEY_ASSIGN(const FileStat scratch, directory->stat(*RelPath::parse("scratch")));
+    const bool is_proven = run.kind == FileKind::kDirectory || scratch.kind == FileKind::kDirectory;
+    const std::string why = is_proven ? std::string() : why_not(*directory);
+    if (!why.empty()) return unavailable(" " + wanted + ": " + why);
+    return LayerHome(std::move(directory), wanted, nullptr);
+  }
+  std::string reasons;
+  for (const std::string& place : places()) {
+    std::string path = place + "/galley-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) {
+      reasons += " " + place + ": it cannot be written;";
+      continue;
+    }
+    GALLEY_ASSIGN(auto directory, open_writable_disk_directory(path));
+    const std::string why = why_not(*directory);
+    if (why.empty()) {
+      GALLEY_ASSIGN(auto held, hold(*directory));
+      return LayerHome(std::move(directory), path, std::move(held));
+    }
+    directory.reset();
+    (void)rmdir(path.c_str());
+    reasons += " " + place + ": " + why + ";";
+  }
+  return unavailable(reasons);
+}
+
+LayerHome::~LayerHome() {
+  if (held_ == nullptr || directory_ == nullptr) return;
+  directory_.reset();
+  // A destructor has nobody to tell; what is left lies in a private directory of $TMPDIR.
+  (void)erase_home(path_);
+}
+
+Result<std::string> LayerHome::make_lasting() {
+  GALLEY_ASSIGN(LayerHome home, open(""));
+  GALLEY_TRY(home.directory().open_writable_file(*RelPath::parse(kLastingMark),
+                                                 OpenMode::kCreateNew, kPrivateFile));
+  home.held_.reset();
+  return home.path_;
+}
+
+bool is_layer_home(const std::string& path) {
+  const bool is_named_so =
+      path.starts_with('/') && path.find("/galley-", path.rfind('/')) != path.npos;
+  // Nothing but make_lasting() leaves it: a folder of the user's may have such a name and mode.
+  const std::string mark = path + "/" + kLastingMark;
+  struct stat found {};
+  return is_named_so && is_private_folder_of_ours(path) && lstat(mark.c_str(), &found) == 0 &&
+         S_ISREG(found.st_mode) && found.st_uid == geteuid();
+}
+
+std::vector<std::string> clear_abandoned_layer_homes(bool dry_run) {
+  std::vector<std::string> cleared;
+  for (const std::string& place : places()) {
+    const auto directory = open_disk_directory(place);
+    const auto entries =
+        directory ? (*directory)->list() : Result<std::vector<DirectoryEntry>>(directory.error());
+    if (!entries) continue;
+    for (const DirectoryEntry& entry : *entries) {
+      const bool is_named_so = entry.name.starts_with(kHomeName) &&
+                               entry.name.size() == kHomeName.size() + kDrawnLetters;
+      const std::string path = place + "/" + entry.name;
+      std::unique_ptr<WritableFile> held;
+      if (!is_named_so || !is_abandoned(path, held)) continue;
+      if (std::find(cleared.begin(), cleared.end(), path) != cleared.end()) continue;
+      if (dry_run || erase_home(path)) cleared.push_back(path);
+    }
+  }
+  return cleared;
+}
+
+Result<void> remove_layer_home(const std::string& path) {
+  return is_layer_home(path) ? erase_home(path) : Result<void>();
+}
+
+Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const Overlay& overlay) {
+  const ChangeSet changes = overlay.changes();
+  if (changes.empty()) return std::shared_ptr<const Layer>();
+  const ContentId id = change_set_id(changes);
+  const std::lock_guard lock(mutex_);
+  for (const auto& layer : layers_) {
+    if (layer->layer.shown() == id) return layer;
+  }
+  // One that no command runs on is changed: mostly little differs from what it shows.
+  const auto free = std::find_if(layers_.begin(), layers_.end(),
+                                 [](const auto& layer) { return layer.use_count() == 1; });
+  std::shared_ptr<Layer> layer;
+  if (free != layers_.end()) {
+    layer = *free;
+    layers_.erase(free);  // put back only if it shows all of the change set
+  } else {
+    GALLEY_ASSIGN(layer, make_layer());
+  }
+  GALLEY_TRY(layer->layer.show(changes, *overlay.store()));
+  layers_.push_back(layer);
+  return layer;
+}
+
+Result<std::shared_ptr<LayerCache::Layer>> LayerCache::make_layer() {
+  GALLEY_ASSIGN(const RelPath place, RelPath::parse("changes/" + std::to_string(next_number_++)));
+  GALLEY_TRY(home_->directory().make_directory(place, kPrivateDirectory));
+  GALLEY_ASSIGN(auto directory, home_->directory().open_writable_directory(place));
+  return std::make_shared<Layer>(
+      Layer{ChangeSetLayer(std::move(directory), *workspace_), home_->path() + "/" + place.str()});
 }
 
 }  // namespace galley

@@ -5,29 +5,30 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "base/file_mode.h"
+#include "base/limits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/change_set_layer.h"
 #include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/host_folders.h"
-#include "staging/sandbox/layer_cache.h"
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/layer_objects.h"
 #include "staging/sandbox/nameless_program.h"
 #include "staging/sandbox/request_builder.h"
 #include "staging/sandbox/resolve_program.h"
 
 namespace galley {
+
 namespace {
 
 constexpr const char* kLiveFolder = "live";
@@ -290,6 +291,36 @@ std::map<std::string, std::string> session_environment(bool is_terminal, const s
   }
   if (!home.empty()) all["HOME"] = home;
   return all;
+}
+
+Result<LiveFile> read_live_file(const Directory& directory, const RelPath& name,
+                                const RelPath& path) {
+  LiveFile file;
+  for (int attempt = 0; attempt < kMaxReadsOfLiveFile; ++attempt) {
+    GALLEY_ASSIGN(const FileStat before, directory.stat(name));
+    if (before.size > limits::kMaxFileBytes) {
+      file.refusal = "is larger than " + std::to_string(limits::kMaxFileBytes) + " bytes";
+      return file;
+    }
+    auto bytes = read_file(directory, name, limits::kMaxFileBytes);
+    if (!bytes && bytes.error().os_error == EACCES) {
+      file.refusal = "cannot be read while the command runs: its mode forbids it";
+      return file;
+    }
+    if (!bytes) return fail(bytes.error());
+    GALLEY_ASSIGN(const FileStat after, directory.stat(name));
+    if (before != after || bytes->size() != after.size) continue;
+    // setuid and setgid are never proposed
+    file.node =
+        Node{FileKind::kRegular, after.mode & kPermissionBits, ContentId::of(*bytes), after.size};
+    file.mtime_ns = after.mtime_ns;
+    file.bytes = std::make_shared<const std::string>(*std::move(bytes));
+    return file;
+  }
+  return fail(
+      ErrorKind::kConflict, "run.file_changes",
+      "'" + path.str() + "' changes faster than it can be read; wait until the run has written it",
+      path.str());
 }
 
 }  // namespace galley

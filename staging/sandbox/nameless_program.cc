@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "base/number.h"
+#include "base/text.h"
 #include "staging/sandbox/helper/descriptors.h"
 
 namespace galley {

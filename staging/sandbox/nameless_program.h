@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 
 // A program that is executed and has no name in any directory: memfd_create(2), or a file that was
 // unlinked before anything was written to it. Nothing stays behind, however the process ends.

@@ -7,7 +7,6 @@
 #include "base/result.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/helper_process.h"
-#include "staging/sandbox/layer_cache.h"
 #include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/read_back.h"
 #include "staging/sandbox/retention_set.h"

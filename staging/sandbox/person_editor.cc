@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "staging/fs/directory.h"
 #include "staging/sandbox/host_process.h"
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_homes.h"
 
 namespace galley {
 namespace {

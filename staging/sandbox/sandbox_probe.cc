@@ -13,7 +13,7 @@
 
 #include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_homes.h"
 
 namespace galley {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "base/parallel.h"
 #include "staging/sandbox/companion_program.h"
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/nameless_program.h"
 
 namespace galley {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/file_mode.h"
-#include "staging/fs/reachable_stat.h"
+#include "staging/fs/open_directories.h"
 #include "staging/sandbox/layer_objects.h"
 
 // How a mounted overlay is kept from the changes of its lower layer.

@@ -2,7 +2,7 @@
 
 #include <dtl/dtl.hpp>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace galley {
 

@@ -8,7 +8,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace galley {
 

@@ -20,11 +20,11 @@ TEST(Rules, SidewaysArrowIsFound) {
 }
 
 TEST(Rules, ArrowMayPassThroughARoomBelow) {
-  EXPECT_TRUE(upward_arrows("cli/main.cc", "#include \"base/error.h\"\n").empty());
+  EXPECT_TRUE(upward_arrows("cli/main.cc", "#include \"base/result.h\"\n").empty());
 }
 
 TEST(Rules, IncludeOutsideEveryRoomIsFound) {
-  EXPECT_EQ(upward_arrows("base/error.cc", "#include \"tests/fake.h\"\n").size(), 1U);
+  EXPECT_EQ(upward_arrows("base/result.cc", "#include \"tests/fake.h\"\n").size(), 1U);
 }
 
 TEST(Rules, LibraryOutsideItsDoorIsFound) {
@@ -35,8 +35,8 @@ TEST(Rules, LibraryOutsideItsDoorIsFound) {
 }
 
 TEST(Rules, LibraryWithoutADoorIsFound) {
-  EXPECT_EQ(wrong_doors("base/error.cc", "#include <boost/any.hpp>\n").size(), 1U);
-  EXPECT_TRUE(wrong_doors("base/error.cc", "#include <string>\n#include <cstring>\n").empty());
+  EXPECT_EQ(wrong_doors("base/result.cc", "#include <boost/any.hpp>\n").size(), 1U);
+  EXPECT_TRUE(wrong_doors("base/result.cc", "#include <string>\n#include <cstring>\n").empty());
 }
 
 TEST(Rules, ForeignTypeInAHeaderIsFound) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/hex.h"
+#include "base/encoding.h"
 #include "support/test_keys.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "base/error.h"
+#include "base/result.h"
 
 #include <gtest/gtest.h>
 

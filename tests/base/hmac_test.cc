@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/hex.h"
-
-#include "base/base64.h"
+#include "base/encoding.h"
 
 namespace galley {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/pathspec.h"
+#include "base/glob.h"
 
 #include <gtest/gtest.h>
 

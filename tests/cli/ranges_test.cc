@@ -1,4 +1,4 @@
-#include "cli/ranges.h"
+#include "cli/staged.h"
 
 #include <gtest/gtest.h>
 

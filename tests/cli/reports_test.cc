@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/policy/baseline.h"
-#include "engine/policy/fingerprint.h"
+#include "engine/policy/finding_rules.h"
 
 namespace galley {
 namespace {

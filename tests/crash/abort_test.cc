@@ -3,7 +3,7 @@
 #include <random>
 
 #include "crash/cases.h"
-#include "staging/fs/memory_tree.h"
+#include "staging/fs/memory_directory.h"
 #include "staging/fs/model_directory.h"
 
 namespace galley {

@@ -4,8 +4,8 @@
 #include <cerrno>
 
 #include "crash/cases.h"
-#include "engine/commit/audit_sink.h"
-#include "staging/fs/memory_tree.h"
+#include "engine/commit/publisher.h"
+#include "staging/fs/memory_directory.h"
 
 namespace galley {
 namespace {

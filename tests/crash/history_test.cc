@@ -8,7 +8,7 @@
 #include "engine/commit/retire.h"
 #include "engine/history/retention.h"
 #include "engine/history/undo.h"
-#include "staging/fs/memory_tree.h"
+#include "staging/fs/memory_directory.h"
 
 namespace galley {
 namespace {

@@ -5,7 +5,7 @@
 #include "crash/cases.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/leftovers.h"
-#include "staging/fs/memory_tree.h"
+#include "staging/fs/memory_directory.h"
 #include "staging/fs/model_directory.h"
 
 namespace galley {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "crash/cases.h"
-#include "staging/fs/memory_tree.h"
+#include "staging/fs/memory_directory.h"
 #include "staging/fs/model_directory.h"
 
 namespace galley {

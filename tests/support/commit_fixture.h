@@ -18,7 +18,7 @@
 #include "engine/commit/writer_lock.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
-#include "staging/fs/memory_tree.h"
+#include "staging/fs/memory_directory.h"
 #include "staging/overlay/proposal.h"
 #include "tests/support/rel.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace galley {
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/fs/disk_directory.h"
 #include "tests/support/temp_directory.h"
 

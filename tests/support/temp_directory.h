@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/fs/directory.h"
 #include "staging/fs/disk_directory.h"
 #include "tests/support/rel.h"

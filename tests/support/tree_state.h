@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "staging/overlay/overlay.h"
 
 namespace galley {

@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "engine/pipeline/workspace_state.h"
-#include "engine/validators/bisect_proposal.h"
+#include "engine/validators/bisect.h"
 #include "engine/validators/fix.h"
 #include "staging/sandbox/sandbox.h"
 #include "support/missing_walls.h"

@@ -12,7 +12,7 @@
 
 #include "base/printable.h"
 #include "staging/overlay/overlay.h"
-#include "staging/sandbox/input_relay.h"
+#include "staging/sandbox/process_streams.h"
 #include "tools/json_input.h"
 #include "tools/program_effects.h"
 #include "tools/schema.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/layer_trees.h"
 
 // What a waiting process needs to go on. The engine sends the helper its request: the command's

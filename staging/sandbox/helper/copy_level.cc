@@ -21,9 +21,8 @@
 #include <set>
 #include <string>
 
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/pid_one.h"
-#include "staging/sandbox/helper/setup_failure.h"
 #include "staging/sandbox/helper/usage.h"
 #include "staging/sandbox/helper/walls.h"
 

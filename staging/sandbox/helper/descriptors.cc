@@ -1,11 +1,13 @@
 #include "staging/sandbox/helper/descriptors.h"
 
+#include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace galley {
 
@@ -69,6 +71,46 @@ bool write_all(int fd, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(wrote));
   }
   return true;
+}
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+Fd::~Fd() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool failed(SetupFailure& failure, std::string step) {
+  if (failure.os_error == 0) {
+    failure.os_error = errno;
+    failure.step = std::move(step);
+  }
+  return false;
+}
+
+HelperReport report_of(HelperOutcome outcome, const SetupFailure& failure) {
+  HelperReport report;
+  report.outcome = outcome;
+  report.os_error = failure.os_error;
+  failure.step.copy(report.step, sizeof report.step - 1);
+  return report;
+}
+
+const unsigned kSafeMount = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+Fd clone_tree(const std::string& path, unsigned flags) {
+  return Fd(open_tree(AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags));
+}
+
+bool set_attributes(int tree, uint64_t attributes) {
+  mount_attr attr{};
+  attr.attr_set = attributes;
+  return mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr) == 0;
 }
 
 }  // namespace galley

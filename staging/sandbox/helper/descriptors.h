@@ -1,15 +1,39 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/request.h"
 
 // Descriptors are passed over unix sockets (SCM_RIGHTS, unix(7)) together with one byte, their
 // number.
 
 namespace galley {
+
+/// A file descriptor that closes itself.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept;
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd();
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
 
 /// The most that can be passed at once. The kernel passes 253.
 inline constexpr size_t kMaxDescriptors = 120;
@@ -24,5 +48,27 @@ inline constexpr size_t kMaxDescriptors = 120;
 
 /// Writes all of it to a descriptor that waits. Returns false with errno set when that fails.
 [[nodiscard]] bool write_all(int fd, std::string_view bytes);
+
+/// The first step of the set-up that failed, and why.
+struct SetupFailure {
+  std::string step;
+  int os_error = 0;
+};
+
+/// Notes errno under this step unless an earlier failure is noted. Returns false.
+[[nodiscard]] bool failed(SetupFailure& failure, std::string step);
+
+/// Returns a report that tells of `failure`.
+[[nodiscard]] HelperReport report_of(HelperOutcome outcome, const SetupFailure& failure);
+
+/// What every mount of a view is at least.
+extern const unsigned kSafeMount;
+
+/// Clones what is mounted at `path` as a detached mount (open_tree(2)); `flags` as it takes them.
+/// Closed, with errno set, when that fails.
+[[nodiscard]] Fd clone_tree(const std::string& path, unsigned flags);
+
+/// Sets attributes (MOUNT_ATTR_*) of a mount and of those below it.
+[[nodiscard]] bool set_attributes(int tree, uint64_t attributes);
 
 }  // namespace galley

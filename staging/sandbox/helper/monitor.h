@@ -3,9 +3,8 @@
 #include <sys/types.h>
 
 #include "staging/sandbox/helper/admission.h"
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/request.h"
-#include "staging/sandbox/helper/setup_failure.h"
 
 namespace galley {
 

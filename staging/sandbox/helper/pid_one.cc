@@ -19,8 +19,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "staging/sandbox/helper/fd.h"
-#include "staging/sandbox/helper/setup_failure.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/usage.h"
 #include "staging/sandbox/helper/walls.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "staging/sandbox/helper/layer_gauge.h"
+#include "staging/sandbox/helper/layer_trees.h"
 #include "staging/sandbox/helper/request.h"
 
 namespace galley {

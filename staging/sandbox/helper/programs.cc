@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 
 namespace galley {
 namespace {

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "staging/sandbox/helper/descriptors.h"
-#include "staging/sandbox/helper/mounts.h"
 
 // How the command's view of the file system is built.
 //

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/layer_trees.h"
 #include "staging/sandbox/helper/request.h"
-#include "staging/sandbox/helper/setup_failure.h"
 
 namespace galley {
 

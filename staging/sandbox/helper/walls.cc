@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/programs.h"
 #include "staging/sandbox/helper/seccomp_filter.h"
 

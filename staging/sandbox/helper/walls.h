@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/request.h"
-#include "staging/sandbox/helper/setup_failure.h"
 
 namespace galley {
 

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "base/result.h"
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/terminal/detach_keys.h"
-#include "staging/sandbox/terminal/run_frames.h"
+#include "staging/sandbox/terminal/run_socket.h"
 
 namespace galley {
 

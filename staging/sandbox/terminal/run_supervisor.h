@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "staging/sandbox/helper/fd.h"
+#include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/live_run.h"
 #include "staging/sandbox/terminal/run_socket.h"
 

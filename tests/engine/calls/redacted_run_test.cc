@@ -1,4 +1,4 @@
-#include "engine/calls/redacted_run.h"
+#include "engine/calls/sanitizer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/commit/acl.h"
+#include "engine/commit/inheritance.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "staging/fs/memory_directory.h"
-#include "staging/fs/owner.h"
+#include "staging/fs/user_state.h"
 #include "support/commit_fixture.h"
 
 namespace galley {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/commit/crc32c.h"
+#include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/journal_writer.h"
 #include "staging/fs/memory_directory.h"

@@ -6,7 +6,6 @@
 #include "engine/commit/retire.h"
 #include "staging/fs/fault_directory.h"
 #include "staging/fs/memory_directory.h"
-#include "staging/fs/memory_tree.h"
 #include "support/commit_fixture.h"
 
 namespace galley {

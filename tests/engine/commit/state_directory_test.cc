@@ -6,10 +6,8 @@
 
 #include "engine/commit/blob_store.h"
 #include "engine/commit/state_format.h"
-#include "engine/commit/unbound_state.h"
 #include "staging/fs/fault_directory.h"
 #include "staging/fs/memory_directory.h"
-#include "staging/fs/memory_tree.h"
 #include "staging/fs/model_directory.h"
 #include "support/commit_fixture.h"
 

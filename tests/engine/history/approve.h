@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "engine/policy/approval.h"
+#include "engine/policy/gate.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/proposal.h"
 

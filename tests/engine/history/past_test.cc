@@ -1,4 +1,4 @@
-#include "engine/history/past.h"
+#include "engine/history/history.h"
 
 #include <gtest/gtest.h>
 

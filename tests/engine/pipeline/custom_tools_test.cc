@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/pipeline/tool_admission.h"
+#include "engine/pipeline/kept_tools.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 #include "tools/tool.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/name_pattern.h"
+#include "base/glob.h"
 
 namespace galley {
 namespace {

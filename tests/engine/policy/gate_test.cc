@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "engine/policy/baseline.h"
-#include "engine/policy/fingerprint.h"
+#include "engine/policy/finding_rules.h"
 #include "policy_fixture.h"
 
 namespace galley {

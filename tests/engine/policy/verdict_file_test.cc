@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/base64.h"
+#include "base/encoding.h"
 #include "base/hmac.h"
 #include "support/test_keys.h"
 

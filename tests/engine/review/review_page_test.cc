@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/content_id.h"
-#include "base/hex.h"
+#include "base/encoding.h"
 
 namespace galley {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "engine/commit/leftovers.h"
 #include "engine/stages/savepoints.h"
 #include "staging/fs/fault_directory.h"
-#include "staging/fs/memory_tree.h"
+#include "staging/fs/memory_directory.h"
 #include "support/commit_fixture.h"
 
 namespace galley {

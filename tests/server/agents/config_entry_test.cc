@@ -7,7 +7,6 @@
 
 #include "server/agents/agent_programs.h"
 #include "server/agents/json_config_entry.h"
-#include "server/agents/json_layout.h"
 #include "server/agents/toml_config_entry.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "server/session/bounded_structure.h"
+#include "server/session/call_results.h"
 
 #include <gmock/gmock.h>
 

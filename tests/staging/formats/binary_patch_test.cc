@@ -4,7 +4,7 @@
 #include <zlib.h>
 
 #include "staging/formats/read_edits.h"
-#include "staging/printing/git_diff_binary.h"
+#include "staging/printing/git_diff_print.h"
 
 namespace galley {
 namespace {

@@ -1,4 +1,4 @@
-#include "staging/fs/content_pack.h"
+#include "staging/fs/content_store.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "staging/fs/content_store.h"
 #include "staging/fs/disk_directory.h"
 #include "support/temp_directory.h"
 

@@ -1,9 +1,8 @@
-#include "staging/overlay/bare_directories.h"
+#include "staging/overlay/overlay.h"
 
 #include <gtest/gtest.h>
 
 #include "base/clock.h"
-#include "staging/overlay/overlay.h"
 #include "support/temp_directory.h"
 
 namespace galley {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "staging/fs/content_pack.h"
+#include "staging/fs/content_store.h"
 #include "staging/fs/fault_directory.h"
 #include "staging/overlay/overlay_file.h"
 #include "staging/overlay/proposal.h"

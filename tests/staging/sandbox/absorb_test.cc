@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "staging/sandbox/absorb.h"
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/layer_objects.h"
 #include "tests/support/skip_without_walls.h"
 #include "tests/support/temp_directory.h"

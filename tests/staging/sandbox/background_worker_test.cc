@@ -1,4 +1,4 @@
-#include "staging/sandbox/background_worker.h"
+#include "staging/sandbox/run_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "staging/overlay/overlay.h"
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_homes.h"
 #include "tests/support/skip_without_walls.h"
 #include "tests/support/temp_directory.h"
 

@@ -1,4 +1,4 @@
-#include "staging/sandbox/input_relay.h"
+#include "staging/sandbox/process_streams.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

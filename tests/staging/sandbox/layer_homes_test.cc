@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "staging/sandbox/layer_cache.h"
 #include "staging/sandbox/layer_objects.h"
 #include "tests/support/skip_without_walls.h"
 #include "tests/support/temp_directory.h"

@@ -1,4 +1,4 @@
-#include "staging/sandbox/output_capture.h"
+#include "staging/sandbox/process_streams.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "staging/sandbox/input_relay.h"
+#include "staging/sandbox/process_streams.h"
 #include "staging/sandbox/sandbox_probe.h"
 #include "tests/system/sandbox/world.h"
 

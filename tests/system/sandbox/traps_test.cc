@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "staging/sandbox/layer_home.h"
+#include "staging/sandbox/layer_homes.h"
 #include "tests/system/sandbox/world.h"
 
 namespace galley {

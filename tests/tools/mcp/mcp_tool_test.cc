@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "staging/sandbox/fake_command_runner.h"
-#include "staging/sandbox/input_relay.h"
+#include "staging/sandbox/process_streams.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "staging/sandbox/terminal/run_frames.h"
+#include "staging/sandbox/terminal/run_socket.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,73 @@
+#include "base/encoding.h"
+
+#include <vector>
+#include <cstdint>
+
+#include "base/random.h"
+
+namespace galley {
+
+void append_hex(std::string& out, uint8_t byte) {
+  out.push_back(kHexDigits[byte >> 4U]);
+  out.push_back(kHexDigits[byte & 0xfU]);
+}
+
+std::string to_hex(std::span<const uint8_t> bytes) {
+  std::string out;
+  out.reserve(2 * bytes.size());
+  for (const uint8_t byte : bytes) append_hex(out, byte);
+  return out;
+}
+
+std::string random_hex(size_t digits) {
+  std::vector<uint8_t> bytes((digits + 1) / 2);
+  fill_random(bytes);
+  std::string out = to_hex(bytes);
+  out.resize(digits);
+  return out;
+}
+
+namespace {
+
+constexpr unsigned kBitsOfDigit = 6;
+constexpr unsigned kBitsOfByte = 8;
+
+}  // namespace
+
+std::string base64(std::string_view bytes) {
+  constexpr size_t kGroup = 4;
+  constexpr uint32_t kDigitMask = 0x3f;
+  std::string text;
+  uint32_t held = 0;
+  unsigned bits = 0;
+  for (const char c : bytes) {
+    held = held << kBitsOfByte | static_cast<uint8_t>(c);
+    bits += kBitsOfByte;
+    while (bits >= kBitsOfDigit) {
+      bits -= kBitsOfDigit;
+      text += kBase64Digits[held >> bits & kDigitMask];
+    }
+  }
+  if (bits > 0) text += kBase64Digits[held << (kBitsOfDigit - bits) & kDigitMask];
+  while (text.size() % kGroup != 0) text += '=';
+  return text;
+}
+
+bool from_base64(std::string_view text, std::string& bytes) {
+  bytes.clear();
+  while (text.ends_with('=')) text.remove_suffix(1);
+  uint32_t held = 0;
+  unsigned bits = 0;
+  for (const char c : text) {
+    const size_t digit = kBase64Digits.find(c);
+    if (digit == kBase64Digits.npos) return false;
+    held = held << kBitsOfDigit | static_cast<uint32_t>(digit);
+    bits += kBitsOfDigit;
+    if (bits < kBitsOfByte) continue;
+    bits -= kBitsOfByte;
+    bytes += static_cast<char>(held >> bits);
+  }
+  return true;
+}
+
+}  // namespace galley

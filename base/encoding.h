@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace galley {
+
+/// Hexadecimal digits, lower case, as everything here writes them.
+inline constexpr std::string_view kHexDigits = "0123456789abcdef";
+
+void append_hex(std::string& out, uint8_t byte);
+[[nodiscard]] std::string to_hex(std::span<const uint8_t> bytes);
+/// `digits` digits from the system's random source.
+[[nodiscard]] std::string random_hex(size_t digits);
+
+inline constexpr std::string_view kBase64Digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base64 with padding (RFC 4648, section 4), and back; false when `text` is none.
+[[nodiscard]] std::string base64(std::string_view bytes);
+[[nodiscard]] bool from_base64(std::string_view text, std::string& bytes);
+
+}  // namespace galley
