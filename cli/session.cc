@@ -76,7 +76,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     warn_of_bad_configuration();
     // `galley log --agent NAME` asks for what NAME did: it may be a name of earlier days.
     if (arguments_->command != "log") {
-      GALLEY_TRY(check_agent_is_known(workspace_->inside().config, arguments_->global.agent));
+      GALLEY_TRY(check_agent_is_known(inside(*workspace_).config, arguments_->global.agent));
     }
     terminal_->work_on("galley " + arguments_->command);
   }
@@ -85,10 +85,10 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
 
 /// `galley check --fix` was ended halfway.
 Result<void> Session::finish_git_fix() {
-  const WorkspaceState& inside = workspace_->inside();
-  if (inside.state() == nullptr) return {};
+  const WorkspaceState& held = inside(*workspace_);
+  if (held.state() == nullptr) return {};
   GALLEY_ASSIGN(const bool is_finished,
-                finish_dead_fix(workspace_->root_path(), *inside.state(), inside.clock()));
+                finish_dead_fix(workspace_->root_path(), *held.state(), held.clock()));
   if (is_finished) say("galley: " + std::string(kDeadFixNotice));
   return {};
 }
@@ -105,7 +105,7 @@ void Session::warn_of_bad_configuration() {
 Result<Transaction> Session::resume(const std::string& id) {
   GALLEY_ASSIGN(Workspace * workspace, open());
   // A run can be called by its name.
-  const StateDirectory* state = workspace->inside().state();
+  const StateDirectory* state = inside(*workspace).state();
   const auto run =
       state == nullptr || id.empty() ? Result<std::string>(id) : RunFolder::find(*state, id);
   if (run && *run != id)

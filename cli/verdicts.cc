@@ -48,7 +48,7 @@ JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
 
 Result<JudgedSubject> judged_subject(Session& session, const Proposal& proposal) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  const WorkspaceState& state = workspace->inside();
+  const WorkspaceState& state = inside(*workspace);
   GALLEY_ASSIGN(const std::string rules, rules_text(session, state.root()));
   return judged_subject(proposal, state.config, rules);
 }

@@ -70,12 +70,12 @@ Result<void> put_on_record(AuditLog& log, const std::string& commit,
 
 Result<void> record_commit_links(const Workspace& workspace, const std::string& commit,
                                  const std::vector<ContributingTransaction>& transactions) {
-  WorkspaceState& inside = workspace.inside();
-  const StateDirectory* state = inside.state();
-  if (transactions.empty() || state == nullptr) return inside.check_belief();
+  WorkspaceState& held = inside(workspace);
+  const StateDirectory* state = held.state();
+  if (transactions.empty() || state == nullptr) return held.check_belief();
   GALLEY_ASSIGN(const WriterLock lock,
-                WriterLock::take(*state, inside.clock(),
-                                 std::chrono::milliseconds(inside.config.commit.lock_timeout_ms)));
+                WriterLock::take(*state, held.clock(),
+                                 std::chrono::milliseconds(held.config.commit.lock_timeout_ms)));
   GALLEY_ASSIGN(std::string text, read_text(*state));
   // A line that was cut short ends here.
   text.erase(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
@@ -84,7 +84,7 @@ Result<void> record_commit_links(const Workspace& workspace, const std::string& 
   // The oldest transaction first, as in the list of all of them.
   for (auto one = transactions.rbegin(); one != transactions.rend(); ++one) {
     if (has(known, one->id, commit)) continue;
-    GALLEY_TRY(put_on_record(*inside.audit.get(), commit, *one));
+    GALLEY_TRY(put_on_record(*held.audit.get(), commit, *one));
     text += line_of(one->id, commit);
   }
   const RelPath place = state->own(kLinksFile);

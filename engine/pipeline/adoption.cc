@@ -66,8 +66,7 @@ Result<Goals> read_goals(const Workspace& workspace, const StateDirectory& state
     std::vector<JournalVerdict> one(1);
     GALLEY_ASSIGN(one[0], read_journal(state, state.journals(), id));
     if (one[0].state != JournalState::kCommitted) continue;
-    GALLEY_TRY(
-        hold_to_rules(*workspace.inside().writable_root, state, one, JournalTrust::kForeign));
+    GALLEY_TRY(hold_to_rules(*inside(workspace).writable_root, state, one, JournalTrust::kForeign));
     add_goals(one[0].journal, goals);
   }
   return goals;
@@ -80,8 +79,8 @@ Result<void> list_recovery(const Workspace& workspace, const StateDirectory& sta
   options.dry_run = true;
   options.boot_id = current_boot_id();
   GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(*workspace.inside().writable_root, state,
-                                  workspace.inside().clock(), options));
+                recover_if_needed(*inside(workspace).writable_root, state,
+                                  inside(workspace).clock(), options));
   for (const RecoveryAction& action : report.actions) {
     const auto goal = goals.find(action.path);
     const bool is_put = action.kind == RecoveryAction::Kind::kPut ||
@@ -160,7 +159,7 @@ Result<bool> is_state_tracked(const Workspace& workspace) {
 
 Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
   AdoptionPlan plan;
-  if (const StateDirectory* believed = workspace.inside().state()) {
+  if (const StateDirectory* believed = inside(workspace).state()) {
     GALLEY_ASSIGN(const auto unbound, unbound_state(*believed));
     if (!unbound.empty()) {
       plan.doubt = told(unbound);
@@ -170,7 +169,7 @@ Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
     }
   }
   GALLEY_ASSIGN(const StateDirectory state,
-                StateDirectory::open_foreign(*workspace.inside().writable_root));
+                StateDirectory::open_foreign(*inside(workspace).writable_root));
   if (workspace.state_doubt() != nullptr) plan.doubt = workspace.state_doubt()->message;
   GALLEY_TRY(check_not_tracked(workspace, plan.effects));
   GALLEY_TRY(list_recovery(workspace, state, plan.effects));
@@ -187,17 +186,17 @@ Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown) {
     return fail(ErrorKind::kConflict, "state.changed",
                 "'.galley' or the tree changed since it was shown; look again", ".galley");
   }
-  if (const StateDirectory* believed = workspace.inside().state()) {
+  if (const StateDirectory* believed = inside(workspace).state()) {
     GALLEY_TRY(bind_all(*believed));
     return workspace.take_up_state();
   }
   GALLEY_ASSIGN(StateDirectory state,
-                StateDirectory::open_foreign(*workspace.inside().writable_root));
+                StateDirectory::open_foreign(*inside(workspace).writable_root));
   for (const char* name : kNotTakenOver) {
     GALLEY_TRY(remove_tree(state.root(), *RelPath::parse(name)));
   }
   GALLEY_TRY(bind_all(state));
-  GALLEY_TRY(state.adopt(*workspace.inside().writable_root));
+  GALLEY_TRY(state.adopt(*inside(workspace).writable_root));
   return workspace.take_up_state();
 }
 

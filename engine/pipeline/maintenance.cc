@@ -33,15 +33,15 @@ constexpr size_t kMaxRescued = 100'000;
 constexpr std::chrono::hours kMaxStageAge{24 * 14};
 
 std::chrono::milliseconds lock_timeout(const Workspace& workspace) {
-  return std::chrono::milliseconds(workspace.inside().config.commit.lock_timeout_ms);
+  return std::chrono::milliseconds(inside(workspace).config.commit.lock_timeout_ms);
 }
 
 // --- clearing -------------------------------------------------------------------------------
 
 Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<ClearedItem>& cleared) {
   GALLEY_ASSIGN(const PruneReport report,
-                prune_history(*workspace.inside().state(), workspace.inside().config.history,
-                              workspace.inside().clock(), dry_run));
+                prune_history(*inside(workspace).state(), inside(workspace).config.history,
+                              inside(workspace).clock(), dry_run));
   for (const PruneReport::Pruned& pruned : report.transactions) {
     cleared.push_back(
         {fmt::format("transaction {} ({})", pruned.id.str(), pruned.why), pruned.bytes});
@@ -113,7 +113,7 @@ Check ok(std::string name, std::string message) {
 }
 
 Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
-  const StateDirectory& state = *workspace.inside().state();
+  const StateDirectory& state = *inside(workspace).state();
   std::vector<Check> checks;
   size_t count = 0;
   for (const Directory* directory : {&state.journals(), &state.undo()}) {
@@ -139,7 +139,7 @@ void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
     checks.push_back({"state", CheckStatus::kError, doubt->message,
                       "galley recover --adopt --dry-run shows what taking it over would do"});
   }
-  const StateDirectory* state = workspace.inside().state();
+  const StateDirectory* state = inside(workspace).state();
   if (state == nullptr && workspace.state_doubt() == nullptr) return;
   const auto unbound = state != nullptr
                            ? unbound_state(*state)
@@ -160,8 +160,8 @@ Result<Check> examine_recovery(const Workspace& workspace) {
   RecoveryOptions options;
   options.dry_run = true;
   options.boot_id = current_boot_id();
-  auto report = recover_if_needed(*workspace.inside().writable_root, *workspace.inside().state(),
-                                  workspace.inside().clock(), options);
+  auto report = recover_if_needed(*inside(workspace).writable_root, *inside(workspace).state(),
+                                  inside(workspace).clock(), options);
   if (!report) {
     return Check{"recovery", CheckStatus::kError, report.error().message,
                  "galley recover --dry-run tells more"};
@@ -173,7 +173,7 @@ Result<Check> examine_recovery(const Workspace& workspace) {
 }
 
 Result<Check> examine_audit(const Workspace& workspace) {
-  GALLEY_ASSIGN(const AuditVerification found, workspace.inside().verify_audit());
+  GALLEY_ASSIGN(const AuditVerification found, inside(workspace).verify_audit());
   if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
   const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
                                   [](const auto& each) { return each.reason != "audit.lost"; });
@@ -193,7 +193,7 @@ Result<Check> examine_audit(const Workspace& workspace) {
 }
 
 Result<Check> examine_disk(const Workspace& workspace) {
-  GALLEY_ASSIGN(const DiskUse use, disk_use(*workspace.inside().state()));
+  GALLEY_ASSIGN(const DiskUse use, disk_use(*inside(workspace).state()));
   std::string text = fmt::format("{} bytes in {} transactions", use.bytes, use.transactions);
   for (const DiskUse::Part& part : use.parts) {
     if (part.bytes > 0) text += fmt::format(", {} {}", part.name, part.bytes);
@@ -205,8 +205,8 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
   std::vector<Check> checks;
   SandboxOptions options;
   options.workspace = workspace.root_path();
-  options.allow_copy = workspace.inside().config.sandbox.fallback == SandboxFallback::kCopy;
-  const SandboxProbe probe = probe_sandbox(options, workspace.inside().clock());
+  options.allow_copy = inside(workspace).config.sandbox.fallback == SandboxFallback::kCopy;
+  const SandboxProbe probe = probe_sandbox(options, inside(workspace).clock());
   for (const SandboxProbe::Item& item : probe.items) {
     checks.push_back(
         {item.name, item.present ? CheckStatus::kOk : CheckStatus::kWarning, item.detail, ""});
@@ -219,7 +219,7 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
 }  // namespace
 
 Result<void> write_config(const Workspace& workspace, const std::string& text, bool force) {
-  const WritableDirectory& root = *workspace.inside().writable_root;
+  const WritableDirectory& root = *inside(workspace).writable_root;
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
   GALLEY_ASSIGN(const FileStat stat, root.stat(name));
   if (stat.kind != FileKind::kAbsent && !force) {
@@ -237,15 +237,15 @@ Result<void> write_config(const Workspace& workspace, const std::string& text, b
 
 Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run) {
   std::vector<std::string> lines;
-  if (workspace.inside().state() == nullptr) return lines;
+  if (inside(workspace).state() == nullptr) return lines;
   RecoveryOptions options;
   options.dry_run = dry_run;
   options.boot_id = current_boot_id();
-  AuditLog log(*workspace.inside().state(), workspace.inside().clock());
+  AuditLog log(*inside(workspace).state(), inside(workspace).clock());
   options.audit = &log;
   GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(*workspace.inside().writable_root, *workspace.inside().state(),
-                                  workspace.inside().clock(), options));
+                recover_if_needed(*inside(workspace).writable_root, *inside(workspace).state(),
+                                  inside(workspace).clock(), options));
   lines = repairs_of(report, dry_run);
   for (const RecoveryAction& action : report.actions) {
     const bool is_told = action.path.empty() && !lines.empty();
@@ -255,7 +255,7 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
         action.text);
   }
   if (dry_run) return lines;
-  const auto restored = workspace.inside().restore_audit();
+  const auto restored = inside(workspace).restore_audit();
   if (!restored) {
     lines.push_back("no audit record could be put back: " + restored.error().message);
   } else if (*restored > 0) {
@@ -269,20 +269,20 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   for (const std::string& path : clear_abandoned_layer_homes(dry_run)) {
     cleared.push_back({path + ", left by a command that was killed", 0});
   }
-  if (workspace.inside().state() == nullptr) return cleared;
-  const StateDirectory& state = *workspace.inside().state();
+  if (inside(workspace).state() == nullptr) return cleared;
+  const StateDirectory& state = *inside(workspace).state();
   GALLEY_ASSIGN(WriterLock lock,
-                WriterLock::take(state, workspace.inside().clock(), lock_timeout(workspace)));
-  AuditLog log(state, workspace.inside().clock());
+                WriterLock::take(state, inside(workspace).clock(), lock_timeout(workspace)));
+  AuditLog log(state, inside(workspace).clock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
   GALLEY_ASSIGN(const auto busy, busy_stages(state));
   const int64_t oldest =
-      workspace.inside().clock().wall_ns() - std::chrono::nanoseconds(kMaxStageAge).count();
+      inside(workspace).clock().wall_ns() - std::chrono::nanoseconds(kMaxStageAge).count();
   GALLEY_ASSIGN(auto kept, stages_written_since(state, oldest));
   kept.insert(kept.end(), busy.begin(), busy.end());
   GALLEY_ASSIGN(const LeftoverReport leftovers,
-                clear_leftovers(*workspace.inside().writable_root, state, lock,
-                                workspace.inside().clock(), {kMaxStageAge, dry_run, kept, &log}));
+                clear_leftovers(*inside(workspace).writable_root, state, lock,
+                                inside(workspace).clock(), {kMaxStageAge, dry_run, kept, &log}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
     const auto home = homes.find(id);
@@ -303,22 +303,22 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
     checks.push_back({"configuration", CheckStatus::kError, flaw->message,
                       "mend galley.toml, or take its last change back: galley log, galley undo"});
   } else {
-    checks.push_back(workspace.inside().config.file.empty()
+    checks.push_back(inside(workspace).config.file.empty()
                          ? ok("configuration", "no galley.toml: the promises hold, nothing else")
-                         : ok("configuration", workspace.inside().config.file + " is well formed"));
+                         : ok("configuration", inside(workspace).config.file + " is well formed"));
   }
   examine_belief(workspace, checks);
-  if (workspace.inside().state() != nullptr) {
+  if (inside(workspace).state() != nullptr) {
     if (repair) {
       GALLEY_ASSIGN(const WriterLock lock,
-                    WriterLock::take(*workspace.inside().state(), workspace.inside().clock(),
+                    WriterLock::take(*inside(workspace).state(), inside(workspace).clock(),
                                      lock_timeout(workspace)));
       GALLEY_TRY(
-          quarantine_damaged(*workspace.inside().writable_root, *workspace.inside().state(), lock));
+          quarantine_damaged(*inside(workspace).writable_root, *inside(workspace).state(), lock));
     }
     if (repair) {
       // First: a commit cannot retire while the log takes no record.
-      GALLEY_TRY(workspace.inside().audit->begin_anew());
+      GALLEY_TRY(inside(workspace).audit->begin_anew());
       GALLEY_TRY(recover_now(workspace, false));
     }
     GALLEY_ASSIGN(const auto journals, examine_journals(workspace));
@@ -362,10 +362,10 @@ Result<void> collect_rescued(const Directory& directory, const std::string& pref
 }
 
 Result<std::unique_ptr<WritableDirectory>> open_rescue(const Workspace& workspace) {
-  if (workspace.inside().state() == nullptr) {
+  if (inside(workspace).state() == nullptr) {
     return fail(ErrorKind::kNotFound, "rescue.nothing", "nothing was ever rescued here");
   }
-  const StateDirectory& state = *workspace.inside().state();
+  const StateDirectory& state = *inside(workspace).state();
   return state.root().open_writable_directory(state.own("rescue"));
 }
 

@@ -159,6 +159,14 @@ struct WorkspaceState {
   Result<std::vector<RecordedCommit>> recorded_commits() const;
 };
 
+/// For the rooms that see this one: what a workspace holds. It lives as long as the workspace.
+struct WorkspaceAccess {
+  [[nodiscard]] static WorkspaceState& of(const Workspace& workspace) { return *workspace.state_; }
+};
+[[nodiscard]] inline WorkspaceState& inside(const Workspace& workspace) {
+  return WorkspaceAccess::of(workspace);
+}
+
 /// The history, for a verb that needs one.
 /// Errors: kNotFound `history.empty`; kRefused `state.not_believed`.
 [[nodiscard]] Result<History> history_of(WorkspaceState& workspace, std::string_view verb);

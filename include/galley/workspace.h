@@ -242,10 +242,9 @@ class Workspace {
 
   /// Looks again, and recovers: the `.galley` was adopted, which goes on record.
   Result<void> take_up_state();
-  /// For Galley's own rooms: what it holds (a type that is not installed).
-  [[nodiscard]] WorkspaceState& inside() const { return *state_; }
 
  private:
+  friend struct WorkspaceAccess;
   explicit Workspace(std::unique_ptr<WorkspaceState> state);
   std::unique_ptr<WorkspaceState> state_;
 };

@@ -193,11 +193,11 @@ std::vector<Entry> entries_of_transactions() {
 
 std::vector<Entry> entries_of_workspaces() {
   const auto take_back = [](World& w, bool is_redo) {
-    const History history(*w.workspace->inside().state());
-    const auto plan = is_redo ? plan_redo(history, w.workspace->inside().root(), TxId(),
-                                          w.workspace->inside().clock())
-                              : plan_undo(history, w.workspace->inside().root(), **history.latest(),
-                                          w.workspace->inside().clock());
+    const History history(*inside(*w.workspace).state());
+    const auto plan = is_redo ? plan_redo(history, inside(*w.workspace).root(), TxId(),
+                                          inside(*w.workspace).clock())
+                              : plan_undo(history, inside(*w.workspace).root(), **history.latest(),
+                                          inside(*w.workspace).clock());
     const auto& found = std::get<UndoPlan>(*plan);
     CommitRequest request;
     request.tool = found.tool;

@@ -24,7 +24,7 @@ namespace galley {
 class TestRun {
  public:
   TestRun(Workspace& workspace, const std::string& hidden) {
-    WorkspaceState& inside = workspace.inside();
+    WorkspaceState& inside = inside(workspace);
     auto transaction = workspace.begin_stored();
     GALLEY_CHECK(transaction.has_value());
     id_ = transaction->id();
@@ -81,7 +81,7 @@ class RunViews : public ::testing::Test {
     auto opened = Workspace::open(tree_.path());
     GALLEY_CHECK(opened.has_value());
     workspace_ = *std::move(opened);
-    GALLEY_CHECK(workspace_->inside().need_state().has_value());
+    GALLEY_CHECK(inside(*workspace_).need_state().has_value());
   }
 
   std::unique_ptr<TestRun> start() {
