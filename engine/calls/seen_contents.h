@@ -12,8 +12,8 @@
 
 namespace galley {
 
-/// The contents of files that each session was shown, wrote or replaced. When a file holds something
-/// else, somebody saved it since, and a session that replaces the whole file would drop that save.
+/// The contents of files that each session was shown, wrote or replaced. When a file holds another
+/// one, somebody saved it since, and a session that replaces the whole file would drop that save.
 ///
 /// Threads: safe to share.
 class SeenContents {
