@@ -24,21 +24,21 @@ namespace galley {
 class TestRun {
  public:
   TestRun(Workspace& workspace, const std::string& hidden) {
-    WorkspaceState& inside = inside(workspace);
+    WorkspaceState& held = inside(workspace);
     auto transaction = workspace.begin_stored();
     GALLEY_CHECK(transaction.has_value());
     id_ = transaction->id();
-    auto folder = RunFolder::hold(*inside.state_directory, id_);
+    auto folder = RunFolder::hold(*held.state_directory, id_);
     GALLEY_CHECK(folder.has_value());
     folder_.emplace(*std::move(folder));
     GALLEY_CHECK(write_basis(*folder_, transaction->overlay().entries()).has_value());
     for (const char* name : {"upper", "work"}) {
       GALLEY_CHECK(folder_->directory().make_directory(rel(name), 0755).has_value());
     }
-    auto moment = RunStart::begin(*inside.writable_root, *inside.state_directory, inside.clock(),
+    auto moment = RunStart::begin(*held.writable_root, *held.state_directory, held.clock(),
                                   PublisherOptions());
     GALLEY_CHECK(moment.has_value());
-    const std::string path = inside.own_path("runs/" + id_);
+    const std::string path = held.own_path("runs/" + id_);
     view_ = std::make_unique<ScriptedView>(hidden + ":" + workspace.root_path(), path);
     note_.tx = id_;
     note_.supervisor = ProcessIdentity::of(view_->process());
