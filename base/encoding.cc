@@ -1,7 +1,7 @@
 #include "base/encoding.h"
 
-#include <vector>
 #include <cstdint>
+#include <vector>
 
 #include "base/random.h"
 

@@ -1,9 +1,9 @@
 #include "base/result.h"
 
 #include <cerrno>
-#include <system_error>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 
 namespace galley {
 

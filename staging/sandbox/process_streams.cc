@@ -1,11 +1,11 @@
 #include "staging/sandbox/process_streams.h"
 
-#include <algorithm>
-#include <utility>
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "staging/sandbox/nameless_program.h"
 

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <poll.h>
 #include <sys/types.h>
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
-#include "staging/sandbox/command_runner.h"
 #include "base/result.h"
+#include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/helper/descriptors.h"
 
 namespace galley {

@@ -14,8 +14,8 @@
 namespace galley {
 namespace {
 
-using ::testing::HasSubstr;
 using nlohmann::json;
+using ::testing::HasSubstr;
 
 class CallOptionsTest : public ::testing::Test {
  protected:
@@ -241,8 +241,9 @@ TEST_F(CallOptionsTest, AnEditOfASavedFileKeepsTheSave) {
 
 TEST_F(CallOptionsTest, WhatTheSessionItselfDidIsKnownToIt) {
   const auto write = [&](const std::string& text) {
-    return transaction_->call("Write",
-                              json{{"file", "a.txt"}, {"content", text}}.dump()).operator bool();
+    return transaction_->call("Write", json{{"file", "a.txt"}, {"content", text}}.dump())
+        .
+        operator bool();
   };
   ASSERT_TRUE(write("two\n"));
   ASSERT_TRUE(transaction_->rollback());
