@@ -67,8 +67,19 @@ class AnswerDivider {
     if (take_fence() || take_unified() || take_patch() || take_block() || take_json()) return;
     const bool is_change = line.starts_with('+') || line.starts_with('-');
     if (is_change && first_change_ == 0) first_change_ = at_ + 1;
-    if (is_nearly_mark(line)) add_unread(at_);
+    if (is_nearly_mark(line) || is_replaced_line()) add_unread(at_);
     ++at_;
+  }
+
+  /// A removed line and the one that replaces it, behind an edit and outside of every hunk: a line
+  /// of the context closed the fence, and what follows is the rest of the diff.
+  [[nodiscard]] bool is_replaced_line() const {
+    const auto is_signed = [](std::string_view line, char sign) {
+      return line.size() > 1 && line.front() == sign &&
+             std::string_view(" \t+-").find(line[1]) == line.npos;
+    };
+    return taken_ > 0 && at_ + 1 < document_.size() && is_signed(text_at(at_), '-') &&
+           is_signed(text_at(at_ + 1), '+');
   }
 
   void add_unread(size_t line) {
