@@ -148,6 +148,18 @@ Result<std::string> verdict_on_edit(Session& session, Workspace& workspace,
   return verdict_words(preview->verdict);
 }
 
+/// That a name of the edit was taken for another file; empty: none was. The agent's own tool takes
+/// it as it is written.
+std::string guessed_file(const nlohmann::ordered_json& answer) {
+  const auto report = answer.find("report");
+  if (report == answer.end() || !report->contains("leniencies")) return {};
+  for (const nlohmann::ordered_json& leniency : (*report)["leniencies"]) {
+    if (text_member(leniency, "rule") != "file_guessed") continue;
+    return text_member(leniency, "message") + "; name that file by its whole path";
+  }
+  return {};
+}
+
 /// Makes the edit in memory and asks about it; empty: nothing against it.
 Result<std::string> objection_to(Session& session, const HookRequest& request,
                                  const HookedCall::Edit& edit, const std::stop_token& late) {
@@ -165,6 +177,7 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   GALLEY_ASSIGN(const nlohmann::json arguments, with_plain_paths(edit.arguments, request.cwd));
   const CallResult result = transaction.call(edit.tool, json_text(arguments), call);
   if (!result) return text_of(failed_result(*result.result().error));
+  if (const std::string guess = guessed_file(*result.result().data); !guess.empty()) return guess;
   return verdict_on_edit(session, *workspace, transaction, late);
 }
 

@@ -45,8 +45,8 @@ class ModelAnswers(EverydayCase):
     def test_a_malformed_second_fence_is_named_by_its_line(self):
         """patch: takes the first and ignores the second as garbage; here that is refused."""
         answer = f"{self.A_DIFF}\nAnd:\n\n```diff\n-beta\n+BETA\n```\n"
-        result = self.apply(answer, expect=2)
-        self.assertIn(f"line {answer.split('-beta')[0].count(chr(10)) + 1} ('-beta')", result.err)
+        result = self.apply(answer, expect=1)
+        self.assertIn(f"line {answer.split('-beta')[0].count(chr(10)) + 1} of the patch", result.out + result.err)
         self.assertNotIn("two\n", (self.work / "a.txt").read_text())
 
     def test_a_format_asked_for_does_not_drop_another(self):

@@ -55,7 +55,7 @@ OF_NO_FORMAT = {
     "--format", "--check", "--allow-empty", "--stat", "--numstat", "--name-status", "--word-diff", "--color-moved",
     "-w", "--ignore-all-space", "-b", "-U", "--unified", "--conflict", "-n", "--dry-run", "--ignore-space-change",
     "--reverse", "--fix", "--tx", "--side-by-side", "--hyperlinks", "--report", "--quiet", "-q", "--html",
-    "--transcript", "-m", "--message", "--begin",
+    "--transcript", "-m", "--message", "--begin", "--complete", "--truncated",
 }
 
 

@@ -35,7 +35,7 @@ class Patches(EverydayCase):
         cut = self.patch("--- a/list.txt\n+++ b/list.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n")
         result = self.run_here("apply", cut, expect=2)
         self.assertIn("line 6 of the patch: the patch ends before", result.err)
-        self.assertIn("--recount takes it", result.err)
+        self.assertIn("--recount or --complete takes it", result.err)
         self.assertEqual(self.read("list.txt"), before)
         self.run_here("apply", "--recount", cut, expect=0)
         self.assertTrue(self.read("list.txt").startswith(b"one\nTWO\nthree\n"))
