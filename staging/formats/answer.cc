@@ -71,14 +71,14 @@ class AnswerDivider {
     ++at_;
   }
 
-  /// A removed line and the one that replaces it, behind an edit and outside of every hunk: a line
+  /// A removed line and the one that replaces it, behind an edit and outside of hunks and fences: a line
   /// of the context closed the fence, and what follows is the rest of the diff.
   [[nodiscard]] bool is_replaced_line() const {
     const auto is_signed = [](std::string_view line, char sign) {
       return line.size() > 1 && line.front() == sign &&
              std::string_view(" \t+-").find(line[1]) == line.npos;
     };
-    return taken_ > 0 && at_ + 1 < document_.size() && is_signed(text_at(at_), '-') &&
+    return taken_ > 0 && !in_fence_ && at_ + 1 < document_.size() && is_signed(text_at(at_), '-') &&
            is_signed(text_at(at_ + 1), '+');
   }
 
@@ -109,6 +109,7 @@ class AnswerDivider {
     const size_t marks = std::min(line.find_first_not_of(line.front()), line.size());
     const std::string_view info = trimmed(line.substr(marks));
     close_fence();
+    in_fence_ = !in_fence_ || !info.empty();
     is_diff_fence_ = info == "diff" || info == "patch" || info == "udiff";
     taken_before_fence_ = taken_;
     first_change_ = 0;
@@ -213,6 +214,7 @@ class AnswerDivider {
   size_t floor_ = 0;  // the line after the last edit that says where it ends
   bool in_hunk_ = false;
   bool in_message_ = false;
+  bool in_fence_ = false;
   bool is_diff_fence_ = false;
   size_t taken_ = 0;  // edits seen
   size_t taken_before_fence_ = 0;
