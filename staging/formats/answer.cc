@@ -71,8 +71,8 @@ class AnswerDivider {
     ++at_;
   }
 
-  /// A removed line and the one that replaces it, behind an edit and outside of hunks and fences: a line
-  /// of the context closed the fence, and what follows is the rest of the diff.
+  /// A removed line and the one that replaces it, behind an edit, outside of hunks and fences: a
+  /// line of the context closed the fence, and what follows is the rest of the diff.
   [[nodiscard]] bool is_replaced_line() const {
     const auto is_signed = [](std::string_view line, char sign) {
       return line.size() > 1 && line.front() == sign &&
