@@ -1,7 +1,7 @@
 # What scripts/coverage builds beside the rest: the sources of tools/ once more, with every line
 # counted, and their tests. The rooms below are taken as they are, so this is a minute's work.
 file(GLOB counted_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.cc)
-add_library(galley_tools_counted STATIC EXCLUDE_FROM_ALL ${counted_sources})
+add_library(galley_tools_counted STATIC EXCLUDE_FROM_ALL ${counted_sources} ${catalogue_source})
 get_target_property(counted_links galley_tools LINK_LIBRARIES)
 target_link_libraries(galley_tools_counted PUBLIC ${counted_links})
 target_include_directories(galley_tools_counted PUBLIC
