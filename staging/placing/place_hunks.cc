@@ -255,12 +255,9 @@ class HunkPlacer {
     if (stated_growth != grown) return true;
     if (edit_.is_by_program) return false;
     if (doubt.is_likely) return false;
-    // The line number or the context is not what a program would have written.
-    const bool is_elsewhere = mended_.count(i) == 0 && searches_[i].places.fuzz == 0 &&
-                              searches_[i].start + 1 != static_cast<int64_t>(hunk.old_start);
-    const bool is_by_hand =
-        hunk.old_start > 1 ? context.leading != kUsualContext : context.leading > kUsualContext;
-    return is_elsewhere || is_by_hand;
+    // The context is not what a program would have written. (A line number that is not the place's
+    // says nothing: other lines may have come before it since.)
+    return hunk.old_start > 1 ? context.leading != kUsualContext : context.leading > kUsualContext;
   }
 
   [[nodiscard]] bool is_over() const { return is_over_ && is_over_(); }
