@@ -25,6 +25,8 @@ constexpr std::string_view kIgnoreFile = ".gitignore";
 constexpr std::string_view kIgnoreAll = "*\n";
 constexpr uint32_t kOthersBits = 077;
 constexpr uint32_t kOthersWriteBits = 022;
+constexpr uint32_t kOthersEnterBits = 011;
+constexpr size_t kMostClosedEntries = 20'000;
 
 Result<void> write_new_file(const WritableDirectory& directory, const RelPath& name,
                             std::string_view content) {
@@ -162,15 +164,27 @@ Result<void> read_ignore_file(FoundState& found) {
 }
 
 /// Closes a state that others could enter and not change, as `chmod -R a+rX` leaves it; then true.
+/// Looks into each folder that they could enter: a layer has folders of any mode. With too many
+/// entries it is left to a person.
 Result<bool> close_to_others(const WritableDirectory& root, const FileStat& folder) {
   if ((folder.mode & kOthersWriteBits) != 0) return false;
-  GALLEY_ASSIGN(const auto entries, root.list());
-  for (const auto& entry : entries) {
-    const auto name = RelPath::parse(entry.name);
-    if (!name) return false;
-    GALLEY_ASSIGN(const FileStat part, root.stat(*name));
-    const bool is_ours = is_own_user(part.uid) && (part.mode & kOthersWriteBits) == 0;
-    if (!is_ours && part.kind != FileKind::kAbsent) return false;
+  std::vector<RelPath> todo = {RelPath::root()};
+  for (size_t looked = 0; !todo.empty();) {
+    const RelPath place = std::move(todo.back());
+    todo.pop_back();
+    const auto opened = place.is_root() ? nullptr : root.open_directory(place).value_or(nullptr);
+    if (opened == nullptr && !place.is_root()) return false;
+    GALLEY_ASSIGN(const auto entries, opened != nullptr ? opened->list() : root.list());
+    for (const DirectoryEntry& entry : entries) {
+      const auto name = RelPath::parse(entry.name);
+      const auto path = name && !place.is_root() ? place.join(*name) : name;
+      if (!path || ++looked > kMostClosedEntries) return false;
+      GALLEY_ASSIGN(const FileStat part, root.stat(*path));
+      if (part.kind == FileKind::kAbsent || part.kind == FileKind::kSymlink) continue;
+      if (!is_own_user(part.uid) || (part.mode & kOthersWriteBits) != 0) return false;
+      const bool is_open = part.kind == FileKind::kDirectory && (part.mode & kOthersEnterBits) != 0;
+      if (is_open) todo.push_back(*path);
+    }
   }
   return root.set_mode(RelPath::root(), kPrivateDirectory).has_value();
 }

@@ -129,6 +129,13 @@ class HostileState(HostileStateCase):
             state.chmod(0o755)
             self.assert_not_believed("0700")
             (state / name).chmod(0o700)
+        deep = state / "stage" / "of a layer"
+        deep.mkdir(parents=True)
+        deep.chmod(0o777)
+        subprocess.run(["chmod", "-R", "a+rX", state], check=True)
+        self.assert_not_believed("0700")
+        deep.chmod(0o755)
+        self.assert_believed()
         state.chmod(0o700)
         self.assert_believed()
 
