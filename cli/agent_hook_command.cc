@@ -143,8 +143,8 @@ Result<std::string> verdict_on_edit(Session& session, Workspace& workspace,
            "name the file by another path";
   }
   if (preview->verdict.is_approved()) return std::string();
-  GALLEY_TRY(record_refused_look(inside(workspace), *preview, transaction.options(),
-                                 session.arguments().command));
+  GALLEY_TRY(
+      record_refused_look(workspace, *preview, transaction.options(), session.arguments().command));
   return verdict_words(preview->verdict);
 }
 

@@ -77,9 +77,6 @@ bool wants_verdict_file(Session& session) {
 /// As `galley validate` does, but for --only-new.
 Result<int> check_transaction(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  for (ValidatorConfig& validator : inside(*workspace).config.validators) {
-    validator.only_new |= session.arguments().check.only_new;
-  }
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   JudgedSubject subject;
   if (wants_verdict_file(session)) {

@@ -316,16 +316,16 @@ Result<Candidates> candidates_of(ValueSource source, Session& session) {
   Candidates found;
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
   if (source == ValueSource::kTools) {
-    GALLEY_ASSIGN(const ToolRegistry* tools, inside(*workspace).need_registry());
+    GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
     for (const ToolInfo& tool : shown_tools(*tools, nullptr))
       found.push_back({tool.name, tool.title});
   } else if (source == ValueSource::kOpenTransactions) {
     GALLEY_ASSIGN(const auto stages, workspace->stages());
     for (const StageStatus& stage : stages) found.push_back({stage.id, stage.message});
-  } else if (inside(*workspace).state() != nullptr) {
+  } else if (kept_of(*workspace).state() != nullptr) {
     HistoryFilter filter;
     filter.limit = kMaxOfferedTransactions;
-    GALLEY_ASSIGN(const auto transactions, History(*inside(*workspace).state()).list(filter));
+    GALLEY_ASSIGN(const auto transactions, History(*kept_of(*workspace).state()).list(filter));
     for (const TxSummary& one : transactions) found.push_back({one.id.str(), one.message});
   }
   return found;

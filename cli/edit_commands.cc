@@ -65,7 +65,7 @@ ReadOptions read_options(const EditArguments& arguments) {
 /// The calls in what a model wrote: every one that it begins must be understood.
 Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspace,
                                             const std::string& text) {
-  GALLEY_ASSIGN(const ToolRegistry* tools, inside(workspace).need_registry());
+  GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(workspace).registry());
   GALLEY_ASSIGN(const CallsOfText found, parse_tool_calls(text, *tools));
   for (const CallProblem& problem : found.problems) {
     if (!problem.is_recovered) return fail(ErrorKind::kInvalid, problem.reason, problem.message);
@@ -172,7 +172,7 @@ Result<std::string> directory_hint(Session& session, const Workspace& workspace,
     const auto name = RelPath::parse(file.path);
     const auto path = name ? here.join(*name) : name;
     if (!path) continue;
-    GALLEY_ASSIGN(const FileStat there, inside(workspace).root().stat(*path));
+    GALLEY_ASSIGN(const FileStat there, place_of(workspace).files().stat(*path));
     if (there.kind == FileKind::kAbsent) continue;
     return fmt::format(
         "'{}' is there as '{}': names in an edit are from the root of the workspace; add "

@@ -47,7 +47,7 @@ AskedLimits limits_of(const ExecArguments& exec) {
 /// A time beyond the configured one would be cut to that, and the effects dropped after it.
 Result<void> check_timeout(Session& session, const AskedLimits& limits) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const int64_t most_ms = inside(*workspace).config.sandbox.timeout_ms;
+  const int64_t most_ms = rules_of(*workspace).config.sandbox.timeout_ms;
   if (!limits.wall || limits.wall->count() <= most_ms) return {};
   return fail(ErrorKind::kUsage, "exec.timeout",
               fmt::format("--timeout asks for {} ms and sandbox.timeout_ms allows {}: ask for "
@@ -219,15 +219,15 @@ Result<int> exec(Session& session) {
 /// The tree as it was, on a view of its own that is dropped afterwards.
 Result<int> at(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  if (inside(*workspace).state() == nullptr) {
+  if (kept_of(*workspace).state() == nullptr) {
     return fail(ErrorKind::kNotFound, "history.empty", "nothing was committed here yet");
   }
-  const History history(*inside(*workspace).state());
+  const History history(*kept_of(*workspace).state());
   GALLEY_ASSIGN(const TxId id, history.resolve(session.arguments().id));
-  GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, inside(*workspace).root(), id,
-                                                      inside(*workspace).clock()));
+  GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, place_of(*workspace).files(), id,
+                                                      place_of(*workspace).clock()));
   const ReadablePart part =
-      readable_part(past, Policy(inside(*workspace).config), session.arguments().global.agent);
+      readable_part(past, Policy(rules_of(*workspace).config), session.arguments().global.agent);
   for (const RelPath& path : part.left_out) {
     session.say(fmt::format("left out: {} as it was then, which {} may not read", path.str(),
                             session.arguments().global.agent));

@@ -55,7 +55,7 @@ Result<UndoOptions> undo_options(Session& session, const Workspace& workspace,
     GALLEY_ASSIGN(HunkSelection selection, parse_hunks(session, hunk));
     options.hunks.push_back(std::move(selection));
   }
-  if (inside(workspace).config.commit.on_conflict == OnConflict::kRefuse) {
+  if (rules_of(workspace).config.commit.on_conflict == OnConflict::kRefuse) {
     options.mode = MergeMode::kExact;
   }
   if (arguments.conflict == "markers") options.mode = MergeMode::kMarkers;
@@ -156,7 +156,7 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
 Error with_path_hint(Error error, const Workspace& workspace, const std::string& wanted) {
   const auto path = RelPath::parse(wanted);
   if (error.reason != "history.bad_id" || !path) return error;
-  const auto there = inside(workspace).root().stat(*path);
+  const auto there = place_of(workspace).files().stat(*path);
   if (there && there->kind != FileKind::kAbsent) {
     error.message += fmt::format(
         "; to take back only that path of the newest transaction: galley undo --path {}",
@@ -177,10 +177,10 @@ Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
     id = *found;
   }
   GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, words));
-  const Clock& clock = inside(*workspace).clock();
+  const Clock& clock = place_of(*workspace).clock();
   GALLEY_ASSIGN(const UndoOutcome outcome,
-                is_redo ? plan_redo(history, inside(*workspace).root(), id, clock, options)
-                        : plan_undo(history, inside(*workspace).root(), id, clock, options));
+                is_redo ? plan_redo(history, place_of(*workspace).files(), id, clock, options)
+                        : plan_undo(history, place_of(*workspace).files(), id, clock, options));
   Json document = {{"schema", is_redo ? "galley.redo/1" : "galley.undo/1"}, {"ok", true}};
   if (const auto* plan = std::get_if<UndoPlan>(&outcome)) {
     document["undoes"] = plan->undoes.str();
@@ -207,7 +207,7 @@ Result<bool> names_several(Session& session) {
   for (const std::string& word : arguments.words) {
     const auto path = session.path(word);
     if (!TxId::parse(word) || !path) return false;
-    GALLEY_ASSIGN(const FileStat there, inside(*workspace).root().stat(*path));
+    GALLEY_ASSIGN(const FileStat there, place_of(*workspace).files().stat(*path));
     if (there.kind != FileKind::kAbsent) return false;
   }
   return true;
@@ -242,11 +242,11 @@ Result<int> blame_file(Session& session) {
   GALLEY_ASSIGN(const History history, open_history(session));
   GALLEY_ASSIGN(const RelPath path, session.path(session.arguments().name));
   const Judgement reading =
-      Policy(inside(*workspace).config).judge_read(path, session.arguments().global.agent);
+      Policy(rules_of(*workspace).config).judge_read(path, session.arguments().global.agent);
   if (reading.decision == Decision::kDeny) {
     return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
   }
-  GALLEY_ASSIGN(const Blame blamed, blame(history, inside(*workspace).root(), path));
+  GALLEY_ASSIGN(const Blame blamed, blame(history, place_of(*workspace).files(), path));
   Json document = {{"schema", "galley.blame/1"}, {"ok", true}, {"path", path.str()}};
   document["lines"] = Json::array();
   std::string text;
@@ -293,8 +293,8 @@ Result<int> query(Session& session) {
   GALLEY_ASSIGN(const auto index, HistoryIndex::open(history));
   GALLEY_ASSIGN(const QueryResult result,
                 index->query(session.arguments().name,
-                             Deadline::after(inside(*workspace).clock(), kQueryTime),
-                             inside(*workspace).clock()));
+                             Deadline::after(place_of(*workspace).clock(), kQueryTime),
+                             place_of(*workspace).clock()));
   Json document = {{"schema", "galley.query/1"}, {"ok", true}, {"columns", result.columns}};
   document["rows"] = Json::array();
   const auto table_line = [](const std::vector<std::string>& fields) {

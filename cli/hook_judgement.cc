@@ -190,8 +190,8 @@ namespace {
 Result<std::vector<ContributingTransaction>> contributors(
     Session& session, const GitProgram& git, const std::vector<GitRawChange>& changes) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open_without_recovery());
-  if (inside(*workspace).state() == nullptr) return std::vector<ContributingTransaction>();
-  return contributing_transactions(History(*inside(*workspace).state()), git, changes);
+  if (kept_of(*workspace).state() == nullptr) return std::vector<ContributingTransaction>();
+  return contributing_transactions(History(*kept_of(*workspace).state()), git, changes);
 }
 
 Result<bool> is_merging(const GitProgram& git) {

@@ -32,7 +32,7 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
   GALLEY_ASSIGN(const auto paths, named_paths(session));
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const ShownTime when{arguments.date, inside(*workspace).clock().wall_ns()};
+  const ShownTime when{arguments.date, place_of(*workspace).clock().wall_ns()};
   std::string text;  // what is still to be printed
   for (const TxSummary& summary : transactions) {
     text += arguments.oneline ? transaction_line(summary, has_color)
@@ -58,22 +58,22 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
 Result<int> log(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   std::vector<TxSummary> transactions;
-  if (inside(*workspace).state() != nullptr) {
+  if (kept_of(*workspace).state() != nullptr) {
     const Arguments& arguments = session.arguments();
     HistoryFilter filter;
     filter.agent = arguments.global.agent;
     filter.limit = arguments.limit;
     if (!arguments.since.empty()) {
       GALLEY_ASSIGN(filter.since_ns,
-                    parse_time_expression(arguments.since, inside(*workspace).clock().wall_ns()));
+                    parse_time_expression(arguments.since, place_of(*workspace).clock().wall_ns()));
     }
     if (!arguments.until.empty()) {
       GALLEY_ASSIGN(filter.until_ns,
-                    parse_time_expression(arguments.until, inside(*workspace).clock().wall_ns()));
+                    parse_time_expression(arguments.until, place_of(*workspace).clock().wall_ns()));
     }
     filter.message = arguments.grep;
     GALLEY_ASSIGN(filter.paths, named_paths(session));
-    GALLEY_ASSIGN(transactions, History(*inside(*workspace).state()).list(filter));
+    GALLEY_ASSIGN(transactions, History(*kept_of(*workspace).state()).list(filter));
   }
   if (session.is_json()) {
     Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
@@ -87,8 +87,8 @@ Result<int> log(Session& session) {
   GALLEY_TRY(print_transactions(session, transactions));
   if (!transactions.empty()) return kExitDone;
   std::optional<TxId> latest;
-  if (inside(*workspace).state() != nullptr) {
-    GALLEY_ASSIGN(latest, History(*inside(*workspace).state()).latest());
+  if (kept_of(*workspace).state() != nullptr) {
+    GALLEY_ASSIGN(latest, History(*kept_of(*workspace).state()).latest());
   }
   const bool is_doubted = workspace->state_doubt() != nullptr;
   session.say(is_doubted ? "nothing is committed here that is believed"
@@ -102,13 +102,13 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath path, session.path(name));
   const Judgement reading =
-      Policy(inside(*workspace).config).judge_read(path, session.arguments().global.agent);
+      Policy(rules_of(*workspace).config).judge_read(path, session.arguments().global.agent);
   if (reading.decision == Decision::kDeny) {
     return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
   }
-  GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, inside(*workspace).root(), id,
-                                                      inside(*workspace).clock()));
-  Overlay view = overlay_of(past, inside(*workspace).root(), inside(*workspace).clock());
+  GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, place_of(*workspace).files(), id,
+                                                      place_of(*workspace).clock()));
+  Overlay view = overlay_of(past, place_of(*workspace).files(), place_of(*workspace).clock());
   GALLEY_ASSIGN(const Content content, view.read(path));
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.show-file/1"},

@@ -24,7 +24,7 @@ Result<void> trust_written(Session& session, const Workspace& workspace, const s
   const TrustPart part = trust_part_of(config);
   if (part.is_empty()) return {};
   return record_trust(session.user(),
-                      {workspace.root_path(), part.hash(), inside(workspace).clock().wall_ns()});
+                      {workspace.root_path(), part.hash(), place_of(workspace).clock().wall_ns()});
 }
 
 /// What can be run here, in the sandbox or with a folder more in it.
@@ -55,7 +55,7 @@ Result<int> init(Session& session) {
   GALLEY_TRY(refuse_init_to_agents(arguments));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string text,
-                recommended_config(inside(*workspace).root(), found_programs()));
+                recommended_config(place_of(*workspace).files(), found_programs()));
   if (!arguments.dry_run) {
     GALLEY_TRY(write_config(*workspace, text, arguments.force));
     GALLEY_TRY(trust_written(session, *workspace, text));
@@ -73,7 +73,7 @@ Result<int> init(Session& session) {
   } else {
     session.say("wrote " + workspace->root_path() + "/" + std::string(kConfigFileName));
     GALLEY_ASSIGN(const FileStat git,
-                  inside(*workspace).root().stat(RelPath::parse(".git").value()));
+                  place_of(*workspace).files().stat(RelPath::parse(".git").value()));
     if (git.kind != FileKind::kAbsent) {
       session.say("let git ask the same gate: " + session.hint("hook install"));
     }

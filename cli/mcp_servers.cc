@@ -186,7 +186,7 @@ Json document_of(const Workspace& workspace, const ShownServer& shown, bool is_a
 /// The registry as it would be without the server, and then with it.
 Result<std::vector<McpToolLeftOut>> fit(const Workspace& workspace,
                                         const TrustedMcpServer& server) {
-  GALLEY_ASSIGN(ToolRegistry * registry, inside(workspace).need_registry());
+  GALLEY_ASSIGN(ToolRegistry * registry, tools_of(workspace).registry());
   for (const auto& definition : server.definitions) {
     registry->remove(server.name + "." + definition.at("name").get<std::string>());
   }
@@ -210,9 +210,9 @@ Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer sho
                              "themselves what they say now?"));
     }
     GALLEY_TRY(record_admission(
-        inside(workspace), session.transaction_options(), AuditKind::kToolsAdded,
+        workspace, session.transaction_options(), AuditKind::kToolsAdded,
         {{"server", server.name}, {"command", server.command}, {"hash", server.hash().hex()}}));
-    server.given_ns = inside(workspace).clock().wall_ns();
+    server.given_ns = place_of(workspace).clock().wall_ns();
     GALLEY_TRY(trust_mcp_server(session.user(), workspace.root_path(), server));
   }
   if (session.is_json()) {

@@ -75,7 +75,7 @@ Result<std::optional<Hyperlinks>> links_to_files(Session& session) {
 
 Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  return readable_part(proposal, Policy(inside(*workspace).config),
+  return readable_part(proposal, Policy(rules_of(*workspace).config),
                        session.arguments().global.agent);
 }
 
@@ -114,13 +114,13 @@ Result<void> add_exact_diff(Session& session, Json& document, const Proposal& pr
 
 Result<bool> may_show(Session& session, const RelPath& path) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  return may_show(Policy(inside(*workspace).config), path, session.arguments().global.agent);
+  return may_show(Policy(rules_of(*workspace).config), path, session.arguments().global.agent);
 }
 
 Result<void> check_reads_all(Session& session, std::string_view what) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& agent = session.arguments().global.agent;
-  if (!Policy(inside(*workspace).config).limits_reading(agent)) return {};
+  if (!Policy(rules_of(*workspace).config).limits_reading(agent)) return {};
   return fail(ErrorKind::kRefused, "policy.capability",
               fmt::format("{} shows files of every path, and the profile of {} bounds what it may "
                           "read; have a person look, without --agent",

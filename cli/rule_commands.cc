@@ -33,16 +33,14 @@ namespace {
 
 /// Whether a tool can be called by who asks, and why not.
 Json state_json(Workspace& workspace, const std::string& agent, const std::string& name) {
-  WorkspaceState& held = inside(workspace);
   Json state = {{"callable", false}, {"enabled", false}, {"health", ""}};
-  const auto tools = held.need_registry();
+  const auto tools = tools_of(workspace).registry();
   if (!tools) return state;
-  const ToolHealth::State health = held.need_supervisor().health_of(name);
+  const ToolHealth::State health = tools_of(workspace).supervisor().health_of(name);
   state["enabled"] = (*tools)->is_enabled(name);
   state["health"] = to_string(health);
-  const auto mode =
-      held.options.reads_only ? ToolRegistry::Mode::kReadOnly : ToolRegistry::Mode::kAll;
-  const auto found = ToolView(**tools, held.caller(agent), mode).find(name);
+  const auto found =
+      ToolView(**tools, rules_of(workspace).caller(agent), tools_of(workspace).mode()).find(name);
   state["callable"] = found.has_value() && health != ToolHealth::State::kOut;
   if (!found) {
     state["reason"] = found.error().reason;
@@ -88,7 +86,7 @@ std::string tool_state(const ToolRegistry::Status& status, const CallSupervisor&
 
 Result<int> tools_list(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const ToolRegistry* tools, inside(*workspace).need_registry());
+  GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
   GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
   const std::vector<ToolInfo> shown = shown_tools(*tools, profile);
   if (!session.arguments().shape.empty()) {
@@ -107,7 +105,7 @@ Result<int> tools_list(Session& session) {
   for (const ToolRegistry::Status& status : tools->statuses()) {
     if (!is_shown(status.info)) continue;
     text += fmt::format("{:<28} {}{}\n", status.info.name, status.info.title,
-                        tool_state(status, inside(*workspace).need_supervisor()));
+                        tool_state(status, tools_of(*workspace).supervisor()));
   }
   session.print(text);
   return kExitDone;
@@ -115,7 +113,7 @@ Result<int> tools_list(Session& session) {
 
 Result<int> tools_show(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const ToolRegistry* tools, inside(*workspace).need_registry());
+  GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
   const std::string& name = session.arguments().name;
   GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
   if (profile != nullptr) GALLEY_TRY(profile->check_shows(name));
@@ -156,7 +154,7 @@ std::string checklist_text(const std::vector<ToolCheckPoint>& points) {
 
 Result<int> tools_check(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const ToolRegistry* tools, inside(*workspace).need_registry());
+  GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
   const std::string& name = session.arguments().name;
   GALLEY_ASSIGN(const auto entry, tools->get(name));
   const ToolInfo& info = entry->tool->info();
@@ -212,7 +210,7 @@ Result<int> tools_validate(Session& session) {
 
 Result<int> audit_verify(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const AuditVerification found, inside(*workspace).verify_audit());
+  GALLEY_ASSIGN(const AuditVerification found, kept_of(*workspace).verify_audit());
   Json document = {{"schema", "galley.audit/1"},
                    {"ok", found.is_intact()},
                    {"records", found.records},
@@ -238,16 +236,16 @@ Result<int> audit_verify(Session& session) {
 
 Result<int> audit_export(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  if (inside(*workspace).state() == nullptr) return kExitDone;
+  if (kept_of(*workspace).state() == nullptr) return kExitDone;
   GALLEY_TRY(check_reads_all(session, "the record"));
   const auto print_line = [&](std::string_view line) {
     session.print(session.terminal().content(line) + "\n");
   };
   if (session.arguments().input == "aios") {
-    GALLEY_TRY(export_aios(inside(*workspace).state()->root(), print_line));
+    GALLEY_TRY(export_aios(kept_of(*workspace).state()->root(), print_line));
   } else {
     GALLEY_TRY(
-        export_agent_trace(History(*inside(*workspace).state()), GALLEY_VERSION, print_line));
+        export_agent_trace(History(*kept_of(*workspace).state()), GALLEY_VERSION, print_line));
   }
   return kExitDone;
 }
@@ -257,7 +255,7 @@ Result<int> audit_export(Session& session) {
 Result<int> policy_explain(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath path, session.path(session.arguments().name));
-  const Policy policy(inside(*workspace).config);
+  const Policy policy(rules_of(*workspace).config);
   Json document = {{"schema", "galley.explain/1"}, {"ok", true}, {"path", path.str()}};
   document["decisions"] = Json::array();
   std::string text;
@@ -288,7 +286,8 @@ Result<int> policy_test(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& file = session.arguments().input;
   GALLEY_ASSIGN(const std::string toml, read_host_file(file, limits::kMaxConfigBytes));
-  GALLEY_ASSIGN(const PolicyTestResult result, Policy(inside(*workspace).config).test(toml, file));
+  GALLEY_ASSIGN(const PolicyTestResult result,
+                Policy(rules_of(*workspace).config).test(toml, file));
   Json document = {{"schema", "galley.policy-test/1"},
                    {"ok", result.failures.empty()},
                    {"passed", result.passed},
@@ -360,14 +359,14 @@ Result<int> revoke_trusted(Session& session) {
 /// What a person is asked about: all of the part that is not the default. It is printable ASCII
 /// (trust_part.h).
 std::string shown_part(const Workspace& workspace) {
-  const TrustPart& part = inside(workspace).trust_part;
+  const TrustPart& part = rules_of(workspace).trust_part;
   return fmt::format("{}{}# {} in {}\n# hash {}\n", part.brief(), part.is_empty() ? "" : "\n",
-                     printable_line(inside(workspace).config.file),
+                     printable_line(rules_of(workspace).config.file),
                      printable_line(workspace.root_path()), part.hash().hex());
 }
 
 Json trust_json(const Workspace& workspace, bool trusted) {
-  const TrustPart& part = inside(workspace).trust_part;
+  const TrustPart& part = rules_of(workspace).trust_part;
   return {{"schema", "galley.trust/1"},    {"ok", true},
           {"root", workspace.root_path()}, {"trusted", trusted},
           {"hash", part.hash().hex()},     {"part", part.text()}};
@@ -378,9 +377,9 @@ Result<int> trust(Session& session) {
   if (arguments.list) return list_trusted(session);
   if (arguments.revoke && !arguments.dry_run) return revoke_trusted(session);
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
-  const TrustPart& part = inside(*workspace).trust_part;
+  const TrustPart& part = rules_of(*workspace).trust_part;
   if (part.is_empty() || arguments.show || arguments.dry_run) {
-    const bool counts = inside(*workspace).config.not_trusted.empty();
+    const bool counts = rules_of(*workspace).config.not_trusted.empty();
     if (session.is_json()) {
       session.print(trust_json(*workspace, counts));
     } else if (part.is_empty()) {
@@ -395,8 +394,8 @@ Result<int> trust(Session& session) {
   if (session.is_unattended() && !session.is_json()) session.print(shown_part(*workspace));
   GALLEY_TRY(need_person(session, shown_part(*workspace),
                          "Trust this, for you and this folder, as long as it stays as it is?"));
-  GALLEY_TRY(record_trust(
-      session.user(), {workspace->root_path(), part.hash(), inside(*workspace).clock().wall_ns()}));
+  GALLEY_TRY(record_trust(session.user(), {workspace->root_path(), part.hash(),
+                                           place_of(*workspace).clock().wall_ns()}));
   if (session.is_json()) {
     session.print(trust_json(*workspace, true));
   } else {

@@ -90,7 +90,7 @@ void say_summary(Session& session, const RunEnding& ending, size_t count,
 /// What the transaction's runs wrote over folders of the host.
 Result<std::vector<WrittenLayer>> layers_of(Session& session, const std::string& tx) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  return written_layers(*inside(*workspace).state(), tx);
+  return written_layers(*kept_of(*workspace).state(), tx);
 }
 
 void say_layers(Session& session, const std::vector<WrittenLayer>& layers) {
@@ -242,7 +242,7 @@ Result<std::string> only_live_run(const StateDirectory& state) {
 /// The socket of a live run.
 Result<Fd> reach(Session& session, const std::string& wanted) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const StateDirectory* state = inside(*workspace).state();
+  const StateDirectory* state = kept_of(*workspace).state();
   if (state == nullptr) {
     return fail(ErrorKind::kNotFound, "run.not_found", "no program runs in this workspace");
   }

@@ -128,7 +128,7 @@ Result<Transaction> resume(Session& session, const std::string& tx) {
 bool is_empty(Session& session, Transaction& transaction) {
   const auto workspace = session.open();
   if (!workspace || !transaction.proposal().is_empty()) return false;
-  const auto layers = written_layers(*inside(**workspace).state(), transaction.id());
+  const auto layers = written_layers(*kept_of(**workspace).state(), transaction.id());
   return layers && layers->empty();
 }
 
@@ -236,7 +236,7 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
   supervisor.watch();
   const auto workspace = session.open();
   const auto held = workspace
-                        ? RunFolder::hold_directories(*inside(**workspace).state(), run.note.tx)
+                        ? RunFolder::hold_directories(*kept_of(**workspace).state(), run.note.tx)
                         : std::vector<std::unique_ptr<Directory>>();
   const Error stopped{
       ErrorKind::kTimeout, "run.stopped",
@@ -253,8 +253,8 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
 
 std::optional<ListedRun> run_of(Session& session, const std::string& tx) {
   const auto workspace = session.open();
-  if (!workspace || inside(**workspace).state() == nullptr) return std::nullopt;
-  const auto folder = RunFolder::open(*inside(**workspace).state(), tx);
+  if (!workspace || kept_of(**workspace).state() == nullptr) return std::nullopt;
+  const auto folder = RunFolder::open(*kept_of(**workspace).state(), tx);
   if (!folder) return std::nullopt;
   auto note = folder->note();
   const auto is_live = folder->is_live();

@@ -62,6 +62,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     options.config_file = arguments_->global.config;
     options.approver = approver_ ? approver_ : approver_at_terminal(*this);
     options.recovers = recovers;
+    options.only_new = arguments_->check.only_new;
     terminal_->work_on("opening the workspace");
     options.tolerates_bad_configuration = reads_or_repairs(arguments_->command);
     GALLEY_ASSIGN(user_, load_user_settings());
@@ -76,7 +77,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     warn_of_bad_configuration();
     // `galley log --agent NAME` asks for what NAME did: it may be a name of earlier days.
     if (arguments_->command != "log") {
-      GALLEY_TRY(check_agent_is_known(inside(*workspace_).config, arguments_->global.agent));
+      GALLEY_TRY(check_agent_is_known(rules_of(*workspace_).config, arguments_->global.agent));
     }
     terminal_->work_on("galley " + arguments_->command);
   }
@@ -85,10 +86,10 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
 
 /// `galley check --fix` was ended halfway.
 Result<void> Session::finish_git_fix() {
-  const WorkspaceState& held = inside(*workspace_);
-  if (held.state() == nullptr) return {};
+  const StateDirectory* state = kept_of(*workspace_).state();
+  if (state == nullptr) return {};
   GALLEY_ASSIGN(const bool is_finished,
-                finish_dead_fix(workspace_->root_path(), *held.state(), held.clock()));
+                finish_dead_fix(workspace_->root_path(), *state, place_of(*workspace_).clock()));
   if (is_finished) say("galley: " + std::string(kDeadFixNotice));
   return {};
 }
@@ -105,7 +106,7 @@ void Session::warn_of_bad_configuration() {
 Result<Transaction> Session::resume(const std::string& id) {
   GALLEY_ASSIGN(Workspace * workspace, open());
   // A run can be called by its name.
-  const StateDirectory* state = inside(*workspace).state();
+  const StateDirectory* state = kept_of(*workspace).state();
   const auto run =
       state == nullptr || id.empty() ? Result<std::string>(id) : RunFolder::find(*state, id);
   if (run && *run != id)

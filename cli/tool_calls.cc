@@ -78,7 +78,7 @@ Result<const ToolProfile*> chosen_profile(const Session& session, const Workspac
   const Arguments& arguments = session.arguments();
   std::string name = arguments.profile;
   if (name.empty()) {
-    name = Policy(inside(workspace).config).tool_profile(arguments.global.agent);
+    name = Policy(rules_of(workspace).config).tool_profile(arguments.global.agent);
   }
   if (name.empty()) return nullptr;
   return profile_named(name);

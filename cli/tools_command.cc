@@ -66,7 +66,7 @@ Json folder_json(const Workspace& workspace, const ToolFolder& folder, bool is_a
 /// The registry as it would be: names and schemas are sound, and no name is taken by another tool.
 Result<void> check_fits(const Workspace& workspace, const UserSettings& user,
                         const ToolFolder& folder) {
-  GALLEY_ASSIGN(ToolRegistry * registry, inside(workspace).need_registry());
+  GALLEY_ASSIGN(ToolRegistry * registry, tools_of(workspace).registry());
   GALLEY_ASSIGN(const auto kept, trusted_tools(user, workspace.root_path()));
   for (const TrustedTools& old : kept) {
     if (old.source != folder.path) continue;
@@ -95,8 +95,7 @@ Result<int> add(Session& session) {
                              "Let this workspace call these tools, as long as they stay as they "
                              "are?"));
     }
-    GALLEY_TRY(
-        admit_tools(inside(*workspace), session.transaction_options(), session.user(), folder));
+    GALLEY_TRY(admit_tools(*workspace, session.transaction_options(), session.user(), folder));
   }
   if (session.is_json()) {
     session.print(folder_json(*workspace, folder, !is_shown_only));
@@ -129,11 +128,10 @@ Result<int> remove(Session& session) {
                     "a folder");
   }
   if (!is_trial && is_known) {
-    GALLEY_TRY(
-        dismiss_tool(inside(*workspace), session.transaction_options(), session.user(), name));
+    GALLEY_TRY(dismiss_tool(*workspace, session.transaction_options(), session.user(), name));
   } else if (!is_trial) {
-    GALLEY_TRY(record_admission(inside(*workspace), session.transaction_options(),
-                                AuditKind::kToolsRemoved, {{"server", name}}));
+    GALLEY_TRY(record_admission(*workspace, session.transaction_options(), AuditKind::kToolsRemoved,
+                                {{"server", name}}));
     GALLEY_TRY(forget_mcp_server(session.user(), workspace->root_path(), name));
   }
   if (session.is_json()) {

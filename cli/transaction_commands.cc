@@ -191,7 +191,7 @@ Result<void> check_names(Session& session, const Proposal& whole) {
   for (const std::string& word : session.arguments().words) {
     GALLEY_ASSIGN(const auto meant, session.paths({word}));
     if (!part_below(whole, meant).is_empty()) continue;
-    GALLEY_ASSIGN(const FileStat there, inside(*workspace).root().stat(meant.front()));
+    GALLEY_ASSIGN(const FileStat there, place_of(*workspace).files().stat(meant.front()));
     if (there.kind != FileKind::kAbsent) continue;
     std::vector<std::string> proposed;
     for (const Change& change : whole.changes()) proposed.push_back(change.path.str());
@@ -286,12 +286,12 @@ Result<int> approve_call(Session& session, Workspace& workspace, const std::stri
   const std::string& wanted = session.arguments().proposal;
   const TransactionOptions who = session.transaction_options();
   if (who.agent.empty()) {
-    const WorkspaceState& state = inside(workspace);
-    if (state.state() == nullptr) {
+    const StateDirectory* state = kept_of(workspace).state();
+    if (state == nullptr) {
       return fail(ErrorKind::kNotFound, "confirmation.not_found", "no call waits for a yes here");
     }
     GALLEY_ASSIGN(const AskedCall asked,
-                  AskedCalls(*state.state()).find(wanted, state.clock().wall_ns()));
+                  AskedCalls(*state).find(wanted, place_of(workspace).clock().wall_ns()));
     GALLEY_TRY(need_person(session, shown_call(asked.question),
                            "Let " + asked.question.id + " run once?"));
   }
@@ -467,7 +467,7 @@ Result<int> pick(Session& session) {
   {
     GALLEY_ASSIGN(const Transaction transaction, session.resume(id));
     id = transaction.id();
-    const StateDirectory& state = *inside(*workspace).state();
+    const StateDirectory& state = *kept_of(*workspace).state();
     GALLEY_ASSIGN(const auto directory, state.root().open_directory(state.own("stage")));
     GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
   }

@@ -48,9 +48,8 @@ JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
 
 Result<JudgedSubject> judged_subject(Session& session, const Proposal& proposal) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  const WorkspaceState& state = inside(*workspace);
-  GALLEY_ASSIGN(const std::string rules, rules_text(session, state.root()));
-  return judged_subject(proposal, state.config, rules);
+  GALLEY_ASSIGN(const std::string rules, rules_text(session, place_of(*workspace).files()));
+  return judged_subject(proposal, rules_of(*workspace).config, rules);
 }
 
 Result<void> write_verdict(Session& session, const JudgedSubject& subject, const Verdict& verdict) {

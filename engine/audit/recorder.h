@@ -46,6 +46,7 @@ class Recorder {
   [[nodiscard]] bool is_silent(AuditKind kind) const;
   /// Events are held, so recording one cannot fail.
   [[nodiscard]] bool holds() const { return time_ != RecordTime::kAtOnce; }
+  [[nodiscard]] const Clock& clock() const { return *clock_; }
   /// The id that the transaction has while it is open.
   [[nodiscard]] const std::string& tx() const { return tx_; }
 

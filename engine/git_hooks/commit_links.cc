@@ -70,12 +70,10 @@ Result<void> put_on_record(AuditLog& log, const std::string& commit,
 
 Result<void> record_commit_links(const Workspace& workspace, const std::string& commit,
                                  const std::vector<ContributingTransaction>& transactions) {
-  WorkspaceState& held = inside(workspace);
-  const StateDirectory* state = held.state();
-  if (transactions.empty() || state == nullptr) return held.check_belief();
-  GALLEY_ASSIGN(const WriterLock lock,
-                WriterLock::take(*state, held.clock(),
-                                 std::chrono::milliseconds(held.config.commit.lock_timeout_ms)));
+  const KeptState& kept = kept_of(workspace);
+  const StateDirectory* state = kept.state();
+  if (transactions.empty() || state == nullptr) return kept.check_belief();
+  GALLEY_ASSIGN(const WriterLock lock, kept.lock());
   GALLEY_ASSIGN(std::string text, read_text(*state));
   // A line that was cut short ends here.
   text.erase(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
@@ -84,7 +82,7 @@ Result<void> record_commit_links(const Workspace& workspace, const std::string& 
   // The oldest transaction first, as in the list of all of them.
   for (auto one = transactions.rbegin(); one != transactions.rend(); ++one) {
     if (has(known, one->id, commit)) continue;
-    GALLEY_TRY(put_on_record(*held.audit.get(), commit, *one));
+    GALLEY_TRY(put_on_record(*kept.audit(), commit, *one));
     text += line_of(one->id, commit);
   }
   const RelPath place = state->own(kLinksFile);

@@ -66,7 +66,7 @@ Result<Goals> read_goals(const Workspace& workspace, const StateDirectory& state
     std::vector<JournalVerdict> one(1);
     GALLEY_ASSIGN(one[0], read_journal(state, state.journals(), id));
     if (one[0].state != JournalState::kCommitted) continue;
-    GALLEY_TRY(hold_to_rules(*inside(workspace).writable_root, state, one, JournalTrust::kForeign));
+    GALLEY_TRY(hold_to_rules(place_of(workspace).files(), state, one, JournalTrust::kForeign));
     add_goals(one[0].journal, goals);
   }
   return goals;
@@ -75,12 +75,7 @@ Result<Goals> read_goals(const Workspace& workspace, const StateDirectory& state
 Result<void> list_recovery(const Workspace& workspace, const StateDirectory& state,
                            std::vector<std::string>& effects) {
   GALLEY_ASSIGN(const Goals goals, read_goals(workspace, state));
-  RecoveryOptions options;
-  options.dry_run = true;
-  options.boot_id = current_boot_id();
-  GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(*inside(workspace).writable_root, state,
-                                  inside(workspace).clock(), options));
+  GALLEY_ASSIGN(const RecoveryReport report, kept_of(workspace).plan_recovery(state));
   for (const RecoveryAction& action : report.actions) {
     const auto goal = goals.find(action.path);
     const bool is_put = action.kind == RecoveryAction::Kind::kPut ||
@@ -159,7 +154,7 @@ Result<bool> is_state_tracked(const Workspace& workspace) {
 
 Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
   AdoptionPlan plan;
-  if (const StateDirectory* believed = inside(workspace).state()) {
+  if (const StateDirectory* believed = kept_of(workspace).state()) {
     GALLEY_ASSIGN(const auto unbound, unbound_state(*believed));
     if (!unbound.empty()) {
       plan.doubt = told(unbound);
@@ -168,8 +163,7 @@ Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
       return plan;
     }
   }
-  GALLEY_ASSIGN(const StateDirectory state,
-                StateDirectory::open_foreign(*inside(workspace).writable_root));
+  GALLEY_ASSIGN(const StateDirectory state, kept_of(workspace).open_foreign());
   if (workspace.state_doubt() != nullptr) plan.doubt = workspace.state_doubt()->message;
   GALLEY_TRY(check_not_tracked(workspace, plan.effects));
   GALLEY_TRY(list_recovery(workspace, state, plan.effects));
@@ -186,17 +180,16 @@ Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown) {
     return fail(ErrorKind::kConflict, "state.changed",
                 "'.galley' or the tree changed since it was shown; look again", ".galley");
   }
-  if (const StateDirectory* believed = inside(workspace).state()) {
+  if (const StateDirectory* believed = kept_of(workspace).state()) {
     GALLEY_TRY(bind_all(*believed));
     return workspace.take_up_state();
   }
-  GALLEY_ASSIGN(StateDirectory state,
-                StateDirectory::open_foreign(*inside(workspace).writable_root));
+  GALLEY_ASSIGN(StateDirectory state, kept_of(workspace).open_foreign());
   for (const char* name : kNotTakenOver) {
     GALLEY_TRY(remove_tree(state.root(), *RelPath::parse(name)));
   }
   GALLEY_TRY(bind_all(state));
-  GALLEY_TRY(state.adopt(*inside(workspace).writable_root));
+  GALLEY_TRY(kept_of(workspace).adopt(state));
   return workspace.take_up_state();
 }
 

@@ -7,7 +7,6 @@
 #include "base/encoding.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
-#include "engine/commit/publisher.h"
 #include "engine/history/rebase.h"
 #include "engine/history/undo.h"
 #include "engine/pipeline/approvals.h"
@@ -56,7 +55,7 @@ AuditEvent refusal_event(const Preview& preview, const Attempt& attempt) {
 }
 
 Result<void> record_refusal(const Preview& preview, const Attempt& attempt) {
-  GALLEY_TRY(attempt.workspace.need_state());
+  GALLEY_TRY(attempt.workspace.kept.need());
   return attempt.recorder.record_now(refusal_event(preview, attempt));
 }
 
@@ -73,7 +72,7 @@ Result<void> record_conflict(const Proposal& proposal, const Conflict& conflict,
 Result<std::vector<std::string>> commit_records(const Preview& preview, const Attempt& attempt,
                                                 TxId id) {
   GALLEY_TRY(attempt.recorder.write_held());
-  const int64_t now = attempt.workspace.clock().wall_ns();
+  const int64_t now = attempt.workspace.place.clock().wall_ns();
   AuditEvent event = event_of(kind_of(attempt.request), preview.proposal, attempt);
   // One happening: a second try of the same proposal is another one.
   event.execution_id = "commit-" + preview.proposal.id().hex() + "-" + std::to_string(now);
@@ -90,18 +89,13 @@ Result<std::vector<std::string>> commit_records(const Preview& preview, const At
 Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
                                const Attempt& attempt) {
   WorkspaceState& workspace = attempt.workspace;
-  const CommitConfig& config = workspace.config.commit;
   PublisherOptions options;
-  options.durability = config.durability;
-  options.hard_links = config.hard_links;
-  options.lock_timeout = std::chrono::milliseconds(config.lock_timeout_ms);
-  options.audit = workspace.audit.get();
   options.records = [&](TxId id) -> Result<std::vector<std::string>> {
     if (attempt.on_number) GALLEY_TRY(attempt.on_number(id, preview.proposal));
     return commit_records(preview, attempt, id);
   };
   options.pin_views = [&](const ChangeSet& changes) {
-    return pin_live_views(*workspace.state_directory, changes);
+    return pin_live_views(*workspace.kept.state(), changes);
   };
   std::vector<std::string> hook_failures;
   ApplyHooks hooks = apply_hooks(workspace, hook_failures);
@@ -110,8 +104,8 @@ Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
   const CommitMeta meta{
       attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
       attempt.who.owner};
-  Publisher publisher(*workspace.writable_root, workspace.clock(), options);
-  GALLEY_ASSIGN(PublishOutcome outcome, publisher.publish(preview.proposal, approval, meta));
+  GALLEY_ASSIGN(PublishOutcome outcome,
+                workspace.kept.publish(preview.proposal, approval, meta, std::move(options)));
   if (auto* receipt = std::get_if<Receipt>(&outcome)) {
     receipt->warnings.insert(receipt->warnings.end(), hook_failures.begin(), hook_failures.end());
   }
@@ -185,27 +179,28 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
 
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options) {
-  const JudgementBasis basis{workspace.config,
-                             workspace.root(),
-                             workspace.root_path,
-                             workspace.need_runner(who.principals()),
-                             workspace.need_cache(),
-                             workspace.clock(),
-                             workspace.options.tree ? workspace.options.tree->name : ""};
+  const JudgementBasis basis{workspace.rules.config,
+                             workspace.place.files(),
+                             workspace.place.path,
+                             workspace.tools.runner_for(who.principals()),
+                             workspace.tools.cache(),
+                             workspace.place.clock(),
+                             workspace.place.tree ? workspace.place.tree->name : ""};
   return verdict_on(basis, proposal, who, std::move(options));
 }
 
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress) {
-  if (const auto fresh = workspace.refresh_grants(); !fresh && who.principals() != Principals()) {
+  if (const auto fresh = workspace.rules.refresh_grants(workspace.kept);
+      !fresh && who.principals() != Principals()) {
     return fail(fresh.error());
   }
   JudgeOptions options{{}, workspace.options.approver};
   options.gate.on_progress = on_progress;
   std::optional<GivenApproval> given;
-  if (workspace.state_directory) {
-    GALLEY_ASSIGN(given, find_approval(*workspace.state_directory, proposal.id(),
-                                       workspace.clock().wall_ns()));
+  if (workspace.kept.state() != nullptr) {
+    GALLEY_ASSIGN(given, find_approval(*workspace.kept.state(), proposal.id(),
+                                       workspace.place.clock().wall_ns()));
   }
   if (given) {
     options.gate.approved.push_back(proposal.id());
@@ -229,14 +224,14 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
     GALLEY_TRY(record_refusal(preview, attempt));
     return CommitOutcome::Base(Refused{std::move(preview)});
   }
-  GALLEY_TRY(workspace.need_state());
+  GALLEY_TRY(workspace.kept.need());
   GALLEY_ASSIGN(PublishOutcome outcome, publish(preview, *approval, attempt));
   if (auto* conflict = std::get_if<Conflict>(&outcome)) {
     GALLEY_TRY(record_conflict(preview.proposal, *conflict, attempt));
     return CommitOutcome::Base(std::move(*conflict));
   }
   Receipt receipt = std::get<Receipt>(std::move(outcome));
-  if (const auto used = drop_approval(*workspace.state_directory, preview.proposal.id()); !used) {
+  if (const auto used = drop_approval(*workspace.kept.state(), preview.proposal.id()); !used) {
     receipt.warnings.push_back("the approval stays: " + used.error().message);
   }
   return CommitOutcome::Base(std::move(receipt));
@@ -245,8 +240,8 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
 /// A reviewed proposal is committed as it is or not at all; any other may be merged. Serializable
 /// means that what was read decided what is proposed, so that merging would not do.
 bool may_merge(const WorkspaceState& workspace, const CommitRequest& request) {
-  return !request.expected && workspace.config.commit.isolation == Isolation::kSnapshot &&
-         workspace.config.commit.on_conflict == OnConflict::kMerge;
+  return !request.expected && workspace.rules.config.commit.isolation == Isolation::kSnapshot &&
+         workspace.rules.config.commit.on_conflict == OnConflict::kMerge;
 }
 
 /// Adds to a conflict what both sides did. Where that cannot be told, the conflict stands without.
@@ -255,7 +250,8 @@ void show_both_sides(Conflict& conflict, const Proposal& proposal,
   for (const MergeMode mode : {MergeMode::kLines, MergeMode::kExact}) {
     RebaseOptions options;
     options.mode = mode;
-    const auto rebased = rebase(proposal, workspace.root(), workspace.clock(), options);
+    const auto rebased =
+        rebase(proposal, workspace.place.files(), workspace.place.clock(), options);
     const auto* misfits = rebased ? std::get_if<RebaseConflict>(&*rebased) : nullptr;
     if (misfits == nullptr) continue;
     for (const PathConflict& misfit : misfits->paths) {
@@ -288,26 +284,26 @@ void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
 
 }  // namespace
 
-Result<void> pass_alone(WorkspaceState& workspace, const TransactionOptions& who,
-                        Recorder& recorder, Action action, const Effect& effect) {
+Result<void> pass_alone(const Rules& rules, const TransactionOptions& who, Recorder& recorder,
+                        Action action, const Effect& effect) {
   ExecutorOptions options;
   options.agent = who.agent;
   options.owner = who.owner;
   options.reason = who.message;
-  options.policy.emplace(workspace.config, who.principals(), nullptr);
-  Executor executor(nullptr, recorder, workspace.clock(), std::move(options));
+  options.policy.emplace(rules.config, who.principals(), nullptr);
+  Executor executor(nullptr, recorder, recorder.clock(), std::move(options));
   return executor.perform(nullptr, std::move(action), effect);
 }
 
-Result<void> record_refused_look(WorkspaceState& workspace, const Preview& preview,
+Result<void> record_refused_look(const Workspace& workspace, const Preview& preview,
                                  const TransactionOptions& who, const std::string& tool) {
   if (preview.verdict.is_approved()) return {};
   constexpr size_t kDigits = 12;
   CommitRequest request;
   request.tool = tool;
-  Recorder recorder(workspace.audit, workspace.clock(), RecordTime::kAtOnce, random_hex(kDigits));
+  Recorder recorder = kept_of(workspace).recorder(RecordTime::kAtOnce, random_hex(kDigits));
   const CommitNumber nobody;
-  const Attempt attempt{workspace, who, request, recorder, nobody};
+  const Attempt attempt{WorkspaceAccess::of(workspace), who, request, recorder, nobody};
   return recorder.record_now(refusal_event(preview, attempt));
 }
 
@@ -321,7 +317,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                                          const CommitRequest& request, Recorder& recorder,
                                          const CommitNumber& on_number) {
   constexpr int kMaxMerges = 3;  // a tree that changes faster than that is somebody else's
-  GALLEY_TRY(workspace.check_belief());
+  GALLEY_TRY(workspace.kept.check_belief());
   if (request.expected && *request.expected != asked.id()) {
     return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
                 "what is proposed now is " + asked.id().hex() + ", not the reviewed " +
@@ -347,7 +343,8 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
       show_both_sides(*conflict, proposal, workspace);
       return CommitOutcome(asked, std::move(outcome));
     }
-    GALLEY_ASSIGN(RebaseOutcome rebased, rebase(proposal, workspace.root(), workspace.clock()));
+    GALLEY_ASSIGN(RebaseOutcome rebased,
+                  rebase(proposal, workspace.place.files(), workspace.place.clock()));
     auto* fits = std::get_if<Rebased>(&rebased);
     if (fits == nullptr) {
       keep_misfits(*conflict, std::get<RebaseConflict>(rebased));

@@ -48,12 +48,12 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
 
 /// Puts the refusal of a proposal that was judged and will not be asked to be committed on record,
 /// where there is a log; makes none. `tool` is what asked.
-Result<void> record_refused_look(WorkspaceState& workspace, const Preview& preview,
+Result<void> record_refused_look(const Workspace& workspace, const Preview& preview,
                                  const TransactionOptions& who, const std::string& tool);
 
 /// What a workspace does by itself, apart from any open transaction, passes the executor as well.
-Result<void> pass_alone(WorkspaceState& workspace, const TransactionOptions& who,
-                        Recorder& recorder, Action action, const Effect& effect);
+Result<void> pass_alone(const Rules& rules, const TransactionOptions& who, Recorder& recorder,
+                        Action action, const Effect& effect);
 
 /// As what a commit that was asked for so is on record: a commit, an undo or a redo.
 [[nodiscard]] AuditKind kind_of(const CommitRequest& request);

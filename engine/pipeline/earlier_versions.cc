@@ -3,7 +3,7 @@
 #include <set>
 
 #include "engine/history/history.h"
-#include "engine/pipeline/workspace_state.h"
+#include "engine/pipeline/kept_state.h"
 
 namespace galley {
 namespace {
@@ -43,10 +43,10 @@ std::vector<EarlierVersion> versions_of(const StateDirectory& state, const RelPa
 
 }  // namespace
 
-EarlierVersions earlier_versions(const WorkspaceState& workspace) {
-  return [&workspace](const RelPath& path) {
-    if (!workspace.state_directory) return std::vector<EarlierVersion>();
-    return versions_of(*workspace.state_directory, path);
+EarlierVersions earlier_versions(const KeptState& kept) {
+  return [&kept](const RelPath& path) {
+    if (kept.state() == nullptr) return std::vector<EarlierVersion>();
+    return versions_of(*kept.state(), path);
   };
 }
 

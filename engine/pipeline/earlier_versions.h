@@ -4,12 +4,12 @@
 
 namespace galley {
 
-struct WorkspaceState;
+class KeptState;
 
 /// What history knows of a path's contents, for edits that do not fit. A history that cannot be
 /// read knows nothing: it is only asked to explain.
 ///
 /// Ownership: borrows the workspace, which must outlive the function.
-[[nodiscard]] EarlierVersions earlier_versions(const WorkspaceState& workspace);
+[[nodiscard]] EarlierVersions earlier_versions(const KeptState& kept);
 
 }  // namespace galley

@@ -19,11 +19,12 @@ Result<int> run_on_host(const HookCommand& command, const std::string& root) {
 }
 
 Result<int> run_in_sandbox(const HookCommand& hook, WorkspaceState& workspace) {
-  Overlay unchanged(workspace.root(), make_memory_store(), workspace.clock());
+  Overlay unchanged(workspace.place.files(), make_memory_store(), workspace.place.clock());
   Command command;
   command.argv = hook;
   command.effects = EffectsRule::kDrop;
-  GALLEY_ASSIGN(const CommandResult result, workspace.need_runner("")->run(command, unchanged));
+  GALLEY_ASSIGN(const CommandResult result,
+                workspace.tools.runner_for("")->run(command, unchanged));
   if (result.breach) return fail(result.breach->error());
   return result.exit_code.value_or(kSignalStatusBase + result.exit_signal.value_or(0));
 }
@@ -43,13 +44,13 @@ ApplyHooks apply_hooks(WorkspaceState& workspace, std::vector<std::string>& fail
   const auto hook = [&](const HookCommand& own, const HookCommand& of_workspace) {
     if (own.empty() && of_workspace.empty()) return std::function<void()>();
     return std::function<void()>([&workspace, &failures, own, of_workspace] {
-      if (!own.empty()) tell(own, run_on_host(own, workspace.root_path), failures);
+      if (!own.empty()) tell(own, run_on_host(own, workspace.place.path), failures);
       if (of_workspace.empty()) return;
       tell(of_workspace, run_in_sandbox(of_workspace, workspace), failures);
     });
   };
-  const UserConfig& user = workspace.user.config;
-  const CommitConfig& commit = workspace.config.commit;
+  const UserConfig& user = workspace.rules.user.config;
+  const CommitConfig& commit = workspace.rules.config.commit;
   return {hook(user.before_apply, commit.before_apply), hook(user.after_apply, commit.after_apply)};
 }
 

@@ -162,21 +162,22 @@ Error grant_by_agent() {
 
 }  // namespace
 
-Result<void> say_as_person(WorkspaceState& workspace, const TransactionOptions& who,
+Result<void> say_as_person(const Rules& rules, KeptState& kept, const TransactionOptions& who,
                            AuditEvent event, const Error& no_agent,
                            const std::function<Result<void>()>& check) {
-  GALLEY_TRY(workspace.need_state());
-  Recorder recorder(workspace.audit, workspace.clock(), RecordTime::kAtOnce);
+  GALLEY_TRY(kept.need());
+  Recorder recorder = kept.recorder();
   Action action;
   action.record = std::move(event);
-  return pass_alone(workspace, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+  return pass_alone(rules, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
     if (!who.agent.empty()) return no_agent;
     return check();
   });
 }
 
-Result<void> say_grant(WorkspaceState& workspace, const TransactionOptions& who, Grant grant) {
-  grant.said_ns = workspace.clock().wall_ns();
+Result<void> say_grant(const Rules& rules, KeptState& kept, const TransactionOptions& who,
+                       Grant grant) {
+  grant.said_ns = kept.clock().wall_ns();
   AuditEvent event;
   event.kind = grant.is_revoked ? AuditKind::kRevocation : AuditKind::kGrant;
   event.tool = grant.is_revoked ? "sec.revoke" : "sec.grant";
@@ -184,12 +185,12 @@ Result<void> say_grant(WorkspaceState& workspace, const TransactionOptions& who,
   event.input = std::make_shared<const nlohmann::ordered_json>(
       nlohmann::ordered_json{{"agent", grant.agent}, {"capability", grant.capability}});
   GALLEY_TRY(
-      say_as_person(workspace, who, std::move(event), grant_by_agent(), [&]() -> Result<void> {
-        const auto no = objection_to_grant(workspace.config, grant);
+      say_as_person(rules, kept, who, std::move(event), grant_by_agent(), [&]() -> Result<void> {
+        const auto no = objection_to_grant(rules.config, grant);
         return no ? Result<void>(*no) : Result<void>();
       }));
-  GALLEY_TRY(KeptGrants(*workspace.state_directory).keep(grant));
-  return workspace.refresh_grants();
+  GALLEY_TRY(KeptGrants(*kept.state()).keep(grant));
+  return rules.refresh_grants(kept);
 }
 
 }  // namespace galley

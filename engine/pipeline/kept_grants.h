@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "engine/audit/audit.h"
 #include "engine/commit/state_directory.h"
-#include "engine/pipeline/workspace_state.h"
 #include "engine/policy/config.h"
 #include "engine/policy/grant_book.h"
 
@@ -57,13 +56,14 @@ class KeptGrants {
 
 /// What only a person may say: it goes on record, and is refused with `no_agent` when an agent says
 /// it, or when `check` does.
-Result<void> say_as_person(WorkspaceState& workspace, const TransactionOptions& who,
+Result<void> say_as_person(const Rules& rules, KeptState& kept, const TransactionOptions& who,
                            AuditEvent event, const Error& no_agent,
                            const std::function<Result<void>()>& check);
 
 /// Grants or revokes: on record, then kept, and from the next call on it counts. The time is filled
 /// in.
 /// Errors: as Workspace::grant.
-Result<void> say_grant(WorkspaceState& workspace, const TransactionOptions& who, Grant grant);
+Result<void> say_grant(const Rules& rules, KeptState& kept, const TransactionOptions& who,
+                       Grant grant);
 
 }  // namespace galley

@@ -15,16 +15,16 @@
 
 namespace galley {
 
-KeptTools::KeptTools(WorkspaceState& workspace) : workspace_(&workspace) {
+KeptTools::KeptTools(const Workspace& workspace) : workspace_(&workspace) {
   if (const auto now = stamp()) seen_ = *now;
   if (auto all = names()) names_ = *std::move(all);
 }
 
 /// Each addition and removal changes the folder itself (custom_tools.cc, mcp_servers.cc).
 Result<std::optional<int64_t>> KeptTools::stamp() const {
-  const std::string& tools = workspace_->user.tools_path;
+  const std::string& tools = rules_of(*workspace_).user.tools_path;
   if (tools.empty()) return std::optional<int64_t>();
-  const auto home = open_disk_directory(tools + "/" + ContentId::of(workspace_->root_path).hex());
+  const auto home = open_disk_directory(tools + "/" + ContentId::of(workspace_->root_path()).hex());
   const bool is_absent =
       !home && (home.error().kind == ErrorKind::kNotFound || home.error().os_error == EACCES);
   if (is_absent) return std::optional<int64_t>();
@@ -35,11 +35,13 @@ Result<std::optional<int64_t>> KeptTools::stamp() const {
 
 Result<std::vector<std::string>> KeptTools::names() const {
   std::vector<std::string> all;
-  GALLEY_ASSIGN(const auto folders, trusted_tools(workspace_->user, workspace_->root_path));
+  GALLEY_ASSIGN(const auto folders,
+                trusted_tools(rules_of(*workspace_).user, workspace_->root_path()));
   for (const TrustedTools& folder : folders) {
     all.insert(all.end(), folder.names.begin(), folder.names.end());
   }
-  GALLEY_ASSIGN(const auto servers, trusted_mcp_servers(workspace_->user, workspace_->root_path));
+  GALLEY_ASSIGN(const auto servers,
+                trusted_mcp_servers(rules_of(*workspace_).user, workspace_->root_path()));
   for (const TrustedMcpServer& server : servers) {
     for (const auto& definition : server.definitions) {
       all.push_back(server.name + "." + definition.at("name").get<std::string>());
@@ -52,12 +54,12 @@ Result<bool> KeptTools::refresh() {
   const std::lock_guard lock(mutex_);
   GALLEY_ASSIGN(const auto now, stamp());
   if (now == seen_) return false;
-  GALLEY_ASSIGN(ToolRegistry * registry, workspace_->need_registry());
+  GALLEY_ASSIGN(ToolRegistry * registry, tools_of(*workspace_).registry());
   GALLEY_ASSIGN(auto all, names());
   seen_ = now;
   for (const std::string& name : std::exchange(names_, std::move(all))) registry->remove(name);
-  GALLEY_TRY(add_custom_tools(*registry, workspace_->user, workspace_->root_path));
-  GALLEY_TRY(add_mcp_servers(*registry, workspace_->user, workspace_->root_path));
+  GALLEY_TRY(add_custom_tools(*registry, rules_of(*workspace_).user, workspace_->root_path()));
+  GALLEY_TRY(add_mcp_servers(*registry, rules_of(*workspace_).user, workspace_->root_path()));
   return true;
 }
 
@@ -72,31 +74,32 @@ Error tools_by_agent() {
 
 }  // namespace
 
-Result<void> record_admission(WorkspaceState& workspace, const TransactionOptions& who,
+Result<void> record_admission(const Workspace& workspace, const TransactionOptions& who,
                               AuditKind kind, ordered_json input) {
   AuditEvent event;
   event.kind = kind;
   event.tool = kind == AuditKind::kToolsAdded ? "tools.add" : "tools.remove";
   event.input = std::make_shared<const ordered_json>(std::move(input));
-  return say_as_person(workspace, who, std::move(event), tools_by_agent(),
-                       [] { return Result<void>(); });
+  return say_as_person(rules_of(workspace), kept_of(workspace), who, std::move(event),
+                       tools_by_agent(), [] { return Result<void>(); });
 }
 
-Result<void> admit_tools(WorkspaceState& workspace, const TransactionOptions& who,
+Result<void> admit_tools(const Workspace& workspace, const TransactionOptions& who,
                          const UserSettings& settings, const ToolFolder& folder) {
-  GALLEY_TRY(check_tools_have_a_place(settings, workspace.root_path));
+  GALLEY_TRY(check_tools_have_a_place(settings, workspace.root_path()));
   ordered_json names = ordered_json::array();
   for (const CustomManifest& manifest : folder.manifests) names.push_back(manifest.info.name);
   GALLEY_TRY(record_admission(
       workspace, who, AuditKind::kToolsAdded,
       {{"folder", folder.path}, {"hash", folder.hash.hex()}, {"tools", std::move(names)}}));
-  return trust_tools(settings, workspace.root_path, folder, workspace.clock().wall_ns());
+  return trust_tools(settings, workspace.root_path(), folder,
+                     place_of(workspace).clock().wall_ns());
 }
 
-Result<bool> dismiss_tool(WorkspaceState& workspace, const TransactionOptions& who,
+Result<bool> dismiss_tool(const Workspace& workspace, const TransactionOptions& who,
                           const UserSettings& settings, const std::string& name) {
   GALLEY_TRY(record_admission(workspace, who, AuditKind::kToolsRemoved, {{"tool", name}}));
-  return forget_tool(settings, workspace.root_path, name);
+  return forget_tool(settings, workspace.root_path(), name);
 }
 
 namespace {
@@ -142,15 +145,14 @@ ToolFactory factory_of(ToolDefinition tool, std::map<std::string, std::string> c
 
 }  // namespace
 
-Result<void> add_own_tool(const WorkspaceState& workspace, ToolRegistry& registry,
-                          ToolDefinition tool) {
+Result<void> add_own_tool(const Rules& rules, ToolRegistry& registry, ToolDefinition tool) {
   ToolStanding standing = standing_of(tool);
   if (!tool.make) {
     GALLEY_ASSIGN(auto made, make_defined_tool(std::move(tool)));
     return registry.add(std::move(made), std::move(standing));
   }
-  const auto config = workspace.config.tools.find(tool.info.name);
-  return registry.add(factory_of(std::move(tool), config == workspace.config.tools.end()
+  const auto config = rules.config.tools.find(tool.info.name);
+  return registry.add(factory_of(std::move(tool), config == rules.config.tools.end()
                                                       ? std::map<std::string, std::string>()
                                                       : config->second.config),
                       std::move(standing));

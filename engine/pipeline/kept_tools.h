@@ -16,8 +16,6 @@
 
 namespace galley {
 
-struct WorkspaceState;
-
 /// Keeps the registry of an open workspace with what people add and take away meanwhile: custom
 /// tools and those of MCP servers (custom_tools.h, mcp_servers.h).
 ///
@@ -26,7 +24,7 @@ struct WorkspaceState;
 class KeptTools {
  public:
   /// What is kept now counts as taken in: the registry reads it when it is made.
-  explicit KeptTools(WorkspaceState& workspace);
+  explicit KeptTools(const Workspace& workspace);
 
   /// Takes in what changed since; true when something did. One look at a folder when nothing did.
   Result<bool> refresh();
@@ -35,7 +33,7 @@ class KeptTools {
   [[nodiscard]] Result<std::optional<int64_t>> stamp() const;
   [[nodiscard]] Result<std::vector<std::string>> names() const;
 
-  WorkspaceState* workspace_;
+  const Workspace* workspace_;
   std::mutex mutex_;
   std::optional<int64_t> seen_;     ///< change time of the folder; absent: there is none
   std::vector<std::string> names_;  ///< of the tools that were taken in
@@ -44,23 +42,22 @@ class KeptTools {
 /// Puts on record that a person adds tools (kToolsAdded) or takes some away (kToolsRemoved), before
 /// it is done. `input` says which.
 /// Errors: kRefused `tool.by_agent` when `who` is an agent; the audit log's.
-Result<void> record_admission(WorkspaceState& workspace, const TransactionOptions& who,
+Result<void> record_admission(const Workspace& workspace, const TransactionOptions& who,
                               AuditKind kind, nlohmann::ordered_json input);
 
 /// Lets a workspace have the tools of a folder: on record, then kept, and from the next open on
 /// they can be called.
 /// Errors: as record_admission and trust_tools.
-Result<void> admit_tools(WorkspaceState& workspace, const TransactionOptions& who,
+Result<void> admit_tools(const Workspace& workspace, const TransactionOptions& who,
                          const UserSettings& settings, const ToolFolder& folder);
 
 /// Takes one of them away: on record, then gone. False when there is none of that name.
 /// Errors: as record_admission.
-Result<bool> dismiss_tool(WorkspaceState& workspace, const TransactionOptions& who,
+Result<bool> dismiss_tool(const Workspace& workspace, const TransactionOptions& who,
                           const UserSettings& settings, const std::string& name);
 
 /// Adds a tool that the program defines, with who may call it and what `[tools.NAME]` says to it.
 /// Errors: those of ToolRegistry::add; kInvalid `tool.no_function`.
-Result<void> add_own_tool(const WorkspaceState& workspace, ToolRegistry& registry,
-                          ToolDefinition tool);
+Result<void> add_own_tool(const Rules& rules, ToolRegistry& registry, ToolDefinition tool);
 
 }  // namespace galley

@@ -7,13 +7,10 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "engine/audit/audit.h"
-#include "engine/commit/leftovers.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/retire.h"
 #include "engine/commit/stage_directory.h"
 #include "engine/commit/state_format.h"
-#include "engine/commit/writer_lock.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/adoption.h"
 #include "engine/pipeline/workspace_state.h"
@@ -32,16 +29,12 @@ constexpr size_t kMaxRescued = 100'000;
 /// A stage that did not change for so long and that nobody holds was forgotten.
 constexpr std::chrono::hours kMaxStageAge{24 * 14};
 
-std::chrono::milliseconds lock_timeout(const Workspace& workspace) {
-  return std::chrono::milliseconds(inside(workspace).config.commit.lock_timeout_ms);
-}
-
 // --- clearing -------------------------------------------------------------------------------
 
 Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<ClearedItem>& cleared) {
   GALLEY_ASSIGN(const PruneReport report,
-                prune_history(*inside(workspace).state(), inside(workspace).config.history,
-                              inside(workspace).clock(), dry_run));
+                prune_history(*kept_of(workspace).state(), rules_of(workspace).config.history,
+                              place_of(workspace).clock(), dry_run));
   for (const PruneReport::Pruned& pruned : report.transactions) {
     cleared.push_back(
         {fmt::format("transaction {} ({})", pruned.id.str(), pruned.why), pruned.bytes});
@@ -113,7 +106,7 @@ Check ok(std::string name, std::string message) {
 }
 
 Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
-  const StateDirectory& state = *inside(workspace).state();
+  const StateDirectory& state = *kept_of(workspace).state();
   std::vector<Check> checks;
   size_t count = 0;
   for (const Directory* directory : {&state.journals(), &state.undo()}) {
@@ -139,7 +132,7 @@ void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
     checks.push_back({"state", CheckStatus::kError, doubt->message,
                       "galley recover --adopt --dry-run shows what taking it over would do"});
   }
-  const StateDirectory* state = inside(workspace).state();
+  const StateDirectory* state = kept_of(workspace).state();
   if (state == nullptr && workspace.state_doubt() == nullptr) return;
   const auto unbound = state != nullptr
                            ? unbound_state(*state)
@@ -157,11 +150,7 @@ void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
 }
 
 Result<Check> examine_recovery(const Workspace& workspace) {
-  RecoveryOptions options;
-  options.dry_run = true;
-  options.boot_id = current_boot_id();
-  auto report = recover_if_needed(*inside(workspace).writable_root, *inside(workspace).state(),
-                                  inside(workspace).clock(), options);
+  auto report = kept_of(workspace).recover(true);
   if (!report) {
     return Check{"recovery", CheckStatus::kError, report.error().message,
                  "galley recover --dry-run tells more"};
@@ -173,7 +162,7 @@ Result<Check> examine_recovery(const Workspace& workspace) {
 }
 
 Result<Check> examine_audit(const Workspace& workspace) {
-  GALLEY_ASSIGN(const AuditVerification found, inside(workspace).verify_audit());
+  GALLEY_ASSIGN(const AuditVerification found, kept_of(workspace).verify_audit());
   if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
   const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
                                   [](const auto& each) { return each.reason != "audit.lost"; });
@@ -193,7 +182,7 @@ Result<Check> examine_audit(const Workspace& workspace) {
 }
 
 Result<Check> examine_disk(const Workspace& workspace) {
-  GALLEY_ASSIGN(const DiskUse use, disk_use(*inside(workspace).state()));
+  GALLEY_ASSIGN(const DiskUse use, disk_use(*kept_of(workspace).state()));
   std::string text = fmt::format("{} bytes in {} transactions", use.bytes, use.transactions);
   for (const DiskUse::Part& part : use.parts) {
     if (part.bytes > 0) text += fmt::format(", {} {}", part.name, part.bytes);
@@ -205,8 +194,8 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
   std::vector<Check> checks;
   SandboxOptions options;
   options.workspace = workspace.root_path();
-  options.allow_copy = inside(workspace).config.sandbox.fallback == SandboxFallback::kCopy;
-  const SandboxProbe probe = probe_sandbox(options, inside(workspace).clock());
+  options.allow_copy = rules_of(workspace).config.sandbox.fallback == SandboxFallback::kCopy;
+  const SandboxProbe probe = probe_sandbox(options, place_of(workspace).clock());
   for (const SandboxProbe::Item& item : probe.items) {
     checks.push_back(
         {item.name, item.present ? CheckStatus::kOk : CheckStatus::kWarning, item.detail, ""});
@@ -218,34 +207,10 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
 
 }  // namespace
 
-Result<void> write_config(const Workspace& workspace, const std::string& text, bool force) {
-  const WritableDirectory& root = *inside(workspace).writable_root;
-  GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
-  GALLEY_ASSIGN(const FileStat stat, root.stat(name));
-  if (stat.kind != FileKind::kAbsent && !force) {
-    return fail(ErrorKind::kRefused, "init.exists",
-                "galley.toml exists already; replace it with --force, or see what init would "
-                "write with --dry-run");
-  }
-  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse("galley.toml.new"));
-  GALLEY_ASSIGN(const auto file, root.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0644));
-  GALLEY_TRY(file->truncate(0));
-  GALLEY_TRY(file->write_at(0, text));
-  GALLEY_TRY(file->sync());
-  return root.rename(scratch, root, name, RenameMode::kReplace);
-}
-
 Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run) {
   std::vector<std::string> lines;
-  if (inside(workspace).state() == nullptr) return lines;
-  RecoveryOptions options;
-  options.dry_run = dry_run;
-  options.boot_id = current_boot_id();
-  AuditLog log(*inside(workspace).state(), inside(workspace).clock());
-  options.audit = &log;
-  GALLEY_ASSIGN(const RecoveryReport report,
-                recover_if_needed(*inside(workspace).writable_root, *inside(workspace).state(),
-                                  inside(workspace).clock(), options));
+  if (kept_of(workspace).state() == nullptr) return lines;
+  GALLEY_ASSIGN(const RecoveryReport report, kept_of(workspace).recover(dry_run));
   lines = repairs_of(report, dry_run);
   for (const RecoveryAction& action : report.actions) {
     const bool is_told = action.path.empty() && !lines.empty();
@@ -255,7 +220,7 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
         action.text);
   }
   if (dry_run) return lines;
-  const auto restored = inside(workspace).restore_audit();
+  const auto restored = kept_of(workspace).restore_audit();
   if (!restored) {
     lines.push_back("no audit record could be put back: " + restored.error().message);
   } else if (*restored > 0) {
@@ -269,20 +234,18 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   for (const std::string& path : clear_abandoned_layer_homes(dry_run)) {
     cleared.push_back({path + ", left by a command that was killed", 0});
   }
-  if (inside(workspace).state() == nullptr) return cleared;
-  const StateDirectory& state = *inside(workspace).state();
-  GALLEY_ASSIGN(WriterLock lock,
-                WriterLock::take(state, inside(workspace).clock(), lock_timeout(workspace)));
-  AuditLog log(state, inside(workspace).clock());
+  if (kept_of(workspace).state() == nullptr) return cleared;
+  const StateDirectory& state = *kept_of(workspace).state();
+  GALLEY_ASSIGN(WriterLock lock, kept_of(workspace).lock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
   GALLEY_ASSIGN(const auto busy, busy_stages(state));
   const int64_t oldest =
-      inside(workspace).clock().wall_ns() - std::chrono::nanoseconds(kMaxStageAge).count();
+      place_of(workspace).clock().wall_ns() - std::chrono::nanoseconds(kMaxStageAge).count();
   GALLEY_ASSIGN(auto kept, stages_written_since(state, oldest));
   kept.insert(kept.end(), busy.begin(), busy.end());
   GALLEY_ASSIGN(const LeftoverReport leftovers,
-                clear_leftovers(*inside(workspace).writable_root, state, lock,
-                                inside(workspace).clock(), {kMaxStageAge, dry_run, kept, &log}));
+                kept_of(workspace).clear_leftovers(
+                    lock, {kMaxStageAge, dry_run, kept, kept_of(workspace).audit()}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
     const auto home = homes.find(id);
@@ -303,22 +266,20 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
     checks.push_back({"configuration", CheckStatus::kError, flaw->message,
                       "mend galley.toml, or take its last change back: galley log, galley undo"});
   } else {
-    checks.push_back(inside(workspace).config.file.empty()
-                         ? ok("configuration", "no galley.toml: the promises hold, nothing else")
-                         : ok("configuration", inside(workspace).config.file + " is well formed"));
+    checks.push_back(
+        rules_of(workspace).config.file.empty()
+            ? ok("configuration", "no galley.toml: the promises hold, nothing else")
+            : ok("configuration", rules_of(workspace).config.file + " is well formed"));
   }
   examine_belief(workspace, checks);
-  if (inside(workspace).state() != nullptr) {
+  if (kept_of(workspace).state() != nullptr) {
     if (repair) {
-      GALLEY_ASSIGN(const WriterLock lock,
-                    WriterLock::take(*inside(workspace).state(), inside(workspace).clock(),
-                                     lock_timeout(workspace)));
-      GALLEY_TRY(
-          quarantine_damaged(*inside(workspace).writable_root, *inside(workspace).state(), lock));
+      GALLEY_ASSIGN(const WriterLock lock, kept_of(workspace).lock());
+      GALLEY_TRY(kept_of(workspace).quarantine_damaged(lock));
     }
     if (repair) {
       // First: a commit cannot retire while the log takes no record.
-      GALLEY_TRY(inside(workspace).audit->begin_anew());
+      GALLEY_TRY(kept_of(workspace).audit()->begin_anew());
       GALLEY_TRY(recover_now(workspace, false));
     }
     GALLEY_ASSIGN(const auto journals, examine_journals(workspace));
@@ -362,10 +323,10 @@ Result<void> collect_rescued(const Directory& directory, const std::string& pref
 }
 
 Result<std::unique_ptr<WritableDirectory>> open_rescue(const Workspace& workspace) {
-  if (inside(workspace).state() == nullptr) {
+  if (kept_of(workspace).state() == nullptr) {
     return fail(ErrorKind::kNotFound, "rescue.nothing", "nothing was ever rescued here");
   }
-  const StateDirectory& state = *inside(workspace).state();
+  const StateDirectory& state = *kept_of(workspace).state();
   return state.root().open_writable_directory(state.own("rescue"));
 }
 

@@ -271,7 +271,7 @@ class ReplayRun {
 Result<ReplayReport> replay(Workspace& workspace, Transaction& transaction,
                             const std::vector<TranscriptCall>& calls,
                             const ReplayOptions& options) {
-  GALLEY_ASSIGN(const ToolRegistry* tools, inside(workspace).need_registry());
+  GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(workspace).registry());
   return ReplayRun(*tools, transaction, calls, options).run(workspace.root_path());
 }
 

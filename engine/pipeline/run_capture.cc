@@ -116,7 +116,7 @@ bool is_in_motion(const Error& error) {
 Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folder,
                                const std::shared_ptr<ContentStore>& store, const IgnoreRule& ignore,
                                bool is_live) {
-  const StateDirectory& state = *workspace.state_directory;
+  const StateDirectory& state = *workspace.kept.state();
   GALLEY_ASSIGN(const RunNote note, folder.note());
   GALLEY_ASSIGN(const auto upper,
                 folder.directory().open_writable_directory(*RelPath::parse("upper")));
@@ -124,22 +124,21 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   const bool has_scratch = !is_live && is_layer_home(note.lower_home);
   AbsorbRules rules;
   rules.is_ignored = ignore;
-  rules.propose_ignored = workspace.config.sandbox.propose_ignored || note.proposes_ignored;
+  rules.propose_ignored = workspace.rules.config.sandbox.propose_ignored || note.proposes_ignored;
   rules.began_ns = note.began_ns;
   rules.forgets_bases = true;
   rules.copies_contents = true;
   rules.is_live = !has_scratch;
   GALLEY_ASSIGN(const auto scratch,
                 open_writable_disk_directory(has_scratch ? note.lower_home + "/scratch"
-                                                         : workspace.own_path("runs")));
-  const std::chrono::milliseconds timeout(workspace.config.commit.lock_timeout_ms);
-  GALLEY_ASSIGN(const WriterLock lock, WriterLock::take(state, workspace.clock(), timeout));
+                                                         : workspace.kept.own_path("runs")));
+  GALLEY_ASSIGN(const WriterLock lock, workspace.kept.lock());
   GALLEY_ASSIGN(const Bases bases, bases_of(folder, note, state));
   const auto contents = std::make_shared<WithPreImages>(store, state, bases);
   for (int attempt = 1;; ++attempt) {
-    Overlay overlay(workspace.root(), contents, workspace.clock());
+    Overlay overlay(workspace.place.files(), contents, workspace.place.clock());
     overlay.restore(bases.entries);
-    rules.ended_ns = workspace.clock().wall_ns();
+    rules.ended_ns = workspace.place.clock().wall_ns();
     auto report = absorb_layer(*upper, *scratch, overlay, rules);
     if (!report && is_live && is_in_motion(report.error()) && attempt < kMaxCaptures) continue;
     if (!report) return fail(report.error());
@@ -161,7 +160,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
 Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
                              const std::shared_ptr<ContentStore>& store,
                              const std::string& position) {
-  const StateDirectory& state = *workspace.state_directory;
+  const StateDirectory& state = *workspace.kept.state();
   GALLEY_ASSIGN(RunNote note, folder.note());
   GALLEY_ASSIGN(Bases bases, bases_of(folder, note, state));
   const WithPreImages contents(store, state, bases);
@@ -181,12 +180,13 @@ Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
 }
 
 std::optional<size_t> changes_of_live_run(WorkspaceState& workspace, const std::string& tx) {
-  const auto folder = RunFolder::open(*workspace.state_directory, tx);
+  const auto folder = RunFolder::open(*workspace.kept.state(), tx);
   if (!folder) return std::nullopt;
   const auto is_live = folder->is_live();
   if (!is_live || !*is_live) return std::nullopt;
-  const auto capture = capture_run(workspace, *folder, make_memory_store(),
-                                   git_ignore_rule(workspace.root_path, workspace.clock()), true);
+  const auto capture =
+      capture_run(workspace, *folder, make_memory_store(),
+                  git_ignore_rule(workspace.place.path, workspace.place.clock()), true);
   if (!capture || !capture->report.refused.empty()) return std::nullopt;
   return capture->entries.size();
 }

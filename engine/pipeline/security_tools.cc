@@ -49,8 +49,11 @@ ToolInfo info_of(bool is_revocation) {
 
 class SecurityTool final : public Tool {
  public:
-  SecurityTool(WorkspaceState& workspace, bool is_revocation)
-      : workspace_(&workspace), is_revocation_(is_revocation), info_(info_of(is_revocation)) {}
+  SecurityTool(const Rules& rules, KeptState& kept, bool is_revocation)
+      : rules_(&rules),
+        kept_(&kept),
+        is_revocation_(is_revocation),
+        info_(info_of(is_revocation)) {}
 
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
 
@@ -71,21 +74,22 @@ class SecurityTool final : public Tool {
         {"agent", grant.agent}, {"capability", grant.capability}, {"granted", !is_revocation_}};
     TransactionOptions who;
     who.agent = context.agent;
-    const auto said = say_grant(*workspace_, who, std::move(grant));
+    const auto said = say_grant(*rules_, *kept_, who, std::move(grant));
     return said ? ToolResult::success(data) : ToolResult::failure(tool_error_from(said.error()));
   }
 
  private:
-  WorkspaceState* workspace_;
+  const Rules* rules_;
+  KeptState* kept_;
   bool is_revocation_;
   ToolInfo info_;
 };
 
 }  // namespace
 
-Result<void> add_security_tools(ToolRegistry& registry, WorkspaceState& workspace) {
-  GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(workspace, false)));
-  return registry.add(std::make_unique<SecurityTool>(workspace, true));
+Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules, KeptState& kept) {
+  GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(rules, kept, false)));
+  return registry.add(std::make_unique<SecurityTool>(rules, kept, true));
 }
 
 }  // namespace galley

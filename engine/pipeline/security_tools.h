@@ -9,6 +9,6 @@ namespace galley {
 /// Adds `sec.grant` and `sec.revoke` (aiOS). They act on `.galley`, where no overlay takes them
 /// back, so they are of tier 3: the mode asks. Both are for people only.
 /// Errors: as ToolRegistry::add.
-Result<void> add_security_tools(ToolRegistry& registry, WorkspaceState& workspace);
+Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules, KeptState& kept);
 
 }  // namespace galley

@@ -43,7 +43,7 @@ Transaction& Transaction::operator=(Transaction&&) noexcept = default;
 Transaction::~Transaction() = default;
 
 Result<RelPath> Transaction::parse(std::string_view path) const {
-  return RelPath::parse_within(path, state_->workspace->root_path);
+  return RelPath::parse_within(path, state_->workspace->place.path);
 }
 
 void Transaction::set_default_message(std::string message) {
@@ -77,18 +77,19 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   ExecutorOptions options;
   static_cast<CallOptions&>(options) = call;
   if (options.reason.empty()) options.reason = state_->options.message;
-  options.root = workspace.root_path;
+  options.root = workspace.place.path;
   options.agent = state_->options.agent;
   options.owner = state_->options.owner;
-  options.seen = &workspace.seen;
+  options.seen = &workspace.tools.seen;
   options.is_preview = state_->options.is_preview;
-  options.deterministic |= state_->options.is_deterministic || workspace.options.is_deterministic;
+  options.deterministic |= state_->options.is_deterministic;
   SessionBounds session;
-  session.reads_only = state_->options.reads_only || workspace.options.reads_only;
+  session.reads_only = state_->options.reads_only;
   if (state_->live_run) session.live_run = id();
-  if (const auto fresh = workspace.refresh_grants(); !fresh) session.no_grants = fresh.error();
+  if (const auto fresh = workspace.rules.refresh_grants(workspace.kept); !fresh)
+    session.no_grants = fresh.error();
   if (session.reads_only) options.tools = ToolRegistry::Mode::kReadOnly;
-  options.policy.emplace(workspace.config, state_->options.principals(), &state_->overlay,
+  options.policy.emplace(workspace.rules.config, state_->options.principals(), &state_->overlay,
                          std::move(session));
   return options;
 }
@@ -96,7 +97,7 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
 Result<void> Transaction::pass(Action action, const Effect& effect, const CallOptions& call) {
   if (state_->is_over) return no_longer_open();
   WorkspaceState& workspace = *state_->workspace;
-  Executor executor(nullptr, state_->recorder, workspace.clock(), executor_options(call));
+  Executor executor(nullptr, state_->recorder, workspace.place.clock(), executor_options(call));
   auto done = executor.perform(&state_->overlay, std::move(action), effect);
   for (StagedStep& step : executor.take_steps()) {
     if (state_->transcript) state_->transcript->add(step);
@@ -119,7 +120,7 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
                                               const CallOptions& call) {
   WorkspaceState& workspace = *state_->workspace;
   if (state_->is_over) return {ToolResult::failure(tool_error_from(no_longer_open().value()))};
-  const auto registry = workspace.need_registry();
+  const auto registry = workspace.tools.registry();
   if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
   ExecutorOptions options = executor_options(call);
   if (state_->transcript) {
@@ -130,22 +131,22 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
   }
   options.capabilities = options.policy->capabilities();
   options.commands = state_->runner();
-  options.supervisor = &workspace.need_supervisor();
-  options.last_step = workspace.config.edits.max_step;
-  options.strict = workspace.config.edits.strict;
-  options.earlier = earlier_versions(workspace);
-  options.known_secrets = &workspace.known_secrets;
-  options.secrets_in_files = workspace.config.secrets.in_files;
+  options.supervisor = &workspace.tools.supervisor();
+  options.last_step = workspace.rules.config.edits.max_step;
+  options.strict = workspace.rules.config.edits.strict;
+  options.earlier = earlier_versions(workspace.kept);
+  options.known_secrets = &workspace.tools.known_secrets;
+  options.secrets_in_files = workspace.rules.config.secrets.in_files;
   std::optional<AskedCalls> asked;
-  if (workspace.state_directory) asked.emplace(*workspace.state_directory);
-  options.desk = {workspace.config.policy.mode,
+  if (workspace.kept.state() != nullptr) asked.emplace(*workspace.kept.state());
+  options.desk = {workspace.rules.config.policy.mode,
                   state_->options.principals(),
                   &call,
-                  &workspace.clock(),
+                  &workspace.place.clock(),
                   call.dry_run || state_->options.is_preview,
                   asked ? &*asked : nullptr,
                   &state_->recorder};
-  Executor executor(*registry, state_->recorder, workspace.clock(), std::move(options));
+  Executor executor(*registry, state_->recorder, workspace.place.clock(), std::move(options));
   Executor::StagedCalls staged = executor.stage_calls(state_->overlay, calls);
   std::vector<StagedStep> steps = executor.take_steps();
   if (!staged.ok()) steps.clear();  // they count when all calls do
@@ -157,8 +158,8 @@ std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls
 
 Result<void> Transaction::transcribe_to(const std::string& file) {
   const WorkspaceState& workspace = *state_->workspace;
-  TranscriptHeader header{workspace.root_path, state_->options.agent, state_->id,
-                          rfc3339_utc(workspace.clock().wall_ns())};
+  TranscriptHeader header{workspace.place.path, state_->options.agent, state_->id,
+                          rfc3339_utc(workspace.place.clock().wall_ns())};
   GALLEY_ASSIGN(state_->transcript, TranscriptFile::open(file, std::move(header)));
   return {};
 }
@@ -183,14 +184,13 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
   action.capabilities = {"exec"};
   if (!command.argv.empty()) action.intent.programs = {command.argv.front()};
   Command bounded = command;
-  bounded.is_deterministic |=
-      state_->options.is_deterministic || state_->workspace->options.is_deterministic;
+  bounded.is_deterministic |= state_->options.is_deterministic;
   std::optional<CommandResult> result;
   const auto passed = pass(
       std::move(action),
       [&](AuditEvent& event) -> Result<void> {
         GALLEY_ASSIGN(const RelPath cwd,
-                      directory_argument(options.cwd, {state_->workspace->root_path}));
+                      directory_argument(options.cwd, {state_->workspace->place.path}));
         const Command asked = bounded_by_call(bounded, options, cwd);
         CommandRunner& runner = *state_->runner();
         GALLEY_ASSIGN(result, state_->options.agent.empty()
@@ -246,9 +246,9 @@ Result<FixReport> Transaction::fix() {
   action.runs_program = true;
   action.is_atomic = true;
   const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
-    GALLEY_ASSIGN(report, fix_staged(workspace.config, state_->overlay,
-                                     {*workspace.need_runner(who), workspace.clock(), who,
-                                      Deadline(), state_->options.stop}));
+    GALLEY_ASSIGN(report, fix_staged(workspace.rules.config, state_->overlay,
+                                     {*workspace.tools.runner_for(who), workspace.place.clock(),
+                                      who, Deadline(), state_->options.stop}));
     event.output = json_document(
         {{"runs", report->runs.size()}, {"changed", report->change.changes().size()}});
     return {};
@@ -256,7 +256,8 @@ Result<FixReport> Transaction::fix() {
   GALLEY_TRY(passed);
   if (report->change.is_empty() || !state_->stage) return *std::move(report);
   GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
-  if (const auto kept = make_savepoint(*stage, kBeforeFix, before, workspace.clock()); !kept) {
+  if (const auto kept = make_savepoint(*stage, kBeforeFix, before, workspace.place.clock());
+      !kept) {
     state_->overlay.restore(before);
     return fail(kept.error());
   }
@@ -266,11 +267,12 @@ Result<FixReport> Transaction::fix() {
 Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
   WorkspaceState& workspace = *state_->workspace;
   BisectOptions bounded = options;
-  if (bounded.parallel == 0) bounded.parallel = workspace.config.sandbox.max_parallel;
+  if (bounded.parallel == 0) bounded.parallel = workspace.rules.config.sandbox.max_parallel;
   const PartJudge judge = [&](const Proposal& part, const GateRequest& bounds) {
     return verdict_on(workspace, part, state_->options, {bounds, {}});
   };
-  return bisect_proposal(Proposal::freeze(state_->overlay), judge, bounded, workspace.clock());
+  return bisect_proposal(Proposal::freeze(state_->overlay), judge, bounded,
+                         workspace.place.clock());
 }
 
 Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
@@ -279,8 +281,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
     return fail(ErrorKind::kUsage, "transaction.preview",
                 "this transaction was begun to look only; begin another to commit");
   }
-  if (state_->options.reads_only || state_->workspace->options.reads_only)
-    return fail(refusal_of_writing());
+  if (state_->options.reads_only) return fail(refusal_of_writing());
   if (state_->unstaged_run) return fail(*state_->unstaged_run);
   std::optional<CommitOutcome> outcome;
   CommitNumber on_number;
@@ -312,7 +313,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   state_->end_with(*receipt);
   if (state_->stage) {
     // Its contents go with the stage: the history has them now.
-    auto kept = History(*state_->workspace->state_directory).proposal_of(receipt->id);
+    auto kept = History(*state_->workspace->kept.state()).proposal_of(receipt->id);
     if (kept) outcome->proposal = *std::move(kept);
   }
   if (const auto dropped = drop_stage(); !dropped) {
@@ -349,7 +350,7 @@ Action Transaction::own_step(AuditKind kind) const {
 /// count, rules do not, since taking back is no edit.
 Result<void> Transaction::check_may_change_staged() const {
   if (!state_->options.owner) return {};
-  const Policy policy(state_->workspace->config);
+  const Policy policy(state_->workspace->rules.config);
   for (const auto& [path, entry] : state_->overlay.entries()) {
     if (entry.before == entry.now) continue;
     const Judgement judgement =
@@ -365,11 +366,10 @@ Result<void> Transaction::drop_stage() {
   StoredStage stage = *std::exchange(state_->stage, std::nullopt);
   GALLEY_TRY(drop_layers(stage.directory()));
   if (state_->unstaged_run) {
-    GALLEY_ASSIGN(RunFolder folder,
-                  RunFolder::open(*state_->workspace->state_directory, stage.id()));
-    GALLEY_TRY(RunFolder::remove(*state_->workspace->state_directory, std::move(folder)));
+    GALLEY_ASSIGN(RunFolder folder, RunFolder::open(*state_->workspace->kept.state(), stage.id()));
+    GALLEY_TRY(RunFolder::remove(*state_->workspace->kept.state(), std::move(folder)));
   }
-  return StoredStage::remove(*state_->workspace->state_directory, std::move(stage));
+  return StoredStage::remove(*state_->workspace->kept.state(), std::move(stage));
 }
 
 // --- stored transactions --------------------------------------------------------------------
@@ -405,13 +405,13 @@ Result<Transaction> Transaction::fork() {
     if (state_->saved_version != state_->overlay.version()) GALLEY_TRY(save());
     // A fork of somebody else's stays theirs: else it would be judged without them.
     const StageAbout about{state_->stage->about().agent, state_->options.message,
-                           workspace.clock().wall_ns(), state_->options.has_markers};
-    GALLEY_ASSIGN(child, state_->stage->fork(*workspace.state_directory, about));
+                           workspace.place.clock().wall_ns(), state_->options.has_markers};
+    GALLEY_ASSIGN(child, state_->stage->fork(*workspace.kept.state(), about));
     event.output = json_document({{"tx", child->id()}});
     return {};
   });
   if (!passed) {
-    if (child) (void)StoredStage::remove(*workspace.state_directory, *std::move(child));
+    if (child) (void)StoredStage::remove(*workspace.kept.state(), *std::move(child));
     return fail(passed.error());
   }
   auto state = std::make_unique<State>(workspace, child->contents(), state_->options, child->id());
@@ -433,7 +433,8 @@ Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) 
   Action action = action_of(AuditKind::kEdit, "markers", tools_that(ToolDeed::kEdit),
                             {{"proposal", proposal.id().hex()}});
   const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
-    GALLEY_ASSIGN(outcome, rebase(proposal, workspace.root(), workspace.clock(), options));
+    GALLEY_ASSIGN(outcome,
+                  rebase(proposal, workspace.place.files(), workspace.place.clock(), options));
     const auto* fits = std::get_if<Rebased>(&*outcome);
     if (fits == nullptr) {
       event.error = ToolError{ToolErrorCode::kRuntime, "markers.no_lines",
@@ -452,13 +453,13 @@ Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) 
 }
 
 Result<Transaction> Workspace::begin(const TransactionOptions& options) {
-  GALLEY_TRY(check_agent_is_known(state_->config, options.agent));
+  GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
   return Transaction(std::make_unique<Transaction::State>(*state_, make_memory_store(), options));
 }
 
 Result<Transaction> Workspace::begin_view(const Proposal& shown,
                                           const TransactionOptions& options) {
-  GALLEY_TRY(check_agent_is_known(state_->config, options.agent));
+  GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
   auto state = std::make_unique<Transaction::State>(*state_, make_memory_store(), options);
   state->is_view = true;
   GALLEY_TRY(stage_proposal(shown, state->overlay));
@@ -466,16 +467,16 @@ Result<Transaction> Workspace::begin_view(const Proposal& shown,
 }
 
 Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
-  GALLEY_TRY(check_agent_is_known(state_->config, options.agent));
-  GALLEY_TRY(state_->need_state());
-  const StageAbout about{options.agent, options.message, state_->clock().wall_ns()};
-  GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->state_directory, about));
+  GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
+  GALLEY_TRY(state_->kept.need());
+  const StageAbout about{options.agent, options.message, state_->place.clock().wall_ns()};
+  GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->kept.state(), about));
   return Transaction::of_stage(*state_, std::move(stage), options.agent);
 }
 
 Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage,
                                           const std::string& caller, const std::string& reason) {
-  GALLEY_TRY(check_agent_is_known(workspace.config, caller));
+  GALLEY_TRY(check_agent_is_known(workspace.rules.config, caller));
   const StageAbout& about = stage.about();
   TransactionOptions options{caller, reason.empty() ? about.message : reason, about.has_markers};
   if (!is_own(about, caller)) options.owner = about.agent;

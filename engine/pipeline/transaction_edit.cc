@@ -177,13 +177,13 @@ Result<void> Transaction::make_directory(std::string_view path) {
 
 /// What galley.toml allows the matcher at most.
 StageOptions Transaction::bounded(StageOptions options) const {
-  const EditsConfig& edits = state_->workspace->config.edits;
+  const EditsConfig& edits = state_->workspace->rules.config.edits;
   options.match.last_step = std::min(options.match.last_step, edits.max_step);
   options.match.strict = edits.strict;
-  options.root = state_->workspace->root_path;
-  options.earlier = earlier_versions(*state_->workspace);
+  options.root = state_->workspace->place.path;
+  options.earlier = earlier_versions(state_->workspace->kept);
   options.may_read =
-      EarlyPolicy(state_->workspace->config, state_->options.principals(), &state_->overlay)
+      EarlyPolicy(state_->workspace->rules.config, state_->options.principals(), &state_->overlay)
           .reading_rule();
   if (options.match.white_space != WhiteSpaceFix::kNoWarn && !options.white_space_rules) {
     // Without them git's defaults hold.
@@ -203,7 +203,7 @@ EditResult Transaction::apply(std::string document_text, const StageOptions& opt
   action.is_trial = options.check_only;
   EditOutcome outcome;
   const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
-    GALLEY_TRY(check_document_size(state_->workspace->config.limits, document_text.size()));
+    GALLEY_TRY(check_document_size(state_->workspace->rules.config.limits, document_text.size()));
     if (!state_->recorder.is_silent(event.kind))
       event.input = json_document(text_on_record(document_text));
     GALLEY_ASSIGN(const EditSet set,
@@ -243,7 +243,7 @@ Result<bool> Transaction::stage_all(const std::function<Result<bool>()>& steps) 
 // --- by a person ----------------------------------------------------------------------------
 
 Result<void> Transaction::check_may_edit(const RelPath& path) {
-  const Policy policy(state_->workspace->config);
+  const Policy policy(state_->workspace->rules.config);
   const Principals who = state_->options.principals();
   GALLEY_ASSIGN(const Node node, state_->overlay.node_without_content(path));
   const bool is_new = node.kind == FileKind::kAbsent;

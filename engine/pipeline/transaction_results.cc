@@ -113,7 +113,7 @@ void Transaction::State::end_with(Receipt& receipt) {
     git_message = kept_git_message(stage->directory()).value_or("");
   }
   if (git_message.empty()) return;
-  Recorder own_record(workspace->audit, workspace->clock(), RecordTime::kAtOnce);
+  Recorder own_record = workspace->kept.recorder();
   Action action;
   action.record.kind = AuditKind::kLink;
   action.record.tool = kGitCommitTool;
@@ -122,8 +122,8 @@ void Transaction::State::end_with(Receipt& receipt) {
   action.record.capabilities_used = {"git:commit"};
   action.runs_program = true;
   const auto made =
-      pass_alone(*workspace, options, own_record, std::move(action), [&](AuditEvent& event) {
-        return commit_to_git(workspace->root_path, git_message, receipt.changes)
+      pass_alone(workspace->rules, options, own_record, std::move(action), [&](AuditEvent& event) {
+        return commit_to_git(workspace->place.path, git_message, receipt.changes)
             .map([&](std::string hash) {
               event.output = json_document({{"commit", hash}});
               receipt.git_commit = std::move(hash);

@@ -101,7 +101,8 @@ Result<void> Transaction::savepoint(const std::string& name) {
   action.record.input = json_document({{"name", name}});
   return pass(std::move(action), [&](AuditEvent&) -> Result<void> {
     GALLEY_TRY(check_may_change_staged());
-    return make_savepoint(*stage, name, state_->overlay.entries(), state_->workspace->clock());
+    return make_savepoint(*stage, name, state_->overlay.entries(),
+                          state_->workspace->place.clock());
   });
 }
 

@@ -132,7 +132,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_run(const RunRequest& req
 Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunRequest& request,
                                                                  const std::string& execution) {
   WorkspaceState& workspace = *state_->workspace;
-  GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.state_directory, id()));
+  GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.kept.state(), id()));
   RunNote note;
   // One that goes on where it was cut off has a layer already. Without a note it has none: what
   // lies there was being removed, or never began.
@@ -147,43 +147,38 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   note.agent = state_->options.agent;
   note.execution = execution;
   note.supervisor = ProcessIdentity::own();
-  note.since_ns = workspace.clock().wall_ns();
+  note.since_ns = workspace.place.clock().wall_ns();
   note.is_terminal = note.is_attached = request.is_terminal;
   note.shares_network = request.command.network == NetworkAccess::kHost;
   note.proposes_ignored = request.command.propose_ignored;
   note.writable = request.writable;
   GALLEY_ASSIGN(note.lower_home, need_scratch_home(state_->stage->directory()));
   LiveOptions options;
-  options.homes = {workspace.own_path("runs/" + id()), note.lower_home};
+  options.homes = {workspace.kept.own_path("runs/" + id()), note.lower_home};
   options.is_terminal = request.is_terminal;
   options.rows = request.rows;
   options.columns = request.columns;
   options.home = private_home();
-  options.git_config = GitFiles(workspace.root_path, effective_user()).identity();
+  options.git_config = GitFiles(workspace.place.path, effective_user()).identity();
   options.writable = request.writable;
   GALLEY_ASSIGN(options.layers,
-                host_layers(state_->stage->directory(), request, workspace.root_path,
-                            workspace.own_path("stage/" + id())));
+                host_layers(state_->stage->directory(), request, workspace.place.path,
+                            workspace.kept.own_path("stage/" + id())));
   for (const HostLayer& layer : options.layers) note.layered.push_back(layer.path);
-  GALLEY_TRY(add_git_layer(folder, workspace.root_path, options));
+  GALLEY_TRY(add_git_layer(folder, workspace.place.path, options));
   Command command = request.command;
   for (auto& [name, value] : session_environment(request.is_terminal, options.home)) {
     command.environment.try_emplace(name, value);
   }
   // Until the note says where the view is mounted nobody publishes.
-  PublisherOptions waiting;
-  waiting.lock_timeout = std::chrono::milliseconds(workspace.config.commit.lock_timeout_ms);
-  waiting.audit = workspace.audit.get();
-  GALLEY_ASSIGN(const RunStart moment,
-                RunStart::begin(*workspace.writable_root, *workspace.state_directory,
-                                workspace.clock(), waiting));
+  GALLEY_ASSIGN(const RunStart moment, workspace.kept.begin_run());
   const std::string position = moment.position() ? moment.position()->str() : "";
   if (earlier) {
     GALLEY_TRY(rebase_left_run(workspace, folder, state_->overlay.store(), position));
   }
   auto live = state_->runner()->start(command, options, state_->overlay);
   if (!live) {
-    if (!earlier) (void)RunFolder::remove(*workspace.state_directory, std::move(folder));
+    if (!earlier) (void)RunFolder::remove(*workspace.kept.state(), std::move(folder));
     return fail(live.error());
   }
   note.mount_fd = (*live)->mount();

@@ -39,31 +39,31 @@ struct Transaction::State {
   State(WorkspaceState& opened, std::shared_ptr<ContentStore> store,
         TransactionOptions transaction_options, const std::string& stage_id = {})
       : workspace(&opened),
-        options(std::move(transaction_options)),
-        overlay(opened.root(), std::move(store), opened.clock()),
+        options(opened.bounded(std::move(transaction_options))),
+        overlay(opened.place.files(), std::move(store), opened.place.clock()),
         id(stage_id),
-        recorder(opened.audit, opened.clock(), record_time(), record_id()) {
-    if (opened.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();
+        recorder(opened.kept.recorder(record_time(), record_id())) {
+    if (opened.rules.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();
   }
 
   /// What commands of this transaction run in; its layers live as long as the transaction is open.
   CommandRunner* runner() {
-    if (workspace->options.runner != nullptr) return workspace->options.runner;
-    if (own_runner == nullptr && workspace->options.tree != nullptr) {
-      own_runner = workspace->options.tree->make_runner(workspace->config, options.principals(),
-                                                        workspace->clock());
+    if (workspace->tools.given_runner() != nullptr) return workspace->tools.given_runner();
+    if (own_runner == nullptr && workspace->place.tree != nullptr) {
+      own_runner = workspace->place.tree->make_runner(workspace->rules.config, options.principals(),
+                                                      workspace->place.clock());
     }
     if (own_runner == nullptr) {
       GuardedRunnerOptions runner_options;
-      runner_options.workspace = workspace->root_path;
+      runner_options.workspace = workspace->place.path;
       runner_options.who = options.principals();
       runner_options.is_offline = options.is_preview;
       if (stage) {
-        runner_options.layer_home = workspace->own_path("stage/" + stage->id());
+        runner_options.layer_home = workspace->kept.own_path("stage/" + stage->id());
         runner_options.scratch_home = [this] { return need_scratch_home(stage->directory()); };
       }
-      own_runner =
-          make_guarded_runner(workspace->config, std::move(runner_options), workspace->clock());
+      own_runner = make_guarded_runner(workspace->rules.config, std::move(runner_options),
+                                       workspace->place.clock());
     }
     return own_runner.get();
   }

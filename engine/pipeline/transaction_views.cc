@@ -104,7 +104,7 @@ Action capture_action(const RunNote& note, const RunReport& report, bool is_live
 /// one that is over, once and for all.
 Result<void> Transaction::take_up_run() {
   WorkspaceState& workspace = *state_->workspace;
-  const StateDirectory& place = *workspace.state_directory;
+  const StateDirectory& place = *workspace.kept.state();
   auto folder = RunFolder::open(place, id());
   if (!folder && folder.error().kind == ErrorKind::kNotFound) return {};
   if (!folder) return fail(folder.error());
@@ -116,9 +116,10 @@ Result<void> Transaction::take_up_run() {
     note->mount_fd = -1;  // nobody looks for the view of one that we hold
     GALLEY_TRY(folder->write_note(*note));
   }
-  GALLEY_ASSIGN(RunCapture capture,
-                capture_run(workspace, *folder, state_->overlay.store(),
-                            git_ignore_rule(workspace.root_path, workspace.clock()), !is_over));
+  GALLEY_ASSIGN(
+      RunCapture capture,
+      capture_run(workspace, *folder, state_->overlay.store(),
+                  git_ignore_rule(workspace.place.path, workspace.place.clock()), !is_over));
   if (!is_over) state_->live_run = *std::move(folder);
   if (!capture.report.refused.empty()) {
     state_->unstaged_run = cannot_stage(id(), capture.report, !is_over);
@@ -140,14 +141,14 @@ Result<void> Transaction::take_up_run() {
     };
     Action action = capture_action(*note, report, !is_over);
     action.record.changed = changed_by(capture.entries, state_->overlay.entries());
-    GALLEY_TRY(pass_alone(workspace, who, state_->recorder, std::move(action), stage));
+    GALLEY_TRY(pass_alone(workspace.rules, who, state_->recorder, std::move(action), stage));
     if (state_->options.owner) state_->owners = state_->overlay.entries();
     GALLEY_TRY(save());
   }
   if (!is_over) return {};
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
-  return clear_graveyard_of_no_run(place, workspace.clock());
+  return clear_graveyard_of_no_run(place, workspace.place.clock());
 }
 
 }  // namespace galley

@@ -59,70 +59,74 @@ Result<CommitOutcome> carry_out(Workspace& workspace, UndoOutcome planned, Trans
 /// Markers need a stored transaction to stand in until they are gone.
 UndoOptions without_markers(const WorkspaceState& workspace, UndoOptions options) {
   if (options.mode == MergeMode::kMarkers) options.mode = MergeMode::kLines;
-  if (workspace.config.commit.on_conflict == OnConflict::kRefuse) options.mode = MergeMode::kExact;
+  if (workspace.rules.config.commit.on_conflict == OnConflict::kRefuse)
+    options.mode = MergeMode::kExact;
   return options;
 }
 
 }  // namespace
 
 Result<History> history_of(WorkspaceState& workspace, std::string_view verb) {
-  if (workspace.doubt) return *workspace.doubt;
-  GALLEY_TRY(workspace.look_for_state());
-  if (workspace.state() != nullptr) return History(*workspace.state());
+  if (workspace.kept.doubt()) return *workspace.kept.doubt();
+  GALLEY_TRY(workspace.kept.look());
+  if (workspace.kept.state() != nullptr) return History(*workspace.kept.state());
   return fail(ErrorKind::kNotFound, "history.empty",
               "nothing to " + std::string(verb) + " yet: nothing was committed in '" +
-                  workspace.root_path + "'");
+                  workspace.place.path + "'");
 }
 
 Result<CommitOutcome> Workspace::undo(std::string_view id, const UndoOptions& options,
                                       const TransactionOptions& who) {
-  GALLEY_ASSIGN(const History history, history_of(*state_, "undo"));
+  GALLEY_ASSIGN(const History history, state_->kept.history("undo"));
   GALLEY_ASSIGN(const TxId tx, history.resolve(id));
-  GALLEY_ASSIGN(UndoOutcome planned, plan_undo(history, state_->root(), tx, state_->clock(),
-                                               without_markers(*state_, options)));
+  GALLEY_ASSIGN(UndoOutcome planned,
+                plan_undo(history, state_->place.files(), tx, state_->place.clock(),
+                          without_markers(*state_, options)));
   return carry_out(*this, std::move(planned), who);
 }
 
 Result<CommitOutcome> Workspace::redo(std::string_view id, const UndoOptions& options,
                                       const TransactionOptions& who) {
-  GALLEY_ASSIGN(const History history, history_of(*state_, "redo"));
+  GALLEY_ASSIGN(const History history, state_->kept.history("redo"));
   TxId tx;
   if (!id.empty()) {
     GALLEY_ASSIGN(tx, history.resolve(id));
   }
-  GALLEY_ASSIGN(UndoOutcome planned, plan_redo(history, state_->root(), tx, state_->clock(),
-                                               without_markers(*state_, options)));
+  GALLEY_ASSIGN(UndoOutcome planned,
+                plan_redo(history, state_->place.files(), tx, state_->place.clock(),
+                          without_markers(*state_, options)));
   return carry_out(*this, std::move(planned), who);
 }
 
 Result<std::vector<TxSummary>> Workspace::log(const HistoryFilter& filter) const {
-  if (state_->doubt) return *state_->doubt;
-  GALLEY_TRY(state_->look_for_state());
-  if (state_->state() == nullptr) return std::vector<TxSummary>();
-  return History(*state_->state()).list(filter);
+  if (state_->kept.doubt()) return *state_->kept.doubt();
+  GALLEY_TRY(state_->kept.look());
+  if (state_->kept.state() == nullptr) return std::vector<TxSummary>();
+  return History(*state_->kept.state()).list(filter);
 }
 
 Result<Proposal> Workspace::show(std::string_view id, const std::string& agent) const {
-  GALLEY_ASSIGN(const History history, history_of(*state_, "show"));
+  GALLEY_ASSIGN(const History history, state_->kept.history("show"));
   GALLEY_ASSIGN(const TxId tx, history.resolve(id));
   GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(tx));
-  return readable_part(proposal, Policy(state_->config), agent).proposal;
+  return readable_part(proposal, Policy(state_->rules.config), agent).proposal;
 }
 
 Result<Blame> Workspace::blame(std::string_view path, const std::string& agent) const {
-  GALLEY_ASSIGN(const RelPath file, RelPath::parse_within(path, state_->root_path));
-  const Judgement reading = Policy(state_->config).judge_read(file, agent);
+  GALLEY_ASSIGN(const RelPath file, RelPath::parse_within(path, state_->place.path));
+  const Judgement reading = Policy(state_->rules.config).judge_read(file, agent);
   if (reading.decision == Decision::kDeny) {
     return fail(ErrorKind::kRefused, reading.id, reading.message, file.str());
   }
-  GALLEY_ASSIGN(const History history, history_of(*state_, "blame"));
-  return galley::blame(history, state_->root(), file);
+  GALLEY_ASSIGN(const History history, state_->kept.history("blame"));
+  return galley::blame(history, state_->place.files(), file);
 }
 
 Result<QueryResult> Workspace::query(std::string_view sql) const {
-  GALLEY_ASSIGN(const History history, history_of(*state_, "query"));
+  GALLEY_ASSIGN(const History history, state_->kept.history("query"));
   GALLEY_ASSIGN(const auto index, HistoryIndex::open(history));
-  return index->query(sql, Deadline::after(state_->clock(), kQueryTime), state_->clock());
+  return index->query(sql, Deadline::after(state_->place.clock(), kQueryTime),
+                      state_->place.clock());
 }
 
 namespace {
@@ -205,7 +209,7 @@ Result<std::vector<RelPath>> paths_to_undo(const Calls& calls, const std::set<si
 
 tl::unexpected<Error> not_committed(const WorkspaceState& workspace, const std::string& execution,
                                     const std::string& tx) {
-  const auto stages = stage_ids(*workspace.state(), tx);
+  const auto stages = stage_ids(*workspace.kept.state(), tx);
   if (stages && !stages->empty()) {
     return fail(ErrorKind::kUsage, "rollback.open",
                 execution + " belongs to the open transaction " + tx +
@@ -220,8 +224,8 @@ tl::unexpected<Error> not_committed(const WorkspaceState& workspace, const std::
 
 Result<CommitOutcome> Workspace::rollback_execution(const std::string& execution, bool with_later,
                                                     const TransactionOptions& who) {
-  GALLEY_TRY(history_of(*state_, "roll back"));
-  Recorder recorder(state_->audit, state_->clock(), RecordTime::kAtOnce);
+  GALLEY_TRY(state_->kept.history("roll back"));
+  Recorder recorder = state_->kept.recorder();
   AuditEvent event;
   event.kind = AuditKind::kRollback;
   event.tool = "rollback";
@@ -231,7 +235,7 @@ Result<CommitOutcome> Workspace::rollback_execution(const std::string& execution
   event.input = json_document({{"execution", execution}, {"with_later", with_later}});
   const auto take_back = [&]() -> Result<CommitOutcome> {
     GALLEY_ASSIGN(const RecordedTransaction found,
-                  find_recorded_call(state_->state()->root(), execution));
+                  find_recorded_call(state_->kept.state()->root(), execution));
     event.tx = found.committed ? found.committed->str() : found.open_tx;
     if (!found.committed) return not_committed(*state_, execution, found.open_tx);
     if (!found.wanted) {

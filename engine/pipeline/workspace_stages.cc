@@ -68,11 +68,11 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
     GALLEY_ASSIGN(const auto open, stages());
     GALLEY_ASSIGN(wanted, own_stage(open, agent));
   }
-  GALLEY_TRY(state_->look_for_state());
-  if (!state_->state_directory) return none_open();
+  GALLEY_TRY(state_->kept.look());
+  if (state_->kept.state() == nullptr) return none_open();
   GALLEY_ASSIGN(wanted, stage_named(wanted));
-  const std::chrono::milliseconds timeout(state_->config.commit.lock_timeout_ms);
-  GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->state_directory, wanted, timeout));
+  const std::chrono::milliseconds timeout = state_->kept.lock_timeout();
+  GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->kept.state(), wanted, timeout));
   GALLEY_ASSIGN(Transaction transaction,
                 Transaction::of_stage(*state_, std::move(stage), agent, reason));
   GALLEY_TRY(transaction.take_up_run());
@@ -80,9 +80,9 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
 }
 
 Result<std::string> Workspace::stage_named(const std::string& beginning) const {
-  GALLEY_TRY(state_->look_for_state());
-  if (!state_->state_directory) return beginning;
-  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->state_directory, beginning));
+  GALLEY_TRY(state_->kept.look());
+  if (state_->kept.state() == nullptr) return beginning;
+  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->kept.state(), beginning));
   if (meant.empty()) return beginning;
   if (meant.size() == 1) return meant.front();
   GALLEY_ASSIGN(auto open, stages());
@@ -91,33 +91,33 @@ Result<std::string> Workspace::stage_named(const std::string& beginning) const {
 }
 
 Result<void> Workspace::drop_damaged(const std::string& beginning) {
-  if (!state_->state_directory) return none_open();
+  if (state_->kept.state() == nullptr) return none_open();
   GALLEY_ASSIGN(const std::string id, stage_named(beginning));
-  GALLEY_ASSIGN(StageDirectory stage, StageDirectory::adopt(*state_->state_directory, id));
+  GALLEY_ASSIGN(StageDirectory stage, StageDirectory::adopt(*state_->kept.state(), id));
   GALLEY_ASSIGN(const FileStat directory, stage.directory().stat(RelPath::root()));
   if (directory.uid != effective_user()) {
     return fail(ErrorKind::kRefused, "stage.not_yours",
                 "the transaction " + id + " is damaged and belongs to another user of this system");
   }
-  Recorder recorder(state_->audit, state_->clock(), RecordTime::kAtOnce, id);
+  Recorder recorder = state_->kept.recorder(RecordTime::kAtOnce, id);
   Action action;
   action.record.kind = AuditKind::kRollback;
   action.record.tool = "rollback";
   action.record.reason = "it was damaged";
   const auto nothing = [](AuditEvent&) { return Result<void>(); };
-  GALLEY_TRY(pass_alone(*state_, {}, recorder, std::move(action), nothing));
+  GALLEY_TRY(pass_alone(state_->rules, {}, recorder, std::move(action), nothing));
   GALLEY_TRY(drop_layers(stage.directory()));
-  return StageDirectory::remove(*state_->state_directory, std::move(stage));
+  return StageDirectory::remove(*state_->kept.state(), std::move(stage));
 }
 
 Result<std::vector<Workspace::Stage>> Workspace::stages() const {
   std::vector<StageStatus> found;
-  GALLEY_TRY(state_->look_for_state());
-  if (!state_->state_directory) return found;
-  GALLEY_ASSIGN(const auto infos, list_stages(*state_->state_directory));
+  GALLEY_TRY(state_->kept.look());
+  if (state_->kept.state() == nullptr) return found;
+  GALLEY_ASSIGN(const auto infos, list_stages(*state_->kept.state()));
   for (const StageInfo& info : infos) {
     // Who began it can be read beside a process that has it open; what is staged cannot.
-    const auto about = StoredStage::look_at(*state_->state_directory, info.id);
+    const auto about = StoredStage::look_at(*state_->kept.state(), info.id);
     if (!about) continue;  // committed meanwhile, or cut short: gc clears it
     StageStatus status;
     status.id = info.id;
@@ -126,7 +126,7 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
     status.begun_ns = about->begun_ns;
     status.is_of_this_user = about->uid == effective_user();
     const std::chrono::milliseconds at_once(0);
-    auto stage = StoredStage::open(*state_->state_directory, info.id, at_once);
+    auto stage = StoredStage::open(*state_->kept.state(), info.id, at_once);
     status.is_held = !stage && stage.error().reason == "stage.busy";
     if (!stage && !status.is_held) continue;
     if (stage) {

@@ -40,6 +40,8 @@ struct WorkspaceOptions {
   /// What the person who runs this process said in their own configuration counts: trusted
   /// workspaces, safe directories, hooks. The environment and the files are read at open.
   bool uses_personal_settings = false;
+  /// Every validator speaks of what a change brought, whatever galley.toml says of it.
+  bool only_new = false;
   bool recovers = true;  ///< false: leave what a crash left, to look at it first
   /// Open with strict defaults when galley.toml cannot be read: for what only reads or repairs.
   bool tolerates_bad_configuration = false;

@@ -97,7 +97,7 @@ WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions option
       options_(std::move(options)),
       open_(workspace, options_.agent),
       transaction_tools_(workspace, open_, options_.agent),
-      kept_tools_(inside(workspace)) {}
+      kept_tools_(workspace) {}
 
 McpFeatures::Identity WorkspaceFeatures::identity() const {
   Identity identity;

@@ -140,7 +140,12 @@ TEST(Rules, AWriterInAReadingRoomIsFound) {
 TEST(Rules, AWayFromReadingToWritingIsFound) {
   const char* cast = "auto* all = dynamic_cast<const WritableDirectory*>(&directory);";
   EXPECT_EQ(write_access("engine/commit/a.cc", cast).size(), 1U);
-  EXPECT_EQ(write_access("cli/a.cc", "const auto& root = writable_root(*workspace);").size(), 1U);
+}
+
+TEST(Rules, ALookAtAWholeWorkspaceFromOutsideIsFound) {
+  const char* look = "auto& all = WorkspaceAccess::of(*workspace);";
+  EXPECT_EQ(write_access("cli/a.cc", look).size(), 1U);
+  EXPECT_TRUE(write_access("engine/pipeline/a.cc", look).empty());
 }
 
 TEST(Rules, TypesOfANamespaceAreFoundAndNoOthers) {

@@ -117,9 +117,16 @@ TEST(WriteAccess, AValidatorHasNone) {
   static_assert(std::is_same_v<Root, const Directory&>);
 }
 
+template <class T>
+concept NamesItsFiles = requires(T& all) {
+  all.files_;
+};
+
 TEST(WriteAccess, AWorkspaceHandsOutNone) {
-  using Root = decltype(std::declval<const WorkspaceState&>().root());
+  using Root = decltype(std::declval<const Place&>().files());
   static_assert(std::is_same_v<Root, const Directory&>);
+  // What proposes and judges has the parts of a workspace, and the one that writes keeps the right.
+  static_assert(!NamesItsFiles<KeptState> && !NamesItsFiles<const KeptState>);
 }
 
 TEST(WriteAccess, PublishingNeedsIt) {

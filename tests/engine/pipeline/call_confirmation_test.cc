@@ -228,7 +228,7 @@ TEST_F(CallConfirmation, WhereNothingIsKeptTheMessageSaysSo) {
 
 TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
-  const AskedCalls asked(*inside(*workspace_).state());
+  const AskedCalls asked(*kept_of(*workspace_).state());
   for (size_t i = 0; i < AskedCalls::kMaxAskedCalls + 2; ++i) {
     const ContentId id = ContentId::of(std::to_string(i));
     ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, static_cast<int64_t>(i)));
@@ -244,7 +244,7 @@ TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
 
 TEST_F(CallConfirmation, AYesSurvivesTheQuestionThatIsAskedAtTheSameTime) {
   open("standard");
-  const AskedCalls asked(*inside(*workspace_).state());
+  const AskedCalls asked(*kept_of(*workspace_).state());
   const CallQuestion question{"", "bot", "Acts", "{}", "why"};
   const ContentId id = ContentId::of("one");
   constexpr int kRounds = 300;
@@ -265,7 +265,7 @@ TEST_F(CallConfirmation, AYesSurvivesTheQuestionThatIsAskedAtTheSameTime) {
 
 TEST_F(CallConfirmation, AYesMakesNoRoomForQuestions) {
   open("standard");
-  const AskedCalls asked(*inside(*workspace_).state());
+  const AskedCalls asked(*kept_of(*workspace_).state());
   const CallQuestion question{"", "bot", "Acts", "{}", "why"};
   const ContentId id = ContentId::of("one");
   ASSERT_TRUE(asked.keep(id, question, 0));
@@ -279,7 +279,7 @@ TEST_F(CallConfirmation, AYesMakesNoRoomForQuestions) {
 
 TEST_F(CallConfirmation, AYesIsGoneAfterADay) {
   open("standard");
-  const AskedCalls asked(*inside(*workspace_).state());
+  const AskedCalls asked(*kept_of(*workspace_).state());
   const ContentId id = ContentId::of("one");
   constexpr int64_t kDayNs = int64_t{24} * 3600 * 1'000'000'000;
   ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, 0));

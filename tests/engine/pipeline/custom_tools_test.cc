@@ -147,14 +147,13 @@ TEST_F(CustomToolsTest, ACallRunsTheCopyWhileNothingChanged) {
 
 TEST_F(CustomToolsTest, AddingAndRemovingAreOnRecordAndOnlyPeopleDoThem) {
   const auto workspace = *Workspace::open(tree_.path());
-  WorkspaceState& held = inside(*workspace);
-  ASSERT_TRUE(admit_tools(held, {}, settings_, folder()));
+  ASSERT_TRUE(admit_tools(*workspace, {}, settings_, folder()));
   EXPECT_THAT(kept(), SizeIs(1));
-  const auto no = dismiss_tool(held, {.agent = "bot"}, settings_, "custom.one");
+  const auto no = dismiss_tool(*workspace, {.agent = "bot"}, settings_, "custom.one");
   ASSERT_FALSE(no);
   EXPECT_EQ(no.error().reason, "tool.by_agent");
   EXPECT_THAT(kept(), SizeIs(1));
-  ASSERT_TRUE(dismiss_tool(held, {}, settings_, "custom.one"));
+  ASSERT_TRUE(dismiss_tool(*workspace, {}, settings_, "custom.one"));
   EXPECT_THAT(kept(), IsEmpty());
   const std::string log = tree_.read(".galley/audit.jsonl");
   EXPECT_THAT(log, HasSubstr("\"kind\":\"tools.added\""));

@@ -193,11 +193,11 @@ std::vector<Entry> entries_of_transactions() {
 
 std::vector<Entry> entries_of_workspaces() {
   const auto take_back = [](World& w, bool is_redo) {
-    const History history(*inside(*w.workspace).state());
-    const auto plan = is_redo ? plan_redo(history, inside(*w.workspace).root(), TxId(),
-                                          inside(*w.workspace).clock())
-                              : plan_undo(history, inside(*w.workspace).root(), **history.latest(),
-                                          inside(*w.workspace).clock());
+    const History history(*kept_of(*w.workspace).state());
+    const auto plan = is_redo ? plan_redo(history, place_of(*w.workspace).files(), TxId(),
+                                          place_of(*w.workspace).clock())
+                              : plan_undo(history, place_of(*w.workspace).files(),
+                                          **history.latest(), place_of(*w.workspace).clock());
     const auto& found = std::get<UndoPlan>(*plan);
     CommitRequest request;
     request.tool = found.tool;

@@ -174,8 +174,7 @@ TEST_F(RunViews, PinsWithoutACommitAreNoChange) {
   ASSERT_TRUE(transaction->write("new/file", "n\n").has_value());
   // The committer dies here.
   ASSERT_TRUE(
-      pin_live_views(*inside(*workspace_).state_directory, transaction->proposal().changes())
-          .has_value());
+      pin_live_views(*kept_of(*workspace_).state(), transaction->proposal().changes()).has_value());
   EXPECT_EQ(changes_of(run->id()), Lines());
   EXPECT_EQ(run->view().read("f"), "okone\n");
   ASSERT_EQ(run->call({"mkdir", "new"}), "ok");
@@ -292,11 +291,11 @@ TEST_F(RunViews, CommitterThatDiesAfterTheCommitLeavesACheckpoint) {
   {
     auto transaction = workspace_->resume(run->id());
     const Overlay::Entries captured = transaction->overlay().entries();
-    auto folder = RunFolder::open(*inside(*workspace_).state_directory, run->id());
+    auto folder = RunFolder::open(*kept_of(*workspace_).state(), run->id());
     ASSERT_TRUE(is_receipt(transaction->commit()));
     // As if the basis had not been written any more.
-    const auto latest = History(*inside(*workspace_).state_directory).latest();
-    const auto record = History(*inside(*workspace_).state_directory).journal(**latest);
+    const auto latest = History(*kept_of(*workspace_).state()).latest();
+    const auto record = History(*kept_of(*workspace_).state()).journal(**latest);
     ASSERT_TRUE(folder->directory().remove_file(rel("basis")).has_value());
     ASSERT_TRUE(
         note_checkpoint(*folder, **latest, (*record)->journal.proposal, captured).has_value());
@@ -311,7 +310,7 @@ TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
   {
     auto transaction = workspace_->resume(run->id());
-    auto folder = RunFolder::open(*inside(*workspace_).state_directory, run->id());
+    auto folder = RunFolder::open(*kept_of(*workspace_).state(), run->id());
     ASSERT_TRUE(note_checkpoint(*folder, TxId{7}, transaction->proposal().id(),
                                 transaction->overlay().entries())
                     .has_value());

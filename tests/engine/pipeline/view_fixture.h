@@ -24,21 +24,20 @@ namespace galley {
 class TestRun {
  public:
   TestRun(Workspace& workspace, const std::string& hidden) {
-    WorkspaceState& held = inside(workspace);
+    const KeptState& kept = kept_of(workspace);
     auto transaction = workspace.begin_stored();
     GALLEY_CHECK(transaction.has_value());
     id_ = transaction->id();
-    auto folder = RunFolder::hold(*held.state_directory, id_);
+    auto folder = RunFolder::hold(*kept.state(), id_);
     GALLEY_CHECK(folder.has_value());
     folder_.emplace(*std::move(folder));
     GALLEY_CHECK(write_basis(*folder_, transaction->overlay().entries()).has_value());
     for (const char* name : {"upper", "work"}) {
       GALLEY_CHECK(folder_->directory().make_directory(rel(name), 0755).has_value());
     }
-    auto moment = RunStart::begin(*held.writable_root, *held.state_directory, held.clock(),
-                                  PublisherOptions());
+    auto moment = kept.begin_run();
     GALLEY_CHECK(moment.has_value());
-    const std::string path = held.own_path("runs/" + id_);
+    const std::string path = kept.own_path("runs/" + id_);
     view_ = std::make_unique<ScriptedView>(hidden + ":" + workspace.root_path(), path);
     note_.tx = id_;
     note_.supervisor = ProcessIdentity::of(view_->process());
@@ -81,7 +80,7 @@ class RunViews : public ::testing::Test {
     auto opened = Workspace::open(tree_.path());
     GALLEY_CHECK(opened.has_value());
     workspace_ = *std::move(opened);
-    GALLEY_CHECK(inside(*workspace_).need_state().has_value());
+    GALLEY_CHECK(kept_of(*workspace_).need().has_value());
   }
 
   std::unique_ptr<TestRun> start() {

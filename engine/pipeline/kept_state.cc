@@ -1,0 +1,192 @@
+#include "engine/pipeline/kept_state.h"
+
+#include <algorithm>
+
+#include "engine/audit/audit_chain.h"
+#include "engine/commit/history_reader.h"
+#include "engine/commit/state_format.h"
+#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/maintenance.h"
+
+namespace galley {
+
+Result<std::vector<std::string>> KeptState::open(bool recovers) {
+  std::vector<std::string> notices;
+  if (place_->tree != nullptr) {
+    doubt_ = Error{ErrorKind::kRefused, "workspace.tree",
+                   "this workspace shows a tree that nobody writes: nothing is kept or committed "
+                   "in it. Take the diff of the transaction, or begin it where the files are",
+                   "", 0};
+    return notices;
+  }
+  auto opened = StateDirectory::open(*files_);
+  doubt_.reset();
+  if (!opened && opened.error().reason == "state.not_believed") {
+    doubt_ = opened.error();
+    return notices;
+  }
+  if (!opened) return opened.error();
+  if (!*opened) return notices;
+  {
+    const std::lock_guard guard(mutex_);
+    set_state(**std::move(opened));
+  }
+  GALLEY_ASSIGN(const auto unbound, unbound_state(*state()));
+  if (!unbound.empty()) notices.push_back(told(unbound));
+  if (!recovers) return notices;
+  GALLEY_ASSIGN(const RecoveryReport report, recover(false));
+  for (std::string& line : repairs_of(report, false)) notices.push_back(std::move(line));
+  for (const RecoveryAction& action : report.actions) {
+    if (action.kind != RecoveryAction::Kind::kRescue) continue;
+    notices.push_back("recovery met bytes of others: '" + action.path + "' " + action.text);
+  }
+  return notices;
+}
+
+Result<void> KeptState::look() {
+  if (doubt_ || state() != nullptr) return {};
+  GALLEY_ASSIGN(auto found, StateDirectory::open(*files_));
+  const std::lock_guard guard(mutex_);
+  if (found && state() == nullptr) set_state(*std::move(found));
+  return {};
+}
+
+/// The log first: whoever sees the directory may use both.
+void KeptState::set_state(StateDirectory made) {
+  auto directory = std::make_unique<StateDirectory>(std::move(made));
+  audit_.set(std::make_unique<AuditLog>(*directory, clock()));
+  state_.set(std::move(directory));
+}
+
+Result<void> KeptState::need() {
+  GALLEY_TRY(check_belief());
+  if (state() != nullptr) return {};
+  const std::lock_guard guard(mutex_);
+  if (state() != nullptr) return {};  // another thread was first
+  GALLEY_TRY(check_owner_of_root(*files_, place_->path, rules_->user.config));
+  GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*files_));
+  set_state(std::move(made));
+  return {};
+}
+
+Result<History> KeptState::history(std::string_view verb) {
+  GALLEY_TRY(check_belief());
+  GALLEY_TRY(look());
+  if (state() != nullptr) return History(*state());
+  return fail(
+      ErrorKind::kNotFound, "history.empty",
+      "nothing to " + std::string(verb) + " yet: nothing was committed in '" + place_->path + "'");
+}
+
+// --- what writes the tree -------------------------------------------------------------------
+
+namespace {
+
+RecoveryOptions recovery_options(bool dry_run, AuditSink* audit) {
+  RecoveryOptions options;
+  options.dry_run = dry_run;
+  options.boot_id = current_boot_id();
+  options.audit = audit;
+  return options;
+}
+
+}  // namespace
+
+Result<PublishOutcome> KeptState::publish(const Proposal& proposal, const Approval& approval,
+                                          const CommitMeta& meta, PublisherOptions options) {
+  options.durability = rules_->config.commit.durability;
+  options.hard_links = rules_->config.commit.hard_links;
+  options.lock_timeout = lock_timeout();
+  options.audit = audit();
+  return Publisher(*files_, clock(), std::move(options)).publish(proposal, approval, meta);
+}
+
+Result<RunStart> KeptState::begin_run() const {
+  PublisherOptions options;
+  options.lock_timeout = lock_timeout();
+  options.audit = audit();
+  return RunStart::begin(*files_, *state(), clock(), options);
+}
+
+Result<RecoveryReport> KeptState::recover(bool dry_run) const {
+  if (state() == nullptr) return RecoveryReport();
+  return recover_if_needed(*files_, *state(), clock(),
+                           recovery_options(dry_run, dry_run ? nullptr : audit()));
+}
+
+Result<RecoveryReport> KeptState::plan_recovery(const StateDirectory& foreign) const {
+  return recover_if_needed(*files_, foreign, clock(), recovery_options(true, nullptr));
+}
+
+Result<void> KeptState::quarantine_damaged(const WriterLock& lock) const {
+  GALLEY_TRY(galley::quarantine_damaged(*files_, *state(), lock));
+  return {};
+}
+
+Result<void> KeptState::write_config(const std::string& text, bool force) const {
+  const WritableDirectory& root = *files_;
+  GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
+  GALLEY_ASSIGN(const FileStat stat, root.stat(name));
+  if (stat.kind != FileKind::kAbsent && !force) {
+    return fail(ErrorKind::kRefused, "init.exists",
+                "galley.toml exists already; replace it with --force, or see what init would "
+                "write with --dry-run");
+  }
+  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse("galley.toml.new"));
+  GALLEY_ASSIGN(const auto file, root.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0644));
+  GALLEY_TRY(file->truncate(0));
+  GALLEY_TRY(file->write_at(0, text));
+  GALLEY_TRY(file->sync());
+  return root.rename(scratch, root, name, RenameMode::kReplace);
+}
+
+// --- the audit log --------------------------------------------------------------------------
+
+Result<size_t> KeptState::restore_audit() {
+  if (state() == nullptr) return size_t{0};
+  GALLEY_ASSIGN(const auto commits, recorded_commits());
+  std::vector<std::string> records;
+  for (const RecordedCommit& commit : commits) records.push_back(commit.record);
+  GALLEY_TRY(audit()->close_gap());
+  return audit()->append_missing(records);
+}
+
+Result<AuditVerification> KeptState::verify_audit() const {
+  if (state() == nullptr) return AuditVerification();
+  GALLEY_ASSIGN(AuditVerification found, audit()->verify());
+  GALLEY_ASSIGN(const auto commits, recorded_commits());
+  std::vector<std::string> records;
+  for (const RecordedCommit& commit : commits) records.push_back(commit.record);
+  GALLEY_ASSIGN(const auto missing, audit()->missing(records));
+  for (const size_t index : missing) {
+    const RecordedCommit& commit = commits[index];
+    // What is in j/ is added when its journal retires.
+    if (!commit.is_retired || found.defects.size() >= kMaxAuditDefects) continue;
+    found.defects.push_back({0, 0, "audit.unrecorded",
+                             "the log has no record of transaction " + commit.id.str() +
+                                 "; it is in the journal, and galley doctor --repair adds it"});
+  }
+  return found;
+}
+
+Result<std::vector<KeptState::RecordedCommit>> KeptState::recorded_commits() const {
+  std::vector<RecordedCommit> commits;
+  GALLEY_ASSIGN(const std::string first, audit()->first_timestamp());
+  GALLEY_ASSIGN(const auto pending, journal_ids(state()->journals()));
+  GALLEY_ASSIGN(const auto ids, committed_ids(*state()));
+  for (const TxId id : ids) {
+    const auto found = load_committed(*state(), id, ImageUse::kSkip);
+    if (!found) continue;  // damaged, which doctor tells of
+    const bool is_retired = !std::binary_search(pending.begin(), pending.end(), id);
+    for (const std::string& record : found->journal.meta.audit) {
+      // A log that was begun anew does not go back behind its beginning.
+      const std::string made = audit_timestamp(record);
+      if (!made.empty() && (!is_retired || made >= first)) {
+        commits.push_back({id, is_retired, record});
+      }
+    }
+  }
+  return commits;
+}
+
+}  // namespace galley

@@ -1,0 +1,88 @@
+#include "engine/pipeline/rules.h"
+
+#include <utility>
+
+#include "base/limits.h"
+#include "engine/calls/early_policy.h"
+#include "engine/pipeline/configuration_flaw.h"
+#include "engine/pipeline/kept_grants.h"
+#include "engine/pipeline/kept_state.h"
+#include "staging/fs/host_file.h"
+
+namespace galley {
+namespace {
+
+Result<Config> read_config(const Directory& root, const std::string& file) {
+  if (file.empty()) return load_config(root);
+  GALLEY_ASSIGN(const std::string text, read_host_file(file, limits::kMaxConfigBytes));
+  return parse_config(text, file);
+}
+
+bool is_flaw(const Error& error) {
+  return error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kQuota;
+}
+
+/// The configuration; with the strict defaults and the flaw when it has one that is tolerated.
+Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions& options,
+                                  std::optional<Error>& flaw) {
+  auto config = read_config(root, options.config_file);
+  if (!options.tolerates_bad_configuration || !options.config_file.empty()) return config;
+  if (config) {
+    if (const auto made = check_validators(*config, root); !made) config = fail(made.error());
+  }
+  if (config || !is_flaw(config.error())) return config;
+  flaw = config.error();
+  return strict_defaults();
+}
+
+/// A change made in the same tick of the file system's clock as the look before it does not show in
+/// the folder's times: what changed just now is read again (as git does with its index).
+constexpr int64_t kSettledAfterNs = 2'000'000'000;
+
+}  // namespace
+
+Result<std::vector<std::string>> Rules::read(const Place& place, const WorkspaceOptions& options) {
+  std::vector<std::string> notices;
+  GALLEY_ASSIGN(config, read_usable_config(place.files(), options, flaw));
+  trust_part = trust_part_of(config);
+  GALLEY_ASSIGN(const bool counts, is_trusted(user, place.path, trust_part));
+  if (!counts) {
+    take_trust_away(config);
+    std::string all;
+    for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
+    notices.push_back(config.file + " asks for what nobody trusted, so it does not count: " + all +
+                      ". Look at it with: galley trust");
+  }
+  config.grants = grant_book_;
+  config.configuration_is_editable |= user.config.edits_configuration;
+  config.agent_files_are_editable |= user.config.edits_configuration;
+  for (ValidatorConfig& validator : config.validators) validator.only_new |= options.only_new;
+  return notices;
+}
+
+Result<void> Rules::refresh_grants(const KeptState& kept) const {
+  if (kept.state() == nullptr) return {};
+  const KeptGrants grants(*kept.state());
+  const std::lock_guard guard(mutex_);
+  GALLEY_ASSIGN(const FileStat now, grants.stat());
+  if (grants_seen_ && *grants_seen_ == now) return {};
+  const bool is_settled =
+      now.kind == FileKind::kAbsent || SystemClock().wall_ns() - now.ctime_ns > kSettledAfterNs;
+  grants_seen_ = is_settled ? std::optional(now) : std::nullopt;
+  const auto all = grants.list();
+  auto pages = all ? pages_of(*all) : Result<GrantBook::Pages>(all.error());
+  if (pages) {
+    grant_book_->replace(*std::move(pages));
+    return {};
+  }
+  grants_seen_.reset();
+  grant_book_->revoke_everything();
+  return fail(pages.error());
+}
+
+ToolCaller Rules::caller(const std::string& agent, const std::string& session) const {
+  const EarlyPolicy early(config, Principals(agent), nullptr);
+  return {agent, session, [early](std::string_view needed) { return early.gives(needed); }};
+}
+
+}  // namespace galley
