@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "engine/calls/executor.h"
+#include "engine/pipeline/inner_transaction.h"
 
 namespace galley {
 namespace {
@@ -133,11 +134,11 @@ json reads_row(int lines) {
   };
   const double in_turn = timed([&](Transaction& transaction) {
     for (const ToolCall& call : calls) {
-      if (!transaction.call_all({call}).front().ok) std::abort();
+      if (!inner(transaction).call_all({call}).front().ok) std::abort();
     }
   });
   const double together = timed([&](Transaction& transaction) {
-    const auto results = transaction.call_all(calls);
+    const auto results = inner(transaction).call_all(calls);
     if (results.size() != calls.size() || !results.back().ok) std::abort();
   });
   return {{"name", "64 Reads/" + std::to_string(lines)},

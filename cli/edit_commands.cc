@@ -18,6 +18,7 @@
 #include "cli/staged.h"
 #include "cli/tool_calls.h"
 #include "engine/calls/executor.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "staging/formats/mail_subject.h"
 #include "tools/edit_formats.h"
 #include "tools/tool_call_parser.h"
@@ -267,7 +268,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
     }
     CallOptions options;
     options.confirm = confirmer_at_terminal(session);
-    return staged_calls(transaction.call_all(calls, options), document);
+    return staged_calls(inner(transaction).call_all(calls, options), document);
   }
   StageOptions staging = stage_options(arguments, workspace.root_path(), is_stored);
   GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
@@ -277,7 +278,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
     return check_format_options(arguments, of_part);
   };
   GALLEY_ASSIGN(EditOutcome outcome,
-                transaction.apply(std::move(input), staging, reading, format).outcome());
+                inner(transaction).apply(std::move(input), staging, reading, format).outcome());
   return staged_edits(session, workspace, std::move(outcome), all);
 }
 
@@ -408,7 +409,7 @@ Result<int> stage_edit(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
   document["tx"] = transaction.id();
-  const Overlay::Entries before = transaction.overlay().entries();
+  const Overlay::Entries before = overlay_of(transaction).entries();
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
   if (!staged.fits) return no(session, document, staged);
   add_rejects(staged, document);

@@ -13,6 +13,7 @@
 #include "engine/calls/early_policy.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/met_walls.h"
@@ -199,7 +200,7 @@ Result<int> exec(Session& session) {
   GALLEY_ASSIGN(Command command, command_of(session, view));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
-  GALLEY_ASSIGN(const CommandResult result, transaction.run(command));
+  GALLEY_ASSIGN(const CommandResult result, inner(transaction).run(command));
   view.finish();
   // Replacing the stored overlay by the same takes longer than the rest of a short command.
   if (result.staged_paths > 0) GALLEY_TRY(transaction.save());
@@ -239,7 +240,7 @@ Result<int> at(Session& session) {
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   command.effects = EffectsRule::kDrop;
   GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
-  const auto ran = transaction.run(command);
+  const auto ran = inner(transaction).run(command);
   GALLEY_TRY(transaction.rollback());  // which puts the command on record
   GALLEY_ASSIGN(const CommandResult result, ran);
   view.finish();

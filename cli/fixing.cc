@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/outcome.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/validators/fix.h"
 
 namespace galley {
@@ -54,7 +55,7 @@ Result<void> say_fixes(Session& session, const FixReport& report, const std::str
 
 Result<void> stage_fixes(Session& session, Transaction& transaction, Json& document) {
   session.terminal().work_on("running the validators that fix");
-  GALLEY_ASSIGN(const FixReport report, transaction.fix());
+  GALLEY_ASSIGN(const FixReport report, inner(transaction).fix());
   GALLEY_TRY(transaction.save());
   if (!session.is_json()) return say_fixes(session, report, transaction.id());
   GALLEY_ASSIGN(document["fix"], fix_json(session, report));

@@ -18,6 +18,7 @@
 #include "cli/person.h"
 #include "cli/tool_calls.h"
 #include "engine/pipeline/custom_tools.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/kept_tools.h"
 #include "engine/pipeline/mcp_servers.h"
 #include "engine/policy/readable_folders.h"
@@ -106,7 +107,7 @@ Result<McpReply> definitions_of(Session& session, Workspace& workspace,
   session.terminal().work_on("starting " + printable_line(server.command.front()));
   GALLEY_ASSIGN(const McpServerRun run,
                 run_mcp_server(server, std::move(errand), std::move(command),
-                               [&](const Command& one) { return transaction.run(one); }));
+                               [&](const Command& one) { return inner(transaction).run(one); }));
   return run.reply;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/places.h"
 #include "cli/render.h"
 #include "cli/reports.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/policy/policy.h"
 
 namespace galley {
@@ -164,7 +165,7 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
 Result<std::string> stage_markers(Session& session, Transaction& transaction,
                                   const Proposal& proposal, std::vector<MergedPath> known,
                                   Json& document) {
-  GALLEY_ASSIGN(const RebaseOutcome outcome, transaction.stage_with_markers(proposal));
+  GALLEY_ASSIGN(const RebaseOutcome outcome, inner(transaction).stage_with_markers(proposal));
   if (const auto* misfits = std::get_if<RebaseConflict>(&outcome)) {
     for (const PathConflict& path : misfits->paths) {
       session.say("no markers help here: " + path.message);

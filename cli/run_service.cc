@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/stages/run_basis.h"
 #include "staging/sandbox/command_runner.h"
@@ -101,7 +102,7 @@ Result<std::unique_ptr<StartedRun>> start(Session& session, bool is_terminal,
   GALLEY_ASSIGN(const Node node, transaction.look(place));
   if (node.kind == FileKind::kDirectory) request.command.working_directory = place;
   session.terminal().work_on("starting " + printable_line(request.command.argv.front()));
-  auto started = transaction.start_run(request);
+  auto started = inner(transaction).start_run(request);
   if (!started && session.arguments().run.resume.empty()) (void)transaction.rollback();
   if (started) GALLEY_TRY(transaction.save());
   return started;
@@ -158,7 +159,7 @@ RunEnding end_run(Session& session, StartedRun& started, std::string_view last_w
     ending.error = transaction.error();
   } else if (const Error* why = transaction->unstaged_run(); why != nullptr) {
     ending.error = *why;
-  } else if (const RunReport* report = transaction->ended_run(); report != nullptr) {
+  } else if (const RunReport* report = inner(*transaction).ended_run(); report != nullptr) {
     ending.ignored_paths = report->ignored_paths;
     ending.protected_paths = report->protected_paths;
     ending.is_dropped =

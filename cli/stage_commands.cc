@@ -13,6 +13,7 @@
 #include "cli/person.h"
 #include "cli/staged.h"
 #include "cli/tool_calls.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "staging/sandbox/person_editor.h"
 #include "tools/json_input.h"
 #include "tools/shapes.h"
@@ -41,7 +42,7 @@ Result<void> show_answer(Session& session, Transaction& transaction, const Overl
                          const ToolResult& result) {
   Json document = to_json(result);
   const std::optional<std::string> answer = answer_text(*result.data);
-  const bool has_staged = transaction.overlay().entries() != before;
+  const bool has_staged = overlay_of(transaction).entries() != before;
   if (answer) {
     session.print(session.terminal().content(*answer));
     if (!answer->empty() && !answer->ends_with('\n')) session.print(std::string("\n"));
@@ -112,7 +113,7 @@ Result<int> call(Session& session) {
   GALLEY_ASSIGN(const ToolProfile* profile, chosen_profile(session, *workspace));
   if (profile != nullptr) GALLEY_TRY(profile->check_shows(arguments.name));
   GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
-  const Overlay::Entries before = transaction.overlay().entries();
+  const Overlay::Entries before = overlay_of(transaction).entries();
   GALLEY_ASSIGN(const CallOptions options, call_options(session));
   session.terminal().work_on(work_of(arguments));
   GALLEY_TRY(begin_transcript(session, transaction));
@@ -158,7 +159,7 @@ Result<int> edit_file(Session& session) {
   session.terminal().hand_over();
   GALLEY_ASSIGN(std::string edited, edit_by_person(request, text));
   Json document = {{"schema", "galley.edit/1"}, {"ok", true}, {"tx", transaction.id()}};
-  const Overlay::Entries before = transaction.overlay().entries();
+  const Overlay::Entries before = overlay_of(transaction).entries();
   if (edited != text) {
     GALLEY_TRY(transaction.stage_edited(path, std::move(edited)));
     GALLEY_TRY(transaction.save());

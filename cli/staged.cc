@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/outcome.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/restaged.h"
 
@@ -62,7 +63,7 @@ Result<std::string> staged_text(const Proposal& change) {
 
 Result<void> show_staged(Session& session, Transaction& transaction, const Overlay::Entries& before,
                          Json& document) {
-  const Proposal change = staged_since(before, transaction.overlay());
+  const Proposal change = staged_since(before, overlay_of(transaction));
   if (session.is_json()) {
     document["proposal"] = transaction.proposal().id().hex();
     document["changes"] = changes_json(change.changes());

@@ -9,6 +9,7 @@
 #include "cli/render.h"
 #include "cli/reports.h"
 #include "cli/verdicts.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/validators/bisect.h"
 
 namespace galley {
@@ -70,7 +71,7 @@ Result<void> bisect(Session& session, Transaction& transaction, Json& document) 
   if (session.arguments().budget_s > 0) {
     options.budget = std::chrono::seconds(session.arguments().budget_s);
   }
-  GALLEY_ASSIGN(const BisectReport report, transaction.bisect(options));
+  GALLEY_ASSIGN(const BisectReport report, inner(transaction).bisect(options));
   if (!session.is_json()) return show_bisection(session, report);
   GALLEY_ASSIGN(document["bisect"], bisect_json(session, report));
   return {};

@@ -466,12 +466,7 @@ Result<FileKind> ToolRun::kind(std::string_view path) {
 Result<std::vector<std::string>> ToolRun::list(std::string_view directory) {
   GALLEY_ASSIGN(const RelPath source, state_->directory(directory));
   GALLEY_TRY(state_->admit(intent_to({source}, {})));
-  GALLEY_ASSIGN(const auto entries, state_->context.overlay.list(source));
-  std::vector<std::string> names;
-  for (const DirectoryEntry& entry : entries) {
-    names.push_back(entry.kind == FileKind::kDirectory ? entry.name + "/" : entry.name);
-  }
-  return names;
+  return state_->context.overlay.list(source).map(listed_names);
 }
 
 Result<void> ToolRun::write(std::string_view path, std::string content) {

@@ -19,18 +19,13 @@ namespace galley {
 
 using MergeMode = UndoOptions::Merge;
 
-/// One path on which a change does not fit.
-struct PathConflict {
-  RelPath path = RelPath::root();
-  std::string reason;   ///< `conflict.changed`, `conflict.lines`, `conflict.exists`,
-                        ///< `conflict.missing`, `conflict.not_empty`, `conflict.parent`,
-                        ///< `conflict.mode`, `conflict.binary`, `conflict.kind`
-  std::string message;  ///< one sentence
-  Node expected;        ///< what the change starts from
-  Node found;           ///< what the workspace holds
-  Node wanted;          ///< what the change would put there
-  std::string diff;     ///< git's diff from expected to found; empty when it has no lines
-  std::vector<ConflictHunk> hunks;  ///< for `conflict.lines`
+/// One path on which a change does not fit: expected is what the change starts from, hunks are those
+/// of `conflict.lines`.
+struct PathConflict : Conflict::Path {
+  std::string reason;  ///< `conflict.changed`, `conflict.lines`, `conflict.exists`,
+                       ///< `conflict.missing`, `conflict.not_empty`, `conflict.parent`,
+                       ///< `conflict.mode`, `conflict.binary`, `conflict.kind`
+  Node wanted;         ///< what the change would put there
 };
 
 /// One path that was not as expected and fits all the same.

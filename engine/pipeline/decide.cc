@@ -272,12 +272,7 @@ void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
     const auto known =
         std::find_if(conflict.paths.begin(), conflict.paths.end(),
                      [&](const ConflictPath& path) { return path.path == misfit.path; });
-    if (known != conflict.paths.end()) {
-      kept.push_back(*known);
-    } else {
-      kept.push_back(
-          {misfit.path, misfit.expected, misfit.found, misfit.message, misfit.diff, misfit.hunks});
-    }
+    kept.push_back(known != conflict.paths.end() ? *known : ConflictPath(misfit));
   }
   conflict.paths = std::move(kept);
 }

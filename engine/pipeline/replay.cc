@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/overlay/restaged.h"
 #include "tools/json_difference.h"
@@ -185,8 +186,8 @@ class ReplayRun {
     CallOptions options = (*calls_)[first].options;
     options.secrets = options_->secrets;
     options.stop = options_->stop;
-    const Overlay::Entries before = transaction_->overlay().entries();
-    const std::vector<ToolResult> results = transaction_->call_all(made, options);
+    const Overlay::Entries before = overlay_of(*transaction_).entries();
+    const std::vector<ToolResult> results = inner(*transaction_).call_all(made, options);
     report_.replayed += last - first;
     for (size_t i = first; i < last; ++i) {
       compare_result(i, i - first < results.size() ? &results[i - first] : nullptr, root);
@@ -217,8 +218,8 @@ class ReplayRun {
 
   Result<Node> node_now(const RelPath& path) {
     // What is staged is hashed; of a file on disk the bytes have to be read.
-    const auto known = transaction_->overlay().entries().find(path);
-    if (known != transaction_->overlay().entries().end()) return known->second.now;
+    const auto known = overlay_of(*transaction_).entries().find(path);
+    if (known != overlay_of(*transaction_).entries().end()) return known->second.now;
     GALLEY_ASSIGN(Node node, transaction_->look(path));
     if (node.kind != FileKind::kRegular) return node;
     GALLEY_ASSIGN(const std::string bytes, transaction_->read(path.str()));
@@ -249,7 +250,7 @@ class ReplayRun {
       }
     }
     GALLEY_TRY(compare_nodes(expected, "tree"));
-    const Overlay::Entries& now = transaction_->overlay().entries();
+    const Overlay::Entries& now = overlay_of(*transaction_).entries();
     for (const RelPath& path : restaged_paths(before, now)) {
       if (expected.contains(path)) continue;
       const auto entry = now.find(path);

@@ -13,14 +13,13 @@
 #include "engine/pipeline/asked_calls.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/earlier_versions.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
 #include "engine/stages/run_basis.h"
 #include "engine/stages/savepoints.h"
 #include "engine/stages/stored_stage.h"
-#include "engine/validators/bisect.h"
-#include "engine/validators/fix.h"
 #include "staging/overlay/restaged.h"
 #include "tools/call_arguments.h"
 
@@ -112,17 +111,17 @@ CallResult Transaction::call(const std::string& tool, std::string_view json_argu
                              const CallOptions& options) {
   auto parsed = ToolCall::parse(tool, json_arguments);
   if (!parsed) return ToolResult::failure(tool_error_from(parsed.error()));
-  auto results = call_all({*std::move(parsed)}, options);
+  auto results = inner(*this).call_all({*std::move(parsed)}, options);
   return std::move(results.front());
 }
 
-std::vector<ToolResult> Transaction::call_all(const std::vector<ToolCall>& calls,
-                                              const CallOptions& call) {
+std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& calls,
+                                                   const CallOptions& call) {
   WorkspaceState& workspace = *state_->workspace;
   if (state_->is_over) return {ToolResult::failure(tool_error_from(no_longer_open().value()))};
   const auto registry = workspace.tools.registry();
   if (!registry) return {ToolResult::failure(tool_error_from(registry.error()))};
-  ExecutorOptions options = executor_options(call);
+  ExecutorOptions options = outer_->executor_options(call);
   if (state_->transcript) {
     if (const auto room = state_->transcript->check_room(); !room) {
       return {ToolResult::failure(tool_error_from(room.error()))};
@@ -176,7 +175,7 @@ nlohmann::ordered_json on_record(const CommandResult& result) {
 
 }  // namespace
 
-Result<CommandResult> Transaction::run(const Command& command, const CallOptions& options) {
+Result<CommandResult> InnerTransaction::run(const Command& command, const CallOptions& options) {
   Action action =
       action_of(AuditKind::kExec, "exec", tools_that(ToolDeed::kRun), {{"argv", command.argv}});
   action.runs_program = true;
@@ -186,7 +185,7 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
   Command bounded = command;
   bounded.is_deterministic |= state_->options.is_deterministic;
   std::optional<CommandResult> result;
-  const auto passed = pass(
+  const auto passed = outer_->pass(
       std::move(action),
       [&](AuditEvent& event) -> Result<void> {
         GALLEY_ASSIGN(const RelPath cwd,
@@ -203,6 +202,22 @@ Result<CommandResult> Transaction::run(const Command& command, const CallOptions
       options);
   GALLEY_TRY(passed);
   return *std::move(result);
+}
+
+Result<Transaction::Ran> Transaction::run(const std::vector<std::string>& argv,
+                                          const CallOptions& options) {
+  Command command;
+  command.argv = argv;
+  GALLEY_ASSIGN(CommandResult result, inner(*this).run(command, options));
+  Ran ran;
+  ran.exit_code = result.exit_code;
+  if (result.breach) ran.breach = result.breach->error();
+  ran.standard_output = result.standard_output.text();
+  ran.standard_error = result.standard_error.text();
+  ran.is_staged = result.effects_staged;
+  ran.staged_paths = result.staged_paths;
+  for (const RefusedEffect& one : result.refused) ran.refused.push_back(one.path);
+  return ran;
 }
 
 // --- reading --------------------------------------------------------------------------------
@@ -222,14 +237,14 @@ Result<Node> Transaction::look(const RelPath& path) {
   return state_->overlay.node_without_content(path);
 }
 
-Result<std::vector<DirectoryEntry>> Transaction::list(std::string_view path) {
+Result<std::vector<std::string>> Transaction::list(std::string_view path) {
   const bool is_root = path.empty() || path == ".";
   GALLEY_ASSIGN(const RelPath directory, is_root ? RelPath::root() : parse(path));
-  return state_->overlay.list(directory);
+  return state_->overlay.list(directory).map(listed_names);
 }
 
 Proposal Transaction::proposal() const { return Proposal::freeze(state_->overlay); }
-const Overlay& Transaction::overlay() const { return state_->overlay; }
+const Overlay& overlay_of(const Transaction& transaction) { return transaction.state_->overlay; }
 
 // --- deciding -------------------------------------------------------------------------------
 
@@ -237,7 +252,7 @@ Result<Preview> Transaction::preview(const std::function<void(const GateProgress
   return judge(*state_->workspace, Proposal::freeze(state_->overlay), state_->options, on_progress);
 }
 
-Result<FixReport> Transaction::fix() {
+Result<FixReport> InnerTransaction::fix() {
   WorkspaceState& workspace = *state_->workspace;
   const Principals who = state_->options.principals();
   std::optional<FixReport> report;
@@ -245,7 +260,7 @@ Result<FixReport> Transaction::fix() {
   Action action = action_of(AuditKind::kFix, "fix", tools_that(ToolDeed::kEdit));
   action.runs_program = true;
   action.is_atomic = true;
-  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+  const auto passed = outer_->pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
     GALLEY_ASSIGN(report, fix_staged(workspace.rules.config, state_->overlay,
                                      {*workspace.tools.runner_for(who), workspace.place.clock(),
                                       who, Deadline(), state_->options.stop}));
@@ -255,8 +270,9 @@ Result<FixReport> Transaction::fix() {
   });
   GALLEY_TRY(passed);
   if (report->change.is_empty() || !state_->stage) return *std::move(report);
-  GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
-  if (const auto kept = make_savepoint(*stage, kBeforeFix, before, workspace.place.clock());
+  GALLEY_ASSIGN(const WritableDirectory* stage, outer_->stage_directory());
+  if (const auto kept =
+          make_savepoint(*stage, Transaction::kBeforeFix, before, workspace.place.clock());
       !kept) {
     state_->overlay.restore(before);
     return fail(kept.error());
@@ -264,7 +280,11 @@ Result<FixReport> Transaction::fix() {
   return *std::move(report);
 }
 
-Result<BisectReport> Transaction::bisect(const BisectOptions& options) {
+Result<Proposal> Transaction::fix() {
+  return inner(*this).fix().map([](FixReport&& report) { return std::move(report.change); });
+}
+
+Result<BisectReport> InnerTransaction::bisect(const BisectOptions& options) {
   WorkspaceState& workspace = *state_->workspace;
   BisectOptions bounded = options;
   if (bounded.parallel == 0) bounded.parallel = workspace.rules.config.sandbox.max_parallel;
@@ -424,15 +444,15 @@ Result<Transaction> Transaction::fork() {
   return Transaction(std::move(state));
 }
 
-Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) {
-  GALLEY_TRY(stage_directory());
+Result<RebaseOutcome> InnerTransaction::stage_with_markers(const Proposal& proposal) {
+  GALLEY_TRY(outer_->stage_directory());
   RebaseOptions options;
   options.mode = MergeMode::kMarkers;
   const WorkspaceState& workspace = *state_->workspace;
   std::optional<RebaseOutcome> outcome;
   Action action = action_of(AuditKind::kEdit, "markers", tools_that(ToolDeed::kEdit),
                             {{"proposal", proposal.id().hex()}});
-  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+  const auto passed = outer_->pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
     GALLEY_ASSIGN(outcome,
                   rebase(proposal, workspace.place.files(), workspace.place.clock(), options));
     const auto* fits = std::get_if<Rebased>(&*outcome);
@@ -448,8 +468,15 @@ Result<RebaseOutcome> Transaction::stage_with_markers(const Proposal& proposal) 
     return stage_proposal(fits->proposal, state_->overlay);
   });
   GALLEY_TRY(passed);
-  if (std::holds_alternative<Rebased>(*outcome)) GALLEY_TRY(save());
+  if (std::holds_alternative<Rebased>(*outcome)) GALLEY_TRY(outer_->save());
   return *std::move(outcome);
+}
+
+Result<std::vector<Conflict::Path>> Transaction::stage_with_markers(const Proposal& proposal) {
+  GALLEY_ASSIGN(const RebaseOutcome outcome, inner(*this).stage_with_markers(proposal));
+  const auto* misfits = std::get_if<RebaseConflict>(&outcome);
+  if (misfits == nullptr) return std::vector<Conflict::Path>();
+  return std::vector<Conflict::Path>(misfits->paths.begin(), misfits->paths.end());
 }
 
 Result<Transaction> Workspace::begin(const TransactionOptions& options) {

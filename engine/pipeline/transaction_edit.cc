@@ -9,6 +9,7 @@
 #include "engine/calls/early_policy.h"
 #include "engine/calls/tool_names.h"
 #include "engine/pipeline/earlier_versions.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/formats/read_edits.h"
 #include "staging/git/white_space_attributes.h"
@@ -197,18 +198,18 @@ StageOptions Transaction::bounded(StageOptions options) const {
   return options;
 }
 
-EditResult Transaction::apply(std::string document_text, const StageOptions& options,
-                              const ReadOptions& reading, EditFormat format) {
+EditResult InnerTransaction::apply(std::string document_text, const StageOptions& options,
+                                   const ReadOptions& reading, EditFormat format) {
   Action action = edit_action("stage", ToolDeed::kChange);
   action.is_trial = options.check_only;
   EditOutcome outcome;
-  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+  const auto passed = outer_->pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
     GALLEY_TRY(check_document_size(state_->workspace->rules.config.limits, document_text.size()));
     if (!state_->recorder.is_silent(event.kind))
       event.input = json_document(text_on_record(document_text));
     GALLEY_ASSIGN(const EditSet set,
                   read_edits(std::move(document_text), format, reading, parse_edits_json));
-    GALLEY_ASSIGN(outcome, stage_edits(state_->overlay, set, bounded(options)));
+    GALLEY_ASSIGN(outcome, stage_edits(state_->overlay, set, outer_->bounded(options)));
     event.error = misfit_of(outcome);
     return {};
   });
@@ -217,7 +218,8 @@ EditResult Transaction::apply(std::string document_text, const StageOptions& opt
 }
 
 EditResult Transaction::apply(std::string document_text, const EditOptions& options) {
-  return apply(std::move(document_text), staging_of(options), reading_of(options), options.format);
+  return inner(*this).apply(std::move(document_text), staging_of(options), reading_of(options),
+                            options.format);
 }
 
 Result<bool> Transaction::stage_all(const std::function<Result<bool>()>& steps) {

@@ -10,7 +10,7 @@
 #include "base/rel_path.h"
 #include "engine/calls/tool_names.h"
 #include "engine/commit/run_start.h"
-#include "engine/pipeline/run_capture.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/policy/readable_folders.h"
 #include "engine/stages/run_basis.h"
@@ -100,7 +100,7 @@ Result<std::string> folder_of_run(std::string_view option, const std::string& pa
   return place;
 }
 
-Result<std::unique_ptr<StartedRun>> Transaction::start_run(const RunRequest& request) {
+Result<std::unique_ptr<StartedRun>> InnerTransaction::start_run(const RunRequest& request) {
   if (!state_->stage) {
     return fail(ErrorKind::kUsage, "run.in_memory", "only a stored transaction can have a run");
   }
@@ -114,7 +114,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_run(const RunRequest& req
   action.runs_program = action.is_atomic = action.records_itself = true;
   if (!request.command.argv.empty()) action.intent.programs = {request.command.argv.front()};
   std::unique_ptr<StartedRun> started;
-  const auto passed = pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
+  const auto passed = outer_->pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
     auto made = start_on_record(request, event.execution_id);
     if (made) {
       started = *std::move(made);
@@ -129,10 +129,10 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_run(const RunRequest& req
   return started;
 }
 
-Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunRequest& request,
-                                                                 const std::string& execution) {
+Result<std::unique_ptr<StartedRun>> InnerTransaction::start_on_record(
+    const RunRequest& request, const std::string& execution) {
   WorkspaceState& workspace = *state_->workspace;
-  GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.kept.state(), id()));
+  GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.kept.state(), state_->id));
   RunNote note;
   // One that goes on where it was cut off has a layer already. Without a note it has none: what
   // lies there was being removed, or never began.
@@ -141,7 +141,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
     GALLEY_TRY(erase_layer(folder.directory(), *RelPath::parse("upper")));
     GALLEY_TRY(write_basis(folder, state_->overlay.entries()));
   }
-  note.tx = id();
+  note.tx = state_->id;
   note.name = request.name;
   note.argv = request.command.argv;
   note.agent = state_->options.agent;
@@ -154,7 +154,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   note.writable = request.writable;
   GALLEY_ASSIGN(note.lower_home, need_scratch_home(state_->stage->directory()));
   LiveOptions options;
-  options.homes = {workspace.kept.own_path("runs/" + id()), note.lower_home};
+  options.homes = {workspace.kept.own_path("runs/" + state_->id), note.lower_home};
   options.is_terminal = request.is_terminal;
   options.rows = request.rows;
   options.columns = request.columns;
@@ -163,7 +163,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
   options.writable = request.writable;
   GALLEY_ASSIGN(options.layers,
                 host_layers(state_->stage->directory(), request, workspace.place.path,
-                            workspace.kept.own_path("stage/" + id())));
+                            workspace.kept.own_path("stage/" + state_->id)));
   for (const HostLayer& layer : options.layers) note.layered.push_back(layer.path);
   GALLEY_TRY(add_git_layer(folder, workspace.place.path, options));
   Command command = request.command;
@@ -189,7 +189,7 @@ Result<std::unique_ptr<StartedRun>> Transaction::start_on_record(const RunReques
       StartedRun{std::move(folder), std::move(note), *std::move(live)});
 }
 
-const RunReport* Transaction::ended_run() const { return state_->run_report.get(); }
+const RunReport* InnerTransaction::ended_run() const { return state_->run_report.get(); }
 
 const Error* Transaction::unstaged_run() const {
   return state_->unstaged_run ? &*state_->unstaged_run : nullptr;

@@ -27,11 +27,7 @@ constexpr std::chrono::milliseconds kQueryTime{10'000};
 CommitOutcome as_conflict(UndoConflict misfits) {
   Conflict conflict;
   conflict.reason = "undo.conflict";
-  for (PathConflict& path : misfits.paths) {
-    conflict.paths.push_back({std::move(path.path), path.expected, path.found,
-                              std::move(path.message), std::move(path.diff),
-                              std::move(path.hunks)});
-  }
+  conflict.paths.assign(misfits.paths.begin(), misfits.paths.end());
   for (const Dependency& dependency : misfits.dependencies) {
     conflict.warnings.push_back(dependency.text());
   }

@@ -15,35 +15,22 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace galley {
 
-class WritableDirectory;
+class InnerTransaction;
 class Overlay;
 class Principals;
 class StoredStage;
 class Workspace;
+class WritableDirectory;
 enum class AuditKind : uint8_t;
 struct Action;
 struct AuditEvent;
-struct BisectOptions;
-struct BisectReport;
 struct ExecutorOptions;
-struct DirectoryEntry;
-struct Command;
-struct CommandResult;
 struct EditOutcome;
-struct FixReport;
-struct ReadOptions;
-struct RebaseConflict;
-struct Rebased;
-struct RunReport;
-struct RunRequest;
 struct StageOptions;
-struct StartedRun;
-struct ToolCall;
 struct ToolResult;
 struct WorkspaceState;
 
@@ -68,6 +55,7 @@ struct TransactionOptions {
   /// (`gate.cancelled`, `sandbox.cancelled`). Calls have one of their own (CallOptions).
   std::stop_token stop = {};
 
+  // --- for Galley's own rooms: types that are not installed -------------------------------------
   /// Everybody that counts in a judgement: who asks, the owner, the contributors.
   [[nodiscard]] Principals principals() const;
 };
@@ -175,8 +163,6 @@ class Transaction {
   /// Stages a whole edit document of any format, or nothing of it.
   /// Errors: kInvalid `edit.*` for a document that cannot be read; kQuota `limit.patch_size`.
   EditResult apply(std::string document, const EditOptions& options = {});
-  EditResult apply(std::string document, const StageOptions& options, const ReadOptions& reading,
-                   EditFormat format);
   /// What a person edits to make of a file that is proposed or on disk; empty when there is none.
   /// Errors: kRefused for a path that somebody of this transaction may not read or write, with the
   ///         reason of the rule; kInvalid `edit.no_file` for a directory or a link.
@@ -188,9 +174,22 @@ class Transaction {
   /// Runs one tool by name with JSON arguments.
   CallResult call(const std::string& tool, std::string_view json_arguments,
                   const CallOptions& options = {});
-  /// Runs several calls in order; all of them are staged, or none.
-  std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls,
-                                   const CallOptions& options = {});
+
+  /// What a program did that ran on what is staged.
+  struct Ran {
+    std::optional<int> exit_code = {};  ///< absent when a signal ended it
+    std::optional<Error> breach = {};   ///< the limit that ended it (`sandbox.*`)
+    std::string standard_output = {};   ///< the head and the tail, as far as `[sandbox]` keeps them
+    std::string standard_error = {};
+    bool is_staged = false;  ///< false: what it changed was dropped
+    uint64_t staged_paths = 0;
+    std::vector<std::string> refused = {};  ///< what it may not change; then nothing is staged
+  };
+  /// Runs a program in the sandbox on what is staged, and stages what it changed when it ends with
+  /// 0. It counts as the tool `Bash`. `argv[0]` is a name to look up on PATH, or a path.
+  /// Errors: kRefused `sandbox.unavailable`, `capability.missing`; kNotFound
+  ///         `sandbox.program_not_found`.
+  Result<Ran> run(const std::vector<std::string>& argv, const CallOptions& options = {});
 
   /// From here on puts every call of a tool, with its full contents and what came of it, down in
   /// this file (docs/transcripts.md), which is made with mode 0600 or added to. Values of secrets
@@ -203,21 +202,20 @@ class Transaction {
   /// What the path holds in the proposed tree, without its contents; kAbsent is a value.
   Result<Node> look(std::string_view path);
   Result<Node> look(const RelPath& path);
-  /// Entries of a directory of the proposed tree, sorted; an empty path is the root.
-  Result<std::vector<DirectoryEntry>> list(std::string_view path);
+  /// Names in a directory of the proposed tree, sorted; those of directories end in `/`. An empty
+  /// path is the root.
+  Result<std::vector<std::string>> list(std::string_view path);
   /// Everything that is staged, frozen.
   [[nodiscard]] Proposal proposal() const;
-  [[nodiscard]] const Overlay& overlay() const;
 
   // --- deciding -----------------------------------------------------------------------------
   /// Freezes what is staged and asks the gate. Commit is this plus its last step.
   Result<Preview> preview(const std::function<void(const Verdict::Progress&)>& on_progress = {});
   /// Stages what the validators with `fix = true` make of what is staged, as a change of its own:
-  /// a stored transaction keeps what was before it under the savepoint `kBeforeFix`.
-  Result<FixReport> fix();
+  /// a stored transaction keeps what was before it under the savepoint `kBeforeFix`. Returns what
+  /// they changed.
+  Result<Proposal> fix();
   static constexpr const char* kBeforeFix = "before-fix";
-  /// Which part of what is staged the gate refuses (engine/validators/bisect.h).
-  Result<BisectReport> bisect(const BisectOptions& options);
   /// After a Receipt the transaction is over; after any other outcome it stays open. A path that
   /// changed on disk meanwhile is merged by lines where the changes are apart, judged again and
   /// told of in the receipt's warnings; not with `expected`, nor with `commit.on_conflict =
@@ -259,23 +257,16 @@ class Transaction {
   Result<Transaction> fork();
   /// After a Conflict: stages `proposal` merged into the workspace as it is now, with conflict
   /// markers around the lines that both sides changed, and saves. The gate then refuses it until
-  /// they are gone. With a RebaseConflict, for what has no lines, nothing was staged.
-  Result<std::variant<Rebased, RebaseConflict>> stage_with_markers(const Proposal& proposal);
-  /// Runs a command on what is staged, and stages what it did. It counts as the tool `Bash`.
-  /// In somebody else's transaction nothing is staged of a command that changed what the caller may
-  /// not: the paths are in `refused`.
-  Result<CommandResult> run(const Command& command, const CallOptions& options = {});
-  /// Starts a program on the view of a stored transaction and returns while it runs. It counts as
-  /// the tool `Bash`. What it writes is staged when the transaction is resumed after its end.
-  /// Errors: kTimeout `run.live` when one runs already; kUsage `run.name`, `run.in_memory`.
-  Result<std::unique_ptr<StartedRun>> start_run(const RunRequest& request);
-  /// What resuming made of a run that was over; null when there was none.
-  [[nodiscard]] const RunReport* ended_run() const;
+  /// they are gone. Returns the paths that have no lines to put markers around; where there are any
+  /// nothing was staged.
+  Result<std::vector<Conflict::Path>> stage_with_markers(const Proposal& proposal);
   /// Why what a run left could not be staged: until that is mended nothing is committed. Or null.
   [[nodiscard]] const Error* unstaged_run() const;
 
  private:
+  friend class InnerTransaction;
   friend class Workspace;
+  friend const Overlay& overlay_of(const Transaction& transaction);
   struct State;
   explicit Transaction(std::unique_ptr<State> state);
   static Result<Transaction> of_stage(WorkspaceState& workspace, StoredStage stage,
@@ -290,8 +281,6 @@ class Transaction {
                     const CallOptions& options = {});
   [[nodiscard]] Action own_step(AuditKind kind) const;
   Result<void> drop_stage();
-  Result<std::unique_ptr<StartedRun>> start_on_record(const RunRequest& request,
-                                                      const std::string& execution);
   Result<void> take_up_run();
   Result<const WritableDirectory*> stage_directory() const;
   std::unique_ptr<State> state_;

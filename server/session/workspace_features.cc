@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "engine/calls/confirmation.h"
 #include "engine/calls/executor.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "server/session/call_results.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
@@ -287,7 +288,7 @@ ToolResult WorkspaceFeatures::call_in(Transaction& transaction, const ToolInfo& 
   ToolCall call;
   call.tool = info.name;
   call.args = std::make_shared<const json>(std::move(arguments));
-  return std::move(transaction.call_all({std::move(call)}, call_options(request)).front());
+  return std::move(inner(transaction).call_all({std::move(call)}, call_options(request)).front());
 }
 
 ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json arguments,

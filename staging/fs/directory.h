@@ -35,6 +35,16 @@ struct DirectoryEntry {
   FileKind kind = FileKind::kOther;
 };
 
+/// Names as they are shown to programs: those of directories end in `/`.
+[[nodiscard]] inline std::vector<std::string> listed_names(
+    const std::vector<DirectoryEntry>& entries) {
+  std::vector<std::string> names;
+  for (const DirectoryEntry& entry : entries) {
+    names.push_back(entry.kind == FileKind::kDirectory ? entry.name + "/" : entry.name);
+  }
+  return names;
+}
+
 struct ExtendedAttribute {
   std::string name;
   std::string value;

@@ -170,6 +170,24 @@ TEST(Rooms, EveryInstalledHeaderBelongsToOne) {
   EXPECT_EQ(install.find(".h\""), install.find("*.h\"") + 1) << "something else is installed";
 }
 
+TEST(Rooms, WhatIsInstalledIsCalledWithInstalledTypes) {
+  std::map<std::string, std::string> headers;
+  std::set<std::string> installed;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / "include")) {
+    if (entry.is_directory()) continue;
+    const std::string& text = headers[entry.path()] = text_of(entry.path());
+    const auto types = namespace_types(text);
+    installed.insert(types.begin(), types.end());
+  }
+  EXPECT_TRUE(installed.contains("Transaction"));
+  Violations broken;
+  for (const auto& [path, text] : headers) {
+    const Violations here = inner_types(path, text, installed);
+    broken.insert(broken.end(), here.begin(), here.end());
+  }
+  EXPECT_TRUE(broken.empty()) << joined(broken);
+}
+
 TEST(Rooms, OnlyFsAndSandboxCallTheSystem) {
   const auto broken =
       broken_by_all([](const Source& s) { return raw_system_calls(s.path, s.text); });

@@ -4,6 +4,10 @@
 #include <array>
 #include <functional>
 #include <regex>
+#include <set>
+#include <sstream>
+#include <utility>
+#include <vector>
 
 #include "tests/architecture/source_text.h"
 
@@ -461,6 +465,39 @@ Violations bad_manners(std::string_view path, std::string_view source, bool has_
        it != std::sregex_iterator(); ++it) {
     const auto line = std::count(code.begin(), code.begin() + it->position(0), '\n') + 1;
     found.push_back(at(path, static_cast<int>(line), "says nothing: " + (*it)[1].str()));
+  }
+  return found;
+}
+
+Violations inner_types(std::string_view path, std::string_view source,
+                       const std::set<std::string>& installed) {
+  static const std::regex declaration(R"(^(?:class|struct|enum class) (\w+)(?: : \w+)?;$)");
+  std::set<std::string> declared;
+  std::vector<std::pair<size_t, std::string>> seen;
+  bool is_ours = false;
+  size_t number = 0;
+  std::istringstream lines{std::string(source)};
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::smatch match;
+    if (std::regex_match(line, match, declaration)) {
+      if (!installed.contains(match[1])) declared.insert(match[1]);
+      continue;
+    }
+    const bool begins =
+        line.find("or Galley's own rooms") != std::string::npos || line.ends_with("private:");
+    is_ours = begins || (is_ours && line != "};");
+    const std::string code = without_comments_and_literals(line);
+    if (!is_ours && code.find("friend ") == std::string::npos) seen.emplace_back(number, code);
+  }
+  Violations found;
+  for (const std::string& name : declared) {
+    const std::regex word("\\b" + name + "\\b");
+    for (const auto& [at, code] : seen) {
+      if (!std::regex_search(code, word)) continue;
+      found.push_back(std::string(path) + ":" + std::to_string(at) + ": " + name +
+                      " is not installed");
+    }
   }
   return found;
 }

@@ -60,6 +60,16 @@ TEST(Rules, InstalledHeaderNeedsOnlyInstalledOnes) {
   EXPECT_EQ(upward_arrows("base/a.cc", "#include <galley/unknown.h>\n").size(), 1U);
 }
 
+TEST(Rules, ATypeThatIsNotInstalledIsFoundWhereItCanBeCalledWith) {
+  const char* header =
+      "class Overlay;\nstruct Proposal;\nclass T {\n public:\n  Proposal all();\n"
+      "  const Overlay& overlay();\n  // --- for Galley's own rooms ---\n  void put(Overlay&);\n"
+      " private:\n  Overlay* overlay_;\n};\nvoid take(Overlay&);\n";
+  EXPECT_EQ(inner_types("include/galley/t.h", header, {"Proposal", "T"}),
+            (Violations{"include/galley/t.h:6: Overlay is not installed",
+                        "include/galley/t.h:12: Overlay is not installed"}));
+}
+
 TEST(Rules, RawSystemCallIsFound) {
   for (const char* line :
        {"int fd = ::open(path, 0);", "std::rename(a, b);", "if (unlinkat(fd, p, 0) != 0) {",

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/validators/bisect.h"
 #include "engine/validators/fix.h"
@@ -269,7 +270,7 @@ TEST_F(CommandValidatorsInTheSandbox, FixStagesAChangeOfItsOwn) {
   check("sed -i 's/ *$//' \"$@\"; echo litter > litter; echo more >> src/b.c", "fix = true\n");
   auto transaction = open().begin_stored({"tester", "why"});
   ASSERT_TRUE(transaction->write("src/a.c", "int x;  \n"));
-  const auto report = transaction->fix();
+  const auto report = inner(*transaction).fix();
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->runs.size(), 1U);
   EXPECT_THAT(report->runs[0].changed, ElementsAre(rel("src/a.c")));
@@ -291,7 +292,7 @@ TEST_F(CommandValidatorsInTheSandbox, AFixerThatFailsLeavesWhatWasStaged) {
               "\"-c\", \"kill -9 $$\"]\nfix = true\n");
   auto transaction = open().begin({"tester", "why"});
   ASSERT_TRUE(transaction->write("src/a.c", "int x;\n"));
-  const auto report = transaction->fix();
+  const auto report = inner(*transaction).fix();
   ASSERT_FALSE(report);
   EXPECT_THAT(report.error().message, HasSubstr("signal 9"));
   EXPECT_EQ(*transaction->read("src/a.c"), "int x;\n");
@@ -310,7 +311,7 @@ TEST_F(CommandValidatorsInTheSandbox, BisectFindsTheHunksThatAreRefusedTogether)
   ASSERT_TRUE(transaction->edit("src/a.c", "line 25\n", "use NAME\n"));
   ASSERT_TRUE(transaction->edit("src/a.c", "line 45\n", "line forty-five\n"));
   ASSERT_TRUE(transaction->write("docs/new.txt", "text\n"));
-  const auto report = transaction->bisect({});
+  const auto report = inner(*transaction).bisect({});
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_TRUE(report->is_complete);
   EXPECT_EQ(report->pieces, 4U);
@@ -327,7 +328,7 @@ TEST_F(CommandValidatorsInTheSandbox, BisectOfWhatPassesSaysSo) {
   check("exit 0");
   auto transaction = open().begin({"tester", "why"});
   ASSERT_TRUE(transaction->write("src/a.c", "int x;\n"));
-  const auto report = transaction->bisect({});
+  const auto report = inner(*transaction).bisect({});
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().reason, "bisect.nothing_fails");
 }
@@ -339,7 +340,7 @@ TEST_F(CommandValidatorsInTheSandbox, BisectWithoutTimeSaysThatItIsNotComplete) 
   ASSERT_TRUE(transaction->write("src/b.c", "int x;\n"));
   BisectOptions options;
   options.budget = std::chrono::milliseconds(0);
-  const auto report = transaction->bisect(options);
+  const auto report = inner(*transaction).bisect(options);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_FALSE(report->is_complete);
   EXPECT_EQ(report->questions, 0U);

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <galley/workspace.h>
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
@@ -59,7 +60,7 @@ TEST_F(CallOptionsTest, WhatTheCallerSaysIsOnRecord) {
   EXPECT_EQ(record["reason"], "because of this");
   Command command;
   command.argv = {"true"};
-  ASSERT_TRUE(transaction_->run(command, options));
+  ASSERT_TRUE(inner(*transaction_).run(command, options));
   record = last_record();
   EXPECT_EQ(record["kind"], "exec");
   EXPECT_EQ(record["call_id"], "call-7");
@@ -94,7 +95,7 @@ TEST_F(CallOptionsTest, ADryRunKeepsNothing) {
   EXPECT_EQ(last_record()["kind"], "call.dry_run");
   Command command;
   command.argv = {"true"};
-  ASSERT_TRUE(transaction_->run(command, options));
+  ASSERT_TRUE(inner(*transaction_).run(command, options));
   EXPECT_EQ(runner_.commands().back().effects, EffectsRule::kDrop);
 }
 
@@ -104,7 +105,7 @@ TEST_F(CallOptionsTest, AStopReachesTheCommandAndEndsACall) {
   options.stop = source.get_token();
   Command command;
   command.argv = {"true"};
-  ASSERT_TRUE(transaction_->run(command, options));
+  ASSERT_TRUE(inner(*transaction_).run(command, options));
   EXPECT_TRUE(transaction_->call("Bash", R"({"command": "true"})", options).result().ok);
   source.request_stop();
   for (const Command& ran : runner_.commands()) EXPECT_TRUE(ran.stop.stop_requested());
@@ -124,7 +125,7 @@ TEST_F(CallOptionsTest, ACommandStartsWhereTheCallerSaysWithItsEnvironmentAndPro
   options.only_programs = {{"true"}};
   Command command;
   command.argv = {"true"};
-  ASSERT_TRUE(transaction_->run(command, options));
+  ASSERT_TRUE(inner(*transaction_).run(command, options));
   const Command& ran = runner_.commands().back();
   EXPECT_EQ(ran.working_directory.str(), "src");
   EXPECT_EQ(ran.environment.at("LANG"), "C");
@@ -133,12 +134,12 @@ TEST_F(CallOptionsTest, ACommandStartsWhereTheCallerSaysWithItsEnvironmentAndPro
   EXPECT_EQ(record["session_id"], "session-1");
   EXPECT_EQ(record["context"]["cwd"], "src");
   command.argv = {"false"};
-  const auto other = transaction_->run(command, options);
+  const auto other = inner(*transaction_).run(command, options);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().reason, "capability.missing");
   options.only_capabilities = {{"fs:read"}};
   command.argv = {"true"};
-  EXPECT_EQ(transaction_->run(command, options).error().reason, "capability.missing");
+  EXPECT_EQ(inner(*transaction_).run(command, options).error().reason, "capability.missing");
   EXPECT_EQ(runner_.commands().size(), 1U);
 }
 
@@ -205,10 +206,10 @@ TEST_F(CallOptionsTest, ATimeOnlyTightensWhatACommandHas) {
   options.timeout = std::chrono::seconds(5);
   Command command;
   command.argv = {"true"};
-  ASSERT_TRUE(transaction_->run(command, options));
+  ASSERT_TRUE(inner(*transaction_).run(command, options));
   EXPECT_EQ(runner_.commands().back().limits.wall, std::chrono::seconds(5));
   command.limits.wall = std::chrono::seconds(2);
-  ASSERT_TRUE(transaction_->run(command, options));
+  ASSERT_TRUE(inner(*transaction_).run(command, options));
   EXPECT_EQ(runner_.commands().back().limits.wall, std::chrono::seconds(2));
 }
 

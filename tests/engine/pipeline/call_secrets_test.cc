@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <galley/workspace.h>
+#include "engine/pipeline/inner_transaction.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 #include "tests/engine/pipeline/any_object.h"
@@ -160,7 +161,7 @@ TEST_F(CallSecretsTest, WhatLooksLikeAKeyIsTakenOutOfCommandsAndNotOutOfFiles) {
 TEST_F(CallSecretsTest, AnAgentsCommandShowsNoKeyAndAPersonsEveryByte) {
   Command command;
   command.argv = {"cat"};
-  const auto of_agent = transaction_->run(command);
+  const auto of_agent = inner(*transaction_).run(command);
   ASSERT_TRUE(of_agent) << of_agent.error().message;
   EXPECT_EQ(of_agent->standard_output.head, "key [REDACTED:aws-access-key]\n");
   auto own = workspace_->begin_stored();

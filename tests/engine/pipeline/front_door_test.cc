@@ -11,6 +11,7 @@
 
 #include "support/temp_directory.h"
 #include "tests/engine/pipeline/any_object.h"
+#include "tests/support/skip_without_walls.h"
 
 namespace galley {
 namespace {
@@ -115,6 +116,63 @@ TEST_F(FrontDoor, AConfigurationIsCheckedWithItsPlace) {
   ASSERT_FALSE(flaw);
   EXPECT_EQ(flaw.error().reason, "config.unknown_key");
   EXPECT_THAT(flaw.error().message, HasSubstr("galley.toml:1"));
+}
+
+TEST_F(FrontDoor, AProgramRunsOnWhatIsStagedAndAFolderIsListed) {
+  auto transaction = open().begin();
+  ASSERT_TRUE(transaction->write("src/b.txt", "b\n"));
+  const auto ran = transaction->run({"sh", "-c", "cat src/b.txt; echo no >&2; echo c > src/c.txt"});
+  if (!ran && ran.error().reason == "sandbox.unavailable") {
+    return skip_without_walls(ran.error().message);
+  }
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->exit_code, 0);
+  EXPECT_FALSE(ran->breach);
+  EXPECT_EQ(ran->standard_output, "b\n");
+  EXPECT_EQ(ran->standard_error, "no\n");
+  EXPECT_TRUE(ran->is_staged);
+  EXPECT_EQ(ran->staged_paths, 1U);
+  EXPECT_THAT(*transaction->list("src"), ElementsAre("b.txt", "c.txt"));
+  EXPECT_THAT(*transaction->list(""),
+              ElementsAre("a.txt", "fixed/", "galley.toml", "secret/", "src/"));
+  EXPECT_EQ(transaction->run({"false"})->exit_code, 1);
+}
+
+TEST_F(FrontDoor, AConflictIsStagedWithMarkers) {
+  Workspace& workspace = open();
+  auto mine = workspace.begin_stored({.agent = "ann"});
+  ASSERT_TRUE(mine->edit("a.txt", "two", "mine"));
+  tree_.write("a.txt", "one\ntheirs\nthree\n");
+  const auto outcome = mine->commit();
+  ASSERT_TRUE(outcome && std::holds_alternative<Conflict>(*outcome));
+  const auto without_lines = mine->stage_with_markers(outcome->proposal);
+  ASSERT_TRUE(without_lines) << without_lines.error().message;
+  EXPECT_THAT(*without_lines, IsEmpty());
+  EXPECT_THAT(*mine->read("a.txt"), HasSubstr("theirs\n"));
+  EXPECT_THAT(*mine->read("a.txt"), HasSubstr("mine\n>>>>>>>"));
+  tree_.write("bin", std::string("\0\1", 2));
+  auto other = workspace.begin_stored({.agent = "ann"});
+  ASSERT_TRUE(other->write("bin", std::string("\0\2", 2)));
+  tree_.write("bin", std::string("\0\3", 2));
+  const auto lines = other->stage_with_markers(other->proposal());
+  ASSERT_TRUE(lines) << lines.error().message;
+  ASSERT_EQ(lines->size(), 1U);
+  EXPECT_EQ(lines->front().path.str(), "bin");
+}
+
+TEST_F(FrontDoor, FindingsAreFixedAndTheFixIsAProposal) {
+  tree_.write("galley.toml",
+              "[[validators]]\nname = \"upper\"\nfix = true\npaths = [\"*.txt\"]\n"
+              "command = [\"sed\", \"-i\", \"s/two/TWO/\", \"a.txt\"]\n");
+  auto transaction = open({.trusts_configuration = true}).begin();
+  ASSERT_TRUE(transaction->edit("a.txt", "one", "1"));
+  const auto fixed = transaction->fix();
+  if (!fixed && fixed.error().reason == "sandbox.unavailable") {
+    return skip_without_walls(fixed.error().message);
+  }
+  ASSERT_TRUE(fixed) << fixed.error().message;
+  ASSERT_EQ(fixed->changes().size(), 1U);
+  EXPECT_EQ(*transaction->read("a.txt"), "1\nTWO\nthree\n");
 }
 
 // --- history ----------------------------------------------------------------------------------

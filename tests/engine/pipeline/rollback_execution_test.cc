@@ -7,6 +7,7 @@
 
 #include <galley/workspace.h>
 #include "base/shared_map.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
 #include "support/own_file.h"
 #include "support/rel.h"
@@ -185,7 +186,7 @@ TEST_F(RollbackExecution, CallsThatWereDroppedOrRunDryAreNoSteps) {
   auto transaction = *workspace_->begin();
   const auto calls =
       parse_calls(R"([{"tool":"Write","args":{"file_path":"n","content":"n"}},{"tool":"None"}])");
-  const auto results = transaction.call_all(*calls);
+  const auto results = inner(transaction).call_all(*calls);
   EXPECT_EQ(transaction.rollback_execution(results[0].meta.execution_id).error().reason,
             "rollback.unknown_execution");
   CallOptions options;

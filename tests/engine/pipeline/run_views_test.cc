@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/commit/history_reader.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/stages/live_views.h"
 #include "support/own_file.h"
 #include "tests/engine/pipeline/view_fixture.h"
@@ -290,7 +291,7 @@ TEST_F(RunViews, CommitterThatDiesAfterTheCommitLeavesACheckpoint) {
   commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
   {
     auto transaction = workspace_->resume(run->id());
-    const Overlay::Entries captured = transaction->overlay().entries();
+    const Overlay::Entries captured = overlay_of(*transaction).entries();
     auto folder = RunFolder::open(*kept_of(*workspace_).state(), run->id());
     ASSERT_TRUE(is_receipt(transaction->commit()));
     // As if the basis had not been written any more.
@@ -312,7 +313,7 @@ TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
     auto transaction = workspace_->resume(run->id());
     auto folder = RunFolder::open(*kept_of(*workspace_).state(), run->id());
     ASSERT_TRUE(note_checkpoint(*folder, TxId{7}, transaction->proposal().id(),
-                                transaction->overlay().entries())
+                                overlay_of(*transaction).entries())
                     .has_value());
   }
   EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));

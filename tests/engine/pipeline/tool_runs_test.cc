@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "engine/calls/executor.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/manual_clock.h"
@@ -285,7 +286,7 @@ TEST_F(ToolRuns, ASessionThatOnlyReadsStagesAndCommitsNothing) {
   EXPECT_EQ(transaction->write("x", "").error().reason, "transaction.reads_only");
   Command command;
   command.argv = {"true"};
-  EXPECT_EQ(transaction->run(command).error().reason, "transaction.reads_only");
+  EXPECT_EQ(inner(*transaction).run(command).error().reason, "transaction.reads_only");
   EXPECT_TRUE(runner_.commands().empty());
   EXPECT_EQ(transaction->commit().error().reason, "transaction.reads_only");
   EXPECT_TRUE(transaction->rollback());
@@ -443,7 +444,7 @@ TEST_F(ToolRuns, ReadsSideBySideAnswerInTheOrderOfTheCalls) {
   std::vector<std::string> paths;
   for (int i = 0; i < 20; ++i) paths.push_back("f" + std::to_string(i));
   const size_t before = records().size();
-  const auto results = transaction->call_all(reads(paths));
+  const auto results = inner(*transaction).call_all(reads(paths));
   ASSERT_EQ(results.size(), 20U);
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(results[i].ok) << i;
@@ -456,13 +457,13 @@ TEST_F(ToolRuns, ReadsSideBySideAnswerInTheOrderOfTheCalls) {
   const auto all = records();
   ASSERT_EQ(all.size(), before + 20);
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(all[before + i]["input"]["file_path"], paths[i]);
-  EXPECT_EQ(transaction->overlay().reads().size(), 19U) << "each is read as if in turn";
+  EXPECT_EQ(overlay_of(*transaction).reads().size(), 19U) << "each is read as if in turn";
 }
 
 TEST_F(ToolRuns, TheFirstReadThatFailsEndsTheList) {
   Workspace& workspace = open();
   auto transaction = workspace.begin();
-  const auto results = transaction->call_all(reads({"f1", "f2", "none", "f3", "f4"}));
+  const auto results = inner(*transaction).call_all(reads({"f1", "f2", "none", "f3", "f4"}));
   ASSERT_EQ(results.size(), 3U);
   EXPECT_EQ(results.back().error->reason, "path.not_found");
 }
@@ -471,7 +472,8 @@ TEST_F(ToolRuns, ReadsSideBySideAreHeldAgainstTheRules) {
   tree_.write("galley.toml", "[agents.narrow]\ncapabilities = [\"fs:read:f1*\"]\n");
   Workspace& workspace = open();
   auto transaction = workspace.begin({.agent = "narrow"});
-  const auto results = transaction->call_all(reads({"f1", "f10", "f11", "f12", "f2", "f13"}));
+  const auto results =
+      inner(*transaction).call_all(reads({"f1", "f10", "f11", "f12", "f2", "f13"}));
   ASSERT_EQ(results.size(), 5U);
   EXPECT_EQ(results.back().error->code, ToolErrorCode::kPermission);
 }

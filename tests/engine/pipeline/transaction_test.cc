@@ -10,6 +10,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/undo.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/workspace_state.h"
 #include "support/own_file.h"
 #include "support/temp_directory.h"
@@ -364,7 +365,7 @@ TEST_F(TransactionTest, ACallIsStagedOrLeavesNothing) {
   const ToolResult unknown = transaction.call("Wirte", "{}").result();
   ASSERT_FALSE(unknown.ok);
   EXPECT_THAT(unknown.error->message, HasSubstr("Write"));
-  EXPECT_EQ(transaction.overlay().changes().size(), 1u);
+  EXPECT_EQ(overlay_of(transaction).changes().size(), 1u);
 }
 
 TEST_F(TransactionTest, AbsolutePathsInsideTheRootAreTaken) {

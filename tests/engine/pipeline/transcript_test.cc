@@ -10,6 +10,7 @@
 
 #include <galley/testing/mock_tool.h>
 #include <galley/testing/temporary_workspace.h>
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/replay.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/sandbox/fake_command_runner.h"
@@ -242,7 +243,7 @@ TEST_F(TranscriptTest, WhatIsNoCallIsPutDownWithItsChangesAndNotReplayed) {
     ASSERT_TRUE(transaction.apply("--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-two\n+2\n"));
     Command make;
     make.argv = {"make"};
-    ASSERT_TRUE(transaction.run(make));
+    ASSERT_TRUE(inner(transaction).run(make));
     ASSERT_TRUE(transaction.call("Read", R"({"file": "a.txt"})"));
   }
   const auto schema =
@@ -275,7 +276,7 @@ TEST_F(TranscriptTest, CallsThatWereStagedTogetherAreReplayedTogether) {
     auto transaction = begin(first);
     const auto calls =
         parse_calls(R"([{"tool":"Write","args":{"file_path":"n","content":"n"}},{"tool":"None"}])");
-    (void)transaction.call_all(*calls);
+    (void)inner(transaction).call_all(*calls);
   }
   EXPECT_EQ(read_transcript(text())->at(1).group, 0U);
   TemporaryWorkspace second = tree();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/commit/run_start.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/stages/run_basis.h"
 #include "engine/stages/run_folder.h"
@@ -31,7 +32,7 @@ class TestRun {
     auto folder = RunFolder::hold(*kept.state(), id_);
     GALLEY_CHECK(folder.has_value());
     folder_.emplace(*std::move(folder));
-    GALLEY_CHECK(write_basis(*folder_, transaction->overlay().entries()).has_value());
+    GALLEY_CHECK(write_basis(*folder_, overlay_of(*transaction).entries()).has_value());
     for (const char* name : {"upper", "work"}) {
       GALLEY_CHECK(folder_->directory().make_directory(rel(name), 0755).has_value());
     }
