@@ -8,10 +8,10 @@ namespace galley {
 namespace {
 
 /// What the command asks for itself can only be less.
-void narrow_programs(const std::vector<std::string>& only, ProgramRules& rules) {
-  if (!rules.is_restricted) rules.allowed = only;
-  rules.is_restricted = true;
-  std::erase_if(rules.allowed, [&only](const std::string& program) {
+void narrow_programs(const std::vector<std::string>& only,
+                     std::optional<std::vector<std::string>>& programs) {
+  if (!programs) programs = only;
+  std::erase_if(*programs, [&only](const std::string& program) {
     return std::find(only.begin(), only.end(), program) == only.end();
   });
 }
@@ -22,7 +22,7 @@ Command bounded_by_call(Command command, const CallOptions& options, const RelPa
   if (command.working_directory.is_root()) command.working_directory = cwd;
   // What the command says itself stands: a secret is put there by its name.
   command.environment.insert(options.environment.begin(), options.environment.end());
-  if (options.only_programs) narrow_programs(*options.only_programs, command.programs);
+  if (options.only_programs) narrow_programs(*options.only_programs, command.only_programs);
   if (options.timeout) {
     command.limits.wall =
         std::min(command.limits.wall.value_or(*options.timeout), *options.timeout);

@@ -4,15 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/clock.h"
 #include "engine/policy/config.h"
 #include "engine/policy/principals.h"
 #include "staging/sandbox/absorb.h"
 #include "staging/sandbox/command_runner.h"
-#include "staging/sandbox/resolve_program.h"
 
 namespace galley {
 
@@ -38,13 +35,10 @@ struct GuardedRunnerOptions {
 /// Whether git ignores a path of this workspace; its files are read at the first question.
 [[nodiscard]] IgnoreRule git_ignore_rule(const std::string& workspace, const Clock& clock);
 
-/// The sandbox behind the command policy: allow and deny lists, the agent's `exec` and `net`
-/// capabilities, and the limits of `[sandbox]`, which a command can only tighten. Where several are
+/// The sandbox behind the command policy: which programs may be started (programs.h), the agent's
+/// `net` capability, and the limits of `[sandbox]`, which a command can only tighten. Where several are
 /// concerned, a command that changed what one of them may not is `refused` and stages nothing: what
 /// is staged must not wait for the gate in somebody else's transaction.
-///
-/// A command that is restricted to programs already (Command::programs, by name or path) is held to
-/// those of them that the policy allows, too; so is what it starts.
 ///
 /// The sandbox itself is made at the first command, so that a transaction without any costs
 /// nothing.
@@ -55,29 +49,5 @@ struct GuardedRunnerOptions {
 [[nodiscard]] std::unique_ptr<CommandRunner> make_guarded_runner(const Config& config,
                                                                  GuardedRunnerOptions options,
                                                                  const Clock& clock);
-
-/// Whose rules for programs, and where names of programs are looked up.
-struct ProgramScope {
-  Principals who;
-  std::string workspace;    ///< absolute path of the root
-  std::string search_path;  ///< as PATH
-};
-
-/// What `sandbox.allow`, `sandbox.deny` and the agent's `exec` capabilities mean for the programs
-/// that a command starts: resolved files, since a wall knows no names and no arguments. A rule that
-/// cannot be put that way is named in `unchecked`.
-[[nodiscard]] ProgramRules program_rules(const Config& config, const ProgramScope& scope);
-
-/// The rules, narrowed to the programs that a call may start (Command::programs). What names a
-/// program that is many in one is named in `unchecked`.
-[[nodiscard]] ProgramRules narrowed_to(const std::vector<std::string>& programs, ProgramRules rules,
-                                       const ProgramScope& scope);
-/// Whether the program that `name` was resolved to is one of them.
-[[nodiscard]] bool is_among(const std::vector<std::string>& programs, const std::string& name,
-                            const ResolvedProgram& program, const ProgramScope& scope);
-
-/// A rule's program as a path: one with a `/` in it lies below the workspace unless it is absolute,
-/// and what ends in `/` is a directory. A plain name stays as it is.
-[[nodiscard]] std::string placed_rule(const std::string& rule, const std::string& workspace);
 
 }  // namespace galley

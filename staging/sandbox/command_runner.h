@@ -89,7 +89,9 @@ struct Command {
   AskedLimits limits;
   NetworkAccess network = NetworkAccess::kNone;
   EffectsRule effects = EffectsRule::kStageOnSuccess;
-  ProgramRules programs;
+  /// Names or paths: it, and what it starts, may be no others. Absent: that is not narrowed.
+  std::optional<std::vector<std::string>> only_programs = {};
+  ProgramRules walls;  ///< made of that and of the rules by what runs it (engine/calls/programs.h)
   bool is_deterministic = false;  ///< fixed SOURCE_DATE_EPOCH, TZ, locale; no network
   bool propose_ignored = false;   ///< stage git-ignored outputs too
   std::vector<RelPath> keep;      ///< directories whose contents persist between runs, not staged

@@ -259,9 +259,9 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   }
   request.has_input = command.input_relay != nullptr || !command.input.empty() ? 1 : 0;
   set_limits(command.limits.or_usual(), request);
-  request.restricts_programs = command.programs.is_restricted ? 1 : 0;
-  request.programs = command.programs.allowed;
-  request.covered = command.programs.denied;
+  request.restricts_programs = command.walls.is_restricted ? 1 : 0;
+  request.programs = command.walls.allowed;
+  request.covered = command.walls.denied;
   return request;
 }
 
@@ -288,7 +288,7 @@ Result<CommandResult> result_of(const SandboxRequest& request, const Command& co
   if (report.landlock_abi != 0) result.walls += fmt::format(", landlock {}", report.landlock_abi);
   result.walls += ", seccomp";
   result.restricts_programs = request.restricts_programs != 0 && report.landlock_abi != 0;
-  result.unchecked = command.programs.unchecked;
+  result.unchecked = command.walls.unchecked;
   const bool is_open = request.restricts_programs != 0 && report.landlock_abi == 0;
   if (is_open)
     result.unchecked.emplace_back("sandbox.allow and exec capabilities, for want of Landlock");

@@ -129,7 +129,7 @@ TEST_F(CallOptionsTest, ACommandStartsWhereTheCallerSaysWithItsEnvironmentAndPro
   const Command& ran = runner_.commands().back();
   EXPECT_EQ(ran.working_directory.str(), "src");
   EXPECT_EQ(ran.environment.at("LANG"), "C");
-  EXPECT_EQ(ran.programs.allowed, options.only_programs);
+  EXPECT_EQ(ran.only_programs, options.only_programs);
   const json record = last_record();
   EXPECT_EQ(record["session_id"], "session-1");
   EXPECT_EQ(record["context"]["cwd"], "src");

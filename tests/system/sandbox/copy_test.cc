@@ -228,8 +228,8 @@ TEST_P(SandboxCopy, SpecialFilesOfTheWorkspaceAreLeftAlone) {
 TEST_P(SandboxCopy, OnlyAllowedProgramsAreExecuted) {
   as_user(GetParam(), [] {
     World world(copying());
-    world.defaults().programs.is_restricted = true;
-    world.defaults().programs.allowed = {"/usr/bin/cat", "/usr/bin/cp", world.root() + "/run.sh"};
+    world.defaults().walls.is_restricted = true;
+    world.defaults().walls.allowed = {"/usr/bin/cat", "/usr/bin/cp", world.root() + "/run.sh"};
     CommandResult result = world.sh("cat a.txt; ./run.sh now");
     EXPECT_EQ(result.standard_output.text(), "alpha\nran now\n") << result.standard_error.text();
     EXPECT_TRUE(result.restricts_programs);
@@ -239,7 +239,7 @@ TEST_P(SandboxCopy, OnlyAllowedProgramsAreExecuted) {
       EXPECT_EQ(result.exit_code, 126) << script;
       EXPECT_EQ(result.standard_output.text(), "");
     }
-    world.defaults().programs.denied = {"/usr/bin/id"};
+    world.defaults().walls.denied = {"/usr/bin/id"};
     EXPECT_EQ(world.sh("true").unchecked.size(), 1U);
   });
 }
