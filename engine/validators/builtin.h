@@ -1,37 +1,38 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <string_view>
 
 #include "base/result.h"
 #include "engine/policy/config.h"
 #include "engine/policy/validator.h"
+#include "engine/validators/file_validator.h"
 #include "engine/validators/validator_cache.h"
 
 namespace galley {
 
-/// Makers of the built-in validators, one for each name that `builtin = "…"` takes.
-/// docs/validators.md says what each looks at. `cache` may be null.
 using ValidatorPtr = std::unique_ptr<Validator>;
 
-// Syntax of whole files.
-[[nodiscard]] ValidatorPtr make_json_validator(const ValidatorConfig&, ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_toml_validator(const ValidatorConfig&, ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_yaml_validator(const ValidatorConfig&, ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_xml_validator(const ValidatorConfig&, ValidatorCache* cache);
-/// Of programming languages, by the program galley-syntax.
-[[nodiscard]] ValidatorPtr make_syntax_validator(const ValidatorConfig&, ValidatorCache* cache);
+/// A built-in validator that judges each changed file by itself. `name` is what `builtin = "…"`
+/// takes (builtin_validator_names() in engine/policy knows all of them); docs/validators.md says
+/// what each looks at.
+struct FileRule {
+  std::string_view name;
+  /// Called on several threads at once, for several files.
+  Result<void> (*check)(const ValidatorConfig&, const CheckedFile&, FindingSink&);
+  FileValidator::Options options = {.default_paths = {"*"}};
+};
 
-// Text: what the change added, not what was there before.
-[[nodiscard]] ValidatorPtr make_conflict_markers_validator(const ValidatorConfig&,
-                                                           ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_whitespace_validator(const ValidatorConfig&, ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_utf8_validator(const ValidatorConfig&, ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_line_endings_validator(const ValidatorConfig&,
-                                                       ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_last_newline_validator(const ValidatorConfig&,
-                                                       ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_size_validator(const ValidatorConfig&, ValidatorCache* cache);
-[[nodiscard]] ValidatorPtr make_shebang_validator(const ValidatorConfig&, ValidatorCache* cache);
+/// Syntax of whole files.
+[[nodiscard]] std::span<const FileRule> document_rules();
+/// What the change added, not what was there before.
+[[nodiscard]] std::span<const FileRule> text_rules();
+
+// Those that need more than the file. `cache` may be null.
+
+/// Syntax of programming languages, by the program galley-syntax.
+[[nodiscard]] ValidatorPtr make_syntax_validator(const ValidatorConfig&, ValidatorCache* cache);
 /// Errors: kInvalid `config.value` for a pattern that does not compile.
 [[nodiscard]] Result<ValidatorPtr> make_forbidden_text_validator(const ValidatorConfig&,
                                                                  ValidatorCache* cache);

@@ -77,111 +77,59 @@ class JsonWalk final : public nlohmann::json_sax<nlohmann::json> {
   bool is_too_deep_ = false;
 };
 
-class JsonValidator final : public FileValidator {
- public:
-  JsonValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache,
-                      {.default_paths = {"*.json"},
-                       .skips_binaries = false,
-                       .max_bytes = uint64_t{32} << 20U}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    JsonWalk walk;
-    const bool is_valid = nlohmann::json::sax_parse(file.text.begin(), file.text.end(), &walk,
-                                                    nlohmann::json::input_format_t::json, true,
-                                                    config().allow_comments);
-    if (walk.is_too_deep()) {
-      sink.add("json.depth", 0, 0, fmt::format("nested deeper than {} levels", kMaxDepth),
-               "flatten the document");
-    } else if (!is_valid) {
-      const size_t offset = walk.position() == 0 ? 0 : walk.position() - 1;
-      const auto [line, column] = FindingSink::place(file.text, offset);
-      sink.add("json.syntax", line, column, walk.message(),
-               "make it valid JSON (or set allow_comments for JSON with comments)");
-    }
-    for (const auto& key : walk.duplicates()) {
-      sink.warn("json.duplicate_key", 0, 0,
-                fmt::format("key \"{}\" stands twice in one object; readers take the last", key),
-                "keep one of them");
-    }
-    return {};
+Result<void> check_json(const ValidatorConfig& config, const CheckedFile& file, FindingSink& sink) {
+  JsonWalk walk;
+  const bool is_valid =
+      nlohmann::json::sax_parse(file.text.begin(), file.text.end(), &walk,
+                                nlohmann::json::input_format_t::json, true, config.allow_comments);
+  if (walk.is_too_deep()) {
+    sink.add("json.depth", 0, 0, fmt::format("nested deeper than {} levels", kMaxDepth),
+             "flatten the document");
+  } else if (!is_valid) {
+    const size_t offset = walk.position() == 0 ? 0 : walk.position() - 1;
+    const auto [line, column] = FindingSink::place(file.text, offset);
+    sink.add("json.syntax", line, column, walk.message(),
+             "make it valid JSON (or set allow_comments for JSON with comments)");
   }
-};
-
-}  // namespace
-
-ValidatorPtr make_json_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<JsonValidator>(config, cache);
+  for (const auto& key : walk.duplicates()) {
+    sink.warn("json.duplicate_key", 0, 0,
+              fmt::format("key \"{}\" stands twice in one object; readers take the last", key),
+              "keep one of them");
+  }
+  return {};
 }
 
-namespace {
-
-class TomlValidator final : public FileValidator {
- public:
-  TomlValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache,
-                      {.default_paths = {"*.toml"},
-                       .skips_binaries = false,
-                       .max_bytes = uint64_t{4} << 20U}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    if (const auto problem = find_toml_problem(file.text)) {
-      sink.add("toml.syntax", problem->line, problem->column, problem->text,
-               "make it valid TOML 1.0");
-    }
-    return {};
+Result<void> check_toml(const ValidatorConfig& /*config*/, const CheckedFile& file,
+                        FindingSink& sink) {
+  if (const auto problem = find_toml_problem(file.text)) {
+    sink.add("toml.syntax", problem->line, problem->column, problem->text,
+             "make it valid TOML 1.0");
   }
-};
-
-}  // namespace
-
-ValidatorPtr make_toml_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<TomlValidator>(config, cache);
+  return {};
 }
 
-namespace {
-
-class XmlValidator final : public FileValidator {
- public:
-  XmlValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache,
-                      {.default_paths = {"*.xml", "*.svg", "*.xsd", "*.xsl", "*.xslt", "*.plist"},
-                       .skips_binaries = false,
-                       .max_bytes = uint64_t{16} << 20U}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    constexpr std::string_view kRemedy = "make it well-formed XML";
-    pugi::xml_document document;
-    const pugi::xml_parse_result result =
-        document.load_buffer(file.text.data(), file.text.size(), pugi::parse_full);
-    if (!result) {
-      const auto offset = static_cast<size_t>(std::max<ptrdiff_t>(0, result.offset));
-      const auto [line, column] = FindingSink::place(file.text, offset);
-      sink.add("xml.syntax", line, column, result.description(), std::string(kRemedy));
-      return {};
-    }
-    const auto roots = std::count_if(document.begin(), document.end(), [](const auto& node) {
-      return node.type() == pugi::node_element;
-    });
-    if (roots != 1) {
-      sink.add("xml.syntax", 0, 0,
-               "a document has exactly one root element, this one has " + std::to_string(roots),
-               std::string(kRemedy));
-    }
+Result<void> check_xml(const ValidatorConfig& /*config*/, const CheckedFile& file,
+                       FindingSink& sink) {
+  constexpr std::string_view kRemedy = "make it well-formed XML";
+  pugi::xml_document document;
+  const pugi::xml_parse_result result =
+      document.load_buffer(file.text.data(), file.text.size(), pugi::parse_full);
+  if (!result) {
+    const auto offset = static_cast<size_t>(std::max<ptrdiff_t>(0, result.offset));
+    const auto [line, column] = FindingSink::place(file.text, offset);
+    sink.add("xml.syntax", line, column, result.description(), std::string(kRemedy));
     return {};
   }
-};
-
-}  // namespace
-
-ValidatorPtr make_xml_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<XmlValidator>(config, cache);
+  const auto roots = std::count_if(document.begin(), document.end(), [](const auto& node) {
+    return node.type() == pugi::node_element;
+  });
+  if (roots != 1) {
+    sink.add("xml.syntax", 0, 0,
+             "a document has exactly one root element, this one has " + std::to_string(roots),
+             std::string(kRemedy));
+  }
+  return {};
 }
-
-namespace {
 
 /// Flow indicators in one file. yaml-cpp holds every token of an outermost flow collection at once,
 /// some 250 bytes each, before it reports the first: the next limit after that on bytes.
@@ -213,46 +161,45 @@ class YamlWalk final : public YAML::EventHandler {
   int last_start_ = -1;
 };
 
-class YamlValidator final : public FileValidator {
- public:
-  YamlValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache,
-                      {.default_paths = {"*.yaml", "*.yml"},
-                       .skips_binaries = false,
-                       .max_bytes = uint64_t{16} << 20U}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    const auto indicators = std::count_if(file.text.begin(), file.text.end(), [](char byte) {
-      return byte == '[' || byte == ']' || byte == '{' || byte == '}' || byte == ',';
-    });
-    if (indicators > kMaxFlowIndicators) {
-      sink.add("validator.too_large", 0, 0,
-               "too large to be checked: more than " + std::to_string(kMaxFlowIndicators) +
-                   " brackets, braces and commas",
-               "leave the file out of this validator's `paths`");
-      return {};
-    }
-    try {
-      std::istringstream stream{std::string(file.text)};
-      YAML::Parser parser(stream);
-      YamlWalk walk;
-      while (parser.HandleNextDocument(walk)) {
-      }
-    } catch (const YAML::Exception& error) {
-      const bool has_place = !error.mark.is_null();
-      sink.add("yaml.syntax", has_place ? static_cast<uint32_t>(error.mark.line + 1) : 0,
-               has_place ? static_cast<uint32_t>(error.mark.column + 1) : 0, error.msg,
-               "make it valid YAML");
-    }
+Result<void> check_yaml(const ValidatorConfig& /*config*/, const CheckedFile& file,
+                        FindingSink& sink) {
+  const auto indicators = std::count_if(file.text.begin(), file.text.end(), [](char byte) {
+    return byte == '[' || byte == ']' || byte == '{' || byte == '}' || byte == ',';
+  });
+  if (indicators > kMaxFlowIndicators) {
+    sink.add("validator.too_large", 0, 0,
+             "too large to be checked: more than " + std::to_string(kMaxFlowIndicators) +
+                 " brackets, braces and commas",
+             "leave the file out of this validator's `paths`");
     return {};
   }
-};
+  try {
+    std::istringstream stream{std::string(file.text)};
+    YAML::Parser parser(stream);
+    YamlWalk walk;
+    while (parser.HandleNextDocument(walk)) {
+    }
+  } catch (const YAML::Exception& error) {
+    const bool has_place = !error.mark.is_null();
+    sink.add("yaml.syntax", has_place ? static_cast<uint32_t>(error.mark.line + 1) : 0,
+             has_place ? static_cast<uint32_t>(error.mark.column + 1) : 0, error.msg,
+             "make it valid YAML");
+  }
+  return {};
+}
 
 }  // namespace
 
-ValidatorPtr make_yaml_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<YamlValidator>(config, cache);
+std::span<const FileRule> document_rules() {
+  static const FileRule kRules[] = {
+      {"json", check_json, {{"*.json"}, false, uint64_t{32} << 20U}},
+      {"toml", check_toml, {{"*.toml"}, false, uint64_t{4} << 20U}},
+      {"xml",
+       check_xml,
+       {{"*.xml", "*.svg", "*.xsd", "*.xsl", "*.xslt", "*.plist"}, false, uint64_t{16} << 20U}},
+      {"yaml", check_yaml, {{"*.yaml", "*.yml"}, false, uint64_t{16} << 20U}},
+  };
+  return kRules;
 }
 
 }  // namespace galley

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "engine/policy/effects.h"
@@ -27,101 +28,82 @@ char marker_of(std::string_view line) {
   return is_plain_space(line[kMarkerBytes]) ? first : '\0';
 }
 
-class ConflictMarkersValidator final : public FileValidator {
- public:
-  ConflictMarkersValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache, {.default_paths = {"*"}}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    const Lines lines(file.text);
-    bool has_sides = false;
-    for (size_t i = 0; i < lines.size() && !has_sides; ++i) {
-      const char marker = marker_of(lines[i]);
-      has_sides = marker == '<' || marker == '>';
-    }
-    // Seven '=' alone underline a heading; only with a side marker in the file are they a conflict.
-    if (!has_sides) return {};
-    for (const LineBlock& block : added_lines(file.before, lines)) {
-      for (uint32_t i = block.begin; i < block.end; ++i) {
-        if (marker_of(lines[i]) == 0) continue;
-        sink.add("conflict_markers", i + 1, 1,
-                 fmt::format("leftover conflict marker `{}`", lines[i].substr(0, kMarkerBytes)),
-                 "resolve the conflict and remove its markers");
-      }
-    }
-    return {};
+Result<void> check_conflict_markers(const ValidatorConfig& /*config*/, const CheckedFile& file,
+                                    FindingSink& sink) {
+  const Lines lines(file.text);
+  bool has_sides = false;
+  for (size_t i = 0; i < lines.size() && !has_sides; ++i) {
+    const char marker = marker_of(lines[i]);
+    has_sides = marker == '<' || marker == '>';
   }
-};
-
-class WhitespaceValidator final : public FileValidator {
- public:
-  WhitespaceValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache, {.default_paths = {"*"}}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    const Lines lines(file.text);
-    for (const LineBlock& block : added_lines(file.before, lines)) {
-      for (uint32_t i = block.begin; i < block.end; ++i) {
-        check_line(without_terminator(lines[i]), i + 1, sink);
-      }
-    }
-    const size_t blank_before = trailing_blanks(Lines(file.before));
-    const size_t blank_after = trailing_blanks(lines);
-    if (blank_after > blank_before) {
-      sink.add("whitespace.blank_at_eof", static_cast<uint32_t>(lines.size() - blank_after + 1), 0,
-               "new blank line at the end of the file", "remove it");
-    }
-    return {};
-  }
-
- private:
-  static size_t trailing_blanks(const Lines& lines) {
-    size_t count = 0;
-    while (count < lines.size() && is_blank(lines[lines.size() - 1 - count], kPlainSpaces)) ++count;
-    return count;
-  }
-
-  // ws.c, ws_check_emit, with blank-at-eol, space-before-tab and cr-at-eol.
-  static void check_line(std::string_view line, uint32_t number, FindingSink& sink) {
-    size_t end = line.size();
-    while (end > 0 && is_plain_space(line[end - 1])) --end;
-    if (end < line.size()) {
-      sink.add("whitespace.trailing", number, static_cast<uint32_t>(end + 1),
-               "trailing white space", "remove it");
-    }
-    size_t written = 0;
-    for (size_t i = 0; i < end && (line[i] == ' ' || line[i] == '\t'); ++i) {
-      if (line[i] == ' ') continue;
-      if (written < i) {
-        sink.add("whitespace.space_before_tab", number, static_cast<uint32_t>(i),
-                 "space before tab in the indentation", "indent with one of the two");
-        return;
-      }
-      written = i + 1;
+  // Seven '=' alone underline a heading; only with a side marker in the file are they a conflict.
+  if (!has_sides) return {};
+  for (const LineBlock& block : added_lines(file.before, lines)) {
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      if (marker_of(lines[i]) == 0) continue;
+      sink.add("conflict_markers", i + 1, 1,
+               fmt::format("leftover conflict marker `{}`", lines[i].substr(0, kMarkerBytes)),
+               "resolve the conflict and remove its markers");
     }
   }
-};
+  return {};
+}
 
-class Utf8Validator final : public FileValidator {
- public:
-  Utf8Validator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache, {.default_paths = {"*"}, .max_bytes = uint64_t{1} << 30U}) {}
+size_t trailing_blanks(const Lines& lines) {
+  size_t count = 0;
+  while (count < lines.size() && is_blank(lines[lines.size() - 1 - count], kPlainSpaces)) ++count;
+  return count;
+}
 
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    const auto offset = first_invalid_utf8(file.text);
-    // A file that was in another encoding stays in it: that is not this change's doing.
-    if (!offset || (file.existed && first_invalid_utf8(file.before))) return {};
-    const auto [line, column] = FindingSink::place(file.text, *offset);
-    sink.add("utf8", line, column,
-             fmt::format("byte 0x{:02X} is not valid UTF-8",
-                         static_cast<unsigned>(static_cast<unsigned char>(file.text[*offset]))),
-             "write the file in UTF-8");
-    return {};
+// ws.c, ws_check_emit, with blank-at-eol, space-before-tab and cr-at-eol.
+void check_line(std::string_view line, uint32_t number, FindingSink& sink) {
+  size_t end = line.size();
+  while (end > 0 && is_plain_space(line[end - 1])) --end;
+  if (end < line.size()) {
+    sink.add("whitespace.trailing", number, static_cast<uint32_t>(end + 1), "trailing white space",
+             "remove it");
   }
-};
+  size_t written = 0;
+  for (size_t i = 0; i < end && (line[i] == ' ' || line[i] == '\t'); ++i) {
+    if (line[i] == ' ') continue;
+    if (written < i) {
+      sink.add("whitespace.space_before_tab", number, static_cast<uint32_t>(i),
+               "space before tab in the indentation", "indent with one of the two");
+      return;
+    }
+    written = i + 1;
+  }
+}
+
+Result<void> check_whitespace(const ValidatorConfig& /*config*/, const CheckedFile& file,
+                              FindingSink& sink) {
+  const Lines lines(file.text);
+  for (const LineBlock& block : added_lines(file.before, lines)) {
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      check_line(without_terminator(lines[i]), i + 1, sink);
+    }
+  }
+  const size_t blank_before = trailing_blanks(Lines(file.before));
+  const size_t blank_after = trailing_blanks(lines);
+  if (blank_after > blank_before) {
+    sink.add("whitespace.blank_at_eof", static_cast<uint32_t>(lines.size() - blank_after + 1), 0,
+             "new blank line at the end of the file", "remove it");
+  }
+  return {};
+}
+
+Result<void> check_utf8(const ValidatorConfig& /*config*/, const CheckedFile& file,
+                        FindingSink& sink) {
+  const auto offset = first_invalid_utf8(file.text);
+  // A file that was in another encoding stays in it: that is not this change's doing.
+  if (!offset || (file.existed && first_invalid_utf8(file.before))) return {};
+  const auto [line, column] = FindingSink::place(file.text, *offset);
+  sink.add("utf8", line, column,
+           fmt::format("byte 0x{:02X} is not valid UTF-8",
+                       static_cast<unsigned>(static_cast<unsigned char>(file.text[*offset]))),
+           "write the file in UTF-8");
+  return {};
+}
 
 struct EndingCounts {
   size_t lf = 0;
@@ -142,124 +124,87 @@ EndingCounts count_endings(const Lines& lines) {
   return counts;
 }
 
-class LineEndingsValidator final : public FileValidator {
- public:
-  LineEndingsValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache, {.default_paths = {"*"}}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    const Lines lines(file.text);
-    const EndingCounts before = count_endings(Lines(file.before));
-    bool wants_crlf = config().style == "crlf";
-    if (config().style == "keep") {
-      if (before.lf > 0 && before.crlf > 0) return {};  // it was mixed already
-      wants_crlf = before.crlf > 0;
-      if (before.lf + before.crlf == 0) {  // new: its first line decides
-        if (lines.empty()) return {};
-        wants_crlf = ends_with_crlf(lines[0]);
-      }
+Result<void> check_line_endings(const ValidatorConfig& config, const CheckedFile& file,
+                                FindingSink& sink) {
+  const Lines lines(file.text);
+  const EndingCounts before = count_endings(Lines(file.before));
+  bool wants_crlf = config.style == "crlf";
+  if (config.style == "keep") {
+    if (before.lf > 0 && before.crlf > 0) return {};  // it was mixed already
+    wants_crlf = before.crlf > 0;
+    if (before.lf + before.crlf == 0) {  // new: its first line decides
+      if (lines.empty()) return {};
+      wants_crlf = ends_with_crlf(lines[0]);
     }
-    size_t wrong = 0;
-    uint32_t first = 0;
-    for (const LineBlock& block : added_lines(file.before, lines)) {
-      for (uint32_t i = block.begin; i < block.end; ++i) {
-        if (!lines[i].ends_with('\n') || ends_with_crlf(lines[i]) == wants_crlf) continue;
-        if (wrong++ == 0) first = i + 1;
-      }
+  }
+  size_t wrong = 0;
+  uint32_t first = 0;
+  for (const LineBlock& block : added_lines(file.before, lines)) {
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      if (!lines[i].ends_with('\n') || ends_with_crlf(lines[i]) == wants_crlf) continue;
+      if (wrong++ == 0) first = i + 1;
     }
-    if (wrong == 0) return {};
-    sink.add("line_endings", first, 0,
-             fmt::format("{} added line{} with {} in a file of {}", wrong,
-                         wrong == 1 ? " ends" : "s end", wants_crlf ? "LF" : "CRLF",
-                         wants_crlf ? "CRLF" : "LF"),
-             wants_crlf ? "end its lines with CRLF" : "end its lines with LF");
-    return {};
   }
-};
+  if (wrong == 0) return {};
+  sink.add(
+      "line_endings", first, 0,
+      fmt::format("{} added line{} with {} in a file of {}", wrong, wrong == 1 ? " ends" : "s end",
+                  wants_crlf ? "LF" : "CRLF", wants_crlf ? "CRLF" : "LF"),
+      wants_crlf ? "end its lines with CRLF" : "end its lines with LF");
+  return {};
+}
 
-class LastNewlineValidator final : public FileValidator {
- public:
-  LastNewlineValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache, {.default_paths = {"*"}, .max_bytes = uint64_t{1} << 30U}) {}
+Result<void> check_last_newline(const ValidatorConfig& /*config*/, const CheckedFile& file,
+                                FindingSink& sink) {
+  if (file.text.empty() || file.text.ends_with('\n')) return {};
+  if (!file.before.empty() && !file.before.ends_with('\n')) return {};
+  const Lines lines(file.text);
+  sink.add("last_newline", static_cast<uint32_t>(lines.size()), 0,
+           "no newline at the end of the file", "end the last line with a newline");
+  return {};
+}
 
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    if (file.text.empty() || file.text.ends_with('\n')) return {};
-    if (!file.before.empty() && !file.before.ends_with('\n')) return {};
-    const Lines lines(file.text);
-    sink.add("last_newline", static_cast<uint32_t>(lines.size()), 0,
-             "no newline at the end of the file", "end the last line with a newline");
-    return {};
+Result<void> check_size(const ValidatorConfig& config, const CheckedFile& file, FindingSink& sink) {
+  const uint64_t limit = config.max_bytes == 0 ? kDefaultMaxBytes : config.max_bytes;
+  const bool grew = !file.existed || file.text.size() > file.before.size();
+  if (file.text.size() <= limit || !grew) return {};
+  sink.add("size", 0, 0, fmt::format("{} bytes, more than the {} allowed", file.text.size(), limit),
+           "keep large files out, or raise max_bytes of this validator");
+  return {};
+}
+
+Result<void> check_shebang(const ValidatorConfig& /*config*/, const CheckedFile& file,
+                           FindingSink& sink) {
+  constexpr uint32_t kExecutableBits = 0111;
+  const bool is_script = file.text.starts_with("#!");
+  const bool is_executable = (file.change.after.mode & kExecutableBits) != 0;
+  if (is_script == is_executable) return {};
+  const bool was_same = file.existed && file.before.starts_with("#!") == is_script &&
+                        ((file.before_mode & kExecutableBits) != 0) == is_executable;
+  if (was_same) return {};
+  if (is_script) {
+    sink.add("shebang.not_executable", 1, 0, "begins with `#!` but is not executable",
+             "set its executable bit (mode 0755) or remove the `#!` line");
+  } else {
+    sink.add("shebang.missing", 1, 0, "is executable text but does not begin with `#!`",
+             "name its interpreter in a `#!` line or take the executable bit away");
   }
-};
-
-class SizeValidator final : public FileValidator {
- public:
-  SizeValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(
-            config, cache,
-            {.default_paths = {"*"}, .skips_binaries = false, .max_bytes = uint64_t{1} << 40U}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    const uint64_t limit = config().max_bytes == 0 ? kDefaultMaxBytes : config().max_bytes;
-    const bool grew = !file.existed || file.text.size() > file.before.size();
-    if (file.text.size() <= limit || !grew) return {};
-    sink.add("size", 0, 0,
-             fmt::format("{} bytes, more than the {} allowed", file.text.size(), limit),
-             "keep large files out, or raise max_bytes of this validator");
-    return {};
-  }
-};
-
-class ShebangValidator final : public FileValidator {
- public:
-  ShebangValidator(const ValidatorConfig& config, ValidatorCache* cache)
-      : FileValidator(config, cache, {.default_paths = {"*"}}) {}
-
- protected:
-  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
-    constexpr uint32_t kExecutableBits = 0111;
-    const bool is_script = file.text.starts_with("#!");
-    const bool is_executable = (file.change.after.mode & kExecutableBits) != 0;
-    if (is_script == is_executable) return {};
-    const bool was_same = file.existed && file.before.starts_with("#!") == is_script &&
-                          ((file.before_mode & kExecutableBits) != 0) == is_executable;
-    if (was_same) return {};
-    if (is_script) {
-      sink.add("shebang.not_executable", 1, 0, "begins with `#!` but is not executable",
-               "set its executable bit (mode 0755) or remove the `#!` line");
-    } else {
-      sink.add("shebang.missing", 1, 0, "is executable text but does not begin with `#!`",
-               "name its interpreter in a `#!` line or take the executable bit away");
-    }
-    return {};
-  }
-};
+  return {};
+}
 
 }  // namespace
 
-ValidatorPtr make_conflict_markers_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<ConflictMarkersValidator>(config, cache);
-}
-ValidatorPtr make_whitespace_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<WhitespaceValidator>(config, cache);
-}
-ValidatorPtr make_utf8_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<Utf8Validator>(config, cache);
-}
-ValidatorPtr make_line_endings_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<LineEndingsValidator>(config, cache);
-}
-ValidatorPtr make_last_newline_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<LastNewlineValidator>(config, cache);
-}
-ValidatorPtr make_size_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<SizeValidator>(config, cache);
-}
-ValidatorPtr make_shebang_validator(const ValidatorConfig& config, ValidatorCache* cache) {
-  return std::make_unique<ShebangValidator>(config, cache);
+std::span<const FileRule> text_rules() {
+  static const FileRule kRules[] = {
+      {"conflict_markers", check_conflict_markers},
+      {"last_newline", check_last_newline, {{"*"}, true, uint64_t{1} << 30U}},
+      {"line_endings", check_line_endings},
+      {"shebang", check_shebang},
+      {"size", check_size, {{"*"}, false, uint64_t{1} << 40U}},
+      {"utf8", check_utf8, {{"*"}, true, uint64_t{1} << 30U}},
+      {"whitespace", check_whitespace},
+  };
+  return kRules;
 }
 
 namespace {

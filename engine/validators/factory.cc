@@ -11,31 +11,31 @@
 namespace galley {
 namespace {
 
-using Maker = ValidatorPtr (*)(const ValidatorConfig&, ValidatorCache*);
+class RuleValidator final : public FileValidator {
+ public:
+  RuleValidator(const ValidatorConfig& config, ValidatorCache* cache, const FileRule& rule)
+      : FileValidator(config, cache, rule.options), rule_(&rule) {}
 
-constexpr std::pair<std::string_view, Maker> kMakers[] = {
-    {"conflict_markers", make_conflict_markers_validator},
-    {"json", make_json_validator},
-    {"last_newline", make_last_newline_validator},
-    {"line_endings", make_line_endings_validator},
-    {"shebang", make_shebang_validator},
-    {"size", make_size_validator},
-    {"syntax", make_syntax_validator},
-    {"toml", make_toml_validator},
-    {"utf8", make_utf8_validator},
-    {"whitespace", make_whitespace_validator},
-    {"xml", make_xml_validator},
-    {"yaml", make_yaml_validator},
+ protected:
+  [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
+    return rule_->check(config(), file, sink);
+  }
+
+ private:
+  const FileRule* rule_;
 };
 
 Result<ValidatorPtr> make_builtin(const ValidatorConfig& config, const Directory& workspace,
                                   ValidatorCache* cache) {
   if (config.builtin == "secrets") return make_secrets_validator(config, workspace, cache);
   if (config.builtin == "forbidden_text") return make_forbidden_text_validator(config, cache);
+  if (config.builtin == "syntax") return make_syntax_validator(config, cache);
   if (config.builtin == "symlinks") return make_symlinks_validator(config);
   if (config.builtin == "case_collisions") return make_case_collisions_validator(config);
-  for (const auto& [name, make] : kMakers) {
-    if (name == config.builtin) return make(config, cache);
+  for (const auto& rules : {document_rules(), text_rules()}) {
+    for (const FileRule& rule : rules) {
+      if (rule.name == config.builtin) return std::make_unique<RuleValidator>(config, cache, rule);
+    }
   }
   return fail(ErrorKind::kInvalid, "config.value",
               fmt::format("there is no built-in validator `{}`", config.builtin));
