@@ -10,16 +10,11 @@
 #include "cli/history_text.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
-#include "engine/history/blame.h"
 #include "engine/history/history.h"
-#include "engine/history/index.h"
 #include "engine/history/undo.h"
-#include "engine/policy/policy.h"
 
 namespace galley {
 namespace {
-
-constexpr std::chrono::milliseconds kQueryTime{10'000};
 
 // --- undo and redo --------------------------------------------------------------------------
 
@@ -239,14 +234,9 @@ Result<int> redo(Session& session) {
 
 Result<int> blame_file(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const History history, open_history(session));
   GALLEY_ASSIGN(const RelPath path, session.path(session.arguments().name));
-  const Judgement reading =
-      Policy(rules_of(*workspace).config).judge_read(path, session.arguments().global.agent);
-  if (reading.decision == Decision::kDeny) {
-    return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
-  }
-  GALLEY_ASSIGN(const Blame blamed, blame(history, place_of(*workspace).files(), path));
+  GALLEY_ASSIGN(const Blame blamed,
+                workspace->blame(path.str(), session.arguments().global.agent));
   Json document = {{"schema", "galley.blame/1"}, {"ok", true}, {"path", path.str()}};
   document["lines"] = Json::array();
   std::string text;
@@ -289,12 +279,7 @@ Json value_json(const QueryValue& value) {
 
 Result<int> query(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const History history, open_history(session));
-  GALLEY_ASSIGN(const auto index, HistoryIndex::open(history));
-  GALLEY_ASSIGN(const QueryResult result,
-                index->query(session.arguments().name,
-                             Deadline::after(place_of(*workspace).clock(), kQueryTime),
-                             place_of(*workspace).clock()));
+  GALLEY_ASSIGN(const QueryResult result, workspace->query(session.arguments().name));
   Json document = {{"schema", "galley.query/1"}, {"ok", true}, {"columns", result.columns}};
   document["rows"] = Json::array();
   const auto table_line = [](const std::vector<std::string>& fields) {
