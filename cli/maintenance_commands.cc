@@ -57,7 +57,7 @@ Result<int> init(Session& session) {
   GALLEY_ASSIGN(const std::string text,
                 recommended_config(place_of(*workspace).files(), found_programs()));
   if (!arguments.dry_run) {
-    GALLEY_TRY(write_config(*workspace, text, arguments.force));
+    GALLEY_TRY(kept_of(*workspace).write_config(text, arguments.force));
     GALLEY_TRY(trust_written(session, *workspace, text));
   }
   if (session.is_json()) {

@@ -7,26 +7,25 @@
 
 #include "base/result.h"
 
-/// Taking over a `.galley` that is not believed, or what is not bound in one that is, on a person's
-/// word.
+/// Taking over state that this workspace did not make, after a person said yes: a whole `.galley`,
+/// or files in one that are not bound to the workspace.
 namespace galley {
 
-/// What a person says yes to; the texts are not escaped.
+/// Everything that a person agrees to. The texts are not escaped.
 struct AdoptionPlan {
-  std::string doubt;  ///< why it is not believed
-  std::vector<std::string>
-      effects;  ///< one sentence each: what recovery would do, what would count
+  std::string doubt;                 ///< why it is not believed
+  std::vector<std::string> effects;  ///< one sentence for each action of recovery and adoption
   bool operator==(const AdoptionPlan&) const = default;
 };
 
-/// Looks and changes nothing of the tree.
+/// Reads only.
 /// Errors: kRefused `state.not_adoptable` (of another user, on another mount, tracked by git, of a
 ///         newer Galley), `journal.forbidden`; kNotFound `state.nothing_to_adopt`.
 Result<AdoptionPlan> plan_adoption(const Workspace& workspace);
 
-/// Does exactly that: approvals, caches and kept folders go, and the rest is the workspace's own
-/// from now on.
-/// Errors: as plan_adoption's; kConflict `state.changed` when it is no longer what was shown.
+/// Carries out the plan: removes approvals, caches and kept folders, and binds the rest to this
+/// workspace.
+/// Errors: as plan_adoption's; kConflict `state.changed` when the plan would be another one now.
 Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown);
 
 /// Whether git tracks files below `.galley`: a checkout could change them behind our back.

@@ -12,35 +12,35 @@
 
 namespace galley {
 
-/// A person's yes to one proposal, given before the question.
+/// The approval of one proposal by a person, given before the gate asks.
 struct GivenApproval {
   ContentId proposal;
-  std::string by;  ///< who said it, for the record
+  std::string by;  ///< the person, for the record
   int64_t given_ns = 0;
-  TxId after = {};  ///< the newest transaction of the history then; 0: there was none
+  TxId after = {};  ///< the newest transaction at that time; 0 for an empty history
 };
 
-/// How long a yes that was given beforehand counts, to a proposal and to a call of a tool.
+/// How long an approval of a proposal, or of a call of a tool, stays valid.
 inline constexpr int64_t kApprovalLastsNs = int64_t{24} * 3600 * 1'000'000'000;
 
-/// Keeps a yes as `.galley/approvals/<workspace id>/<hex id>`; a second one replaces the first.
+/// Writes an approval to `.galley/approvals/<workspace id>/<hex id>`. It replaces an earlier one.
 ///
 ///     galley approval 2
 ///     <wall clock, ns>
 ///     <newest transaction>
-///     <who>
+///     <person>
 [[nodiscard]] Result<void> keep_approval(const StateDirectory& state, const ContentId& proposal,
                                          const std::string& by, int64_t now_ns);
 
-/// Returns the yes to this proposal if it is at most a day old and no commit has used it. A crash
-/// may leave it after its commit, so the history since then is read. If that was pruned, the yes
-/// does not count.
+/// Returns the approval of this proposal if it is at most a day old and no commit has used it. A
+/// crash may leave the file after its commit, so the history since then is read. If that part of
+/// the history was pruned, the approval is not valid.
 /// Errors: kInvalid `approval.damaged`.
 [[nodiscard]] Result<std::optional<GivenApproval>> find_approval(const StateDirectory& state,
                                                                  const ContentId& proposal,
                                                                  int64_t now_ns);
 
-/// Takes it back, or away once it was used; absent is fine.
+/// Removes the approval of a proposal, if there is one.
 [[nodiscard]] Result<void> drop_approval(const StateDirectory& state, const ContentId& proposal);
 
 }  // namespace galley

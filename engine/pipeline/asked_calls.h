@@ -13,50 +13,50 @@
 
 namespace galley {
 
-/// A call that waits for somebody's yes, or has it and was not repeated yet.
+/// A call that waits for a person's approval, or was approved and not repeated yet.
 struct AskedCall {
   ContentId id;
   CallQuestion question;
-  int64_t asked_ns = 0;  ///< or given
-  std::string by;        ///< who said yes; empty: nobody did
+  int64_t asked_ns = 0;  ///< when it was asked for, or approved
+  std::string by;        ///< the person who approved it; empty: it still waits
 };
 
-/// Where calls that need a yes wait for it: `.galley/confirmations/<workspace id>/<hash>`, one file
-/// a call, of this user alone.
+/// The store of calls that need an approval: `.galley/confirmations/<workspace id>/<hash>`, one
+/// file per call, readable by this user only.
 ///
 ///     galley confirmation 1
 ///     <wall clock, ns>
-///     <who said yes, or an empty line>
+///     <person who approved, or an empty line>
 ///     <the question, as JSON>
 ///
-/// A yes is for one call, once, within a day. A writer holds `lock` next to them, so that no
-/// question replaces a yes.
+/// An approval is valid for one call, once, within a day. Writers hold the file `lock` in the same
+/// folder, so a question never overwrites an approval.
 /// Ownership: borrows the state directory. Threads: confined to one thread.
 /// Errors:    kInvalid `confirmation.damaged`; kTimeout `confirmation.locked`; kIo.
 class AskedCalls final : public KeptAnswers {
  public:
-  /// Of those beyond this the oldest makes room, of questions before those that have a yes.
+  /// When the store is full, the oldest question is dropped, then the oldest approval.
   static constexpr size_t kMaxAskedCalls = 100;
 
   explicit AskedCalls(const StateDirectory& state) : state_(&state) {}
 
-  /// Keeps a question; one that has a yes already stays as it is.
+  /// Stores a question. One that is already approved stays as it is.
   Result<void> keep(const ContentId& id, const CallQuestion& question,
                     int64_t now_ns) const override;
-  /// The calls that wait, oldest first; those that are too old or damaged are left out.
+  /// Returns the stored calls, oldest first, without those that are expired or damaged.
   [[nodiscard]] Result<std::vector<AskedCall>> list(int64_t now_ns) const;
-  /// The one that `shown` means: `call-` and the first digits.
+  /// Returns the call with this id: `call-` and its first digits.
   /// Errors: kNotFound `confirmation.not_found`; kUsage `confirmation.which` when several could be.
   [[nodiscard]] Result<AskedCall> find(const std::string& shown, int64_t now_ns) const;
-  /// Notes a yes.
+  /// Approves a call.
   Result<void> give(const AskedCall& call, const std::string& by, int64_t now_ns) const;
-  /// Uses up the yes to this call and tells who gave it; nothing when there is none. Of several who
-  /// try at once, one has it.
+  /// Removes the approval of this call and returns the person who gave it, or nothing when there is
+  /// none. If several threads or processes try at once, one gets it.
   Result<std::optional<std::string>> take(const ContentId& id, int64_t now_ns) const override;
 
  private:
   Result<void> write(const AskedCall& call) const;
-  /// Held from reading to writing; it dies with the file.
+  /// Locks the store for a read followed by a write. Closing the file unlocks it.
   [[nodiscard]] Result<std::unique_ptr<WritableFile>> lock() const;
   [[nodiscard]] RelPath place_of(const ContentId& id) const;
 

@@ -8,17 +8,17 @@
 
 namespace galley {
 
-/// What holds while galley.toml cannot be read: its rules are not known, so every change needs a
-/// person's yes, no agent may do anything, and nothing is run or widened. A person may take the
-/// file itself back.
+/// Returns the configuration that is used while galley.toml cannot be read. Every change then needs
+/// a person's approval, agents may do nothing, and no command runs. A person can still undo the
+/// change of galley.toml itself.
 [[nodiscard]] Config strict_defaults();
 
-/// Why the galley.toml that a proposal leaves could not be used, or nothing: a commit of it would
-/// stop every command after it.
-/// Errors: of reading the proposed tree.
+/// Returns why the proposed galley.toml could not be used, or nothing. To commit such a file would
+/// break every command that follows.
+/// Errors: those of reading the proposed tree.
 [[nodiscard]] Result<std::optional<Error>> proposed_configuration_flaw(const ProposedTree& tree);
 
-/// Refuses a configuration whose validators cannot be made, which its text alone does not show.
+/// Makes all validators of a configuration, since some flaws do not show in its text.
 [[nodiscard]] Result<void> check_validators(const Config& config, const Directory& root);
 
 }  // namespace galley

@@ -8,54 +8,54 @@
 
 namespace galley {
 
-/// What one judgement may ask and use.
+/// The request of one judgement.
 struct JudgeOptions {
-  GateRequest gate;   ///< who is judged is filled in
-  Approver approver;  ///< empty: nobody is there
+  GateRequest gate;   ///< verdict_on() fills in the principals
+  Approver approver;  ///< empty: no person can be asked
 };
 
-/// By what a proposal is judged, and on which tree. Borrows all of it.
+/// The rules and the tree of one judgement. All members are borrowed.
 struct JudgementBasis {
   const Config& config;
   const Directory& base;
   const std::string& root_path;  ///< absolute
-  CommandRunner* runner;         ///< null: commands cannot be run
-  ValidatorCache* cache;         ///< null: nothing is remembered
+  CommandRunner* runner;         ///< null: command validators fail
+  ValidatorCache* cache;         ///< null: no answer is cached
   const Clock& clock;
   std::string base_name = {};  ///< as ProposedTree's
 };
 
-/// What the gate says of a proposal. May be called from several threads.
+/// Returns the verdict of the gate on a proposal. May be called from several threads.
 Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options);
 /// The same for a proposal to a workspace.
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options);
 
-/// Asks the gate about a proposal: the one way, for previews, commits, undo and redo alike.
+/// Judges a proposal. Previews, commits, undo and redo all use this function.
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress);
 
-/// Judges, and publishes when the gate says yes. Every outcome is on record before it returns, a
-/// commit together with what `recorder` holds.
-/// `on_number`, when given, is told what will be published under which number, under the writer
-/// lock and before anything is written; an Error of it ends the commit.
+/// Judges a proposal, and publishes it if the gate approves. Every outcome is recorded before it
+/// returns; a commit also writes the records that `recorder` holds.
+/// `on_number`, if given, is called under the writer lock before the first write, with the number
+/// and the proposal of the commit. An Error from it ends the commit.
 using CommitNumber = std::function<Result<void>(TxId, const Proposal&)>;
 Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Proposal& asked,
                                          const TransactionOptions& who,
                                          const CommitRequest& request, Recorder& recorder,
                                          const CommitNumber& on_number = {});
 
-/// Puts the refusal of a proposal that was judged and will not be asked to be committed on record,
-/// where there is a log; makes none. `tool` is what asked.
+/// Records the refusal of a proposal that is only previewed, if there is a log. `tool` is the name
+/// of the caller.
 Result<void> record_refused_look(const Workspace& workspace, const Preview& preview,
                                  const TransactionOptions& who, const std::string& tool);
 
-/// What a workspace does by itself, apart from any open transaction, passes the executor as well.
+/// Passes an action of the workspace itself, outside any open transaction, through the executor.
 Result<void> pass_alone(const Rules& rules, const TransactionOptions& who, Recorder& recorder,
                         Action action, const Effect& effect);
 
-/// As what a commit that was asked for so is on record: a commit, an undo or a redo.
+/// Returns the kind under which this commit is recorded: a commit, an undo or a redo.
 [[nodiscard]] AuditKind kind_of(const CommitRequest& request);
 
 }  // namespace galley

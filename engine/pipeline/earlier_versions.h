@@ -6,8 +6,8 @@ namespace galley {
 
 class KeptState;
 
-/// What history knows of a path's contents, for edits that do not fit. A history that cannot be
-/// read knows nothing: it is only asked to explain.
+/// Returns a source of earlier contents of a path, for edits that do not fit. A history that cannot
+/// be read knows nothing: it is only asked to explain.
 ///
 /// Ownership: borrows the workspace, which must outlive the function.
 [[nodiscard]] EarlierVersions earlier_versions(const KeptState& kept);

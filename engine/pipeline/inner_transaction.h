@@ -17,8 +17,8 @@
 
 namespace galley {
 
-/// What Galley's own rooms ask of a transaction beside what the library offers: with types that are
-/// not installed, and more in the answer.
+/// Functions of a transaction for Galley's own rooms. They use types that are not installed, and
+/// return more than the functions of Transaction with the same names.
 ///
 /// Ownership: borrows the transaction. Threads and errors: as Transaction's.
 class InnerTransaction {
@@ -27,22 +27,22 @@ class InnerTransaction {
 
   EditResult apply(std::string document, const StageOptions& options, const ReadOptions& reading,
                    EditFormat format);
-  /// Runs several calls in order; all of them are staged, or none.
+  /// Runs calls in order. Stages all of them or none.
   std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls,
                                    const CallOptions& options = {});
-  /// As Transaction::run, with everything a command can be told and its result tells.
+  /// As Transaction::run, with all options of a command and its whole result.
   Result<CommandResult> run(const Command& command, const CallOptions& options = {});
-  /// As Transaction::fix, with what each fixer did.
+  /// As Transaction::fix, with the changes of each fixer.
   Result<FixReport> fix();
-  /// As Transaction::stage_with_markers, with where the markers are.
+  /// As Transaction::stage_with_markers, with the number of markers in each file.
   Result<RebaseOutcome> stage_with_markers(const Proposal& proposal);
-  /// Which part of what is staged the gate refuses.
+  /// Finds the smallest part of the staged changes that the gate refuses.
   Result<BisectReport> bisect(const BisectOptions& options);
-  /// Starts a program on the view of a stored transaction and returns while it runs. It counts as
-  /// the tool `Bash`. What it writes is staged when the transaction is resumed after its end.
-  /// Errors: kTimeout `run.live` when one runs already; kUsage `run.name`, `run.in_memory`.
+  /// Starts a program on the view of a stored transaction and returns while it runs. It needs the
+  /// permissions of the tool `Bash`. Its changes are staged when the transaction is resumed later.
+  /// Errors: kTimeout `run.live` when a program runs already; kUsage `run.name`, `run.in_memory`.
   Result<std::unique_ptr<StartedRun>> start_run(const RunRequest& request);
-  /// What resuming made of a run that was over; null when there was none.
+  /// Returns the summary of a run that had ended when the transaction was resumed, or null.
   [[nodiscard]] const RunReport* ended_run() const;
 
  private:
@@ -56,7 +56,7 @@ class InnerTransaction {
   return InnerTransaction(transaction);
 }
 
-/// What a transaction has staged; it is changed by the transaction alone.
+/// Returns the staged changes. Only the transaction itself can change them.
 [[nodiscard]] const Overlay& overlay_of(const Transaction& transaction);
 
 }  // namespace galley

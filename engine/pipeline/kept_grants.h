@@ -17,18 +17,18 @@ namespace galley {
 
 using Grant = Workspace::Grant;
 
-/// What people granted and revoked: `.galley/grants/<workspace id>/<hash>`, one file for each agent
-/// and capability, of this user alone. What was said last of the two replaces what was said before.
+/// The store of grants and revocations: `.galley/grants/<workspace id>/<hash>`, one file per agent
+/// and capability, readable by this user only. The newest one replaces the earlier ones.
 ///
 ///     galley grant 1
 ///     <wall clock, ns>
-///     <who said it>
+///     <person>
 ///     <agent>
 ///     <capability, with ! in front when it was revoked>
 ///
 /// Ownership: borrows the state directory. Threads: confined to one thread.
-/// Errors:    kInvalid `grant.damaged` for a file that cannot be believed: what it took away is not
-///            known, so that nothing counts until it is gone; kQuota `limit.grants`; kIo.
+/// Errors:    kInvalid `grant.damaged` for a file that cannot be trusted. It may be a revocation,
+///            so no grant is valid until it is deleted. kQuota `limit.grants`; kIo.
 class KeptGrants {
  public:
   static constexpr size_t kMaxGrants = 1000;
@@ -38,30 +38,29 @@ class KeptGrants {
   Result<void> keep(const Grant& grant) const;
   /// Oldest first.
   [[nodiscard]] Result<std::vector<Grant>> list() const;
-  /// The folder as it is, to see whether it changed; kAbsent is a value.
+  /// Returns the state of the folder, to see whether it changed; kAbsent is a value.
   [[nodiscard]] Result<FileStat> stat() const;
 
  private:
   const StateDirectory* state_;
 };
 
-/// Grants as the policy reads them.
+/// Converts grants to the form that the policy reads.
 /// Errors: kInvalid `grant.damaged`.
 [[nodiscard]] Result<GrantBook::Pages> pages_of(const std::vector<Grant>& grants);
 
-/// Why this cannot be granted: galley.toml denies it to the agent, or it is for people only;
-/// nothing when it can.
+/// Returns why this cannot be granted (galley.toml denies it to the agent, or it is for people
+/// only), or nothing.
 /// Errors: kRefused `grant.wider_than_configuration`; kInvalid `grant.agent`, `capability.invalid`.
 [[nodiscard]] std::optional<Error> objection_to_grant(const Config& config, const Grant& grant);
 
-/// What only a person may say: it goes on record, and is refused with `no_agent` when an agent says
-/// it, or when `check` does.
+/// Records a decision that only a person may take. It is refused with `no_agent` if the caller is
+/// an agent, and with the error of `check`.
 Result<void> say_as_person(const Rules& rules, KeptState& kept, const TransactionOptions& who,
                            AuditEvent event, const Error& no_agent,
                            const std::function<Result<void>()>& check);
 
-/// Grants or revokes: on record, then kept, and from the next call on it counts. The time is filled
-/// in.
+/// Records and stores a grant or revocation. It is valid from the next call on. Fills in the time.
 /// Errors: as Workspace::grant.
 Result<void> say_grant(const Rules& rules, KeptState& kept, const TransactionOptions& who,
                        Grant grant);

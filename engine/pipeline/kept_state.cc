@@ -51,7 +51,7 @@ Result<void> KeptState::look() {
   return {};
 }
 
-/// The log first: whoever sees the directory may use both.
+/// Sets the log first, so a thread that sees the directory can use both.
 void KeptState::set_state(StateDirectory made) {
   auto directory = std::make_unique<StateDirectory>(std::move(made));
   audit_.set(std::make_unique<AuditLog>(*directory, clock()));

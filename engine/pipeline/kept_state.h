@@ -23,10 +23,10 @@
 
 namespace galley {
 
-/// An object that is made after its owner, by the first thread that needs it.
+/// An object that the first thread that needs it creates.
 ///
-/// Invariant: what get() returned stays valid as long as this, even if another one is set later.
-/// Threads:   reading from any thread; set() by one thread at a time, under a lock of the owner.
+/// Invariant: a result of get() stays valid as long as this object, also after another set().
+/// Threads:   any thread may call get(); the owner serialises set().
 template <class T>
 class LateObject {
  public:
@@ -42,42 +42,41 @@ class LateObject {
   std::atomic<T*> object_{nullptr};
 };
 
-/// What a workspace keeps below `.galley`, and all that writes the files of the workspace.
+/// The state of a workspace below `.galley`, and the only writer of the workspace's files.
 ///
-/// Invariant: the right to write the tree is a private member that no function hands out. What is
-///            written is what a gate approved, what recovery finishes or takes back, and
-///            galley.toml for `galley init`.
-/// Ownership: owns the descriptors of the tree and of `.galley`; borrows place and rules.
-/// Threads:   any; open() needs it for itself. What state() and audit() returned stays.
-/// Errors:    kRefused `state.not_believed` of what has to write where the `.galley` that is there
-///            was not made here; kIo.
+/// Invariant: the writable directory is a private member, and no function returns it. Files are
+///            written by a commit that a gate approved, by recovery, and by `galley init`.
+/// Ownership: owns the descriptors of the workspace and of `.galley`; borrows place and rules.
+/// Threads:   any, except during open(). Results of state() and audit() stay valid.
+/// Errors:    functions that write return kRefused `state.not_believed` if another workspace made
+///            the `.galley`; kIo.
 class KeptState {
  public:
   KeptState(const Place& place, const Rules& rules, std::unique_ptr<WritableDirectory> files)
       : place_(&place), rules_(&rules), files_(std::move(files)) {}
 
-  // --- what is there ----------------------------------------------------------------------------
-  /// Takes up `.galley` if there is one to believe, and finishes what a crash left when it
-  /// `recovers`. Returns what a person should be told, a line each.
+  // --- the state directory ----------------------------------------------------------------------
+  /// Opens `.galley` if it is there and trusted. With `recovers` it finishes interrupted
+  /// transactions. Returns notices for people, one line each.
   Result<std::vector<std::string>> open(bool recovers);
-  /// Why the `.galley` that is there is not taken up, or null.
+  /// Returns why the `.galley` that is there is ignored, or null.
   [[nodiscard]] const Error* doubt() const { return doubt_ ? &*doubt_ : nullptr; }
   [[nodiscard]] Result<void> check_belief() const {
     return doubt_ ? Result<void>(*doubt_) : Result<void>();
   }
-  /// Null when nothing that is believed was ever kept here.
+  /// Returns the state, or null when there is none that is trusted.
   [[nodiscard]] const StateDirectory* state() const { return state_.get(); }
   [[nodiscard]] AuditLog* audit() const { return audit_.get(); }  ///< present with state()
-  /// Takes up a `.galley` that somebody made since.
+  /// Opens a `.galley` that another process made since.
   Result<void> look();
-  /// Makes `.galley` when there is none.
+  /// Creates `.galley` if it is missing.
   Result<void> need();
-  /// Absolute path of what StateDirectory::own() names; there is a state.
+  /// Returns the absolute path of StateDirectory::own(). Needs a state.
   [[nodiscard]] std::string own_path(std::string_view name) const {
     return place_->path + "/.galley/" + state_.get()->own(name).str();
   }
   [[nodiscard]] const Clock& clock() const { return place_->clock(); }
-  /// Who waits for it longer than `commit.lock_timeout_ms` is refused; there is a state.
+  /// Takes the writer lock; waits at most `commit.lock_timeout_ms`. Needs a state.
   [[nodiscard]] Result<WriterLock> lock() const {
     return WriterLock::take(*state(), clock(), lock_timeout());
   }
@@ -85,41 +84,41 @@ class KeptState {
     return std::chrono::milliseconds(rules_->config.commit.lock_timeout_ms);
   }
 
-  // --- what was done ----------------------------------------------------------------------------
+  // --- records and history ----------------------------------------------------------------------
   [[nodiscard]] Recorder recorder(RecordTime time = RecordTime::kAtOnce,
                                   std::string tx = {}) const {
     return {audit_, clock(), time, std::move(tx)};
   }
-  /// The history, for a verb that needs one.
+  /// Returns the history. `verb` names the command in the error.
   /// Errors: kNotFound `history.empty`.
   [[nodiscard]] Result<History> history(std::string_view verb);
-  /// The chain, and whether every commit of the history is in it.
+  /// Checks the chain, and that it has a record of every commit.
   [[nodiscard]] Result<AuditVerification> verify_audit() const;
-  /// Puts audit records that the log lacks back from the journals.
+  /// Restores missing audit records from the journals. Returns their number.
   Result<size_t> restore_audit();
 
-  // --- what writes the tree ---------------------------------------------------------------------
+  // --- functions that write the workspace -------------------------------------------------------
   Result<PublishOutcome> publish(const Proposal& proposal, const Approval& approval,
                                  const CommitMeta& meta, PublisherOptions options);
-  /// The moment in which a run gets its view; there is a state.
+  /// Holds the writer lock while a run gets its view. Needs a state.
   Result<RunStart> begin_run() const;
-  /// Finishes or takes back what a crash left; nothing where there is no state.
+  /// Finishes or reverts interrupted transactions. Without a state it does nothing.
   Result<RecoveryReport> recover(bool dry_run) const;
-  /// A `.galley` that is not believed, to show a person what recovery would do with it.
+  /// Opens a `.galley` that is not trusted, to show a person the effects of adopting it.
   Result<StateDirectory> open_foreign() const { return StateDirectory::open_foreign(*files_); }
   Result<RecoveryReport> plan_recovery(const StateDirectory& foreign) const;
-  /// A person said yes to it.
+  /// Adopts it, after a person agreed.
   Result<void> adopt(StateDirectory& foreign) const { return foreign.adopt(*files_); }
   Result<void> quarantine_damaged(const WriterLock& lock) const;
   Result<LeftoverReport> clear_leftovers(WriterLock& lock, const ClearOptions& options) const {
     return galley::clear_leftovers(*files_, *state(), lock, clock(), options);
   }
-  /// Writes galley.toml, which is no transaction: where it was missing there were no rules.
-  /// Errors: kRefused `init.exists` when there is one and not `force`.
+  /// Writes galley.toml without a transaction, for `galley init`.
+  /// Errors: kRefused `init.exists` if the file exists and `force` is false.
   Result<void> write_config(const std::string& text, bool force) const;
 
  private:
-  /// A record that a journal of the history carries.
+  /// An audit record that is stored in a journal.
   struct RecordedCommit {
     TxId id;
     bool is_retired = false;  ///< its journal has left j/
@@ -135,7 +134,7 @@ class KeptState {
   std::optional<Error> doubt_;
   LateObject<StateDirectory> state_;
   LateObject<AuditLog> audit_;
-  std::mutex mutex_;  ///< guards the making of both, which are read without it
+  std::mutex mutex_;  ///< guards the creation of both; reading needs no lock
 };
 
 }  // namespace galley

@@ -16,17 +16,17 @@
 
 namespace galley {
 
-/// Keeps the registry of an open workspace with what people add and take away meanwhile: custom
-/// tools and those of MCP servers (custom_tools.h, mcp_servers.h).
+/// Updates the registry of an open workspace when a person adds or removes custom tools or MCP
+/// servers in another process (custom_tools.h, mcp_servers.h).
 ///
 /// Ownership: borrows the workspace. Threads: safe to share.
-/// Errors:    those of add_custom_tools; the registry then has what could be added.
+/// Errors:    those of add_custom_tools; the other tools are added nevertheless.
 class KeptTools {
  public:
-  /// What is kept now counts as taken in: the registry reads it when it is made.
+  /// Remembers the stored tools of now, since a new registry reads them.
   explicit KeptTools(const Workspace& workspace);
 
-  /// Takes in what changed since; true when something did. One look at a folder when nothing did.
+  /// Updates the registry. Returns whether anything changed. Costs one stat when nothing did.
   Result<bool> refresh();
 
  private:
@@ -35,28 +35,27 @@ class KeptTools {
 
   const Workspace* workspace_;
   std::mutex mutex_;
-  std::optional<int64_t> seen_;     ///< change time of the folder; absent: there is none
-  std::vector<std::string> names_;  ///< of the tools that were taken in
+  std::optional<int64_t> seen_;     ///< change time of the folder, if it exists
+  std::vector<std::string> names_;  ///< of the tools that it added
 };
 
-/// Puts on record that a person adds tools (kToolsAdded) or takes some away (kToolsRemoved), before
-/// it is done. `input` says which.
+/// Records that a person adds tools (kToolsAdded) or removes some (kToolsRemoved), before it is
+/// done. `input` names them.
 /// Errors: kRefused `tool.by_agent` when `who` is an agent; the audit log's.
 Result<void> record_admission(const Workspace& workspace, const TransactionOptions& who,
                               AuditKind kind, nlohmann::ordered_json input);
 
-/// Lets a workspace have the tools of a folder: on record, then kept, and from the next open on
-/// they can be called.
+/// Records and stores the tools of a folder. They can be called after the next open.
 /// Errors: as record_admission and trust_tools.
 Result<void> admit_tools(const Workspace& workspace, const TransactionOptions& who,
                          const UserSettings& settings, const ToolFolder& folder);
 
-/// Takes one of them away: on record, then gone. False when there is none of that name.
+/// Records and carries out the removal of a tool. Returns false if no tool has that name.
 /// Errors: as record_admission.
 Result<bool> dismiss_tool(const Workspace& workspace, const TransactionOptions& who,
                           const UserSettings& settings, const std::string& name);
 
-/// Adds a tool that the program defines, with who may call it and what `[tools.NAME]` says to it.
+/// Adds a tool that the program defines, with its agents and its table `[tools.NAME]`.
 /// Errors: those of ToolRegistry::add; kInvalid `tool.no_function`.
 Result<void> add_own_tool(const Rules& rules, ToolRegistry& registry, ToolDefinition tool);
 

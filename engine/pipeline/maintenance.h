@@ -8,15 +8,12 @@
 #include "base/result.h"
 #include "engine/commit/recovery.h"
 
-/// What keeps a workspace in order: recovery, clearing, checks, rescued bytes.
+/// Maintenance of a workspace: recovery, garbage collection, checks, rescued files.
 
 namespace galley {
 
-/// Writes galley.toml; refuses to replace one unless `force`.
-/// Errors: kRefused `init.exists`.
-Result<void> write_config(const Workspace& workspace, const std::string& text, bool force);
-
-/// Finishes or takes back what a crash left; one sentence an action. With `dry_run` only says so.
+/// Finishes or reverts interrupted transactions. Returns one sentence per action. With `dry_run` it
+/// only reports.
 Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run);
 
 struct ClearedItem {
@@ -24,7 +21,7 @@ struct ClearedItem {
   uint64_t bytes = 0;
 };
 
-/// Clears what dead processes left and history beyond the retention of galley.toml.
+/// Removes leftovers of dead processes, and history that is older than galley.toml keeps it.
 Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run);
 
 enum class CheckStatus : uint8_t { kOk, kWarning, kError };
@@ -36,22 +33,22 @@ struct Check {
   std::string remedy;
 };
 
-/// Checks journals, audit chain, index, disk use and what this machine offers; with `repair` mends
-/// what can be mended without losing a byte.
+/// Checks the journals, the audit chain, disk use and the sandbox of this machine. With `repair` it
+/// mends what it can without losing a byte.
 Result<std::vector<Check>> examine(Workspace& workspace, bool repair);
 
-/// Bytes of others that recovery or a commit moved aside.
+/// A file that recovery or a commit found in its way, and moved aside.
 struct RescuedItem {
   std::string name;  ///< `<tx>/<path>`
   uint64_t bytes = 0;
 };
 Result<std::vector<RescuedItem>> list_rescued(const Workspace& workspace);
 Result<std::string> read_rescued(const Workspace& workspace, const std::string& name);
-/// The only way in which Galley deletes rescued bytes.
+/// Deletes a rescued file. Nothing else in Galley does.
 Result<void> drop_rescued(const Workspace& workspace, const std::string& name);
 
-/// One line for each transaction that a crash interrupted: whether it was finished or taken back,
-/// or would be in a dry run, and how many paths that took. Nothing for what was complete already.
+/// Returns one line per transaction that a crash interrupted: whether it was finished or reverted,
+/// or would be in a dry run, and the number of its paths. Complete transactions are not listed.
 [[nodiscard]] std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run);
 
 }  // namespace galley

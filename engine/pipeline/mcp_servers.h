@@ -14,37 +14,36 @@
 
 namespace galley {
 
-// The MCP servers that a person lets a workspace ask (docs/mcp-servers.md). Kept where custom tools
-// are kept (custom_tools.h), outside every workspace:
+// MCP servers whose tools a workspace may call, since a person added them (docs/mcp-servers.md).
+// They are stored next to custom tools (custom_tools.h), outside every workspace:
 //
 //     $XDG_STATE_HOME/galley/tools/<SHA-256 of the root's path>/mcp-<name>.json
 
 inline constexpr size_t kMaxMcpServers = 64;  ///< of one workspace
 
-/// Keeps a server for the workspace at `root`, in place of one of that name.
+/// Stores a server for the workspace at `root`. It replaces one with the same name.
 /// Errors: kRefused `trust.no_place` as record_trust(); kQuota `limit.mcp_record`; kIo.
 Result<void> trust_mcp_server(const UserSettings& settings, const std::string& root,
                               const TrustedMcpServer& server);
 
-/// Every server that is kept for a workspace, by name. A record that is not ours or cannot be read
-/// trusts nothing.
+/// Returns the stored servers of a workspace, by name, without records that belong to another user
+/// or cannot be read.
 [[nodiscard]] Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(
     const UserSettings& settings, const std::string& root);
 
-/// Takes a server away; false when there is none of that name.
+/// Removes a server. Returns false if none has that name.
 Result<bool> forget_mcp_server(const UserSettings& settings, const std::string& root,
                                std::string_view name);
 
-/// A tool of a server that cannot be had here, and why.
+/// A tool of a server that cannot be added, and why.
 using McpToolLeftOut = std::pair<std::string, Error>;
 
-/// Adds the tools of a server to a registry. One that cannot be had (its name, a schema that cannot
-/// be checked faithfully) is left out and told of.
+/// Adds the tools of a server to a registry. Returns those that cannot be added: their name is
+/// taken, or valijson cannot check their schema faithfully.
 [[nodiscard]] std::vector<McpToolLeftOut> add_mcp_tools(
     ToolRegistry& registry, const std::shared_ptr<const TrustedMcpServer>& server);
 
-/// Adds those of every server that is kept for a workspace. What was left out when the person said
-/// yes is left out again.
+/// Adds the tools of all stored servers, with the same exceptions as when a person added them.
 Result<void> add_mcp_servers(ToolRegistry& registry, const UserSettings& settings,
                              const std::string& root);
 

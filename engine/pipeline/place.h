@@ -12,28 +12,27 @@
 
 namespace galley {
 
-/// What a workspace shows in place of the files at its path: a tree that nobody writes.
+/// A read-only tree that a workspace shows instead of the files at its path.
 ///
-/// Ownership: the workspace that is opened on it holds it.
-/// Threads:   `files` and `make_runner` are used from all threads of the workspace.
+/// Ownership: the workspace shares it.
+/// Threads:   all threads of the workspace use `files` and `make_runner`.
 struct WorkspaceTree {
   std::unique_ptr<const Directory> files;
   std::string name;  ///< as ProposedTree's base_name: the same name, the same files
-  /// What runs commands on `files` for these; it may borrow configuration and clock.
+  /// Makes a runner of commands on `files`. It may borrow the configuration and the clock.
   std::function<std::unique_ptr<CommandRunner>(const Config&, const Principals&, const Clock&)>
       make_runner;
 };
 
-/// Where a workspace is, and what transactions begin on and validators judge. It cannot write:
-/// KeptState alone can.
+/// The location and the files of a workspace, for reading. Only KeptState can write.
 ///
-/// Ownership: borrows the files and a clock that was given; shares the tree.
-/// Threads:   does not change after Workspace::open().
+/// Ownership: borrows the files and the given clock; shares the tree.
+/// Threads:   constant after Workspace::open().
 struct Place {
   std::string path;                           ///< absolute path of the root
   const Directory* disk = nullptr;            ///< the files at `path`
-  std::shared_ptr<const WorkspaceTree> tree;  ///< shown instead; null: `disk` is shown
-  const Clock* given_clock = nullptr;         ///< null: the machine's
+  std::shared_ptr<const WorkspaceTree> tree;  ///< shown instead of `disk`, unless null
+  const Clock* given_clock = nullptr;         ///< null: the system's clock
   SystemClock system_clock = {};
 
   [[nodiscard]] const Directory& files() const { return tree != nullptr ? *tree->files : *disk; }

@@ -9,14 +9,14 @@
 
 namespace galley {
 
-/// One thing that is not as the transcript has it.
+/// One difference between the transcript and its replay.
 struct ReplayDifference {
-  /// `not_replayed` (a call that was left out; `message` says why), `base` (the tree was another
-  /// one before the call), `result` or `tree` (after it).
+  /// `not_replayed` (the call was left out; `message` says why), `base` (the tree differed before
+  /// the call), `result`, or `tree` (the tree differed after it).
   std::string what;
-  size_t call = 0;  ///< 1-based, of the transcript
+  size_t call = 0;  ///< its number in the transcript, from 1
   std::string tool;
-  std::string where;  ///< a path, or a place in the result as RFC 6901 has it
+  std::string where;  ///< a path, or a JSON pointer (RFC 6901) into the result
   std::string expected;
   std::string found;
   std::string reason = {};  ///< of `not_replayed`: `replay.tool_missing`, `replay.other_version`,
@@ -25,7 +25,7 @@ struct ReplayDifference {
   std::string message = {};
 };
 
-/// What became of a transcript on another tree.
+/// The result of a replay.
 struct ReplayReport {
   size_t calls = 0;
   size_t replayed = 0;
@@ -42,19 +42,18 @@ struct ReplayOptions {
   std::stop_token stop = {};
 };
 
-/// Makes the calls of a transcript in this transaction of the workspace, one after the other, and
-/// compares what each answers and changes with what it did then. Paths in the old workspace become
-/// paths in this one. A call that cannot be replayed as it was is left out, and said; the others
-/// are made.
+/// Makes the calls of a transcript one after the other in this transaction, and compares the result
+/// and the changes of each with the transcript. Paths of the old workspace become paths of this
+/// one. A call that cannot be replayed as it was is left out and reported.
 ///
-/// Compared are ok, code and reason of a result, its data (two times are equal, whatever they say),
-/// and kind, mode and content of every path that the call changed then or changes now. Not
-/// compared: durations, resources, ids of executions, messages.
+/// It compares ok, code, reason and data of a result (any two time stamps count as equal), and the
+/// kind, mode and content of every path that the call changed then or changes now. It ignores
+/// durations, resources, execution ids and messages.
 Result<ReplayReport> replay(Workspace& workspace, Transaction& transaction,
                             const std::vector<TranscriptCall>& calls,
                             const ReplayOptions& options = {});
 
-/// A line for each difference, and one for the whole.
+/// Returns a line for each difference, and a summary.
 [[nodiscard]] std::string describe(const ReplayReport& report);
 
 }  // namespace galley

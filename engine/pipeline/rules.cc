@@ -22,7 +22,7 @@ bool is_flaw(const Error& error) {
   return error.kind == ErrorKind::kInvalid || error.kind == ErrorKind::kQuota;
 }
 
-/// The configuration; with the strict defaults and the flaw when it has one that is tolerated.
+/// Returns the configuration, or strict defaults and the flaw if the options tolerate one.
 Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions& options,
                                   std::optional<Error>& flaw) {
   auto config = read_config(root, options.config_file);
@@ -35,8 +35,8 @@ Result<Config> read_usable_config(const Directory& root, const WorkspaceOptions&
   return strict_defaults();
 }
 
-/// A change made in the same tick of the file system's clock as the look before it does not show in
-/// the folder's times: what changed just now is read again (as git does with its index).
+/// Two changes within one tick of the file system's clock leave the same time stamp. So a folder
+/// that changed less than this ago is read again, as git does with its index.
 constexpr int64_t kSettledAfterNs = 2'000'000'000;
 
 }  // namespace

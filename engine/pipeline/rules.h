@@ -17,33 +17,31 @@ namespace galley {
 
 class KeptState;
 
-/// What is allowed in a workspace and to whom: galley.toml as far as it is trusted, what its person
-/// said outside of it, and what people granted and revoked.
+/// The rules of a workspace: the trusted part of galley.toml, the settings of this user, and
+/// grants.
 ///
-/// Threads: nothing changes after read() but the grants, which are brought up to date behind a lock
-///          and read through `config`.
+/// Threads: constant after read(), except the grants, which `config.grants` shows. A lock
+///          serialises their updates.
 class Rules {
  public:
   Config config;
-  std::optional<Error> flaw;  ///< why galley.toml cannot be read; `config` is then strict
-  TrustPart trust_part;       ///< of the configuration as it stands in the file
-  UserSettings user;          ///< to be filled in before read()
+  std::optional<Error> flaw;  ///< why galley.toml cannot be read; then `config` denies everything
+  TrustPart trust_part;       ///< of the whole file, trusted or not
+  UserSettings user;          ///< set before read()
 
-  /// Reads galley.toml and takes out what nobody trusted. Returns notices of that, a line each.
+  /// Reads galley.toml and ignores its untrusted part. Returns notices, one line each.
   /// Errors: those of load_config, parse_config and is_trusted.
   Result<std::vector<std::string>> read(const Place& place, const WorkspaceOptions& options);
-  /// Takes in what was granted and revoked since, by whomever. One look at a folder when nothing
-  /// changed.
-  /// Errors: KeptGrants'; then nobody but people may do anything.
+  /// Reads new grants and revocations. Costs one stat when nothing changed.
+  /// Errors: those of KeptGrants; agents may do nothing then.
   Result<void> refresh_grants(const KeptState& kept) const;
-  /// Who asks for a tool, with what galley.toml gives it.
+  /// Returns the caller of a tool, with the capabilities that this agent has.
   [[nodiscard]] ToolCaller caller(const std::string& agent, const std::string& session = {}) const;
 
  private:
-  /// What `config.grants` shows.
   std::shared_ptr<GrantBook> grant_book_ = std::make_shared<GrantBook>();
   mutable std::mutex mutex_;                     ///< guards what follows
-  mutable std::optional<FileStat> grants_seen_;  ///< the folder, when it was read and settled
+  mutable std::optional<FileStat> grants_seen_;  ///< state of the folder when it was last read
 };
 
 }  // namespace galley

@@ -16,78 +16,75 @@
 
 namespace galley {
 
-/// What a run has written so far, as changes of its transaction.
+/// The changes that a run has made so far.
 struct RunCapture {
-  Overlay::Entries entries;  ///< of every path that it changed, none else
-  AbsorbReport report;       ///< with `refused` not empty there are no entries
+  Overlay::Entries entries;  ///< exactly the paths that it changed
+  AbsorbReport report;       ///< if `refused` is not empty, `entries` is empty
 };
 
-/// Reads the upper layer of a run into changes whose bases are what the run saw when it first wrote
-/// each path:
+/// Reads the upper layer of a run into changes. The base of each path is the state that the run saw
+/// when it first wrote it:
 ///
-///     at its last checkpoint, or staged when it began    that (engine/stages/run_basis.h)
-///     changed by a transaction committed since it began  the pre-image in the first such one
-///     otherwise                                          what is on disk
+///     staged when it began, or at its last checkpoint    that state (engine/stages/run_basis.h)
+///     changed by a transaction committed since it began  the pre-image in the first of those
+///     otherwise                                          the file on disk
 ///
-/// A copy that was made to pin the view, or a whiteout, is equal to its base and no change. So
-/// captures do not build on each other: one takes the place of the one before.
-///
-/// With `is_live` the program runs on and nothing of its layer is touched; without, it is dead, and
-/// what git ignores is moved to where the next command of the transaction finds it. Takes the
-/// writer lock meanwhile: a publisher changes what is on disk. `ignore` is the rule for what git
-/// ignores.
+/// A copy that pins the view, or a whiteout, equals its base, so it is not a change. A new capture
+/// replaces the one before it.
+///  With `is_live` the program still runs, and its layer is only read. Otherwise the program is
+/// dead, and files that git ignores (`ignore`) are moved to the scratch layer of the transaction's
+/// next command. It holds the writer lock, because a publisher would change the files on disk.
 ///
 /// Errors: kInvalid `run.damaged`; kConflict `run.file_changes`; kTimeout `commit.locked`.
 [[nodiscard]] Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folder,
                                              const std::shared_ptr<ContentStore>& store,
                                              const IgnoreRule& ignore, bool is_live);
 
-/// For a run that is about to go on in a layer that was left: its view shows what is on disk now,
-/// but for what the layer holds. So what others committed meanwhile is left out of the base of what
-/// the layer holds, and is nothing new for the rest. `note.history` becomes `position`. For the
-/// holder of the writer lock.
+/// Prepares the layer of an interrupted run to be used again. The new view shows the files on disk
+/// except where the layer has its own, so bases are kept only for paths that the layer has.
+/// `note.history` becomes `position`. The caller holds the writer lock.
 ///
 /// Errors: kInvalid `run.damaged`.
 [[nodiscard]] Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
                                            const std::shared_ptr<ContentStore>& store,
                                            const std::string& position);
 
-/// How many paths a live run has changed so far, for a list; nothing when none runs in this
-/// transaction, or that cannot be told now.
+/// Returns how many paths a live run has changed so far, or nothing when no program runs in this
+/// transaction or its layer cannot be read now.
 [[nodiscard]] std::optional<size_t> changes_of_live_run(WorkspaceState& workspace,
                                                         const std::string& tx);
 
-/// A program that is to go on running on the view of a stored transaction.
+/// A program to start on the view of a stored transaction.
 struct RunRequest {
   Command command;
-  std::string name;  ///< by which it can be called beside its id; may be empty
+  std::string name;  ///< another name for its id; may be empty
   bool is_terminal = false;
   uint16_t rows = 24;
   uint16_t columns = 80;
-  std::vector<std::string> writable;  ///< as folder_of_run() returned them
-  std::vector<std::string> layered;   ///< the same, to be written over
+  std::vector<std::string> writable;  ///< results of folder_of_run() for --allow-write
+  std::vector<std::string> layered;   ///< results of folder_of_run() for --layer
 };
 
-/// Returns where a folder of the host is that a run may write to or over: check_host_folder(), and
-/// no place of secrets.
+/// Returns the real path of a folder of the host for --allow-write or --layer. It passes
+/// check_host_folder(), and folders of secrets are refused.
 /// Errors: kUsage `run.host_folder`.
 [[nodiscard]] Result<std::string> folder_of_run(std::string_view option, const std::string& path,
                                                 const std::string& workspace, bool may_be_missing);
 
-/// A run that was started, and what its supervisor holds for it.
+/// A started run, with the resources that its supervisor holds.
 ///
-/// Ownership: the program dies with `live`; the folder's lock goes with `folder`.
+/// Ownership: destroying `live` kills the program; destroying `folder` unlocks it.
 struct StartedRun {
   RunFolder folder;
   RunNote note;
   std::unique_ptr<LiveRun> live;
 };
 
-/// What was made of the layer of a run that is over.
+/// Summary of a run that has ended.
 struct RunReport {
-  std::string ended;             ///< how the program ended, for people; empty: it was cut off
-  uint64_t staged_paths = 0;     ///< that the layer changed of what was staged
-  uint64_t ignored_paths = 0;    ///< git-ignored: kept beside the transaction, not proposed
+  std::string ended;          ///< how the program ended, for people; empty if it was killed with us
+  uint64_t staged_paths = 0;  ///< changed by the layer
+  uint64_t ignored_paths = 0;    ///< git-ignored: kept with the transaction, not proposed
   uint64_t protected_paths = 0;  ///< below .git or .galley: dropped
 };
 

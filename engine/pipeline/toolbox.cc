@@ -18,7 +18,7 @@
 namespace galley {
 namespace {
 
-/// What galley.toml says to the tools that stand in profiles.
+/// Returns the lookup of `[tools.NAME] config` for tools of profiles.
 ToolSetting setting_of(std::map<std::string, ToolConfig> tools) {
   return [tools = std::move(tools)](std::string_view tool, std::string_view key) {
     const auto table = tools.find(std::string(tool));
@@ -47,7 +47,7 @@ ValidatorCache* Toolbox::cache() {
     auto made = make_directories(kept_->state()->root(), place, kPrivateDirectory);
     auto opened = made ? kept_->state()->root().open_writable_directory(place)
                        : Result<std::unique_ptr<WritableDirectory>>(made.error());
-    // A cache that cannot be kept is only slower.
+    // Without a folder on disk validators only run more often.
     if (opened) cache_ = std::make_unique<DiskValidatorCache>(*std::move(opened));
   }
   if (cache_ == nullptr) cache_ = std::make_unique<MemoryValidatorCache>();
@@ -66,7 +66,7 @@ CommandRunner* Toolbox::runner_for(const Principals& who) {
   GuardedRunnerOptions runner_options;
   runner_options.workspace = place_->path;
   runner_options.who = who;
-  // Without a place that stays, what validators keep goes with the process: only slower.
+  // Without a folder on disk validators lose their caches when the process ends.
   if (kept_->state() != nullptr) {
     const auto made =
         make_directories(kept_->state()->root(), kept_->state()->own("keep"), kPrivateDirectory);
@@ -110,7 +110,7 @@ CallSupervisor& Toolbox::supervisor() {
   return *supervisor_;
 }
 
-/// A table of a name that no tool has may be meant for one that is added later, or be a slip.
+/// Such a table may be meant for a tool that is added later, or be a typing error.
 Result<std::vector<std::string>> Toolbox::unknown_tools() {
   std::vector<std::string> unknown;
   if (rules_->config.tools.empty()) return unknown;

@@ -18,36 +18,36 @@
 
 namespace galley {
 
-/// What a workspace calls and runs: its tools, how they stand, what command validators run in, and
-/// what validators said before. Each is made at its first use.
+/// The tools of a workspace, their health and quotas, the runners of command validators, and the
+/// cache of validators. Each is created at its first use.
 ///
-/// Ownership: borrows the other parts and a runner that was given.
-/// Threads:   any; what a function returned stays. Nothing waits or runs a command under its lock.
+/// Ownership: borrows the other parts and a given runner.
+/// Threads:   any; results stay valid. No function waits or runs a command under the lock.
 class Toolbox {
  public:
-  /// Uses of `options` the runner, the tools and what these can be given.
+  /// Takes the runner, the tools and their dependencies out of `options`.
   Toolbox(const Place& place, const Rules& rules, KeptState& kept, WorkspaceOptions& options);
 
   /// Errors: kInvalid `tool.*`, which names the tool.
   Result<ToolRegistry*> registry();
-  /// Whether the tools that the program gave can be used; nothing is made where it gave none.
+  /// Checks the tools that the program defined, if there are any.
   Result<void> check_given();
-  /// What holds the calls of all transactions to `[tools.NAME]`.
+  /// Returns the supervisor, which enforces `[tools.NAME]` for all transactions.
   CallSupervisor& supervisor();
-  /// Remembers what validators said: on disk where there is a `.galley`, else for this process.
-  /// Null when there are no validators.
+  /// Returns the cache of validators, on disk if there is a `.galley`, else in memory. Null if
+  /// there are no validators.
   ValidatorCache* cache();
-  /// What validators run in that judge what these propose.
+  /// Returns the runner of command validators that judge these principals.
   CommandRunner* runner_for(const Principals& who);
-  /// What runs all commands instead of the sandbox; null: none was given.
+  /// Returns the runner that the program gave instead of the sandbox, or null.
   [[nodiscard]] CommandRunner* given_runner() const { return given_runner_; }
-  /// Which of them can be called at all.
+  /// Returns whether only tools that read can be called.
   [[nodiscard]] ToolRegistry::Mode mode() const { return mode_; }
-  /// Which tables of tools are about none, a line each.
+  /// Returns a notice for each table `[tools.NAME]` that names no tool.
   Result<std::vector<std::string>> unknown_tools();
 
-  KnownSecrets known_secrets;  ///< that tools were given here
-  SeenContents seen;           ///< by the sessions of this process
+  KnownSecrets known_secrets;  ///< secrets that tools received in this process
+  SeenContents seen;           ///< contents that sessions of this process were shown
 
  private:
   const Place* place_;
@@ -61,8 +61,8 @@ class Toolbox {
   std::unique_ptr<ToolRegistry> registry_;
   std::unique_ptr<CallSupervisor> supervisor_;
   std::unique_ptr<ValidatorCache> cache_;
-  /// By who is judged and whether there was a `.galley`, which is where they keep things: one
-  /// judgement's layers serve the next.
+  /// By principals, and by whether `.galley` existed, where runners keep their layers. One
+  /// judgement reuses the layers of the one before.
   std::map<std::pair<Principals, bool>, std::unique_ptr<CommandRunner>> runners_;
 };
 

@@ -33,9 +33,9 @@ namespace galley {
 
 inline constexpr size_t kNamedCalls = 20;  ///< ids that a message lists
 
-/// The inside of a transaction, for the sources that are named after it.
+/// The members of a transaction, for the sources that are named after it.
 struct Transaction::State {
-  /// `stage_id` is empty for one that lives in memory.
+  /// `stage_id` is empty for a transaction in memory.
   State(WorkspaceState& opened, std::shared_ptr<ContentStore> store,
         TransactionOptions transaction_options, const std::string& stage_id = {})
       : workspace(&opened),
@@ -46,7 +46,7 @@ struct Transaction::State {
     if (opened.rules.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();
   }
 
-  /// What commands of this transaction run in; its layers live as long as the transaction is open.
+  /// Returns the runner of this transaction's commands. Its layers live until the transaction ends.
   CommandRunner* runner() {
     if (workspace->tools.given_runner() != nullptr) return workspace->tools.given_runner();
     if (own_runner == nullptr && workspace->place.tree != nullptr) {
@@ -68,9 +68,9 @@ struct Transaction::State {
     return own_runner.get();
   }
 
-  /// Keeps the messages of the commits of git that these calls asked for; the last counts.
+  /// Remembers the message of the last git commit that these calls asked for.
   void ask_for_git_commits(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results);
-  /// It is committed and over; makes the commit of git that was asked for, if one was.
+  /// Ends a committed transaction, and makes the git commit that was asked for.
   void end_with(Receipt& receipt);
   void keep_step(StagedStep step) {
     step_paths += std::max<size_t>(1, step.changes.size());
@@ -80,7 +80,7 @@ struct Transaction::State {
     step_paths = kMaxStepPaths;
   }
 
-  /// All steps, those that the stage has among them.
+  /// Returns all steps, including those in the stage directory.
   Result<std::vector<StagedStep>> all_steps() const {
     std::vector<StagedStep> all;
     if (stage) {
@@ -94,7 +94,7 @@ struct Transaction::State {
     if (options.is_preview) return RecordTime::kCalls;
     return id.empty() ? RecordTime::kAtEnd : RecordTime::kAtOnce;
   }
-  /// One in memory has an id for its records alone.
+  /// A transaction in memory has an id only for its records.
   [[nodiscard]] std::string record_id() const {
     constexpr size_t kDigits = 12;
     return id.empty() ? random_hex(kDigits) : id;
@@ -107,20 +107,19 @@ struct Transaction::State {
   std::unique_ptr<CommandRunner> own_runner;
   std::string id;
   Recorder recorder;
-  std::string git_message;                ///< of a commit of git to follow; empty: none
-  std::string reason;                     ///< given for what is done now; may be empty
-  std::optional<uint64_t> saved_version;  ///< of the overlay, when the stage has just this
-  Overlay::Entries owners;                ///< what was staged when somebody else took it up
-  /// What each call changed, oldest first; of a stored transaction, those that its stage does not
-  /// have yet.
+  std::string git_message;                ///< of the git commit to make; empty: none
+  std::string reason;                     ///< of the current action; may be empty
+  std::optional<uint64_t> saved_version;  ///< version of the overlay that the stage has
+  Overlay::Entries owners;                ///< entries when another agent resumed it
+  /// Changes per call, oldest first. A stored transaction has only those that are not saved yet.
   std::vector<StagedStep> steps;
-  size_t step_paths = 0;  ///< of `steps`, at most
+  size_t step_paths = 0;  ///< upper bound for the paths in `steps`
   std::optional<TranscriptFile> transcript;
-  std::shared_ptr<const RunReport> run_report;  ///< of a run that resuming took up
-  std::optional<Error> unstaged_run;            ///< why what a run wrote is not what is staged
-  std::optional<RunFolder> live_run;            ///< it goes on; nobody else stages here
+  std::shared_ptr<const RunReport> run_report;  ///< of a run that had ended when it was resumed
+  std::optional<Error> unstaged_run;            ///< why the changes of a run cannot be staged
+  std::optional<RunFolder> live_run;            ///< of a program that still runs
   bool is_over = false;
-  bool is_view = false;  ///< of the tree as it was: never committed
+  bool is_view = false;  ///< shows an earlier tree; cannot be committed
 };
 
 /// Input or output of a record.

@@ -15,36 +15,34 @@
 
 namespace galley {
 
-/// The transcript of one transaction, in a file of its own that only its user can read.
+/// Writes the transcript of one transaction to a file that only its user can read.
 ///
-/// Invariant: lines are only ever added, whole, under a lock of the file, so several processes may
-///            write one. A call that could not be put down is said in its result, and no call is
-///            let through after it.
+/// Invariant: whole lines are appended under a lock, so several processes may share a file. If a
+///            call cannot be written, its result says so, and later calls are refused.
 /// Ownership: owns the open folder.
 /// Threads:   confined to one thread.
 /// Errors:    kUsage `transcript.in_workspace`, kRefused `transcript.mode` for a file that others
 ///            can read, kQuota `limit.transcript`, kTimeout `transcript.locked`, kIo.
 class TranscriptFile {
  public:
-  /// Opens or makes it (mode 0600).
+  /// Opens the file, or creates it with mode 0600.
   static Result<TranscriptFile> open(const std::string& path, TranscriptHeader header);
 
-  /// Whether there is room for another call; fails for good once a call could not be put down.
+  /// Checks that another call fits. After a failed write it always fails.
   Result<void> check_room();
-  /// The provider that a call gets: it notes what it hands out.
+  /// Returns a provider that remembers which secrets a call received.
   [[nodiscard]] SecretProvider watched(const SecretProvider& provider);
-  /// Puts down what became of calls that were staged together. `tools` tells versions.
+  /// Appends the results of calls that were staged together. `tools` has their versions.
   void add(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results,
            const std::vector<StagedStep>& steps, const CallOptions& options,
            const ToolRegistry& tools);
-  /// Puts down what was staged by something that is no call. Where that fails no call is let
-  /// through after it.
+  /// Appends a step that did not come from a call.
   void add(const StagedStep& step);
 
  private:
   TranscriptFile(std::unique_ptr<WritableDirectory> folder, RelPath name, TranscriptHeader header)
       : folder_(std::move(folder)), name_(std::move(name)), header_(std::move(header)) {}
-  /// The file itself, opened anew: its lock lives as long as this.
+  /// Opens the file again; its lock lives as long as the result.
   [[nodiscard]] Result<std::unique_ptr<WritableFile>> open_own() const;
   Result<void> append(const std::string& text);
 
@@ -52,8 +50,8 @@ class TranscriptFile {
   RelPath name_;
   TranscriptHeader header_;
   TranscriptLines lines_;
-  std::set<std::string> given_;                 ///< names of secrets, to the calls that run now
-  std::map<std::string, std::string> secrets_;  ///< that lines_ knows
+  std::set<std::string> given_;  ///< names of secrets that the running calls received
+  std::map<std::string, std::string> secrets_;  ///< known to lines_
   std::optional<Error> broken_;
 };
 

@@ -45,7 +45,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   if (options.tree == nullptr) {
     GALLEY_ASSIGN(found, find_root(*start, user.config));
   }
-  // Whoever edits in the workspace could have written it, its hooks on the host too.
+  // Anybody who edits in the workspace could have written it, including its hooks on the host.
   if (is_at_or_below(user.config_path, found.path)) user.config = UserConfig();
   GALLEY_ASSIGN(auto files, open_writable_disk_directory(found.path));
   auto state = std::make_unique<WorkspaceState>(
@@ -57,13 +57,13 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   };
   GALLEY_ASSIGN(auto untrusted, state->rules.read(state->place, state->options));
   tell(std::move(untrusted));
-  // Before anything is recovered: a tool that cannot be used is the caller's slip.
+  // Before recovery, because a tool that cannot be used is an error of the caller.
   GALLEY_TRY(state->tools.check_given());
   GALLEY_ASSIGN(auto unknown, state->tools.unknown_tools());
   tell(std::move(unknown));
   GALLEY_ASSIGN(auto repairs, state->kept.open(state->options.recovers));
   tell(std::move(repairs));
-  // What cannot be read denies agents everything; a person still gets in to mend it.
+  // Unreadable grants deny agents everything. A person can still open the workspace to mend it.
   if (const auto read = state->rules.refresh_grants(state->kept); !read) {
     state->notices.push_back(read.error().message);
   }

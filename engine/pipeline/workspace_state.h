@@ -15,7 +15,7 @@ namespace galley {
 
 using StageStatus = Workspace::Stage;
 
-/// What a workspace holds, in four parts (docs/ARCHITECTURE.md).
+/// The parts of an open workspace (docs/ARCHITECTURE.md).
 struct WorkspaceState {
   WorkspaceState(Place found, UserSettings user, std::unique_ptr<WritableDirectory> files,
                  WorkspaceOptions options);
@@ -24,10 +24,10 @@ struct WorkspaceState {
   Rules rules;
   KeptState kept;
   Toolbox tools;
-  WorkspaceOptions options;  ///< but for what the parts took
+  WorkspaceOptions options;  ///< without the members that Toolbox took
   std::vector<std::string> notices;
 
-  /// What holds for every transaction here, beside what it was asked for itself.
+  /// Adds the bounds of the workspace to the options of a transaction.
   [[nodiscard]] TransactionOptions bounded(TransactionOptions asked) const {
     asked.reads_only |= options.reads_only;
     asked.is_deterministic |= options.is_deterministic;
@@ -35,7 +35,7 @@ struct WorkspaceState {
   }
 };
 
-/// For Galley's own rooms: the parts of a workspace, which live as long as it.
+/// Access to the parts of a workspace for Galley's own rooms. They live as long as the workspace.
 struct WorkspaceAccess {
   [[nodiscard]] static WorkspaceState& of(const Workspace& workspace) { return *workspace.state_; }
 };
