@@ -1,7 +1,6 @@
-// What a call of a tool costs in process, from the arguments as text to the result, its record
-// included: one Read, Write or Edit of a 100-line file that its transaction has not seen, and 64
-// Reads one after the other beside the same as one list of calls. Prints JSON; times are medians of
-// wall time.
+// Measures calls of tools in process, from the arguments as text to the result, including the
+// record: one Read, Write or Edit of a 100-line file that its transaction has not seen, and 64
+// Reads, one after the other and in parallel. Prints JSON; times are medians of wall time.
 //
 //   calls_bench [--only CALL] [--rounds N]     for a profiler: that one alone, N times
 #include <galley/workspace.h>
@@ -83,8 +82,8 @@ double median_us(int rounds, Step step) {
   return times[rounds / 2];
 }
 
-/// What is measured of one call: a new file, and one of which every line is another one, are
-/// different work.
+/// One call is measured with a new file, and with a file in which every line changes, because that
+/// is different work.
 constexpr std::string_view kWriteOver = "Write over";
 
 std::string tool_of(std::string_view what) {

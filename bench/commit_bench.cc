@@ -1,7 +1,7 @@
-// A durable commit of N small files beside bare programs in the same run: one that writes the same
-// journal and syncs it, one that replaces the files by temp + rename without any sync, one that
-// syncs each file and its directory. Prints a table; every number is the least of several runs, but
-// the ratios: medians of pairs that ran next to each other.
+// Compares a durable commit of N small files with bare programs in the same run: one writes the
+// same journal and syncs it, one replaces the files by temp + rename without any sync, one syncs
+// each file and its directory. Prints a table; every number is the least of several runs, but the
+// ratios: medians of pairs that ran next to each other.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -133,7 +133,7 @@ Times measure_commit(const Tree& tree, Durability durability, int version, bool 
   for (const auto& entry : fs::directory_iterator(tree.root() / ".galley/j")) {
     times.journal_bytes = std::max<uint64_t>(times.journal_bytes, entry.file_size());
   }
-  // What is lazy is not the commit's: history is started afresh.
+  // Retirement is lazy and not part of the commit, so each history starts afresh.
   fs::remove_all(tree.root() / ".galley");
   ::sync();
   return times;

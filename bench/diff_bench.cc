@@ -1,4 +1,4 @@
-// Line diff beside libgit2's Myers and dtl: two buffers in, patch text out.
+// Compares our line diff with libgit2's Myers and dtl: two buffers in, patch text out.
 //
 //   bench/fetch_pairs; build/bench/diff_bench [--benchmark_filter=REGEX]
 //
@@ -205,7 +205,7 @@ size_t peak_kib(const Contender& run, const Pair& pair) {
   return got ? used : 0;
 }
 
-// Keeps the median CPU time of every benchmark beside printing it.
+// Prints every benchmark and keeps its median CPU time.
 class Table : public benchmark::ConsoleReporter {
  public:
   Table() : ConsoleReporter(OO_None) {}

@@ -1,5 +1,5 @@
-// Undo beside the commit that it takes back, both from reading the files to the answer, with the
-// same durability; and list, blame and the index in histories of growing length.
+// Compares an undo with the commit that it reverts, both from reading the files to the answer, with
+// the same durability.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -116,8 +116,8 @@ Seconds processor_time() {
   return Seconds(static_cast<double>(std::clock()) / kTicks);
 }
 
-/// The counters are what counts. Medians: one commit in dozens also retires the journals before it,
-/// which waits for the disk, and for what other programs have to write.
+/// The result is in the counters. Medians: one commit in dozens also retires the journals before
+/// it, which waits for the disk, and for what other programs have to write.
 void commit_and_undo(benchmark::State& state) {
   Bench bench(state.range(0));
   std::vector<Seconds> committing;

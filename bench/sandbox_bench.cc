@@ -1,4 +1,5 @@
-// The sandbox beside its peers: bubblewrap with plain binds, a bare spawn, a copy of the tree.
+// Compares the sandbox with its peers: bubblewrap with plain binds, a bare spawn, a copy of the
+// tree.
 //
 // Each iteration runs both sides one after the other, so that a busy machine slows both; the
 // counters are medians in milliseconds and their ratio.
@@ -157,7 +158,7 @@ void BM_TrueBesideSpawn(benchmark::State& state) {
       state, [&] { place.run({"true"}, EffectsRule::kDrop); }, [] { spawn_and_wait({"true"}); });
 }
 
-/// The engine's memory is no part of the price: the small helper forks, not we.
+/// The engine's memory does not matter, because the small helper forks.
 void BM_TrueFromALargeEngine(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(0)) << 20U;
   std::vector<char> ballast(bytes);

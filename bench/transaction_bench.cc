@@ -1,6 +1,6 @@
-// What a transaction costs beside its contents: begin, fork and rollback against the size of the
-// tree and against what is staged, and the memory of a large commit. Prints Markdown; times are
-// medians of wall time, processor time where it says so.
+// Measures transactions without their contents: begin, fork and rollback against the size of the
+// tree and of the staged changes, and the memory of a large commit. Prints Markdown. Times are
+// medians of wall time, or of processor time where the row says so.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

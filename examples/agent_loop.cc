@@ -14,8 +14,8 @@ struct Edit {
   std::string new_text;
 };
 
-// Stands in for a language model: it remembers the file wrongly, then breaks the JSON, and learns
-// from what it is told.
+// Plays a language model: it remembers the file wrongly, then breaks the JSON, and learns from the
+// answers.
 Edit model(const std::vector<std::string>& feedback) {
   if (feedback.empty()) return {"\"max_kg\": 31.4", "\"max_kg\": 30"};
   if (feedback.size() == 1) return {"\"max_kg\": 31.5", "\"max_kg\": 30,,"};

@@ -1,6 +1,5 @@
-// A tool that is made of another one, held to its tier, confirmed, and taken back by the id of the
-// call that ran it.
-//   example_composed_tool WORKSPACE      (a copy of fixtures/demo-project)
+// A tool that calls another one, is bounded by its tier, needs a confirmation, and is reverted by
+// the id of the call that ran it.
 #include <galley/galley.h>
 
 #include <iostream>

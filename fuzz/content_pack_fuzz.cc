@@ -1,4 +1,5 @@
-// Any bytes as a pack of staged contents: what is found is what its id says, and a writer goes on.
+// Reads any bytes as a pack of staged contents: every content that is found has its id, and a
+// writer can continue.
 #include <cstdint>
 #include <memory>
 #include <string>

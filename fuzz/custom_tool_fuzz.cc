@@ -1,5 +1,5 @@
-// What comes from a custom tool: its manifest and its answer. Whatever the bytes are, the parsers
-// end with a value or an error, and what they took keeps its promises.
+// Reads any bytes as the manifest and as the answer of a custom tool. The parsers return a value or
+// an error, and a value keeps its promises.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>

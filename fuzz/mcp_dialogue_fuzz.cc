@@ -1,6 +1,6 @@
-// What an MCP server writes to us. The first byte says in which step it comes: after none, the
-// handshake, or the list of tools. Whatever the bytes are, the dialogue ends or waits, answers each
-// request once, and calls nothing before the definitions were judged.
+// Reads any bytes as the output of an MCP server. The first byte says in which step it comes: after
+// none, the handshake, or the list of tools. The dialogue ends or waits, answers each request once,
+// and calls nothing before the definitions were approved.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -39,7 +39,7 @@ void check(const Finding& finding, const SourceFile& file) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<galley::OutputReader> readers = galley::every_parser();
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  // What is said stands before the text of the file that it is about.
+  // The message comes before the text of the file that it is about.
   const size_t half = std::min(input.find("\n--8<--\n"), input.size());
   const auto text = std::make_shared<const std::string>(
       half < input.size() ? input.substr(half + 8) : std::string_view("a\tb \xc3\xa9\n{}\n"));

@@ -1,5 +1,5 @@
-// Any bytes as what git gives a hook on standard input: reading them ends, and what was read is
-// what stands there.
+// Reads any bytes as the standard input of a git hook: reading ends, and the result is what the
+// input says.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,5 +1,6 @@
-// Any bytes as what galley-syntax is asked and as what it answers: no crash, and every place lies
-// in its text. The parser is the grammars' where they are built (GALLEY_SYNTAX), else the brackets.
+// Reads any bytes as requests to galley-syntax and as its answers: nothing crashes, and every place
+// is inside its text. The parser is the grammars' where they are built (GALLEY_SYNTAX), else the
+// brackets.
 #include <algorithm>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any bytes: the calls in them are found in bounded time, each lies where it says, and one that is
-// quoted as a value of a call comes out of that as it went in.
+// Finds the calls in any bytes in bounded time: each is at the place that it names, and one that is
+// quoted as a value of a call is returned unchanged.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Reads every source of every room and holds it to the rules of docs/ARCHITECTURE.md.
+// Reads every source of every room and checks it against the rules of docs/ARCHITECTURE.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -255,7 +255,7 @@ TEST(Style, EverySourceBelongsToAHeaderOfItsName) {
     const fs::path path = source.path;
     if (path.extension() != ".h") continue;
     headers.insert(source.path);
-    // What a header of the front door promises is in the room that it belongs to.
+    // The functions of an installed header are in the room that it belongs to.
     headers.insert(room_of(source.path) + "/" + path.filename().string());
   }
   const auto broken = broken_by_all([&headers](const Source& s) -> Violations {

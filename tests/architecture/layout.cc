@@ -39,7 +39,7 @@ CommentLine kind_of(const std::string& line, CommentLine previous) {
   return goes_on ? CommentLine::kContractGoesOn : CommentLine::kDrawing;
 }
 
-/// What is wrong with a line of this kind after one of that kind; empty: nothing.
+/// Returns what is wrong with a line of this kind after one of that kind, or an empty text.
 std::string misfit(CommentLine kind, CommentLine previous) {
   const bool after_contract =
       previous == CommentLine::kContract || previous == CommentLine::kContractGoesOn;

@@ -22,9 +22,9 @@ struct Room {
 
 /// The room that a path such as `staging/fs/file.cc` lies in, or that an installed header such as
 /// `galley/proposal.h` (also `include/galley/proposal.h`) belongs to; empty outside every room.
-/// What an installed header lets its users see of types that are only declared in it: nothing of
-/// that can be called with installed types. Private members, friends and what stands below "for
-/// Galley's own rooms" are none of theirs. `installed` are the types that installed headers define.
+/// Returns the places where an installed header shows a type that it only declares: it can be
+/// called with installed types only. Private members, friends and members below "for Galley's own
+/// rooms" may use other types. `installed` are the types that installed headers define.
 [[nodiscard]] Violations inner_types(std::string_view path, std::string_view source,
                                      const std::set<std::string>& installed);
 [[nodiscard]] std::string room_of(std::string_view path);

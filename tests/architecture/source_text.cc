@@ -49,7 +49,7 @@ std::string without_preprocessor(std::string text) {
 
 enum class Scope { kNamespace, kType, kFunction, kInitialiser, kOther };
 
-/// What an opening brace opens, judged by the text before it.
+/// Returns what an opening brace opens, judged by the text before it.
 Scope scope_of(const std::string& head, Scope outer) {
   static const std::regex space_name(R"((^|\s)(namespace\b|extern\s*$))");
   static const std::regex type_name(R"(\b(class|struct|union|enum)\b[^()=]*$)");

@@ -1,4 +1,4 @@
-// What must not compile: the types give staging, tools and validators no way to write.
+// These programs must not compile: the types give staging, tools and validators no way to write.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,7 +18,7 @@
 namespace galley {
 namespace {
 
-/// Whether anything below a D, reached as a const D&, can be changed by a method of it.
+/// Whether a method can change anything below a D that is reached as a const D&.
 template <class D>
 concept ChangesEntries = requires(const D& directory, const RelPath& path) {
   directory.remove_file(path);
@@ -71,7 +71,7 @@ concept IsWrittenByHelpers = requires(const D& directory, const RelPath& path) {
 template <class D>
 constexpr bool kCanWrite = ChangesEntries<D> || OpensForWriting<D> || IsWrittenByHelpers<D>;
 
-/// What a call returns in its Result, without its unique_ptr.
+/// The value in the Result of a call, without its unique_ptr.
 template <class R>
 using Opened = typename std::remove_cvref_t<R>::value_type::element_type;
 
@@ -125,7 +125,8 @@ concept NamesItsFiles = requires(T& all) {
 TEST(WriteAccess, AWorkspaceHandsOutNone) {
   using Root = decltype(std::declval<const Place&>().files());
   static_assert(std::is_same_v<Root, const Directory&>);
-  // What proposes and judges has the parts of a workspace, and the one that writes keeps the right.
+  // Code that proposes or judges has the parts of a workspace, and the right to write stays
+  // private.
   static_assert(!NamesItsFiles<KeptState> && !NamesItsFiles<const KeptState>);
 }
 

@@ -55,7 +55,7 @@ void closed_folder(const WritableDirectory& ws) {
   ASSERT_TRUE(ws.set_mode(rel("d"), 0500));
 }
 
-/// What somebody who is not root meets, and root too.
+/// Shapes for a user who is not root; root runs them, too.
 std::vector<CrashCase> make_mode_cases() {
   std::vector<CrashCase> cases;
   cases.push_back({"read-only files",

@@ -19,7 +19,7 @@ struct CrashCase {
   std::string name;
   std::function<void(const WritableDirectory&)> prepare;
   std::function<void(ChangeBuilder&)> change;
-  /// Somebody who is not root commits and recovers, in a tree that is his.
+  /// A user who is not root commits and recovers, in a tree of their own.
   bool is_as_user = false;
   /// It leaves files that their owner cannot read, so he cannot take it back.
   bool is_unreadable = false;
@@ -51,9 +51,9 @@ struct CaseWorkspace {
 CaseWorkspace make_case(const CrashCase& shape);
 /// Where the workspace keeps this: "rescue/2/a".
 RelPath in_state(const WritableDirectory& workspace, const std::string& place);
-/// The same tree once more, with the same inode numbers and times; nobody holds a lock in it.
+/// Copies the tree with the same inode numbers and times, and without locks.
 std::shared_ptr<struct MemoryTree> copy_of(const struct MemoryTree& tree);
-/// The tree of a case, in a directory that is given, by whoever may give files away.
+/// Builds the tree of a case in a given directory; the caller may give files away.
 void prepare_tree(const CrashCase& shape, const WritableDirectory& directory);
 /// As make_case, on a directory that is given, with the history that makes.
 void prepare_case(const CrashCase& shape, const WritableDirectory& directory);
@@ -62,7 +62,7 @@ void prepare_history(const WritableDirectory& directory);
 Proposal propose_case(const CrashCase& shape, const WritableDirectory& directory);
 TreePicture picture_after(const CrashCase& shape);
 
-/// Publishes the proposal of a case through a plan of faults: the process "dies" where it says so.
+/// Publishes the proposal of a case with a plan of faults, in which the process may "die".
 Result<PublishOutcome> publish_through(const CaseWorkspace& workspace,
                                        const std::shared_ptr<FaultPlan>& plan);
 
@@ -76,7 +76,7 @@ int in_child(const std::function<int()>& body);
 /// calls of the rich shape a quick run goes on by.
 size_t stride_of(const CrashCase& shape, size_t stride);
 
-/// What is in `.galley` that should not be there once everything is settled.
+/// Returns the files in `.galley` that should not be there once everything is settled.
 std::vector<std::string> litter_of(const WritableDirectory& workspace);
 
 /// Counts of one row of the crash table; printed at the end of its life as

@@ -38,7 +38,7 @@ std::vector<Fault> faults() {
   return all;
 }
 
-/// What the answer promised must be so, at once and after the next open.
+/// The promise of the answer must hold, at once and after the next open.
 void expect_promise(CrashRow& row, const CaseWorkspace& workspace,
                     const Result<PublishOutcome>& outcome, const std::string& where) {
   const bool is_undecided = !outcome && outcome.error().kind == ErrorKind::kUndecided;

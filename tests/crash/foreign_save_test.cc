@@ -31,7 +31,7 @@ bool holds_token(const WritableDirectory& directory) {
   for (const auto& entry : *entries) {
     const RelPath name = rel(entry.name);
     if (entry.kind == FileKind::kDirectory) {
-      // What only a slot, a stage or a journal holds is not within the user's reach.
+      // The user cannot reach contents that only a slot, a stage or a journal has.
       const bool is_hidden = entry.name == "slot" || entry.name == "j" || entry.name == "undo";
       const auto child = directory.open_writable_directory(name);
       if (!is_hidden && child && holds_token(**child)) return true;

@@ -79,7 +79,7 @@ Result<void> collect(const WritableDirectory& workspace) {
   return {};
 }
 
-/// The ids of the history; it must read whole, have no gap and end with the newest.
+/// Returns the ids of the history, which must be readable, have no gap and end with the newest.
 std::vector<TxId> history_of(const WritableDirectory& workspace, const std::string& where) {
   const StateDirectory state = state_of(workspace);
   const auto ids = committed_ids(state);

@@ -93,7 +93,7 @@ TEST_P(ProcessFacts, SigkillBeforeEveryChangingCallOnTheRealDisk) {
 /// A tmpfs of its own in a mount namespace of its own; 77 where that is not allowed.
 constexpr int kSkipped = 77;
 
-/// Who is not root gets a user namespace, too, in which the own id is the own id.
+/// A user who is not root gets a user namespace, too, which maps their id to itself.
 bool enter_mount_namespace() {
   if (unshare(CLONE_NEWNS) == 0) return true;
   const std::string user = std::to_string(getuid()) + " " + std::to_string(getuid()) + " 1";

@@ -81,7 +81,7 @@ ordered_json enums_schema() {
       {"const": "value2", "title": "Second Choice"}, {"const": "value3", "title": "Third Choice"}]}}})");
 }
 
-/// What the user answered, if it is an answer to an elicitation.
+/// The answer of the user, if this is an answer to an elicitation.
 std::string answer_text(const json& answer) {
   if (!answer.is_object()) return "action=cancel, content={}";
   return "action=" + answer.value("action", "cancel") +

@@ -15,8 +15,7 @@
 #include "staging/printing/git_diff.h"
 #include "tests/support/scratch_directory.h"
 
-/// What the tests need to ask the real git: trees on disk, and a shell without anyone's
-/// configuration.
+/// Runs the real git for tests: trees on disk, and a shell without any user's configuration.
 namespace galley::testing {
 
 struct RunResult {

@@ -10,7 +10,7 @@
 
 namespace galley {
 
-/// What the program says is missing for the user of this process to run commands behind all walls,
+/// Returns what this machine lacks for the user of this process to run commands behind all walls,
 /// or on a copy; empty when `true` can be run.
 inline std::string missing_walls(const std::string& helper, bool on_copy = false) {
   const TempDirectory tree;

@@ -13,7 +13,8 @@
 
 namespace galley {
 
-/// A git repository of the real disk that nobody's configuration touches, gone with its object.
+/// A git repository on the real disk, isolated from every user's configuration and deleted with its
+/// object.
 class ScratchRepository {
  public:
   [[nodiscard]] const std::string& path() const { return scratch_.path(); }
@@ -40,7 +41,7 @@ class ScratchRepository {
   [[nodiscard]] bool can(const std::string& arguments) const {
     return std::system((line(arguments) + " >/dev/null 2>&1").c_str()) == 0;
   }
-  /// What a git command prints.
+  /// Returns the output of a git command.
   [[nodiscard]] std::string output_of(const std::string& arguments) const {
     std::string text;
     FILE* pipe = ::popen(line(arguments).c_str(), "r");
@@ -49,7 +50,7 @@ class ScratchRepository {
     EXPECT_EQ(::pclose(pipe), 0) << arguments;
     return text;
   }
-  /// Commits all that lies in the work tree.
+  /// Commits the whole work tree.
   void commit(const std::string& message) const {
     git("add -A");
     git("commit -qm " + message);

@@ -42,7 +42,7 @@ class ScriptedView {
     GALLEY_CHECK(child_ >= 0);
     if (child_ == 0) {
       (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-      // A lock belongs to whoever has its file open.
+      // A lock belongs to the process that has its file open.
       if (ends[1] > 3) (void)close_range(3, static_cast<unsigned>(ends[1]) - 1, 0);
       (void)close_range(static_cast<unsigned>(ends[1]) + 1, ~0U, 0);
       serve(ends[1], place_.path(), options, user, group);

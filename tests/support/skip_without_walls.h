@@ -8,8 +8,8 @@
 
 namespace galley {
 
-/// Skips the running test for this reason unless it is empty. Whoever sets GALLEY_REQUIRE_SANDBOX=1
-/// says that the machine has all walls: there it fails.
+/// Skips the running test for this reason unless it is empty. With GALLEY_REQUIRE_SANDBOX=1 the
+/// machine must have all walls, and the test fails instead.
 inline void skip_without_walls(const std::string& missing) {
   if (missing.empty()) return;
   const char* required = std::getenv("GALLEY_REQUIRE_SANDBOX");

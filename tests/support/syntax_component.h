@@ -7,7 +7,7 @@
 
 namespace galley {
 
-/// Whether galley-syntax was built beside the tests. Where GALLEY_REQUIRE_SYNTAX is set it is taken
+/// Whether galley-syntax was built with the tests. Where GALLEY_REQUIRE_SYNTAX is set it is taken
 /// to be there, so that a test fails instead of being skipped.
 inline bool has_syntax_component() {
   const std::string path = std::string(GALLEY_BINARY_DIR) + "/galley-syntax";

@@ -19,7 +19,7 @@ std::string slurp(const std::string& path) {
   return text.str();
 }
 
-/// Every JSON document the program prints is held to docs/json/galley.schema.json.
+/// Checks every JSON document that the program prints against docs/json/galley.schema.json.
 class Documents : public ::testing::Test {
  protected:
   Documents() {

@@ -43,7 +43,7 @@ class Meeting final : public CommandRunner {
     std::unique_lock lock(mutex_);
     most_ = std::max(most_, ++inside_);
     changed_.notify_all();
-    // Once the whole party has met, nobody waits any more.
+    // Once all have met, none waits any longer.
     changed_.wait_for(lock, kPatience, [this] { return most_ >= party_; });
   }
 
@@ -79,7 +79,7 @@ class CommandValidatorsInTheSandbox : public ::testing::Test {
     workspace_ = *std::move(opened);
     return *workspace_;
   }
-  /// What the gate says when src/a.c is to become `text`.
+  /// The verdict of the gate when src/a.c is to become `text`.
   Preview judge(const std::string& text) {
     Workspace& workspace = workspace_ ? *workspace_ : open();
     auto transaction = workspace.begin({"tester", "why"});
@@ -320,7 +320,7 @@ TEST_F(CommandValidatorsInTheSandbox, BisectFindsTheHunksThatAreRefusedTogether)
               ElementsAre("docs/new.txt", "src/a.c, hunk 1", "src/a.c, hunk 3"));
   EXPECT_FALSE(report->smallest_failing.verdict.is_approved());
   EXPECT_TRUE(report->largest_passing.verdict.is_approved());
-  // What is staged is as it was.
+  // The staged changes are as before.
   EXPECT_EQ(transaction->preview()->proposal.changes().size(), 3U);
 }
 

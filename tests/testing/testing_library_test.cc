@@ -1,4 +1,4 @@
-// What Galley::testing promises, through its installed headers.
+// The promises of Galley::testing, through its installed headers.
 #include <galley/testing/testing.h>
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What no compiler checks of tools/catalogue/*.json: that its words mean something.
+// Checks tools/catalogue/*.json, which no compiler does: its words mean something.
 #include "tools/catalogue.h"
 
 #include <gtest/gtest.h>

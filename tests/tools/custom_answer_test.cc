@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// What is wrong with an answer.
+/// Returns what is wrong with an answer.
 std::string flaw(const std::string& text) {
   const auto answer = CustomAnswer::read(text);
   if (answer) return "taken";

@@ -82,7 +82,7 @@ class DefineTool : public ToolFixture {
   std::string verdict(const std::string& tool, const std::string& args) {
     return describe((*registry_.get(tool))->input.check(json::parse(args)));
   }
-  /// What the caller of a tool that does this is told.
+  /// Returns what the caller of such a tool is told.
   ToolResult outcome_of(const std::function<Result<Text>(const Nothing&)>& function) {
     registry_.clear();
     add(define_tool<Nothing, Text>("Does", "does", function));

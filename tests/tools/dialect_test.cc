@@ -1,4 +1,5 @@
-// What the golden calls of fixtures/golden/tools cannot say: commands, settings, who may call.
+// Facts that the golden calls of fixtures/golden/tools cannot show: commands, settings,
+// permissions.
 #include <map>
 
 #include "staging/sandbox/fake_command_runner.h"

@@ -45,7 +45,7 @@ class NoonClock final : public Clock {
   [[nodiscard]] std::chrono::steady_clock::time_point steady() const override { return {}; }
 };
 
-/// What differs from machine to machine is not compared, but whether it is there.
+/// Values that differ between machines are only checked to be there.
 void mask(Json& value) {
   static const std::set<std::string> kTimes = {"modified", "changed", "created"};
   static const std::set<std::string> kOwners = {"uid", "gid"};

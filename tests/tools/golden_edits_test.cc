@@ -82,7 +82,7 @@ Result<EditSet> read_case(const fs::path& folder, const ReadOptions& options) {
   return fail(ErrorKind::kInternal, "test.no_edit", "no edit in " + folder.string());
 }
 
-/// What became of a case, in the shape of error.json and expect.json.
+/// Returns the result of a case, in the shape of error.json and expect.json.
 Json edit_story(const EditOutcome& outcome) {
   Json story = {{"reasons", Json::array()},
                 {"steps", Json::array()},

@@ -1,4 +1,4 @@
-// Answers as small models write them: each makes the change that it states, or it is refused.
+// Answers in the manner of small models: each makes the change that it states, or is refused.
 //
 // The answers about small programs are in fixtures/model-answers. Those about real commits are made
 // by its script, of the project's own history.
@@ -28,7 +28,7 @@ struct AnswerTally {
   size_t wrong = 0;
 };
 
-/// What became of one answer about one program.
+/// The result of one answer about one program.
 struct Made {
   bool is_staged = false;
   std::string content;

@@ -35,7 +35,7 @@ TEST(Redactor, LeavesNoDigitOfBase64ThatTellsTheEnd) {
   redactor.add("T", "hunter2hunter2");
   EXPECT_EQ(redactor.redact("x aHVudGVyMmh1bnRlcjI= y"), "x [REDACTED:T]= y");
   EXPECT_EQ(redactor.redact("YTpodW50ZXIyaHVudGVyMg=="), "YTp[REDACTED:T]==");
-  // Whatever follows the secret in what is encoded, its own bits are in the digit that it shares.
+  // The last digit of the secret keeps its own bits, whatever follows in the encoded text.
   for (const char* text :
        {"aHVudGVyMmh1bnRlcjIA", "aHVudGVyMmh1bnRlcjJ/", "aHVudGVyMmh1bnRlcjL/"}) {
     EXPECT_EQ(redactor.redact(text).find("[REDACTED:T]"), 0U) << text;

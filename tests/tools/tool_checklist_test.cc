@@ -27,7 +27,7 @@ class ToolChecklist : public ToolFixture {
     definition.info.examples = std::move(examples);
     ASSERT_TRUE(registry_.add(*make_defined_tool(std::move(definition))));
   }
-  /// What the executor answers, without one.
+  /// Returns the answer of the executor without a transaction.
   ToolTrial trial(const std::string& arguments, bool is_wrong) {
     const auto entry = registry_.get("Adds");
     const json args = json::parse(arguments);

@@ -1,4 +1,4 @@
-// What every built-in tool promised under its version: fixtures/tools/contracts.json.
+// The promises of every built-in tool under its version: fixtures/tools/contracts.json.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>

@@ -22,7 +22,7 @@ ToolInfo info_of(const std::string& name) {
   return info;
 }
 
-/// Answers with a text that it was made with.
+/// A tool that returns the text that it was made with.
 class EchoTool final : public Tool {
  public:
   EchoTool(std::string name, std::string text) : info_(info_of(name)), text_(std::move(text)) {}

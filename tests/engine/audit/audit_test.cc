@@ -258,7 +258,7 @@ TEST_F(AuditTest, ZerosAtTheEndAreCutOffAndTheChainGoesOn) {
 TEST_F(AuditTest, ALogThatIsNotTheOneThatWasWrittenIsNotGoneOnWith) {
   append(3);
   const std::string head = text("audit.head");
-  // Somebody else's chain, whole and longer.
+  // The chain of another workspace, whole and longer.
   put("");
   put("", "audit.head");
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(log_.append(event("forged-" + std::to_string(i))));

@@ -1,4 +1,4 @@
-// What a caller says of a call reaches the tool, its commands and the record, and holds.
+// The options of a call reach the tool, its commands and the record, and are enforced.
 #include <optional>
 #include <stop_token>
 

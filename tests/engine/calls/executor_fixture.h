@@ -22,7 +22,7 @@ namespace galley {
 
 using nlohmann::json;
 
-/// Steps each time somebody looks, a millisecond unless said.
+/// A clock that steps at each look, by a millisecond unless told otherwise.
 class SteppingClock final : public Clock {
  public:
   [[nodiscard]] int64_t wall_ns() const override { return 1'795'000'000'000'000'000; }

@@ -16,12 +16,12 @@
 namespace galley {
 namespace {
 
-/// A work tree with one file, whose fix is put into it while others write to it.
+/// A work tree with one file, which is fixed while others write to it.
 class FollowIndexTest : public ::testing::Test {
  protected:
   FollowIndexTest() { tree_.write("sub/a.txt", kJudged, 0755); }
 
-  /// Follows. Right before the rename with each of these numbers somebody else writes the file.
+  /// Follows. Right before the rename with each of these numbers another process writes the file.
   Result<bool> follow(const std::vector<size_t>& renames = {}) {
     auto plan = std::make_shared<FaultPlan>();
     auto opened = open_writable_disk_directory(tree_.path());
@@ -43,7 +43,7 @@ class FollowIndexTest : public ::testing::Test {
     return followed;
   }
   void put_back() { tree_.write("sub/a.txt", kJudged, 0755); }
-  /// The names that lie beside the file.
+  /// The names in the folder of the file.
   [[nodiscard]] std::vector<std::string> beside() const {
     std::vector<std::string> names;
     const auto folder = tree_.directory().open_directory(rel("sub"));

@@ -13,7 +13,7 @@ constexpr uint32_t kMine = 2000;
 constexpr uint32_t kForeign = 3000;
 constexpr uint32_t kKeep = UINT32_MAX;
 
-/// A workspace of somebody who is not root.
+/// A workspace of a user who is not root.
 class InheritanceFacts : public testing::Test {
  protected:
   void SetUp() override {

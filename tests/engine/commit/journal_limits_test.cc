@@ -27,8 +27,8 @@ Journal small_journal() {
   return journal;
 }
 
-/// What check_journal_limits lets through is written and reads back as it was; what it refuses the
-/// writer refuses too.
+/// A journal within check_journal_limits is written and read back unchanged; the writer refuses
+/// every other one, too.
 ::testing::AssertionResult is_taken(const Journal& journal) {
   const auto checked = check_journal_limits(journal);
   const auto directory = make_memory_directory();

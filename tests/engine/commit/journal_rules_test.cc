@@ -56,7 +56,7 @@ TEST_F(JournalRules, AFileKeepsTheAttributesThatItHad) {
   after.attributes = {kCapability, {"user.note", "any"}};
   change("a", before, after);
   EXPECT_EQ(broken(), "");
-  // What stands there has none, and a stranger's word is no evidence.
+  // The existing file has none, and the word of a foreign journal is no evidence.
   EXPECT_NE(broken(JournalTrust::kForeign), "");
   ASSERT_TRUE(workspace_->set_attribute(rel("a"), kCapability));
   EXPECT_EQ(broken(JournalTrust::kForeign), "");

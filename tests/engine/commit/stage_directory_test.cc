@@ -51,7 +51,7 @@ TEST(StageDirectory, IsAsNewAsWhatIsStagedInIt) {
   EXPECT_GT(list_stages(*state)->at(0).mtime_ns, before);
 }
 
-/// At each call of a creation somebody lists the stages, and is slow to let go of what it locked.
+/// At each call of a creation another process lists the stages, and is slow to unlock them.
 TEST(StageDirectory, IsMadeBesideWhoLooksAtThem) {
   for (size_t at = 1;; ++at) {
     const auto tree = std::make_shared<MemoryTree>();
@@ -94,7 +94,7 @@ TEST(Leftovers, OldStagesGoAndHeldOnesStay) {
   const SystemClock clock;
   auto lock = WriterLock::take(*state, clock, std::chrono::milliseconds(0));
   ASSERT_TRUE(lock);
-  // A memory tree's clock stands in 2001: everything in it is old.
+  // The clock of a memory tree says 2001, so everything in it is old.
   const auto dry = clear_leftovers(*workspace, *state, *lock, clock, {std::chrono::hours(1), true});
   ASSERT_TRUE(dry) << dry.error().message;
   EXPECT_EQ(dry->stages.size(), 1U);
@@ -160,7 +160,7 @@ TEST(Retire, FewFilesAreFlushedOneByOneAndManyAtOnce) {
   EXPECT_EQ(retiring_flushes(1, false), Flushes(3, 0));
   EXPECT_EQ(retiring_flushes(6, false), Flushes(8, 0));
   EXPECT_EQ(retiring_flushes(7, false), Flushes(0, 1));
-  // A link has no descriptor to flush.
+  // A link cannot be opened to flush it.
   EXPECT_EQ(retiring_flushes(1, true), Flushes(0, 1));
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 #define OK(expression) ASSERT_TRUE((expression).has_value())
 
-/// What publishing the change to the past makes of the tree.
+/// Returns the tree after publishing the change to the past.
 std::map<std::string, std::string> tree_at(HistoryWorkspace& workspace, TxId id) {
   const auto past = proposal_to_past(workspace.history(), workspace.root(), id, workspace.clock());
   if (!past) {

@@ -33,7 +33,7 @@ class RandomEdits {
     static const char* const kNames[] = {"a", "b", "d", "d/a", "d/b", "d/e", "d/e/x", "f/g/h"};
     return rel(kNames[random_() % std::size(kNames)]);
   }
-  /// What cannot be done (a file where a directory is wanted) is simply not done.
+  /// A step that is impossible (a file where a directory is wanted) is skipped.
   void one(Overlay& overlay) {
     const RelPath path = name();
     switch (random_() % 7) {
@@ -143,7 +143,7 @@ TEST(UndoProperties, HoldInTheMemoryDirectoryToo) {
   meta.tool = plan.tool;
   publish(plan.proposal, meta);
   EXPECT_EQ(root->stat(rel("d"))->kind, FileKind::kAbsent);
-  // There is no path for SQLite here: the index lives in memory.
+  // SQLite has no path here, so the index is in memory.
   const auto index = HistoryIndex::open(history);
   ASSERT_TRUE(index.has_value()) << index.error().message;
   EXPECT_EQ((*index)->list({})->size(), 2U);

@@ -110,7 +110,7 @@ TEST_F(RetentionTest, DiskUseNamesTheParts) {
 }
 
 TEST_F(RetentionTest, AReaderOfWhatIsPrunedMeanwhileIsToldSo) {
-  const std::string large(size_t{2} << 20U, 'x');  // over 1 MiB: kept beside the journal
+  const std::string large(size_t{2} << 20U, 'x');  // over 1 MiB: kept next to the journal
   workspace_.commit_file("large.txt", large);
   workspace_.commit_file("large.txt", "small\n");
   workspace_.commit_file("a.txt", "last\n");

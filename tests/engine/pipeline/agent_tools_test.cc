@@ -190,7 +190,7 @@ TEST_F(AgentTools, ACommitOfGitFollowsTheTransactionsOwnAndIsOnRecord) {
     ASSERT_TRUE(begun->write("a.txt", "two\n"));
     ASSERT_TRUE(begun->save());
   }
-  // What the tool keeps of a transaction that outlives its process.
+  // The files of the tool for a transaction that outlives its process.
   tree_.write(own_file(*workspace_, "stage/" + id + "/git-commit"), "say two");
   auto transaction = workspace_->resume(id, "ann");
   ASSERT_TRUE(transaction) << transaction.error().message;

@@ -1,4 +1,4 @@
-// Which calls need somebody's yes, who gives it, and for what it holds.
+// Which calls need an approval, who gives it, and how long it is valid.
 #include "engine/calls/confirmation.h"
 
 #include <gmock/gmock.h>

@@ -95,7 +95,7 @@ TEST_F(CallersTest, WhoStagedIsJudgedWhoeverCommits) {
     ASSERT_TRUE(owner.save());
   }
   {
-    // What it may not do it cannot stage in somebody else's, however it tries.
+    // An agent cannot stage a forbidden change in a transaction of another agent, however it tries.
     Transaction bot = resumed(id, "bot");
     EXPECT_EQ(bot.write("other.txt", "x").error().reason, "policy.capability");
     EXPECT_EQ(bot.edit("outside.txt", "x", "y").error().reason, "policy.capability");

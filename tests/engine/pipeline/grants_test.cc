@@ -1,4 +1,4 @@
-// What people grant to agents and revoke, beside galley.toml.
+// Grants and revocations of people, in addition to galley.toml.
 #include "engine/pipeline/kept_grants.h"
 
 #include <gmock/gmock.h>
@@ -138,7 +138,7 @@ TEST_F(GrantsTest, AGrantIsNeverWiderThanTheConfiguration) {
   EXPECT_EQ(called("builder", "Write", R"({"file_path": "docs/a", "content": "a"})"),
             "policy.capability")
       << "its profile writes in src/ only";
-  // What was granted before galley.toml became narrower.
+  // A grant that is older than a stricter galley.toml.
   ASSERT_EQ(said(workspace_->grant("bot", kDeploy, "ann")), "ok");
   tree_.write("galley.toml", "[agents.bot]\ncapabilities = [\"fs:read\"]\n");
   EXPECT_EQ(called(*opened(), "bot", "Deploy"), "capability.missing");

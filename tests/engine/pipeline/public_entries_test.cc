@@ -1,5 +1,5 @@
-// Every public way to change something, and what each leaves on record. The tables below are held
-// against the headers: a method that is in neither fails.
+// Every public way to change something, and what each leaves on record. The tables below are
+// compared with the headers: a method that is in neither fails.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -268,11 +268,12 @@ std::vector<Entry> entries_of_workspaces() {
   };
 }
 
-// No way to write an overlay is handed out: there is no second road.
+// No function hands out a way to write an overlay, so there is only one road.
 static_assert(
     std::is_same_v<decltype(overlay_of(std::declval<const Transaction&>())), const Overlay&>);
 
-/// What changes nothing that is staged, committed or believed, or writes the log itself.
+/// Methods that change nothing that is staged, committed or believed, or that write the log
+/// themselves.
 const std::set<std::string>& quiet_entries() {
   static const std::set<std::string> names = {
       // of a transaction

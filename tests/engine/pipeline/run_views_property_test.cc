@@ -182,7 +182,7 @@ class RunViewsProperty : public RunViews {
     player = new_player();
   }
 
-  /// The view is what the run saw when it began, and its own writes.
+  /// The view shows the tree at the begin of the run, with its own writes.
   void look(const Player& player) {
     for (const char* path : {"a", "b", "d/c", "n0", "n1", "d/n2", "moved"}) {
       const auto mine = in(player.mine, path);
@@ -237,7 +237,7 @@ class RunViewsProperty : public RunViews {
     const bool is_moved = path == "moved" && !player.origin.empty();
     const auto edited = is_moved ? in(before, player.origin) : std::nullopt;
     if (is_moved && mine && now && edited && edited != in(player.seen, player.origin)) {
-      // What others changed under the old name comes along to the new one.
+      // Changes of others under the old name move to the new one.
       check_lines(lines_of(player.seen.at(player.origin)), lines_of(*mine), lines_of(*edited),
                   lines_of(*now));
     } else if (path == player.origin && !mine) {
@@ -266,7 +266,7 @@ class RunViewsProperty : public RunViews {
     const std::set<std::string> of_now(now.begin(), now.end());
     EXPECT_EQ(of_now, expected);
     EXPECT_EQ(now.size(), of_now.size()) << "a line stands twice";
-    // Whoever wrote them, lines stand in the order in which they were written.
+    // Lines are in the order in which they were written, whoever wrote them.
     const std::set<std::string> of_theirs(theirs.begin(), theirs.end());
     EXPECT_EQ(only(now, of_mine), only(mine, of_now));
     EXPECT_EQ(only(now, of_theirs), only(theirs, of_now));

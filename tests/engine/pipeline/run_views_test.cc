@@ -1,4 +1,4 @@
-// Runs that are live while others commit: what each sees, and what becomes of what it wrote.
+// Live runs while others commit: the view of each run, and the fate of its changes.
 #include <galley/workspace.h>
 #include <gtest/gtest.h>
 
@@ -324,7 +324,7 @@ TEST_F(RunViews, ARunThatCannotBeTakenUpAfterItsCommitIsAWarning) {
   tree_.write("f", "one\n");
   const auto run = start();
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
-  // Behind the commit point somebody spoils the note of the run.
+  // After the commit point another process damages the note of the run.
   UserSettings settings;
   settings.config.after_apply = {"/bin/sh", "-c",
                                  "echo spoiled > " + tree_.path() + "/" +

@@ -20,7 +20,7 @@ constexpr int kUndoEvery = 4;
 
 std::string file_of(int i) { return "own/" + std::to_string(i) + ".txt"; }
 
-/// What one thread does with its own files.
+/// The work of one thread with its own files.
 class Worker {
  public:
   Worker(Workspace& workspace, int number) : workspace_(workspace), number_(number) {}

@@ -88,7 +88,7 @@ class RunViews : public ::testing::Test {
     return std::make_unique<TestRun>(*workspace_, hidden_.path());
   }
 
-  /// Somebody else's commit of some files; an empty optional deletes.
+  /// A commit of some files by another process.
   using Files = std::vector<std::pair<std::string, std::optional<std::string>>>;
   CommitOutcome commit_beside(const Files& files) {
     auto transaction = workspace_->begin();

@@ -25,7 +25,7 @@ class GitDirectoriesTest : public PolicyFixture {
     EXPECT_TRUE(report) << report.error().message;
     return report ? *report : PolicyReport{Decision::kDeny, {}};
   }
-  /// What is said to a proposal of just this file.
+  /// The verdict on a proposal of only this file.
   std::string said(std::string_view name, const std::string& text = "new\n") {
     overlay_.restore({});
     stage(name, text);

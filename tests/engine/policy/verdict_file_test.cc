@@ -122,7 +122,7 @@ TEST(VerdictFile, KindsOfKeysAreNotMixed) {
   const std::string by_pair = *verdict_file(subject(), refused(), 0, &signing);
   EXPECT_EQ(reason_of(verify_verdict_file(by_secret, subject(), &verifying)), "verdict.signature");
   EXPECT_EQ(reason_of(verify_verdict_file(by_pair, subject(), &secret)), "verdict.signature");
-  // Who knows the public key cannot sign with its text as a secret: it never is one.
+  // An attacker with the public key cannot sign with its text as a secret, because it never is one.
   auto forged = nlohmann::json::parse(by_pair);
   std::string payload;
   ASSERT_TRUE(from_base64(forged["payload"].get<std::string>(), payload));

@@ -36,7 +36,8 @@ class StoredStageTest : public testing::Test {
   }
   StateDirectory state() const { return open_state(*root_); }
 
-  /// What a stored transaction proposes for a.txt; empty when it cannot be taken up.
+  /// Returns the text that a stored transaction proposes for a.txt, or an empty one if it cannot be
+  /// resumed.
   std::string staged_in(const std::string& id) {
     auto stage = StoredStage::open(state(), id, kAtOnce);
     const auto entries = stage ? stage->load() : Result<Overlay::Entries>(stage.error());
@@ -77,7 +78,7 @@ class StoredStageTest : public testing::Test {
   }
 
   static constexpr std::chrono::hours kLong{24 * 365 * 100};
-  static constexpr std::chrono::hours kEverything{1};  // a memory tree's clock stands in 2001
+  static constexpr std::chrono::hours kEverything{1};  // a memory tree's clock says 2001
   SystemClock clock_;
   std::shared_ptr<MemoryTree> tree_;
   std::unique_ptr<WritableDirectory> root_;
@@ -161,7 +162,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfAForkTheParentStandsAndTheChildIsWholeO
       const auto stage = StageDirectory::adopt(state(), info.id);
       ASSERT_TRUE(stage) << where;
     }
-    // What is left over is old: the parent, which somebody holds, stays with its contents.
+    // The parent is old, but a process holds it, so it stays with its contents.
     {
       auto held = StoredStage::open(state(), parent_, kAtOnce);
       ASSERT_TRUE(held);

@@ -91,7 +91,7 @@ class McpServerFacts : public ::testing::Test {
     message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
     return message;
   }
-  /// The first message that is like this; waits for it.
+  /// Waits for the first message like this.
   json wait_for(const std::function<bool(const json&)>& is_it) {
     std::unique_lock lock(mutex);
     json found;

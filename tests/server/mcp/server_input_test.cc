@@ -10,7 +10,7 @@
 namespace galley {
 namespace {
 
-/// What a client sends, as far as it has sent it.
+/// The bytes that a client has sent so far.
 class SentLines {
  public:
   void send(const json& message) {
@@ -48,7 +48,7 @@ class SentLines {
 
 TEST_F(McpServerFacts, WhatIsReadIsAnsweredToItsEnd) {
   SentLines sent;
-  sent.send(call(1));  // nobody has said hello
+  sent.send(call(1));  // no client has said hello
   sent.send_too_long();
   sent.send(request("hello", "initialize",
                     {{"protocolVersion", "2025-11-25"}, {"capabilities", json::object()}}));
@@ -129,7 +129,7 @@ TEST_F(McpServerFacts, RequestsOfOneLaneAreWorkedOnInTheirOrder) {
   for (int id = 1; id < 20; ++id) sent.send(in_lane(id, "a"));
   sent.send(in_lane(20, ""));
   std::thread client([&] {
-    (void)answer_to(20);  // beside those of the lane, which wait for the first
+    (void)answer_to(20);  // in addition to those of the lane, which wait for the first
     EXPECT_EQ(works, 2);
     door.open();
     for (int id = 1; id < 20; ++id) (void)answer_to(id);

@@ -112,7 +112,7 @@ TEST_F(McpServerFacts, AQuestionInTheHandshakeEraWaitsForItsAnswer) {
       [](const json& message) { return message.value("method", "") == "elicitation/create"; });
   take({{"jsonrpc", "2.0"}, {"id", question["id"]}, {"result", {{"action", "accept"}}}});
   EXPECT_EQ(answer_to(1)["result"]["said"]["action"], "accept");
-  // Nobody waits for a second one.
+  // No request waits for a second one.
   take({{"jsonrpc", "2.0"}, {"id", question["id"]}, {"result", {{"action", "decline"}}}});
 }
 

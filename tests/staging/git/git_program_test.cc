@@ -20,7 +20,7 @@ class GitProgramTest : public ::testing::Test {
   GitProgramTest() : path_(std::getenv("PATH")) { scratch_.init(); }
   ~GitProgramTest() override { ::setenv("PATH", path_.c_str(), 1); }
 
-  /// It has no configuration, and does this for every other command.
+  /// It has no configuration, and runs this for every other command.
   void pretend(const std::string& lines) {
     scratch_.write("bin/git",
                    "#!/bin/sh\ncase \"$*\" in *'config --list'*) exit 0 ;; esac\n" + lines + "\n");

@@ -55,7 +55,7 @@ TEST_F(EarlierVersionTest, IsNamedWithWhatChangedSinceAndTheEditCarriedOver) {
   EXPECT_EQ(earlier->transaction, "1");
   EXPECT_FALSE(earlier->is_before);
   EXPECT_NE(earlier->changes.find("-two\n+2\n"), std::string::npos) << earlier->changes;
-  // What it says to send does what was meant.
+  // The suggested edit makes the intended change.
   tree_.write("f", kNow);
   const EditOutcome again = stage(earlier->rebased, kNow);
   EXPECT_TRUE(again.is_staged) << earlier->rebased << describe(again);

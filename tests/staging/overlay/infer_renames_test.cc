@@ -19,7 +19,7 @@ class InferRenames : public ::testing::Test {
     ASSERT_TRUE(overlay_.write(rel(path), text)) << path;
   }
   void remove(const std::string& path) { ASSERT_TRUE(overlay_.remove(rel(path))) << path; }
-  /// What was staged so far is there before the command.
+  /// Changes that were staged before are visible to the command.
   void begin_command() { before_ = overlay_.entries(); }
 
   /// "new <= old" for each rename of the change set.

@@ -153,7 +153,7 @@ TEST_F(PiecesTest, EverySubsetCanBeStagedOnTheTreeAsItIs) {
       if (change.after.kind != FileKind::kAbsent) {
         EXPECT_FALSE(removed.contains(change.path.parent())) << change.path.str();
       }
-      // Nothing is made in a directory that is not there.
+      // No file is created in a directory that does not exist.
       const auto parent = tree_.directory().stat(change.path.parent());
       const bool is_there = parent && parent->kind == FileKind::kDirectory;
       if (change.is_create()) {

@@ -1,4 +1,4 @@
-// What holds for every text: apply(diff(a, b), a) = b, reverse undoes, splices compose and invert.
+// Properties of every text: apply(diff(a, b), a) = b, reverse undoes, splices compose and invert.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -104,7 +104,7 @@ TEST(Edits, ABlankAtTheEndOfANameIsKeptWhereATabEndsTheName) {
   ASSERT_TRUE(set.has_value());
   ASSERT_EQ(set->files.size(), 1U);
   EXPECT_EQ(set->files[0].path, "d/x ");
-  // Without one, it is what an editor or a mailer left.
+  // Without one, it comes from an editor or a mailer.
   const auto sloppy = read_unified("--- a/d/x \n+++ b/d/x \n@@ -1 +1 @@\n-a\n+b\n", {});
   ASSERT_TRUE(sloppy.has_value());
   EXPECT_EQ(sloppy->files[0].path, "d/x");

@@ -74,7 +74,7 @@ TEST(InputRelay, GivesBackNoMoreThanItTook) {
     const auto relay = *InputRelay::from(file.get());
     while (turn(*relay)) {
     }
-    // What reads from a pipe can open its other end, too.
+    // The reader of a pipe can open its other end, too.
     const std::string name = "/proc/self/fd/" + std::to_string(relay->read_end());
     const Fd other(open(name.c_str(), O_WRONLY | O_CLOEXEC));
     ASSERT_TRUE(other.is_open());

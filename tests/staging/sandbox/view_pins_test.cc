@@ -78,7 +78,7 @@ class ViewPins : public testing::TestWithParam<Cached> {
                     .has_value());
   }
 
-  /// What the view changed of the tree that it was mounted on.
+  /// The changes of the view to the tree that it was mounted on.
   std::vector<std::string> effects(const Overlay::Entries& seen) const {
     Overlay overlay(workspace_.directory(), make_memory_store(), clock_);
     overlay.restore(seen);

@@ -53,7 +53,7 @@ TEST_P(SandboxCopy, OneFailedNamespaceIsForOneCommand) {
   need_walls(GetParam());
   if (GetParam() == User::kRoot) GTEST_SKIP() << "no limit on processes holds for root";
   as_user(GetParam(), [] {
-    // The helper that waits and the one that stands in for it may make no process; the copy may.
+    // The two helper processes may not fork; the copy may.
     const TempDirectory place;
     place.write("helper",
                 "#!/bin/sh\nif mkdir \"$0.first\" 2>/dev/null || mkdir \"$0.second\" 2>/dev/null; "
@@ -135,7 +135,7 @@ TEST_P(SandboxCopy, WorkspaceAndHostCannotBeWritten) {
   as_user(GetParam(), [] {
     World world(copying());
     world.put_file(".git/HEAD", "ref\n");
-    // As root the command becomes nobody, who must be able to read it.
+    // As root the command runs as nobody, who must be able to read it.
     ASSERT_EQ(chmod(world.root().c_str(), 0755), 0);
     const TempDirectory outside;
     const std::string before = world.picture();
@@ -244,7 +244,7 @@ TEST_P(SandboxCopy, OnlyAllowedProgramsAreExecuted) {
   });
 }
 
-/// The copy lies below $TMPDIR; /proc/<pid>/io does not count what is written to a tmpfs.
+/// The copy is below $TMPDIR, and /proc/PID/io does not count writes to a tmpfs.
 TEST_P(SandboxCopy, BytesWrittenToMemoryCount) {
   if (!is_tmpfs("/dev/shm")) GTEST_SKIP() << "/dev/shm is no tmpfs here";
   as_user(GetParam(), [] {
@@ -304,7 +304,8 @@ TEST_P(SandboxCopy, FileSizeProcessesAndOpenFilesAreBounded) {
     ASSERT_TRUE(result.breach.has_value());
     EXPECT_EQ(result.breach->kind, LimitKind::kFileSize);
     EXPECT_TRUE(world.changes().empty());
-    // The user's other processes count too, and come and go: held is what is asked for here.
+    // The other processes of the user count, too, and they come and go, so the test checks the
+    // request.
     result = world.python(R"(
 import os, time
 n = 1

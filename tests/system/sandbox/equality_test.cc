@@ -1,4 +1,4 @@
-// What is staged is exactly what the same command does to a copy of the tree.
+// The staged changes are exactly those that the same command makes to a copy of the tree.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// What a command tries to get out, and what stops it. Everything happens in the sandbox that the
-// test makes; what it attacks outside lies in temporary directories of the test.
+// Attempts of commands to escape, and the walls that stop them. Everything happens in the sandbox
+// that the test makes, and the targets outside are in temporary directories of the test.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-// Every limit ends a command that goes over it, says which one it was, and leaves nobody behind.
+// Every limit ends a command that exceeds it, names itself, and leaves no process behind.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -261,7 +261,7 @@ TEST_P(SandboxTraps, ChangesUnderTheCommandElsewhereOrOfKnownBasesAreNoReasonToR
     ASSERT_TRUE(world.overlay().write(rel("a.txt"), "proposed\n"));
     change_while_it_runs(world, "a.txt");
     EXPECT_TRUE(world.sh(std::string("echo mine >> a.txt") + kSayMuch).effects_staged);
-    // The base is what was there when it was first touched: a commit finds the conflict.
+    // The base is the file at its first use, so a commit finds the conflict.
     EXPECT_EQ(world.overlay().entries().at(rel("a.txt")).before.content, ContentId::of("alpha\n"));
     change_while_it_runs(world, "run.sh");
     EXPECT_TRUE(world.sh(std::string("echo mine >> dir/b.txt") + kSayMuch).effects_staged);
@@ -320,7 +320,7 @@ TEST_P(SandboxTraps, LargeTreeIsNotLookedAtAndMountsNoMore) {
   });
 }
 
-/// A sanitizer takes minutes for what is done in seconds: a tenth of it shows as much there.
+/// A sanitizer takes minutes for a run of seconds, and a tenth of it shows as much.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kManyDirectories = 5;
 #else
@@ -328,7 +328,7 @@ constexpr int kManyDirectories = 50;
 #endif
 
 TEST_P(SandboxTraps, HundredThousandSmallFilesAreAbsorbed) {
-  // Half for each user; the sum is what the name says.
+  // Half for each user; the name has the sum.
   as_user(GetParam(), [] {
     // In memory: this is about names and contents, not about a disk's way to delete.
     if (fs::exists("/dev/shm")) (void)setenv("TMPDIR", "/dev/shm", 1);

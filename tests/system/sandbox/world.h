@@ -17,7 +17,7 @@
 
 namespace galley {
 
-/// Who runs the engine in a test.
+/// The user that runs the engine in a test.
 enum class User { kRoot, kNobody };
 std::ostream& operator<<(std::ostream& out, User user);
 
@@ -32,8 +32,8 @@ bool comes_true(Fact fact) {
   return true;
 }
 
-/// Runs `body`, with its EXPECTs, as that user: in a child process that gave up root, or right here
-/// when we are that user (or are no root and cannot choose).
+/// Runs `body`, with its EXPECTs, as that user: in a child process that gave up root, or in this
+/// process if we are that user already or cannot choose.
 void as_user(User user, const std::function<void()>& body);
 
 enum class Walls { kNamespaces, kCopy };
@@ -51,7 +51,7 @@ class SandboxTest : public testing::TestWithParam<User> {
 /// The helper program, in a place that every user can read.
 const std::string& helper_program();
 
-/// A workspace with a few files, an overlay, and a sandbox for it. Everything lies in temporary
+/// A workspace with a few files, its overlay and its sandbox. Everything is in temporary
 /// directories of its own.
 class World {
  public:

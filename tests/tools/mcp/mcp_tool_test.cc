@@ -23,8 +23,7 @@ json listed_tool(const std::string& name) {
   return {{"name", name}, {"inputSchema", {{"type", "object"}}}};
 }
 
-/// Tools of a server that is played by a function: what it gets is a message, what it returns is
-/// what it writes.
+/// Tools of a server that a function plays: it gets a message and returns the server's output.
 class McpTools : public ToolFixture {
  protected:
   McpTools() {

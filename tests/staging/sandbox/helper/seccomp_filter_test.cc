@@ -23,7 +23,7 @@ constexpr uint32_t kNoFamily = SECCOMP_RET_ERRNO | EAFNOSUPPORT;
 constexpr uint32_t kNoPair = SECCOMP_RET_ERRNO | EOPNOTSUPP;
 constexpr uint32_t kBroken = 0xdeadbeef;  // no answer of a filter
 
-/// What the kernel does with a filter (net/core/filter.c), for the instructions that ours has.
+/// Runs a filter as the kernel does (net/core/filter.c), for the instructions that ours has.
 uint32_t run(const std::vector<sock_filter>& code, const seccomp_data& data) {
   uint32_t accumulator = 0;
   for (size_t at = 0; at < code.size(); ++at) {

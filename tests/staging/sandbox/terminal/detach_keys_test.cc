@@ -14,7 +14,8 @@ DetachKeys keys_of(const std::string& text) {
   return keys ? *std::move(keys) : DetachKeys();
 }
 
-/// What reaches the program of what is typed in pieces; " detached" behind it at the end.
+/// Returns the bytes that reach the program when the keys are typed in pieces, with " detached" at
+/// the end if they detach.
 std::string typed(const std::string& keys, const std::vector<std::string>& pieces) {
   DetachKeys detach = keys_of(keys);
   std::string passed;
