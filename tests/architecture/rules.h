@@ -22,15 +22,16 @@ struct Room {
 
 /// The room that a path such as `staging/fs/file.cc` lies in, or that an installed header such as
 /// `galley/proposal.h` (also `include/galley/proposal.h`) belongs to; empty outside every room.
+[[nodiscard]] std::string room_of(std::string_view path);
+
+/// One broken rule, as `path:line: what`.
+using Violations = std::vector<std::string>;
+
 /// Returns the places where an installed header shows a type that it only declares: it can be
 /// called with installed types only. Private members, friends and members below "for Galley's own
 /// rooms" may use other types. `installed` are the types that installed headers define.
 [[nodiscard]] Violations inner_types(std::string_view path, std::string_view source,
                                      const std::set<std::string>& installed);
-[[nodiscard]] std::string room_of(std::string_view path);
-
-/// One broken rule, as `path:line: what`.
-using Violations = std::vector<std::string>;
 
 /// Includes of another room that is not below this file's room.
 [[nodiscard]] Violations upward_arrows(std::string_view path, std::string_view source);

@@ -165,7 +165,7 @@ TEST_F(CallSecretsTest, AnAgentsCommandShowsNoKeyAndAPersonsEveryByte) {
   ASSERT_TRUE(of_agent) << of_agent.error().message;
   EXPECT_EQ(of_agent->standard_output.head, "key [REDACTED:aws-access-key]\n");
   auto own = workspace_->begin_stored();
-  const auto of_person = own->run(command);
+  const auto of_person = inner(*own).run(command);
   ASSERT_TRUE(of_person) << of_person.error().message;
   EXPECT_EQ(of_person->standard_output.head, "key AKIAIOSFODNN7EXAMPLE\n");
 }

@@ -148,7 +148,7 @@ std::vector<Entry> entries_of_transactions() {
        [](World& w) {
          Command command;
          command.argv = {"true"};
-         expect(w.inner(*transaction).run(command).has_value());
+         expect(inner(*w.transaction).run(command).has_value());
        }},
       {"start_run", "run", "run", "open",
        [](World& w) {
@@ -159,7 +159,7 @@ std::vector<Entry> entries_of_transactions() {
          if (!started) expect(started.error().reason == "sandbox.unavailable");
        }},
       {"fix", "fix", "fix", "open",
-       [](World& w) { expect(w.inner(*transaction).fix().has_value()); }},
+       [](World& w) { expect(inner(*w.transaction).fix().has_value()); }},
       {"savepoint", "savepoint", "savepoint", "open",
        [](World& w) { expect(w.transaction->savepoint("s").has_value()); }},
       {"rollback_to", "rollback", "rollback", "open",
