@@ -275,7 +275,7 @@ const std::vector<ExitStatusText>& exit_status_texts() {
       {"0", "done"},
       {"1", "the answer is no: refused, conflict, does not apply, findings"},
       {"2", "wrong usage or malformed input"},
-      {"3", "failure with the tree untouched"},
+      {"3", "failure; a commit that ends so has changed nothing"},
       {"75", "failed after the commit point; the next command decides"},
       {"130", "interrupted"}};
   return kTexts;

@@ -83,7 +83,7 @@ class OptionTable {
   bool has_all_ = true;
   std::string only_;  ///< unless it has all
   std::map<const CLI::Option*, std::vector<std::string>> choices_;
-  CLI::App app_{"Galley proofs every edit before it is printed: all of a change lands, or none."};
+  CLI::App app_{"Checks every edit before it reaches your files: all of a change lands, or none."};
 };
 
 inline constexpr const char* kSeeGroup = "Look before you commit";
