@@ -6,7 +6,7 @@
 
 namespace galley {
 
-/// Where time comes from; the second argument of everything that needs "now", so tests can fake it.
+/// The source of time. Code that needs "now" takes it as its second argument, so tests can fake it.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -25,7 +25,7 @@ class SystemClock final : public Clock {
 /// RFC 3339 in UTC with milliseconds: 2026-11-21T08:00:00.000Z.
 [[nodiscard]] std::string rfc3339_utc(int64_t wall_ns);
 
-/// A moment after which work must stop; the default one never comes.
+/// A point in time after which work must stop; the default one never passes.
 class Deadline {
  public:
   Deadline() = default;

@@ -9,24 +9,24 @@
 
 namespace galley {
 
-/// A key of Ed25519 (RFC 8032), public or private, as `openssl genpkey -algorithm ed25519` and
+/// An Ed25519 key (RFC 8032), public or private, as `openssl genpkey -algorithm ed25519` and
 /// `openssl pkey -pubout` write it (PEM, RFC 7468 and RFC 8410).
 ///
 /// Ownership: shares the key; copies are cheap. Threads: immutable, safe to share.
-/// Errors:    kNotFound `key.library_missing` without libcrypto.so.3, which is loaded for the
-///            first key; kInvalid `key.syntax`, `key.other_kind`, `key.encrypted`; kUsage
-///            `key.public` when a public one is to sign.
+/// Errors:    kNotFound `key.library_missing` without libcrypto.so.3, which is loaded for the first
+///            key; kInvalid `key.syntax`, `key.other_kind`, `key.encrypted`; kUsage `key.public`
+///            when a public key is asked to sign.
 class Ed25519Key {
  public:
   static constexpr size_t kSignatureBytes = 64;
 
-  /// Reads the first key of a PEM text. Nobody is asked for a passphrase.
+  /// Reads the first key of a PEM text. Never asks for a passphrase.
   static Result<Ed25519Key> parse(std::string_view pem);
-  /// Whether a text is to be read as PEM, and as nothing else.
+  /// Whether a text must be read as PEM and as nothing else.
   [[nodiscard]] static bool is_pem(std::string_view text);
 
   [[nodiscard]] bool is_private() const { return is_private_; }
-  /// SHA-256 of the 32 bytes of the public key, in hexadecimal digits: names the pair.
+  /// SHA-256 of the 32 bytes of the public key, in hexadecimal digits. It names the pair.
   [[nodiscard]] const std::string& id() const { return id_; }
 
   [[nodiscard]] Result<std::string> sign(std::string_view message) const;

@@ -8,7 +8,7 @@
 
 namespace galley {
 
-/// Hexadecimal digits, lower case, as everything here writes them.
+/// Hexadecimal digits in lower case, as all of Galley writes them.
 inline constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 void append_hex(std::string& out, uint8_t byte);
@@ -19,7 +19,7 @@ void append_hex(std::string& out, uint8_t byte);
 inline constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 with padding (RFC 4648, section 4), and back; false when `text` is none.
+/// Base64 with padding (RFC 4648, section 4), and back; false when `text` is not base64.
 [[nodiscard]] std::string base64(std::string_view bytes);
 [[nodiscard]] bool from_base64(std::string_view text, std::string& bytes);
 

@@ -4,7 +4,7 @@
 
 namespace galley {
 
-/// Bits of st_mode (POSIX <sys/stat.h>), and the modes of what only its owner may use.
+/// Bits of st_mode (POSIX <sys/stat.h>), and the modes of private files and directories.
 inline constexpr uint32_t kPermissionBits = 0777;
 inline constexpr uint32_t kAnyExecute = 0111;
 inline constexpr uint32_t kOwnerAll = 0700;

@@ -16,15 +16,15 @@ namespace galley {
 /// One pattern in gitignore's language (gitignore(5) of git 2.39; wildmatch with WM_PATHNAME).
 ///
 /// Invariant: matching is linear in the path for a given pattern: no backtracking (Thompson 1968).
-/// Errors:    parse refuses what git would silently never match: an empty pattern, a comment, an
-///            unclosed `[`, a trailing backslash, `.` and `..` components; reason `glob.invalid`.
+/// Errors:    `glob.invalid` for a pattern that git would silently never match: an empty pattern, a
+///            comment, an unclosed `[`, a trailing backslash, `.` and `..` components.
 class Glob {
  public:
   static constexpr size_t kMaxPatternBytes = 1024;
 
   [[nodiscard]] static Result<Glob> parse(std::string_view pattern);
 
-  /// Whether the pattern names exactly this path (its parents are GlobList's business).
+  /// Whether the pattern matches exactly this path. GlobList checks the parents.
   [[nodiscard]] bool matches(std::string_view path, bool is_directory) const;
   [[nodiscard]] bool is_negated() const { return is_negated_; }
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -50,7 +50,7 @@ class Glob {
   void enter(States& states, size_t at) const;
 
   std::string text_;
-  std::string literal_;  ///< the whole pattern when it has no wildcard
+  std::string literal_;  ///< the whole pattern, if it has only literal bytes
   std::vector<Step> steps_;
   std::vector<ByteSet> classes_;
   bool is_literal_ = false;
@@ -59,17 +59,17 @@ class Glob {
   bool is_directory_only_ = false;
 };
 
-/// An ordered list of patterns of which the last match wins; `!` takes paths out again.
+/// An ordered list of patterns. The last match wins; `!` excludes paths again.
 ///
-/// A pattern that matches a directory holds for all below it. Unlike a .gitignore file, a later `!`
-/// pattern may take a path out below a directory that an earlier one matched: for rules about
-/// permission, "last match wins" has no exception. base/ignore_rules.h has git's own reading.
+/// A pattern that matches a directory also applies to everything below it. Unlike in a .gitignore
+/// file, a later `!` pattern may exclude a path below a directory that an earlier one matched: in
+/// rules about permission, "last match wins" has no exception. base/ignore_rules.h follows git.
 class GlobList {
  public:
   GlobList() = default;
   [[nodiscard]] static Result<GlobList> parse(const std::vector<std::string>& patterns);
 
-  /// Whether the list, its last match winning, takes this path in. An empty list takes nothing.
+  /// Whether the list selects this path; the last match decides. An empty list selects nothing.
   [[nodiscard]] bool selects(const RelPath& path, bool is_directory = false) const;
   /// Index of the pattern that decides, when one matches.
   [[nodiscard]] std::optional<size_t> deciding(const RelPath& path, bool is_directory) const;
@@ -83,16 +83,17 @@ class GlobList {
   std::vector<Glob> globs_;
 };
 
-/// Whether a name fits a pattern in which `*` stands for any run of characters and `?` for one.
-/// Takes at most the product of their lengths.
+/// Whether a name matches a pattern in which `*` means any run of characters and `?` any one.
+/// The time is at most proportional to the product of their lengths.
 [[nodiscard]] bool name_matches(std::string_view pattern, std::string_view name);
 
-/// Whether what a person typed names this path: the path itself, a directory above it, or a pattern
-/// of which `*` and `?` also match `/`. A path that really has `*` or `[` in its name is found by
-/// that name. Source: gitglossary(7), "pathspec".
+/// Whether a pathspec that a person typed names this path: the path itself, a directory above it,
+/// or a pattern in which `*` and `?` also match `/`. A path that contains `*` or `[` is also found
+/// by its literal name. Source: gitglossary(7), "pathspec".
 [[nodiscard]] bool pathspec_names(std::string_view pathspec, std::string_view path);
 
-/// The path, or a directory above one, that a pathspec which names none of them most likely meant.
+/// For a pathspec that names none of the paths: the path, or a directory above one, that it most
+/// likely meant.
 [[nodiscard]] std::optional<std::string> nearest_pathspec(std::string_view pathspec,
                                                           const std::vector<std::string>& paths);
 

@@ -10,8 +10,8 @@ namespace galley {
 
 /// ContentId::of of each content, in order.
 ///
-/// Many contents are hashed side by side in the lanes of vector registers where the processor has
-/// no instructions for SHA-256 itself: some three to five times as fast as one after the other.
+/// Where the processor has no SHA-256 instructions, several contents are hashed at once in the
+/// lanes of vector registers: three to five times as fast as one after the other.
 /// ("Simultaneous hashing of multiple messages", Gueron and Krasnov, 2012.)
 [[nodiscard]] std::vector<ContentId> content_ids(const std::vector<std::string_view>& contents);
 

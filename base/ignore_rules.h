@@ -14,17 +14,17 @@
 
 namespace galley {
 
-/// The paths that the index of a git repository names, whatever else it says of them.
+/// The paths in the index of a git repository.
 ///
-/// Reads versions 2 to 4, of SHA-1 and of SHA-256, and an index that is split in two
-/// (gitformat-index(5)). Of a split one a path counts until it is gone from both parts; a folder
-/// that a sparse index names counts as something below it.
+/// Reads versions 2 to 4, of SHA-1 and of SHA-256, and a split index (gitformat-index(5)). With a
+/// split index a path is tracked until both parts have dropped it. A folder in a sparse index
+/// counts as a path below itself.
 class TrackedPaths {
  public:
-  /// The bytes of a file in the folder of the repository; empty when it is not there.
+  /// Returns the bytes of a file in the repository's folder; empty when it does not exist.
   using Reader = std::function<std::string(const std::string& name)>;
 
-  /// Nothing is tracked where there is no index, or none that can be read.
+  /// Without a readable index nothing is tracked.
   static TrackedPaths read(const Reader& reader);
 
   [[nodiscard]] bool has(std::string_view path) const;
@@ -34,38 +34,38 @@ class TrackedPaths {
   std::vector<std::string> paths_;  ///< sorted
 };
 
-/// What git makes of a path that may be ignored.
+/// How git treats a path that may be ignored.
 enum class IgnoreAnswer : uint8_t {
   kCounts,        ///< it is tracked, or not ignored
-  kIgnored,       ///< with all that is below it
+  kIgnored,       ///< with everything below it
   kHoldsTracked,  ///< an ignored folder, but something below it is tracked
 };
 
-/// What the .gitignore files of a tree ignore, by git's rules (gitignore(5)): of the files that
-/// match, the one nearest to the path decides, and in it the last pattern; nothing below an ignored
-/// directory can be taken back.
+/// Decides which paths the .gitignore files of a tree ignore, by git's rules (gitignore(5)). Of the
+/// files with a matching pattern, the one nearest to the path decides; in that file, the last
+/// matching pattern. A path below an ignored directory cannot be included again.
 ///
-/// Every pattern is matched in time linear in the path (base/glob.h); one longer than
-/// Glob::kMaxPatternBytes, or that git would never match, is passed over.
+/// Every pattern is matched in time linear in the path (base/glob.h). A pattern that is longer than
+/// Glob::kMaxPatternBytes, or that git would never match, is skipped.
 ///
 /// Threads: confined to one thread.
 class IgnoreRules {
  public:
-  /// The text of a directory's .gitignore; empty when it has none.
+  /// Returns the text of a directory's .gitignore; empty when it has none.
   using Reader = std::function<std::string(const RelPath& directory)>;
-  /// Asked now and then during a match.
+  /// Called now and then during a match.
   using ShouldStop = std::function<bool()>;
-  /// No more is read of one file.
+  /// Only this much of one file is read.
   static constexpr size_t kMaxFileBytes = size_t{1} << 20U;
-  /// Rules that are kept of all files together; more are read again when they are needed.
+  /// Limit for the cached rules of all files together; the others are read again when needed.
   static constexpr size_t kMaxKeptBytes = size_t{8} << 20U;
 
-  /// `tracked` is called once, when the first path was found to be ignored.
+  /// `tracked` is called once, when the first ignored path is found.
   explicit IgnoreRules(Reader read, std::function<TrackedPaths()> tracked = {})
       : read_(std::move(read)), read_tracked_(std::move(tracked)) {}
 
-  /// Rules for the whole tree that every .gitignore outranks: each call's are outranked by those of
-  /// the calls before it.
+  /// Adds rules for the whole tree. Every .gitignore overrides them, and so do the rules of earlier
+  /// calls.
   void add_outer(std::string_view text);
 
   /// Whether git would ignore the path if it were not tracked.

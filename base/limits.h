@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Every size, depth and count that bounds Galley and is not of one file's concern.
+/// The sizes, depths and counts that bound Galley as a whole. A limit of one file is in that file.
 namespace galley::limits {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30U;   ///< one file read or staged

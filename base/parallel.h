@@ -5,21 +5,21 @@
 
 namespace galley {
 
-/// Threads that share one loop, the caller's own among them.
+/// The number of threads that may share one loop, including the caller's own.
 inline constexpr size_t kMaxWorkers = 16;
 
-/// Fewer items than this are done by the caller alone: starting threads would cost more.
+/// With fewer items the caller does all of them: starting threads would cost more.
 inline constexpr size_t kMinSharedItems = 32;
 
-/// Calls `work(begin, end)` for every block of at most `block` items of [0, count), side by side on
+/// Calls `work(begin, end)` for every block of at most `block` items of [0, count), in parallel on
 /// the cores that this process may use, and returns when all are done.
 ///
-/// Blocks are begun in order, but end in any: `work` puts what it finds where only it writes, and
-/// the caller takes it from there in order, so that nobody can tell how many threads ran. A thread
-/// that cannot be started is done without.
+/// Blocks begin in order but end in any order. `work` writes its results to places of its own, and
+/// the caller then reads them in order, so the result does not depend on the number of threads. If
+/// a thread cannot be started, the others do its share.
 ///
-/// Threads: `work` runs on several at once, the caller's among them. What it throws (lack of
-///          memory) is thrown again here, once all have stopped.
+/// Threads: `work` runs on several at once, including the caller's. An exception that it throws
+///          (out of memory) is rethrown here, after all have stopped.
 ///
 /// With fewer than `min_shared` items the caller does all of them.
 void for_each_block(size_t count, size_t block, const std::function<void(size_t, size_t)>& work,

@@ -6,11 +6,11 @@
 namespace galley {
 
 /// Processor time that the calling thread has used so far (CLOCK_THREAD_CPUTIME_ID); 0 where the
-/// system does not tell.
+/// system does not report it.
 [[nodiscard]] std::chrono::nanoseconds thread_cpu_time();
 
-/// The most memory that this process ever had resident, in bytes (ru_maxrss of getrusage(2)). It
-/// never falls, so the difference of two looks is what was needed beyond everything before.
+/// The largest resident memory of this process so far, in bytes (ru_maxrss of getrusage(2)). It
+/// never falls, so the difference of two readings is the growth over all earlier use.
 [[nodiscard]] uint64_t peak_resident_bytes();
 
 }  // namespace galley

@@ -5,7 +5,7 @@
 
 namespace galley {
 
-/// Fills `bytes` with random ones of the kernel, fit for what nobody may guess.
+/// Fills `bytes` from the kernel's random source; the result is fit for secrets.
 void fill_random(std::span<uint8_t> bytes);
 
 }  // namespace galley

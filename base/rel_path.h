@@ -9,12 +9,12 @@
 
 namespace galley {
 
-/// The name as a file system that folds names would compare it: ASCII letters in lower case, code
-/// points that HFS+ or ext4 (Unicode's Default_Ignorable_Code_Point) ignore left out, NTFS streams
-/// and trailing dots and spaces dropped.
+/// The name as a file system that folds names would compare it: ASCII letters in lower case,
+/// without code points that HFS+ or ext4 ignore (Unicode's Default_Ignorable_Code_Point), without
+/// NTFS streams and trailing dots and spaces.
 [[nodiscard]] std::string folded_name(std::string_view component);
 
-/// The path that a text of Galley's own spells; a text that is not a path is a bug.
+/// Parses a path that Galley itself chose; a text that is not a path is a bug.
 [[nodiscard]] RelPath chosen_path(std::string_view text);
 
 }  // namespace galley

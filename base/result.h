@@ -30,7 +30,7 @@ namespace galley {
 #define GALLEY_CONCAT_INNER(a, b) a##b
 #define GALLEY_CONCAT(a, b) GALLEY_CONCAT_INNER(a, b)
 
-/// Returns the error of `expression` (a Result) from the calling function, or goes on.
+/// Returns the error of `expression` (a Result) from the calling function, or continues.
 #define GALLEY_TRY(expression)                                 \
   do {                                                         \
     if (auto galley_result = (expression); !galley_result)     \

@@ -13,17 +13,17 @@
 
 namespace galley {
 
-/// How many nodes of any SharedMap this thread made or copied: for tests that count.
+/// How many nodes of any SharedMap this thread has made or copied; tests count them.
 inline thread_local uint64_t shared_map_nodes_made = 0;
 
-/// An ordered map whose copies share all that they have in common.
+/// An ordered map whose copies share all nodes that they have in common.
 ///
-/// A copy takes constant time. A change makes O(log n) new nodes, and none where no copy has them.
-/// differences() of a map and a changed copy of it skips all that they share.
+/// A copy takes constant time. A change makes O(log n) new nodes, or none where no copy shares
+/// them. differences() of a map and a changed copy skips the nodes that both share.
 /// Invariant: a balanced tree (AVL); a node that two maps reach is never changed.
-/// Ownership: a map owns its nodes together with its copies. A reference to a value that may be
-///            changed is good until the map is copied or the key is erased.
-/// Threads:   as std::map; copies of one map may be used side by side.
+/// Ownership: a map owns its nodes together with its copies. A reference to a mutable value is
+///            valid until the map is copied or the key is erased.
+/// Threads:   as std::map; different threads may use copies of one map at the same time.
 template <class Key, class Value>
 class SharedMap {
   struct Node;
@@ -34,7 +34,7 @@ class SharedMap {
   using value_type = std::pair<const Key, Value>;
   using size_type = size_t;
 
-  /// In the order of the keys. Good as long as its map is neither changed nor gone.
+  /// Iterates in the order of the keys. Valid until its map is changed or destroyed.
   class const_iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -71,14 +71,13 @@ class SharedMap {
       GALLEY_CHECK(depth_ < way_.size());
       way_[depth_++] = node;
     }
-    /// On to the least of a subtree.
+    /// Goes to the least node of a subtree.
     void descend(const Node* node) {
       for (; node != nullptr; node = node->left.get()) push(node);
     }
 
-    /// Nodes whose left subtree is passed and which are not passed themselves; the next is the
-    /// last.
-    std::array<const Node*, 64> way_;  // higher than any tree that fits into a memory
+    /// Nodes whose left subtree is done and which are not done themselves; the next one is last.
+    std::array<const Node*, 64> way_;  // higher than any tree that fits into memory
     size_t depth_ = 0;
   };
   using iterator = const_iterator;
@@ -111,16 +110,16 @@ class SharedMap {
     const_iterator it = lower_bound(key);
     return it.depth_ > 0 && it->first == key ? it : end();
   }
-  /// The first that is not less.
+  /// The first key that is not less.
   [[nodiscard]] const_iterator lower_bound(const Key& key) const {
     return first_of([&key](const Key& one) { return !(one < key); });
   }
-  /// The first that is greater.
+  /// The first key that is greater.
   [[nodiscard]] const_iterator upper_bound(const Key& key) const {
     return first_of([&key](const Key& one) { return key < one; });
   }
 
-  /// Returns the value of a key that must be in the map, for changing it.
+  /// Returns the value of a key, for changing it. The key must be in the map.
   [[nodiscard]] Value& change(const Key& key) {
     Ref* link = &root_;
     while (*link) {
@@ -134,7 +133,7 @@ class SharedMap {
     std::abort();
   }
   Value& operator[](const Key& key) { return *try_emplace(key, Value()).first; }
-  /// The value of the key, to be changed, and whether it is new; one that is there stays.
+  /// The value of the key, for changing it, and whether it is new. An existing value stays.
   std::pair<Value*, bool> try_emplace(const Key& key, Value value) {
     return take_if_new(key, value);
   }
@@ -152,8 +151,8 @@ class SharedMap {
     return 1;
   }
 
-  /// Tells each key that one of the maps does not have, or that has another value in each:
-  /// `told(key, value in a, value in b)`, in order; what is not there is null.
+  /// Calls `told(key, value in a, value in b)`, in order, for each key that only one map has or
+  /// whose values differ. A missing value is null.
   template <class Told>
   static void differences(const SharedMap& a, const SharedMap& b, Told&& told) {
     Rest one(a.root_.get());
@@ -192,7 +191,7 @@ class SharedMap {
   }
 
  private:
-  /// Shares a node.
+  /// A counted reference to a node.
   class Ref {
    public:
     Ref() = default;
@@ -236,22 +235,23 @@ class SharedMap {
     value_type item;
   };
 
-  /// The rest of a map during a walk: whole subtrees and single items, the next on top.
+  /// The part of a map that a walk has not reached: whole subtrees and single items, the next on
+  /// top.
   class Rest {
    public:
     explicit Rest(const Node* root) {
       if (root != nullptr) push(root, root->height);
     }
     [[nodiscard]] bool is_over() const { return depth_ == 0; }
-    /// The same for a subtree and for its root's item alone never meet: see top_height().
+    /// The pair for a subtree never equals the pair for its root's item alone: see top_height().
     [[nodiscard]] std::pair<const Node*, bool> top() const {
       return {way_[depth_ - 1].node, way_[depth_ - 1].height > 0};
     }
-    /// Of a subtree; 0: an item alone.
+    /// Height of a subtree; 0: an item alone.
     [[nodiscard]] int top_height() const { return way_[depth_ - 1].height; }
     [[nodiscard]] const value_type& item() const { return way_[depth_ - 1].node->item; }
     void pop() { --depth_; }
-    /// Puts left, item and right in place of a subtree.
+    /// Replaces a subtree by its left subtree, its item and its right subtree.
     void open() {
       const Node* const node = way_[--depth_].node;
       if (node->right) push(node->right.get(), node->right->height);
@@ -297,7 +297,7 @@ class SharedMap {
     return it;
   }
 
-  /// Moves from `value` where the key is new.
+  /// Moves from `value` when the key is new.
   std::pair<Value*, bool> take_if_new(const Key& key, Value& value) {
     std::pair<Value*, bool> done{nullptr, false};
     put(root_, key, value, done);
@@ -307,8 +307,8 @@ class SharedMap {
 
   static int height_of(const Ref& link) { return link ? link->height : 0; }
 
-  /// Makes the node one that may be changed. Its users are those of this map alone when there is
-  /// one: who else could make more of them has a copy, which is a user.
+  /// Makes the node safe to change. If it has one user, no other thread can add one: only a copy of
+  /// the map can, and a copy is a user itself.
   static void own(Ref& link) {
     if (link->users.load(std::memory_order_acquire) > 1) link = Ref(new Node(*link));
   }
@@ -317,7 +317,7 @@ class SharedMap {
     node.height = 1 + std::max(height_of(node.left), height_of(node.right));
   }
 
-  /// Takes a side's node up in place of its parent.
+  /// Rotates a side's node up into the place of its parent.
   static void rotate(Ref& link, Ref Node::*side, Ref Node::*other) {
     own((*link).*side);
     Ref up = std::move((*link).*side);
@@ -364,7 +364,7 @@ class SharedMap {
     if (done.second) balance(link);
   }
 
-  /// Takes the least node out of a subtree.
+  /// Removes and returns the least node of a subtree.
   static Ref take_least(Ref& link) {
     own(link);
     if (!link->left) {
@@ -385,7 +385,7 @@ class SharedMap {
     } else if (!link->left || !link->right) {
       Ref rest = link->left ? std::move(link->left) : std::move(link->right);
       link = std::move(rest);
-      return;  // what is left is balanced
+      return;  // the remaining subtree is balanced
     } else {
       Ref next = take_least(link->right);
       next->left = std::move(link->left);

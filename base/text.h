@@ -12,11 +12,11 @@
 
 namespace galley {
 
-/// ASCII only, and the same in every locale: the texts that Galley reads are formats, not prose.
+/// ASCII only, and the same in every locale: Galley reads formats, not prose.
 
-/// White space of C's locale: blank, \t, \n, \v, \f, \r.
+/// White space of the C locale: blank, \t, \n, \v, \f, \r.
 [[nodiscard]] constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-/// What JSON and git take for white space: blank, \t, \n, \r.
+/// White space in JSON and git: blank, \t, \n, \r.
 [[nodiscard]] constexpr bool is_plain_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -30,7 +30,7 @@ namespace galley {
   return out;
 }
 
-/// A set of white space that a format defines for itself.
+/// Sets of white space as the formats define them.
 inline constexpr std::string_view kSpaces = " \t\n\v\f\r";
 inline constexpr std::string_view kPlainSpaces = " \t\n\r";
 inline constexpr std::string_view kBlanks = " \t";
@@ -50,7 +50,7 @@ inline constexpr std::string_view kBlanks = " \t";
   return text.find_first_not_of(spaces) == std::string_view::npos;
 }
 
-/// The texts with `between` between each two.
+/// The texts, with `between` between neighbours.
 [[nodiscard]] std::string join(const std::vector<std::string>& texts,
                                std::string_view between = ", ");
 /// "a, b and 3 more": at most `shown` of the texts, and the number of the others.
@@ -75,8 +75,9 @@ inline constexpr std::string_view kBlanks = " \t";
 [[nodiscard]] std::string did_you_mean(std::string_view name,
                                        const std::vector<std::string>& candidates);
 
-/// The number that the whole text is, in digits of `base`: nothing for an empty text, for anything
-/// behind the digits, and for a number that `T` cannot hold. A minus sign is read where T has one.
+/// The number that the whole text spells in digits of `base`. Nothing for an empty text, for
+/// anything after the digits, or for a number that `T` cannot hold. A minus sign is read if T is
+/// signed.
 template <std::integral T>
 [[nodiscard]] std::optional<T> number_of(std::string_view text, int base = 10) {
   T number = 0;
