@@ -8,9 +8,9 @@
 
 namespace galley {
 
-/// A clock that stands still until it is told to go on: give clock() to WorkspaceOptions::clock.
+/// A clock that moves only when advance() is called. Pass clock() as WorkspaceOptions::clock.
 ///
-/// Ownership: owns the clock, which has to outlive every workspace that was opened with it.
+/// Ownership: owns the clock, which must outlive every workspace that uses it.
 /// Threads:   safe to share.
 class FakeClock {
  public:
@@ -22,7 +22,7 @@ class FakeClock {
   FakeClock(const FakeClock&) = delete;
   FakeClock& operator=(const FakeClock&) = delete;
 
-  /// Both the wall clock and the clock of deadlines go on by so much.
+  /// Advances the wall clock and the clock of deadlines by this span.
   void advance(std::chrono::nanoseconds span);
   /// Nanoseconds since 1970-01-01 UTC.
   [[nodiscard]] int64_t wall_ns() const;

@@ -9,24 +9,24 @@
 
 namespace galley {
 
-/// A tool that answers as it was told beforehand and remembers how it was called.
+/// A tool that returns prepared answers and records its calls.
 ///
 ///     MockTool weather("weather.today");
 ///     weather.answer(R"({"city": "Ulm"})", R"({"degrees": 21})");
 ///     options.tools.push_back(weather.definition());
 ///
-/// Ownership: shares what it knows with its definitions, which may outlive it.
+/// Ownership: shares its state with its definitions, which may outlive it.
 /// Threads:   safe to share.
 class MockTool {
  public:
-  /// Takes any object and answers any; `info` says otherwise where a field of it is set.
+  /// Accepts and returns any object; a field that is set in `info` overrides this.
   explicit MockTool(std::string name, ToolInfo info = {});
 
-  /// The answer to exactly these arguments; the newest counts.
+  /// Sets the answer to exactly these arguments; the newest one counts.
   MockTool& answer(const std::string& arguments_json, std::string answer_json);
-  /// The answer to every call that has none of its own.
+  /// Sets the answer to every call without an answer of its own.
   MockTool& answer_all(std::string answer_json);
-  /// Such a call fails with this.
+  /// Makes a call with these arguments fail with this error.
   MockTool& fail(const std::string& arguments_json, Error error);
 
   /// For WorkspaceOptions::tools or Workspace::add_tool. A call without an answer fails with
@@ -41,15 +41,15 @@ class MockTool {
   std::shared_ptr<Script> script_;
 };
 
-/// The tool `GraphQuery` as SAGE has it ({query, params, commit} to {results}), with answers that a
-/// test gives: for tools and agents that ask it, without a history.
+/// The tool `GraphQuery` of SAGE ({query, params, commit} to {results}), with answers from the
+/// test. It serves tools and agents that query the graph, without a history.
 ///
 /// Threads: safe to share.
 class MockGraph {
  public:
   explicit MockGraph(std::string name = "GraphQuery");
 
-  /// What a query answers, whatever its parameters and commit: a JSON array.
+  /// Sets the answer to a query, for all parameters and commits: a JSON array.
   MockGraph& answer(const std::string& query, const std::string& results_json);
   [[nodiscard]] ToolDefinition definition() const;
   /// The queries so far.
@@ -59,16 +59,16 @@ class MockGraph {
   MockTool tool_;
 };
 
-/// A chronicle with events that a test gives: a tool that answers `{"events": […]}`, those whose
+/// A chronicle with events from the test. Its tool answers `{"events": […]}`: the events whose
 /// members equal the members of its argument `where`. An event is an entry of the audit log as
-/// `galley audit export --format aios` has it, or any other JSON object.
+/// `galley audit export --format aios` prints it, or any other JSON object.
 ///
 /// Threads: safe to share.
 class MockChronicle {
  public:
   explicit MockChronicle(std::string name = "chronicle");
 
-  /// Errors: kInvalid `json.*`, `mock.event` for what is no object.
+  /// Errors: kInvalid `json.*`, `mock.event` for JSON that is not an object.
   Result<void> add(const std::string& event_json);
   [[nodiscard]] ToolDefinition definition() const;
 

@@ -10,12 +10,12 @@
 
 namespace galley {
 
-/// A fresh directory with a workspace in it, below $TMPDIR or /tmp; removed with everything in it
-/// at the end of its life.
+/// A new directory with a workspace in it, below $TMPDIR or /tmp. The destructor removes it with
+/// all its contents.
 ///
-/// Ownership: owns the directory and the workspace. Transactions of the workspace end first.
+/// Ownership: owns the directory and the workspace. Transactions of the workspace must end first.
 /// Threads:   as Workspace; write(), read() and files() from one thread at a time.
-/// Errors:    kIo where the disk says no; kInvalid `path.*` for a path that leaves the directory.
+/// Errors:    kIo when the disk fails; kInvalid `path.*` for a path that leaves the directory.
 class TemporaryWorkspace {
  public:
   /// Makes the directory with these files (path to content) and opens it.
@@ -28,14 +28,14 @@ class TemporaryWorkspace {
   /// Absolute path of the directory.
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] Workspace& workspace() const;
-  /// Opens the workspace anew, as another process would.
+  /// Opens the workspace again, as another process would.
   Result<void> reopen(WorkspaceOptions options = {});
 
-  /// Puts a file onto the disk, with its parents, as somebody else than Galley would.
+  /// Writes a file and its missing parents to the disk, bypassing Galley.
   Result<void> write(std::string_view path, std::string_view content) const;
-  /// What is on the disk, not what is proposed.
+  /// The content on the disk, not the proposed one.
   [[nodiscard]] Result<std::string> read(std::string_view path) const;
-  /// Every file on the disk with its content, without `.galley` and `.git`.
+  /// Every file on the disk with its content, except `.galley` and `.git`.
   [[nodiscard]] Result<std::map<std::string, std::string>> files() const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What tests of programs and tools need (docs/testing.md); link `Galley::testing`. No test
-/// framework is needed, and each goes with any.
+/// Everything for tests of programs and tools (docs/testing.md); link `Galley::testing`. It works
+/// with any test framework and needs none.
 #include <galley/testing/assertion.h>
 #include <galley/testing/fake_clock.h>
 #include <galley/testing/mock_tool.h>

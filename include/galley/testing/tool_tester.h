@@ -11,21 +11,21 @@
 
 namespace galley {
 
-/// One call of a tool and what a test expects of it.
+/// One call of a tool and its expected result.
 struct ToolCase {
   std::string name;   ///< for the report
   std::string input;  ///< the arguments, as JSON
   /// The data of the answer, as JSON; absent: any.
   std::optional<std::string> expected = {};
-  /// The code or reason that the call has to fail with (`EVALIDATION`, `path.not_found`); empty: it
-  /// has to succeed. A call that fails has to leave what is staged as it was.
+  /// The code or reason of the expected failure (`EVALIDATION`, `path.not_found`); empty: the call
+  /// must succeed. A call that fails must leave the staged changes as they were.
   std::string error = {};
-  /// What these files have to hold afterwards in the tree as it is proposed.
+  /// Expected contents of files afterwards, in the tree as it is proposed.
   std::map<std::string, std::string> files = {};
   CallOptions options = {};
 };
 
-/// Runs a table of calls against one tool, each in a transaction of its own, which is dropped.
+/// Runs a table of calls against one tool, each in its own transaction, which is then dropped.
 ///
 ///     ToolTester tester(workspace, "sort_lines");
 ///     const Assertion all = tester.test({{"sorts", R"({"path": "a"})", R"({"lines": 2})"},
@@ -35,17 +35,17 @@ struct ToolCase {
 /// Ownership: borrows the workspace. Threads: confined to one thread.
 class ToolTester {
  public:
-  /// What became of one case.
+  /// The result of one case.
   struct Outcome {
     std::string name;
     bool passed = false;
-    std::string message;  ///< why not; lines for people
+    std::string message;  ///< why it failed; lines for people
   };
 
   ToolTester(Workspace& workspace, std::string tool);
 
   [[nodiscard]] std::vector<Outcome> run(const std::vector<ToolCase>& cases) const;
-  /// Whether all of them pass; the message has those that do not.
+  /// Whether all cases pass; the message lists those that fail.
   Assertion test(const std::vector<ToolCase>& cases) const;
 
  private:
