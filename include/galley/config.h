@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-/// What galley.toml may say (docs/configuration.md), for programs that write or check one.
+/// The keys of galley.toml (docs/configuration.md), for programs that write or check the file.
 namespace galley {
 
 /// The name of a workspace's configuration, at its root.

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-/// Own tools in ten lines: a struct describes itself once, and its JSON Schema, its reading and its
-/// writing are made of that (docs/library.md).
+/// A tool in ten lines: a struct describes itself once, and Galley derives its JSON Schema, its
+/// reader and its writer from that (docs/library.md).
 ///
 ///     struct Sum {
 ///       std::string expression;
@@ -33,12 +33,12 @@
 ///         [](const Sum& sum, galley::ToolRun&) -> galley::Result<Answer> { … });
 namespace galley {
 
-/// How the structs of a tool stand in JSON. A member may be of type bool, a whole number, a number
-/// with a fraction, std::string, an enumeration, a described struct, or std::optional, std::vector
-/// or std::map<std::string, …> of those.
+/// The JSON form of a tool's structs. A member may be a bool, an integer, a floating-point number,
+/// a std::string, an enumeration, a described struct, or a std::optional, std::vector or
+/// std::map<std::string, …> of those.
 ///
-/// Invariant: a text that conforms to schema() can be read, and what write() makes conforms to it.
-/// Ownership: a value without a reference to what it was made of.
+/// Invariant: every text that conforms to schema() can be read, and write() makes only such texts.
+/// Ownership: a value; it keeps no reference to the structs.
 /// Threads:   immutable once made, safe to share.
 class ToolDefinition::Shape {
   template <class T>
@@ -80,21 +80,21 @@ class ToolDefinition::Shape {
   template <class T>
   static constexpr bool is_number = std::is_arithmetic_v<bare<T>> && !std::same_as<bare<T>, bool>;
 
-  /// One member, or the items of one, as schema and reading have it.
+  /// One member, or the items of one, for the schema and the reader.
   struct Member {
     std::string name;
     std::string description;
     size_t node = 0;
-    std::function<void*(void*)> place;  ///< of the member in its struct
+    std::function<void*(void*)> place;  ///< address of the member in its struct
     bool is_required = true;
-    bool has_default = false;                            ///< what a default-made struct has in it
-    std::vector<std::pair<std::string, double>> bounds;  ///< keyword and number
+    bool has_default = false;                                ///< a default-made struct has a value
+    std::vector<std::pair<std::string, double>> bounds;      ///< keyword and number
     std::vector<std::pair<std::string, std::string>> words;  ///< keyword and text
     bool is_unique = false;
     std::vector<std::string> texts;                        ///< allowed ones; empty: any
     std::vector<std::pair<std::string, int64_t>> choices;  ///< names of enumerators
     std::vector<std::shared_ptr<const void>> examples;
-    std::shared_ptr<Member> items;  ///< what is said of each item of a list or map
+    std::shared_ptr<Member> items;  ///< description of each item of a list or map
   };
 
  public:
@@ -106,16 +106,16 @@ class ToolDefinition::Shape {
     return shape;
   }
 
-  /// The text of a JSON Schema 2020-12 with `type: object`; unknown members are refused by it.
+  /// The text of a JSON Schema 2020-12 with `type: object`; it refuses unknown members.
   [[nodiscard]] std::string schema() const;
-  /// Fills `object`, a default-made one of the described type, from the text of a JSON object.
+  /// Fills `object`, a default-made value of the described type, from the text of a JSON object.
   /// Errors: kInvalid `args.schema` with the place, `json.*`.
   Result<void> read(std::string_view text, void* object) const;
-  /// Errors: kInternal `tool.output`: a text that is not UTF-8, a number that JSON cannot say, an
-  ///         enumerator that has no name.
+  /// Errors: kInternal `tool.output` for a text that is not UTF-8, a number that JSON cannot
+  ///         express, or an enumerator without a name.
   [[nodiscard]] Result<std::string> write(const void* object) const;
 
-  /// What can be said of a member of type T after its name: each call adds to its schema.
+  /// The description of a member of type T after its name: each call adds to its schema.
   template <class T>
   class Field {
    public:
@@ -123,24 +123,24 @@ class ToolDefinition::Shape {
 
     Field& minimum(double least) requires is_number<T> { return bound("minimum", least); }
     Field& maximum(double most) requires is_number<T> { return bound("maximum", most); }
-    /// Lengths count characters, as JSON Schema has it.
+    /// Lengths count characters, as in JSON Schema.
     Field& min_length(size_t least) requires is_text<T> {
       return bound("minLength", static_cast<double>(least));
     }
     Field& max_length(size_t most) requires is_text<T> {
       return bound("maxLength", static_cast<double>(most));
     }
-    /// RE2; it is looked for anywhere, unless it begins with ^ and ends with $.
+    /// An RE2 expression. It matches anywhere, unless it begins with ^ and ends with $.
     Field& pattern(std::string expression) requires is_text<T> {
       return word("pattern", std::move(expression));
     }
-    /// uri, date-time, email, uuid and regex are judged; others only tell.
+    /// uri, date-time, email, uuid and regex are validated; other formats are only documentation.
     Field& format(std::string name) requires is_text<T> { return word("format", std::move(name)); }
     Field& one_of(std::initializer_list<std::string> texts) requires is_text<T> {
       member_->texts = texts;
       return *this;
     }
-    /// The names of an enumeration; one that is not named can be neither read nor written.
+    /// The names of an enumeration; an enumerator without a name can be neither read nor written.
     Field& one_of(std::initializer_list<std::pair<std::string, bare<T>>> names) requires
         std::is_enum_v<bare<T>> {
       for (const auto& [name, value] : names) {
@@ -158,7 +158,8 @@ class ToolDefinition::Shape {
       member_->is_unique = true;
       return *this;
     }
-    /// It may be left out; then it is what a default-made struct has, and the schema says so.
+    /// The member may be left out. Its value is then that of a default-made struct, and the schema
+    /// says so.
     Field& optional() requires(!is_optional<T>) {
       member_->is_required = false;
       member_->has_default = true;
@@ -170,7 +171,7 @@ class ToolDefinition::Shape {
       }
       return *this;
     }
-    /// What is said next is of each item of a list, or each value of a map.
+    /// Describes each item of a list, or each value of a map.
     [[nodiscard]] auto each() requires(is_list<T> || is_map<T>) {
       if (!member_->items) member_->items = std::make_shared<Member>();
       return Field<item_of<T>>(*member_->items);
@@ -188,7 +189,7 @@ class ToolDefinition::Shape {
     Member* member_;
   };
 
-  /// What `describe` is given: one call a member.
+  /// The argument of `describe`: one call per member.
   template <class Struct>
   class Fields {
    public:
@@ -227,19 +228,19 @@ class ToolDefinition::Shape {
     kObject,
   };
 
-  /// One type. The functions do what needs it; those that it has no use for are null.
+  /// One type. Functions that do not apply to its kind are null.
   struct Node {
     Kind kind = Kind::kObject;
-    size_t item = 0;                                      ///< of what is optional, a list or a map
+    size_t item = 0;                                      ///< type of the value, item or map value
     std::deque<Member> members;                           ///< of an object
-    int64_t least = std::numeric_limits<int64_t>::min();  ///< that an integer can hold
+    int64_t least = std::numeric_limits<int64_t>::min();  ///< range of an integer
     int64_t most = std::numeric_limits<int64_t>::max();
     int64_t (*integer)(const void*) = nullptr;
     void (*set_integer)(void*, int64_t) = nullptr;
     double (*number)(const void*) = nullptr;
     void (*set_number)(void*, double) = nullptr;
-    void* (*add)(void*, const std::string& key) = nullptr;  ///< a new item, and its place
-    /// Calls `visit` for each item there is.
+    void* (*add)(void*, const std::string& key) = nullptr;  ///< adds an item; returns its address
+    /// Calls `visit` for each item.
     void (*visit)(const void*,
                   const std::function<void(const std::string& key, const void*)>& visit) = nullptr;
     std::shared_ptr<void> (*make)() = nullptr;  ///< a default-made object
@@ -250,7 +251,8 @@ class ToolDefinition::Shape {
     const auto [known, is_new] = known_.try_emplace(std::type_index(typeid(T)), nodes_.size());
     const size_t index = known->second;
     if (!is_new) return index;
-    Node& node = nodes_.emplace_back();  // a deque: it stays where it is while others are added
+    Node& node = nodes_.emplace_back();  // a deque: the reference stays valid while others are
+                                         // added
     if constexpr (is_optional<T> || is_list<T> || is_map<T>) {
       add_container<T>(node);
     } else if constexpr (std::is_enum_v<T> || std::is_arithmetic_v<T> || is_text<T>) {
@@ -343,12 +345,13 @@ class ToolDefinition::Shape {
   size_t root_ = 0;
 };
 
-/// Defines a tool by a function that takes an Input and, if it wants them, the files of the call:
-/// `Result<Output>(const Input&, ToolRun&)`, or with Output alone when it cannot fail, or without
-/// the ToolRun. The schemas of `info` are made from the two structs; the rest is the caller's.
+/// Defines a tool by a function that takes an Input and, if it needs it, the call's ToolRun:
+/// `Result<Output>(const Input&, ToolRun&)`. It may return an Output alone when it cannot fail, and
+/// leave out the ToolRun. The schemas of `info` are made from the two structs; the caller fills in
+/// the rest.
 ///
-/// Errors: what the function returns goes to the caller with its reason and message, its kind
-///         decides the code. An exception is `tool.threw`: its text goes on record only.
+/// Errors: an Error of the function goes to the caller with its reason and message; its kind
+///         decides the code. An exception is `tool.threw`: its text only goes on record.
 template <class Input, class Output, class Function>
 requires std::invocable<const Function&, const Input&, ToolRun&> ||
     std::invocable<const Function&, const Input&>

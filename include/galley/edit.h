@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-/// How an edit document is read and staged. Values; names and meanings are those of `git apply`
+/// How an edit document is read and staged. Values. Names and meanings are those of `git apply`
 /// where it has them (docs/edits.md).
 namespace galley {
 
-/// How an edit document is written.
+/// The dialect of an edit document.
 enum class EditFormat : uint8_t {
   kAuto,
   kUnified,        ///< unified diff, with or without git's extended headers
@@ -22,18 +22,18 @@ enum class EditFormat : uint8_t {
 /// How Transaction::apply reads a document and stages it.
 struct EditOptions {
   EditFormat format = EditFormat::kAuto;
-  bool exact = false;       ///< an edit has to fit byte for byte where it says
+  bool exact = false;       ///< an edit must match byte for byte where it says
   bool reverse = false;     ///< take the edit back
-  bool reject = false;      ///< stage what fits even when something does not
-  bool check_only = false;  ///< tell what would become of it, stage nothing
-  /// Whether the document is whole, where the caller knows, such as from why a model stopped.
+  bool reject = false;      ///< stage the edits that fit even if some do not
+  bool check_only = false;  ///< report what would happen, stage nothing
+  /// Whether the document is complete, if the caller knows: for example from a model's stop reason.
   std::optional<bool> is_complete = {};
-  std::optional<uint32_t> strip = {};  ///< components taken off each path; without it recognised
-  std::string directory = {};          ///< goes before every path
-  /// `PATH`, `PATH:N` (hunks count from 1) or `PATH:ID`; with `only` nothing else is taken.
+  std::optional<uint32_t> strip = {};  ///< components removed from each path; absent: detected
+  std::string directory = {};          ///< prefix of every path
+  /// `PATH`, `PATH:N` (hunks count from 1) or `PATH:ID`; with `only`, nothing else is staged.
   std::vector<std::string> only = {};
   std::vector<std::string> except = {};
-  /// Ids of candidates in an earlier report: the place that an ambiguous edit means.
+  /// Ids of candidates in an earlier report: they choose the place of an ambiguous edit.
   std::vector<std::string> choices = {};
 };
 

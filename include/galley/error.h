@@ -6,24 +6,24 @@
 
 namespace galley {
 
-/// What sort of failure an Error is; decides the exit status and the tool error code.
+/// The kind of failure; it decides the exit status and the tool error code.
 enum class ErrorKind {
   kUsage,      ///< the caller asked for something malformed: exit status 2
   kInvalid,    ///< an input document is malformed: exit status 2
-  kNotFound,   ///< a thing that was named does not exist: exit status 1
+  kNotFound,   ///< something that was named does not exist: exit status 1
   kRefused,    ///< a rule forbids it: exit status 1
-  kConflict,   ///< the workspace is not what the proposal was made on: exit status 1
+  kConflict,   ///< the workspace differs from what the proposal was made on: exit status 1
   kQuota,      ///< a named limit was reached: exit status 3
   kTimeout,    ///< a deadline passed: exit status 3
-  kIo,         ///< the operating system failed us: exit status 3
+  kIo,         ///< the operating system failed a request: exit status 3
   kInternal,   ///< Galley or a library misbehaved: exit status 3
   kUndecided,  ///< failed after the commit point; the next open decides: exit status 75
 };
 
-/// Why an operation could not find out its answer or do its work. A value.
+/// Why an operation failed. A value.
 ///
-/// `reason` is a stable dotted word for programs (`path.outside`, `io.write`), `message` is one
-/// sentence for people that names the place and the way out.
+/// `reason` is a stable dotted word for programs (`path.outside`, `io.write`). `message` is one
+/// sentence for people that names the place and the remedy.
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   std::string reason = {};
@@ -34,18 +34,18 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-/// The process exit status that an error of this kind ends with.
+/// The exit status of a process that ends with an error of this kind.
 [[nodiscard]] int exit_status(ErrorKind kind);
 
-/// A value, or the Error that kept us from it. The class is [[nodiscard]]: a dropped failure warns.
-/// No function of Galley throws for a failure; std::bad_alloc is the one exception that may pass.
+/// A value, or the Error that prevented it. The class is [[nodiscard]]: ignoring a failure is a
+/// warning. No function of Galley throws for a failure; only std::bad_alloc may escape.
 ///
 ///     auto text = transaction.read("README.md");
 ///     if (!text) return report(text.error().message);
 ///     use(*text);
 ///
-/// Use only what tl::expected and C++23's std::expected share; the base class becomes
-/// std::expected when the compilers have it (docs/adr/0002).
+/// Use only what tl::expected and C++23's std::expected share: std::expected will replace the base
+/// class when the compilers have it (docs/adr/0002).
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:

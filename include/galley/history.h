@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-/// What the history of a workspace is asked and what it answers (the verbs are Workspace's).
-/// Values; texts are as they were given and not escaped for a terminal.
+/// Queries of a workspace's history and their results (the functions are Workspace's). Values.
+/// Texts are as they were given and not escaped for a terminal.
 namespace galley {
 
 /// One committed transaction, for lists.
@@ -30,36 +30,36 @@ struct TxSummary {
   TxId id;
   int64_t time_ns = 0;
   std::string agent;
-  std::optional<std::string> owner;  ///< who began the transaction, when that is not `agent`
+  std::optional<std::string> owner;  ///< the agent that began the transaction, if not `agent`
   std::string tool;
   std::string message;
   ContentId proposal;
   std::optional<TxId> undoes;
-  std::optional<TxId> undone_by;       ///< the standing undo of all of it
-  std::vector<TxId> partly_undone_by;  ///< standing undos of some paths or hunks
+  std::optional<TxId> undone_by;       ///< the undo of all of it, if still in effect
+  std::vector<TxId> partly_undone_by;  ///< undos of some paths or hunks, if still in effect
   std::vector<Path> paths;
-  std::string problem;  ///< why its journal cannot be read; all but `id` is empty then
+  std::string problem;  ///< why its journal cannot be read; then only `id` is set
 };
 
-/// Which transactions a list has; a field that is empty does not filter.
+/// Selects transactions for a list; an empty field does not filter.
 struct HistoryFilter {
-  std::vector<RelPath> paths = {};  ///< one of these, or anything below one, was changed
+  std::vector<RelPath> paths = {};  ///< one of these, or a path below one, was changed
   std::string agent = {};
   std::string tool = {};
-  std::string message = {};  ///< is part of the reason, ASCII case ignored
+  std::string message = {};  ///< part of the reason, ASCII case ignored
   std::optional<int64_t> since_ns = {};
   std::optional<int64_t> until_ns = {};
-  size_t limit = 0;        ///< newest so many; 0: all
+  size_t limit = 0;        ///< only the newest; 0: all
   bool with_lines = true;  ///< count added and removed lines (reads and compares contents)
 };
 
-/// What of a transaction is taken back, and how.
+/// Which parts of a transaction an undo takes back, and how.
 struct UndoOptions {
-  /// How far a change may be bent to fit a workspace that is not what it was made on.
+  /// How far a change may be adapted to a workspace that has changed since.
   enum class Merge : uint8_t {
-    kExact,    ///< not at all: every path must hold what the change starts from, or already ends in
-    kLines,    ///< three-way by lines where the changed lines are apart
-    kMarkers,  ///< as kLines, and conflict markers in the file where they are not
+    kExact,    ///< not at all: every path must hold the change's old or new state
+    kLines,    ///< three-way merge by lines where the changed lines are apart
+    kMarkers,  ///< as kLines, with conflict markers in the file where they overlap
   };
   /// Some hunks of one file of a transaction, counted from 1 as `show` prints them.
   struct Hunks {
@@ -67,7 +67,8 @@ struct UndoOptions {
     std::vector<uint32_t> hunks;
   };
 
-  /// Only these paths and all below them; empty: everything. The other half of a rename goes along.
+  /// Only these paths and all below them; empty: everything. The other half of a rename is
+  /// included.
   std::vector<RelPath> paths = {};
   /// Only these hunks; a file named here need not be in `paths`.
   std::vector<Hunks> hunks = {};
@@ -79,25 +80,25 @@ struct Blame {
   /// Where a line comes from.
   enum class Origin : uint8_t {
     kTransaction,
-    kOutside,  ///< written by something else than Galley, after `tx` when that is given
-    kOlder,    ///< was there before the history that is kept
+    kOutside,  ///< written by something other than Galley, after `tx` if given
+    kOlder,    ///< older than the history that is kept
   };
   struct Line {
     Origin origin = Origin::kOlder;
     TxId tx;  ///< the transaction, or the newest one before an outside change
-    RelPath path = RelPath::root();  ///< the file's name then
+    RelPath path = RelPath::root();  ///< the file's name at that time
     uint32_t line_then = 0;  ///< 1-based, in the file as the transaction left it; 0 when older
     std::string text;        ///< with its line ending
   };
 
   std::vector<Line> lines;                 ///< of the file as it is now
-  std::map<TxId, TxSummary> transactions;  ///< every one that a line names
+  std::map<TxId, TxSummary> transactions;  ///< every transaction that a line names
 };
 
-/// What an SQL query of the history answers.
+/// The result of an SQL query of the history.
 struct QueryResult {
-  /// NULL, an integer, a real, a text or a blob's bytes in hexadecimal. Paths are texts of whatever
-  /// bytes they have, UTF-8 or not.
+  /// NULL, an integer, a real, a text, or a blob's bytes in hexadecimal. Paths are texts of any
+  /// bytes, UTF-8 or not.
   using Value = std::variant<std::monostate, int64_t, double, std::string>;
 
   std::vector<std::string> columns;

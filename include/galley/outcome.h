@@ -9,35 +9,36 @@
 #include <variant>
 #include <vector>
 
-/// What becomes of a commit. Values; the texts are not escaped for a terminal.
+/// The results of a commit. Values. The texts are not escaped for a terminal.
 namespace galley {
 
-/// It was committed: durable, as far as galley.toml asks for it, when this is returned.
+/// The transaction was committed. It is durable, as far as galley.toml asks for it, once this is
+/// returned.
 struct Receipt {
-  TxId id;              ///< names it in the history: Workspace::undo takes it back
+  TxId id;              ///< its name in the history; Workspace::undo takes it
   ContentId proposal;   ///< what was committed
   int64_t time_ns = 0;  ///< wall clock of the commit point
   ChangeSet changes;
   std::vector<std::string> warnings;  ///< for example a broken hard link, an owner not kept
-  std::string git_commit = {};        ///< hash of the commit of git that a tool asked for
+  std::string git_commit = {};        ///< hash of the git commit that a tool asked for
 };
 
-/// The workspace changed underneath: nothing was committed.
+/// The workspace has changed since the proposal was made: nothing was committed.
 struct Conflict {
   /// Lines of one file that both sides changed.
   struct Hunk {
     uint32_t line = 0;   ///< 1-based, of `found` in the workspace's file
     std::string base;    ///< what both sides started from
-    std::string found;   ///< what the workspace has
-    std::string wanted;  ///< what the change would put there
+    std::string found;   ///< what the workspace holds
+    std::string wanted;  ///< what the change would write
   };
-  /// One path that is not what the proposal was made on.
+  /// One path that differs from what the proposal was made on.
   struct Path {
     RelPath path = RelPath::root();
     Node expected;                 ///< the base of the proposal
     Node found;                    ///< what the workspace holds
     std::string message;           ///< one sentence
-    std::string diff = {};         ///< git's, from expected to found, where it has lines
+    std::string diff = {};         ///< in git's format, from expected to found, if it has lines
     std::vector<Hunk> hunks = {};  ///< where both sides changed the same lines
   };
 
@@ -47,13 +48,13 @@ struct Conflict {
   std::vector<std::string> warnings = {};
 };
 
-/// What a preview shows: the frozen proposal and what the gate says of it.
+/// The frozen proposal and the gate's verdict on it.
 struct Preview {
   Proposal proposal;
   Verdict verdict;
 };
 
-/// The gate's no to a commit, with the proposal it was about; the transaction stays open.
+/// The gate's refusal of a commit, with its proposal. The transaction stays open.
 struct Refused {
   Preview preview;
   [[nodiscard]] const Refusal& refusal() const {
@@ -64,10 +65,10 @@ struct Refused {
 /// Nothing differs from the workspace, so nothing was committed.
 struct NothingToCommit {};
 
-/// What a commit comes to, and the proposal that it was about: after a Receipt what was committed,
-/// merged or not, else what was asked for. An Error beside it means "could not find out"; with
-/// ErrorKind::kUndecided the commit point was passed and putting back failed: the next open of the
-/// workspace decides.
+/// The outcome of a commit, and its proposal: after a Receipt, what was committed, merged or not;
+/// else what was asked for. An Error instead of an outcome means that the outcome is not known.
+/// With ErrorKind::kUndecided the commit point was passed and taking back failed: the next open of
+/// the workspace decides.
 struct CommitOutcome : std::variant<Receipt, Refused, Conflict, NothingToCommit> {
   using Base = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
   CommitOutcome(Proposal about, Base result)

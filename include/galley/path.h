@@ -14,17 +14,17 @@
 #include <utility>
 #include <vector>
 
-/// What names things: files by path, contents by hash, commits by number. Values without I/O.
+/// Names: paths for files, hashes for contents, numbers for commits. Values without I/O.
 namespace galley {
 
-/// A path inside the workspace, relative to its root: the only way to name a file.
+/// A path inside the workspace, relative to its root. Every file is named by one.
 ///
 /// Invariant: one or more components joined by `/`; no component is empty, `.` or `..`, or longer
-///            than kMaxComponentBytes; no NUL and no control character (but of_entry); at most
-///            kMaxBytes in all. The empty RelPath is the root itself and can only be made by
+///            than kMaxComponentBytes; no NUL and no control character (except from of_entry); at
+///            most kMaxBytes in all. The empty RelPath is the root itself and can only be made by
 ///            RelPath::root().
 /// Errors:    parse refuses everything else and says which rule was broken. Bytes that are not
-///            UTF-8 are allowed: a path is bytes, as the kernel has it.
+///            UTF-8 are allowed: to the kernel, a path is bytes.
 class RelPath {
  public:
   static constexpr size_t kMaxBytes = 4096;          // PATH_MAX
@@ -37,12 +37,12 @@ class RelPath {
   /// Parses untrusted text; a leading `./` and a trailing `/` are dropped, nothing is decoded.
   static Result<RelPath> parse(std::string_view text);
 
-  /// The name of an entry that the system listed, whatever bytes it has: for removing a tree that
-  /// holds names nobody could give us. Never kept, never shown.
+  /// The name of an entry that the system listed, with any bytes. It is needed to remove trees that
+  /// contain names which parse() refuses. Never kept, never shown.
   static Result<RelPath> of_entry(std::string_view name);
 
-  /// Parses text that may also be absolute, in which case it must lie inside `root` (itself
-  /// absolute). Only text is compared; what the kernel finds there is checked at each access.
+  /// Parses text that may also be absolute; it must then be inside `root`, which is absolute, too.
+  /// Compares text only; each later access checks what the kernel finds there.
   static Result<RelPath> parse_within(std::string_view text, std::string_view root);
 
   [[nodiscard]] const std::string& str() const { return text_; }
@@ -52,17 +52,18 @@ class RelPath {
   /// The path without its last component; the root's parent is the root.
   [[nodiscard]] RelPath parent() const;
   [[nodiscard]] std::vector<std::string_view> components() const&;
-  /// They point into the path, so it has to have a name.
+  /// The components point into the path, so a temporary path is not allowed.
   [[nodiscard]] std::vector<std::string_view> components() const&& = delete;
-  /// `child` may be any RelPath; joining keeps every invariant but the length, hence a Result.
+  /// Joins with any RelPath. The length is the only invariant that this can break, hence a Result.
   [[nodiscard]] Result<RelPath> join(const RelPath& child) const;
-  /// True when this path lies strictly below `ancestor`.
+  /// True when this path is strictly below `ancestor`.
   [[nodiscard]] bool is_below(const RelPath& ancestor) const;
-  /// True when a component is `.git`, `.galley` or `.sage` in any of the spellings that a file
-  /// system may fold to it (case, HFS+ ignorable code points, NTFS short names, streams and
-  /// trailing dots or spaces): no edit may touch such a path.
+  /// True when a component is `.git`, `.galley` or `.sage` in any spelling that a file system may
+  /// fold to it (case, HFS+ ignorable code points, NTFS short names, streams and trailing dots or
+  /// spaces). No edit may touch such a path.
   [[nodiscard]] bool is_protected() const;
-  /// True when a component is `galley.toml` in any such spelling: what the rules themselves say.
+  /// True when a component is `galley.toml` in any such spelling: the file has the rules
+  /// themselves.
   [[nodiscard]] bool is_configuration() const;
 
   auto operator<=>(const RelPath&) const = default;
@@ -74,12 +75,12 @@ class RelPath {
   std::string text_;
 };
 
-/// The SHA-256 (FIPS 180-4) of some bytes: the name of a content everywhere in Galley.
+/// The SHA-256 (FIPS 180-4) of some bytes: names a content everywhere in Galley.
 class ContentId {
  public:
   static constexpr size_t kBytes = 32;
 
-  /// All zeros: stands for "no content" (an absent file, a directory).
+  /// All zeros: means "no content" (an absent file, a directory).
   constexpr ContentId() = default;
   explicit constexpr ContentId(const std::array<uint8_t, kBytes>& bytes) : bytes_(bytes) {}
 
@@ -99,8 +100,8 @@ class ContentId {
   std::array<uint8_t, kBytes> bytes_{};
 };
 
-/// The number of a committed transaction: 1, 2, 3 … in commit order within one workspace.
-/// Written in decimal everywhere but in names of files below `.galley`. 0 means none.
+/// The number of a committed transaction: 1, 2, 3 … in commit order within one workspace. Written
+/// in decimal, except in names of files below `.galley`. 0 means none.
 struct TxId {
   uint64_t value = 0;
 
@@ -109,8 +110,8 @@ struct TxId {
     return from_digits(text, kDecimal);
   }
 
-  /// How files below `.galley` are named by it: lower-case hexadecimal, as the format has had it
-  /// from the first version on.
+  /// Its form in names of files below `.galley`: lower-case hexadecimal, unchanged since the first
+  /// version of the format.
   [[nodiscard]] std::string file_name() const { return digits(kHexadecimal); }
   [[nodiscard]] static std::optional<TxId> from_file_name(std::string_view text) {
     return from_digits(text, kHexadecimal);
@@ -140,7 +141,7 @@ struct TxId {
 /// An immutable content, shared; cheap to copy.
 using Content = std::shared_ptr<const std::string>;
 
-/// What sort of object a path names. kAbsent is what lstat's ENOENT says.
+/// The kind of object that a path names. kAbsent corresponds to lstat's ENOENT.
 enum class FileKind : uint8_t { kAbsent, kRegular, kDirectory, kSymlink, kOther };
 
 }  // namespace galley
