@@ -17,55 +17,55 @@
 
 namespace galley {
 
-/// Keeps staged contents by id: in memory, or as files of a stage directory.
+/// Stores staged contents by id: in memory, or as files of a stage directory.
 ///
 /// Threads: safe to share.
 class ContentStore {
  public:
   virtual ~ContentStore() = default;
-  /// Keeps these bytes and returns their id; the same bytes twice are kept once.
+  /// Stores these bytes and returns their id; equal bytes are stored once.
   Result<ContentId> put(const Content& content);
   Result<ContentId> put(std::string content) {
     return put(std::make_shared<const std::string>(std::move(content)));
   }
-  /// Keeps bytes that the caller has just hashed to `id`.
+  /// Stores bytes that the caller has just hashed to `id`.
   virtual Result<void> keep(const ContentId& id, const Content& content) = 0;
   /// Errors: kInternal, reason `stage.content_missing`, when the id was never put or was damaged.
   virtual Result<Content> get(const ContentId& id) const = 0;
-  /// Takes over a file whose bytes the caller has just hashed to `id` and that nobody else can
-  /// write any more. The file may be gone afterwards: a store on the same disk moves it.
+  /// Takes over a file whose bytes the caller has just hashed to `id` and that no other process can
+  /// still write. The file may be gone afterwards: a store on the same disk moves it.
   virtual Result<void> adopt(const ContentId& id, const WritableDirectory& from,
                              const RelPath& name);
 };
 
 [[nodiscard]] std::shared_ptr<ContentStore> make_memory_store();
 
-/// Contents in packs of `directory`, long ones as files `<hex id>`; verified against their id when
-/// they are read.
+/// Stores contents in packs in `directory`, long ones as files `<hex id>`; they are verified
+/// against their id when they are read.
 [[nodiscard]] std::shared_ptr<ContentStore> make_disk_store(
     std::shared_ptr<WritableDirectory> directory);
 
-/// A longer content is a file of its own.
+/// A longer content gets its own file.
 inline constexpr size_t kMaxPackedBytes = 262'144;
-/// Then the next pack is begun.
+/// At this size the next pack begins.
 inline constexpr uint64_t kMaxPackBytes = 67'108'864;
-/// So many packs in one directory, and so many writers.
+/// Maximum number of packs in one directory, and thus of concurrent writers.
 inline constexpr size_t kMaxPacks = 256;
-/// So many contents are known by their place in a pack.
+/// Maximum number of contents whose place in a pack is remembered.
 inline constexpr size_t kMaxPackedContents = 262'144;
 
-/// Small contents one after the other in files `pack-<n>` of a directory.
+/// Small contents one after the other, in files `pack-<n>` of a directory.
 ///
-/// A new file for each content costs more than everything else of a small edit: a file system looks
-/// for an inode, and longer the more files were deleted a minute ago. A pack grows at its end and
-/// nothing in it is ever changed. Each record is `<64 hex digits> <bytes>\n`, the bytes, `\n`; one
-/// that is cut short is the last, and whoever writes to the pack next takes it away.
+/// A new file for each content costs more than the rest of a small edit: the file system searches
+/// for a free inode, and longer if many files were deleted recently. A pack grows at its end, and
+/// its bytes never change. Each record is `<64 hex digits> <bytes>\n`, the bytes, `\n`. Only the
+/// last record can be cut short; the next writer of the pack removes it.
 ///
-/// Who writes holds the lock of its pack, so that several processes may add to one directory: each
-/// to its own pack. Who reads needs none.
+/// A writer holds the lock of its pack, so several processes may add to one directory, each to its
+/// own pack. Readers need no lock.
 ///
-/// Invariant: what keep() took is found by every reader from then on, until the directory goes.
-///            Bytes are handed out as they lie there: the caller checks them against their id.
+/// Invariant: every reader finds what keep() has stored, until the directory is removed. Bytes are
+///            returned as they are on disk: the caller checks them against their id.
 /// Threads:   safe to share.
 /// Errors:    those of the directory.
 class ContentPacks {
@@ -73,11 +73,11 @@ class ContentPacks {
   /// Borrows the directory.
   explicit ContentPacks(const WritableDirectory& directory) : directory_(&directory) {}
 
-  /// False where no pack is free, or kMaxPackedContents are known: nothing was kept.
+  /// False, with nothing stored, when all packs are in use or kMaxPackedContents are known.
   Result<bool> keep(const ContentId& id, const std::string& content);
-  /// What is known to be in a pack.
+  /// Finds a content whose place in a pack is already known.
   Result<std::optional<std::string>> find(const ContentId& id);
-  /// The same after a look at what others have added.
+  /// As find(), after reading the records that others have added.
   Result<std::optional<std::string>> find_anew(const ContentId& id);
 
  private:
@@ -91,10 +91,10 @@ class ContentPacks {
   Result<std::optional<std::string>> find_locked(const ContentId& id);
 
   const WritableDirectory* directory_;
-  std::mutex mutex_;            ///< guards what follows
-  std::vector<uint64_t> ends_;  ///< of the last whole record that was seen in each pack
+  std::mutex mutex_;            ///< guards the members below
+  std::vector<uint64_t> ends_;  ///< of the last complete record seen in each pack
   std::unordered_map<ContentId, Place> places_;
-  std::unique_ptr<WritableFile> own_;  ///< the pack that is written to, locked
+  std::unique_ptr<WritableFile> own_;  ///< the pack that this object writes, locked
   size_t own_number_ = 0;
 };
 

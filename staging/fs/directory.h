@@ -12,7 +12,7 @@
 
 namespace galley {
 
-/// What statx tells of one object, symbolic links not followed.
+/// The result of statx for one object; symbolic links are not followed.
 struct FileStat {
   FileKind kind = FileKind::kAbsent;
   uint32_t mode = 0;  ///< permission bits only (07777)
@@ -22,10 +22,10 @@ struct FileStat {
   uint64_t size = 0;  ///< bytes
   uint64_t inode = 0;
   uint64_t device = 0;
-  uint64_t mount = 0;  ///< mount id, 0 where the kernel does not tell
+  uint64_t mount = 0;  ///< mount id, 0 where the kernel does not report it
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
-  int64_t birth_ns = 0;  ///< when the object was made, 0 where the file system does not tell
+  int64_t birth_ns = 0;  ///< when the object was made; 0 where the file system does not report it
 
   bool operator==(const FileStat&) const = default;
 };
@@ -60,8 +60,8 @@ enum class OpenMode : uint8_t {
 
 enum class RenameMode : uint8_t {
   kReplace,    ///< rename(2)
-  kNoReplace,  ///< RENAME_NOREPLACE: EEXIST when the target is there
-  kExchange,   ///< RENAME_EXCHANGE: both must be there; EINVAL where it is not supported
+  kNoReplace,  ///< RENAME_NOREPLACE: EEXIST when the target exists
+  kExchange,   ///< RENAME_EXCHANGE: both must exist; EINVAL where it is not supported
 };
 
 enum class LockMode : uint8_t { kShared, kExclusive };
@@ -78,16 +78,16 @@ class File {
   /// Reads up to `count` bytes at `offset`; shorter only at the end of the file.
   virtual Result<std::string> read_at(uint64_t offset, size_t count) = 0;
   virtual Result<FileStat> stat() = 0;
-  /// What it was when it was opened to be read, without a call; of a file just made, stat().
+  /// The state at open(), without a system call; for a file that was just made, stat().
   virtual Result<FileStat> stat_at_open() { return stat(); }
   virtual Result<std::vector<ExtendedAttribute>> attributes() = 0;
-  /// flock without waiting: true when the lock was taken. It dies with this object.
+  /// flock without waiting: true when the lock was taken. The destructor releases it.
   virtual Result<bool> try_lock(LockMode mode) = 0;
   /// The kernel's descriptor for APIs that need one, or -1 (memory).
   [[nodiscard]] virtual int descriptor() const = 0;
 };
 
-/// An open regular file that can be changed, as far as its OpenMode and the kernel allow.
+/// An open regular file that can be changed, within the limits of its OpenMode and the kernel.
 ///
 /// Ownership, threads, errors: as File.
 class WritableFile : public File {
@@ -104,24 +104,24 @@ class WritableFile : public File {
   /// Sets the time of the last modification, and no other.
   virtual Result<void> set_modified(int64_t mtime_ns) = 0;
   virtual Result<void> set_attribute(const ExtendedAttribute& attribute) = 0;
-  /// Removes an extended attribute; one that is not there is fine.
+  /// Removes an extended attribute, if it exists.
   virtual Result<void> remove_attribute(const std::string& name) = 0;
 };
 
-/// An open directory that can be read, and the seam to the file system: nothing else in Galley
-/// touches the disk.
+/// An open directory for reading, and the seam to the file system: no other code in Galley touches
+/// the disk.
 ///
 /// Every path is resolved below this directory by the kernel (openat2 with RESOLVE_BENEATH,
 /// RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS in the parent position; a walk with O_NOFOLLOW
 /// where openat2 is missing); the last component is never followed either. A path of one component
 /// costs one system call.
 ///
-/// Invariant: no call reads outside this directory, and none changes anything: who holds only this
-///            cannot write, for what it opens is read-only as well.
-/// Ownership: owns its descriptor. Threads: calls may run side by side.
-/// Errors:    ENOENT for a missing path is ErrorKind::kNotFound except where said; a symbolic link
-///            in a parent position is ErrorKind::kRefused, reason `path.through_symlink`; opened as
-///            a file, a symbolic link is kRefused `path.is_symlink`, a directory
+/// Invariant: no call reads outside this directory, and none changes anything: code that holds only
+///            a Directory cannot write, because everything that it opens is read-only, too.
+/// Ownership: owns its descriptor. Threads: calls may run at the same time.
+/// Errors:    ENOENT for a missing path is ErrorKind::kNotFound unless stated otherwise. A symbolic
+///            link in a parent position is ErrorKind::kRefused, reason `path.through_symlink`.
+///            Opened as a file, a symbolic link is kRefused `path.is_symlink`, a directory
 ///            `path.is_directory`, a FIFO, socket or device `path.special_file`.
 class Directory {
  public:
@@ -137,19 +137,19 @@ class Directory {
   virtual Result<std::vector<DirectoryEntry>> list() const = 0;
   /// Extended attributes of the object itself (a directory or link as well as a file).
   virtual Result<std::vector<ExtendedAttribute>> attributes(const RelPath& path) const = 0;
-  /// Whether entries of this directory may be made, replaced and removed (faccessat); the answer
-  /// is advice, the operation itself has the last word.
+  /// Whether entries of this directory may be made, replaced and removed (faccessat). The result is
+  /// a hint; the operation itself can still fail.
   virtual Result<bool> is_writable() const = 0;
   /// The kernel's descriptor (O_PATH or not) for APIs that need one, or -1 (memory).
   [[nodiscard]] virtual int descriptor() const = 0;
 };
 
-/// An open directory below which everything can be changed. Publishing, recovery, what lies in
-/// `.galley`, and the layers of the sandbox need one; everything else takes a Directory.
+/// An open directory in which everything can be changed. Publishing, recovery, files in `.galley`
+/// and the layers of the sandbox need one; all other code takes a Directory.
 ///
 /// Ownership, threads and errors are as with Directory.
 ///
-/// Invariant: no call writes outside this directory. No Directory leads to one of these.
+/// Invariant: no call writes outside this directory. A Directory cannot be turned into one.
 class WritableDirectory : public Directory {
  public:
   virtual Result<std::unique_ptr<WritableDirectory>> open_writable_directory(
@@ -162,7 +162,7 @@ class WritableDirectory : public Directory {
 
   virtual Result<void> make_directory(const RelPath& path, uint32_t mode) const = 0;
   virtual Result<void> make_symlink(const RelPath& path, std::string_view target) const = 0;
-  /// `to_directory` must be of the same implementation as this, here and in rename.
+  /// `to_directory` must be of the same implementation as this, as in rename.
   virtual Result<void> make_hard_link(const RelPath& from, const WritableDirectory& to_directory,
                                       const RelPath& to) const = 0;
   virtual Result<void> remove_file(const RelPath& path) const = 0;       ///< unlink
@@ -174,13 +174,13 @@ class WritableDirectory : public Directory {
   virtual Result<void> set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const = 0;
   virtual Result<void> set_attribute(const RelPath& path,
                                      const ExtendedAttribute& attribute) const = 0;
-  /// Removes an extended attribute; one that is not there is fine.
+  /// Removes an extended attribute, if it exists.
   virtual Result<void> remove_attribute(const RelPath& path, const std::string& name) const = 0;
   virtual Result<void> sync() const = 0;              ///< fsync of this directory
   virtual Result<void> sync_file_system() const = 0;  ///< syncfs
 };
 
-/// The bytes of a file, and what it was right before they were read.
+/// The bytes of a file, and its state just before they were read.
 struct FileRead {
   std::string bytes;
   FileStat stat;
@@ -197,8 +197,8 @@ Result<std::string> read_file(const Directory& directory, const RelPath& path, u
 Result<void> make_directories(const WritableDirectory& directory, const RelPath& path,
                               uint32_t mode);
 
-/// Removes a directory tree without following links or crossing a mount, whatever the modes of its
-/// directories are. Absent is fine.
+/// Removes a directory tree, whatever the modes of its directories are; follows no links and
+/// crosses no mount. A missing path is not an error.
 Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path);
 
 /// The word for a kind of file in documents: file, directory, symlink, absent, other.

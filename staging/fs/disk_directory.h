@@ -13,21 +13,22 @@ enum class PathResolution : uint8_t {
   kWalk,  ///< component by component with O_NOFOLLOW, as on kernels without openat2
 };
 
-/// Opens a directory of the real file system by any path the process may name. This function and
-/// the next are the only ones that take a path that is not a RelPath.
+/// Opens a directory of the real file system by any path that the process may name. Only this
+/// function and the next two take a path that is not a RelPath.
 /// Errors: kNotFound when it is missing, kInvalid when it is not a directory.
 Result<std::unique_ptr<Directory>> open_disk_directory(
     const std::string& path, PathResolution resolution = PathResolution::kBest);
-/// The same, for what is to be changed.
+/// The same, for a directory that will be changed.
 Result<std::unique_ptr<WritableDirectory>> open_writable_disk_directory(
     const std::string& path, PathResolution resolution = PathResolution::kBest);
 
-/// The same, making what is missing of an absolute path with this mode: for what Galley keeps in
-/// the home of its user.
+/// The same, and makes missing directories of an absolute path with this mode: for Galley's files
+/// in the user's home.
 Result<std::unique_ptr<WritableDirectory>> make_disk_directory(const std::string& path,
                                                                uint32_t mode);
 
-/// Whether the kernel resolved paths by openat2 (true) or we walk (false); for `doctor` and tests.
+/// Whether the kernel resolves paths by openat2 (true) or Galley walks them (false); for `doctor`
+/// and tests.
 [[nodiscard]] bool has_openat2();
 
 }  // namespace galley

@@ -37,17 +37,17 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// The File of an open descriptor; `name` is for messages only. `stat` is what was asked of the
-/// descriptor since it was opened, if it was.
+/// The File of an open descriptor; `name` is for messages only. `stat` is the descriptor's state
+/// since it was opened, if it is known.
 [[nodiscard]] std::unique_ptr<WritableFile> make_disk_file(Descriptor descriptor, std::string name,
                                                            std::optional<FileStat> stat = {});
 
-/// statx of `name` below `directory` without following; false with errno set when it fails. An
-/// empty name is the descriptor itself.
+/// statx of `name` below `directory`, links not followed; false with errno set when it fails. An
+/// empty name means the descriptor itself.
 bool disk_stat(int directory, const char* name, FileStat& result);
 
-/// Reads all extended attributes through the two calls given (flistxattr/fgetxattr or the l-forms);
-/// none where the file system has none.
+/// Reads all extended attributes through the two given calls (flistxattr/fgetxattr or the l-forms);
+/// an empty list where the file system does not support them.
 Result<std::vector<ExtendedAttribute>> read_attributes(
     std::string_view name, const std::function<ssize_t(char*, size_t)>& list,
     const std::function<ssize_t(const char*, void*, size_t)>& get);

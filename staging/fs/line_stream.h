@@ -11,23 +11,23 @@
 
 namespace galley {
 
-/// Lines that a peer writes into a descriptor that was open already, such as standard input.
+/// Reads lines from a descriptor that was already open, such as standard input.
 ///
-/// A line that is longer than it may be is skipped while it comes: what is held of it is bounded.
+/// A line that is too long is skipped while it arrives, so memory use is bounded.
 ///
-/// Ownership: borrows the descriptor. Threads: used by one at a time.
+/// Ownership: borrows the descriptor. Threads: used by one thread at a time.
 /// Errors:    kIo.
 class LineReader {
  public:
   LineReader(int descriptor, size_t max_bytes) : descriptor_(descriptor), max_bytes_(max_bytes) {}
 
   struct Line {
-    std::string text;  ///< without its end; empty for one that was too long
+    std::string text;  ///< without its line end; empty if it was too long
     bool is_too_long = false;
   };
-  /// The next line; nothing at the end of the input. A last line without an end counts.
+  /// The next line; nothing at the end of the input. The last line may lack a line end.
   Result<std::optional<Line>> next();
-  /// Whether the next one is there already, so that next() does not wait.
+  /// Whether the next line has arrived, so that next() does not wait.
   [[nodiscard]] bool has_next() const { return pending_.find('\n', searched_) != pending_.npos; }
 
  private:
@@ -35,16 +35,16 @@ class LineReader {
 
   int descriptor_;
   size_t max_bytes_;
-  std::vector<char> piece_ = std::vector<char>(kReadBytes);  ///< what is read next
+  std::vector<char> piece_ = std::vector<char>(kReadBytes);  ///< buffer for the next read
   std::string pending_;
-  size_t searched_ = 0;  ///< no line end in so many bytes of `pending_`
+  size_t searched_ = 0;  ///< the first bytes of `pending_` that contain no line end
   bool skips_ = false;
   bool is_at_end_ = false;
 };
 
-/// Writes a line and its end.
-/// Errors: kTimeout `stream.slow` when the reader takes nothing until the deadline; kIo, with EPIPE
-///         when there is none.
+/// Writes a line and its line end.
+/// Errors: kTimeout `stream.slow` when the reader accepts nothing until the deadline; kIo, with
+///         EPIPE when there is no reader.
 Result<void> write_line(int descriptor, std::string_view line, const Deadline& deadline,
                         const Clock& clock);
 

@@ -13,7 +13,7 @@
 
 namespace galley {
 
-/// One accepted connection of this machine with itself.
+/// One accepted connection from this machine to itself.
 ///
 /// Ownership: owns the descriptor. Threads: confined to one thread.
 /// Errors:    kTimeout `loopback.slow` when the deadline passes first; kIo.
@@ -23,32 +23,31 @@ class LoopbackConnection {
   virtual Result<void> write(std::string_view bytes, const Deadline& deadline) = 0;
 };
 
-/// Connections that are heard at one time.
+/// Connections that are read at one time.
 inline constexpr size_t kMaxLoopbackGuests = 16;
 
-/// A TCP port on an address of 127.0.0.0/8, which no other machine reaches.
+/// A TCP port on an address of 127.0.0.0/8, which other machines cannot reach.
 ///
 /// Ownership: owns the descriptor. Threads: confined to one thread.
 /// Errors:    kUsage `loopback.port` when the port is taken; kIo.
 class LoopbackListener {
  public:
-  /// Port 0 is any free one, on an address of the block drawn at random: a page of another server
-  /// of this machine then has another host. A port that is named is one of 127.0.0.1, so that it
-  /// can be forwarded.
+  /// Port 0 means any free port, on a random address of the block, so that pages of other servers
+  /// on this machine have another host. A given port is on 127.0.0.1, so that it can be forwarded.
   static Result<std::unique_ptr<LoopbackListener>> open(uint16_t port, const Clock& clock);
   virtual ~LoopbackListener() = default;
 
   [[nodiscard]] virtual uint16_t port() const = 0;
   /// As text: "127.81.3.200".
   [[nodiscard]] virtual const std::string& address() const = 0;
-  /// What a connection has sent, and where the answer goes.
+  /// The bytes that a connection has sent, and the connection for the answer.
   struct Arrival {
     std::string bytes;
     std::unique_ptr<LoopbackConnection> connection;
   };
-  /// Waits until `is_whole` says yes to what a connection has sent. Connections are heard side by
-  /// side, so one that sends half of it keeps no other waiting. One that takes longer than
-  /// `patience` is closed, and the oldest where there are more than kMaxLoopbackGuests.
+  /// Waits until `is_whole` is true for the bytes of a connection. Connections are read at the same
+  /// time, so a partial request does not delay the others. A connection that takes longer than
+  /// `patience` is closed; so is the oldest one when there are more than kMaxLoopbackGuests.
   virtual Result<Arrival> next(const std::function<bool(std::string_view)>& is_whole,
                                std::chrono::milliseconds patience) = 0;
 };

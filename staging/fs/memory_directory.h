@@ -13,12 +13,12 @@
 
 namespace galley {
 
-/// An empty file tree in memory, for tests of everything above the seam.
+/// An empty file tree in memory, for tests of all code above the seam.
 ///
 /// Ownership: every Directory opened from it shares the tree.
 [[nodiscard]] std::unique_ptr<WritableDirectory> make_memory_directory();
 
-/// One object of a tree in memory; names point to it as directory entries point to an inode.
+/// One object of a tree in memory. Names refer to it as directory entries refer to an inode.
 struct MemoryNode {
   FileKind kind = FileKind::kRegular;
   uint32_t mode = 0;
@@ -32,23 +32,23 @@ struct MemoryNode {
   std::string content;  ///< bytes of a file, target of a symbolic link
   std::map<std::string, std::string> attributes;
   std::map<std::string, std::shared_ptr<MemoryNode>, std::less<>> entries;
-  std::map<const void*, LockMode> locks;  ///< by open file, as flock has it
+  std::map<const void*, LockMode> locks;  ///< by open file, as for flock
 };
 
 using MemoryNodePtr = std::shared_ptr<MemoryNode>;
 
-/// One name that an operation set (`after`) or took away (`after` null).
+/// One name that an operation set, or removed (`after` is null).
 struct MemoryEntryChange {
   MemoryNodePtr directory;
   std::string name;
   MemoryNodePtr after;
 };
 
-/// Is told of every change of a tree, for the power-loss model. Called under the tree's lock.
+/// Receives every change of a tree, for the power-loss model. Called under the tree's lock.
 class MemoryObserver {
  public:
   virtual ~MemoryObserver() = default;
-  /// One atomic directory operation; the tree already has it.
+  /// One atomic directory operation, which the tree has already done.
   virtual void on_entries(const std::vector<MemoryEntryChange>& changes) = 0;
   /// The content, mode, owner or attributes of a node changed.
   virtual void on_node(const MemoryNodePtr& node) = 0;
@@ -56,14 +56,14 @@ class MemoryObserver {
   virtual void on_sync_all() = 0;
 };
 
-/// Who looks at a tree: the permission bits of path_resolution(7) hold for this user.
+/// The user who accesses a tree: the permission bits of path_resolution(7) apply to it.
 struct MemoryUser {
   uint32_t uid = 0;
-  uint32_t gid = 0;           ///< of what this user makes
-  std::set<uint32_t> groups;  ///< further ones
+  uint32_t gid = 0;           ///< group of objects that this user makes
+  std::set<uint32_t> groups;  ///< supplementary groups
 };
 
-/// What a user may do with a node, as three bits of its mode say it.
+/// The rights of a user on a node, as three bits of its mode.
 inline constexpr uint32_t kReadRight = 4;
 inline constexpr uint32_t kWriteRight = 2;
 inline constexpr uint32_t kSearchRight = 1;
@@ -75,14 +75,14 @@ struct MemoryTree {
   MemoryTree();
   std::mutex mutex;
   uint64_t next_inode = 1;
-  int64_t now_ns = 0;  ///< one nanosecond later at every change
-  /// Nobody: every access is allowed, as to root. Before `root`, whose owner it is.
+  int64_t now_ns = 0;  ///< grows by one nanosecond at every change
+  /// Without a user every access is allowed, as to root. Declared before `root`, which it owns.
   std::optional<MemoryUser> user;
   MemoryNodePtr root;
   MemoryObserver* observer = nullptr;
-  size_t capacity_bytes = SIZE_MAX;  ///< beyond it writes fail with ENOSPC
+  size_t capacity_bytes = SIZE_MAX;  ///< above this, writes fail with ENOSPC
   size_t used_bytes = 0;
-  uint64_t mount = 1;  ///< another number is a tree that was mounted anew
+  uint64_t mount = 1;  ///< another number means that the tree was mounted again
 
   MemoryNodePtr make_node(FileKind kind, uint32_t mode);
 
@@ -94,14 +94,14 @@ struct MemoryTree {
   [[nodiscard]] int refuses_mode(const MemoryNode& node) const;
   [[nodiscard]] int refuses_owner(const MemoryNode& node, uint32_t uid, uint32_t gid) const;
   [[nodiscard]] int refuses_attribute(const MemoryNode& node, const std::string& name) const;
-  /// chmod clears the set-group-id bit of what belongs to a group that the user is not in.
+  /// chmod clears the set-group-id bit if the node's group is not one of the user's.
   [[nodiscard]] uint32_t permitted_mode(const MemoryNode& node, uint32_t mode) const;
 };
 
-/// The root directory of a tree that others may share.
+/// The root directory of a tree that may be shared.
 [[nodiscard]] std::unique_ptr<WritableDirectory> open_memory_tree(std::shared_ptr<MemoryTree> tree);
 
-/// The tree a directory in memory belongs to; null for any other.
+/// The tree of a directory in memory; null for any other directory.
 [[nodiscard]] MemoryTree* memory_tree_of(const Directory& directory);
 
 /// The open file of a node.

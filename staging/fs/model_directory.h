@@ -12,38 +12,39 @@
 
 namespace galley {
 
-/// A file tree that knows what is on the disk and what is only in the page cache, and enumerates
-/// what a power cut may leave.
+/// A file tree that knows which state is on disk and which only in the page cache, and lists the
+/// possible states after a power cut.
 ///
-/// After "All File Systems Are Not Created Equal" (ALICE, OSDI 2014): an unsynced directory
-/// operation survives or not, in any combination that leaves every object at most once; what was
-/// written since the last sync survives whole, in half, as zeros, as nothing, or not at all. An
-/// fsync of a directory keeps the operations on it, of a file its content, a syncfs everything.
-/// That is weaker than what ext4, xfs and btrfs promise, so what holds here holds there.
+/// After "All File Systems Are Not Created Equal" (ALICE, OSDI 2014). An unsynced directory
+/// operation survives or not, in any combination that leaves every object at most once. Bytes
+/// written since the last sync survive completely, by half, as zeros, as an empty file, or not at
+/// all. An fsync of a directory keeps its operations, of a file its content, a syncfs everything.
+/// ext4, xfs and btrfs promise more than that, so code that is safe here is safe there.
 ///
 /// Ownership: shares the live tree. Threads: confined to one thread.
 class PowerLossModel final : public MemoryObserver {
  public:
-  /// Everything the tree holds now is on the disk.
+  /// Begins with everything in the tree on disk.
   explicit PowerLossModel(std::shared_ptr<MemoryTree> tree);
   ~PowerLossModel() override;
   PowerLossModel(const PowerLossModel&) = delete;
   PowerLossModel& operator=(const PowerLossModel&) = delete;
 
-  /// What may become of one unsynced thing. Directory operations know kLost and kWhole only.
+  /// The possible result for one unsynced operation. Directory operations have only kLost and
+  /// kWhole.
   enum class Fate : uint8_t { kLost, kWhole, kHalf, kZeros, kEmpty };
 
-  /// One unsynced thing.
+  /// One unsynced operation.
   struct Pending {
     bool is_content = false;         ///< else a directory operation
     uint64_t inode = 0;              ///< of the content
-    std::set<uint64_t> inodes;       ///< that a directory operation gives names to
-    std::set<uint64_t> directories;  ///< that it is on
+    std::set<uint64_t> inodes;       ///< inodes that a directory operation names
+    std::set<uint64_t> directories;  ///< directories of the operation
   };
   [[nodiscard]] std::vector<Pending> pending() const;
 
-  /// The tree after a power cut with these fates, one for each of pending(); null when no file
-  /// system could leave that (an object in two places).
+  /// The tree after a power cut with these fates, one for each of pending(); null for a state that
+  /// no file system could leave (an object in two places).
   [[nodiscard]] std::shared_ptr<MemoryTree> after_power_loss(const std::vector<Fate>& fates) const;
 
   void on_entries(const std::vector<MemoryEntryChange>& changes) override;
@@ -65,10 +66,10 @@ class PowerLossModel final : public MemoryObserver {
     struct Entry {
       uint64_t directory = 0;
       std::string name;
-      uint64_t after = 0;  ///< 0: the name goes away
+      uint64_t after = 0;  ///< 0: the name is removed
     };
     std::vector<Entry> entries;
-    bool is_kept = false;  ///< a directory it is on was synced
+    bool is_kept = false;  ///< one of its directories was synced
   };
   using Disk = std::map<uint64_t, Durable>;
 
@@ -80,9 +81,10 @@ class PowerLossModel final : public MemoryObserver {
 
   std::shared_ptr<MemoryTree> tree_;
   Disk disk_;
-  std::map<uint64_t, size_t> names_;  ///< of each inode at first: more than one are hard links
+  std::map<uint64_t, size_t> names_;  ///< initial number of names per inode; more than one are hard
+                                      ///< links
   std::vector<Operation> operations_;
-  std::map<uint64_t, MemoryNodePtr> live_;  ///< every node met since the last syncfs
+  std::map<uint64_t, MemoryNodePtr> live_;  ///< every node seen since the last syncfs
   std::set<uint64_t> dirty_;                ///< inodes whose content or mode is not synced
 };
 

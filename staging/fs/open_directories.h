@@ -9,8 +9,8 @@
 
 namespace galley {
 
-/// Directories below a top one, by path, of which only a few are held open: for walks of trees that
-/// may be deeper than there are descriptors.
+/// Directories below a top directory, by path. Only a few are open at one time: a tree may be
+/// deeper than the limit of descriptors.
 ///
 /// Ownership: borrows the top directory. Threads: confined to one thread.
 class OpenDirectories {
@@ -19,7 +19,7 @@ class OpenDirectories {
 
   explicit OpenDirectories(const WritableDirectory& top) : top_(&top) {}
 
-  /// Stays open as long as it is held; who descends lets go of it first.
+  /// The directory stays open while the pointer is held; release it before descending.
   Result<std::shared_ptr<const WritableDirectory>> at(const RelPath& path);
   Result<std::vector<DirectoryEntry>> list(const RelPath& path);
 
@@ -28,8 +28,8 @@ class OpenDirectories {
   std::map<RelPath, std::shared_ptr<const WritableDirectory>> open_;
 };
 
-/// As Directory::stat, and kAbsent for what lies behind a symbolic link, as for what lies below a
-/// file: for paths that were named when the link was not there yet.
+/// As Directory::stat, but kAbsent for a path behind a symbolic link, as for a path below a file:
+/// the path may have been named before the link was made.
 inline Result<FileStat> reachable_stat(const Directory& directory, const RelPath& path) {
   auto stat = directory.stat(path);
   if (!stat && stat.error().reason == "path.through_symlink") return FileStat();

@@ -8,23 +8,23 @@
 #include "base/result.h"
 #include "staging/fs/directory.h"
 
-// Private files that are replaced whole: whoever reads one sees it as it was or as it is. Nothing
-// is synced. What is new goes to `<name>.new` first.
+// Private files that are replaced as a whole: a reader sees the old or the new content. Nothing is
+// synced. New content goes to `<name>.new` first.
 
 namespace galley {
 
-/// Writes a private file, in place of the one that is there.
+/// Writes a private file and replaces the existing one.
 [[nodiscard]] Result<void> replace_file(const WritableDirectory& directory, std::string_view name,
                                         std::string_view content);
 
-/// As replace_file(), for what is replaced again and again, and is read only by who holds a lock:
-/// the file that was replaced stays as `<name>.new` and is written the next time, so that none is
-/// made and none is deleted. One that has another name, in a fork, is not written.
+/// As replace_file(), for a file that is replaced often and read only under a lock. The replaced
+/// file stays as `<name>.new` and is overwritten the next time, so that no inode is made or
+/// deleted. If it has another hard link, in a fork, it is not overwritten.
 [[nodiscard]] Result<void> swap_file(const WritableDirectory& directory, std::string_view name,
                                      std::string_view content);
 
-/// What a file says that has to be this user's own, or root's. Nothing where none is there, this
-/// user cannot read it, it belongs to another or has more than `most` bytes.
+/// Reads a file that must belong to this user or to root. Nothing when it does not exist, cannot be
+/// read, belongs to another user or has more than `most` bytes.
 [[nodiscard]] Result<std::optional<std::string>> read_own_file(const Directory& directory,
                                                                const RelPath& path, uint64_t most);
 
