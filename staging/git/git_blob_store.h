@@ -12,16 +12,16 @@
 
 namespace galley {
 
-/// The contents of a change between trees of git: read from the repository each time they are asked
-/// for, but for a few that are kept. What is put in besides stays in memory.
+/// The contents of a change between trees of git. They are read from the repository each time,
+/// except a few that are cached. Contents from put() stay in memory.
 ///
 /// Ownership: shares the reader. Threads: safe to share.
 class GitBlobStore final : public ContentStore {
  public:
-  /// Bytes that are kept of what was hashed: a validator will ask for it next.
+  /// Cached bytes of hashed blobs: a validator usually reads them next.
   static constexpr size_t kMaxKeptBytes = size_t{8} << 20U;
 
-  /// What a blob holds.
+  /// The content of a blob.
   struct Blob {
     ContentId content;
     uint64_t size = 0;
@@ -29,8 +29,8 @@ class GitBlobStore final : public ContentStore {
 
   explicit GitBlobStore(std::shared_ptr<const GitObjects> objects) : objects_(std::move(objects)) {}
 
-  /// Hashes a blob of the repository; get() then finds it by its content.
-  /// Errors: those of GitObjects; kQuota `limit.file_size` for one of more than `max_bytes`.
+  /// Hashes a blob of the repository; get() then finds it by its content id.
+  /// Errors: those of GitObjects; kQuota `limit.file_size` for a blob of more than `max_bytes`.
   Result<Blob> add(const std::string& blob, uint64_t max_bytes = UINT64_MAX);
 
   Result<void> keep(const ContentId& id, const Content& content) override;
@@ -39,10 +39,10 @@ class GitBlobStore final : public ContentStore {
  private:
   std::shared_ptr<const GitObjects> objects_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Blob> blobs_;       ///< by the repository's name
-  std::unordered_map<ContentId, std::string> names_;  ///< of blobs
+  std::unordered_map<std::string, Blob> blobs_;       ///< by its name in the repository
+  std::unordered_map<ContentId, std::string> names_;  ///< name of each blob
   std::unordered_map<ContentId, Content> kept_;
-  size_t kept_bytes_ = 0;  ///< of blobs; what was put in is not counted
+  size_t kept_bytes_ = 0;  ///< of blobs; contents from put() are not counted
 };
 
 }  // namespace galley

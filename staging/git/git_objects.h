@@ -13,23 +13,23 @@
 
 namespace galley {
 
-/// The head of an object: its name in hexadecimal digits of the repository's hash, what it is, and
-/// how many bytes it has.
+/// The head of an object: its name in hexadecimal digits of the repository's hash, its type, and
+/// its size in bytes.
 struct GitObjectHead {
   std::string id;
   std::string type;  ///< `blob`, `tree`, `commit` or `tag`
   uint64_t size = 0;
 };
 
-/// Reads the objects of a repository, each when it is asked for (git-cat-file(1), --batch). A
-/// reader is started for each thread that asks at the same time, and kept.
+/// Reads objects of a repository on demand (git-cat-file(1), --batch). One reader process is
+/// started for each thread that asks at the same time, and kept.
 ///
 /// Threads: safe to share.
-/// Errors:  kNotFound `git.no_such_object` for a name that names nothing, or nothing that can be
-///          read; those of GitProgram, `git.object_damaged` among them.
+/// Errors: kNotFound `git.no_such_object` for a name that is unknown or whose object cannot be
+///         read; those of GitProgram, including `git.object_damaged`.
 class GitObjects {
  public:
-  /// Takes the bytes of an object as they come.
+  /// Receives the bytes of an object as they arrive.
   using Take = std::function<void(std::string_view)>;
 
   explicit GitObjects(GitProgram program);
@@ -39,8 +39,9 @@ class GitObjects {
 
   /// `name` is an object's id or any expression of gitrevisions(7) without a line break.
   Result<GitObjectHead> look(const std::string& name) const;
-  /// Gives all bytes of an object to `take`.
-  /// Errors: also kQuota `limit.file_size` for one of more than `max_bytes`, of which none is read.
+  /// Passes all bytes of an object to `take`.
+  /// Errors: also kQuota `limit.file_size` for an object of more than `max_bytes`; none of it is
+  ///         read.
   Result<GitObjectHead> read(const std::string& name, const Take& take,
                              uint64_t max_bytes = UINT64_MAX) const;
   /// The bytes of an object of this type.
@@ -51,7 +52,7 @@ class GitObjects {
  private:
   class Reader;
   using Readers = std::vector<std::unique_ptr<Reader>>;
-  /// Gives the bytes to `take` where it is asked for more than the head.
+  /// Passes the bytes to `take` if more than the head is asked for.
   struct Question {
     const std::string& name;
     const Take* take = nullptr;

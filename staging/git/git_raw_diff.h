@@ -9,8 +9,8 @@
 
 namespace galley {
 
-/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal; zeros
-/// where there is nothing, or where git did not look.
+/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal; zeros when
+/// there is no object, or when git did not compute its id.
 struct GitRawChange {
   uint32_t old_mode = 0;
   uint32_t new_mode = 0;
@@ -21,11 +21,11 @@ struct GitRawChange {
   std::string from;   ///< of a rename or copy
 };
 
-/// Reads what `git diff-index --raw -z --no-abbrev` and its like print.
+/// Reads the output of `git diff-index --raw -z --no-abbrev` and similar commands.
 /// Errors: kInternal `git.bad_diff`.
 Result<std::vector<GitRawChange>> parse_raw_diff(std::string_view text);
 
-/// The pieces of a text that end in a zero byte each.
+/// Splits a text into pieces that each end in a zero byte.
 [[nodiscard]] std::vector<std::string> zero_ended(std::string_view text);
 
 }  // namespace galley

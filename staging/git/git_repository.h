@@ -14,7 +14,7 @@
 
 namespace galley {
 
-/// What git's index or a commit's tree holds at one path.
+/// The entry of git's index or of a commit's tree at one path.
 struct GitEntry {
   uint32_t mode = 0;  ///< git mode: 0100644, 0100755, 0120000, 0160000
   GitOid blob;
@@ -24,12 +24,12 @@ struct GitEntry {
 
 /// The git repository around a workspace, for reading only.
 ///
-/// libgit2 is loaded when the first repository is looked for, never before (docs/adr/0003).
+/// libgit2 is loaded when the first repository is searched for (docs/adr/0003).
 ///
 /// Ownership: owns its handle; the library stays loaded until the process ends.
-/// Threads:   confined to one thread; distinct repositories may be used side by side.
+/// Threads:   confined to one thread; different repositories may be used at the same time.
 /// Errors:    kNotFound `git.library_missing`; kRefused `git.other_owner`,
-///            `git.unsupported_extension`; kIo `git.failed` with libgit2's own words.
+///            `git.unsupported_extension`; kIo `git.failed` with libgit2's own message.
 class GitRepository {
  public:
   /// The repository whose work tree holds `workspace_root` (absolute), or none.
@@ -50,7 +50,7 @@ class GitRepository {
   Result<bool> tracks_below(const RelPath& path) const;
   /// The entry of a workspace path in HEAD's tree, or none.
   Result<std::optional<GitEntry>> head_entry(const RelPath& path) const;
-  /// The bytes of a blob as they are stored: no line ending is converted.
+  /// The stored bytes of a blob, without conversion of line endings.
   Result<std::string> blob(const GitOid& id) const;
   /// The commit that HEAD names, or none in a repository without commits.
   Result<std::optional<GitOid>> head_commit() const;
@@ -63,22 +63,22 @@ class GitRepository {
   std::unique_ptr<Handle> handle_;
   std::string work_tree_;
   std::string git_directory_;
-  std::string prefix_;  // of the workspace within the work tree: empty or "dir/"
+  std::string prefix_;  // path of the workspace in the work tree: empty or "dir/"
 };
 
-/// libgit2's functions, looked up in the shared object when something first needs git: the only
+/// libgit2's functions, looked up in the shared object when git is first needed. This is the only
 /// file that includes git2.h, and no header outside staging/git includes this one.
 ///
-/// Starting libgit2 costs ten times the start of Galley itself, so nothing links against it
-/// (docs/adr/0003).
+/// Starting libgit2 takes ten times as long as starting Galley itself, so Galley does not link
+/// against it (docs/adr/0003).
 ///
-/// Threads: get() may be called from any thread; the table never changes after it.
+/// Threads: get() may be called from any thread; afterwards the table never changes.
 struct GitLibrary {
   /// The loaded and initialised library.
-  /// Errors: kNotFound `git.library_missing`, naming what was tried.
+  /// Errors: kNotFound `git.library_missing`, naming the files that were tried.
   [[nodiscard]] static Result<const GitLibrary*> get();
 
-  /// What libgit2 says about the call that just failed with `code`, as an Error naming `subject`.
+  /// libgit2's message for the call that just failed with `code`, as an Error naming `subject`.
   [[nodiscard]] Error error(int code, std::string_view action, std::string_view subject) const;
 
   decltype(&::git_libgit2_init) libgit2_init = nullptr;
@@ -113,8 +113,8 @@ struct GitLibrary {
   decltype(&::git_patch_free) patch_free = nullptr;
 };
 
-/// What libgit2's own diff (xdiff, Myers) prints for two texts: the peer that bench/diff_bench
-/// measures us against. Galley itself never prints it.
+/// The output of libgit2's own diff (xdiff, Myers) for two texts: bench/diff_bench compares Galley
+/// with it. Galley itself never prints it.
 Result<std::string> libgit2_diff(std::string_view before, std::string_view after,
                                  const std::string& path);
 

@@ -19,12 +19,12 @@ inline constexpr uint32_t kGitTypeMask = 0170000;
 inline constexpr uint32_t kGitTreeMode = 0040000;
 inline constexpr uint32_t kGitLinkMode = 0160000;  ///< the commit of a submodule
 
-/// What a mode of git means in Galley; a submodule is a directory.
+/// The meaning of a git mode in Galley; a submodule is a directory.
 [[nodiscard]] FileKind kind_of_git_mode(uint32_t mode);
-/// Its permission bits as a checkout under umask 022 has them; 0 for a symbolic link.
+/// The permission bits of a checkout under umask 022; 0 for a symbolic link.
 [[nodiscard]] uint32_t permissions_of_git_mode(uint32_t mode);
 
-/// What a tree of git has at one name.
+/// One entry of a git tree.
 struct GitTreeEntry {
   std::string name;
   uint32_t mode = 0;
@@ -49,12 +49,11 @@ class GitTrees {
   mutable std::unordered_map<std::string, Entries> known_;
 };
 
-/// A tree of a git repository as a directory that is only read: contents exactly as they are
-/// stored, no filter and no line ending applied. It costs nothing to open; a tree or blob is read
-/// when something asks for it.
+/// A tree of a git repository as a read-only directory: contents exactly as stored, without filters
+/// or conversion of line endings. Opening is free; a tree or blob is read on demand.
 ///
-/// A submodule is an empty directory. inode and mtime are taken from the object's name, so the same
-/// stamp means the same bytes.
+/// A submodule is an empty directory. inode and mtime are derived from the object's name, so equal
+/// stamps mean equal bytes.
 ///
 /// Ownership, threads, errors: as Directory, and those of GitObjects.
 class GitTree final : public Directory {
@@ -62,7 +61,8 @@ class GitTree final : public Directory {
   /// `tree` is the id of a tree.
   GitTree(std::shared_ptr<const GitTrees> trees, std::string tree);
 
-  /// The entry at a path; of an empty id when there is none, of this tree for the root.
+  /// The entry at a path. Its id is empty when the path does not exist, and this tree's for the
+  /// root.
   Result<GitTreeEntry> entry(const RelPath& path) const;
   [[nodiscard]] const std::string& id() const { return tree_; }
 

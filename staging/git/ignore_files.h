@@ -11,33 +11,34 @@
 
 namespace galley {
 
-/// What git ignores in a workspace: the .gitignore files of its work tree, `info/exclude`, and
-/// core.excludesFile. Read without libgit2, whose matching has no bound and which opens a FIFO.
+/// The paths that git ignores in a workspace: from the .gitignore files of its work tree,
+/// `info/exclude`, and core.excludesFile. Read without libgit2, whose matching is unbounded and
+/// which opens FIFOs.
 ///
-/// Only a `.git`, a configuration and an excludes file that belong to this user, to root or to the
-/// workspace's owner count; each must be a regular file of a bounded size. Included configurations
-/// are not followed. So it is with the index.
+/// It only uses a `.git`, a configuration, an excludes file and an index that belong to this user,
+/// to root or to the workspace's owner. Each must be a regular file of a bounded size. Included
+/// configurations are not followed.
 ///
 /// Ownership: owns the directory of the work tree. Threads: confined to one thread.
 class IgnoreFiles {
  public:
-  /// The rules around `workspace` (absolute, links resolved); nothing is ignored where no work tree
-  /// of git holds it.
+  /// The rules for `workspace` (absolute, links resolved). Outside of a git work tree nothing is
+  /// ignored.
   static Result<IgnoreFiles> open(const std::string& workspace);
 
-  /// What git makes of a path of the workspace; what its index names is never ignored.
+  /// How git treats a path of the workspace; a path in the index is never ignored.
   /// Errors: kTimeout `ignore.stopped` when the deadline passes.
   Result<IgnoreAnswer> answer(const RelPath& path, bool is_directory, const Deadline& deadline,
                               const Clock& clock);
 
-  /// Of a larger index nothing is known to be tracked: some two million paths.
+  /// A larger index is not read, and nothing counts as tracked: some two million paths.
   static constexpr uint64_t kMaxIndexBytes = uint64_t{256} << 20U;
 
  private:
   IgnoreFiles() = default;
 
-  std::shared_ptr<const Directory> work_tree_;  ///< null: not in one
-  RelPath prefix_ = RelPath::root();            ///< of the workspace within it
+  std::shared_ptr<const Directory> work_tree_;  ///< null: not in a work tree
+  RelPath prefix_ = RelPath::root();            ///< of the workspace within the work tree
   std::unique_ptr<IgnoreRules> rules_;
 };
 

@@ -11,9 +11,9 @@
 
 namespace galley {
 
-/// A file as a tree of git names it.
+/// A file in a tree of git.
 struct MergeEntry {
-  std::string mode;  ///< `100644`; empty: there is none
+  std::string mode;  ///< `100644`; empty: no file
   std::string id;
 
   bool operator==(const MergeEntry&) const = default;
@@ -27,16 +27,15 @@ struct MergedTree {
   std::map<std::string, std::vector<MergeEntry>> conflicts;
 };
 
-/// The tree of a merge of the commits, as `git merge` would make it; that of one of them if it has
-/// all others in its history. Only objects are written. Nothing where this git cannot tell (it is
-/// older than 2.38, or nothing can be written to the repository), or where more than eight commits
-/// are left.
+/// The tree of a merge of the commits, as `git merge` would make it; if one commit has all others
+/// in its history, its tree. Only objects are written. Nothing when git cannot do it (it is older
+/// than 2.38, or the repository is not writable), or when more than eight commits remain.
 /// Source: git-merge-tree(1).
 /// Errors: those of GitProgram.
 [[nodiscard]] Result<std::optional<MergedTree>> merged_tree(const GitProgram& git,
                                                             std::vector<std::string> commits);
 
-/// The tree with another file at a path; empty for one that holds nothing then.
+/// The tree with another file at a path. An empty id if no file remains.
 /// Errors: those of GitProgram.
 [[nodiscard]] Result<std::string> tree_with(const GitProgram& git, const std::string& tree,
                                             std::string_view path, const MergeEntry& entry);

@@ -12,19 +12,18 @@
 
 namespace galley {
 
-/// What git calls wrong white space in the files of a workspace: `core.whitespace` and the
-/// attribute `whitespace` (gitattributes(5)) of `info/attributes`, the .gitattributes files and
-/// core.attributesFile. Read without libgit2, as IgnoreFiles reads what is ignored; macros
-/// (`[attr]`) are passed over.
+/// git's rules for white space errors in the files of a workspace: `core.whitespace`, and the
+/// attribute `whitespace` (gitattributes(5)) from `info/attributes`, the .gitattributes files and
+/// core.attributesFile. Read without libgit2, as in IgnoreFiles; macros (`[attr]`) are skipped.
 ///
 /// Ownership: owns the directory of the work tree. Threads: confined to one thread.
 class WhiteSpaceAttributes {
  public:
-  /// No more is read of one file.
+  /// Only this much of one file is read.
   static constexpr size_t kMaxAttributesBytes = size_t{1} << 20U;
 
-  /// The rules around `workspace` (absolute, links resolved); git's defaults where no work tree of
-  /// git holds it, but its .gitattributes files count there, too.
+  /// The rules for `workspace` (absolute, links resolved). Outside of a git work tree they are
+  /// git's defaults and its .gitattributes files.
   static Result<WhiteSpaceAttributes> open(const std::string& workspace);
 
   /// The rules for a path of the workspace, as a value of core.whitespace; empty: the defaults.
@@ -44,7 +43,7 @@ class WhiteSpaceAttributes {
   [[nodiscard]] std::string rules_by(const std::string& value) const;
 
   std::shared_ptr<const Directory> work_tree_;
-  RelPath prefix_ = RelPath::root();  ///< of the workspace within it
+  RelPath prefix_ = RelPath::root();  ///< of the workspace within the work tree
   Lines info_;
   Lines outermost_;
   std::string core_;
