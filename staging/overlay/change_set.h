@@ -15,22 +15,22 @@ namespace galley {
 
 using BaseStamp = Change::Base;
 
-/// Something that was read and may decide what is proposed: a file, a link, a directory, an
+/// Something that was read and may have influenced the proposal: a file, a link, a directory, an
 /// absence.
 struct Read {
   RelPath path = RelPath::root();
   Node node;
   BaseStamp base;                    ///< of `node`
-  bool is_changed = false;           ///< it is proposed to change as well: only `listing` counts
+  bool is_changed = false;           ///< the proposal changes it as well: only `listing` counts
   std::optional<ContentId> listing;  ///< listing_id() of a directory whose entries were read
 
   bool operator==(const Read&) const = default;
 };
 
-/// The hash of the names and kinds in a directory, protected names aside.
+/// The hash of the names and kinds in a directory, without protected names.
 [[nodiscard]] ContentId listing_id(std::vector<DirectoryEntry> entries);
 
-/// A submodule of git: a directory whose content is the line that git's diff has for its commit.
+/// A git submodule: a directory whose content is the line for its commit in git's diff.
 [[nodiscard]] bool is_submodule(const Node& node);
 
 /// A regular file or a symbolic link.

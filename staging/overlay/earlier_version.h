@@ -13,34 +13,34 @@
 
 namespace galley {
 
-/// What a path held at some time, as somebody who keeps history knows it.
+/// The content of a path at an earlier time, from the history.
 struct EarlierVersion {
-  std::string transaction;  ///< id of the transaction that made it, or that found it
-  bool is_before = false;   ///< what the transaction found, not what it made
+  std::string transaction;  ///< id of the transaction that made or found it
+  bool is_before = false;   ///< the transaction found it, it did not make it
   Content content;
 };
 
-/// The versions of a path, the newest first. Asked only for a file whose edits do not fit.
+/// The versions of a path, the newest first. Requested only for a file whose edits do not fit.
 using EarlierVersions = std::function<std::vector<EarlierVersion>(const RelPath& path)>;
 
-/// An earlier version of a file that takes all edits which the file of now does not.
+/// An earlier version of a file on which all edits fit that do not fit on the current file.
 struct EarlierMatch {
   std::string transaction;
   bool is_before = false;
-  std::string changes;  ///< unified diff from that version to the file of now; may be cut
-  /// The edit as a unified diff on the file of now, ready to send; empty where both changed the
+  std::string changes;  ///< unified diff from that version to the current file; may be cut
+  /// The edit as a unified diff on the current file, ready to send; empty where both changed the
   /// same lines.
   std::string rebased;
-  /// What changed since holds exactly the edit: it was made already.
+  /// The changes since that version contain exactly the edit: it was made already.
   bool is_made = false;
 };
 
-/// The newest of `versions` that takes every edit of the file, and what became of it since.
+/// The newest of `versions` on which every edit of the file fits, and its changes since.
 [[nodiscard]] std::optional<EarlierMatch> find_earlier_match(
     const FileEdit& edit, const std::string& path, std::string_view now,
     const std::vector<EarlierVersion>& versions, const MatchOptions& options);
 
-/// What the edit makes of `earlier` is in the file of now, at the same place.
+/// Whether the current file has the result of the edit on `earlier`, at the same place.
 [[nodiscard]] bool was_made_since(const FileEdit& edit, const std::string& earlier,
                                   std::string_view now, const MatchOptions& options);
 

@@ -8,11 +8,11 @@
 
 namespace galley {
 
-/// Which files and hunks of an edit document `only` and `except` leave: each names a path, a
-/// directory or a pattern (base/glob.h), alone or with `:N` (1-based) or `:ID` for one hunk; of
-/// an id the first four digits or more will do where no other hunk of the file begins with them.
+/// The files and hunks of an edit document that `only` and `except` select. Each names a path, a
+/// directory or a pattern (base/glob.h), alone or with `:N` (1-based) or `:ID` for one hunk. Four
+/// or more digits of an id are enough if they are unique in the file.
 ///
-/// Invariant: a file counts under its old, its new and its uncertain names.
+/// Invariant: a file matches by its old, its new and its uncertain names.
 class EditSelection {
  public:
   /// `root` is the absolute path of the workspace, for absolute paths inside it; may be empty.
@@ -20,22 +20,22 @@ class EditSelection {
                 std::string_view root);
 
   [[nodiscard]] bool is_everything() const { return only_.empty() && except_.empty(); }
-  /// Puts what is left of `edit` into `selected`; false when nothing is left. Remembers which names
-  /// were of use.
+  /// Puts the selected part of `edit` into `selected`; false when nothing is selected. Records
+  /// which names matched.
   bool select(const FileEdit& edit, FileEdit& selected);
-  /// Those of `only` and `except` that named nothing so far, as they were given.
+  /// The names of `only` and `except` that have matched nothing so far, as they were given.
   [[nodiscard]] std::vector<std::string> unmatched() const;
 
  private:
   struct Name {
     std::string given;
-    std::string whole;  ///< as a path, hunk and all
-    std::string path;   ///< without the hunk; empty when it ends in none
+    std::string whole;  ///< as a path, including the hunk
+    std::string path;   ///< without the hunk; empty when it names no hunk
     std::string hunk;
     bool is_used = false;
   };
   [[nodiscard]] static Name parsed(const std::string& given, std::string_view root);
-  /// Whether one of the names is the file's, or the hunk's when `hunk` is one.
+  /// Whether one of the names matches the file, or the hunk if `hunk` is given.
   static bool names_file(std::vector<Name>& names, const FileEdit& edit);
   static bool names_hunk(std::vector<Name>& names, const FileEdit& edit,
                          const std::vector<std::string>& ids, size_t at);

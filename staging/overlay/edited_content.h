@@ -12,18 +12,17 @@
 
 namespace galley {
 
-/// How one file's edit is placed, and where it is told what became of it.
+/// How one file's edit is placed, and where its outcome is reported.
 struct EditedContext {
   const StageOptions& options;
   bool is_reversed = false;  ///< of the whole document
   SearchHelp* help;          ///< of the whole document: its work is bounded; null: no help
   std::vector<Leniency>& leniencies;
   FileOutcome& outcome;
-  std::optional<GitOid> base_blob = {};  ///< git's name of the base, where it is known
+  std::optional<GitOid> base_blob = {};  ///< git's name of the base, if known
 };
 
-/// What an edit makes of the content `base`; edits that do not fit are among the outcome's
-/// failures.
+/// The content `base` after an edit. Edits that do not fit are failures in the outcome.
 /// Errors: why the file as a whole cannot be edited (kRefused, kConflict, kInvalid), kQuota.
 Result<std::string> edited_content(const FileEdit& edit, const RelPath& path,
                                    const std::string& base, const EditedContext& context);

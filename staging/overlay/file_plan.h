@@ -12,18 +12,18 @@
 
 namespace galley {
 
-/// What one path is to hold once a document is staged.
+/// The content of one path after a document is staged.
 struct PlannedFile {
   FileKind kind = FileKind::kAbsent;
   uint32_t mode = 0;
   Content content;              ///< bytes of a file, target of a symlink
-  std::optional<ContentId> id;  ///< of `content`, where it is known
+  std::optional<ContentId> id;  ///< of `content`, if known
   bool is_changed = false;
   std::optional<RelPath> moved_from;
   std::optional<RelPath> copied_from;
 };
 
-/// The paths that a document touches, computed aside before anything is staged.
+/// The paths that a document changes, computed before anything is staged.
 ///
 /// Ownership: borrows the overlay. Threads: confined to one thread.
 class FilePlan {
@@ -31,17 +31,17 @@ class FilePlan {
   explicit FilePlan(Overlay& overlay) : overlay_(overlay) {}
   [[nodiscard]] Overlay& overlay() { return overlay_; }
 
-  /// Says that the document takes this path away: what lies below it is then the document's alone,
-  /// also where a symbolic link leads to something now.
+  /// Marks a path that the document removes. Paths below it then depend on the document alone, even
+  /// if a symbolic link leads elsewhere now.
   void expect_gone(const RelPath& path) { going_.insert(path); }
-  /// What the path holds before the document.
+  /// The content of the path before the document.
   Result<PlannedFile> original(const RelPath& path);
-  /// What the path holds after the edits so far.
+  /// The content of the path after the edits so far.
   Result<PlannedFile> current(const RelPath& path);
   void put(const RelPath& path, PlannedFile file);
   void remove(const RelPath& path);
 
-  /// Puts everything onto the overlay; on an Error the overlay is as it was.
+  /// Stages everything in the overlay; after an Error the overlay is unchanged.
   Result<void> stage();
 
  private:

@@ -8,15 +8,15 @@
 
 namespace galley {
 
-/// A name that is legal here but spells a place of another system, or of a shell.
+/// A name that is valid here but looks like a path of another system, or of a shell.
 struct ForeignName {
   std::string why;             ///< "begins with the drive 'C:' of Windows"
-  RelPath head;                ///< the path up to the part that is foreign
-  std::vector<RelPath> meant;  ///< paths below the workspace that it may stand for, longest first
-  bool is_sure = false;        ///< `meant` has one path, which is right whether it exists or not
+  RelPath head;                ///< the path up to the foreign part
+  std::vector<RelPath> meant;  ///< paths in the workspace that may be meant, longest first
+  bool is_sure = false;        ///< `meant` has one path; it is right even if it does not exist
 };
 
-/// Nothing for a name that means what it says.
+/// Nothing for an ordinary name.
 [[nodiscard]] std::optional<ForeignName> foreign_name(const RelPath& path);
 
 }  // namespace galley

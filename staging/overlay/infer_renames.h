@@ -5,12 +5,12 @@
 
 namespace galley {
 
-/// Files larger than this together are compared by their whole contents only.
+/// Above this total size, files are compared only for equal contents.
 inline constexpr uint64_t kMaxInferredRenameBytes = uint64_t{32} << 20U;
 
-/// Names the files that a command moved: what is gone since `before` and what is new are paired as
-/// git pairs them (staging/printing/rename.h), and what is new then says where it came from, as
-/// after Overlay::move. Only names: no node changes.
+/// Finds the files that a command moved. Paths that are gone since `before` and new paths are
+/// paired as in git (staging/printing/rename.h), and each new path then names its source, as after
+/// Overlay::move. No node changes.
 Result<void> infer_renames(const Overlay::Entries& before, Overlay& overlay);
 
 }  // namespace galley

@@ -21,26 +21,27 @@ namespace galley {
 /// A regular file of the workspace, read and hashed.
 struct FileOnDisk {
   FileStat stat;
-  int64_t seen_ns = 0;  ///< wall clock of before the look
+  int64_t seen_ns = 0;  ///< wall clock before the read
   Content content;
   ContentId id;
 };
 
-/// Reads and hashes one file; `seen_ns` is the wall clock of before the call.
+/// Reads and hashes one file; `seen_ns` is the wall clock before the call.
 /// Errors: as read_file(); a symbolic link or directory is an Error, too.
 Result<FileOnDisk> read_from_disk(const Directory& workspace, const RelPath& path, int64_t seen_ns);
 
-/// A view that reads through to the workspace and keeps every write aside.
+/// A view that reads through to the workspace and keeps all writes in memory or in its store.
 ///
 /// Invariant: the workspace is never written. A path's base (node and stamp) is recorded when it is
-///            first read or written through the overlay and never changes after.
-///            Nothing is scanned: the cost of any call is in what it names, not in the tree.
+///            first read or written through the overlay, and never changes afterwards. Nothing is
+///            scanned: the cost of a call depends on the paths that it names, not on the tree.
 /// Ownership: borrows the workspace directory, which must outlive it; shares its ContentStore.
-/// Threads:   confined to one thread. Distinct overlays of one workspace may run side by side.
+/// Threads:   confined to one thread. Different overlays of one workspace may be used at the same
+///            time.
 /// Errors:    kRefused with reason `path.protected` for `.git`, `.galley`, `.sage`;
-///            `path.through_symlink`, `path.special_file`; kNotFound `path.not_found`;
-///            kRefused `path.is_directory`, `path.not_directory`, `path.exists`,
-///            `path.directory_not_empty`; kQuota `limit.*`. After an Error nothing has changed.
+///            `path.through_symlink`, `path.special_file`; kNotFound `path.not_found`; kRefused
+///            `path.is_directory`, `path.not_directory`, `path.exists`, `path.directory_not_empty`;
+///            kQuota `limit.*`. An Error means that nothing has changed.
 class Overlay {
  public:
   Overlay(const Directory& workspace, std::shared_ptr<ContentStore> store, const Clock& clock);
@@ -50,9 +51,9 @@ class Overlay {
   Overlay& operator=(const Overlay&) = delete;
 
   // --- reading -----------------------------------------------------------------------------
-  /// What the path holds in the proposed tree; kAbsent is a value. Hashes a file it had not seen.
+  /// The node of a path in the proposed tree; kAbsent is a value. Hashes a file at its first use.
   Result<Node> node(const RelPath& path);
-  /// As node(), without hashing: kind, mode and size only (content is none for unseen files).
+  /// As node(), without hashing: kind, mode and size only (no content id for files not seen yet).
   Result<Node> node_without_content(const RelPath& path);
   /// The bytes of a regular file in the proposed tree.
   Result<Content> read(const RelPath& path);
@@ -61,18 +62,18 @@ class Overlay {
   Result<std::vector<DirectoryEntry>> list(const RelPath& directory);
 
   // --- writing -----------------------------------------------------------------------------
-  /// Refuses a name of a new file that spells a place of another system or of a shell (`~/a`,
-  /// `C:\a`, `src\a`), and names the path that was meant where that is in the workspace. Everything
-  /// that a caller names is checked; put() takes what is there already.
+  /// Refuses the name of a new file if it looks like a path of another system or of a shell (`~/a`,
+  /// `C:\a`, `src\a`), and names the path in the workspace that was probably meant. Every name from
+  /// a caller is checked; put() accepts existing names.
   Result<void> check_new_name(const RelPath& path);
-  /// Puts `content` at `path`, making missing parents. An existing file keeps its mode; a new one
-  /// gets `mode_if_new`, or what the umask leaves of 0666. Replaces a symlink only when
+  /// Writes `content` to `path` and makes missing parents. An existing file keeps its mode; a new
+  /// one gets `mode_if_new`, or 0666 without the bits of the umask. Replaces a symlink only with
   /// `replace_symlink`.
   struct WriteOptions {
     std::optional<uint32_t> mode_if_new;
     bool must_be_new = false;
     bool replace_symlink = false;
-    std::optional<ContentId> id = {};  ///< of the content, where the caller has hashed it
+    std::optional<ContentId> id = {};  ///< of the content, if the caller has hashed it
   };
   Result<void> write(const RelPath& path, const Content& content, const WriteOptions& options);
   Result<void> write(const RelPath& path, std::string content, const WriteOptions& options) {
@@ -81,7 +82,7 @@ class Overlay {
   Result<void> write(const RelPath& path, std::string content) {
     return write(path, std::move(content), WriteOptions());
   }
-  /// Removes a file or symlink, then every parent directory that it leaves empty (as git does).
+  /// Removes a file or symlink, then every parent directory that becomes empty (as git does).
   Result<void> remove(const RelPath& path);
   /// Removes a directory and all below it.
   Result<void> remove_tree(const RelPath& path);
@@ -91,33 +92,33 @@ class Overlay {
   /// Sets permission bits (& 0777) of a file or directory.
   Result<void> set_mode(const RelPath& path, uint32_t mode);
   Result<void> make_symlink(const RelPath& path, const std::string& target);
-  /// Without `mode` it has what the umask leaves of 0777, as made parents have.
+  /// Without `mode` it gets 0777 without the bits of the umask, like missing parents.
   Result<void> make_directory(const RelPath& path, std::optional<uint32_t> mode = {});
   Result<void> remove_directory(const RelPath& path);
-  /// Puts a node whose content is already in the store (absorbing a sandbox layer, undo). Without
-  /// `written` it is written now.
+  /// Sets a node whose content is already in the store (absorbing a sandbox layer, undo). The
+  /// default of `written` is now.
   Result<void> put(const RelPath& path, const Node& node,
                    std::optional<Change::WriteTime> written = {});
 
   // --- the result ---------------------------------------------------------------------------
-  /// Everything that differs from the bases, with rename and copy sources as they were declared.
+  /// Everything that differs from the bases, with the declared rename and copy sources.
   [[nodiscard]] ChangeSet changes() const;
-  /// What was read: every path that was touched and not changed, and since track_reads() every
+  /// The reads: every path that was touched but not changed and, since track_reads(), every
   /// directory that was listed.
   [[nodiscard]] std::vector<Read> reads() const;
-  /// What was just read of the workspace: the first touch of a path takes it from here and not from
-  /// the disk. Replaces what was expected before.
+  /// Files that were just read from the workspace: the first touch of a path takes its file from
+  /// here instead of the disk. Replaces earlier expected files.
   void expect(std::map<RelPath, FileOnDisk> files) { expected_ = std::move(files); }
   [[nodiscard]] const Clock& clock() const { return *clock_; }
 
-  /// From now on listings, and looks that found nothing, are noted too: serializable isolation.
+  /// From now on, listings and failed look-ups are recorded, too: serializable isolation.
   void track_reads() { tracks_reads_ = true; }
   [[nodiscard]] bool tracks_reads() const { return tracks_reads_; }
   [[nodiscard]] const std::shared_ptr<ContentStore>& store() const { return store_; }
   [[nodiscard]] const Directory& workspace() const { return *workspace_; }
 
   // --- snapshots ----------------------------------------------------------------------------
-  /// One touched path: its base, and what the proposed tree holds there now.
+  /// One touched path: its base, and its current node in the proposed tree.
   struct Entry {
     Node before;
     BaseStamp base;
@@ -129,41 +130,41 @@ class Overlay {
     bool operator==(const Entry&) const = default;
   };
   using Entries = SharedMap<RelPath, Entry>;
-  /// A value that restore() takes back: what savepoints, forks and the stage file keep. A copy
-  /// takes constant time, however much is staged.
+  /// A value for restore(): savepoints, forks and the stage file keep it. A copy takes constant
+  /// time, however much is staged.
   [[nodiscard]] const Entries& entries() const { return entries_; }
   void restore(Entries entries);
-  /// Takes what the other holds.
+  /// Takes over the entries of the other overlay.
   void share(const Overlay& other);
-  /// Another overlay that shows the same tree, to be read on another thread. What either touches
-  /// afterwards the other does not see.
+  /// Another overlay of the same tree, for reading on another thread. Neither sees what the other
+  /// touches afterwards.
   [[nodiscard]] Overlay reading_view() const;
-  /// Takes the bases that a view read, as if they had been read here. False, and nothing is taken,
-  /// when it saw a path in another state than this one has on record, or there are too many.
+  /// Takes over the bases that a view has read. False, and nothing is taken, when the view saw a
+  /// path in another state than this overlay has recorded, or when there are too many.
   [[nodiscard]] bool take_reads(const Overlay& view);
-  /// Another number after every call that may have changed the entries.
+  /// Changes with every call that may have changed the entries.
   [[nodiscard]] uint64_t version() const { return version_; }
-  /// Begins to note what is changed, until end_step() gets the number that is returned. Steps nest.
-  /// What this costs depends on what is touched meanwhile, not on what is staged.
+  /// Begins to record changes; end_step() takes the returned number. Steps nest. The cost depends
+  /// on the paths touched meanwhile, not on what is staged.
   [[nodiscard]] size_t begin_step();
-  /// Every path that holds something else than when the step began, without bases.
+  /// Every path whose node differs from the beginning of the step, without bases.
   ChangeSet end_step(size_t begun);
 
  private:
-  /// Disk names of one directory, and the first of them not yet known to be gone.
+  /// Names of one directory on disk, and the first of them that is not yet known to be gone.
   struct Listing {
     std::vector<DirectoryEntry> names;
     size_t first_live = 0;
   };
 
-  /// What a path held before it was touched in a step.
+  /// The entry of a path before it was touched in a step.
   struct Touch {
     RelPath path;
     Node held;
     Node on_disk;
   };
 
-  /// The entries, to be changed.
+  /// The entries, for changing them.
   Entries& changing();
   Result<Entry*> touch(const RelPath& path);
   Result<Entry> look(const RelPath& path, bool with_content);
@@ -196,12 +197,12 @@ class Overlay {
   size_t recent_bytes_ = 0;
   std::map<RelPath, FileOnDisk> expected_;
   bool tracks_reads_ = false;
-  std::vector<Touch> touches_;  ///< of the steps that are open
+  std::vector<Touch> touches_;  ///< of the open steps
   size_t open_steps_ = 0;
 };
 
-/// New contents in memory over the contents of stores that are only read: an undo or a merge then
-/// copies nothing that a journal already has.
+/// New contents in memory above read-only stores: an undo or a merge need not copy contents that a
+/// journal has.
 class LayeredStore final : public ContentStore {
  public:
   explicit LayeredStore(std::vector<std::shared_ptr<const ContentStore>> below)
@@ -216,7 +217,7 @@ class LayeredStore final : public ContentStore {
     for (const auto& store : below_) {
       if (found) break;
       auto below = store->get(id);
-      // That a store does not know it says less than that another one lost it.
+      // "Not known to this store" says less than another store's "lost".
       if (below || below.error().kind != ErrorKind::kInternal) found = std::move(below);
     }
     return found;
@@ -227,8 +228,8 @@ class LayeredStore final : public ContentStore {
   std::vector<std::shared_ptr<const ContentStore>> below_;
 };
 
-/// The changes of directories that no file in the change set tells of: made or removed empty, or
-/// given another mode. In order of path; the pointers are into `changes`.
+/// The changes of directories that no file in the change set implies: made or removed empty, or
+/// with a changed mode. Sorted by path; the pointers are into `changes`.
 [[nodiscard]] std::vector<const Change*> bare_directories(const ChangeSet& changes);
 
 }  // namespace galley

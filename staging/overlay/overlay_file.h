@@ -19,13 +19,13 @@ namespace galley {
 /// decimal, the mode octal. No RelPath holds a tab or a newline, so nothing needs quoting.
 [[nodiscard]] std::string encode_entries(const Overlay::Entries& entries);
 
-/// Reads it back.
+/// Reads the text form.
 /// Errors: kInvalid, reason `stage.damaged`, for any text that encode_entries did not write.
 Result<Overlay::Entries> decode_entries(std::string_view text);
 
-/// A text form that grows: after the whole of encode_entries() any number of blocks, each with what
-/// differs from what the text before it says. So a save writes what was changed since the one
-/// before, however much is staged.
+/// A text form that grows: encode_entries(), then any number of blocks, each with the differences
+/// from the text before it. A save thus writes only the changes since the last save, however much
+/// is staged.
 ///
 ///     <lines as above, of paths that are new or have changed>
 ///     <path> TAB                      of a path whose entry was removed
@@ -33,16 +33,17 @@ Result<Overlay::Entries> decode_entries(std::string_view text);
 struct GrowingEntries {
   Overlay::Entries entries;
   size_t whole_bytes = 0;  ///< without the blocks
-  size_t bytes = 0;        ///< with all blocks that are complete; what follows is not part of it
+  size_t bytes = 0;        ///< with all complete blocks; the rest is ignored
   std::string last_line;   ///< with its line feed
 };
-/// Reads it back. It ignores a last block that was cut short: that save did not end.
+/// Reads the growing text form. It ignores a last block that was cut short: that save did not
+/// finish.
 /// Errors: as decode_entries().
 Result<GrowingEntries> decode_growing_entries(std::string_view text);
 /// The text form without blocks, as decode_growing_entries() would read it from `text`.
 [[nodiscard]] GrowingEntries growing_entries(Overlay::Entries entries, std::string_view text);
-/// The block that makes `now` of what is on record; empty where nothing differs. Adding it is noted
-/// in `known`.
+/// The block that records the difference between `known` and `now`; empty if there is none. Updates
+/// `known`.
 [[nodiscard]] std::string encode_more_entries(GrowingEntries& known, const Overlay::Entries& now);
 
 }  // namespace galley

@@ -11,30 +11,30 @@
 
 namespace galley {
 
-/// What one file's edits make of a base, with everything that the outcome says of it.
+/// The result of one file's edits on a base, with everything for the outcome.
 struct EditedFile {
   Content content;
-  std::optional<ContentId> id;  ///< of the content, where it was hashed
+  std::optional<ContentId> id;  ///< of the content, if it was hashed
   std::vector<Placement> placements;
   std::vector<Leniency> leniencies;
 };
 
-/// The edits of one part of a document, worked out side by side before the part is planned: each on
-/// its file as it is on disk.
+/// The edits of one part of a document, applied in parallel to the files on disk before the part is
+/// planned.
 ///
-/// A result counts only for the bytes that it was made of. Whoever plans asks with the base that
-/// the edits before have left, and works out anew what is not answered; so the outcome is that of
-/// one file after the other. Edits that do not fit are never answered.
+/// A result is valid only for the base that it was made from. The planner asks with the base that
+/// earlier edits have left, and applies an edit itself if there is no result; the outcome is thus
+/// the same as one file after the other. Edits that do not fit have no result.
 ///
 /// Ownership: borrows the edits. Threads: confined to one thread; of() uses several.
 class PreparedEdits {
  public:
-  /// Nothing is prepared of a few files: that would cost more than it saves. The files that were
-  /// read are handed to `overlay`, which then need not read them again.
+  /// A few files are not prepared: that would cost more than it saves. The files that were read are
+  /// handed to `overlay`, which then need not read them again.
   static PreparedEdits of(Overlay& overlay, std::span<const FileEdit> edits,
                           const StageOptions& options, bool is_reversed);
 
-  /// What the edit makes of `base`; null where that was not prepared. It is given away once.
+  /// The result of the edit on `base`; null if there is none. It can be taken once.
   [[nodiscard]] std::optional<EditedFile> take(const FileEdit& edit, const Content& base);
 
  private:

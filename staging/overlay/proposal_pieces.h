@@ -12,50 +12,51 @@
 
 namespace galley {
 
-/// One piece of a proposal that can be left out by itself.
+/// One piece of a proposal that can be left out separately.
 struct ProposalPiece {
   RelPath path = RelPath::root();
   uint32_t hunk = 0;      ///< as the diff counts them, from 1; 0: not a hunk
-  bool is_mode = false;   ///< the new permissions of a file whose hunks are pieces too
-  size_t more_paths = 0;  ///< that come and go with it: of a rename, of a directory become a file
+  bool is_mode = false;   ///< the new permissions of a file whose hunks are pieces, too
+  size_t more_paths = 0;  ///< that belong to it: of a rename, of a directory become a file
   bool operator==(const ProposalPiece&) const = default;
   /// For people: "src/a.c, hunk 2".
   [[nodiscard]] std::string text() const;
 };
 
-/// A proposal cut into pieces: the hunks of changed text files, and everything else path by path.
+/// A proposal cut into pieces: the hunks of changed text files, and every other path.
 ///
-/// A rename is one piece, and so is a file that became a directory with what lies in it. Made and
-/// removed directories are no pieces when changes lie in them: they come with those.
-/// Invariant: any set of pieces is a change set that can be committed; all of them are the whole.
+/// A rename is one piece, and so is a file that became a directory with its contents. Directories
+/// that are made or removed are not pieces if they contain changes: they belong to those changes.
+/// Invariant: any set of pieces is a change set that can be committed; all pieces together are the
+///            proposal.
 /// Ownership: shares the proposal's contents.
 /// Threads:   immutable, safe to share.
 class ProposalPieces {
  public:
-  /// With so many lines of context around each hunk, as a diff has them: with none, every run of
+  /// `context` is the number of context lines around each hunk, as in a diff: with 0, every run of
   /// changed lines is a piece.
   static Result<ProposalPieces> split(const Proposal& proposal, uint32_t context = 3);
 
   [[nodiscard]] const std::vector<ProposalPiece>& pieces() const { return pieces_; }
-  /// The proposal of these pieces alone: ascending indexes into pieces().
+  /// The proposal of only these pieces: ascending indexes into pieces().
   [[nodiscard]] Result<Proposal> only(const std::vector<size_t>& chosen) const;
 
  private:
-  /// A changed text and the script that makes it, in hunks.
+  /// A changed text and its edit script, in hunks.
   struct Text {
     Content before;
     Content after;
     EditScript script;
     std::vector<HunkSpan> hunks;
   };
-  /// What is known of one change.
+  /// Facts about one change.
   struct Cut {
-    std::optional<size_t> above;  ///< the nearest directory above that is made or removed
-    size_t group = 0;             ///< first of the changes that come and go together
-    bool is_implied = false;      ///< a directory that comes with the changes in it
+    std::optional<size_t> above;  ///< the nearest parent directory that is made or removed
+    size_t group = 0;             ///< first of the changes that belong together
+    bool is_implied = false;      ///< a directory that belongs to the changes in it
     std::optional<Text> text;
   };
-  /// What a choice takes of one change.
+  /// The part of one change that a choice takes.
   struct Part {
     bool is_whole = false;
     bool has_mode = false;

@@ -7,12 +7,12 @@
 
 namespace galley {
 
-/// The paths that hold something else in one state of what is staged than in another; what was only
-/// read is not among them.
+/// The paths whose nodes differ between two states of the overlay; paths that were only read are
+/// not included.
 [[nodiscard]] std::vector<RelPath> restaged_paths(const Overlay::Entries& before,
                                                   const Overlay::Entries& now);
 
-/// What was staged since the overlay held `before`, as a proposal of its own.
+/// The changes staged since the overlay had `before`, as a proposal of its own.
 [[nodiscard]] Proposal staged_since(const Overlay::Entries& before, const Overlay& overlay);
 
 }  // namespace galley

@@ -18,23 +18,24 @@ namespace galley {
 /// How a set of edits is staged.
 struct StageOptions {
   MatchOptions match;
-  bool reject = false;      ///< stage what fits even when something does not
-  bool check_only = false;  ///< of Transaction::apply: tell what would become of it, keep nothing
-  /// `PATH`, `PATH:N` (1-based) or `PATH:ID` (staging/overlay/edit_selection.h); with `only`
-  /// nothing else is taken.
+  bool reject = false;      ///< stage the edits that fit even if some do not
+  bool check_only = false;  ///< for Transaction::apply: report the result, keep nothing
+  /// `PATH`, `PATH:N` (1-based) or `PATH:ID` (staging/overlay/edit_selection.h); with `only`,
+  /// nothing else is staged.
   std::vector<std::string> only;
   std::vector<std::string> except;
   std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
-  EarlierVersions earlier;  ///< where failures look for a version that fits; may be empty
-  /// Which white space is wrong in a file; empty: git's defaults everywhere.
+  EarlierVersions earlier;  ///< earlier versions for edits that fail; may be empty
+  /// Which white space is an error in a file; empty: git's defaults everywhere.
   std::function<WhiteSpaceRules(const RelPath&)> white_space_rules;
-  /// Which files' contents the outcome may quote; empty: all.
+  /// Which files' contents the outcome may show; empty: all.
   std::function<bool(const RelPath&)> may_read;
-  /// Asked before each file, hunk and text edit, perhaps on several threads: a yes drops all.
+  /// Asked before each file, hunk and text edit, possibly on several threads: a yes drops
+  /// everything.
   EndQuestion is_over;
 };
 
-/// What became of one FileEdit.
+/// The outcome of one FileEdit.
 struct FileOutcome {
   FileOp op = FileOp::kModify;
   std::string path;
@@ -44,42 +45,44 @@ struct FileOutcome {
   std::vector<Placement> placements;    ///< edits that fit
   std::vector<EditFailure> failures;    ///< edits that do not
   std::optional<Error> refusal;         ///< why the file as a whole cannot be edited
-  std::optional<EarlierMatch> earlier;  ///< of failures: a version that the edits fit
+  std::optional<EarlierMatch> earlier;  ///< of failures: a version on which the edits fit
   [[nodiscard]] bool fits() const { return failures.empty() && !refusal; }
 };
 
-/// What became of an edit document.
+/// The outcome of an edit document.
 struct EditOutcome {
-  bool is_staged = false;    ///< the overlay holds it: all of it, or with `reject` what fits
+  bool is_staged = false;    ///< the overlay has it: everything or, with `reject`, the edits that
+                             ///< fit
   bool is_complete = false;  ///< every edit fits
   std::vector<FileOutcome> files;
   std::vector<Leniency> leniencies;
-  /// Of `only` and `except`: what named nothing in the document.
+  /// Names in `only` and `except` that matched nothing in the document.
   std::vector<std::string> unmatched;
-  /// With `only` or `except`: the paths that the document has.
+  /// With `only` or `except`: the paths in the document.
   std::vector<std::string> document_paths;
 };
 
-/// Puts a set of edits onto the overlay: all of it or nothing.
+/// Stages a set of edits in the overlay: all of it or nothing.
 ///
-/// As in git, a file that appears twice is edited twice in order, and what a rename or copy takes
-/// from is the tree before the document, so chains and swaps work in any order.
+/// As in git, a file that appears twice is edited twice in order, and a rename or copy reads its
+/// source from the tree before the document, so chains and swaps work in any order.
 ///
-/// Errors: only what kept us from finding out: I/O, limits, kTimeout `edit.interrupted`. What does
-///         not fit, is missing or protected is in the outcome, and the overlay is as it was.
+/// Errors: only when the outcome could not be determined: I/O, limits, kTimeout `edit.interrupted`.
+///         An edit that does not fit, or whose path is missing or protected, is in the outcome, and
+///         the overlay is unchanged.
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options);
 
-/// What a failed edit expected against what is there, word by word: [-expected-]{+found+}. Empty
-/// where one of them is unknown or both are long.
+/// The difference between the expected and the current text of a failed edit, word by word:
+/// [-expected-]{+found+}. Empty when one is unknown or both are long.
 [[nodiscard]] std::string word_diff_of(const EditFailure& failure);
 
-/// Takes out what would show the contents of files that may not be read: of an edit that does not
-/// fit there remain the reason and line numbers.
+/// Removes the contents of files that may not be read from the outcome: a failed edit there keeps
+/// only the reason and line numbers.
 void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>& may_read);
 
 /// The outcome for people: what was staged and how, or for each edit that does not fit the place,
-/// the difference and the way out.
+/// the difference and the remedy.
 [[nodiscard]] std::string describe(const EditOutcome& outcome);
 
 }  // namespace galley

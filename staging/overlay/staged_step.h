@@ -11,19 +11,19 @@
 
 namespace galley {
 
-/// What one call, edit or command changed of what is staged, under the id that it has on record.
+/// The staged changes of one call, edit or command, under its execution id.
 struct StagedStep {
   std::string execution_id;
   std::string tool;
-  ChangeSet changes;  ///< from what the overlay held before it to what it held then; without bases
+  ChangeSet changes;  ///< from the overlay's state before it to the state after; without bases
 
-  /// Whether it changed this path, or something above or below it.
+  /// Whether it changed this path, or a path above or below it.
   [[nodiscard]] bool concerns(const RelPath& path) const;
 };
 
-/// Notes what is changed of an overlay during its life: the scope of one step.
+/// Records the changes of an overlay during its life: the scope of one step.
 ///
-/// Ownership: borrows the overlay, which may be null: then nothing is changed.
+/// Ownership: borrows the overlay, which may be null: then there are no changes.
 class StepScope {
  public:
   explicit StepScope(Overlay* overlay)
@@ -32,7 +32,7 @@ class StepScope {
   StepScope(const StepScope&) = delete;
   StepScope& operator=(const StepScope&) = delete;
 
-  /// What was changed; nothing when it is asked again.
+  /// The changes; empty at the second call.
   ChangeSet finish();
 
  private:
@@ -40,13 +40,13 @@ class StepScope {
   size_t begun_;
 };
 
-/// What is kept of the steps of one transaction: the newest that change so many paths together.
+/// Limit for the recorded steps of one transaction: the newest ones, with this many paths together.
 inline constexpr size_t kMaxStepPaths = 200'000;
-/// Drops the oldest steps beyond kMaxStepPaths.
+/// Drops the oldest steps above kMaxStepPaths.
 void bound_steps(std::vector<StagedStep>& steps);
 
-/// The text form of steps, for a transaction that outlives its process: a first line, and a block
-/// for each step, so that what more calls changed is written at its end.
+/// The text form of steps, for a transaction that outlives its process: a first line, then a block
+/// for each step, so that later steps are appended.
 ///
 ///     galley calls 2
 ///     call <execution id> TAB <tool>
@@ -54,21 +54,21 @@ void bound_steps(std::vector<StagedStep>& steps);
 ///     end <paths of all blocks so far> <SHA-256 of the last line before the block, and the block>
 [[nodiscard]] std::string encode_steps(const std::vector<StagedStep>& steps);
 
-/// The end of a text form, which the blocks that are added to it continue.
+/// The end of a text form, to which blocks are appended.
 struct StepsTail {
   std::string line;  ///< the last one, with its line feed
   size_t paths = 0;
 };
-/// At least the last line of a text form has so many bytes or fewer.
+/// The last line of a text form has at most this many bytes.
 inline constexpr size_t kMaxStepsTailBytes = 128;
-/// Reads it from a text form or from its last kMaxStepsTailBytes; nothing where that is no end.
+/// Reads it from a text form or from its last kMaxStepsTailBytes; nothing if that is not an end.
 [[nodiscard]] std::optional<StepsTail> tail_of_steps(std::string_view text);
-/// The blocks to add after it.
+/// The blocks to append.
 [[nodiscard]] std::string encode_more_steps(StepsTail tail, const std::vector<StagedStep>& steps);
 
-/// Reads it back.
-/// Errors: kInvalid, reason `stage.damaged`, for any text that is not whole blocks that
-///         encode_steps and encode_more_steps wrote.
+/// Reads the text form.
+/// Errors: kInvalid, reason `stage.damaged`, for any text that is not complete blocks of
+///         encode_steps and encode_more_steps.
 Result<std::vector<StagedStep>> decode_steps(std::string_view text);
 
 }  // namespace galley
