@@ -18,9 +18,9 @@ class MovedLineFinder {
  public:
   explicit MovedLineFinder(MovedLines mode) : mode_(mode) {}
 
-  /// Takes a file's removed and added lines, in the order in which they are printed.
+  /// Adds a file's removed and added lines, in the order in which they are printed.
   void add(const FileDiff& diff, const Lines& before, const Lines& after);
-  /// A mark for each line taken, in that order.
+  /// A mark for each added line, in that order.
   [[nodiscard]] MovedMarks find();
 
  private:
@@ -28,7 +28,7 @@ class MovedLineFinder {
   struct Entry {
     Kind kind;
     LineId id;
-    uint32_t letters;  // letters and digits in the line, up to the least that makes a block
+    uint32_t letters;  // letters and digits in the line, capped at the minimum for a block
   };
   void add_line(Kind kind, std::string_view line);
   void index();
@@ -42,9 +42,9 @@ class MovedLineFinder {
   LineTable table_;
   std::vector<Entry> entries_;
   std::vector<MovedMark> marks_;
-  std::vector<std::vector<uint32_t>> removed_at_;  // by id: entries
+  std::vector<std::vector<uint32_t>> removed_at_;  // by id: its entries
   std::vector<std::vector<uint32_t>> added_at_;
-  std::vector<uint32_t> candidates_;  // the entries that the block may be a copy of, last line
+  std::vector<uint32_t> candidates_;  // entries that the block may be a copy of, by their last line
 };
 
 }  // namespace galley

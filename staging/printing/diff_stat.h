@@ -14,12 +14,12 @@ namespace galley {
 [[nodiscard]] std::string numstat(const std::vector<FileDiff>& diffs);
 
 struct DiffStatOptions {
-  int width = 80;  ///< columns of a line, as far as names and counts leave room
+  int width = 80;  ///< columns of a line, if names and counts leave room
   bool color = false;
-  const Hyperlinks* links = nullptr;  ///< of names, to the files that are there afterwards
+  const Hyperlinks* links = nullptr;  ///< from names to the new files
 };
 
-/// `git diff --stat`: a bar for each file and the line of totals. Empty for no file.
+/// `git diff --stat`: a bar for each file and the line of totals. Empty without files.
 [[nodiscard]] std::string diffstat(const std::vector<FileDiff>& diffs,
                                    const DiffStatOptions& options = {});
 

@@ -15,7 +15,7 @@ namespace galley {
 
 class Hyperlinks;
 
-/// git's file modes: what an index entry and a patch header say.
+/// git's file modes, as in index entries and patch headers.
 namespace git_mode {
 inline constexpr uint32_t kAbsent = 0;
 inline constexpr uint32_t kRegular = 0100644;
@@ -24,10 +24,10 @@ inline constexpr uint32_t kSymlink = 0120000;
 inline constexpr uint32_t kSubmodule = 0160000;  ///< its content is `Subproject commit <id>`
 }  // namespace git_mode
 
-/// How the new file of a pair came from the old one when their names differ.
+/// How the new file of a pair was made from the old one when their names differ.
 enum class PairKind : uint8_t { kSamePath, kRename, kCopy };
 
-/// One file before and after, as git's diff sees it: what the writer takes.
+/// One file before and after, as in git's diff: the input of the writer.
 ///
 /// Ownership: borrows both contents (for a symlink the target).
 struct FilePair {
@@ -39,7 +39,7 @@ struct FilePair {
   std::string_view new_content;
   PairKind kind = PairKind::kSamePath;
   int similarity = 0;                   ///< per cent, of a rename or copy
-  std::optional<GitOid> old_blob = {};  ///< names of the contents, where they are known
+  std::optional<GitOid> old_blob = {};  ///< names of the contents, if known
   std::optional<GitOid> new_blob = {};
 
   [[nodiscard]] bool is_create() const {
@@ -60,8 +60,8 @@ enum class MovedLines : uint8_t { kNone, kPlain, kZebra };
 
 enum class MovedMark : uint8_t { kNone, kMoved, kAlternative };
 
-/// Which removed and added lines were moved, in the order in which they are printed
-/// (diff_moved.h); `next` runs along as files are printed.
+/// Which removed and added lines were moved, in the order in which they are printed (diff_moved.h);
+/// `next` advances as files are printed.
 struct MovedMarks {
   std::vector<MovedMark> marks;
   size_t next = 0;
@@ -72,7 +72,7 @@ struct DiffOptions {
   uint32_t context = 3;        ///< -U
   uint32_t between_hunks = 0;  ///< --inter-hunk-context
   bool color = false;
-  /// Contents as base/printable.h shows them, for eyes: nothing can be applied from that.
+  /// Contents as base/printable.h shows them, for people: such a diff cannot be applied.
   bool is_printable = false;
   bool functions_by_language = true;  ///< false: git's plain rule for every file
   bool full_index = false;            ///< --full-index
@@ -80,12 +80,12 @@ struct DiffOptions {
   WordDiff word_diff = WordDiff::kNone;
   MovedLines moved = MovedLines::kNone;  ///< --color-moved; needs color
   MovedMarks* marks = nullptr;           ///< over several files; null: within each file
-  const Hyperlinks* links = nullptr;     ///< of hunks, to their first lines in the new file
+  const Hyperlinks* links = nullptr;     ///< from hunks to their first lines in the new file
   std::string old_prefix = "a/";
   std::string new_prefix = "b/";
 };
 
-/// One hunk: which lines it shows, and under which heading.
+/// One hunk: its lines and its heading.
 struct FileHunk {
   HunkSpan span;
   std::string heading;  ///< function name as git prints it after the second "@@"; may be empty
@@ -113,17 +113,18 @@ struct FileDiff {
   bool operator==(const FileDiff&) const = default;
 };
 
-/// The deletion and the creation that stand for a type change.
+/// The deletion and the creation that represent a type change.
 [[nodiscard]] std::pair<FilePair, FilePair> split_type_change(const FilePair& pair);
 
 /// git's test: a NUL among the first 8,000 bytes, or too large to be text.
 [[nodiscard]] bool looks_binary(std::string_view content);
 
-/// Compares one pair. A type change is compared as it stands and has no hunks.
+/// Compares one pair. A type change is compared as one pair and has no hunks.
 [[nodiscard]] FileDiff diff_file(const FilePair& pair, const DiffOptions& options = {});
 
-/// Appends what `git diff --binary` prints for the pair, byte for byte where both chose the same
-/// lines: headers, hunks, binary patches, `\ No newline at end of file`. Nothing for an equal pair.
+/// Appends the output of `git diff --binary` for the pair: headers, hunks, binary patches, `\ No
+/// newline at end of file`. It equals git's byte for byte where both chose the same lines. Nothing
+/// for an equal pair.
 ///
 /// Without `lines.white_space` and `word_diff`, `git apply` turns the old file into the new one.
 void append_git_diff(const FilePair& pair, const DiffOptions& options, std::string& out);
@@ -132,8 +133,8 @@ void append_git_diff(const FilePair& pair, const FileDiff& diff, const DiffOptio
                      std::string& out);
 [[nodiscard]] std::string git_diff(const FilePair& pair, const DiffOptions& options = {});
 
-/// A name as git prints it: in double quotes with C escapes where it has a control character, a
-/// quote, a backslash or a byte above 0x7e.
+/// A name as git prints it: in double quotes with C escapes if it has a control character, a quote,
+/// a backslash or a byte above 0x7e.
 [[nodiscard]] std::string quote_path(std::string_view path);
 
 }  // namespace galley

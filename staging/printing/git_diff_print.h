@@ -14,7 +14,7 @@ inline constexpr std::string_view kColorReset = "\033[m";
 inline constexpr std::string_view kOldColor = "\033[31m";
 inline constexpr std::string_view kNewColor = "\033[32m";
 
-/// Appends the lines of a diff with git's default colours, or none.
+/// Appends the lines of a diff, with git's default colours or without colours.
 ///
 /// Ownership: borrows the output.
 class DiffPrinter {
@@ -41,7 +41,7 @@ class DiffPrinter {
   const DiffOptions& options_;
   std::string& out_;
   MovedMarks own_marks_;
-  MovedMarks* marks_ = nullptr;  // null when moved lines are not told apart
+  MovedMarks* marks_ = nullptr;  // null when moved lines are not marked
 };
 
 /// Appends a `GIT binary patch` body for a pair of contents: both sides as zlib-deflated literals

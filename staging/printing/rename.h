@@ -11,7 +11,7 @@
 
 namespace galley {
 
-/// A file that vanished or appeared: one end of a possible rename.
+/// A file that was removed or created: one end of a possible rename.
 struct RenameEnd {
   std::string_view path;
   uint32_t mode = 0;  ///< git mode
@@ -30,20 +30,20 @@ struct Rename {
 
 struct RenameOptions {
   int min_similarity = 50;  ///< git's -M default
-  size_t limit = 1000;      ///< git's diff.renameLimit: beyond limit² pairs only exact ones count
+  size_t limit = 1000;      ///< git's diff.renameLimit: above limit² pairs, only exact ones
 };
 
-/// What part of `before` is found again in `after`, in per cent of the larger one: git's measure,
-/// by bytes of lines (or pieces of 64 bytes) that occur in both. 100 for equal contents.
+/// How much of `before` is also in `after`, in per cent of the larger one. git's measure: the bytes
+/// of lines (or pieces of 64 bytes) that occur in both. 100 for equal contents.
 [[nodiscard]] int similarity(std::string_view before, std::string_view after);
 
-/// Gives the content of an end. The view must last until the next call.
+/// Returns the content of an end. The view must be valid until the next call.
 using LoadRenameEnd = std::function<Result<std::string_view>(const RenameEnd&)>;
 
-/// Pairs files that vanished with files that appeared (git's diffcore-rename): equal contents
-/// first, those with the same file name before others; then the most similar pairs down to the
-/// minimum. Each end is used once; a regular file never becomes a symlink; empty files are no
-/// rename unless their names agree. In order of `to`.
+/// Pairs removed files with created files (git's diffcore-rename): equal contents first, and among
+/// those equal file names first; then the most similar pairs down to the minimum. Each end is used
+/// once; a regular file never becomes a symlink; empty files are paired only if their names are
+/// equal. Sorted by `to`.
 Result<std::vector<Rename>> find_renames(const std::vector<RenameEnd>& gone,
                                          const std::vector<RenameEnd>& made,
                                          const RenameOptions& options, const LoadRenameEnd& load);
