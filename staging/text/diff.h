@@ -24,34 +24,34 @@ struct ChangedRange {
 
 /// Every changed range of a pair of texts, in order.
 ///
-/// Invariant: at least one line stands unchanged between two ranges; between them both texts have
-///            the same number of lines, equal under the WhiteSpace that was asked for.
+/// Invariant: at least one unchanged line is between two ranges. Between ranges both texts have the
+///            same number of lines, and these are equal under the chosen WhiteSpace.
 using EditScript = std::vector<ChangedRange>;
 
 struct LineDiffOptions {
   WhiteSpace white_space = WhiteSpace::kExact;
-  /// Move a range that could stand in several places to where people expect it (git's default).
+  /// If a range fits in several places, move it to where people expect it (git's default).
   bool indent_heuristic = true;
 };
 
-/// The lines that have to change to turn `before` into `after`.
+/// The lines that must change to turn `before` into `after`.
 ///
-/// Minimal while that costs little; beyond, the search is bounded, so that no input is slow: common
-/// ends are trimmed, lines are interned and one-sided lines dropped (all exact); then Myers' middle
-/// snake in linear space [1] with a work budget; where the budget ends, lines that are unique on
-/// both sides anchor the rest (patience [2]), and where there are none the furthest reaching path
-/// splits it (as GNU diff does). Ties are broken as git breaks them.
+/// Minimal while that is cheap; then the search is bounded, so that no input is slow. First common
+/// ends are trimmed, lines are interned and one-sided lines dropped (all exact). Then follows
+/// Myers' middle snake in linear space [1] with a work budget. When the budget is used up, lines
+/// that are unique on both sides anchor the rest (patience [2]); without such lines, the furthest
+/// reaching path splits it (as in GNU diff). Ties are broken as in git.
 /// [1] E. Myers, An O(ND) Difference Algorithm and Its Variations, Algorithmica 1 (1986).
 /// [2] B. Cohen, Patience Diff, 2010; longest increasing subsequence as in A. Schensted, 1961.
 [[nodiscard]] EditScript diff_lines(const Lines& before, const Lines& after,
                                     const LineDiffOptions& options = {});
 
-/// The same over numbers that are equal exactly when the things they stand for are. Ranges that
-/// could stand in several places end as late as they can.
+/// The same over numbers, which are equal exactly when the items are equal. A range that fits in
+/// several places ends as late as possible.
 [[nodiscard]] EditScript diff_ids(const std::vector<LineId>& before,
                                   const std::vector<LineId>& after);
 
-/// A script made elsewhere, with every range moved to where diff_ids would put it.
+/// A script from elsewhere, with every range moved to where diff_ids would put it.
 [[nodiscard]] EditScript slide_script(const std::vector<LineId>& before,
                                       const std::vector<LineId>& after, const EditScript& script);
 
@@ -63,11 +63,11 @@ struct LineCounts {
 };
 [[nodiscard]] LineCounts count_lines(const EditScript& script);
 
-/// Changed ranges that are shown together with the unchanged lines around them.
+/// Changed ranges that are shown together, with the unchanged lines around them.
 struct HunkSpan {
   size_t first_change = 0;  ///< [first_change, last_change) of the script
   size_t last_change = 0;
-  uint32_t old_begin = 0;  ///< lines shown, context included, counted from 0
+  uint32_t old_begin = 0;  ///< lines shown, including context, counted from 0
   uint32_t old_end = 0;
   uint32_t new_begin = 0;
   uint32_t new_end = 0;
@@ -75,8 +75,8 @@ struct HunkSpan {
   bool operator==(const HunkSpan&) const = default;
 };
 
-/// Groups a script into hunks with `context` lines around each: ranges whose distance is at most
-/// twice the context plus `between` share a hunk (git's rule).
+/// Groups a script into hunks with `context` lines around each. Ranges share a hunk if their
+/// distance is at most twice the context plus `between` (git's rule).
 [[nodiscard]] std::vector<HunkSpan> group_hunks(const EditScript& script, size_t old_lines,
                                                 size_t new_lines, uint32_t context,
                                                 uint32_t between = 0);

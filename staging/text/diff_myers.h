@@ -18,7 +18,7 @@ struct DiffBox {
   [[nodiscard]] int64_t lines() const { return int64_t{a_end} - a_begin + b_end - b_begin; }
 };
 
-/// Where a box is cut in two; exact when an optimal path runs through the point.
+/// The point where a box is split; exact when an optimal path goes through it.
 struct DiffSplit {
   int32_t a = 0;
   int32_t b = 0;
@@ -32,8 +32,8 @@ class MiddleSearch {
  public:
   MiddleSearch(const LineId* a, const LineId* b) : a_(a), b_(b) {}
 
-  /// A split of `box`, whose corners must not match. Gives up after about `budget` steps and then
-  /// names the point furthest from its corner; that point may be a corner.
+  /// Splits `box`, whose corners must not match. Gives up after about `budget` steps and returns
+  /// the point furthest from its corner; that point may be a corner.
   DiffSplit find(const DiffBox& box, uint64_t budget);
 
  private:
@@ -67,14 +67,14 @@ class MiddleSearch {
   bool odd_ = false;
 };
 
-/// A line of `a` and a line of `b` that are taken to be the same one.
+/// A line of `a` and a line of `b` that are assumed to be the same.
 struct DiffAnchor {
   int32_t a = 0;
   int32_t b = 0;
 };
 
-/// Finds the lines of a box that stand once on either side, and of those the longest run that is in
-/// the same order on both (diff.h [2]).
+/// Finds the lines of a box that occur once on each side, and the longest sequence of them that is
+/// in the same order on both (diff.h [2]).
 ///
 /// Ownership: borrows both sequences; keeps eight bytes for each distinct id, reused by every box.
 class AnchorSearch {
@@ -88,7 +88,7 @@ class AnchorSearch {
   const LineId* a_;
   const LineId* b_;
   size_t ids_;
-  std::vector<int32_t> place_in_a_;  // by id: where it stands, or kNowhere, or kOften
+  std::vector<int32_t> place_in_a_;  // by id: its place, or kNowhere, or kOften
   std::vector<int32_t> place_in_b_;
 };
 

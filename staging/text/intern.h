@@ -14,19 +14,19 @@ namespace galley {
 /// The number of a distinct line within one LineTable, counted from 0 in order of first sight.
 using LineId = uint32_t;
 
-/// Which white space counts when two lines are compared; git's option names.
+/// Which white space is ignored when two lines are compared; git's option names.
 enum class WhiteSpace : uint8_t {
   kExact,          ///< every byte counts
   kIgnoreAtEol,    ///< --ignore-space-at-eol
   kIgnoreCrAtEol,  ///< --ignore-cr-at-eol
-  kIgnoreChange,   ///< -b: runs are equal to any other run, trailing ones to none
+  kIgnoreChange,   ///< -b: runs are equal to any other run, trailing ones to nothing
   kIgnoreAll,      ///< -w
 };
 
-/// Gives equal lines equal numbers, so that everything after compares integers.
+/// Gives equal lines equal numbers, so that later steps compare integers.
 ///
 /// Invariant: two lines have the same id exactly when they are equal under the table's WhiteSpace:
-///            a hash (XXH3) finds the candidate, the bytes decide.
+///            a hash (XXH3) finds the candidate, then the bytes are compared.
 /// Ownership: borrows the lines of kExact; keeps reduced copies otherwise.
 /// Threads:   confined to one thread while interning.
 class LineTable {
@@ -35,25 +35,25 @@ class LineTable {
 
   explicit LineTable(size_t expected_lines = 0, WhiteSpace white_space = WhiteSpace::kExact);
 
-  /// The id of `line`, a new one when it was never seen.
+  /// The id of `line`; a new one if the line is new.
   LineId intern(std::string_view line);
-  /// The id of `line`, or kNone when it was never seen.
+  /// The id of `line`, or kNone if it is unknown.
   [[nodiscard]] LineId find(std::string_view line) const;
   /// Ids of lines [begin, end).
   std::vector<LineId> intern_all(const Lines& lines, size_t begin, size_t end);
 
-  /// Lines that were the first to be interned here, and the ids they got.
+  /// Lines that were interned here first, and their ids.
   struct Likeness {
     const Lines& lines;
     size_t begin;
     const std::vector<LineId>& ids;
   };
-  /// As intern_all, for lines that mostly repeat those of `like` in order: a line that does costs
-  /// one comparison with the next of them instead of a hash and a probe.
+  /// As intern_all, for lines that mostly repeat those of `like` in order. Each repeated line costs
+  /// one comparison with the next line of `like` instead of a hash and a probe.
   std::vector<LineId> intern_like(const Lines& lines, size_t begin, size_t end,
                                   const Likeness& like);
 
-  /// How many distinct lines there are.
+  /// The number of distinct lines.
   [[nodiscard]] size_t size() const { return entries_.size(); }
   /// The first line that got this id (reduced, unless kExact).
   [[nodiscard]] std::string_view line(LineId id) const { return entries_[id]; }
@@ -73,7 +73,7 @@ class LineTable {
   std::deque<std::string> reduced_;
 };
 
-/// `line` as it is compared under `white_space`, in `storage` unless nothing had to change.
+/// `line` in the form that is compared under `white_space`; in `storage` unless it is unchanged.
 [[nodiscard]] std::string_view reduce_white_space(std::string_view line, WhiteSpace white_space,
                                                   std::string& storage);
 

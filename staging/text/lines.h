@@ -9,9 +9,10 @@ namespace galley {
 
 /// The lines of a text: every line keeps its "\n", only the last one may lack it.
 ///
-/// Invariant: joining all lines gives the text back, byte for byte; no line is empty; a text of no
-///            bytes has no lines. Only "\n" ends a line (git's rule): "\r" is part of its line.
-/// Ownership: borrows the text, which must outlive it; four bytes a line, nothing is copied.
+/// Invariant: joining all lines gives the text back, byte for byte; no line is empty; an empty text
+///            has no lines. Only "\n" ends a line (git's rule): "\r" is part of its line.
+/// Ownership: borrows the text, which must outlive it; takes four bytes per line and copies
+///            nothing.
 /// Threads:   immutable, safe to share.
 class Lines {
  public:
@@ -29,12 +30,12 @@ class Lines {
   [[nodiscard]] std::string_view span(size_t begin, size_t end) const {
     return {text_.data() + starts_[begin], starts_[end] - starts_[begin]};
   }
-  /// Where line `index` begins; `index` may be size(), which is the length of the text.
+  /// The offset of line `index`; `index` may be size(), then it is the length of the text.
   [[nodiscard]] size_t offset(size_t index) const { return starts_[index]; }
-  /// The line that holds the byte at `offset`; size() for the end of the text.
+  /// The line with the byte at `offset`; size() for the end of the text.
   [[nodiscard]] size_t line_at(size_t offset) const;
   [[nodiscard]] std::string_view text() const { return text_; }
-  /// False when the last line lacks its "\n"; true for a text of no bytes.
+  /// False when the last line lacks its "\n"; true for an empty text.
   [[nodiscard]] bool ends_with_newline() const { return text_.empty() || text_.back() == '\n'; }
 
  private:

@@ -25,7 +25,7 @@ enum class MergeSide : uint8_t {
   kOurs,      ///< changed by us alone
   kTheirs,    ///< changed by them alone
   kBoth,      ///< the same change on both sides
-  kConflict,  ///< different changes of the same or of touching lines
+  kConflict,  ///< different changes of the same or of adjacent lines
 };
 
 /// One piece of a merge, as line ranges of the three texts.
@@ -40,7 +40,7 @@ struct MergePiece {
 
 /// How conflicts are written out.
 enum class ConflictStyle : uint8_t {
-  kMerge,  ///< ours and theirs; lines that both share stand outside the markers
+  kMerge,  ///< ours and theirs; lines that both share are outside the markers
   kDiff3,  ///< ours, base and theirs
 };
 
@@ -53,11 +53,11 @@ struct Merge {
   bool operator==(const Merge&) const = default;
 };
 
-/// Merges two descendants of `base` line by line. Changes merge when at least one unchanged line
-/// stands between them; touching ones conflict, as with `git merge-file`. Equal changes are one.
+/// Merges two descendants of `base` line by line. Changes merge when at least one unchanged line is
+/// between them; adjacent ones conflict, as in `git merge-file`. Equal changes become one.
 [[nodiscard]] Merge merge_lines(const Lines& base, const Lines& ours, const Lines& theirs);
 
-/// The text of a merge without conflicts; asking for one with conflicts is a bug.
+/// The text of a merge without conflicts; calling it for one with conflicts is a bug.
 [[nodiscard]] std::string merged_text(const Merge& merge, const Lines& base, const Lines& ours,
                                       const Lines& theirs);
 
@@ -68,7 +68,7 @@ struct ConflictMarkers {
   std::string theirs = "theirs";
 };
 
-/// The text with conflicts between markers, as `git merge-file` prints it; markers take the line
+/// The text with conflicts between markers, as `git merge-file` prints it; markers use the line
 /// ending of the lines around them.
 [[nodiscard]] std::string text_with_markers(const Merge& merge, const Lines& base,
                                             const Lines& ours, const Lines& theirs,

@@ -19,12 +19,12 @@ struct Splice {
   bool operator==(const Splice&) const = default;
 };
 
-/// The canonical form of every edit inside one file: what is replaced, and nothing else.
+/// The canonical form of every edit inside one file: the replaced bytes and their replacements.
 ///
-/// Invariant: sorted by offset, disjoint, inside the base; no splice is empty on both sides and no
-///            two of them touch, so two equal changes written alike compare equal.
-/// Errors:    from() refuses overlapping or outlying splices; apply() and inverse() check that the
-///            base has the size that the splices were made for (a bug otherwise).
+/// Invariant: sorted by offset, disjoint, inside the base. No splice is empty on both sides and no
+///            two are adjacent, so equal changes compare equal.
+/// Errors:    from() refuses splices that overlap or are outside the base; apply() and inverse()
+///            check that the base has the size that the splices were made for (a bug otherwise).
 class Splices {
  public:
   Splices() = default;
@@ -34,14 +34,14 @@ class Splices {
   /// Errors: kInvalid, reason `edit.overlap` or `edit.outside`.
   static Result<Splices> from(size_t base_size, std::vector<Splice> splices);
 
-  /// The edited content. Bytes outside the splices are copied, and the copy is proved: every
-  /// stretch between two splices is compared with the base in every build.
+  /// The edited content. Bytes outside the splices are copied, and each copied range is compared
+  /// with the base in every build.
   [[nodiscard]] std::string apply(std::string_view base) const;
 
-  /// What takes the result of apply(base) back to `base`.
+  /// The splices that turn the result of apply(base) back into `base`.
   [[nodiscard]] Splices inverse(std::string_view base) const;
 
-  /// One set of splices that does what this and then `next` do; `next` is on this one's result.
+  /// The combination of these splices and `next`, which applies to their result.
   [[nodiscard]] Splices then(const Splices& next) const;
 
   [[nodiscard]] const std::vector<Splice>& all() const { return splices_; }
