@@ -44,7 +44,7 @@ class LineReader {
 
 /// Writes a line and its line end.
 /// Errors: kTimeout `stream.slow` when the reader accepts nothing until the deadline; kIo, with
-///         EPIPE when there is no reader.
+///         EPIPE without a reader.
 Result<void> write_line(int descriptor, std::string_view line, const Deadline& deadline,
                         const Clock& clock);
 

@@ -23,7 +23,7 @@ struct StagedStep {
 
 /// Records the changes of an overlay during its life: the scope of one step.
 ///
-/// Ownership: borrows the overlay, which may be null: then there are no changes.
+/// Ownership: borrows the overlay, which may be null: finish() then returns nothing.
 class StepScope {
  public:
   explicit StepScope(Overlay* overlay)

@@ -119,7 +119,7 @@ struct FileDiff {
 /// git's test: a NUL among the first 8,000 bytes, or too large to be text.
 [[nodiscard]] bool looks_binary(std::string_view content);
 
-/// Compares one pair. A type change is compared as one pair and has no hunks.
+/// Compares one pair. A type change is compared as one pair, without hunks.
 [[nodiscard]] FileDiff diff_file(const FilePair& pair, const DiffOptions& options = {});
 
 /// Appends the output of `git diff --binary` for the pair: headers, hunks, binary patches, `\ No
