@@ -49,7 +49,7 @@ struct HistoryFilter {
   std::string message = {};  ///< part of the reason, ASCII case ignored
   std::optional<int64_t> since_ns = {};
   std::optional<int64_t> until_ns = {};
-  size_t limit = 0;        ///< only the newest; 0: all
+  size_t limit = 0;        ///< at most so many, the newest; 0: all
   bool with_lines = true;  ///< count added and removed lines (reads and compares contents)
 };
 

@@ -241,7 +241,7 @@ struct CallOptions {
   /// Report what would be staged and keep nothing. Effects outside of the tree are not run.
   bool dry_run = false;
   bool deterministic = false;   ///< commands see a fixed time and locale, and no network
-  SecretProvider secrets = {};  ///< returns `$ENV.NAME`; empty: no secrets
+  SecretProvider secrets = {};  ///< values of `$ENV.NAME`; empty: no secrets
   /// Asks for a yes or no; empty: no person can be asked. A yes is for this call only.
   std::function<Result<bool>(const Question&)> confirm = {};
   std::function<void(const Log&)> logger = {};  ///< receives what tools report while they run

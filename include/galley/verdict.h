@@ -104,9 +104,9 @@ struct ApprovalQuestion {
   std::vector<Finding> findings;       ///< of rules and validators
 };
 
-/// Gets the answer to a question, usually from a person at a terminal. An empty one means that no person
-/// can be asked: the answer is no. It is called on the thread that asked for the judgement, while
-/// no lock is held.
+/// Gets the answer to a question, usually from a person at a terminal. An empty one means that no
+/// person can be asked: the answer is no. It is called on the thread that asked for the judgement,
+/// while no lock is held.
 using Approver = std::function<Result<ApprovalQuestion::Answer>(const ApprovalQuestion&)>;
 
 }  // namespace galley
