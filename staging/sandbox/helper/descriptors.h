@@ -8,7 +8,7 @@
 
 #include "staging/sandbox/helper/request.h"
 
-// Descriptors are passed over unix sockets (SCM_RIGHTS, unix(7)) together with one byte, their
+// Descriptors are passed over unix sockets (SCM_RIGHTS, unix(7)), together with one byte: their
 // number.
 
 namespace galley {
@@ -35,40 +35,40 @@ class Fd {
   int fd_ = -1;
 };
 
-/// The most that can be passed at once. The kernel passes 253.
+/// Maximum number of descriptors per message. The kernel's maximum is 253.
 inline constexpr size_t kMaxDescriptors = 120;
 
-/// Sends the descriptors; they stay open here. Returns false with errno set when that fails, E2BIG
-/// for too many.
+/// Sends the descriptors; they stay open here. Returns false with errno set on failure, E2BIG for
+/// too many.
 [[nodiscard]] bool send_descriptors(int socket, const std::vector<int>& descriptors);
 
-/// Waits for what send_descriptors() sent and appends it to `descriptors`. Returns false when the
-/// other side is gone.
+/// Waits for send_descriptors() of the other side and appends its descriptors to `descriptors`.
+/// Returns false when the other side is gone.
 [[nodiscard]] bool receive_descriptors(int socket, std::vector<Fd>& descriptors);
 
-/// Writes all of it to a descriptor that waits. Returns false with errno set when that fails.
+/// Writes all bytes to a blocking descriptor. Returns false with errno set on failure.
 [[nodiscard]] bool write_all(int fd, std::string_view bytes);
 
-/// The first step of the set-up that failed, and why.
+/// The first step of the set-up that failed, and the reason.
 struct SetupFailure {
   std::string step;
   int os_error = 0;
 };
 
-/// Notes errno under this step unless an earlier failure is noted. Returns false.
+/// Records errno under this step, unless an earlier failure is recorded. Returns false.
 [[nodiscard]] bool failed(SetupFailure& failure, std::string step);
 
-/// Returns a report that tells of `failure`.
+/// Returns a report with `failure`.
 [[nodiscard]] HelperReport report_of(HelperOutcome outcome, const SetupFailure& failure);
 
-/// What every mount of a view is at least.
+/// The minimum attributes of every mount in a view.
 extern const unsigned kSafeMount;
 
-/// Clones what is mounted at `path` as a detached mount (open_tree(2)); `flags` as it takes them.
-/// Closed, with errno set, when that fails.
+/// Clones the mount at `path` as a detached mount (open_tree(2)) with its `flags`. Closed, with
+/// errno set, on failure.
 [[nodiscard]] Fd clone_tree(const std::string& path, unsigned flags);
 
-/// Sets attributes (MOUNT_ATTR_*) of a mount and of those below it.
+/// Sets attributes (MOUNT_ATTR_*) of a mount and of the mounts below it.
 [[nodiscard]] bool set_attributes(int tree, uint64_t attributes);
 
 }  // namespace galley

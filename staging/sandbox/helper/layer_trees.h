@@ -10,21 +10,21 @@
 
 namespace galley {
 
-/// The directories that the view is made of, as detached mounts (open_tree(2)).
+/// The directories of the view, as detached mounts (open_tree(2)).
 struct LayerTrees {
   Fd workspace;
   std::vector<Fd> lowers;
   Fd upper_home;
   std::vector<Fd> keep;
-  /// For each of SandboxRequest::readable its mount or, for a symbolic link, a descriptor of it.
-  /// Root opens them: it may enter a home that the user it becomes in the namespace may not.
+  /// For each of SandboxRequest::readable its mount or, for a symbolic link, its descriptor. Root
+  /// opens them: it may enter homes that the user of the namespace may not.
   std::vector<Fd> readable;
   std::vector<Fd> writable;  ///< the same for SandboxRequest::writable: mounts only
   std::vector<Fd> layered;   ///< for SandboxRequest::layer_lowers
   std::vector<Fd> layer_homes;
 };
 
-/// Clones the mounts of all layers. The caller needs CAP_SYS_ADMIN over its mount namespace.
+/// Clones the mounts of all layers. The caller needs CAP_SYS_ADMIN in its mount namespace.
 [[nodiscard]] bool open_layers(const SandboxRequest& request, LayerTrees& trees,
                                SetupFailure& failure);
 
@@ -32,22 +32,22 @@ struct LayerTrees {
 /// to an unprivileged user inside. The caller is root.
 [[nodiscard]] bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure);
 
-/// Measures by how many bytes a command's directories on tmpfs have grown: /proc/<pid>/io does not
-/// count what is written to memory.
+/// Measures the growth, in bytes, of a command's directories on tmpfs: /proc/<pid>/io does not
+/// count writes to memory.
 ///
 /// Ownership: owns descriptors of the directories.
 /// Threads:   confined to one thread.
 class LayerGauge {
  public:
-  /// Starts to watch the tree below an open directory. Does nothing when it is not open or lies on
-  /// a file system whose writes are counted.
+  /// Starts to watch the tree below an open directory. Does nothing if it is not open or is on a
+  /// file system whose writes are counted.
   void watch(Fd directory);
 
-  /// Returns by how many bytes the trees grew. Files without a name that `processes` hold open are
-  /// counted too; null means every process of this /proc but pid 1. Walking the trees is slow: it
-  /// returns 0 without doing so while the file systems as a whole have not grown by more than
-  /// `suspect_bytes` and nobody freed memory there. With 0 it always walks. A tree that is too deep
-  /// or cannot be read counts with the growth of its whole file system.
+  /// Returns the growth of the trees in bytes. Files without a name that `processes` hold open are
+  /// counted, too; null means every process of this /proc except pid 1. Walking the trees is slow:
+  /// it returns 0 without a walk while the file systems have grown by at most `suspect_bytes` and
+  /// no memory was freed there. With 0 it always walks. A tree that is too deep or cannot be read
+  /// counts as the growth of its whole file system.
   [[nodiscard]] uint64_t grown(uint64_t suspect_bytes, const std::set<pid_t>* processes);
 
  private:
@@ -55,11 +55,11 @@ class LayerGauge {
     Fd directory;
     dev_t device = 0;
     uint64_t first_bytes = 0;
-    uint64_t least_used = 0;  ///< of the file system: what others free is not given to the command
-    bool is_bounded = false;  ///< a tmpfs without a size does not say what is used
+    uint64_t least_used = 0;  ///< of the file system: memory freed by others is not credited
+    bool is_bounded = false;  ///< a tmpfs without a size does not report its use
   };
   std::vector<Tree> trees_;
-  bool is_disturbed_ = false;  ///< somebody freed memory of a watched file system
+  bool is_disturbed_ = false;  ///< memory of a watched file system was freed
 };
 
 }  // namespace galley

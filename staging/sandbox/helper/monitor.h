@@ -8,15 +8,15 @@
 
 namespace galley {
 
-/// The process outside the namespaces: it makes pid 1 in new ones, lets it go on when there is a
+/// The process outside the namespaces. It makes pid 1 in new ones, lets it continue when there is a
 /// request, and stays until no process of the command is left.
 ///
 ///     monitor                            pid 1 (pid_one.h)             command
 ///     start()  -- clone3: namespaces -->  waits
 ///     run()    -- layers, ids, request -> builds the view, forks  -->  walls, execve
-///              <------------------------  report: everybody is gone
+///              <------------------------  report: no process left
 ///
-/// Threads: confined to one thread; the process has no other.
+/// Threads: confined to one thread, the only one of the process.
 class Monitor {
  public:
   Monitor() = default;
@@ -26,8 +26,8 @@ class Monitor {
   /// Makes the namespaces and pid 1. A second call replaces them.
   [[nodiscard]] bool start(bool has_own_network, SetupFailure& failure);
 
-  /// Runs the request's command, in the namespaces that start() made or, when they do not fit or
-  /// there are none, in new ones. Returns when every process of the command is dead.
+  /// Runs the request's command, in the namespaces that start() made or, if they do not fit or do
+  /// not exist, in new ones. Returns when every process of the command is dead.
   HelperReport run(const ReceivedRequest& received);
 
   /// Kills pid 1, if there is one, and waits for it.
@@ -41,7 +41,7 @@ class Monitor {
   pid_t pid_ = -1;
   Fd process_;   ///< of pid 1, readable when it has ended
   Fd notes_;     ///< a pipe: pid 1 and the command's process report
-  Fd lifeline_;  ///< a socket: pid 1 goes on when told so, and dies when it is closed
+  Fd lifeline_;  ///< a socket: pid 1 waits on it, and dies when it is closed
 };
 
 }  // namespace galley

@@ -8,8 +8,8 @@
 namespace galley {
 
 /// Returns the files that must be executable for the request's programs to start: the programs, the
-/// interpreters that their first lines name (behind `env` the program that it finds), and the
-/// dynamic loaders of all of these. Directories, which end in `/`, are returned as they are.
+/// interpreters in their first lines (after `env`, the program that it finds), and the dynamic
+/// loaders of all of these. Directories, which end in `/`, are returned unchanged.
 [[nodiscard]] std::set<std::string> executable_files(const SandboxRequest& request);
 
 }  // namespace galley

@@ -7,30 +7,30 @@
 #include <utility>
 #include <vector>
 
-// What the engine and its helper program say to each other over one socket. Both are built from
-// this file and check kWireVersion, so the layout is private to one build.
+// The protocol between the engine and its helper program, over one socket. Both are built from this
+// file and check kWireVersion, so the layout is private to one build.
 //
-//   engine -> helper   one byte, the number of descriptors that come with it (descriptors.h): the
-//                      command's standard input and the channel of a live run, where there are such
+//   engine -> helper   one byte, the number of descriptors sent with it (descriptors.h): the
+//                      command's standard input and the channel of a live run, if it has them
 //   engine -> helper   u64 length, then a SandboxRequest as encode() writes it
 //   engine -> helper   one byte, any time later: kCancelByte kills the command, as the end of the
 //                      stream does; kStopByte asks it to end first
 //   helper -> engine   one HelperReport, when every process of the command is dead; the helper
 //                      itself ends when the kernel has taken the namespaces down
 //
-// Over the channel of a live run pid 1 sends, when the view is there and before the command starts,
-// the descriptors of the mounted overlay and, with `terminal`, of its terminal's other end.
+// When the view exists and before the command starts, pid 1 sends the descriptors of the mounted
+// overlay and, with `terminal`, of the other end of its terminal over the channel of a live run.
 //
-// A helper started with the arguments kSpareArgument and a number makes its namespaces before there
-// is a request. When none comes in so many milliseconds it ends with kSpareExpired, having done
-// nothing.
+// A helper that is started with kSpareArgument and a number of milliseconds makes its namespaces
+// before there is a request. If no request arrives in that time it ends with kSpareExpired, having
+// done nothing.
 
 namespace galley {
 
 inline constexpr uint64_t kWireVersion = 0x67616c6c65790008;  // "galley", 8
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
-/// Where the helper's own file is when it has no name (nameless_program.h); the helper closes it.
+/// A nameless helper's own file (nameless_program.h); the helper closes it.
 inline constexpr int kProgramFd = 4;
 inline constexpr char kCancelByte = 'c';
 inline constexpr char kStopByte = 's';
@@ -38,25 +38,25 @@ inline constexpr const char* kSpareArgument = "spare";
 inline constexpr const char* kSpareMs = "10000";
 inline constexpr int kSpareExpired = 3;
 
-/// Everything the helper needs; the engine has resolved and checked it.
+/// Everything that the helper needs; the engine has resolved and checked it.
 struct SandboxRequest {
   uint64_t version = kWireVersion;
   uint64_t copy_level = 0;  ///< 1: no namespaces, `workspace` is a copy already
-  uint64_t has_input = 0;   ///< 1: a descriptor for standard input comes with it
+  uint64_t has_input = 0;   ///< 1: a descriptor for standard input is sent with it
   std::string program;      ///< absolute, inside the view
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   std::string workspace;          ///< absolute and canonical; the same inside
-  uint64_t workspace_device = 0;  ///< what `workspace` must still be
+  uint64_t workspace_device = 0;  ///< the device that `workspace` must still have
   uint64_t workspace_inode = 0;
   std::string working_directory;       ///< absolute, inside
   std::vector<std::string> lowers;     ///< layers over the workspace, topmost first
   std::string upper_home;              ///< holds `upper` and `work`
   std::vector<std::string> frozen;     ///< absolute paths in the view, made read-only
   std::vector<std::string> keep_from;  ///< directories outside
-  std::vector<std::string> keep_to;    ///< where they appear, absolute, inside
+  std::vector<std::string> keep_to;    ///< their paths inside, absolute
   std::vector<std::string> system;     ///< read-only directories and files of the host
-  std::vector<std::string> readable;   ///< the same, of a home; each is there
+  std::vector<std::string> readable;   ///< the same, in a home; each exists
   uint64_t restricts_programs = 0;     ///< 1: only `programs` and what they need may be executed
   std::vector<std::string> programs;   ///< absolute, inside; a directory ends in `/`
   std::vector<std::string> covered;    ///< absolute files of the host, replaced by an empty one
@@ -73,18 +73,18 @@ struct SandboxRequest {
   uint64_t written_bytes = 0;
   uint64_t open_files = 0;
   uint64_t private_bytes = 0;
-  uint64_t live = 0;      ///< 1: a channel comes with it, and there are terminals in the view
-  uint64_t terminal = 0;  ///< 1: its standard streams are a terminal of its own
+  uint64_t live = 0;      ///< 1: a channel is sent with it, and the view has terminals
+  uint64_t terminal = 0;  ///< 1: its standard streams are its own terminal
   uint64_t rows = 0;      ///< of that terminal
   uint64_t columns = 0;
-  std::string spelled;     ///< another path of the workspace, which is made a link to it; or ""
-  std::string home;        ///< where an empty directory of its own is made, or ""
-  std::string git_config;  ///< text of its `.gitconfig`, unless one is there; "": none
+  std::string spelled;     ///< another path of the workspace, made a link to it; or ""
+  std::string home;        ///< where a new empty directory is made, or ""
+  std::string git_config;  ///< text of its `.gitconfig`, unless it exists; "": none
   std::vector<std::string>
-      writable;                      ///< directories of the host that it may write, through no link
-  std::vector<std::string> layered;  ///< the same, written over: what it writes lies elsewhere
-  std::vector<std::string> layer_lowers;  ///< what is seen there: mostly the same folders
-  std::vector<std::string> layer_homes;   ///< where: each holds `upper` and `work`
+      writable;  ///< directories of the host that it may write; no link is in their paths
+  std::vector<std::string> layered;       ///< the same, as overlays: its writes go elsewhere
+  std::vector<std::string> layer_lowers;  ///< their lower layers: mostly the same folders
+  std::vector<std::string> layer_homes;   ///< their homes: each holds `upper` and `work`
 };
 
 enum class HelperOutcome : uint32_t { kEnded, kSetupFailed, kExecFailed };
@@ -108,7 +108,7 @@ struct HelperReport {
   char step[64] = {};     ///< of the set-up that failed
 };
 
-/// Calls `field` for every member, in wire order: the one place that knows the order.
+/// Calls `field` for every member, in wire order: only this function knows the order.
 template <class Field, class Request>
 void for_each_field(Request& r, Field field) {
   field(r.version), field(r.copy_level), field(r.has_input), field(r.program), field(r.argv),
@@ -142,7 +142,7 @@ struct RequestWriter {
   }
 };
 
-/// Takes values from the front of some bytes; `ok` turns false for good when they run out.
+/// Takes values from the front of some bytes; `ok` becomes false, permanently, when they run out.
 struct RequestReader {
   std::string_view* rest;
   bool* ok;

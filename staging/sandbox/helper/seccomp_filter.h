@@ -7,7 +7,7 @@
 
 namespace galley {
 
-/// A machine for which the filter can be written; each has its own numbers of system calls.
+/// The machines that the filter supports; each has its own numbers of system calls.
 enum class Machine : uint8_t { kX86_64, kAarch64 };
 
 #if defined(__x86_64__)
@@ -18,16 +18,16 @@ inline constexpr Machine kOwnMachine = Machine::kAarch64;
 #error "name this machine's system calls in seccomp_filter.cc"
 #endif
 
-/// What the other walls around the command leave to the filter.
+/// Restrictions that the filter must enforce because the other walls do not.
 struct SeccompOptions {
-  bool restricts_programs = false;  ///< no memfd_create: such a file could always be executed
-  bool local_sockets = true;        ///< unix ones; without them only connected pairs
-  bool internet_sockets = true;     ///< where there are local ones, these are open too
-  bool writes_host = false;         ///< folders of the host: no setgid bits either
+  bool restricts_programs = false;  ///< no memfd_create: its files could always be executed
+  bool local_sockets = true;        ///< unix sockets; otherwise only connected pairs
+  bool internet_sockets = true;     ///< with local sockets, these are open, too
+  bool writes_host = false;         ///< folders of the host: setgid bits are refused, too
 };
 
-/// The system calls that a command has no business with, as a program for seccomp on `machine`. No
-/// call gives a file the setuid bit.
+/// The system calls that a command does not need, as a program for seccomp on `machine`. No call
+/// can give a file the setuid bit.
 [[nodiscard]] std::vector<sock_filter> seccomp_filter(Machine machine,
                                                       const SeccompOptions& options);
 

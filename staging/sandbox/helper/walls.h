@@ -19,14 +19,14 @@ namespace galley {
 /// Returns the Landlock version of this kernel; 0 when it has none.
 [[nodiscard]] uint32_t landlock_abi();
 
-/// Lets the process write only below the workspace, the private /tmp and home, and what the request
-/// names (Landlock), and execute only what the request allows. Does nothing on a kernel without
+/// Lets the process write only below the workspace, the private /tmp and home, and the paths in the
+/// request (Landlock), and execute only what the request allows. Does nothing on a kernel without
 /// Landlock.
 [[nodiscard]] bool apply_landlock(const SandboxRequest& request, SetupFailure& failure);
 
-/// Makes the system calls that a command does not need fail (seccomp), and sockets of each family
-/// that would lead to the host: unix sockets unless the view is its own, internet sockets unless
-/// the network is.
+/// Makes system calls that a command does not need fail (seccomp), and sockets of each family that
+/// would reach the host: unix sockets unless the view is private, internet sockets unless the
+/// network is.
 [[nodiscard]] bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure);
 
 }  // namespace galley
