@@ -6,15 +6,15 @@
 
 namespace galley {
 
-/// Which branches of the preprocessor's conditionals a parser is shown.
+/// Which branches of preprocessor conditionals a parser sees.
 enum class Conditionals : uint8_t {
   kAllDefined,  ///< as if every macro were defined and every expression true
   kNoneDefined,
 };
 
-/// Returns a C or C++ text with its directives and the branches that are not shown blanked out: of
-/// the same size, and with the same lines. Grammars know directives in few places only, and what
-/// stands around a branch often makes sense with that branch alone.
+/// Returns a C or C++ text in which the directives and the hidden branches are replaced by blanks:
+/// size and lines stay the same. Grammars accept directives only in a few places, and code around a
+/// branch is often correct only with that branch alone.
 [[nodiscard]] std::string blank_conditionals(std::string_view text, Conditionals shown);
 
 }  // namespace galley

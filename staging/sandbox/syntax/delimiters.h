@@ -8,16 +8,16 @@
 
 namespace galley {
 
-/// A bracket of a text, or a line that begins, changes or ends a choice of the preprocessor.
+/// A bracket of a text, or a line with a preprocessor conditional (`#if`, `#else`, `#endif`).
 struct DelimiterToken {
   enum class Kind : uint8_t { kOpen, kClose, kIf, kElse, kEndIf };
   Kind kind = Kind::kOpen;
-  char bracket = 0;  ///< ( [ { of both partners
+  char bracket = 0;  ///< ( [ { for both partners
   uint32_t offset = 0;
 };
 
-/// Brackets without a partner, and where the indentation suggests that the partner should be. Of
-/// the branches of an `#if` the last counts. Returns nothing when every bracket has a partner.
+/// Brackets without a partner, and the places where indentation suggests the partner. Of the
+/// branches of an `#if` the last one counts. Returns nothing when every bracket has a partner.
 [[nodiscard]] std::vector<SyntaxError> delimiter_errors(std::string_view text,
                                                         const std::vector<DelimiterToken>& tokens);
 

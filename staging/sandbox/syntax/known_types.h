@@ -5,9 +5,9 @@
 
 namespace galley {
 
-/// Returns a TypeScript text in which what the grammar 0.23 does not know is written as what it
-/// knows, at the same places: `import("x")` as a name, `export type *` without `type`,
-/// `keyof readonly` without `readonly`, `global {` without `global`.
+/// Rewrites TypeScript that grammar 0.23 does not know as TypeScript that it knows, with all places
+/// unchanged: `import("x")` as a name, `export type *` without `type`, `keyof readonly` without
+/// `readonly`, `global {` without `global`.
 [[nodiscard]] std::string with_known_types(std::string_view text);
 
 }  // namespace galley

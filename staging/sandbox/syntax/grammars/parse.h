@@ -7,7 +7,7 @@
 
 namespace galley {
 
-/// Parses texts with Tree-sitter and says where they do not follow their grammar.
+/// Parses texts with Tree-sitter and reports where they do not follow their grammar.
 ///
 /// Threads: confined to one thread.
 class SyntaxParser {
@@ -17,7 +17,7 @@ class SyntaxParser {
   SyntaxParser(const SyntaxParser&) = delete;
   SyntaxParser& operator=(const SyntaxParser&) = delete;
 
-  /// Returns the errors by their places, those of brackets last.
+  /// Returns the errors in the order of their places, those of brackets last.
   [[nodiscard]] SyntaxAnswer parse(SyntaxLanguage language, std::string_view text);
 
  private:
