@@ -8,17 +8,17 @@
 
 namespace galley {
 
-/// Keys that give a terminal back when they are typed one after another, while the program goes on.
+/// Keys that detach from a terminal when they are typed one after another; the program runs on.
 ///
-/// What could still become the whole of them is held back; as soon as something else is typed, it
-/// is passed on as it was. A key counts as the byte that terminals send for it and as the sequence
-/// of the kitty keyboard protocol (sw.kovidgoyal.net/kitty/keyboard-protocol).
+/// Keys that may be the beginning of the sequence are held back. When another key follows, they are
+/// passed on unchanged. A key is recognized as the byte that terminals send and as the sequence of
+/// the kitty keyboard protocol (sw.kovidgoyal.net/kitty/keyboard-protocol).
 ///
 /// Threads: confined to one thread.
 class DetachKeys {
  public:
-  /// Docker's form: keys with commas between them, each one character or `ctrl-` and one of a-z and
-  /// @ [ \ ] ^ _. `none`: there are none.
+  /// Docker's form: keys separated by commas, each one character or `ctrl-` and one of a-z and @ [
+  /// \ ] ^ _. `none` disables them.
   /// Errors: kUsage `run.detach_keys`.
   static Result<DetachKeys> parse(std::string_view text);
 
@@ -26,16 +26,16 @@ class DetachKeys {
 
   struct Typed {
     std::string passed;     ///< for the program
-    bool detaches = false;  ///< the keys are complete; what was typed behind them is dropped
+    bool detaches = false;  ///< the keys are complete; later input is dropped
   };
   [[nodiscard]] Typed take(std::string_view typed);
 
  private:
-  /// One key as it came.
+  /// One key as it was received.
   struct Key {
     std::string bytes;
-    int code = -1;            ///< what a plain terminal sends; -1: a key that has no such byte
-    bool is_release = false;  ///< told by the kitty protocol, where a program asks for it
+    int code = -1;            ///< the byte of a plain terminal; -1: a key without one
+    bool is_release = false;  ///< reported by the kitty protocol, if a program asks for it
   };
   static Key next_key(std::string_view typed);
   [[nodiscard]] bool may_become_ours() const;

@@ -9,35 +9,35 @@
 
 namespace galley {
 
-/// How a client's time with a run ended.
+/// How a client's connection to a run ended.
 struct ClientEnd {
   enum class Why : uint8_t {
-    kEnded,     ///< the run is over; `text` is what its supervisor says of it
-    kFailed,    ///< it did not start, or could not be had; `text` says why
-    kDetached,  ///< the keys were typed, our terminal is gone, or we were told to leave: it goes on
-    kTaken,     ///< somebody else attached
+    kEnded,     ///< the run has ended; `text` is its supervisor's report
+    kFailed,    ///< it did not start or was not available; `text` says why
+    kDetached,  ///< by keys, a lost terminal or a request; the run goes on
+    kTaken,     ///< another client attached
     kLost,      ///< the supervisor is gone
   };
   Why why = Why::kLost;
   std::string text;
-  std::string run;  ///< id of the run, where it was told
+  std::string run;  ///< id of the run, if known
 };
 
-/// What this process gives to a run, and takes from it.
+/// How this process is connected to a run.
 struct ClientOptions {
-  /// Standard input is a terminal that is given to the program: raw while it runs, its size passed
-  /// on. Else standard input, output and error are passed on as they are.
+  /// Standard input is a terminal for the program: raw while it runs, its size is passed on.
+  /// Otherwise standard input, output and error are passed on unchanged.
   bool is_terminal = false;
-  bool attaches = false;    ///< to a run that is there already
-  bool talks_only = false;  ///< what it writes to standard output goes to standard error, too
+  bool attaches = false;    ///< to an existing run
+  bool talks_only = false;  ///< its standard output goes to standard error, too
   DetachKeys detach_keys;   ///< on a terminal
 };
 
-/// The size of the terminal on standard output; the usual one where it is none.
+/// The size of the terminal on standard output; a default if it is not a terminal.
 [[nodiscard]] RunScreen own_screen();
 
-/// Passes on what is typed and what is written until the run ends or this process loses it. A
-/// terminal is as it was afterwards, whatever happened.
+/// Relays input and output until the run ends or this process loses it. Afterwards the terminal is
+/// always restored.
 [[nodiscard]] ClientEnd attend_run(Fd supervisor, const ClientOptions& options);
 
 /// Tells a run to stop and waits for its end.

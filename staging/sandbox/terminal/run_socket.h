@@ -11,23 +11,23 @@
 
 namespace galley {
 
-/// What a run's supervisor and its clients say to each other: one byte for the kind, four for the
-/// length of what follows.
+/// The messages between a run's supervisor and its clients: one byte for the kind, four for the
+/// length of the body.
 enum class RunMessage : char {
   // client to supervisor
-  kAttach = 'a',    ///< RunScreen: from now on its output goes here, and here alone
+  kAttach = 'a',    ///< RunScreen: from now on only this client gets the output
   kInput = 'i',     ///< bytes for the program
-  kInputEnd = 'e',  ///< there will be no more
-  kScreen = 'r',    ///< RunScreen: the window has another size now
+  kInputEnd = 'e',  ///< end of the input
+  kScreen = 'r',    ///< RunScreen: the window has a new size
   kStop = 's',      ///< end the program
   // supervisor to client
   kBegun = 'b',   ///< the program runs; text for the client
-  kFailed = 'f',  ///< it does not, or this client cannot have it; text for the client
-  kOutput = 'o',  ///< bytes that it wrote to its terminal or standard output
-  kErrors = 'E',  ///< bytes that it wrote to its standard error
-  kRead = 'R',    ///< the program has all of its input that came until now
-  kTaken = 't',   ///< another client attached; this one has nothing any more
-  kEnded = 'x',   ///< it has ended and what it wrote is staged; text for the client
+  kFailed = 'f',  ///< it does not run, or refuses this client; text for the client
+  kOutput = 'o',  ///< bytes from its terminal or standard output
+  kErrors = 'E',  ///< bytes from its standard error
+  kRead = 'R',    ///< the program has received all of its input so far
+  kTaken = 't',   ///< another client attached; this one gets nothing more
+  kEnded = 'x',   ///< it has ended and its changes are staged; text for the client
 };
 
 /// Size of a terminal's window.
@@ -38,13 +38,14 @@ struct RunScreen {
   [[nodiscard]] static std::optional<RunScreen> decode(std::string_view bytes);
 };
 
-/// What may wait for a client, or for the program, before nothing more is read from the other side.
-/// A client sends so much input and waits for kRead: what it says besides is heard meanwhile.
+/// Limit of the bytes that wait for a client, or for the program, before the other side is no
+/// longer read. A client sends this much input and waits for kRead, so that its other messages are
+/// read meanwhile.
 inline constexpr size_t kMaxRunUnsentBytes = size_t{256} << 10U;
-/// The most that one message carries; a peer that announces more is cut off.
+/// The maximum size of one message; a peer that announces more is disconnected.
 inline constexpr size_t kMaxRunFrameBytes = size_t{64} << 10U;
 
-/// Returns the message as it is sent. `text` has at most kMaxRunFrameBytes.
+/// Returns the encoded message. `text` has at most kMaxRunFrameBytes.
 [[nodiscard]] std::string run_frame(RunMessage kind, std::string_view text);
 
 /// Takes messages out of a stream of bytes that arrives in pieces.
@@ -57,9 +58,9 @@ class RunFrameReader {
     std::string text;
   };
   void feed(std::string_view bytes) { pending_.append(bytes); }
-  /// The next whole message; nothing when more bytes are needed, or for good when is_broken().
+  /// The next complete message; nothing when more bytes are needed, or when is_broken().
   std::optional<Frame> next();
-  /// The peer does not keep to the format.
+  /// The peer violated the format.
   [[nodiscard]] bool is_broken() const { return is_broken_; }
 
  private:
@@ -67,20 +68,20 @@ class RunFrameReader {
   bool is_broken_ = false;
 };
 
-/// Listens on the socket `socket` (0600) in an open directory; a path of any length can lead there.
+/// Listens on the socket `socket` (0600) in an open directory, whose path may have any length.
 /// Errors: kIo.
 [[nodiscard]] Result<Fd> listen_for_clients(int directory);
 
-/// Takes a client that belongs to this user or is root. Closed when there is none.
+/// Accepts a client of this user or of root. Closed when there is none.
 [[nodiscard]] Fd accept_client(int listener);
 
 /// Connects to the supervisor that listens in an open directory.
-/// Errors: kNotFound `run.not_reachable` when nobody does.
+/// Errors: kNotFound `run.not_reachable` when no supervisor listens.
 [[nodiscard]] Result<Fd> connect_to_supervisor(int directory);
 
-/// One side of a conversation; never blocks.
+/// One side of a connection; never blocks.
 ///
-/// Invariant: what is sent is delivered in order, or the peer is gone.
+/// Invariant: messages are delivered in order, or the peer is gone.
 /// Ownership: owns the socket. Threads: confined to one thread.
 class RunPeer {
  public:
@@ -90,13 +91,13 @@ class RunPeer {
   [[nodiscard]] bool is_open() const { return socket_.is_open(); }
   void close() { socket_ = Fd(); }
 
-  /// Puts a message into the queue and sends what the socket takes.
+  /// Queues a message and sends as much as the socket accepts.
   void send(RunMessage kind, std::string_view text);
   [[nodiscard]] bool has_unsent() const { return !unsent_.empty(); }
   [[nodiscard]] size_t unsent_bytes() const { return unsent_.size(); }
   /// Sends more of the queue.
   void flush();
-  /// Reads what is there; closes when the peer is gone or breaks the format.
+  /// Reads the available bytes; closes when the peer is gone or violates the format.
   void receive();
   [[nodiscard]] std::optional<RunFrameReader::Frame> next() { return reader_.next(); }
 

@@ -12,32 +12,33 @@
 
 namespace galley {
 
-/// What of the program's terminal is kept for who attaches: the last of what it wrote.
+/// Output of the program's terminal that is kept for clients that attach later: its last bytes.
 inline constexpr size_t kMaxRunBacklogBytes = size_t{256} << 10U;
 inline constexpr size_t kMaxRunClients = 16;
 
-/// A process that goes on without its terminal, and what connects it with who made it.
+/// A process that continues without its terminal, and its connection to the process that made it.
 struct ForkedSupervisor {
   bool is_supervisor = false;  ///< in the new process
-  Fd socket;                   ///< to the other one
+  Fd socket;                   ///< to the other process
 };
 
-/// Makes a second process of this one, which must have one thread. The new one leaves the terminal
-/// with leave_terminal().
+/// Forks this process, which must have one thread. The new process leaves the terminal by
+/// leave_terminal().
 [[nodiscard]] Result<ForkedSupervisor> fork_supervisor();
 
-/// Gives up the terminal: a session of its own, and nothing on the standard streams. The signal of
-/// a terminal that goes away is ignored from now on.
+/// Gives up the terminal: starts a new session with nothing on the standard streams. From now on
+/// the signal of a lost terminal is ignored.
 void leave_terminal();
 
-/// Stands between a live program and those who watch it, until it has ended.
+/// Connects a live program and its clients until the program has ended.
 ///
 ///     program's terminal or pipes  <-->  RunSupervisor  <-->  one attached client
 ///                                                       <---  clients that only say stop
 ///
-/// Without a client the program of a terminal goes on, and what it writes last is kept
-/// (kMaxRunBacklogBytes). One without a terminal is stopped when its client goes: nobody could take
-/// it up again. A client that does not read makes the program wait, as a terminal would.
+/// Without a client a program on a terminal runs on, and its last output is kept
+/// (kMaxRunBacklogBytes). A program without a terminal is stopped when its client disconnects: no
+/// client could attach again. A client that does not read makes the program wait, as a terminal
+/// would.
 ///
 /// Ownership: borrows the run; owns clients and listener. Threads: confined to one thread.
 class RunSupervisor {
@@ -45,17 +46,17 @@ class RunSupervisor {
   /// `first` is attached already.
   RunSupervisor(LiveRun& run, Fd listener, RunPeer first);
 
-  /// Called whenever somebody attaches or goes.
+  /// Called whenever a client attaches or detaches.
   std::function<void(bool is_attached)> on_attached;
 
-  /// Returns when the program has ended and what it wrote has been passed on.
+  /// Returns when the program has ended and its output has been passed on.
   void watch();
-  /// Of what the program wrote, the last on its terminal or, without one, to its standard error.
+  /// The program's last output: on its terminal or, without one, on its standard error.
   [[nodiscard]] const std::string& last_words() const { return backlog_; }
-  /// Calls `work` when the program has ended. A signal or a client that says stop meanwhile ends
-  /// this process as a kill would, after every client is told `last_words` as a kFailed.
+  /// Calls `work` when the program has ended. A signal or a stop request from a client meanwhile
+  /// ends this process like a kill, after every client has been sent `last_words` as a kFailed.
   void finish(const std::function<void()>& work, std::string_view last_words);
-  /// Tells every client, and waits until they have it or are gone, no longer than a second.
+  /// Tells every client, and waits at most a second until all have received it or are gone.
   void announce(RunMessage kind, std::string_view text);
 
  private:
@@ -77,14 +78,14 @@ class RunSupervisor {
   Fd listener_;
   Fd signals_;
   std::vector<RunPeer> clients_;
-  int attached_ = 0;  ///< index in clients_; -1: nobody
+  int attached_ = 0;  ///< index in clients_; -1: none
   std::string backlog_;
   std::string input_;
   bool has_ended_ = false;
   bool input_ends_ = false;
   bool has_output_ = true;
   bool has_errors_ = true;
-  bool gives_up_ = false;  ///< told to stop after the end: nobody waits for the rest
+  bool gives_up_ = false;  ///< told to stop after the end: the rest is not waited for
 };
 
 }  // namespace galley
