@@ -14,8 +14,8 @@
 
 namespace galley {
 
-/// Returns what git makes of a path. The second argument says whether the path is a directory;
-/// after the deadline the answer is kTimeout.
+/// Returns how git treats a path. The second argument says whether the path is a directory; after
+/// the deadline the result is kTimeout.
 using IgnoreRule = std::function<Result<IgnoreAnswer>(const RelPath&, bool, const Deadline&)>;
 
 /// How a command's upper layer is read back.
@@ -24,54 +24,55 @@ struct AbsorbRules {
   bool propose_ignored = false;
   std::vector<RelPath> keep;     ///< directories that persist between runs: left alone
   std::vector<RelPath> deleted;  ///< deleted without a whiteout (the copy level)
-  /// When the command was started and when it had ended, by the clock of the file system. A file of
-  /// the workspace that was changed in between is not what the command saw. 0: not checked.
+  /// When the command was started and when it had ended, by the clock of the file system. The
+  /// command has not seen a workspace file that was changed in between. 0: not checked.
   int64_t began_ns = 0;
   int64_t ended_ns = 0;
   Deadline deadline;
   const Clock* clock = nullptr;  ///< null: the deadline is not checked
   /// A file that was changed on disk is not refused but staged with an empty base, so that every
-  /// commit meets a conflict there. One that the command first wrote after the change is not such a
-  /// file. For runs that last: the next one would meet the same.
+  /// commit reports a conflict. This does not apply to a file that the command first wrote
+  /// after the change. For long runs: the next attempt would find the same.
   bool forgets_bases = false;
-  /// Contents are copied into the store: after a refusal the layer is whole, to be absorbed again.
+  /// Contents are copied into the store: after a refusal the layer is complete, for another
+  /// attempt.
   bool copies_contents = false;
-  /// The command runs on: the layer is read and nothing of it is moved or changed.
+  /// The command is still running: the layer is read and nothing in it is moved or changed.
   bool is_live = false;
 };
 
-/// What reading back found.
+/// The result of reading back.
 struct AbsorbReport {
   uint64_t staged = 0;
   uint64_t ignored = 0;
   uint64_t protected_paths = 0;
-  std::vector<RefusedEffect> refused;  ///< not empty: the overlay is as it was
+  std::vector<RefusedEffect> refused;  ///< not empty: the overlay is unchanged
 };
 
 /// Reads the upper layer of a finished command into the overlay. All of it is staged or, after a
-/// refusal, nothing. What each object of a layer means is in the kernel's overlayfs.rst:
+/// refusal, nothing. The kernel's overlayfs.rst defines the objects of a layer:
 ///
-///     object                          meaning                       what becomes of it
+///     object                          meaning                       result
 ///     file, symbolic link             created, or copied up         compared, then put
 ///     character device 0:0            whiteout: deleted             everything below is deleted
 ///     directory                       created, or holds an effect   merged with the one below
-///     directory, opaque attribute     replaces the one below        what it lacks is deleted
+///     directory, opaque attribute     replaces the one below        missing paths are deleted
 ///     FIFO, socket, other device      made by the command           refused
-///     redirect, metacopy attribute    a feature nobody asked for    refused
+///     redirect, metacopy attribute    a feature not asked for       refused
 ///
-/// Nothing that the command made is trusted. A name that no RelPath can hold refuses the effect;
-/// trees of any depth are walked with a few descriptors; modes that shut us out are changed where
-/// that is possible. Nobody writes any more, every process of the command is dead; or else, with
-/// AbsorbRules::is_live, each file is read until it stays the same while it is read.
+/// Nothing that the command made is trusted. A name that a RelPath cannot represent refuses the
+/// effect. Trees of any depth are walked with a few descriptors. Modes that deny access are changed
+/// where that is possible. Every process of the command is dead, so nothing is written any more; or
+/// else, with AbsorbRules::is_live, each file is read until it stays the same during the read.
 ///
 /// A file that overlayfs copied up and the command did not change is left out. Outputs that git
-/// ignores are moved to `scratch`, or left where they are while it is live. A file that was changed
-/// on disk while the command ran is refused. Contents are moved into the overlay's store. Costs are
+/// ignores are moved to `scratch`, or stay in place during a live run. A file that was changed on
+/// disk while the command ran is refused. Contents are moved into the overlay's store. The cost is
 /// linear in the upper layer; a file with several names is hashed once.
 ///
 /// Errors: kTimeout when the deadline passes; kConflict `run.file_changes` for a file of a live
-///         layer that changes faster than it is read; kNotFound for one that went meanwhile. After
-///         an Error the overlay is as before.
+///         layer that changes faster than it can be read; kNotFound for one that was removed
+///         meanwhile. After an Error the overlay is unchanged.
 [[nodiscard]] Result<AbsorbReport> absorb_layer(const WritableDirectory& upper,
                                                 const WritableDirectory& scratch, Overlay& overlay,
                                                 const AbsorbRules& rules);

@@ -16,15 +16,15 @@
 
 namespace galley {
 
-/// A directory that overlayfs lays over the workspace to show a change set: changed files as files,
-/// deletes as whiteouts, unchanged paths absent (kernel documentation, overlayfs.rst).
+/// A directory that overlayfs mounts over the workspace to show a change set: changed files as
+/// files, deletions as whiteouts, unchanged paths absent (kernel documentation, overlayfs.rst).
 ///
-/// Invariant: after an Ok from show(), workspace plus layer is what the change set proposes.
+/// Invariant: after show() has succeeded, workspace plus layer equals the proposed tree.
 /// Ownership: owns the directory's handle; borrows the workspace.
 /// Threads:   confined to one thread; no command may run on the layer while show() writes.
 class ChangeSetLayer {
  public:
-  /// `directory` must be empty, and nobody else may write to it.
+  /// `directory` must be empty, and only this object may write to it.
   ChangeSetLayer(std::unique_ptr<WritableDirectory> directory, const Directory& workspace);
 
   /// Makes the layer show these changes; writes only what differs from the last call. After an
@@ -49,15 +49,16 @@ class ChangeSetLayer {
   ContentId shown_id_;
   bool has_root_ = false;
   std::unordered_set<std::string> reset_;    ///< paths whose layer object changed kind
-  std::unordered_set<std::string> hidden_;   ///< paths that are no directory in the proposed tree
+  std::unordered_set<std::string> hidden_;   ///< paths that are not directories in the proposed
+                                             ///< tree
   std::unordered_set<std::string> parents_;  ///< directories known to be in the layer
-  std::vector<std::pair<RelPath, uint32_t>> late_modes_;  ///< set when everything is written
+  std::vector<std::pair<RelPath, uint32_t>> late_modes_;  ///< set after everything is written
 };
 
-/// Doubts what was just absorbed from `upper` on paths that are not in `before`: those got their
-/// base from the disk as it is now. One that changed while the command ran would lend its new base
-/// to an effect on its old content, and a commit would undo somebody else's change without a
-/// conflict. Such a path is refused, or gets an empty base (AbsorbRules::forgets_bases).
+/// Checks paths that were just absorbed from `upper` and are not in `before`: their base was read
+/// from the disk as it is now. If such a file changed on disk while the command ran, the effect is
+/// based on its old content. With the new base, a commit would undo that change without a conflict.
+/// Such a path is refused, or gets an empty base (AbsorbRules::forgets_bases).
 [[nodiscard]] Result<void> doubt_changed_meanwhile(const Overlay::Entries& before,
                                                    const WritableDirectory& upper, Overlay& overlay,
                                                    const AbsorbRules& rules, AbsorbReport& report);

@@ -21,7 +21,7 @@ class InputRelay;
 class LiveRun;
 struct LiveOptions;
 
-/// Bounds of one command; 0 means no limit where that is said.
+/// Limits of one command; 0 means no limit only where stated.
 struct CommandLimits {
   std::chrono::milliseconds wall{120'000};
   std::chrono::milliseconds grace{2'000};           ///< between SIGTERM and SIGKILL
@@ -31,13 +31,13 @@ struct CommandLimits {
   uint64_t max_file_bytes = uint64_t{1} << 30U;     ///< of any one file
   uint64_t max_written_bytes = uint64_t{4} << 30U;  ///< written by all processes; 0: none
   uint32_t max_open_files = 1024;                   ///< per process
-  uint64_t max_stdout_bytes = uint64_t{1} << 20U;   ///< kept; what lies between is counted
+  uint64_t max_stdout_bytes = uint64_t{1} << 20U;   ///< kept; bytes in the middle are only counted
   uint64_t max_stderr_bytes = uint64_t{1} << 20U;
-  uint64_t max_private_bytes = uint64_t{1} << 30U;  ///< of the private /tmp and /dev/shm, each
+  uint64_t max_private_bytes = uint64_t{1} << 30U;  ///< for the private /tmp and /dev/shm, each
 };
 
-/// The limits that one command asks for, field by field as in CommandLimits. The runner chooses
-/// those that are absent.
+/// The limits that one command asks for, with the fields of CommandLimits. The runner chooses the
+/// absent ones.
 struct AskedLimits {
   std::optional<std::chrono::milliseconds> wall;
   std::optional<std::chrono::milliseconds> grace;
@@ -51,30 +51,30 @@ struct AskedLimits {
   std::optional<uint64_t> max_stderr_bytes;
   std::optional<uint64_t> max_private_bytes;
 
-  /// Returns these limits, with the default of CommandLimits for each that is absent.
+  /// Returns these limits, with CommandLimits' default for each absent one.
   [[nodiscard]] CommandLimits or_usual() const;
 };
 
 enum class NetworkAccess : uint8_t {
-  kNone,  ///< a network of its own with a loopback device only
-  kHost,  ///< the host's network; the policy must have granted it
+  kNone,  ///< a private network with only a loopback device
+  kHost,  ///< the host's network; requires a grant of the policy
 };
 
-/// What becomes of the files a command creates, changes and deletes.
+/// How the files are handled that a command creates, changes and deletes.
 enum class EffectsRule : uint8_t {
   kStageOnSuccess,  ///< staged when it exits with 0, else dropped
   kStageAlways,     ///< staged whatever its exit status (not after a timeout or a quota)
   kDrop,            ///< never staged: validators
 };
 
-/// Which programs the processes of a command may execute. The caller judges the command's own
-/// program, which may always be executed.
+/// Which programs the processes of a command may execute. The command's own program may always be
+/// executed; the caller judges it.
 struct ProgramRules {
-  bool is_restricted = false;  ///< only `allowed`, and what those need to be started
-  /// Absolute paths of files, and of directories with all below them, which end in `/`.
+  bool is_restricted = false;  ///< only `allowed`, and what those need to start
+  /// Absolute paths of files, and of directories, which end in `/` and include everything below.
   std::vector<std::string> allowed;
   std::vector<std::string> denied;     ///< absolute paths of files of the host
-  std::vector<std::string> unchecked;  ///< rules that no wall can enforce, for people
+  std::vector<std::string> unchecked;  ///< rules that cannot be enforced, for people
 };
 
 enum class OutputStream : uint8_t { kStdout, kStderr };
@@ -85,7 +85,7 @@ struct Command {
   RelPath working_directory = RelPath::root();
   std::map<std::string, std::string> environment;  ///< added to the scrubbed one
   std::string input;                               ///< its stdin; empty: /dev/null
-  std::shared_ptr<InputRelay> input_relay;         ///< its stdin instead, when given
+  std::shared_ptr<InputRelay> input_relay;         ///< its stdin instead, if given
   AskedLimits limits;
   NetworkAccess network = NetworkAccess::kNone;
   EffectsRule effects = EffectsRule::kStageOnSuccess;
@@ -95,35 +95,36 @@ struct Command {
   bool is_deterministic = false;  ///< fixed SOURCE_DATE_EPOCH, TZ, locale; no network
   bool propose_ignored = false;   ///< stage git-ignored outputs too
   std::vector<RelPath> keep;      ///< directories whose contents persist between runs, not staged
-  std::string keep_name;          ///< whose directories those are; a validator's name
-  std::vector<RelPath> collect;   ///< files to return after the run, effects dropped or not
-  /// Absolute folders of the host that only this command sees as well, read-only: its own files.
+  std::string keep_name;          ///< owner of those directories: a validator's name
+  std::vector<RelPath> collect;   ///< files to return after the run, even if effects are dropped
+  /// Absolute folders of the host that only this command sees in addition, read-only: its own
+  /// files.
   std::vector<std::string> readable = {};
-  /// Called on the thread of run() with the output that is kept: the head as it comes, the tail
-  /// when the command has ended.
+  /// Called on the thread of run() with the kept output: the head as it arrives, the tail when the
+  /// command has ended.
   std::function<void(OutputStream, std::string_view)> on_output;
-  /// on_output gets every byte as it comes, also those that are not kept.
+  /// Whether on_output gets every byte as it arrives, including bytes that are not kept.
   bool passes_all_output = false;
-  /// Called before the tail with the number of bytes left out before it, unless that is 0.
+  /// Called before the tail with the number of omitted bytes, unless that is 0.
   std::function<void(OutputStream, uint64_t)> on_left_out;
-  std::stop_token stop;  ///< a request kills the whole tree
-  /// So does a request here, but not as a failure: what it changed until then is staged, if
-  /// `effects` stages what ends by a signal.
+  std::stop_token stop;  ///< a request kills the whole process tree
+  /// A request kills the whole process tree, too, but is not a failure: earlier changes are staged
+  /// if `effects` stages commands that end by a signal.
   std::stop_token end = {};
 };
 
 /// The kept part of one output stream.
 struct CapturedOutput {
   std::string head;
-  std::string tail;            ///< empty unless something was left out
+  std::string tail;            ///< empty unless bytes were omitted
   uint64_t omitted_bytes = 0;  ///< between head and tail
-  /// Returns both parts, with a line between them that says how many bytes are missing.
+  /// Returns both parts, with a line between them that states the number of missing bytes.
   [[nodiscard]] std::string text() const;
 };
 
-/// Which walls a command ran behind.
+/// How a command was isolated.
 enum class SandboxLevel : uint8_t {
-  kNamespaces,  ///< namespaces, overlay, Landlock where the kernel has it, seccomp
+  kNamespaces,  ///< namespaces, overlay, Landlock if the kernel has it, seccomp
   kCopy,        ///< a copy of the tree, Landlock and seccomp; no namespaces
   kNone,        ///< a fake in tests
 };
@@ -139,26 +140,26 @@ enum class LimitKind : uint8_t {
   kReadBack,  ///< the command ended in time, but its effects could not be read in time
 };
 
-/// How long beyond the command's wall limit reading back its effects may take.
+/// Time that reading back the effects may take after the command's wall limit.
 inline constexpr std::chrono::milliseconds kReadBackGrace{5'000};
 
 /// The limit that ended a command.
 struct LimitBreach {
   LimitKind kind = LimitKind::kWall;
   uint64_t limit = 0;   ///< milliseconds, seconds or bytes
-  uint64_t figure = 0;  ///< what was reached, in the same unit
+  uint64_t figure = 0;  ///< the value that was reached, in the same unit
   /// Returns an Error whose message has both figures: kTimeout `sandbox.timeout`,
   /// `sandbox.cancelled`, `sandbox.read_back`; kQuota `sandbox.quota_*`.
   [[nodiscard]] Error error() const;
 };
 
-/// Something that a command left and a change set cannot hold.
+/// An object that a command left and that a change set cannot represent.
 struct RefusedEffect {
   std::string path;  ///< bytes as found
   std::string why;   ///< one clause: "is a FIFO"
 };
 
-/// What shells add to the number of the signal that ended a program, to make an exit status of it.
+/// Shells add it to the number of the signal that ended a program, to form an exit status.
 inline constexpr int kSignalStatusBase = 128;
 
 struct CommandResult {
@@ -168,11 +169,11 @@ struct CommandResult {
   CapturedOutput standard_output;
   CapturedOutput standard_error;
   SandboxLevel level = SandboxLevel::kNone;
-  /// For people: "namespaces, overlay, landlock 7, seccomp"; where a copy stood in for namespaces
-  /// also why.
+  /// For people: "namespaces, overlay, landlock 7, seccomp"; for a copy instead of namespaces also
+  /// the reason.
   std::string walls;
   bool restricts_programs = false;  ///< ProgramRules::is_restricted was enforced
-  /// Rules for programs that were checked for the first program only, not for what it started.
+  /// Program rules that were checked only for the first program, not for programs that it started.
   std::vector<std::string> unchecked;
 
   bool effects_staged = false;  ///< false: the effects were dropped
@@ -192,31 +193,31 @@ struct CommandResult {
   }
 };
 
-/// The seam to running programs on the proposed tree.
+/// The seam for running programs on the proposed tree.
 ///
-/// Invariant: the workspace is never written. What a command changes reaches the overlay only, all
-///            of it or nothing.
+/// Invariant: the workspace is never written. The changes of a command reach only the overlay, all
+///            of them or none.
 /// Threads:   run() may be called from several threads at once, on distinct overlays.
 /// Errors:    an Error means that the command could not be run or its effects could not be read;
-///            how it ended is in the result. kRefused `sandbox.unavailable` names what this machine
-///            lacks and the remedy; kNotFound `sandbox.program_not_found`; kInvalid
-///            `sandbox.bad_command`.
+///            how it ended is in the result. kRefused `sandbox.unavailable` names the missing
+///            feature of this machine and the remedy; kNotFound `sandbox.program_not_found`;
+///            kInvalid `sandbox.bad_command`.
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
-  /// Runs `command` on the tree that `overlay` proposes and stages its effects there by
-  /// `command.effects`. After an Error the overlay is as before.
+  /// Runs `command` on the tree that `overlay` proposes, and stages its effects in it according to
+  /// `command.effects`. After an Error the overlay is unchanged.
   virtual Result<CommandResult> run(const Command& command, Overlay& overlay) = 0;
   /// Starts `command` on the tree that `overlay` proposes, and returns while it runs. Nothing is
-  /// staged: what it writes lies in the layers that the options name.
+  /// staged: it writes to the layers that the options name.
   virtual Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
                                                  const Overlay& overlay);
 };
 
 class Proposal;
 
-/// Returns a new overlay that proposes what `proposal` does. Each validator has one of its own, on
-/// its own thread; the changes() of a fixer's overlay are its result.
+/// Returns a new overlay of the same tree as `proposal`. Each validator has its own, on its own
+/// thread; the changes() of a fixer's overlay are its result.
 [[nodiscard]] Overlay overlay_of(const Proposal& proposal, const Directory& workspace,
                                  const Clock& clock);
 

@@ -8,8 +8,8 @@
 
 namespace galley {
 
-/// A runner for tests of everything above the seam: logs each command, answers from a function
-/// (which may stage effects), or exits with 0 and no output when there is none.
+/// A runner for tests of all code above the seam. It logs each command and gets the result from a
+/// function (which may stage effects); without a function the command exits with 0 and no output.
 ///
 /// Threads: confined to one thread.
 class FakeCommandRunner final : public CommandRunner {

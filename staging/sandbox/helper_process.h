@@ -14,8 +14,8 @@
 
 namespace galley {
 
-/// A helper that has reported: no process of its command is left, and the kernel takes its
-/// namespaces and mounts down.
+/// A helper that has reported: no process of its command is left, and the kernel removes its
+/// namespaces and mounts.
 ///
 /// Ownership: owns the child process; the destructor waits for it.
 class EndingProcess {
@@ -29,7 +29,7 @@ class EndingProcess {
   }
   ~EndingProcess() { wait(); }
   /// Waits until the process and its mounts are gone. Returns its exit status, or nothing when it
-  /// did not exit or there is none.
+  /// did not exit or does not exist.
   std::optional<int> wait();
   [[nodiscard]] pid_t pid() const { return pid_; }
 
@@ -37,7 +37,7 @@ class EndingProcess {
   pid_t pid_ = -1;
 };
 
-/// What came back from one run of the helper.
+/// The result of one run of the helper.
 struct HelperRun {
   HelperReport report;
   CapturedOutput standard_output;
@@ -45,8 +45,8 @@ struct HelperRun {
   EndingProcess helper;
 };
 
-/// A command that was started and is left to itself: its streams, and the socket over which its
-/// helper reports and is told to end it.
+/// A started command that runs on: its streams, and the socket over which its helper reports and is
+/// told to end it.
 struct StartedProcess {
   EndingProcess helper;  ///< the first member: it ends when the socket below is closed
   Fd control;
@@ -54,7 +54,7 @@ struct StartedProcess {
   Fd errors;
 };
 
-/// A helper program that has been started and waits for its one request.
+/// A helper program that has been started and waits for its only request.
 ///
 /// Ownership: owns the child process. The destructor ends it and waits for it.
 /// Threads:   confined to one thread at a time.
@@ -62,22 +62,22 @@ struct StartedProcess {
 ///            `sandbox.helper_died` when it ends without a report.
 class WaitingProcess {
  public:
-  /// Starts one that makes its namespaces when the request has come, if the request wants any.
+  /// Starts one that makes its namespaces, if the request needs any, when the request arrives.
   static Result<WaitingProcess> start(const std::string& helper);
   /// Starts one that makes its namespaces at once, with a network of their own. It ends by itself
-  /// when no request comes for kSpareMs.
+  /// if no request arrives for kSpareMs.
   static Result<WaitingProcess> start_spare(const std::string& helper);
 
-  /// Sends the request and the command's input, and passes on its output and a stop request.
-  /// Returns when every process of the command is dead. Uses no signal handlers.
+  /// Sends the request and the command's input, and relays its output and a stop request. Returns
+  /// when every process of the command is dead. Uses no signal handlers.
   Result<HelperRun> run(const SandboxRequest& request, const Command& command) &&;
-  /// Sends the request, with these descriptors, and waits for nothing.
+  /// Sends the request with these descriptors, and returns at once.
   Result<StartedProcess> begin(const SandboxRequest& request,
                                const std::vector<int>& descriptors) &&;
-  /// Returns false when it has ended meanwhile.
+  /// Returns false if it has ended meanwhile.
   [[nodiscard]] bool is_waiting() const;
-  /// Returns whether `error` says that the helper ended by itself before it took the request: the
-  /// command was not run.
+  /// Returns whether `error` says that the helper ended by itself before it took the request. The
+  /// command was then not run.
   [[nodiscard]] static bool has_expired(const Error& error);
 
  private:

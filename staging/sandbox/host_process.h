@@ -11,32 +11,33 @@ namespace galley {
 
 /// How a HostProcess is started.
 struct HostProcessOptions {
-  std::string directory;                 ///< its working directory; empty: ours
-  std::vector<std::string> environment;  ///< NAME=value, beside our own
-  std::string output;                    ///< a device that it writes to; empty: where we write
-  bool shares_input = false;             ///< it reads what we would read, not what write() gives
+  std::string directory;                 ///< its working directory; empty: this process's
+  std::vector<std::string> environment;  ///< NAME=value, added to this process's
+  std::string output;                    ///< a device that it writes to; empty: this process's
+                                         ///< output
+  bool shares_input = false;             ///< it reads this process's input, not what write() sends
 };
 
-/// Checks that no word is a path in `workspace` or the name of a program on PATH that lies there:
-/// who can edit the workspace could change what runs outside every sandbox.
+/// Checks that no word is a path in `workspace` or the name of a program on PATH in it: an
+/// agent that can edit the workspace could change what runs outside every sandbox.
 /// Errors: kRefused `host.inside_workspace`.
 Result<void> check_outside(const std::vector<std::string>& words, const std::string& workspace);
 
-/// As check_outside(), for every word of a line for the shell, such as $PAGER.
+/// As check_outside(), for every word of a shell command line, such as $PAGER.
 Result<void> check_line_outside(const std::string& line, const std::string& workspace);
 
-/// How a program ended, as a shell has it: its exit status, or 128 + n for signal n.
+/// The status of an ended program in a shell's form: its exit status, or 128 + n for signal n.
 [[nodiscard]] int shell_status(int wait_status);
 
 /// A program that the user chose and that runs outside every sandbox, with the user's rights and
-/// environment: a pager, an editor, a hook. It is never a command that an agent named.
+/// environment: a pager, an editor, a hook. It is never a command from an agent.
 ///
 /// Ownership: the destructor closes its input and waits for it.
 /// Threads:   confined to one thread.
 class HostProcess {
  public:
   /// Starts `argv`, whose first word is looked up on PATH, with a pipe as its standard input. Its
-  /// output goes where ours goes.
+  /// output goes to this process's output.
   static Result<std::unique_ptr<HostProcess>> start(const std::vector<std::string>& argv,
                                                     const HostProcessOptions& options = {});
   virtual ~HostProcess() = default;

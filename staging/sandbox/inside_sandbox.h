@@ -2,11 +2,11 @@
 
 namespace galley {
 
-/// Whether this process runs inside of Galley's sandbox, where all that it writes is staged.
+/// Whether this process runs inside Galley's sandbox, where all its writes are staged.
 ///
-/// The variable GALLEY_SANDBOX is a hint for programs. It proves nothing, since any process can set
-/// it. This looks at facts that a process cannot give itself: new privileges are forbidden, a
-/// seccomp filter holds, and the helper is one of the processes above this one.
+/// The variable GALLEY_SANDBOX is only a hint for programs, since any process can set it. This
+/// function checks facts that a process cannot set for itself: new privileges are forbidden, a
+/// seccomp filter is active, and the helper is one of its ancestor processes.
 [[nodiscard]] bool is_inside_sandbox();
 
 }  // namespace galley

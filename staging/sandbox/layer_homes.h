@@ -15,23 +15,23 @@
 
 namespace galley {
 
-/// What a home is for.
+/// The use of a home.
 enum class LayerUse : uint8_t {
-  kOverlay,  ///< overlayfs layers: not every file system will do
+  kOverlay,  ///< overlayfs layers, which not every file system supports
   kCopy,     ///< plain files
 };
 
 /// A private directory (0700) on a file system that can hold an overlayfs upper layer.
 ///
-/// Ownership: a home that open() made below $TMPDIR is removed, with all it holds, by the
+/// Ownership: a home that open() made below $TMPDIR is removed with all its contents by the
 ///            destructor or, when the process was killed, by clear_abandoned_layer_homes(); a given
 ///            one stays.
 /// Threads:   its const members may be called from several threads.
 class LayerHome {
  public:
-  /// Uses `wanted`, making it when it is missing; with an empty `wanted` makes a fresh one below
-  /// $TMPDIR, /tmp, /var/tmp or /dev/shm, whichever first can hold an upper layer.
-  /// Errors: kRefused `sandbox.unavailable` when there is none, naming what each place lacks.
+  /// Uses `wanted` and makes it if it is missing. With an empty `wanted` makes a new one below
+  /// $TMPDIR, /tmp, /var/tmp or /dev/shm: the first that can hold an upper layer.
+  /// Errors: kRefused `sandbox.unavailable` when none can; it names what each place lacks.
   static Result<LayerHome> open(const std::string& wanted, LayerUse use = LayerUse::kOverlay);
 
   LayerHome(LayerHome&&) noexcept = default;
@@ -50,32 +50,32 @@ class LayerHome {
       : directory_(std::move(directory)), path_(std::move(path)), held_(std::move(held)) {}
   std::unique_ptr<WritableDirectory> directory_;
   std::string path_;
-  std::unique_ptr<WritableFile> held_;  ///< locked while we live; null: the home stays
+  std::unique_ptr<WritableFile> held_;  ///< locked while this object lives; null: the home stays
 };
 
-/// Clears the homes of open() below $TMPDIR and the usual places whose processes were killed: those
-/// of this user alone, which no process holds. Returns their paths; a dry run clears nothing.
+/// Clears the homes of open() below $TMPDIR and the usual places whose processes were killed: only
+/// those of this user that no process holds. Returns their paths; a dry run clears nothing.
 std::vector<std::string> clear_abandoned_layer_homes(bool dry_run);
 
-/// Returns whether a home of make_lasting() is still there and ours alone: directories below
-/// $TMPDIR may be removed at any time, and others may make one of the same name.
+/// Returns whether a home of make_lasting() still exists and belongs to this user alone:
+/// directories below $TMPDIR may be removed at any time, and others may make one of the same name.
 [[nodiscard]] bool is_layer_home(const std::string& path);
-/// Removes a home of make_lasting() with all it holds. An absent one is no error; one that is not
-/// ours is left alone.
+/// Removes a home of make_lasting() with all its contents. An absent one is not an error; one that
+/// belongs to others is left alone.
 [[nodiscard]] Result<void> remove_layer_home(const std::string& path);
 
 /// Returns what an upper layer in this directory would lack; empty when it lacks nothing.
 [[nodiscard]] std::string why_no_upper_layer(const WritableDirectory& directory);
 
-/// The two places in which the layers of one sandbox lie.
+/// The two directories for the layers of one sandbox.
 ///
 ///     upper home   run/<n>      the upper layer of one command, absorbed or dropped
 ///                  keep/        Command::keep, unless SandboxOptions::keep_home names a place
 ///     lower home   changes/<n>  shows a change set
 ///                  scratch/     what git ignores, and a whiteout that hides `.galley`
 ///
-/// Both are one directory unless the upper home lies in the workspace. A lower layer must not lie
-/// in another one (ELOOP), and the workspace is one; an upper layer may.
+/// Both are one directory unless the upper home is in the workspace. A lower layer must not be
+/// inside another one (ELOOP), and the workspace is one; an upper layer may.
 ///
 /// Ownership: owns both homes.
 /// Threads:   its const members may be called from several threads.
@@ -85,7 +85,7 @@ class LayerHomes {
   /// Errors: kRefused `sandbox.unavailable` when no place can hold the layers.
   static Result<LayerHomes> open(const SandboxOptions& options, LayerUse use);
 
-  /// Makes the folders, and erases what a process that was killed left in run/ and changes/.
+  /// Makes the folders, and erases what killed processes left in run/ and changes/.
   Result<void> prepare(const Directory& workspace, LayerUse use) const;
 
   [[nodiscard]] const LayerHome& upper() const { return upper_; }
@@ -97,7 +97,7 @@ class LayerHomes {
   explicit LayerHomes(LayerHome upper) : upper_(std::move(upper)) {}
 
   LayerHome upper_;
-  std::optional<LayerHome> lower_;  ///< nothing: the upper home is the lower one too
+  std::optional<LayerHome> lower_;  ///< nothing: the upper home is the lower one, too
 };
 
 /// The layers that show change sets. Commands that run on the same change set share one.
@@ -115,8 +115,8 @@ class LayerCache {
   LayerCache(const LayerHome& home, const Directory& workspace)
       : home_(&home), workspace_(&workspace) {}
 
-  /// Returns a layer that shows what `overlay` proposes, or null when it proposes nothing. The
-  /// layer stays as it is while the pointer is held.
+  /// Returns a layer that shows the tree that `overlay` proposes, or null when it proposes nothing.
+  /// The layer does not change while the pointer is held.
   Result<std::shared_ptr<const Layer>> layer_of(const Overlay& overlay);
 
  private:

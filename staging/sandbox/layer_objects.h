@@ -4,8 +4,8 @@
 #include "base/result.h"
 #include "staging/fs/directory.h"
 
-// What overlayfs layers are made of and Directory has no word for: whiteouts, owners that are taken
-// over, trees that are hard to remove (kernel documentation, overlayfs.rst).
+// Objects of overlayfs layers that Directory does not cover: whiteouts, copied owners, trees that
+// are hard to remove (kernel documentation, overlayfs.rst).
 
 namespace galley {
 
@@ -14,22 +14,22 @@ inline constexpr const char* kOpaqueMark = "user.overlay.opaque";
 /// Returns whether `name` in `directory` is a whiteout: a character device 0:0.
 [[nodiscard]] bool is_whiteout(const Directory& directory, const RelPath& name);
 
-/// Returns whether a directory of a layer shows nothing of what lies below it.
+/// Returns whether a directory of a layer hides everything below it in lower layers.
 [[nodiscard]] Result<bool> is_opaque(const Directory& layer, const RelPath& directory);
 
 /// Makes a whiteout at `path`, whose parent exists.
-/// Errors: kIo; `os_error` is EEXIST when something is there, EPERM where no whiteout can be made.
+/// Errors: kIo; `os_error` is EEXIST when the path exists, EPERM where whiteouts cannot be made.
 [[nodiscard]] Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& path);
 
 /// Gives the root of `layer` the mode and the owner of the workspace's root, which it covers.
 [[nodiscard]] Result<void> imitate_root(const WritableDirectory& layer, const Directory& workspace);
 
-/// Gives `path` the owner of `like` when we are root; does nothing for other users.
+/// Gives `path` the owner of `like` if this process is root; does nothing for other users.
 [[nodiscard]] Result<void> imitate_owner(const WritableDirectory& directory, const RelPath& path,
                                          const FileStat& like);
 
-/// Removes the tree `name`, however deep it is and whatever its modes are. Follows no link. An
-/// absent tree is no error.
+/// Removes the tree `name`, at any depth and with any modes. Follows no link. An absent tree is not
+/// an error.
 [[nodiscard]] Result<void> erase_layer(const WritableDirectory& parent, const RelPath& name);
 
 }  // namespace galley

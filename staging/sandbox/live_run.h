@@ -21,50 +21,49 @@
 
 namespace galley {
 
-/// Where the layers of a live run lie.
+/// The places of a live run's layers.
 ///
-///     upper home   upper/    what the program wrote          work/   for overlayfs itself
+///     upper home   upper/    the program's writes            work/   for overlayfs itself
 ///     lower home   scratch/  what git ignores, of earlier commands of the transaction
 ///                  live/changes/<n>  what was staged when the run began
 struct LiveHomes {
-  std::string upper;  ///< may lie in the workspace's `.galley`
+  std::string upper;  ///< may be in the workspace's `.galley`
   std::string lower;  ///< outside the workspace
 };
 
-/// A folder of the host that a live run sees and writes over.
+/// A folder of the host that a live run sees and overwrites in a layer.
 struct HostLayer {
   std::string path;  ///< as check_host_folder() returned it
-  std::string home;  ///< where what it writes lies, in `upper`
-  /// What it sees there before; empty: the folder itself.
+  std::string home;  ///< the folder in `upper` for its writes
+  /// The contents that it sees at first; empty: the folder itself.
   std::string below = {};
 };
 
-/// How a live run is started; what of a Command has no meaning here (input, effects) is not read.
+/// Options of a live run. Fields of a Command that do not apply (input, effects) are ignored.
 struct LiveOptions {
   LiveHomes homes;
   bool is_terminal = false;
   uint16_t rows = 24;
   uint16_t columns = 80;
-  std::string home;                   ///< HOME inside: empty, writable, gone with the run
-  std::string git_config;             ///< text of `.gitconfig` there, unless there is one
-  std::vector<std::string> writable;  ///< absolute, through no link (check_host_folder())
+  std::string home;                   ///< HOME inside: empty, writable, removed with the run
+  std::string git_config;             ///< text of `.gitconfig` there, unless it exists
+  std::vector<std::string> writable;  ///< absolute, without links (check_host_folder())
   std::vector<HostLayer> layers;
 };
 
-/// How long a run that is told to stop has before it is killed.
+/// Time between the request to stop and the kill.
 inline constexpr std::chrono::milliseconds kStopGrace{5'000};
 
-/// A program that runs on a mounted overlay until it ends by itself or is stopped, while its caller
-/// does other things: waits for its streams, looks at what it has written so far.
+/// A program that runs on a mounted overlay until it ends by itself or is stopped. Meanwhile its
+/// caller can wait for its streams or read what it has written so far.
 ///
-/// Ownership: owns the process, its streams and a mount of the overlay. The destructor kills what
-///            is left of it; the layers stay.
+/// Ownership: owns the process, its streams and a mount of the overlay. The destructor kills the
+///            remaining processes; the layers stay.
 /// Threads:   confined to one thread.
 /// Errors:    as CommandRunner's.
 class LiveRun {
  public:
-  /// Starts the program and returns when the overlay is mounted. `request` is as build_request()
-  /// made it.
+  /// Starts the program and returns when the overlay is mounted. build_request() makes `request`.
   static Result<std::unique_ptr<LiveRun>> start(WaitingProcess helper, SandboxRequest request,
                                                 const LiveOptions& options, const Overlay& overlay,
                                                 const Directory& workspace);
@@ -73,20 +72,20 @@ class LiveRun {
   LiveRun& operator=(const LiveRun&) = delete;
   ~LiveRun();
 
-  /// Readable when the program has ended, with all that it started.
+  /// Readable when the program and all processes that it started have ended.
   [[nodiscard]] int control() const { return process_.control.get(); }
-  /// The other end of its terminal; -1 without one.
+  /// The other end of its terminal; -1 without a terminal.
   [[nodiscard]] int terminal() const { return terminal_.get(); }
-  /// Without a terminal: what it reads, and what it writes.
+  /// Without a terminal: the pipes of its input and output.
   [[nodiscard]] int input() const { return input_.get(); }
   [[nodiscard]] int output() const { return process_.output.get(); }
   [[nodiscard]] int errors() const { return process_.errors.get(); }
   void close_input() { input_ = Fd(); }
-  /// The overlay, with nothing mounted in it; open as long as this object is.
+  /// The overlay, without mounts below it; open as long as this object exists.
   [[nodiscard]] int mount() const { return mount_.get(); }
   [[nodiscard]] int64_t began_ns() const { return began_ns_; }
 
-  /// Asks it to end; what has not after kStopGrace is killed.
+  /// Asks it to end; the remaining processes are killed after kStopGrace.
   void stop();
   /// After control() is readable: how it ended.
   Result<CommandResult> result();
@@ -105,27 +104,27 @@ class LiveRun {
   bool is_over_ = false;
 };
 
-/// Makes the layers that a live run needs, unless they are there; the folder `work` is new.
+/// Makes the missing layers of a live run; the folder `work` is always new.
 [[nodiscard]] Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace);
 
-/// Returns where a folder is that a run may write to or over: absolute, links resolved. `option` is
-/// the option that names it, `workspace` the absolute path of the workspace's root. One that may be
-/// missing need not be there.
-/// Errors: kUsage `run.host_folder` for what is no folder, for `/`, a folder of the system, and
-///         whatever holds the workspace or lies in it.
+/// Returns the path of a folder that a run may write to or over: absolute, links resolved. `option`
+/// is the option that names it, `workspace` the absolute path of the workspace's root. A folder
+/// that may be missing need not exist.
+/// Errors: kUsage `run.host_folder` for a path that is not a folder, for `/`, a folder of the
+///         system, and every folder that contains the workspace or is in it.
 [[nodiscard]] Result<std::string> check_host_folder(std::string_view option,
                                                     const std::string& path,
                                                     const std::string& workspace,
                                                     bool may_be_missing = false);
 
-/// The variables that a person's program needs to find its terminal and its home, from our own.
+/// The variables of this process that a person's program needs to find its terminal and home.
 [[nodiscard]] std::map<std::string, std::string> session_environment(bool is_terminal,
                                                                      const std::string& home);
 
-/// How often a file is read that changes meanwhile.
+/// Maximum number of attempts to read a file that changes meanwhile.
 inline constexpr int kMaxReadsOfLiveFile = 8;
 
-/// A file as it was while nobody wrote it.
+/// A file as it was while no process wrote it.
 struct LiveFile {
   std::string refusal;  ///< not empty: why a change cannot hold it
   Node node;
@@ -134,9 +133,10 @@ struct LiveFile {
 };
 
 /// Reads a file that others may write at the same time: again, until its stat is the same before
-/// and after. A store through a mapping may go unnoticed until the kernel writes it back; then the
-/// next look finds it. `path` is what messages call it.
-/// Errors: kConflict `run.file_changes` when it changes each time; kNotFound when it went; kIo.
+/// and after. A store through a mapping may go unnoticed until the kernel writes it back; the next
+/// read then finds it. `path` is its name in messages.
+/// Errors: kConflict `run.file_changes` when it changes each time; kNotFound when it was removed;
+///         kIo.
 [[nodiscard]] Result<LiveFile> read_live_file(const Directory& directory, const RelPath& name,
                                               const RelPath& path);
 

@@ -14,18 +14,18 @@
 
 namespace galley {
 
-/// Runs commands in namespaces of their own, on overlayfs:
+/// Runs commands in their own namespaces, on overlayfs:
 ///
 ///     lower layers, topmost first       upper layer
 ///     changes/<n>  the change set       run/<n>/upper  this command's effects
 ///     scratch      what git ignores
 ///     workspace
 ///
-/// Ownership: owns its layers and helpers; borrows everything that it is made of.
+/// Ownership: owns its layers and helpers; borrows its parts.
 /// Threads:   run() may be called from several threads on distinct overlays.
 class NamespaceRunner {
  public:
-  /// What a runner works with; all of it outlives the runner.
+  /// The parts of a runner; all of them must outlive it.
   struct Parts {
     const Directory& workspace;
     const LayerHomes& homes;
@@ -35,14 +35,14 @@ class NamespaceRunner {
     const std::string& keep_home;  ///< where Command::keep persists
   };
 
-  /// `first` is a helper for the first command, when one was started already.
+  /// `first` is a helper for the first command, if one was started already.
   NamespaceRunner(const Parts& parts, std::optional<WaitingProcess> first);
 
-  /// Runs the command and reads its effects back. `request` is as build_request() made it.
+  /// Runs the command and reads its effects back. build_request() makes `request`.
   /// Errors: as CommandRunner::run.
   Result<CommandResult> run(const Command& command, Overlay& overlay, SandboxRequest request);
 
-  /// The helper that waits for a command, for one that is run otherwise; nothing when none does.
+  /// Takes the waiting helper for a command that runs in another way; nothing if there is none.
   std::optional<WaitingProcess> take_helper() { return pool_.take_helper(); }
 
  private:

@@ -11,28 +11,27 @@
 
 namespace galley {
 
-/// How a PipedProcess is started.
+/// Options of a PipedProcess.
 struct PipedProcessOptions {
-  std::string directory;                 ///< its working directory; empty: ours
-  std::vector<std::string> environment;  ///< NAME=value, in place of what we have by that name
-  std::vector<std::string> unset;        ///< names of ours that it does not get
-  /// How long it may take to give or take something, and to end; run_piped(): for all of it. One
-  /// that takes longer is ended, first by SIGTERM. 0: as long as it wants.
+  std::string directory;                 ///< its working directory; empty: this process's
+  std::vector<std::string> environment;  ///< NAME=value; replaces variables of this process
+  std::vector<std::string> unset;        ///< variables of this process that it does not get
+  /// Time limit for each read and write and for its end; in run_piped(), for all together. After
+  /// that it is ended, first by SIGTERM. 0: no limit.
   std::chrono::milliseconds time{0};
 };
 
-/// A program of the host that we feed and read: git, when a repository is judged. It runs outside
-/// every sandbox with the user's rights, so it is never a command that an agent named.
+/// A program of the host with piped input and output: git, when a repository is judged. It runs
+/// outside every sandbox with the user's rights, so it is never a command from an agent.
 ///
-/// Ownership: the destructor closes both ends and waits for it, no longer than kEndTime where a
-///            time is set.
+/// Ownership: the destructor closes both ends and waits for it, at most kEndTime if a time is set.
 /// Threads:   confined to one thread at a time.
 /// Errors:    kTimeout `host.timeout` when it took too long and was ended.
 class PipedProcess {
  public:
-  /// What is kept of the lines it wrote to its standard error.
+  /// Bytes of its standard error that are kept.
   static constexpr size_t kMaxComplaintBytes = size_t{16} << 10U;
-  /// What one that is done, or was told to end, has to end by itself.
+  /// Time to end by itself, once it is done or was told to end.
   static constexpr std::chrono::milliseconds kEndTime{2000};
 
   /// Starts `argv`, whose first word is looked up on PATH.
@@ -41,7 +40,8 @@ class PipedProcess {
                                                      const PipedProcessOptions& options = {});
   virtual ~PipedProcess() = default;
 
-  /// Gives it all of `text` to read. Who gives much must read in between: use run_piped().
+  /// Writes all of `text` to its input. A caller with much input must read in between: use
+  /// run_piped().
   /// Errors: kIo when it no longer reads.
   virtual Result<void> write(std::string_view text) = 0;
   virtual void end_input() = 0;
@@ -49,18 +49,18 @@ class PipedProcess {
   virtual Result<std::string> read(size_t max_bytes) = 0;
   /// Closes both ends, waits, and returns its exit status: 128 + n for signal n.
   virtual Result<int> wait() = 0;
-  /// What it wrote to its standard error so far, the beginning of it.
+  /// The beginning of its standard error so far.
   [[nodiscard]] virtual std::string complaint() const = 0;
 };
 
-/// What a program that has ended said.
+/// The output and status of an ended program.
 struct PipedOutput {
   int status = 0;
   std::string output;
   std::string complaint;
 };
 
-/// Gives a program `input` to read and waits for its end.
+/// Sends a program its `input` and waits for its end.
 /// Errors: those of start(); kQuota `limit.host_output` when it writes more than
 ///         `max_output_bytes`; kTimeout `host.timeout`.
 Result<PipedOutput> run_piped(const std::vector<std::string>& argv,

@@ -21,7 +21,7 @@ class OutputCapture {
  public:
   explicit OutputCapture(uint64_t limit) : head_limit_(limit - limit / 2), tail_limit_(limit / 2) {}
 
-  /// Takes the next piece and returns how many of its first bytes belong to the head.
+  /// Appends the next piece; returns how many of its first bytes belong to the head.
   size_t append(std::string_view piece);
   [[nodiscard]] uint64_t head_bytes() const { return head_.size(); }
   [[nodiscard]] CapturedOutput finish() &&;
@@ -35,46 +35,46 @@ class OutputCapture {
   uint64_t omitted_ = 0;
 };
 
-/// Passes the input of one of our descriptors on to a command through a pipe. The command never
-/// gets the descriptor itself: through it a file could be opened again for writing, a directory be
-/// left upwards, a terminal be typed into.
+/// Relays the input of a descriptor of this process to a command, through a pipe. The command never
+/// gets the descriptor itself: through it, the command could reopen a file for writing, leave a
+/// directory upwards, or type into a terminal.
 ///
-/// Invariant: at most one piece is read ahead of what the pipe has room for. A file that can be
-///            positioned is set back at the end to the first byte that no command read.
+/// Invariant: at most one piece is read ahead of the room in the pipe. A seekable file is finally
+///            positioned at the first byte that no command has read.
 /// Ownership: owns both ends of the pipe; borrows the descriptor.
 /// Threads:   confined to one thread.
 class InputRelay {
  public:
-  /// Errors: kIo when no pipe can be made.
+  /// Errors: kIo when a pipe cannot be made.
   static Result<std::shared_ptr<InputRelay>> from(int descriptor);
-  /// One whose input is what feed() is given: a dialogue with the command.
-  /// Errors: kIo when no pipe can be made.
+  /// A relay whose input comes from feed(): a dialogue with the command.
+  /// Errors: kIo when a pipe cannot be made.
   static Result<std::shared_ptr<InputRelay>> fed();
   ~InputRelay();
   InputRelay(const InputRelay&) = delete;
   InputRelay& operator=(const InputRelay&) = delete;
 
-  /// Returns the end that a command reads from. It stays ours, so that a second attempt to run the
-  /// command reads what the first one left.
+  /// Returns the end that a command reads from. This process keeps it open, so that a second
+  /// attempt to run the command reads what the first one left.
   [[nodiscard]] int read_end() const { return read_end_.get(); }
-  /// Returns what to poll for before advance(): descriptor -1 once the input has ended.
+  /// Returns the events to poll for before advance(): descriptor -1 once the input has ended.
   [[nodiscard]] pollfd wanted() const;
-  /// Passes one piece on after poll() has answered. Never blocks.
+  /// Relays one piece after poll() has returned. Never blocks.
   void advance(const pollfd& answered);
 
-  /// Only for one that is fed: more input, which is passed on when the pipe has room.
+  /// Adds input, which is relayed when the pipe has room. Only for fed().
   void feed(std::string_view text) { pending_ += text; }
-  /// No more input will come; the command sees its end behind what was fed.
+  /// Ends the input; the command sees its end after all that was fed.
   void end_input();
 
  private:
   InputRelay(int descriptor, Fd read_end, Fd write_end);
-  int descriptor_;  ///< -1: it is fed
+  int descriptor_;  ///< -1: its input comes from feed()
   bool has_ended_ = false;
   Fd read_end_;
   Fd write_end_;
-  std::string pending_;  ///< read, and not in the pipe yet
-  off_t taken_ = 0;      ///< all that was read
+  std::string pending_;  ///< read, but not yet in the pipe
+  off_t taken_ = 0;      ///< all bytes read
 };
 
 }  // namespace galley

@@ -19,22 +19,22 @@ struct FinishedLayer {
   std::vector<RelPath> deleted;  ///< deleted without a whiteout (the copy level)
 };
 
-/// What becomes of a finished command's effects: staged or dropped by its EffectsRule, within
-/// kReadBackGrace of its wall limit.
+/// Stages or drops the effects of a finished command by its EffectsRule, within kReadBackGrace of
+/// its wall limit.
 ///
 /// Ownership: borrows the homes and the clock.
-/// Threads:   safe to share, on distinct overlays.
+/// Threads:   safe to share, on different overlays.
 class ReadBack {
  public:
   ReadBack(const LayerHomes& homes, IgnoreRule is_ignored, const Clock& clock)
       : homes_(&homes), is_ignored_(std::move(is_ignored)), clock_(&clock) {}
 
-  /// Returns the time that the file system would stamp on a file changed now. Clocks of the process
-  /// differ from it by up to a tick.
+  /// Returns the time stamp that the file system would give a file changed now. The clocks of the
+  /// process differ from it by up to a tick.
   [[nodiscard]] Result<int64_t> file_system_now() const;
 
-  /// Collects the files of `command.collect`, stages or drops the effects, and says so in `result`.
-  /// After an Error the overlay is as before.
+  /// Collects the files of `command.collect`, stages or drops the effects, and reports it in
+  /// `result`. After an Error the overlay is unchanged.
   Result<void> take(const Command& command, const FinishedLayer& layer, Overlay& overlay,
                     CommandResult& result) const;
 

@@ -8,15 +8,15 @@
 
 namespace galley {
 
-/// Returns what the helper is asked to do for a command, all but its layers.
+/// Returns the helper's request for a command, complete except for its layers.
 /// Errors: kInvalid `sandbox.bad_command`; kNotFound `sandbox.program_not_found`; kRefused
 ///         `sandbox.unavailable` for a workspace that cannot be shown at its own path.
 [[nodiscard]] Result<SandboxRequest> build_request(const SandboxOptions& options,
                                                    const Command& command,
                                                    const Directory& workspace);
 
-/// Returns how a run ended; `wall` and the effects are left to the caller.
-/// Errors: kRefused `sandbox.unavailable` with the wall that could not be put up and the remedy;
+/// Returns how a run ended; the caller sets `wall` and the effects.
+/// Errors: kRefused `sandbox.unavailable` with the wall that could not be made and the remedy;
 ///         kNotFound `sandbox.program_not_found`, kRefused `sandbox.program_not_runnable`.
 [[nodiscard]] Result<CommandResult> result_of(const SandboxRequest& request, const Command& command,
                                               HelperRun run);

@@ -10,9 +10,9 @@
 
 namespace galley {
 
-/// The program that a command names, as policy rules and the kernel see it.
+/// The program of a command, as policy rules and the kernel see it.
 struct ResolvedProgram {
-  std::string path;  ///< absolute: what is executed
+  std::string path;  ///< absolute: the file that is executed
   std::string real;  ///< `path` with symbolic links followed; equals it inside the workspace
   bool is_in_workspace = false;
 };
@@ -25,8 +25,8 @@ inline constexpr std::string_view kProgramPath =
 inline constexpr std::array<std::string_view, 9> kSystemFolders = {
     "/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
 
-/// Returns the program that `name` stands for: a bare name is looked up in the absolute directories
-/// of `search_path`, `dir/name` is below `working_directory`, an absolute path stands for itself. A
+/// Returns the program that `name` means. A bare name is looked up in the absolute directories of
+/// `search_path`, `dir/name` is below `working_directory`, an absolute path is used unchanged. A
 /// program in the workspace need not exist on disk: it may be proposed.
 /// Errors: kNotFound `sandbox.program_not_found`; kInvalid `sandbox.bad_command`.
 [[nodiscard]] Result<ResolvedProgram> resolve_program(std::string_view name,
@@ -34,12 +34,12 @@ inline constexpr std::array<std::string_view, 9> kSystemFolders = {
                                                       const std::string& workspace,
                                                       const RelPath& working_directory);
 
-/// Returns every program of the host in the directories of `search_path`; only those called `name`
-/// when it is not empty.
+/// Returns every program of the host in the directories of `search_path`; with `name`, only those
+/// of that name.
 [[nodiscard]] std::vector<ResolvedProgram> list_programs(std::string_view search_path,
                                                          std::string_view name = {});
 
-/// Returns `path` with `.` and `..` folded by text and symbolic links followed, as far as it
+/// Returns `path` with `.` and `..` resolved textually and symbolic links followed, as far as it
 /// exists.
 [[nodiscard]] std::string real_program_path(const std::string& path);
 
@@ -48,17 +48,17 @@ struct ProgramNames {
   std::vector<std::string> names;
   bool is_complete = true;  ///< false: it has hard links elsewhere
 };
-/// Returns the names in `search_path` that are hard links of the file `real`, itself included.
+/// Returns the names in `search_path` that are hard links of the file `real`, including itself.
 [[nodiscard]] ProgramNames names_of_program(const std::string& real, std::string_view search_path);
 
-/// Whether a program is many in one and does what the name says by which it is called (busybox):
-/// what is true of one name is then not true of the others.
+/// Whether a program acts according to the name by which it is called (busybox): a rule for one
+/// name then says nothing about the others.
 [[nodiscard]] bool is_multi_call(std::string_view real);
 
-/// Whether the words of a command start with the words of `rule`: `git push` covers
-/// `git push origin`, and a rule's first word is met by the name as given, the resolved path, the
-/// real path, or the last component of either; one that ends in `/` is a directory and met by every
-/// program below it. For allow and deny lists.
+/// Whether the words of a command start with the words of `rule`: `git push` covers `git push
+/// origin`. A rule's first word matches the name as given, the resolved path, the real path, or the
+/// last component of either. If it ends in `/` it is a directory and matches every program below
+/// it. For allow and deny lists.
 [[nodiscard]] bool command_matches(std::string_view rule, const ResolvedProgram& program,
                                    const std::vector<std::string>& argv);
 

@@ -49,13 +49,13 @@ class BackgroundWorker {
   std::thread thread_;
 };
 
-/// What a command needs before it can start, made before it is asked for: a run directory with an
-/// empty upper layer, and a helper process whose namespaces exist.
+/// Prepares a command's start in advance: a run directory with an empty upper layer, and a helper
+/// process whose namespaces exist.
 ///
 ///     run/<n>/upper   the command's effects      run/<n>/work   for overlayfs itself
 ///
-/// The first helper is given to the constructor. The pool refills itself in the background when the
-/// second command has ended: most processes run one command only.
+/// The constructor gets the first helper. The pool refills itself in the background when the second
+/// command has ended: most processes run only one command.
 ///
 /// Ownership: owns the run directories below `home` and the helpers; borrows home and workspace.
 ///            The destructor returns when the directories are erased and the helpers have ended.
@@ -71,10 +71,10 @@ class RunPool {
   /// Returns a run directory, as a path below the home, that belongs to the caller until retire().
   Result<RelPath> take_directory();
 
-  /// Runs the command with a helper that is ready, or else with a fresh one.
+  /// Runs the command with the ready helper, or else with a new one.
   Result<HelperRun> run(const SandboxRequest& request, const Command& command);
 
-  /// Takes the helper that is ready, if there is one.
+  /// Takes the ready helper, if there is one.
   std::optional<WaitingProcess> take_helper();
 
   /// Erases the directory and waits for the helper, both in the background.
@@ -84,7 +84,7 @@ class RunPool {
   [[nodiscard]] Result<void> take_failure() { return worker_.take_failure(); }
 
  private:
-  /// A run directory and what the workspace's root looked like when it was made.
+  /// A run directory, and the state of the workspace's root when it was made.
   struct RunDirectory {
     RelPath path;
     FileStat root;

@@ -9,7 +9,7 @@
 
 namespace galley {
 
-/// What this machine offers, for `galley doctor`.
+/// The features of this machine, for `galley doctor`.
 struct SandboxProbe {
   struct Item {
     std::string name;  ///< `user namespaces`, `overlayfs`, …
@@ -17,11 +17,12 @@ struct SandboxProbe {
     std::string detail;  ///< a version, or what is missing and the remedy
   };
   std::vector<Item> items;
-  SandboxLevel level = SandboxLevel::kNone;  ///< the best that works here; kNone: refuse
+  SandboxLevel level = SandboxLevel::kNone;  ///< the best one that works here; kNone: commands are
+                                             ///< refused
   std::string summary;                       ///< one sentence
 };
 
-/// Tries each wall, and all of them last by running `true`. Writes only below $TMPDIR.
+/// Tries each wall and then all of them, by running `true`. Writes only below $TMPDIR.
 [[nodiscard]] SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock);
 
 }  // namespace galley

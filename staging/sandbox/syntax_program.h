@@ -11,34 +11,35 @@
 
 namespace galley {
 
-/// The most that a batch of texts may take to be parsed.
+/// Time limit for parsing a batch of texts.
 inline constexpr std::chrono::milliseconds kMaxSyntaxRun{60'000};
-/// A batch with more bytes than this is shared by several children, one a core.
+/// A larger batch is shared by several children, one per core.
 inline constexpr size_t kSyntaxShareBytes = size_t{256} << 10U;
 
-/// A text to be parsed, and what messages call it.
+/// A text to parse, and its name in messages.
 struct SyntaxText {
   SyntaxLanguage language = SyntaxLanguage::kC;
-  std::string_view text;  ///< kMaxSyntaxBytes at most
+  std::string_view text;  ///< at most kMaxSyntaxBytes
   std::string name;
 };
 
-/// galley-syntax: Tree-sitter with its grammars, which are foreign C. It parses in children that
-/// have nothing but their memory, their limits (staging/sandbox/syntax/wire.h) and a socket to us.
+/// galley-syntax: Tree-sitter with its grammars, which are third-party C. It parses in children
+/// that have only their memory, their limits (staging/sandbox/syntax/wire.h) and a socket to this
+/// process.
 ///
 /// Threads: safe to share.
-/// Errors:  kNotFound `syntax.not_installed`; kTimeout `syntax.timeout` and `syntax.stopped`;
-///          kInternal `syntax.died`, which names the text that it could not cope with.
+/// Errors:    kNotFound `syntax.not_installed`; kTimeout `syntax.timeout` and `syntax.stopped`;
+///            kInternal `syntax.died`, which names the text that the child failed on.
 class SyntaxProgram {
  public:
-  /// Finds the program beside this one or in its libexec directory.
+  /// Finds the program next to this one or in its libexec directory.
   static Result<SyntaxProgram> find();
   explicit SyntaxProgram(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// A text that changes when the program does.
+  /// A text that changes when the program changes.
   [[nodiscard]] std::string identity() const;
-  /// Returns an answer for each text, in their order. `should_stop` is asked now and then, from
+  /// Returns an answer for each text, in their order. `should_stop` is asked now and then, on
   /// several threads.
   [[nodiscard]] Result<std::vector<SyntaxAnswer>> parse(
       const std::vector<SyntaxText>& texts, const std::function<bool()>& should_stop) const;

@@ -12,19 +12,19 @@
 
 namespace galley {
 
-/// Copies `size` bytes inside the kernel, which shares blocks where the file system supports it.
+/// Copies `size` bytes inside the kernel, which shares blocks if the file system supports it.
 [[nodiscard]] Result<void> copy_bytes(File& from, WritableFile& to, uint64_t size);
 
-/// What a TreeCopy is made of, besides the overlay.
+/// The sources of a TreeCopy, besides the overlay.
 struct TreeCopySources {
   const WritableDirectory& scratch;  ///< git-ignored outputs of earlier commands
-  FileStat owner;                    ///< who owns the copy, when we are root
+  FileStat owner;                    ///< owner of the copy, if this process is root
 };
 
-/// A whole copy of the proposed tree, for machines where no overlay can be mounted.
+/// A complete copy of the proposed tree, for machines that cannot mount an overlay.
 ///
 /// `.galley` and `.sage` are left out. `.git` is a link to the workspace's own, which the command
-/// can only read. What git ignores is copied too: a build may need it.
+/// can only read. Git-ignored files are copied, too: a build may need them.
 ///
 /// Ownership: borrows the directory that it copies into.
 /// Threads:   confined to one thread.
@@ -34,8 +34,8 @@ class TreeCopy {
   static Result<TreeCopy> make(Overlay& overlay, const std::string& workspace,
                                const WritableDirectory& target, const TreeCopySources& sources);
 
-  /// Moves everything that was changed since into `upper`, in the form of an overlayfs layer, and
-  /// returns the deleted paths: a file system without overlayfs may have no whiteouts.
+  /// Moves everything that has changed since into `upper`, in the form of an overlayfs layer.
+  /// Returns the deleted paths, because a file system without overlayfs may not support whiteouts.
   Result<std::vector<RelPath>> extract_changes(const WritableDirectory& upper);
 
  private:
@@ -53,7 +53,7 @@ class TreeCopy {
                              const WritableDirectory& upper);
 
   const WritableDirectory* target_;
-  std::map<std::string, FileStat> made_;  ///< by path, as the copy left it
+  std::map<std::string, FileStat> made_;  ///< by path, the state after the copy
   std::map<std::string, FileStat> seen_;
   int64_t racy_from_ns_ = 0;
 };

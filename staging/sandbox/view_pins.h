@@ -6,16 +6,16 @@
 
 namespace galley {
 
-/// The mounted overlay of a command that runs, as seen from outside its namespace.
+/// The mounted overlay of a running command, from outside its namespace.
 struct LiveView {
-  const WritableDirectory& mount;  ///< the root of the overlay, without what is mounted below it
-  const WritableDirectory& upper;  ///< its upper layer, as it lies on disk
+  const WritableDirectory& mount;  ///< the root of the overlay, without the mounts below it
+  const WritableDirectory& upper;  ///< its upper layer on disk
 };
 
-/// Makes a view keep what it shows of every path of `changes`, whatever becomes of those paths in
-/// the layer below it, which is to be changed next:
+/// Makes a view keep its state of every path of `changes`, whatever happens to those paths in the
+/// layer below it, which will be changed next:
 ///
-///     the path                 what is done                          what holds it then
+///     the path                 action                                what keeps it
 ///     exists below             a change of nothing, through the      a copy in the upper layer
 ///                              mount: overlayfs copies it up
 ///     comes new                a whiteout in the upper layer         the whiteout
@@ -24,14 +24,14 @@ struct LiveView {
 ///     is the view's own, or    nothing                               the upper layer
 ///     hidden by it already
 ///
-/// Nobody is stopped meanwhile. A program in the view that looks at a path that comes new may see
-/// an empty directory there for some microseconds (view_pins.cc says why).
+/// The programs are not paused. A program in the view that accesses a new path may see an empty
+/// directory there for some microseconds (view_pins.cc explains why).
 ///
-/// Nothing has to be taken back: a copy without a change and a whiteout of nothing are no effects
-/// of the command. So a caller may die afterwards, or go on without changing the layer below.
+/// Nothing has to be undone: an unchanged copy and a whiteout of an absent path are not effects of
+/// the command. So a caller may die afterwards, or continue without changing the layer below.
 ///
-/// Errors: kRefused `run.not_its_view` when `mount` is no overlay with this upper layer; kIo when a
-///         path cannot be copied up. The paths before it are pinned, which does no harm.
+/// Errors: kRefused `run.not_its_view` when `mount` is not an overlay with this upper layer; kIo
+///         when a path cannot be copied up. The paths before it are pinned, which does no harm.
 [[nodiscard]] Result<void> pin_view(const LiveView& view, const ChangeSet& changes);
 
 }  // namespace galley
