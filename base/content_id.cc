@@ -1,8 +1,8 @@
 #include "base/content_id.h"
 #include "base/encoding.h"
 
-// The low-level SHA256_* functions, not EVP: EVP loads providers and reads openssl.cnf at its first
-// use, which costs more than our whole start.
+// The low-level SHA256_* functions, not EVP: at its first use EVP loads providers and reads
+// openssl.cnf, which takes longer than all of Galley's start.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

@@ -17,8 +17,8 @@ constexpr std::string_view kBegin = "-----BEGIN ";
 constexpr const char* kLibrary = "libcrypto.so.3";
 constexpr size_t kKeyBytes = 32;
 
-// What is called of OpenSSL. Loaded when a key is read: linked in, it would cost every start of the
-// program more than hashing does, and make the program a quarter larger.
+// The OpenSSL functions in use. They are loaded when a key is read: linked in, they would cost
+// every start of the program more than hashing does, and make the program a quarter larger.
 struct OpenSsl {
   decltype(&BIO_new_mem_buf) bio_new_mem_buf = nullptr;
   decltype(&BIO_free) bio_free = nullptr;
@@ -41,7 +41,7 @@ bool look_up(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// Null where it cannot be loaded. It stays loaded: it has threads of its own to clean up after.
+/// Null when it cannot be loaded. It stays loaded: it has threads to clean up after.
 const OpenSsl* load_openssl() {
   static const OpenSsl* const loaded = []() -> const OpenSsl* {
     static OpenSsl ssl;
@@ -65,7 +65,7 @@ const OpenSsl* load_openssl() {
   return loaded;
 }
 
-/// One that has a key has the library.
+/// For code that has a key, so the library is loaded.
 const OpenSsl& openssl() { return *load_openssl(); }
 
 EVP_PKEY* openssl_key(const std::shared_ptr<void>& key) {
@@ -76,7 +76,7 @@ const uint8_t* unsigned_bytes(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
-/// OpenSSL would ask at the terminal.
+/// Without this, OpenSSL would ask at the terminal.
 int no_passphrase(char* /*to*/, int /*size*/, int /*is_write*/, void* was_asked) {
   *static_cast<bool*>(was_asked) = true;
   return 0;

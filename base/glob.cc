@@ -6,14 +6,15 @@
 
 #include "base/text.h"
 
-// The compiled form is a list of steps; matching keeps the set of steps that could come next (one
-// bit each) and advances it byte by byte, so no pattern is worse than |pattern|/64 words a byte.
+// The compiled form is a list of steps. Matching keeps the set of steps that could come next (one
+// bit each) and advances it byte by byte, so no pattern costs more than |pattern|/64 words per
+// byte.
 //
 //   `**/`  ->  kSkipDeep kDeepStar '/'     kSkipDeep may also be left behind the '/'
 //   `*`    ->  kStar                       stays on any byte but '/'; may be left at once
 //
-// The rules are those of dir.c and wildmatch.c of git 2.39, with one difference where git does not
-// do what gitignore(5) says: `foo**/bar` means `foo*/bar`.
+// The rules are those of dir.c and wildmatch.c of git 2.39, with one difference where git deviates
+// from gitignore(5): `foo**/bar` means `foo*/bar`.
 
 namespace galley {
 
@@ -26,7 +27,7 @@ Error invalid(std::string_view pattern, std::string_view why) {
 
 bool has_wildcard(std::string_view body) { return body.find_first_of("*?[\\") != body.npos; }
 
-/// Drops trailing blanks as git does: unless escaped.
+/// Removes trailing blanks as git does: not escaped ones.
 std::string_view without_trailing_blanks(std::string_view text) {
   while (text.ends_with(' ') && !text.ends_with("\\ ")) text.remove_suffix(1);
   return text;
@@ -55,7 +56,7 @@ bool is_alpha(int c) { return is_upper(c) || is_lower(c); }
 bool is_alnum(int c) { return is_alpha(c) || is_decimal(c); }
 bool is_graph(int c) { return c > 32 && c < 127; }
 
-// The classes of POSIX in the C locale, whatever the locale of the process.
+// POSIX character classes in the C locale, whatever the locale of the process.
 struct NamedClass {
   std::string_view name;
   bool (*has)(int c);
@@ -82,12 +83,12 @@ const NamedClass* named_class(std::string_view name) {
   return found == std::end(kNamedClasses) ? nullptr : found;
 }
 
-/// Reads `[…]` from its second byte on; what wildmatch.c does, with the set built once.
+/// Reads `[…]` from its second byte on, as wildmatch.c does, but builds the set once.
 class ClassReader {
  public:
   ClassReader(std::string_view body, size_t at) : body_(body), at_(at) {}
 
-  /// Position behind the `]`, or npos when the class is not closed or names an unknown class.
+  /// Position after the `]`, or npos when the class is not closed or names an unknown class.
   size_t read(std::bitset<256>& set) {
     const bool is_negated = peek() == '!' || peek() == '^';
     if (is_negated) ++at_;
@@ -240,7 +241,7 @@ bool Glob::matches(std::string_view path, bool is_directory) const {
   return is_literal_ ? path == literal_ : run(path);
 }
 
-/// Adds the step and those that can be reached from it without taking a byte.
+/// Adds the step and all steps that can be reached from it without consuming a byte.
 void Glob::enter(States& states, size_t at) const {
   while (true) {
     const uint64_t bit = uint64_t{1} << (at % 64);
@@ -395,7 +396,7 @@ std::optional<std::string> nearest_pathspec(std::string_view pathspec,
     }
   }
   if (auto near = nearest_name(meant, candidates)) return near;
-  // The right name in the wrong directory is the commonest slip.
+  // The right name in the wrong directory is the most common mistake.
   const std::string name = meant.substr(meant.rfind('/') + 1);
   for (const std::string& path : paths) {
     if (path.substr(path.rfind('/') + 1) == name) return path;

@@ -97,8 +97,8 @@ struct Sha256 {
   }
 };
 
-/// One message on its way through a lane: a first block where there is a prefix, the whole blocks
-/// of the content, and the padded rest.
+/// One message in a lane: a first block if there is a prefix, the full blocks of the content, and
+/// the padded rest.
 struct Lane {
   std::array<unsigned char, kBlockBytes> head;
   std::array<unsigned char, 2 * kBlockBytes> tail;
@@ -139,7 +139,7 @@ struct Lane {
     next_segment();
   }
 
-  /// False when the message is at its end.
+  /// False at the end of the message.
   bool next_segment() {
     if (blocks == 0 && body_blocks > 0) {
       at = body;
@@ -163,7 +163,7 @@ struct Message {
   std::string_view content;
 };
 
-/// Hashes the messages of `order`, whose digests come to `take(item, words)`.
+/// Hashes the messages of `order`, and passes the digests to `take(item, words)`.
 template <class Hash, size_t kLanes, class Take>
 GALLEY_INLINE void hash_in_lanes(const std::vector<Message>& messages,
                                  const std::vector<size_t>& order, const Take& take) {
@@ -223,7 +223,8 @@ __attribute__((target("avx512f"))) void hash_by_sixteen(const std::vector<Messag
   hash_in_lanes<Hash, 16>(messages, order, take);
 }
 
-/// How many lanes pay: none where the processor hashes by itself or has no wide registers.
+/// Number of lanes that are faster than one: 0 if the processor has SHA instructions or no wide
+/// registers.
 size_t lanes_of_processor() {
   constexpr unsigned kShaExtensions = 1U << 29U;
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -232,7 +233,7 @@ size_t lanes_of_processor() {
   return __builtin_cpu_supports("avx2") != 0 ? 8 : 0;
 }
 
-/// Hashes side by side what pays; returns what is left to be hashed one by one.
+/// Hashes in lanes what is faster that way; returns the items to hash one by one.
 template <class Hash, class Prefix, class Take>
 std::vector<size_t> hash_together(const std::vector<std::string_view>& contents,
                                   const Prefix& prefix, const Take& take) {
@@ -240,8 +241,8 @@ std::vector<size_t> hash_together(const std::vector<std::string_view>& contents,
   std::vector<size_t> order(contents.size());
   std::iota(order.begin(), order.end(), size_t{0});
   if (kLanes == 0) return order;
-  // The longest first, so that the lanes end together. One that is longer than its share of all
-  // would keep the other lanes waiting.
+  // The longest first, so that the lanes end together. A message longer than an equal share would
+  // delay the other lanes.
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return contents[a].size() > contents[b].size(); });
   size_t left = 0;

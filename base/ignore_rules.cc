@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kPatternsBetweenLooks = 16;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// The patterns of an ignore file that can match anything.
+/// The patterns of an ignore file, without those that can match nothing.
 GlobList rules_in(std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::vector<std::string> patterns;
@@ -29,7 +29,7 @@ GlobList rules_in(std::string_view text) {
   return list ? std::move(*list) : GlobList();
 }
 
-/// Whether the last pattern that matches takes the path in or out; nothing when none does.
+/// Whether the last matching pattern includes or excludes the path; nothing without a match.
 Result<std::optional<bool>> decide(const GlobList& list, std::string_view path, bool is_directory,
                                    const IgnoreRules::ShouldStop& should_stop) {
   const std::vector<Glob>& globs = list.globs();
@@ -119,7 +119,7 @@ constexpr uint32_t kLongName = 0xFFF;
 constexpr uint32_t kIsExtended = 0x4000;
 constexpr size_t kPadding = 8;
 
-/// Takes values from the front of some bytes; `ok` turns false for good when they run out.
+/// Takes values from the front of some bytes; `ok` becomes false, permanently, when they run out.
 class IndexBytes {
  public:
   explicit IndexBytes(std::string_view bytes) : all_(bytes) {}
@@ -136,14 +136,14 @@ class IndexBytes {
     for (const char byte : take(bytes)) value = value << 8U | static_cast<uint8_t>(byte);
     return value;
   }
-  /// To the next NUL, which is taken too.
+  /// The bytes up to the next NUL; consumes the NUL, too.
   std::string_view text() {
     const size_t end = ok_ ? all_.find('\0', at_) : all_.npos;
     ok_ = ok_ && end != all_.npos;
     const std::string_view whole = take(ok_ ? end + 1 - at_ : 0);
     return whole.substr(0, whole.empty() ? 0 : whole.size() - 1);
   }
-  /// The number by which a name of version 4 is shorter than the one before (git's varint).
+  /// In version 4: by how many bytes a name shortens the name before it (git's varint).
   size_t stripped() {
     constexpr uint32_t kMore = 0x80;
     size_t value = 0;
@@ -176,8 +176,8 @@ std::string in_hexadecimal(std::string_view bytes) {
   return text;
 }
 
-/// Nothing when the bytes are no index with object names of this size: the length of every name is
-/// there twice.
+/// Nothing if the bytes are not an index with object names of this size. The length of every name
+/// is stored twice, which detects this.
 std::optional<ParsedIndex> parse_index(std::string_view bytes, size_t name_bytes) {
   IndexBytes index(bytes);
   if (index.take(4) != "DIRC") return {};

@@ -26,7 +26,7 @@ void for_each_block(size_t count, size_t block, const std::function<void(size_t,
         work(begin, std::min(count, begin + block));
       }
     } catch (...) {
-      // A thread must not end by it: the caller does, once all have stopped.
+      // An exception must not end the thread: the caller rethrows it after all have stopped.
       next = count;
       const std::lock_guard lock(mutex);
       thrown = std::current_exception();
@@ -40,7 +40,7 @@ void for_each_block(size_t count, size_t block, const std::function<void(size_t,
     try {
       while (others.size() + 1 < workers) others.emplace_back(take_blocks);
     } catch (const std::system_error&) {
-      // No more threads for this process: those that run, and this one, do it all.
+      // No more threads for this process: the running ones, including this one, do all the work.
     }
   }
   take_blocks();

@@ -18,7 +18,7 @@ struct CodePoints {
   uint32_t last;
 };
 
-/// What shows nothing of itself, or changes how its neighbours are shown: C1 controls (general
+/// Characters that are invisible or change how their neighbours are displayed: C1 controls (general
 /// category Cc), Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt (zero-width,
 /// bidirectional and tag characters, fillers, variation selectors), line and paragraph separators
 /// and interlinear annotations. Ascending.
@@ -72,7 +72,8 @@ std::string code_point_name(uint32_t code) {
   return "<U+" + digits + ">";
 }
 
-/// How the character at `at` is shown; empty when as it is. `length` is what it takes of the text.
+/// The visible form of the character at `at`; empty if it is shown unchanged. `length` is its
+/// number of bytes in the text.
 std::string escape_at(std::string_view text, size_t at, size_t& length) {
   length = utf8_sequence_length(text, at);
   if (text[at] == '\r') return "^M";
@@ -87,7 +88,7 @@ std::string escape_at(std::string_view text, size_t at, size_t& length) {
   return is_invisible(code) ? code_point_name(code) : std::string();
 }
 
-/// Bytes at the end of `text` that begin a character and do not end it.
+/// Number of bytes at the end of `text` that begin an incomplete character.
 size_t unfinished_bytes(std::string_view text) {
   constexpr size_t kMaxSequence = 4;
   for (size_t size = 1; size < kMaxSequence && size <= text.size(); ++size) {

@@ -41,8 +41,9 @@ struct CodePointRange {
   uint32_t last;
 };
 
-/// What folding file systems ignore when they compare names: HFS+ (git's is_hfs_dotgit) and ext4
-/// with casefold (Default_Ignorable_Code_Point of Unicode 15), as one list.
+/// Code points that folding file systems ignore when they compare names: those of HFS+ (git's
+/// is_hfs_dotgit) and of ext4 with casefold (Default_Ignorable_Code_Point of Unicode 15), as one
+/// list.
 bool is_ignorable(uint32_t code_point) {
   static constexpr std::array<CodePointRange, 17> kIgnorable = {{{0x00ad, 0x00ad},
                                                                  {0x034f, 0x034f},
@@ -76,7 +77,8 @@ uint32_t code_point_of(std::string_view sequence) {
   return code_point;
 }
 
-/// Most names, cheaply: no fold of a name that begins with another ASCII character is protected.
+/// A cheap test that excludes most names: if a name begins with another ASCII character, none of
+/// its folded forms is protected.
 bool may_be_protected(std::string_view component) {
   if (component.empty()) return false;
   const auto first = static_cast<unsigned char>(component.front());
@@ -190,7 +192,7 @@ bool RelPath::is_protected() const { return any_component(text_, is_protected_co
 bool RelPath::is_configuration() const { return any_component(text_, is_configuration_component); }
 
 std::string folded_name(std::string_view component) {
-  // The only letters outside ASCII that full case folding or decomposition makes ASCII letters.
+  // The only non-ASCII letters that full case folding or decomposition turns into ASCII letters.
   constexpr uint32_t kLongS = 0x17f;
   constexpr uint32_t kKelvinSign = 0x212a;
   std::string out;
