@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr const char* kAnyObject = R"({"type": "object"})";
 
-/// One spelling of arguments: members sorted, no spaces. What is no JSON stands for itself.
+/// A canonical form of arguments: members sorted, no spaces. Text that is not JSON stays unchanged.
 std::string canonical(const std::string& text) {
   const auto document = parse_json(text);
   return document ? json_text(*document) : text;

@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-/// What is wrong with a failure that was expected; empty: nothing.
+/// The problem with an expected failure; empty: none.
 std::string wrong_failure(const CallResult& called, const ToolCase& one, bool is_unchanged) {
   if (called) return "it has to fail with " + one.error + " and answered " + called.json() + "\n";
   const ToolError& error = *called.result().error;
