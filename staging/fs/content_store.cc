@@ -78,7 +78,7 @@ class DiskStore final : public ContentStore {
     GALLEY_ASSIGN(const FileStat there, directory_->stat(target));
     if (there.kind == FileKind::kRegular) return {};
     GALLEY_ASSIGN(const FileStat source, from.stat(name));
-    // Another name of the same inode must not see its mode change; another disk needs a copy.
+    // Other names of the same inode must not see its mode change; another disk needs a copy.
     const bool can_move =
         from.descriptor() >= 0 && directory_->descriptor() >= 0 && source.nlink == 1;
     if (can_move && from.set_mode(name, 0600) &&
@@ -109,7 +109,7 @@ class DiskStore final : public ContentStore {
   }
 
  private:
-  /// What was staged last is read next: by the diff of the call, and by the next edit.
+  /// Recently staged contents are usually read next: by the diff of the call, and by the next edit.
   static constexpr size_t kRemembered = 4;
 
   void remember(const ContentId& id, const Content& content) {
@@ -133,10 +133,10 @@ class DiskStore final : public ContentStore {
     std::unique_ptr<WritableFile> file;
   };
 
-  /// A killed stager leaves `<id>.<n>.new`, never a short `<id>`.
+  /// A process that is killed while it stages leaves `<id>.<n>.new`, never a short `<id>`.
   Result<Fresh> make_new(const RelPath& name) const {
     for (int n = 0;; ++n) {
-      // Two threads may stage the same bytes at once, and dead ones leave their names behind.
+      // Two threads may stage the same bytes at once, and dead processes leave their names behind.
       GALLEY_ASSIGN(RelPath scratch, RelPath::parse(name.str() + "." + std::to_string(n) + ".new"));
       auto file = directory_->open_writable_file(scratch, OpenMode::kCreateNew, 0600);
       if (!file && file.error().os_error == EEXIST && n < kMaxScratchNames) continue;
@@ -151,7 +151,7 @@ class DiskStore final : public ContentStore {
     return directory_->rename(fresh.name, *directory_, name, RenameMode::kReplace);
   }
 
-  /// In pieces, so that a large file needs no memory, and without its holes.
+  /// Copies in pieces, so that a large file needs no memory, and without its holes.
   Result<void> copy_then_name(const ContentId& id, const RelPath& name,
                               const WritableDirectory& from, const RelPath& source) const {
     GALLEY_ASSIGN(const auto file, from.open_file(source));
@@ -177,7 +177,7 @@ class DiskStore final : public ContentStore {
 
   std::shared_ptr<WritableDirectory> directory_;
   mutable ContentPacks packs_;
-  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::array<std::pair<ContentId, Content>, kRemembered> newest_;
   size_t next_ = 0;
 };
@@ -216,7 +216,7 @@ std::optional<Head> read_head(std::string_view text) {
 
 }  // namespace
 
-/// Finds the records of one pack that are new.
+/// Finds the new records of one pack.
 Result<void> ContentPacks::scan(size_t number, File& file) {
   if (ends_.size() <= number) ends_.resize(number + 1);
   uint64_t& end = ends_[number];
@@ -232,7 +232,7 @@ Result<void> ContentPacks::scan(size_t number, File& file) {
   return {};
 }
 
-/// Takes the first pack that nobody writes to and that has room; false where there is none.
+/// Takes the first pack that has room and no other writer; false if there is none.
 Result<bool> ContentPacks::claim() {
   own_.reset();
   for (size_t number = 0; number < kMaxPacks; ++number) {

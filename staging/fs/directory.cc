@@ -8,15 +8,15 @@ namespace galley {
 
 namespace {
 
-constexpr size_t kFirstReadBytes = 4096;  ///< of a file that does not say its size
+constexpr size_t kFirstReadBytes = 4096;  ///< of a file that reports no size
 constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 
-/// Levels that a removal holds open at once; what lies deeper is first moved up.
+/// Levels that a removal holds open at one time; deeper ones are first moved up.
 constexpr int kMaxHeldLevels = 16;
 constexpr int kMaxFreshNames = 1'000'000;
 
-/// Lets us read and empty a directory that is to go. One that is not ours stays as it is, and what
-/// is done to it next says so.
+/// Makes a directory readable and writable, to empty it before its removal. Another user's
+/// directory stays unchanged, and the next operation on it reports the error.
 void open_to_owner(const WritableDirectory& directory, const RelPath& name, uint32_t mode) {
   if ((mode & kOwnerAll) != kOwnerAll) static_cast<void>(directory.set_mode(name, kOwnerAll));
 }
@@ -26,7 +26,7 @@ Error crosses_mount(const std::string& name) {
                "'" + name + "' is a mount point; unmount it before its tree is removed", name, 0};
 }
 
-/// Empties a directory however deep it is, with few descriptors and little stack.
+/// Empties a directory of any depth with few descriptors and little stack.
 class TreeRemoval {
  public:
   TreeRemoval(const WritableDirectory& top, uint64_t mount) : top_(top), mount_(mount) {}
@@ -56,9 +56,10 @@ class TreeRemoval {
 
   Result<void> remove_subdirectory(const WritableDirectory& directory, const RelPath& name,
                                    int level) {
-    // Not by its own descriptor: what we may not enter can only be looked at from above.
+    // Not by its own descriptor: a directory that cannot be entered can still be examined from
+    // above.
     GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
-    if (stat.kind == FileKind::kAbsent) return {};  // went away meanwhile
+    if (stat.kind == FileKind::kAbsent) return {};  // was removed meanwhile
     // st_dev would miss a bind mount of the same file system; the mount id does not.
     if (stat.mount != mount_) return crosses_mount(name.str());
     open_to_owner(directory, name, stat.mode);
@@ -72,8 +73,8 @@ class TreeRemoval {
     return {};
   }
 
-  /// Makes a deep directory a child of the top one, to be removed in the next round. It is open to
-  /// its owner: one whose `..` changes must be writable.
+  /// Makes a deep directory a child of the top one, to be removed in the next round. Its owner can
+  /// write to it: that is required of a directory whose `..` changes.
   Result<void> move_up(const WritableDirectory& directory, const RelPath& name) {
     has_moved_ = true;
     for (;;) {
@@ -111,7 +112,8 @@ Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& p
                 path.str());
   };
   if (stat.size > max_bytes) return too_large();
-  // Files of /proc say size 0, and a file may grow while we read: only a short read is the end.
+  // Files of /proc report size 0, and a file may grow during the read: only a short read is the
+  // end.
   std::string content;
   size_t want = stat.size == 0 ? kFirstReadBytes : static_cast<size_t>(stat.size) + 1;
   while (true) {

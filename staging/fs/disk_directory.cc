@@ -22,7 +22,7 @@ namespace galley {
 namespace {
 
 constexpr uint64_t kResolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-/// openat2 says EAGAIN when a rename anywhere on the system raced with the resolution.
+/// openat2 returns EAGAIN when a rename anywhere on the system raced with the resolution.
 constexpr int kMaxRaces = 1000;
 constexpr long kFchmodat2 = 452;  // not in the headers of Debian 12
 
@@ -42,7 +42,7 @@ bool is_symlink_at(int directory, const char* name) {
   return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
 }
 
-/// The walk for kernels without openat2: no component is ever followed, `..` never occurs.
+/// The walk for kernels without openat2: it follows no component, and `..` never occurs.
 int open_parent_by_walk(int directory, const RelPath& path) {
   Descriptor at;
   for (const auto component : path.components()) {
@@ -102,14 +102,14 @@ class DiskDirectory final : public WritableDirectory {
   [[nodiscard]] int descriptor() const override { return descriptor_.get(); }
 
  private:
-  /// Where the last component of a path is looked up: an owned parent, or this directory.
+  /// The directory for looking up the last component: an owned parent, or this directory.
   struct Place {
     Descriptor owned;
     int directory = -1;
     std::string name;
   };
   Result<Place> place(std::string_view action, const RelPath& path) const;
-  /// A descriptor that can be read or synced, also when ours is O_PATH.
+  /// A descriptor that can be read or synced, even if this object's is O_PATH.
   Result<Descriptor> reopen(std::string_view action) const;
   int open_at(const RelPath& path, int flags, uint32_t mode) const;
 
@@ -140,11 +140,11 @@ Result<DiskDirectory::Place> DiskDirectory::place(std::string_view action,
   return place;
 }
 
-/// Opens the object itself, never what it points to; -1 with errno as openat2 sets it.
+/// Opens the object itself, never the target of a link; -1 with errno as openat2 sets it.
 int DiskDirectory::open_at(const RelPath& path, int flags, uint32_t mode) const {
   const std::string text = path.is_root() ? "." : path.str();
   if (resolution_ != PathResolution::kWalk) {
-    // Not O_NOFOLLOW: with it a last link is ENOTDIR or ELOOP by turns; kResolve refuses them all.
+    // Not O_NOFOLLOW: with it a final link is either ENOTDIR or ELOOP; kResolve refuses all links.
     return sys_openat2(descriptor_.get(), text.c_str(), flags, mode);
   }
   Descriptor parent;
@@ -163,7 +163,7 @@ int DiskDirectory::open_at(const RelPath& path, int flags, uint32_t mode) const 
 Result<std::unique_ptr<WritableDirectory>> DiskDirectory::open_writable_directory(
     const RelPath& path) const {
   int fd = open_at(path, O_RDONLY | O_DIRECTORY, 0);
-  // A directory without the read bit can still be passed through.
+  // A directory without the read bit can still be traversed.
   if (fd < 0 && errno == EACCES) fd = open_at(path, O_PATH | O_DIRECTORY, 0);
   if (fd < 0) return path_error("cannot open directory", path);
   return std::unique_ptr<WritableDirectory>(
@@ -172,7 +172,7 @@ Result<std::unique_ptr<WritableDirectory>> DiskDirectory::open_writable_director
 
 Result<std::unique_ptr<WritableFile>> DiskDirectory::open_writable_file(
     const RelPath& path, OpenMode mode, uint32_t create_mode) const {
-  int flags = O_NONBLOCK | O_NOCTTY;  // a FIFO must not make us wait
+  int flags = O_NONBLOCK | O_NOCTTY;  // do not wait for a FIFO
   switch (mode) {
     case OpenMode::kRead:
       flags |= O_RDONLY;
@@ -225,7 +225,7 @@ Result<FileStat> DiskDirectory::stat(const RelPath& path) const {
   FileStat result;
   bool is_seen = false;
   if (has_parent) {
-    // The object itself and not its parent: what is missing costs one call.
+    // The object itself and not its parent: a missing path costs one call.
     object = Descriptor(open_at(path, O_PATH | O_NOFOLLOW, 0));
     is_seen = object && disk_stat(object.get(), "", result);
   } else {
@@ -253,7 +253,7 @@ Result<Descriptor> DiskDirectory::reopen(std::string_view action) const {
 }
 
 Result<std::vector<DirectoryEntry>> DiskDirectory::list() const {
-  // A descriptor of its own, because the read position belongs to the open file description.
+  // A separate descriptor, because the read position belongs to the open file description.
   GALLEY_ASSIGN(Descriptor own, reopen("cannot list"));
   DIR* stream = fdopendir(own.get());
   if (stream == nullptr) return path_error("cannot list", RelPath::root());
@@ -347,7 +347,7 @@ Result<void> DiskDirectory::set_mode(const RelPath& path, uint32_t mode) const {
   GALLEY_ASSIGN(const Place at, place("cannot set mode of", path));
   const char* name = at.name.c_str();
   if (syscall(kFchmodat2, at.directory, name, mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
-  // Kernels before 6.6: glibc does it by an O_PATH descriptor and /proc.
+  // Kernels before 6.6: glibc does this with an O_PATH descriptor and /proc.
   if (errno == ENOSYS && fchmodat(at.directory, name, mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
   return path_error("cannot set mode of", path);
 }
@@ -358,8 +358,8 @@ Result<void> DiskDirectory::set_owner(const RelPath& path, uint32_t uid, uint32_
   return path_error("cannot set owner of", path);
 }
 
-/// There is no xattr call relative to a descriptor: the descriptor's own link in /proc stands for
-/// it, and the l-calls do not follow the last component.
+/// No xattr call is relative to a descriptor. So the path uses the descriptor's link in /proc, and
+/// the l-calls do not follow the last component.
 std::string proc_path(int directory, const std::string& name) {
   return "/proc/self/fd/" + std::to_string(directory) + "/" + name;
 }

@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-/// Counts the call; the error it has to fail with, or 0.
+/// Counts the call; returns the errno that it must fail with, or 0.
 int enter(FaultPlan& plan, FaultCall call) {
   plan.calls.push_back(std::move(call));
   const FaultCall& now = plan.calls.back();
@@ -56,7 +56,7 @@ class FaultFile final : public WritableFile {
   Result<FileStat> stat() override {
     return call<FileStat>("fstat", false, [&] { return inner_->stat(); });
   }
-  /// No call of its own: what the open brought along.
+  /// Not a call of its own: open() has already returned this.
   Result<FileStat> stat_at_open() override {
     if (plan_->is_dead) return os_error(EIO, "fstat", path_);
     return inner_->stat_at_open();

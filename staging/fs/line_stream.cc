@@ -16,22 +16,22 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A peer that was just answered often says more at once. To be woken from sleep takes up to fifty
-// microseconds, twice on a virtual machine: so long it is cheaper to look again and again.
+// A peer that just received an answer often sends the next line at once. Waking from sleep takes up
+// to fifty microseconds, twice that on a virtual machine: for that time, polling is cheaper.
 constexpr std::chrono::microseconds kStayAwake{100};
-// A pipe that poll() calls ready takes so much without blocking (PIPE_BUF).
+// A pipe that is ready for poll() accepts this many bytes without blocking (PIPE_BUF).
 constexpr size_t kAtOnce = 4096;
 
-/// Writes as much as is taken without waiting: -1 and EAGAIN where that is nothing, EOPNOTSUPP
-/// where the descriptor knows no such writing (before Linux 6.5 no pipe did).
+/// Writes as much as possible without waiting: -1 and EAGAIN if that is nothing, EOPNOTSUPP if the
+/// descriptor does not support it (before Linux 6.5, pipes did not).
 ssize_t write_what_fits(int descriptor, std::string_view bytes) {
   const iovec one{const_cast<char*>(bytes.data()), bytes.size()};  // NOLINT: it is only read
   constexpr off_t kAppend = -1;
   return ::pwritev2(descriptor, &one, 1, kAppend, RWF_NOWAIT);
 }
 
-/// Reads what is there, or else waits until something is: at first awake, where another processor
-/// has the peer.
+/// Reads available bytes, or waits for some. With several processors it polls at first instead of
+/// sleeping.
 ssize_t read_next(int descriptor, std::span<char> piece) {
   static const bool can_stay_awake = std::thread::hardware_concurrency() > 1;
   const iovec one{piece.data(), piece.size()};

@@ -46,7 +46,7 @@ class SocketConnection final : public LoopbackConnection {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// Appends what is there; false when no more will come.
+  /// Appends available bytes; false when no more will arrive.
   bool hear(std::string& bytes) const {
     std::array<char, kRequestPieceBytes> piece;
     const ssize_t count = ::recv(descriptor_, piece.data(), piece.size(), MSG_DONTWAIT);
@@ -83,7 +83,7 @@ std::string address_text(const sockaddr_in& address) {
   return text;
 }
 
-/// 127.x.y.z with none of the three 0 or 255.
+/// 127.x.y.z, where x, y and z are neither 0 nor 255.
 uint32_t random_loopback_address() {
   constexpr uint32_t kBlock = 127;
   constexpr uint32_t kChoices = 254;
@@ -130,14 +130,14 @@ class SocketListener final : public LoopbackListener {
   }
 
  private:
-  /// One that has not sent all of its request.
+  /// A connection that has not yet sent its complete request.
   struct Guest {
     std::unique_ptr<SocketConnection> connection;
     std::string bytes;
     Deadline deadline;
   };
 
-  /// The listener, then the guests, as poll() has them.
+  /// The listener, then the guests, in the form of poll().
   Result<std::vector<pollfd>> wait_for_any() const {
     std::vector<pollfd> all = {{descriptor_, POLLIN, 0}};
     int wait = -1;
@@ -180,9 +180,9 @@ Result<std::unique_ptr<LoopbackListener>> LoopbackListener::open(uint16_t port,
   address.sin_addr.s_addr = htonl(port == 0 ? random_loopback_address() : INADDR_LOOPBACK);
   address.sin_port = htons(port);
   socklen_t size = sizeof address;
-  // A browser opens connections that it may never use: one is accepted when something is sent.
+  // Browsers open connections that they may never use: one is accepted only when data arrives.
   const int idle_seconds = kIdleSeconds;
-  // A port that is named can be named again at once.
+  // A given port can be reused at once.
   const int on = 1;
   (void)::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_DEFER_ACCEPT, &idle_seconds, sizeof idle_seconds);

@@ -22,7 +22,7 @@ bool contains(const MemoryNode& tree, const MemoryNode* wanted) {
 
 class MemoryDirectory final : public WritableDirectory {
  public:
-  /// Under the tree's lock.
+  /// The tree's lock must be held.
   MemoryDirectory(std::shared_ptr<MemoryTree> tree, MemoryNodePtr node)
       : tree_(std::move(tree)),
         node_(std::move(node)),
@@ -59,20 +59,20 @@ class MemoryDirectory final : public WritableDirectory {
   [[nodiscard]] MemoryTree* tree() const { return tree_.get(); }
 
  private:
-  /// A name in a directory, and what it points to (null when nothing).
+  /// A name in a directory, and its node (null if there is none).
   struct Place {
     MemoryNodePtr directory;
     std::string name;
     MemoryNodePtr node;
   };
-  /// Resolves under the tree's lock, as openat2 with our flags would.
+  /// Resolves under the tree's lock, as openat2 with Galley's flags would.
   Result<Place> place(std::string_view action, const RelPath& path) const;
-  /// As place(), for something that must be there.
+  /// As place(), for a path that must exist.
   Result<Place> existing(std::string_view action, const RelPath& path) const;
-  /// An Error unless names may be made in, or taken from, the directory of a place.
+  /// An Error unless names may be added to, or removed from, the directory of a place.
   [[nodiscard]] Result<void> may_change(std::string_view action, const Place& at) const;
   [[nodiscard]] Result<void> may_rename(const Place& from, const Place& to, RenameMode mode) const;
-  /// A new object for a place, with the owner and group it gets there.
+  /// A new object for a place, with the owner and group that the place gives it.
   [[nodiscard]] MemoryNodePtr make_child(const Place& at, FileKind kind, uint32_t mode) const;
   void apply(const std::vector<MemoryEntryChange>& changes) const;
   void touch(const MemoryNodePtr& node) const;
@@ -83,7 +83,7 @@ class MemoryDirectory final : public WritableDirectory {
 
   std::shared_ptr<MemoryTree> tree_;
   MemoryNodePtr node_;
-  bool is_readable_;  ///< was, when it was opened
+  bool is_readable_;  ///< at the time of opening
 };
 
 const MemoryDirectory& as_memory(const WritableDirectory& directory) {
@@ -97,8 +97,8 @@ Error symlink_error(const RelPath& path) {
                "'" + path.str() + "' leads through a symbolic link", path.str(), ELOOP};
 }
 
-/// The errno that rename(2) gives for these two nodes wherever they lie, 0 for none; `to` is null
-/// where nothing has the new name.
+/// The errno of rename(2) for these two nodes in any place, 0 for none; `to` is null when the new
+/// name does not exist.
 int rename_refusal(const MemoryNode& from, const MemoryNode* to, RenameMode mode) {
   if (to == nullptr) return mode == RenameMode::kExchange ? ENOENT : 0;
   if (mode == RenameMode::kNoReplace) return EEXIST;
@@ -138,7 +138,7 @@ Result<void> MemoryDirectory::may_change(std::string_view action, const Place& a
   return os_error(EACCES, action, at.name);
 }
 
-/// A directory that gets another parent is written to: its `..` changes.
+/// A directory that gets another parent is written to, because its `..` changes.
 Result<void> MemoryDirectory::may_rename(const Place& from, const Place& to,
                                          RenameMode mode) const {
   GALLEY_TRY(may_change("cannot rename", from));
@@ -288,7 +288,7 @@ Result<void> MemoryDirectory::make_hard_link(const RelPath& from,
   if (source.node->kind == FileKind::kDirectory) return os_error(EPERM, "cannot link", from.str());
   if (target.node != nullptr) return os_error(EEXIST, "cannot link", to.str());
   GALLEY_TRY(may_change("cannot link", target));
-  // As fs.protected_hardlinks has it.
+  // As with fs.protected_hardlinks.
   const bool may_link =
       tree_->is_owner(*source.node) || tree_->allows(*source.node, kReadRight | kWriteRight);
   if (!may_link) return os_error(EPERM, "cannot link", from.str());

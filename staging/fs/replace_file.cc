@@ -24,8 +24,9 @@ Result<void> replace_file(const WritableDirectory& directory, std::string_view n
   GALLEY_ASSIGN(const auto file,
                 directory.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
-  // ext4 writes a file back at once when it replaces another and has no space reserved. Where it
-  // replaces none, space is not looked for before it is written back: most are gone before that.
+  // ext4 flushes a file at once when it replaces another without reserved space. Without a
+  // replaced file, space is not reserved before write-back: most such files are removed before
+  // that.
   const bool replaces = replaced.kind != FileKind::kAbsent;
   if (replaces && !content.empty()) (void)file->allocate(content.size());
   GALLEY_TRY(file->write_at(0, content));
@@ -46,7 +47,7 @@ Result<void> swap_file(const WritableDirectory& directory, std::string_view name
   }
   GALLEY_TRY(file->write_at(0, content));
   if (content.size() < stat.size) GALLEY_TRY(file->truncate(content.size()));
-  // Neither is written back at once then, as one that takes another's place would be.
+  // With an exchange, neither file is flushed at once, as a replacing file would be.
   if (directory.rename(fresh, directory, target, RenameMode::kExchange)) return {};
   return directory.rename(fresh, directory, target, RenameMode::kReplace);
 }
