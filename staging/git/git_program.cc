@@ -35,8 +35,8 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-/// The line in which git says what is wrong, without `fatal: `. What it calls fatal counts for more
-/// than the errors that led there.
+/// The decisive line of git's error output, without `fatal: `. A fatal line counts more than the
+/// errors before it.
 std::string decisive_line(std::string_view complaint) {
   const auto lines = lines_of(complaint);
   for (const std::string_view head : {"fatal: ", "error: "}) {
@@ -47,8 +47,8 @@ std::string decisive_line(std::string_view complaint) {
   return lines.empty() ? std::string() : printable_line(lines.front(), kMaxWordsBytes);
 }
 
-/// Whether git tells of an object that is there and cannot be made sense of (object-file.c,
-/// packfile.c of git).
+/// Whether git reports an object that exists but cannot be decoded (object-file.c, packfile.c of
+/// git).
 bool tells_of_damage(std::string_view complaint) {
   for (const std::string_view words :
        {"is corrupt", "corrupt loose object", "inflate: ", "unable to unpack", "failed to unpack",
@@ -59,7 +59,8 @@ bool tells_of_damage(std::string_view complaint) {
   return has(complaint, "object file ") && has(complaint, " is empty");
 }
 
-/// What is no number of seconds counts for nothing: an environment is no place to fail for.
+/// A value that is not a number of seconds is ignored: an environment variable should not cause
+/// failures.
 std::chrono::milliseconds time_for_git() {
   const char* said = std::getenv(kTimeVariable);
   const auto seconds = number_of<int64_t>(said == nullptr ? "" : said);
@@ -67,8 +68,8 @@ std::chrono::milliseconds time_for_git() {
   return std::chrono::seconds(*seconds);
 }
 
-/// Whether `.git` of this folder is the repository, or names it as linked worktrees and submodules
-/// do.
+/// Whether `.git` of this folder is the repository, or refers to it as in linked worktrees and
+/// submodules.
 bool holds_repository(const std::string& folder, const std::string& git_directory) {
   const std::string dot_git = folder + "/.git";
   if (const auto own = absolute_path(dot_git); own && *own == git_directory) return true;
@@ -111,7 +112,7 @@ GitProgram GitProgram::with_index(std::string path) const {
   return other;
 }
 
-/// What would run programs, wait for somebody, fetch, or show other objects than the named ones.
+/// Disables everything that would run programs, wait for input, fetch, or substitute objects.
 PipedProcessOptions GitProgram::surroundings() const {
   PipedProcessOptions options;
   options.time = bounds_.time;
@@ -177,7 +178,7 @@ Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
       why.message += " (git config --list; does the repository's config include a pipe?)";
       return fail(std::move(why));
     }
-    // Without the list nothing can be disarmed, so no command runs.
+    // Without the list nothing can be disarmed, so no command may run.
     if (listed->status != 0) return fail(error(listed->complaint));
     GALLEY_ASSIGN(const auto disarmed, disarm_repository(listed->output));
     settings_->environment = environment_of_settings(disarmed);
@@ -207,7 +208,7 @@ Error GitProgram::error(std::string_view complaint) {
                 "remove that file if none runs. Nothing was changed.",
             "", 0};
   }
-  // Before what is missing: git may give an object up as that when it cannot read it.
+  // Before "missing": git may report an unreadable object as missing.
   if (tells_of_damage(complaint)) {
     return {ErrorKind::kIo, "git.object_damaged",
             "an object of this repository is damaged, so nothing can be judged: " + words +
@@ -276,9 +277,9 @@ Result<std::unique_ptr<PipedProcess>> GitProgram::start(
 Result<GitLayout> GitProgram::layout() const {
   const std::string here = directory_.empty() ? "." : directory_;
   GALLEY_ASSIGN(const std::string start, absolute_path(here));
-  // One that lies in what is judged could have been put there by whoever proposed the change.
+  // A git in the judged folder could come from the author of the proposed change.
   GALLEY_TRY(check_outside({"git"}, start));
-  // In a bare repository the last question is an error, which is the answer.
+  // In a bare repository the last question is an error, which also answers it.
   GALLEY_ASSIGN(const PipedOutput said,
                 try_run({"rev-parse", "--is-shallow-repository", "--show-object-format",
                          "--path-format=absolute", "--absolute-git-dir", "--git-common-dir",
@@ -298,8 +299,8 @@ Result<GitLayout> GitProgram::layout() const {
   if (said.status != 0) return layout;
   GALLEY_ASSIGN(layout.work_tree, absolute_path(lines.back()));
   GALLEY_TRY(check_outside({"git"}, layout.work_tree));
-  // With `core.worktree` a repository may name any folder, and would be judged by what a person
-  // trusted there. Only the person's own environment may do that.
+  // With `core.worktree` a repository may name any folder, and would be judged by the trust that a
+  // person gave that folder. Only the person's own environment may do that.
   const bool is_chosen = !is_elsewhere_ && (std::getenv("GIT_DIR") != nullptr ||
                                             std::getenv("GIT_WORK_TREE") != nullptr);
   if (!is_chosen && !holds_repository(layout.work_tree, layout.git_directory)) {

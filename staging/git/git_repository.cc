@@ -30,7 +30,7 @@ git_oid raw_oid(const GitOid& id) {
   return raw;
 }
 
-// Frees what libgit2 handed out with the function that the table names for it.
+// Frees objects of libgit2 with the function that the table names for them.
 template <class T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
@@ -45,7 +45,7 @@ struct GitRepository::Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
-  /// The index as it is on disk; the caller frees it.
+  /// The index on disk; the caller frees it.
   [[nodiscard]] Result<git_index*> open_index(const std::string& work_tree) const;
 };
 
@@ -165,12 +165,12 @@ Result<std::optional<GitOid>> GitRepository::head_commit() const {
 
 namespace {
 
-// The header's own version first; the others keep the layout of everything we touch.
+// The header's own version first; the others have the same layout of all types in use.
 constexpr std::array kNames = {"libgit2.so.1.5", "libgit2.so.1.6", "libgit2.so.1.7",
                                "libgit2.so.1.8", "libgit2.so.1.9", "libgit2.so.1.4",
                                "libgit2.so.1.3"};
 
-// Extensions that change nothing of what we read: libgit2 refuses them unless it is told so.
+// Extensions that do not affect what is read: libgit2 refuses them unless they are listed.
 constexpr std::array<const char*, 2> kHarmlessExtensions = {"worktreeconfig", "partialclone"};
 
 Error missing(const std::string& why) {
@@ -243,7 +243,7 @@ Loaded load() {
   void* library = nullptr;
   std::string why;
   for (const char* name : kNames) {
-    // Never closed: libgit2 leaves thread-local state behind that must not lose its code.
+    // Never closed: libgit2 leaves thread-local state behind, which needs its code.
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
     if (why.empty()) why = dlerror();
@@ -260,7 +260,7 @@ Loaded load() {
     loaded.error = missing("its start failed");
     return loaded;
   }
-  // An older library without this option still reads every repository without such extensions.
+  // An older library without this option still reads repositories without such extensions.
   loaded.git.libgit2_opts(GIT_OPT_SET_EXTENSIONS, kHarmlessExtensions.data(),
                           kHarmlessExtensions.size());
   return loaded;
@@ -313,7 +313,7 @@ Result<std::string> libgit2_diff(std::string_view before, std::string_view after
   options.version = GIT_DIFF_OPTIONS_VERSION;
   options.ignore_submodules = GIT_SUBMODULE_IGNORE_UNSPECIFIED;
   options.context_lines = 3;
-  options.flags = GIT_DIFF_INDENT_HEURISTIC;  // git's default, and ours
+  options.flags = GIT_DIFF_INDENT_HEURISTIC;  // git's default, and Galley's
   int code = git->patch_from_buffers(&patch, before.data(), before.size(), path.c_str(),
                                      after.data(), after.size(), path.c_str(), &options);
   if (code < 0) return fail(git->error(code, "compare", path));

@@ -68,7 +68,7 @@ class GitBlobFile final : public File {
   FileStat stat_;
 };
 
-/// `<mode in octal> <name>\0<raw id>`, again and again (gitformat: tree object).
+/// `<mode in octal> <name>\0<raw id>`, repeated (gitformat: tree object).
 Result<std::vector<GitTreeEntry>> parse_tree(std::string_view bytes, const std::string& tree) {
   const size_t id_bytes = tree.size() / 2;
   std::vector<GitTreeEntry> entries;

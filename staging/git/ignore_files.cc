@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-/// The text of a directory's .gitignore; never through a link, as git has it.
+/// The text of a directory's .gitignore; links are not followed, as in git.
 std::string ignore_file(const Directory& work_tree, const RelPath& directory) {
   const auto path = directory.join(*RelPath::parse(".gitignore"));
   if (!path) return {};

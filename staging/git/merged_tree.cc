@@ -23,7 +23,7 @@ std::vector<std::string> revisions_of(std::string_view text) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// The commits without those that another one has in its history.
+/// The commits that are not in the history of another one.
 Result<std::vector<std::string>> independent(const GitProgram& git,
                                              std::vector<std::string> commits) {
   if (commits.size() < 2) return commits;
@@ -31,13 +31,13 @@ Result<std::vector<std::string>> independent(const GitProgram& git,
   words.insert(words.end(), commits.begin(), commits.end());
   GALLEY_ASSIGN(const std::string said, git.run(words));
   std::vector<std::string> left = revisions_of(said);
-  // The first of ours stays the first: it is the side that a merge is made on.
+  // The first given commit stays first: a merge is made on that side.
   const auto first = std::find(left.begin(), left.end(), commits.front());
   if (first != left.end()) std::rotate(left.begin(), first, first + 1);
   return left;
 }
 
-/// `<tree> NUL`, then `<mode> <id> <stage> TAB <path> NUL` of each file that could not be merged.
+/// `<tree> NUL`, then `<mode> <id> <stage> TAB <path> NUL` for each file that could not be merged.
 MergedTree parse_merge(const std::string& said) {
   MergedTree merged;
   for (const std::string& field : zero_ended(said)) {
@@ -50,14 +50,14 @@ MergedTree parse_merge(const std::string& said) {
     const size_t stage = field.find(' ', id) + 1;
     if (tab == std::string::npos || id == 0 || stage == 0 || stage >= tab) continue;
     auto& sides = merged.conflicts[field.substr(tab + 1)];
-    // Stage 1 is what both come from.
+    // Stage 1 is the common base.
     if (field[stage] != '1')
       sides.push_back({field.substr(0, id - 1), field.substr(id, stage - 1 - id)});
   }
   return merged;
 }
 
-/// One merge; nothing where git cannot do it.
+/// One merge; nothing when git cannot do it.
 Result<std::optional<MergedTree>> merge_of_two(const GitProgram& git, const std::string& ours,
                                                const std::string& theirs) {
   GALLEY_ASSIGN(const PipedOutput said,
