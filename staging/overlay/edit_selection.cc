@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-// Fewer digits could be meant as the number of a hunk.
+// Fewer digits could also be the number of a hunk.
 constexpr size_t kFewestIdDigits = 4;
 
 bool names_any(std::string_view pathspec, const FileEdit& edit) {
@@ -27,7 +27,7 @@ std::string inside_root(std::string_view text, std::string_view root) {
   return std::string(text);
 }
 
-/// Whether `text` is the id at this place or the first digits of it alone. What counts a hunk is no
+/// Whether `text` is the id at this place or a unique prefix of it. The number of a hunk is not an
 /// id.
 bool means_id(const std::string& text, const std::vector<std::string>& ids, size_t at) {
   if (text == ids[at]) return true;

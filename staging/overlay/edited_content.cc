@@ -14,7 +14,7 @@
 namespace galley {
 namespace {
 
-/// Makes one file's content.
+/// Computes one file's content.
 class ContentMaker {
  public:
   ContentMaker(const FileEdit& edit, const RelPath& path, const EditedContext& context)
@@ -84,7 +84,7 @@ class ContentMaker {
     return judge_end(base, std::move(content));
   }
 
-  /// A patch that has bytes of the file's own encoding brings its new lines in it.
+  /// A patch that contains bytes of the file's own encoding uses that encoding for its new lines.
   Result<void> judge_encoding(const std::string& base, const Splices& splices) const {
     const auto is_other = [](const Hunk& hunk) {
       return std::any_of(hunk.lines.begin(), hunk.lines.end(),
@@ -108,7 +108,7 @@ class ContentMaker {
     }
   }
 
-  /// What --whitespace asks of wrong white space that an edit brings.
+  /// Applies --whitespace to white space errors that an edit adds.
   Result<void> judge_white_space(const std::vector<WhiteSpaceFinding>& found) {
     const bool is_fix = context_.options.match.white_space == WhiteSpaceFix::kFix;
     for (const WhiteSpaceFinding& finding : found) {
@@ -126,7 +126,7 @@ class ContentMaker {
     return {};
   }
 
-  /// The same of blank lines that the last hunk puts at the end of the file.
+  /// The same for blank lines that the last hunk adds at the end of the file.
   Result<std::string> judge_end(std::string_view base, std::string content) {
     const FileOutcome& out = context_.outcome;
     if (edit_.hunks.empty() || out.placements.empty()) return content;
@@ -154,7 +154,7 @@ class ContentMaker {
     return content;
   }
 
-  /// A binary patch has no context: the base must be proved by the index line or the reverse half.
+  /// A binary patch has no context: the index line or the reverse half must prove the base.
   Result<void> check_binary_base(const std::string& base) {
     bool is_proved = false;
     if (edit_.op == FileOp::kCreate) {

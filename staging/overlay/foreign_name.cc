@@ -5,9 +5,9 @@
 
 // Why such names are refused:
 //
-// "~/.bashrc" is a file of a folder named "~" to the kernel, and "src\new.txt" a file of the root.
-// An agent that writes such a name means another place. It takes the edit as done and leaves a file
-// that is never looked for. On Linux such names are legal, so those that exist may be edited.
+// To the kernel "~/.bashrc" is a file in a folder named "~", and "src\new.txt" a file in the root.
+// An agent that writes such a name means another place. It believes that the edit is done and
+// leaves a file that is never found. Such names are legal on Linux, so existing ones may be edited.
 
 namespace galley {
 namespace {
@@ -18,12 +18,12 @@ bool is_drive(std::string_view text) {
   return text.size() == 2 && is_letter(text[0]) && text[1] == ':';
 }
 
-/// A name with one of these signs is no path of Windows, so its backslash is a letter.
+/// A name with one of these characters is not a Windows path, so its backslash is ordinary.
 bool may_be_of_windows(std::string_view text) {
   return text.find_first_of("\"<>|?*") == std::string_view::npos;
 }
 
-/// The paths that the ends of `text` spell, longest first.
+/// The paths that are suffixes of `text`, longest first.
 std::vector<RelPath> ends_of(std::string_view text) {
   std::vector<RelPath> out;
   while (!text.empty()) {

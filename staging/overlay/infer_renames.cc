@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-/// Beyond this number of pairs, squared, only equal contents count: a command may move a whole
+/// Above this number of pairs, squared, only equal contents are paired: a command may move a whole
 /// tree.
 constexpr size_t kMaxSimilarRenames = 200;
 
@@ -18,11 +18,11 @@ RenameEnd end_of(const RelPath& path, const Node& node) {
           node.size, node.content};
 }
 
-/// What vanished and what appeared since `before`.
+/// The paths that disappeared and appeared since `before`.
 struct Ends {
   std::vector<RenameEnd> gone;
   std::vector<RenameEnd> made;
-  /// Where each of `gone` came from itself; nothing for a file that was staged as a new one.
+  /// The origin of each of `gone`; nothing for a file that was staged as a new one.
   std::vector<std::optional<RelPath>> origins;
   std::vector<RelPath> targets;
   uint64_t bytes = 0;

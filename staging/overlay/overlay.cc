@@ -32,7 +32,7 @@ Result<FileOnDisk> read_from_disk(const Directory& workspace, const RelPath& pat
   return file;
 }
 
-// --- looking --------------------------------------------------------------------------------
+// --- look-ups -------------------------------------------------------------------------------
 
 Result<void> Overlay::check_name(const RelPath& path) const {
   if (path.is_protected()) {
@@ -42,8 +42,8 @@ Result<void> Overlay::check_name(const RelPath& path) const {
   return {};
 }
 
-/// False when the proposed tree has something else than the workspace's directory above `path`, so
-/// that the disk has nothing to say about it.
+/// False when the proposed tree does not have the workspace's directory above `path`, so that the
+/// disk does not matter.
 Result<bool> Overlay::ancestors_on_disk(const RelPath& path) const {
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
     const auto entry = entries_.find(above);
@@ -70,8 +70,8 @@ Result<Content> Overlay::read_disk(const RelPath& path) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
-/// Most of what is touched is a regular file, which one open tells and reads. Nothing for what it
-/// cannot: a look decides.
+/// Most touched paths are regular files, which one open describes and reads. Nothing for other
+/// paths: they need a stat.
 std::optional<Node> Overlay::file_on_disk(const RelPath& path, BaseStamp& stamp) {
   FileOnDisk file;
   if (const auto known = expected_.find(path); known != expected_.end()) {
@@ -169,7 +169,7 @@ Result<Node> Overlay::node_without_content(const RelPath& path) {
 
 Result<Node> Overlay::node(const RelPath& path) {
   if (path.is_root()) return Node{FileKind::kDirectory, kPermissionBits, {}, 0};
-  // What is known is not copied for a look.
+  // A known entry is not copied for a look-up.
   const auto known = entries_.find(path);
   if (known != entries_.end() && check_name(path)) return known->second.now;
   GALLEY_ASSIGN(const Entry* entry, touch(path));
@@ -226,7 +226,7 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
   if (on_disk && directory.is_root()) {
     GALLEY_ASSIGN(listing.names, workspace_->list());
   } else if (on_disk) {
-    // One that is known by its entry alone (a base of earlier) may be gone by now.
+    // A directory known only by an old entry may have been removed.
     const auto opened = workspace_->open_directory(directory);
     const bool is_gone = !opened && entries_.contains(directory) &&
                          (opened.error().os_error == ENOENT || opened.error().os_error == ENOTDIR);
@@ -238,7 +238,7 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
   return &listings_.emplace(directory, std::move(listing)).first->second;
 }
 
-/// The root has no entry for anything but this.
+/// The root has an entry only for its listing.
 Result<void> Overlay::note_listing(const RelPath& directory, const Listing& listing) {
   Entry* entry = nullptr;
   if (directory.is_root()) {
@@ -404,12 +404,12 @@ ChangeSet Overlay::end_step(size_t begun) {
 
 namespace {
 
-/// The diff has a line for a submodule.
+/// Submodules are excluded: the diff has a line for each.
 bool is_own_directory(const Node& node) {
   return node.kind == FileKind::kDirectory && !is_submodule(node);
 }
 
-/// Whether `wanted` holds for a change below the directory.
+/// Whether `wanted` is true for a change below the directory.
 template <class Wanted>
 bool any_below(const ChangeSet& changes, const RelPath& directory, Wanted wanted) {
   const std::string prefix = directory.str() + "/";
@@ -426,7 +426,7 @@ bool any_below(const ChangeSet& changes, const RelPath& directory, Wanted wanted
 
 std::vector<const Change*> bare_directories(const ChangeSet& changes) {
   std::vector<const Change*> found;
-  const RelPath* removed = nullptr;  // the last one, of which those below it need no word
+  const RelPath* removed = nullptr;  // the last one; directories below it are not listed
   for (const Change& change : changes) {
     const bool was = is_own_directory(change.before);
     const bool is = is_own_directory(change.after);
@@ -449,14 +449,15 @@ std::vector<const Change*> bare_directories(const ChangeSet& changes) {
   return found;
 }
 
-// A view and its overlay meet in three places only, which makes reading on several threads safe:
+// A view and its overlay share state in only three places, which makes reading on several threads
+// safe:
 //
-//   entries_   each has a map of its own; what two maps share is never changed (SharedMap)
-//   store_     has a lock of its own
-//   workspace_ its calls may run side by side
+//     entries_   each has its own map; shared nodes are never changed (SharedMap)
+//     store_     has its own lock
+//     workspace_ its calls may run at the same time
 //
-// Everything else (listings, recent contents, the version) belongs to one overlay and is touched
-// by the one thread that has it. take_reads() runs when the view's thread has ended.
+// Everything else (listings, recent contents, the version) belongs to one overlay and is used only
+// on its thread. take_reads() runs after the view's thread has ended.
 
 Overlay Overlay::reading_view() const {
   Overlay view(*workspace_, store_, *clock_);
@@ -486,7 +487,7 @@ bool Overlay::take_reads(const Overlay& view) {
                          if (has_both && mine->listing != seen->listing) is_consistent = false;
                        });
   if (!is_consistent || entries_.size() + added > limits::kMaxChanges) return false;
-  if (found.empty()) return true;  // it touched nothing new
+  if (found.empty()) return true;  // it touched no new paths
   Entries& entries = changing();
   for (New& one : found) {
     const auto [mine, is_new] = entries.try_emplace(one.path, one.seen);

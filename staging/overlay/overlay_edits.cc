@@ -65,7 +65,7 @@ Result<std::vector<RelPath>> Overlay::missing_parents(const RelPath& path) {
 
 Result<void> Overlay::make_parents(const RelPath& path) {
   GALLEY_ASSIGN(const auto missing, missing_parents(path));
-  for (const RelPath& above : missing) GALLEY_TRY(touch(above));  // all that can fail, first
+  for (const RelPath& above : missing) GALLEY_TRY(touch(above));  // first all that can fail
   for (const RelPath& above : missing) {
     Entry& entry = changing().change(above);
     const uint32_t mode =
@@ -76,12 +76,12 @@ Result<void> Overlay::make_parents(const RelPath& path) {
   return {};
 }
 
-/// A changed path's old bytes must be in the store for the diff, the merge and the journal.
+/// The diff, the merge and the journal need a changed path's old bytes in the store.
 Result<void> Overlay::keep_base_content(const RelPath& path, const Entry& entry) {
   const Node& before = entry.before;
   if (before.kind != FileKind::kRegular && before.kind != FileKind::kSymlink) return {};
   if (before != entry.now) return {};  // kept when it first changed
-  // A base that was never looked up on disk came with its content.
+  // A base that was not read from disk already has its content in the store.
   if (entry.base == BaseStamp()) return {};
   const auto recent = recent_.find(before.content);
   if (recent != recent_.end()) return store_->keep(before.content, recent->second);
@@ -119,7 +119,7 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
   const bool replaceable = kind == FileKind::kAbsent || kind == FileKind::kRegular ||
                            (kind == FileKind::kSymlink && options.replace_symlink);
   if (!replaceable) return wrong_kind(path, kind);
-  const bool is_new = kind == FileKind::kAbsent;  // what exists has its directories
+  const bool is_new = kind == FileKind::kAbsent;  // parents of an existing path exist
   if (is_new) GALLEY_TRY(check_new_name(path));
   if (is_new) GALLEY_TRY(missing_parents(path));
   GALLEY_TRY(keep_base_content(path, *entry));
@@ -295,7 +295,7 @@ Result<void> Overlay::move(const RelPath& from, const RelPath& to) {
     if (source.kind == FileKind::kDirectory) {
       GALLEY_ASSIGN(below, tree_below(from));
     }
-    // Once the directory above is gone from this view, an untouched child would be gone too.
+    // After the parent directory is gone from this view, an untouched child would be gone, too.
     for (const RelPath& path : below) GALLEY_TRY(touch(path));
     GALLEY_TRY(take(from, to, false));
     for (const RelPath& path : below) {

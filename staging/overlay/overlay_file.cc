@@ -67,7 +67,7 @@ bool read_written(std::string_view text, Change::WriteTime& written) {
   return read_number(text.substr(written.by_command ? 1 : 0), written.ns);
 }
 
-/// One line: a path with its entry, or without one when the entry was removed.
+/// One line: a path with its entry, or without an entry if it was removed.
 struct EntryLine {
   RelPath path = RelPath::root();
   std::optional<Overlay::Entry> entry;
@@ -133,7 +133,7 @@ bool is_closing_line(std::string_view line) {
   return line.starts_with(kStageLastLine) && line.find('\t') == std::string_view::npos;
 }
 
-/// The first text is whole; in the blocks after it a path may be told again, or be gone.
+/// The first part is complete; in later blocks a path may be repeated or removed.
 bool apply_entry_line(EntryLine line, bool is_block, Overlay::Entries& entries) {
   if (!line.entry) return is_block && entries.erase(line.path) == 1;
   if (is_block) {
@@ -165,7 +165,7 @@ Result<Overlay::Entries> decode_entries(std::string_view text) {
 Result<GrowingEntries> decode_growing_entries(std::string_view text) {
   if (!text.starts_with(kStageFirstLine)) return damaged_stage(1);
   GrowingEntries read;
-  Overlay::Entries entries;  // with the lines of the block that is being read
+  Overlay::Entries entries;  // including the lines of the current block
   size_t block = 0;
   size_t line_number = 2;
   std::optional<size_t> bad_line;  // in this block

@@ -9,9 +9,9 @@
 namespace galley {
 namespace {
 
-/// The way out is that of the dialect.
+/// The remedy depends on the dialect.
 tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is_reversed) {
-  // Who knows the content that he deletes has not mistyped the name.
+  // An edit with the content that it deletes has not mistyped the name.
   if (edit.op == FileOp::kDelete &&
       (!edit.hunks.empty() || edit.binary || names_blob(edit.old_blob))) {
     return fail(ErrorKind::kRefused, "patch.already_applied",

@@ -27,7 +27,7 @@ bool is_failure_of_ours(const Error& error) {
          error.reason == "edit.truncated" || error.reason == "edit.no_file_name";
 }
 
-/// Whether another version of the file could tell more about these failures than they say
+/// Whether another version of the file could explain more about these failures than they do
 /// themselves.
 bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
   return std::any_of(failures.begin(), failures.end(), [](const EditFailure& failure) {
@@ -35,11 +35,11 @@ bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
   });
 }
 
-/// Stages one part of a document: works everything out in a plan, then puts the plan onto the
+/// Stages one part of a document: computes everything in a plan, then puts the plan into the
 /// overlay.
 class Stager {
  public:
-  /// `selection`, `help` and `outcome` are of the whole document.
+  /// `selection`, `help` and `outcome` belong to the whole document.
   Stager(Overlay& overlay, const StageOptions& options, bool is_reversed, EditSelection& selection,
          SearchHelp& help, EditOutcome& outcome)
       : options_(options),
@@ -49,7 +49,7 @@ class Stager {
         plan_(overlay),
         outcome_(outcome) {}
 
-  /// Plans the edits and adds what became of them to the outcome; false when not all fit.
+  /// Plans the edits and adds their outcomes; false when not all fit.
   Result<bool> plan(std::span<const FileEdit> edits) {
     first_ = outcome_.files.size();
     for (const FileEdit& edit : edits) {
@@ -73,7 +73,7 @@ class Stager {
                        outcome_.files.end(), [](const FileOutcome& file) { return file.fits(); });
   }
 
-  /// Puts onto the overlay what fits; false when the overlay refuses it.
+  /// Stages the edits that fit; false when the overlay refuses them.
   Result<bool> stage() {
     auto staged = plan_.stage();
     if (!staged) {
@@ -89,7 +89,7 @@ class Stager {
   }
 
  private:
-  /// The overlay itself said no: the file that its message names carries the refusal.
+  /// The overlay itself refused: the file that its message names gets the refusal.
   void refuse(Error error) {
     for (size_t i = first_; i < outcome_.files.size(); ++i) {
       FileOutcome& file = outcome_.files[i];
@@ -134,7 +134,7 @@ class Stager {
     missing.message = named + missing.message.substr(missing.message.find(';'));
   }
 
-  /// Says of edits that do not fit which earlier version of the file they were made on.
+  /// Finds the earlier version of the file on which edits that do not fit were made.
   Result<void> look_earlier(const FileEdit& edit, FileOutcome& out) {
     GALLEY_ASSIGN(const RelPath path, safe_path(out.path));
     GALLEY_ASSIGN(const PlannedFile now, plan_.original(path));
@@ -153,7 +153,7 @@ class Stager {
     return {};
   }
 
-  /// What the file held before the transaction changed it; null where that is not known.
+  /// The content before the transaction changed the file; null if unknown.
   [[nodiscard]] Content base_of(const RelPath& path) {
     Overlay& overlay = plan_.overlay();
     const auto entry = overlay.entries().find(path);
@@ -177,8 +177,8 @@ class Stager {
     return editable_path(text, options_.root);
   }
 
-  /// The path that is meant: the one named, or where it does not exist the one file that is nearly
-  /// named and has the edit's lines.
+  /// The path that is meant: the named one or, if it does not exist, the only file with a similar
+  /// name that has the edit's lines.
   Result<RelPath> meant_path(const FileEdit& edit) {
     if (edit.path.empty()) return nameless_path(edit);
     GALLEY_ASSIGN(RelPath named, named_path(edit));
@@ -201,7 +201,7 @@ class Stager {
     return nearly.front();
   }
 
-  /// Hunks that no name says the file of.
+  /// The path for hunks whose file is not named.
   Result<RelPath> nameless_path(const FileEdit& edit) {
     std::vector<RelPath> found = nearly_named(edit, RelPath::root());
     if (found.size() > 1) {
@@ -220,7 +220,7 @@ class Stager {
                     "'+++ b/PATH' lines before it");
   }
 
-  /// Names that stand for any file.
+  /// Names that may mean any file.
   static bool says_nothing(const RelPath& named) {
     static constexpr std::array<std::string_view, 19> kNames = {
         "original",  "fixed",    "file",   "old",   "new",     "before",   "after",
@@ -232,7 +232,7 @@ class Stager {
     return std::find(kNames.begin(), kNames.end(), stem) != kNames.end();
   }
 
-  /// The files of the root that have the lines of an edit which names none that exists.
+  /// The files in the root that have the lines of an edit that names only missing paths.
   void find_in_root(const FileEdit& edit, std::set<RelPath>& found) {
     constexpr size_t kMostFiles = 32;
     const auto entries = plan_.overlay().workspace().list();
@@ -247,8 +247,8 @@ class Stager {
     }
   }
 
-  /// The files that exist under the end of a name that the edit has, under a name in the text
-  /// around it, or under the same name in a folder next to it.
+  /// The existing files that match the end of one of the edit's names, a name in the surrounding
+  /// text, or the same name in a neighbouring folder.
   std::vector<RelPath> nearly_named(const FileEdit& edit, const RelPath& named) {
     std::set<RelPath> found;
     const auto add = [&](const std::string& name) {
@@ -286,7 +286,7 @@ class Stager {
     return placed.failures.empty() && placed.cut_off.empty();
   }
 
-  /// The path that the edit names, where its prefix is uncertain the one that exists.
+  /// The path that the edit names; if its prefix is uncertain, the one that exists.
   Result<RelPath> named_path(const FileEdit& edit) {
     if (edit.other_path.empty()) return safe_path(edit.path);
     auto first = safe_path(edit.path);
@@ -339,8 +339,8 @@ class Stager {
     return plan_modify(edit, path, out);
   }
 
-  /// A traditional diff whose only hunk says that there was nothing makes the file where it is
-  /// missing (git and GNU patch do the same).
+  /// A traditional diff whose only hunk starts from an empty file creates the file if it is missing
+  /// (as in git and GNU patch).
   static bool begins_file(const FileEdit& edit) {
     if (edit.hunks.size() != 1 || edit.old_mode || !edit.old_blob.empty()) return false;
     const Hunk& hunk = edit.hunks.front();
@@ -352,7 +352,7 @@ class Stager {
   Result<void> check_absent(const RelPath& path, const std::string* wanted) {
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
     if (there.kind == FileKind::kAbsent) return plan_.overlay().check_new_name(path);
-    // A directory that the document empties makes room; the overlay has the last word.
+    // A directory that the document empties makes room; the overlay still checks this.
     if (there.kind == FileKind::kDirectory && empties(path)) return {};
     if (wanted != nullptr && there.content && *there.content == *wanted) {
       return fail(ErrorKind::kRefused, "patch.already_applied",
@@ -380,7 +380,7 @@ class Stager {
     return {};
   }
 
-  /// A path may be created that a later edit of the document takes away (rename swaps).
+  /// A path may be created that a later edit of the document removes (rename swaps).
   Result<void> check_absent_later(const RelPath& path, const std::string& content) {
     return will_go(path) ? Result<void>() : check_absent(path, &content);
   }
@@ -419,7 +419,7 @@ class Stager {
         from.str());
   }
 
-  /// Two files of the document cannot become one: git would keep the last in silence.
+  /// Two files of the document must not get one path: git would silently keep the last.
   Result<void> check_made_once(const FileEdit& edit, const RelPath& path) {
     const auto [made, is_first] = made_at_.emplace(path, edit.document_line);
     if (is_first || edit.document_line == 0) return {};
@@ -442,7 +442,7 @@ class Stager {
     GALLEY_ASSIGN(const RelPath to, safe_path(edit.new_path));
     out.new_path = to.str();
     GALLEY_TRY(check_may_take(from));
-    // git: what renames and copies take from is the tree before the document.
+    // git: renames and copies read their source from the tree before the document.
     GALLEY_ASSIGN(PlannedFile file, plan_.original(from));
     if (file.kind == FileKind::kAbsent && edit.op == FileOp::kRename) {
       GALLEY_TRY(check_not_renamed(from, to));
@@ -467,10 +467,10 @@ class Stager {
     return {};
   }
 
-  /// True when an earlier edit of the document has put something new at this path.
+  /// True when an earlier edit of the document created this path.
   [[nodiscard]] bool is_produced(const RelPath& path) const { return produced_.count(path) > 0; }
 
-  /// As git makes files: what the umask leaves, whether the patch says 644 or 664.
+  /// As git creates files: within the umask, whether the patch says 644 or 664.
   static uint32_t mode_of_new(const FileEdit& edit) {
     return created_file_mode((edit.new_mode.value_or(0) & kAnyExecute) != 0);
   }
@@ -533,14 +533,14 @@ class Stager {
   FilePlan plan_;
   PreparedEdits prepared_;
   EditOutcome& outcome_;
-  size_t first_ = 0;  ///< of outcome_.files: the first of this part
+  size_t first_ = 0;  ///< index in outcome_.files of this part's first file
   std::set<RelPath> produced_;
   std::set<std::string> going_;          ///< paths that the part renames or deletes
-  std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, and in which of its lines
+  std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, with their lines in it
 };
 
-/// Stages part after part, each on the result of those before it. What fits of a part is staged
-/// also where not all of it does, so that the later ones are judged on what they were written for.
+/// Stages part after part, each on the result of the earlier ones. If only some edits of a part
+/// fit, they are staged, so that later parts are judged on the state that they were written for.
 Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options) {
   EditOutcome outcome;

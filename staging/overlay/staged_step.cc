@@ -14,11 +14,11 @@ constexpr std::string_view kCallsFirstLine = "galley calls 2\n";
 constexpr std::string_view kCall = "call ";
 constexpr std::string_view kCallsLastLine = "end ";
 constexpr size_t kPathFields = 3;
-/// A file has up to twice the paths that are kept (StoredStage), each with a block of its own at
-/// worst.
+/// A file has up to twice the paths that are kept (StoredStage), in the worst case each with its
+/// own block.
 constexpr size_t kMaxLines = 3 * 3 * kMaxStepPaths;
 
-/// Ids and names of tools have neither; what has is no part of a line.
+/// Replaces tabs and newlines, which no valid id or name of a tool has.
 std::string one_field(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
@@ -123,7 +123,7 @@ std::optional<StepsTail> tail_of_steps(std::string_view text) {
 Result<std::vector<StagedStep>> decode_steps(std::string_view text) {
   if (!text.starts_with(kCallsFirstLine)) return damaged_calls(1);
   std::vector<StagedStep> steps;
-  std::string_view last = kCallsFirstLine;  // the last line that closed something
+  std::string_view last = kCallsFirstLine;  // the last line that closed a block
   size_t block = kCallsFirstLine.size();    // where the block begins
   size_t paths = 0;
   size_t line_number = 2;
