@@ -20,7 +20,7 @@ std::string display_name(const FileDiff& diff) {
   return quote_path(diff.new_mode == git_mode::kAbsent ? diff.old_path : diff.new_path);
 }
 
-// git draws a bar of `width` marks for `most` lines, and one mark for any change at all.
+// git's bar has `width` marks for `most` lines, and at least one mark for any change.
 uint64_t scaled(uint64_t lines, uint64_t width, uint64_t most) {
   if (lines == 0 || width == 0) return 0;
   return 1 + lines * (width - 1) / most;
@@ -79,7 +79,7 @@ std::string rename_notation(std::string_view old_path, std::string_view new_path
     if (old_path[i] != new_path[i]) break;
     if (old_path[i] == '/') prefix = i + 1;
   }
-  // The common end may begin with the slash that ends the common beginning.
+  // The common suffix may begin with the slash that ends the common prefix.
   const size_t overlap = prefix > 0 ? 1 : 0;
   size_t suffix = 0;
   for (size_t i = 1; i + prefix <= std::min(old_path.size(), new_path.size()) + overlap; ++i) {
@@ -143,7 +143,7 @@ std::string shortstat(const std::vector<FileDiff>& diffs) {
 
 namespace {
 
-/// The widths that a table without a limit would have; `most`: lines of the largest change.
+/// The widths of a table without a limit; `most`: lines of the largest change.
 Widths wanted_widths(const std::vector<FileDiff>& diffs, uint64_t& most) {
   Widths wanted;
   uint64_t binary_width = 0;
@@ -174,7 +174,7 @@ void append_binary(const FileDiff& diff, const Widths& widths, std::string& out)
 
 namespace {
 
-/// A file that goes away has nothing to lead to.
+/// A removed file has no link.
 void append_name(const FileDiff& diff, const std::string& name, uint64_t width,
                  const Hyperlinks* links, std::string& out) {
   out.push_back(' ');

@@ -64,7 +64,7 @@ void DiffPrinter::hunk_header(const FileDiff& diff, const FileHunk& hunk) {
   out_.push_back('\n');
 }
 
-/// What came from a file.
+/// Appends text from a file.
 void DiffPrinter::content(std::string_view text) {
   if (options_.is_printable) {
     append_printable(text, options_.color, out_);
@@ -77,7 +77,7 @@ void DiffPrinter::line(char sign, std::string_view color, std::string_view text)
   const bool ended = !text.empty() && text.back() == '\n';
   if (options_.color) {
     auto body = ended ? text.substr(0, text.size() - 1) : text;
-    // git's colours end before it; what is shown is a part of the line.
+    // git's colours end before the CR; with is_printable it is shown as part of the line.
     const bool has_cr = !options_.is_printable && body.ends_with('\r');
     if (has_cr) body.remove_suffix(1);
     out_ += color;
@@ -170,7 +170,7 @@ void DiffPrinter::hunks(const FileDiff& diff, const Lines& before, const Lines& 
   const bool by_words = options_.word_diff != WordDiff::kNone;
   for (const auto& hunk : diff.hunks) {
     hunk_header(diff, hunk);
-    // Unchanged lines come from the new side: they differ when white space was ignored.
+    // Unchanged lines are from the new side: the sides differ when white space is ignored.
     uint32_t at = hunk.span.new_begin;
     const auto unchanged_until = [&](uint32_t end) {
       by_words ? context_words(after, at, end) : context_lines(after, at, end);

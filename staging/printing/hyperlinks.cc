@@ -29,7 +29,7 @@ void append_encoded(std::string_view text, std::string_view more, std::string& o
   }
 }
 
-/// What a word stands for; anything else is a format itself.
+/// The format for a word; any other text is a format itself.
 std::string_view format_of(std::string_view word) {
   if (word == "file") return "file://{host}{path}";
   if (word == "vscode") return "vscode://file{path}:{line}:{column}";

@@ -60,12 +60,12 @@ struct Piece {
   size_t columns = 0;
 };
 
-/// A line in pieces that fit into a column, at least one.
+/// Splits a line into pieces that fit into a column, at least one.
 std::vector<Piece> wrapped(std::string_view line, size_t columns) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   const std::string shown = printable(line);
   std::vector<Piece> pieces(1);
-  size_t place = 0;  // in the whole line: what tabs go by
+  size_t place = 0;  // column in the whole line, for tabs
   for (size_t at = 0; at < shown.size();) {
     const bool is_tab = shown[at] == '\t';
     const size_t length = std::max<size_t>(utf8_sequence_length(shown, at), 1);

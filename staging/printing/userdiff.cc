@@ -73,7 +73,7 @@ const UserDiff& UserDiff::for_path(std::string_view path) {
 namespace {
 
 struct Rule {
-  bool names = true;              // false: a line that matches names nothing, whatever comes after
+  bool names = true;              // false: a match is never a heading, not even by a later rule
   const char* pattern = nullptr;  // the heading is its first group, or all of it
 };
 
@@ -83,7 +83,7 @@ struct Driver {
   std::array<Rule, 5> rules{};  // up to the first without a pattern
 };
 
-// What the drivers match is described by gitattributes(5) and held to git itself by the tests.
+// gitattributes(5) describes the drivers, and the tests compare them with git itself.
 constexpr auto kDrivers = std::to_array<Driver>({
     {"ada",
      true,
@@ -165,7 +165,7 @@ class PatternUserDiff final : public UserDiff {
  public:
   explicit PatternUserDiff(const Driver& driver) : driver_(driver) {
     RE2::Options options(RE2::Latin1);  // files are bytes
-    options.set_longest_match(true);    // as POSIX wants it
+    options.set_longest_match(true);    // as in POSIX
     options.set_case_sensitive(!driver.ignore_case);
     options.set_log_errors(false);
     for (const auto& rule : driver.rules) {

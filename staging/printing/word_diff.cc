@@ -12,7 +12,7 @@ namespace galley {
 
 namespace {
 
-// dtl is exact and quick on the words of a few lines; beyond, its work grows with their square.
+// dtl is exact and fast on the words of a few lines; above this, its time grows with their square.
 constexpr size_t kMaxWordsForDtl = 256;
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -26,8 +26,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// The text from the first to the last of some words; where none are, the point after the one
-// before.
+// The text from the first to the last of some words; without words, the position after the previous
+// one.
 std::string_view stretch(std::string_view text, const std::vector<std::string_view>& words,
                          uint32_t begin, uint32_t end) {
   const auto offset = [&](const char* at) { return static_cast<size_t>(at - text.data()); };
