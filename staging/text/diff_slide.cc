@@ -102,8 +102,8 @@ struct SplitScore {
   }
 };
 
-// A run of changed lines, possibly empty, between two unchanged ones (or an end of the file).
-// The k-th run of one side stands where the k-th run of the other side stands.
+// A run of changed lines, possibly empty, between two unchanged ones (or an end of the file). The
+// k-th run of one side corresponds to the k-th run of the other.
 class RunCursor {
  public:
   explicit RunCursor(const DiffSide& side) : side_(&side) { end = run_end(0); }
@@ -120,7 +120,7 @@ class RunCursor {
     end = run_end(begin);
     return true;
   }
-  // Over `unchanged` unchanged lines, which is that many runs.
+  // Skips `unchanged` unchanged lines, which is that many runs.
   void move_past(size_t unchanged) {
     while (unchanged > 0) {
       const size_t clear = next_changed(end, std::min(side_->size(), end + unchanged)) - end;
@@ -129,9 +129,9 @@ class RunCursor {
       unchanged -= clear;
     }
   }
-  // The next changed line from `at` on, or `limit`: never looks further than it is asked to.
+  // The next changed line from `at` on, or `limit`; does not search beyond `limit`.
   [[nodiscard]] size_t next_changed(size_t at, size_t limit) const {
-    if (at >= limit) return limit;  // a side of no lines has no bytes to look at
+    if (at >= limit) return limit;  // a side without lines has no bytes to search
     const auto* found = std::memchr(side_->changed.data() + at, 1, limit - at);
     return found == nullptr
                ? limit

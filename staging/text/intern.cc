@@ -24,7 +24,7 @@ std::string_view without_trailing_space(std::string_view line) {
   return line;
 }
 
-// As git: the CR of a last line without "\n" counts.
+// As in git: the CR of a last line without "\n" counts.
 std::string_view without_cr_at_eol(std::string_view line) {
   if (line.empty() || line.back() != '\n') return line;
   line.remove_suffix(1);
@@ -91,7 +91,7 @@ LineId LineTable::intern(std::string_view line) {
 LineId LineTable::intern_key(std::string_view key, uint32_t hash, const std::string* storage) {
   const size_t at = probe(key, hash);
   if (slots_[at].id != kNone) return slots_[at].id;
-  // Reduced text lives in its caller's buffer: keep it.
+  // Reduced text is in the caller's buffer: copy it.
   if (storage != nullptr && key.data() == storage->data()) key = reduced_.emplace_back(key);
   const auto id = static_cast<LineId>(entries_.size());
   entries_.push_back(key);
@@ -118,7 +118,7 @@ std::vector<LineId> LineTable::intern_all(const Lines& lines, size_t begin, size
     for (size_t i = begin; i < end; ++i) ids[i - begin] = intern(lines[i]);
     return ids;
   }
-  // Hashes run ahead of the probes, so that the slots are on their way from memory in time.
+  // Hashes are computed ahead of the probes, so that the slots arrive from memory in time.
   std::array<uint32_t, kAhead> hashes{};
   for (size_t i = begin; i < end + kAhead; ++i) {
     uint32_t& hash = hashes[i % kAhead];
@@ -132,7 +132,7 @@ std::vector<LineId> LineTable::intern_all(const Lines& lines, size_t begin, size
 
 std::vector<LineId> LineTable::intern_like(const Lines& lines, size_t begin, size_t end,
                                            const Likeness& like) {
-  // Where each line of the model first stands: ids count up in order of first sight.
+  // Where each line of the model occurs first: ids increase in order of first occurrence.
   std::vector<uint32_t> first;
   const LineId old_ids = static_cast<LineId>(size());
   for (size_t i = 0; i < like.ids.size(); ++i) {
@@ -149,7 +149,7 @@ std::vector<LineId> LineTable::intern_like(const Lines& lines, size_t begin, siz
     }
     const LineId id = intern(line);
     ids.push_back(id);
-    // A line that first stands further on tells where the texts run together again.
+    // A line that first occurs further on shows where the texts agree again.
     if (id < old_ids && id < first.size() && first[id] >= guess) guess = size_t{first[id]} + 1;
   }
   return ids;

@@ -9,7 +9,7 @@ namespace galley {
 
 namespace {
 
-// git joins two conflicts when no more than this many lines stand between them.
+// git joins two conflicts when at most this many lines are between them.
 constexpr uint32_t kMaxLinesBetweenConflicts = 3;
 constexpr size_t kMarkerBytes = 7;
 
@@ -47,7 +47,7 @@ class Merger {
     if (count > 0) add(MergeSide::kNeither, base_end, ours_done_ + count, theirs_done_ + count);
   }
 
-  // All changes that touch one another, from here on.
+  // All adjacent changes from here on.
   void changed_region() {
     uint32_t end = base_done_;
     const size_t our_first = our_at_;
@@ -158,7 +158,7 @@ class ConflictWriter {
   }
 
  private:
-  // Cuts a conflict into the places where the two sides differ and those where they agree.
+  // Splits a conflict into the places where the two sides differ and those where they agree.
   void refine(const MergePiece& piece, std::vector<MergePiece>& pieces) const {
     const Lines ours(text_of(ours_, piece.ours));
     const Lines theirs(text_of(theirs_, piece.theirs));
@@ -184,11 +184,11 @@ class ConflictWriter {
     add(MergeSide::kBoth, piece.ours.size(), piece.theirs.size());
   }
 
-  // Conflicts with next to nothing between them read better as one.
+  // Conflicts with very few lines between them are easier to read as one.
   [[nodiscard]] std::vector<MergePiece> joined(const std::vector<MergePiece>& pieces) const {
     std::vector<MergePiece> out;
     constexpr size_t kNone = SIZE_MAX;
-    size_t conflict = kNone;  // the last one, while only shared lines came after it
+    size_t conflict = kNone;  // the last one, while only shared lines followed it
     for (const auto& piece : pieces) {
       if (piece.side == MergeSide::kConflict && conflict != kNone && is_thin(out, conflict)) {
         out.resize(conflict + 1);

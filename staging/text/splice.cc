@@ -28,7 +28,7 @@ void prove_rest_untouched(std::string_view base, std::string_view result,
   GALLEY_CHECK(same_bytes(base.substr(in_base), result.substr(in_result)));
 }
 
-/// One stretch of the middle content of a composition: bytes of the base, or new text.
+/// One range of the middle content of a composition: bytes of the base, or new text.
 struct Piece {
   bool is_base = false;
   size_t base_offset = 0;
@@ -42,7 +42,7 @@ std::vector<Piece> pieces_of(const std::vector<Splice>& splices, size_t base_siz
   size_t at = 0;
   for (const Splice& splice : splices) {
     if (splice.offset > at) pieces.push_back({true, at, {}, splice.offset - at});
-    // Also when the text is empty: the piece marks where base bytes are missing.
+    // Also for an empty text: the piece marks where base bytes are missing.
     pieces.push_back({false, splice.offset, splice.text, splice.text.size()});
     at = splice.end();
   }
@@ -50,7 +50,7 @@ std::vector<Piece> pieces_of(const std::vector<Splice>& splices, size_t base_siz
   return pieces;
 }
 
-/// Collects kept stretches and new text in order and turns the gaps into splices.
+/// Collects kept ranges and new text in order, and turns the gaps into splices.
 class Composer {
  public:
   void keep(size_t base_offset, size_t length) {
@@ -81,7 +81,7 @@ class PieceReader {
  public:
   explicit PieceReader(const std::vector<Piece>& pieces) : pieces_(pieces) {}
 
-  /// Passes `count` bytes on to `out`, or drops them when `out` is null.
+  /// Passes the next `count` bytes to `out`, or drops them if `out` is null.
   void advance(size_t count, Composer* out) {
     while (count > 0) {
       GALLEY_CHECK(index_ < pieces_.size());
