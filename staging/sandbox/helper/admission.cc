@@ -24,7 +24,7 @@ bool read_all(int fd, void* into, size_t count) {
   return true;
 }
 
-/// Reads the bytes of one request, after their length.
+/// Reads the length and the bytes of one request.
 bool read_framed(int fd, std::string& bytes) {
   uint64_t size = 0;
   if (!read_all(fd, &size, sizeof size) || size > kMaxRequestBytes) return false;
@@ -32,12 +32,12 @@ bool read_framed(int fd, std::string& bytes) {
   return read_all(fd, bytes.data(), size);
 }
 
-/// How many come with the request itself.
+/// The number of descriptors sent with the request itself.
 size_t own_descriptors(const SandboxRequest& request) {
   return (request.has_input != 0 ? 1U : 0U) + (request.live != 0 ? 1U : 0U);
 }
 
-/// All descriptors of an admission, in the order in which take_apart() finds them.
+/// All descriptors of an admission, in the order of take_apart().
 std::vector<int> descriptors_of(const ReceivedRequest& received, const LayerTrees& trees) {
   std::vector<int> all;
   if (received.input.is_open()) all.push_back(received.input.get());

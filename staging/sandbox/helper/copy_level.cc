@@ -26,8 +26,8 @@
 #include "staging/sandbox/helper/usage.h"
 #include "staging/sandbox/helper/walls.h"
 
-// Without a PID namespace the monitor makes itself the reaper of all descendants, so that none can
-// get away by forking twice, and kills round after round until nobody is left.
+// Without a PID namespace the monitor becomes the reaper of all descendants, so that none can
+// escape by forking twice, and kills them round after round until none is left.
 
 namespace galley {
 namespace {
@@ -35,7 +35,7 @@ namespace {
 using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Parent of each process on the machine.
+/// The parent of each process on the machine.
 std::map<pid_t, pid_t> all_parents() {
   std::map<pid_t, pid_t> parents;
   DIR* proc = opendir("/proc");
@@ -57,7 +57,7 @@ std::map<pid_t, pid_t> all_parents() {
   return parents;
 }
 
-/// Threads that this user has already: outside a namespace of its own the limit counts them too.
+/// The user's existing threads: outside a namespace the limit counts them, too.
 uint64_t threads_of(uid_t uid) {
   uint64_t count = 0;
   for (const auto& [pid, parent] : all_parents()) {
@@ -123,8 +123,8 @@ class CopyMonitor {
     reap();
   }
 
-  /// With the ids of the command for files: the kernel shows what a process uses to its own user,
-  /// and to root only with CAP_SYS_PTRACE, which containers take away.
+  /// Measures with the command's ids for file access: the kernel shows a process's usage to its own
+  /// user, and to root only with CAP_SYS_PTRACE, which containers remove.
   [[nodiscard]] Usage measure_as_owner(const std::set<pid_t>& family) const {
     const bool is_root = geteuid() == 0;
     if (is_root) {
@@ -139,7 +139,7 @@ class CopyMonitor {
     return usage;
   }
 
-  /// Sums over the command's processes, with those that were waited for.
+  /// Sums the usage of the command's processes, including those that were waited for.
   void check_usage() {
     const auto before = SteadyClock::now();
     if (before < next_look_ || breach_ != HelperBreach::kNone || has_ended_) return;
@@ -151,7 +151,7 @@ class CopyMonitor {
     }
     usage_ = usage;
     const auto after = SteadyClock::now();
-    constexpr int kLookShare = 10;  // looking may take a tenth of the time
+    constexpr int kLookShare = 10;  // measuring may take a tenth of the time
     next_look_ =
         after + std::max<SteadyClock::duration>(milliseconds(20), kLookShare * (after - before));
     const auto check = [this](HelperBreach kind, uint64_t limit, uint64_t figure, bool is_over) {
@@ -168,7 +168,7 @@ class CopyMonitor {
           usage.written_bytes > request_.written_bytes);
   }
 
-  /// It may have been quicker than every look.
+  /// The command may have ended between two measurements.
   void check_written_at_end() {
     if (breach_ != HelperBreach::kNone) return;
     Usage last;
@@ -234,7 +234,7 @@ class CopyMonitor {
   HelperBreach breach_ = HelperBreach::kNone;
   uint64_t limit_ = 0;
   uint64_t figure_ = 0;
-  Usage usage_;  ///< at the last look
+  Usage usage_;  ///< at the last measurement
   SteadyClock::time_point next_look_ = started_;
   bool has_ended_ = false;
   int wait_status_ = 0;
@@ -261,7 +261,7 @@ class CopyMonitor {
 HelperReport run_on_copy(const SandboxRequest& request) {
   SetupFailure failure;
   if (landlock_abi() == 0) {
-    // Nothing else would keep the command from writing to the workspace itself.
+    // Without Landlock the command could write to the workspace itself.
     errno = EOPNOTSUPP;
     (void)failed(failure, "enter a Landlock domain");
     return report_of(HelperOutcome::kSetupFailed, failure);

@@ -40,7 +40,7 @@ bool open_readable(const std::vector<std::string>& paths, std::vector<Fd>& out,
   return true;
 }
 
-/// Places to write through to, or over. No link on the way is followed: the engine resolved them.
+/// Opens folders for writing through or over. No link is followed: the engine has resolved them.
 bool open_writable(const std::vector<std::string>& paths, std::vector<Fd>& out,
                    SetupFailure& failure) {
   for (const std::string& path : paths) {
@@ -64,8 +64,8 @@ bool open_writable(const std::vector<std::string>& paths, std::vector<Fd>& out,
 }  // namespace
 
 bool open_layers(const SandboxRequest& request, LayerTrees& trees, SetupFailure& failure) {
-  // overlayfs does not look into mounts below the workspace; without privileges the kernel lets us
-  // clone a mount only together with them, and with them root could not map every owner.
+  // overlayfs ignores mounts below the workspace. Without privileges the kernel clones a mount only
+  // together with them, and with them root could not map every owner.
   trees.workspace = clone_tree(request.workspace, geteuid() == 0 ? 0 : AT_RECURSIVE);
   if (!trees.workspace.is_open()) return failed(failure, "clone the workspace");
   struct stat found {};
@@ -112,15 +112,15 @@ bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure) {
 namespace {
 
 constexpr uint64_t kBlock = 512;    // of st_blocks (stat(2))
-constexpr int kMaxTreeDepth = 128;  // a descriptor a level, of the 1,024 that everybody may have
+constexpr int kMaxTreeDepth = 128;  // one descriptor per level, of the usual limit of 1,024
 
 using Inode = std::pair<dev_t, ino_t>;
 
-/// A sum over files, each inode once; not complete when something could not be looked at.
+/// A sum over files, each inode once; not complete if a file could not be read.
 struct Sum {
   uint64_t bytes = 0;
   bool is_complete = true;
-  std::set<Inode> several;  ///< seen, of those that can be met again
+  std::set<Inode> several;  ///< files seen that have several names
 
   void add(const struct stat& found) {
     const bool is_new = found.st_nlink == 1 || several.insert({found.st_dev, found.st_ino}).second;
@@ -130,7 +130,7 @@ struct Sum {
 
 bool is_dot(std::string_view name) { return name == "." || name == ".."; }
 
-// What goes away while it is looked at is no failure: the command runs on.
+// A file that is removed meanwhile is not an error: the command is still running.
 void add_tree(Fd directory, int depth, Sum& sum) {
   DIR* stream = depth < kMaxTreeDepth && directory.is_open() ? fdopendir(directory.get()) : nullptr;
   if (stream == nullptr) {
@@ -152,7 +152,7 @@ void add_tree(Fd directory, int depth, Sum& sum) {
   closedir(stream);
 }
 
-/// The whole of a watched directory, which stays open.
+/// Adds all of a watched directory, which stays open.
 void add_all_of(const Fd& directory, Sum& sum) {
   add_tree(Fd(openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), 0, sum);
 }
@@ -163,7 +163,7 @@ uint64_t used_bytes(const Fd& directory) {
   return (system.f_blocks - system.f_bfree) * static_cast<uint64_t>(system.f_bsize);
 }
 
-/// Files that a process holds open and that no directory has any more.
+/// Adds files that a process holds open and that are in no directory any more.
 void add_nameless(int process, const std::set<dev_t>& devices, Sum& sum) {
   Fd directory(openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const bool has_ended = !directory.is_open() && (errno == ENOENT || errno == ESRCH);
@@ -178,7 +178,7 @@ void add_nameless(int process, const std::set<dev_t>& devices, Sum& sum) {
     struct stat found {};
     if (is_dot(entry->d_name) || fstatat(dirfd(files), entry->d_name, &found, 0) != 0) continue;
     if (!S_ISREG(found.st_mode) || found.st_nlink != 0) continue;
-    // Seen through the overlay a file has a device number of the overlay's own.
+    // Through the overlay, a file has a device number of the overlay.
     bool is_watched = devices.count(found.st_dev) != 0;
     if (!is_watched) {
       const Fd file(openat(dirfd(files), entry->d_name, O_PATH | O_CLOEXEC));
@@ -211,7 +211,7 @@ uint64_t LayerGauge::grown(uint64_t suspect_bytes, const std::set<pid_t>* proces
   std::set<dev_t> devices;
   for (Tree& tree : trees_) {
     const uint64_t used = used_bytes(tree.directory);
-    // Others freed memory, and may have freed as much as the command took.
+    // Others have freed memory, perhaps as much as the command has used.
     is_disturbed_ = is_disturbed_ || used < tree.least_used;
     tree.least_used = std::min(tree.least_used, used);
     is_suspect = is_suspect || is_disturbed_ || !tree.is_bounded;

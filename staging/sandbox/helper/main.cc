@@ -1,8 +1,8 @@
-// galley-sandbox: runs one command in namespaces of its own and reports how it ended. Started by
-// the engine with the socket of request.h as descriptor 3; of no use to anybody else.
+// galley-sandbox: runs one command in its own namespaces and reports how it ended. The engine
+// starts it with the socket of request.h as descriptor 3.
 //
-// A program of its own because an engine that holds a gigabyte takes 24 to 50 ms to fork, and
-// because a small single-threaded process may do what a big threaded one may not.
+// It is a separate program because an engine with a gigabyte of memory takes 24 to 50 ms to fork,
+// and because a small single-threaded process may do what a large threaded one may not.
 
 #include <poll.h>
 #include <sys/prctl.h>
@@ -23,10 +23,10 @@
 namespace galley {
 namespace {
 
-/// Makes the namespaces and waits for a request. Returns false when none comes: a namespace keeps
-/// what is mounted on the host in use, so it must not be held for long.
+/// Makes the namespaces and waits for a request. Returns false if none arrives: a namespace keeps
+/// the host's mounts in use, so it must not exist for long.
 bool wait_as_spare(Monitor& monitor, int longest_ms) {
-  SetupFailure failure;  // will be met again, and told, when there is a request
+  SetupFailure failure;  // will occur again, and be reported, with a request
   (void)monitor.start(true, failure);
   pollfd request{kControlFd, POLLIN, 0};
   int ready = 0;
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   using namespace galley;
   (void)signal(SIGPIPE, SIG_IGN);
   (void)close(kProgramFd);
-  // A file without a name would be shown by its number.
+  // The kernel would name a file without a name by its number.
   (void)prctl(PR_SET_NAME, "galley-sandbox");
   Monitor monitor;
   const bool is_spare = argc > 2 && std::string_view(argv[1]) == kSpareArgument;
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   HelperReport report = run(monitor, received);
   report.landlock_abi = landlock_abi();
   const bool is_told = write(kControlFd, &report, sizeof report) == sizeof report;
-  // Nobody waits for this: the kernel takes the namespaces and their mounts down.
+  // The engine does not wait for this: the kernel removes the namespaces and their mounts.
   while (waitpid(-1, nullptr, 0) > 0) {
   }
   return is_told ? 0 : 1;

@@ -30,7 +30,7 @@ namespace galley {
 namespace {
 
 // Root's own files must not belong to a root inside: every id of the host's first 65,536 is mapped
-// to one in a range that nothing else uses (systemd's table of ids leaves it free).
+// to one in an unused range (systemd's table of ids leaves it free).
 constexpr uint64_t kMappedIds = 65'536;
 constexpr uint64_t kFirstMappedId = 0x70000000;
 
@@ -40,7 +40,7 @@ bool write_file(const std::string& path, const std::string& text) {
          write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-/// One line of uid_map or gid_map for each extent.
+/// One line of uid_map or gid_map per extent.
 std::string id_map(uint64_t inside, bool is_root) {
   if (!is_root) {
     const std::string id = std::to_string(inside);
@@ -65,7 +65,7 @@ bool map_ids(pid_t child, const SandboxRequest& request, bool is_root, SetupFail
   return true;
 }
 
-/// The ends of what connects the monitor and pid 1.
+/// The ends of the connections between the monitor and pid 1.
 struct Links {
   Fd notes_read, notes_write;
   Fd lifeline_ours, lifeline_theirs;
@@ -87,7 +87,7 @@ struct Links {
   _exit(1);
 }
 
-/// Becomes the user inside that owns the workspace.
+/// Becomes the user inside who owns the workspace.
 bool become_owner(const SandboxRequest& request) {
   const auto gid = static_cast<gid_t>(request.gid);
   const auto uid = static_cast<uid_t>(request.uid);
@@ -95,7 +95,7 @@ bool become_owner(const SandboxRequest& request) {
          setresuid(uid, uid, uid) == 0;
 }
 
-/// What the command can write to outside its private /tmp.
+/// Watches the places that the command can write to, except its private /tmp.
 void watch_layers(const LayerTrees& trees, LayerGauge& gauge) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
   gauge.watch(Fd(openat(trees.upper_home.get(), "upper", kFlags)));
@@ -103,7 +103,7 @@ void watch_layers(const LayerTrees& trees, LayerGauge& gauge) {
   for (const Fd& kept : trees.keep) gauge.watch(Fd(openat(kept.get(), ".", kFlags)));
 }
 
-/// Gives a live run's supervisor what it works with, and takes the terminal as our streams.
+/// Sends a live run's supervisor its descriptors, and makes the terminal the standard streams.
 bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& overlay,
                   SetupFailure& failure) {
   if (request.live == 0) return true;
@@ -128,7 +128,7 @@ bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& ov
   return send_descriptors(channel.get(), ends) || failed(failure, "answer the supervisor");
 }
 
-/// The life of pid 1 until it starts the command.
+/// The main function of pid 1 until it starts the command.
 [[noreturn]] void pid_one_main(Links links, bool has_own_network, bool is_root) {
   links.notes_read = Fd();
   links.lifeline_ours = Fd();
@@ -139,7 +139,7 @@ bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& ov
   static Admission admission;  // lives as long as the process
   if (!receive_admission(links.lifeline_theirs.get(), is_root, admission)) _exit(1);
   const SandboxRequest& request = admission.request;
-  // Another process of the same user could otherwise reach in while we still hold capabilities.
+  // Otherwise another process of the same user could access this one while it has capabilities.
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 && !failed(failure, "close the process")) {
     tell_and_exit(notes, failure);
   }
@@ -166,7 +166,7 @@ bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& ov
                   links.lifeline_theirs.release());
 }
 
-/// What pid 1 and the command's process say of the end.
+/// The reports of pid 1 and the command's process.
 class Notes {
  public:
   explicit Notes(int fd) : fd_(fd) {
@@ -178,14 +178,14 @@ class Notes {
     HelperReport note;
     while (read(fd_, &note, sizeof note) == sizeof note) {
       is_alone_ = is_alone_ || note.is_alone != 0;
-      // A failed exec is told by the command's process, then pid 1 reports its exit: keep the
-      // first.
+      // The command's process reports a failed exec, then pid 1 reports its exit: keep the first
+      // report.
       if (report_.outcome != HelperOutcome::kExecFailed && report_.os_error == ECHILD) {
         report_ = note;
       }
     }
   }
-  /// Whether pid 1 is about to end and nobody else is left.
+  /// Whether pid 1 is about to end and is the last process.
   [[nodiscard]] bool is_alone() const { return is_alone_; }
   [[nodiscard]] const HelperReport& report() const { return report_; }
 
@@ -195,8 +195,8 @@ class Notes {
   HelperReport report_;
 };
 
-/// How long the monitor waits for pid 1. pid 1 watches the wall limit; this is for a set-up that
-/// hangs.
+/// How long the monitor waits for pid 1. pid 1 watches the wall limit; this limit is for a set-up
+/// that hangs.
 class Patience {
  public:
   explicit Patience(const SandboxRequest& request)
@@ -237,7 +237,7 @@ HelperReport final_report(const Notes& notes, const Patience& patience, bool is_
   return report;
 }
 
-/// Lets go of the command's output, so that its end is seen when the last of its processes ends.
+/// Closes the command's output here, so that its end is seen when its last process ends.
 void let_go_of_output() {
   const Fd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (int fd = 0; null.is_open() && fd < kControlFd; ++fd) (void)dup2(null.get(), fd);
@@ -274,7 +274,7 @@ void Monitor::end() {
   pid_ = -1;
 }
 
-/// Gives pid 1 its ids, its layers and its request.
+/// Sends pid 1 its ids, its layers and its request.
 bool Monitor::admit(const ReceivedRequest& received, SetupFailure& failure) const {
   const bool is_root = geteuid() == 0;
   LayerTrees trees;
@@ -292,7 +292,7 @@ bool Monitor::admit(const ReceivedRequest& received, SetupFailure& failure) cons
 HelperReport Monitor::run(const ReceivedRequest& received) {
   SetupFailure failure;
   const bool wants_own_network = received.request.host_network == 0;
-  // start() was called for a request that wants what most requests want.
+  // start() was called for the most common kind of request.
   const bool fits = pid_ > 0 && wants_own_network;
   if (!fits && !start(wants_own_network, failure)) {
     return report_of(HelperOutcome::kSetupFailed, failure);
@@ -305,21 +305,21 @@ HelperReport Monitor::run(const ReceivedRequest& received) {
   return watch(received.request);
 }
 
-/// Passes a request to stop on to pid 1. Returns false when there is none: the engine is gone, or
-/// wants it killed.
+/// Passes a stop request on to pid 1. Returns false if pid 1 must be killed: the engine is gone or
+/// asks for it.
 bool Monitor::heed_stop() const {
   char byte = 0;
   if (read(kControlFd, &byte, 1) != 1 || byte != kStopByte) return false;
   return write(lifeline_.get(), &byte, 1) == 1;
 }
 
-/// Waits until pid 1 is gone, and with it every process, or says that it is the last of them. Kills
-/// it when the engine says so or dies.
+/// Waits until pid 1 and all other processes are gone, or until pid 1 reports that it is the last.
+/// Kills it when the engine asks for it or dies.
 HelperReport Monitor::watch(const SandboxRequest& request) const {
   const Patience patience(request);
   Notes notes(notes_.get());
   bool is_cancelled = false;
-  bool is_silent = false;  // nobody holds the other end of the notes any more
+  bool is_silent = false;  // all other ends of the notes are closed
   for (;;) {
     pollfd polled[3] = {{process_.get(), POLLIN, 0},
                         {is_cancelled ? -1 : kControlFd, POLLIN, 0},

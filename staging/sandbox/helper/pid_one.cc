@@ -39,7 +39,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstLook{5};
 constexpr milliseconds kLookInterval{20};
-constexpr int kLookShare = 10;  // looking may take a tenth of the time
+constexpr int kLookShare = 10;  // measuring may take a tenth of the time
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> out;
@@ -101,7 +101,7 @@ class PidOne {
     }
   }
 
-  /// The monitor is gone, or passes on that the command is to end.
+  /// The monitor is gone, or relays a request to stop.
   void heed_monitor() {
     char byte = 0;
     if (read(lifeline_, &byte, 1) != 1 || byte != kStopByte) _exit(1);
@@ -117,7 +117,7 @@ class PidOne {
         command_ended_ = true;
         if (!stopping_) finish();
       }
-      if (ended < 0 && stopping_) finish();  // ECHILD: everybody is gone
+      if (ended < 0 && stopping_) finish();  // ECHILD: no process is left
       if (ended <= 0) return;
     }
   }
@@ -161,7 +161,7 @@ class PidOne {
     report_.written_bytes = std::max(report_.written_bytes, usage.written_bytes);
   }
 
-  /// Asks everybody to end. Running out of disk, memory or processor gets no time to go on.
+  /// Asks all processes to end. After a disk, memory or processor limit they are killed at once.
   void stop(HelperBreach breach, uint64_t bound, uint64_t figure) {
     report_.breach = breach;
     report_.limit = bound;
@@ -173,11 +173,11 @@ class PidOne {
     grace_ends_ = SteadyClock::now() + milliseconds(request_.grace_ms);
     (void)kill(-1, SIGTERM);
     if (request_.terminal == 0) return;
-    (void)kill(-1, SIGHUP);  // an interactive shell ignores the other
+    (void)kill(-1, SIGHUP);  // an interactive shell ignores SIGTERM
     (void)kill(-1, SIGCONT);
   }
 
-  /// Whoever loses its parent becomes a child of pid 1, so no child is nobody at all.
+  /// An orphan becomes a child of pid 1, so without children no other process is left.
   static bool is_alone() {
     pid_t ended = 0;
     do {
@@ -192,7 +192,7 @@ class PidOne {
     add_waited_for(last);
     if (!stopping_) last.written_bytes += gauge_.grown(0, nullptr);
     note_peaks(last);
-    // It may have been quicker than every look.
+    // The command may have ended between two measurements.
     const bool is_over =
         !stopping_ && request_.written_bytes != 0 && report_.written_bytes > request_.written_bytes;
     if (is_over) {
@@ -229,7 +229,7 @@ void bring_loopback_up() {
   request.ifr_name[0] = 'l';
   request.ifr_name[1] = 'o';
   request.ifr_flags = IFF_UP | IFF_RUNNING;
-  // Without it only programs that talk to themselves over 127.0.0.1 fail, and say so.
+  // Without it only programs that connect to themselves over 127.0.0.1 fail, with an error.
   (void)ioctl(link.get(), SIOCSIFFLAGS, &request);
 }
 
@@ -280,7 +280,7 @@ void live_as_pid_one(const SandboxRequest& request, LayerGauge gauge, int notes,
     (void)failed(failure, "start the command");
     report_and_exit(notes, HelperOutcome::kSetupFailed, failure);
   }
-  // Nothing of the host's is left in this process either.
+  // This process must not keep descriptors of the host either.
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; null >= 0 && fd < kControlFd; ++fd) (void)dup2(null, fd);
   PidOne(request, std::move(gauge), notes, lifeline).run(command);

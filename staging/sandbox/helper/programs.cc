@@ -17,7 +17,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kHeadBytes = 4096;
-constexpr int kMaxInterpreters = 5;  // the kernel follows no more (fs/exec.c)
+constexpr int kMaxInterpreters = 5;  // the kernel's own limit (fs/exec.c)
 constexpr int kMaxSegments = 64;
 
 std::string_view take_word(std::string_view& line) {
@@ -43,7 +43,7 @@ std::string find_on_path(const SandboxRequest& request, std::string_view name) {
   return {};
 }
 
-/// `#!/usr/bin/env -S python3 -u`: the interpreter, and what env would start.
+/// `#!/usr/bin/env -S python3 -u`: the interpreter, and the program that env would start.
 std::vector<std::string> of_first_line(const SandboxRequest& request, std::string_view line) {
   std::vector<std::string> found;
   const std::string_view interpreter = take_word(line);
@@ -57,7 +57,7 @@ std::vector<std::string> of_first_line(const SandboxRequest& request, std::strin
   return found;
 }
 
-/// The PT_INTERP segment (elf(5)); of the class this program is built for, which is the kernel's.
+/// The PT_INTERP segment (elf(5)), for the class of this program, which is the kernel's.
 std::string loader_of(int file, std::string_view head) {
   Elf64_Ehdr header{};
   if (head.size() < sizeof header) return {};

@@ -34,13 +34,13 @@ struct SystemCall {
 };
 constexpr long kNone = -1;
 
-/// Does not compile when the column of the machine that it is built for is wrong.
+/// Does not compile if the number for the machine of this build is wrong.
 consteval SystemCall call(long here, long x86_64, long aarch64) {
   if (here != (kOwnMachine == Machine::kX86_64 ? x86_64 : aarch64)) throw "wrong number";
   return {x86_64, aarch64};
 }
 
-/// Fail with EPERM whatever their arguments.
+/// These fail with EPERM, whatever their arguments.
 constexpr SystemCall kDenied[] = {
     // mounts and other roots
     call(SYS_mount, 165, 40),
@@ -108,17 +108,17 @@ static_assert(SYS_iopl == 172 && SYS_ioperm == 173 && SYS_uselib == 134 && SYS__
               SYS_ustat == 136 && SYS_sysfs == 139 && SYS_modify_ldt == 154);
 #endif
 
-/// Fail with ENOSYS, so that programs take the way they had before these existed.
+/// These fail with ENOSYS, so that programs use the older calls instead.
 constexpr SystemCall kMissing[] = {
     call(SYS_io_uring_setup, 425, 425),
     call(SYS_io_uring_enter, 426, 426),
     call(SYS_io_uring_register, 427, 427),
     call(SYS_clone3, 435, 435),
-    // Its mode lies behind a pointer, where a filter cannot look.
+    // Its mode is behind a pointer, which a filter cannot read.
     call(SYS_openat2, 437, 437),
 };
 
-// What gives a file its mode. mkdir and mkdirat set neither bit (mkdir(2)).
+// The calls that set the mode of a file. mkdir and mkdirat set neither bit (mkdir(2)).
 constexpr SystemCall kChmod = {90, kNone};
 constexpr SystemCall kFchmod = call(SYS_fchmod, 91, 52);
 constexpr SystemCall kFchmodat = call(SYS_fchmodat, 268, 53);
@@ -144,11 +144,11 @@ constexpr SystemCall kConnect = call(SYS_connect, 42, 203);
 
 class Filter;
 
-/// What becomes of one system call: an action, or what a look at its arguments says.
+/// The rule for one system call: an action, or a function that checks its arguments.
 struct CallRule {
   uint32_t number = 0;
   uint32_t action = 0;
-  void (*look)(Filter&) = nullptr;  ///< answers, or lets the call be allowed
+  void (*look)(Filter&) = nullptr;  ///< decides, or lets the call be allowed
 };
 
 class Filter {
@@ -179,9 +179,9 @@ class Filter {
     add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0));
     answer(action);
   }
-  /// Chooses by the system call's number, which must be in the accumulator: halves the sorted rules
-  /// until few are left. The kernel runs the filter once for every number when it is installed, so
-  /// that a linear list costs a quarter of a millisecond.
+  /// Selects the rule by the system call's number, which must be in the accumulator: halves the
+  /// sorted rules until few are left. The kernel runs the filter once for every number when it is
+  /// installed, so a linear list would cost a quarter of a millisecond.
   void choose(const std::vector<CallRule>& rules, size_t begin, size_t end) {
     constexpr size_t kFew = 3;
     if (end - begin <= kFew) {
@@ -190,7 +190,7 @@ class Filter {
       return;
     }
     const size_t middle = begin + (end - begin) / 2;
-    // Conditional jumps reach 255 instructions, unconditional ones everywhere.
+    // Conditional jumps reach 255 instructions, unconditional ones any distance.
     add(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, rules[middle].number, 0, 1));
     add(BPF_STMT(BPF_JMP | BPF_JA, 0));
     const size_t jump = code_.size() - 1;
@@ -236,7 +236,8 @@ void look_at_ioctl(Filter& filter) {
   filter.answer_if(TIOCSETD, kNo);
 }
 
-/// vsock, raw packets, the kernel's crypto …: families that no namespace holds are always shut.
+/// Families that no namespace isolates (vsock, raw packets, the kernel's crypto …) are always
+/// refused.
 template <bool kLocal, bool kInternet>
 void look_at_socket(Filter& filter) {
   filter.load_argument(0);
@@ -249,7 +250,7 @@ void look_at_socket(Filter& filter) {
   filter.answer(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-/// Of a pair, each end speaks to the other only: but for datagrams, which can be sent to any name.
+/// In a pair, each end reaches only the other, except for datagrams, which can be sent to any name.
 void look_at_socket_pair(Filter& filter) {
   constexpr uint32_t kTypeBits = 0xf;  // the others are flags
   filter.load_argument(1);
@@ -268,7 +269,7 @@ void look_at_mode(Filter& filter) {
   filter.answer_if_any_bit(kBits, kNo);
 }
 
-/// Of a file that is not made the mode is whatever was in the register.
+/// If no file is made, the mode is an undefined register value.
 template <size_t kFlags, uint32_t kBits>
 void look_at_new_mode(Filter& filter) {
   constexpr uint32_t kUnnamed = O_TMPFILE & ~O_DIRECTORY;
@@ -277,10 +278,10 @@ void look_at_new_mode(Filter& filter) {
   look_at_mode<kFlags + 1, kBits>(filter);
 }
 
-/// The private layers and folders of a command are closed to everybody else, and nothing of them is
-/// proposed with these bits. In a folder of the host the file would be there for all: a program
-/// that runs as whoever started the command. A folder keeps its setgid bit where no such folder can
-/// be written, since `cp -p` and its like copy that too.
+/// Other users cannot enter a command's private layers and folders, and a proposal never has these
+/// bits. In a folder of the host the file would be open to all, as a program that runs as the user
+/// who started the command. A folder keeps its setgid bit if no such folder can be written, because
+/// `cp -p` and similar programs copy it.
 template <uint32_t kBits, class Add>
 void add_mode_rules(Add add) {
   add(kChmod, kNo, look_at_mode<1, kBits>);
@@ -302,7 +303,7 @@ std::vector<CallRule> call_rules(Machine machine, const SeccompOptions& options)
   };
   for (const SystemCall& call : kDenied) add(call, kNo);
   for (const SystemCall& call : kMissing) add(call, SECCOMP_RET_ERRNO | ENOSYS);
-  // Landlock lets everybody execute a file that lies in no file system.
+  // Landlock permits the execution of a file that is in no file system.
   if (options.restricts_programs) add(kMemfdCreate, SECCOMP_RET_ERRNO | ENOSYS);
   add(kClone, kNo, look_at_namespaces);
   add(kUnshare, kNo, look_at_namespaces);

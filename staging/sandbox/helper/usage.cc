@@ -38,7 +38,7 @@ uint64_t field_of(std::string_view text, const char* key) {
 
 /// utime, stime, cutime, cstime of /proc/<pid>/stat, in clock ticks.
 uint64_t ticks_of(std::string_view stat) {
-  const size_t name_end = stat.rfind(')');  // the name may hold anything
+  const size_t name_end = stat.rfind(')');  // the name may contain any character
   if (name_end == std::string_view::npos) return 0;
   constexpr int kFieldsBeforeUtime = 11;
   const char* at = stat.data() + name_end + 1;
@@ -61,7 +61,8 @@ uint64_t private_resident(std::string_view statm) {
   return resident * kPage;
 }
 
-/// All that is resident where the kernel does not tell us the share: a limit must not be lost.
+/// Counts all resident memory where the kernel does not report the share, so that the limit still
+/// holds.
 uint64_t proportional_resident(int process, ProcText& text) {
   constexpr uint64_t kKib = 1024;
   const std::string_view shares = read_proc(process, "smaps_rollup", text);

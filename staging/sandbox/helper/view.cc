@@ -18,39 +18,40 @@
 
 // How the command's view of the file system is built.
 //
-// The view is made of what is put into it; nothing of the host is taken out. So a directory that is
-// forgotten here is missing inside, which is noticed, and not visible, which is not. The result:
+// The view contains only what is put into it; nothing is taken out of the host's tree. If a
+// directory is forgotten here, it is missing inside, which is noticed. The opposite error, a
+// directory that is visible by mistake, would not be noticed. The result:
 //
 //     /            tmpfs, read-only           /usr /etc /opt ...   clones of the host's, read-only
 //     /tmp         tmpfs of a fixed size      /dev                 five devices of the host, links
 //     /proc        of the new pid namespace   <readable>           clones, read-only
-//     <home>       tmpfs of a fixed size: of the host's home there is only what is named
+//     <home>       tmpfs of a fixed size, with only the named parts of the host's home
 //     <workspace>  overlayfs, at its own path; .git and .sage in it are covered by read-only clones
 //
 // The order of the steps, and what each of them prevents:
 //
-// 1. Clone everything that comes from the host as detached mounts (open_tree), before anything is
-//    mounted: the new root is built on /tmp, a directory that every machine has, and what is needed
-//    may lie there. As root, the monitor clones the layers outside and maps their owners to ids
-//    that own nothing on the host (MOUNT_ATTR_IDMAP); without root, pid 1 does it inside the user
-//    namespace, where owners are what they are.
-// 2. Compare the workspace's device and inode with what the engine opened: the path may lead
-//    somewhere else by now (ESTALE).
-// 3. Make all mounts private, so that none of the following is seen outside, nor the other way.
+// 1. Clone everything from the host as detached mounts (open_tree), before anything is mounted:
+//    the new root is built on /tmp, which exists on every machine and may contain files that are
+//    cloned. As root, the monitor clones the layers outside and maps their owners to ids that own
+//    nothing on the host (MOUNT_ATTR_IDMAP). Without root, pid 1 does it inside the user
+//    namespace, where owners are unchanged.
+// 2. Compare the workspace's device and inode with those that the engine opened: the path may lead
+//    elsewhere by now (ESTALE).
+// 3. Make all mounts private, so that later mounts do not appear outside, nor outside ones here.
 // 4. Mount the overlay from layers that are attached at short paths in a tmpfs of their own, and
-//    keep it as a detached mount. Step 5 covers that tmpfs, and step 8 lets it go: the command can
-//    reach the layers through the overlay only.
+//    keep it as a detached mount. Step 5 covers that tmpfs and step 8 releases it: the command can
+//    reach the layers only through the overlay.
 // 5. Mount the new root over /tmp, fill it with the clones, attach the overlay.
-// 6. Attach kept directories below the workspace: by descriptor and through no link, since what the
-//    workspace holds decides here, and until step 8 its links lead to the host.
-// 7. Cover `.git`, `.sage`, denied programs and files of credentials, on top of everything else. A
-//    mount cannot be removed by the command: it has no capability, and seccomp refuses the calls.
-// 8. Make the root read-only, pivot_root, and detach the old root. Nothing of the host is left but
-//    the clones.
+// 6. Attach kept directories below the workspace, by descriptor and without following links: the
+//    workspace's contents decide here, and until step 8 its links lead to the host.
+// 7. Cover `.git`, `.sage`, denied programs and files of credentials, on top of everything else.
+//    The command cannot remove a mount: it lacks the capability, and seccomp refuses the calls.
+// 8. Make the root read-only, pivot_root, and detach the old root. Of the host's tree, only the
+//    clones remain.
 //
-// overlayfs is mounted with `userxattr`, since a user namespace may not write trusted attributes,
-// and `volatile`: the layer is read back or dropped, never needed after a crash, and without it
-// unmounting would flush the whole file system.
+// overlayfs is mounted with `userxattr`, because a user namespace may not write trusted attributes,
+// and with `volatile`: the layer is read back or dropped, and never needed after a crash. Without
+// `volatile`, unmounting would flush the whole file system.
 
 namespace galley {
 namespace {
@@ -65,7 +66,7 @@ bool attach(int tree, const std::string& target) {
   return move_mount(tree, "", AT_FDCWD, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
 }
 
-/// mkdir -p; what is there already is fine.
+/// mkdir -p; an existing directory is not an error.
 bool make_path(const std::string& path) {
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
@@ -83,7 +84,7 @@ struct Setting {
   std::string value;
 };
 
-/// A new file system, mounted nowhere yet.
+/// A new file system, not mounted yet.
 Fd make_file_system(const char* type, const std::vector<Setting>& settings, unsigned attributes) {
   const Fd context(fsopen(type, FSOPEN_CLOEXEC));
   if (!context.is_open()) return {};
@@ -103,7 +104,7 @@ bool attach_new(const char* type, const std::vector<Setting>& settings, unsigned
   return mount.is_open() && attach(mount.get(), target);
 }
 
-/// One of the host's things that the command may read.
+/// A file or directory of the host that the command may read.
 struct SystemTree {
   std::string path;
   std::string link;  ///< target, when the host has a symbolic link there
@@ -111,7 +112,7 @@ struct SystemTree {
   bool is_file = false;
 };
 
-/// What open_readable() opened, by the paths where it is to appear.
+/// The mounts from open_readable(), by their paths in the view.
 std::vector<SystemTree> readable_trees(const SandboxRequest& request, std::vector<Fd> opened) {
   std::vector<SystemTree> trees;
   for (size_t i = 0; i < opened.size(); ++i) {
@@ -132,7 +133,7 @@ bool open_system(const std::vector<std::string>& paths, std::vector<SystemTree>&
                  SetupFailure& failure) {
   for (const std::string& path : paths) {
     struct stat found {};
-    if (lstat(path.c_str(), &found) != 0) continue;  // not every host has /opt or /lib32
+    if (lstat(path.c_str(), &found) != 0) continue;  // /opt and /lib32 do not exist on every host
     SystemTree entry;
     entry.path = path;
     entry.is_file = !S_ISDIR(found.st_mode);
@@ -180,7 +181,7 @@ bool place_system(const std::vector<SystemTree>& system, SetupFailure& failure) 
   return true;
 }
 
-/// Read-only and writable places of the host, a directory before what lies in it.
+/// Read-only and writable places of the host, a directory before its contents.
 std::vector<SystemTree> host_trees(const SandboxRequest& request, LayerTrees& trees,
                                    std::vector<Fd> overlays) {
   std::vector<SystemTree> all = readable_trees(request, std::move(trees.readable));
@@ -200,8 +201,8 @@ std::vector<SystemTree> host_trees(const SandboxRequest& request, LayerTrees& tr
   return all;
 }
 
-/// What shells and programs that start shells need: terminals of the view's own, and the name by
-/// which a process finds the one it belongs to.
+/// Makes what shells and programs that start shells need: terminals of the view, and the name by
+/// which a process finds its own terminal.
 bool place_terminals(SetupFailure& failure) {
   const std::string place = in_new_root("/dev/pts");
   const bool is_mounted =
@@ -243,7 +244,7 @@ bool place_dev_links(SetupFailure& failure) {
 }
 
 /// Makes the overlay from layers attached at short paths: the `lowerdir=a:b` option then needs no
-/// escaping and stays under fsconfig's limit of 256 bytes, on kernels without `lowerdir+` too.
+/// escaping and stays below fsconfig's limit of 256 bytes, also on kernels without `lowerdir+`.
 Fd make_overlay(const std::vector<const Fd*>& lower_trees, const Fd& upper_home,
                 SetupFailure& failure) {
   if (!attach_new("tmpfs", {{"size", std::to_string(kRootTmpfsBytes)}}, kSafeMount, kNewRoot)) {
@@ -298,8 +299,9 @@ bool place_overlay(const SandboxRequest& request, const Fd& overlay, SetupFailur
   return attach(overlay.get(), target) || failed(failure, "attach the overlay");
 }
 
-/// Makes the directories of `path` below `top` and opens the last. By descriptor, and through no
-/// link: what the workspace holds decides here, and until pivot() its links lead to the host.
+/// Makes the directories of `path` below `top` and opens the last one, by descriptor and without
+/// following links: the workspace's contents decide here, and until pivot() its links lead to the
+/// host.
 Fd make_below(const Fd& top, std::string_view path) {
   constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   Fd at(openat(top.get(), ".", kFlags));
@@ -326,8 +328,8 @@ bool place_kept(const SandboxRequest& request, const LayerTrees& trees, SetupFai
   return true;
 }
 
-/// The path by which the person entered the workspace leads there too. Where a link cannot be made
-/// it is missing, as before anybody asked for it.
+/// Makes the path by which the person entered the workspace lead to it as well. If a link cannot be
+/// made, the path is missing, which is harmless.
 void place_spelled(const SandboxRequest& request) {
   if (request.spelled.empty()) return;
   const size_t slash = request.spelled.rfind('/');
@@ -352,8 +354,8 @@ bool freeze(const SandboxRequest& request, SetupFailure& failure) {
   return true;
 }
 
-/// Puts a file that nobody may read or execute over each denied program, whose bytes are then out
-/// of reach of a copy and of the dynamic loader too, and over each file of credentials.
+/// Mounts a file that cannot be read or executed over each denied program, so that its bytes cannot
+/// be copied or loaded by the dynamic loader either, and over each file of credentials.
 bool cover(const SandboxRequest& request, SetupFailure& failure) {
   std::vector<std::string> covered = request.covered;
   covered.insert(covered.end(), request.hidden.begin(), request.hidden.end());
@@ -374,7 +376,7 @@ bool cover(const SandboxRequest& request, SetupFailure& failure) {
   return true;
 }
 
-/// An empty home of the run's own. Before what is named of the host's home is placed in it.
+/// Makes the run's own empty home, before parts of the host's home are placed in it.
 bool place_home(const SandboxRequest& request, SetupFailure& failure) {
   if (request.home.empty()) return true;
   const std::string target = in_new_root(request.home);
@@ -385,8 +387,8 @@ bool place_home(const SandboxRequest& request, SetupFailure& failure) {
   return is_placed || failed(failure, "make the home");
 }
 
-/// Who the user is, for git: the home holds nothing else at first. Through no link, since until
-/// pivot() links lead to the host.
+/// Tells git the user's identity: the home is otherwise empty at first. Follows no link, because
+/// until pivot() links lead to the host.
 void make_git_config(const SandboxRequest& request) {
   if (request.git_config.empty()) return;
   open_how how{};
@@ -396,7 +398,7 @@ void make_git_config(const SandboxRequest& request) {
       syscall(SYS_openat2, AT_FDCWD, in_new_root(request.home).c_str(), &how, sizeof how)));
   constexpr int kFlags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
   const Fd file(openat(home.get(), ".gitconfig", kFlags, 0644));
-  // One that is there is the user's own.
+  // An existing file is the user's own.
   if (file.is_open()) (void)write_all(file.get(), request.git_config);
 }
 

@@ -60,8 +60,8 @@ bool allow_below(int ruleset, const char* path, uint64_t access) {
   return allow_below(ruleset, Fd(open(path, O_PATH | O_CLOEXEC)), access);
 }
 
-/// What is not there cannot be executed either. A link of the workspace is not followed: the
-/// command before this one may have made it, and it would open what it leads to.
+/// A missing path cannot be executed either. A link of the workspace is not followed: an earlier
+/// command may have made it, and its target would become executable.
 void allow_programs(int ruleset, const SandboxRequest& request) {
   for (const std::string& path : executable_files(request)) {
     open_how how{};
@@ -85,7 +85,7 @@ bool limit(decltype(RLIMIT_CORE) resource, uint64_t value) {
 
 bool apply_limits(const SandboxRequest& request, SetupFailure& failure) {
   constexpr uint64_t kQueueBytes = 819'200;  // the kernel's own default
-  // One more process than asked for: pid 1 of the namespace counts too.
+  // One more process than asked for: pid 1 of the namespace counts, too.
   bool done = limit(RLIMIT_CORE, 0) && limit(RLIMIT_MSGQUEUE, kQueueBytes) &&
               limit(RLIMIT_NOFILE, request.open_files) &&
               limit(RLIMIT_NPROC, request.processes + 1);
@@ -143,7 +143,7 @@ bool apply_landlock(const SandboxRequest& request, SetupFailure& failure) {
                           (abi >= 5 ? kLandlockIoctlDevice : 0);
   bool done = allow_below(ruleset.get(), request.workspace.c_str(), all) &&
               allow_below(ruleset.get(), "/dev", device);
-  // On the host's own tree there is no private /tmp: the home of the copy has one.
+  // On the host's own tree there is no private /tmp: the copy's home has one.
   const std::string scratch = request.copy_level != 0 ? request.upper_home : "/tmp";
   done = done && allow_below(ruleset.get(), scratch.c_str(), all);
   if (!request.home.empty()) done = done && allow_below(ruleset.get(), request.home.c_str(), all);
@@ -165,8 +165,8 @@ bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure) {
   const bool is_host_network = request.host_network != 0;
   SeccompOptions options;
   options.restricts_programs = request.restricts_programs != 0;
-  // A view of its own has no sockets of the host in it; names that lie in the network namespace
-  // are shut by Landlock, where it can.
+  // A private view has no sockets of the host. Landlock, if it can, blocks names in the network
+  // namespace.
   options.local_sockets = !is_copy && (!is_host_network || landlock_abi() >= kScopesAbi);
   options.internet_sockets = !is_copy || is_host_network;
   options.writes_host =
