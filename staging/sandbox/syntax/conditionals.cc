@@ -10,7 +10,7 @@ namespace {
 
 /// An `#if` with its branches.
 struct Choice {
-  bool was_shown = false;  ///< one of its branches was
+  bool was_shown = false;  ///< one of its branches has been shown
   bool is_shown = false;
 };
 
@@ -50,7 +50,7 @@ class Blanker {
     return std::min(text_.find('\n', begin), text_.size() - 1) + 1;
   }
 
-  /// The end of its last line: a backslash or an open comment makes it go on.
+  /// The end of the directive's last line: a backslash or an open comment continues it.
   [[nodiscard]] size_t end_of_directive(size_t begin) const {
     bool is_in_comment = false;
     while (true) {
@@ -64,7 +64,7 @@ class Blanker {
     }
   }
 
-  /// Strings are passed over, since they may hold what looks like a comment.
+  /// Strings are skipped, because they may contain what looks like a comment.
   static bool ends_in_comment(std::string_view line, bool is_in_comment) {
     for (size_t i = 0; i < line.size(); ++i) {
       if (is_in_comment) {
@@ -123,7 +123,7 @@ class Blanker {
     return is_negated ? !shows_defined_ || is_guard_expression(rest, end) : shows_defined_;
   }
 
-  /// Whether what is not defined is defined at once: then the branch is the file itself.
+  /// Whether an undefined macro is defined at once: then the branch is the whole file.
   [[nodiscard]] bool is_guard(std::string_view word, size_t end) const {
     const size_t next = text_.find_first_not_of(" \t\r\n", end);
     if (next == text_.npos || text_[next] != '#') return false;

@@ -23,7 +23,7 @@ constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
 constexpr rlim_t kMaxCpuSeconds = 60;
-constexpr uint32_t kLowWord = 0;  // both machines keep it first
+constexpr uint32_t kLowWord = 0;  // first on both machines
 
 constexpr long kAllowed[] = {SYS_read,          SYS_write,   SYS_munmap,       SYS_mremap,
                              SYS_brk,           SYS_madvise, SYS_exit,         SYS_exit_group,
@@ -57,7 +57,8 @@ std::vector<sock_filter> syntax_filter() {
     program.push_back(jump(static_cast<uint32_t>(call), 0, 1));
     program.push_back(statement(kReturn, SECCOMP_RET_ALLOW));
   }
-  // mmap: memory of its own (flags, argument 3) that is not executable (protection, argument 2).
+  // mmap: only anonymous memory (flags, argument 3) that is not executable (protection, argument
+  // 2).
   program.push_back(jump(static_cast<uint32_t>(SYS_mmap), 0, 6));
   program.push_back(statement(kLoad, argument(3)));
   program.push_back(jump(MAP_PRIVATE | MAP_ANONYMOUS, 0, 4));

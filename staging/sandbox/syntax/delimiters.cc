@@ -13,7 +13,7 @@ constexpr uint32_t kTabColumns = 8;
 constexpr size_t kMaxUnclosed = 1'000;   // between two partners
 constexpr size_t kMaxLinesBack = 2'000;  // searched for the line that lost its bracket
 
-/// A bracket that waits for its partner, and the indentation of the statement that it stands in.
+/// An open bracket without its partner so far, and the indentation of its statement.
 struct Opener {
   char bracket = 0;
   uint32_t offset = 0;
@@ -85,19 +85,20 @@ class DelimiterScan {
   void open(const DelimiterToken& token) {
     const size_t begin = line_begin(token.offset);
     uint32_t indent = indent_of_line(begin);
-    // What was opened on an earlier line and closed on this one says where the statement began.
+    // A bracket that opened on an earlier line and closed on this one shows where the statement
+    // began.
     if (last_closed_at_ >= begin && last_closed_at_ < token.offset) {
       indent = std::min(indent, last_closed_indent_);
     }
     stack_.push_back({token.bracket, token.offset, indent});
   }
 
-  /// How many openers stand up to the partner of a closing bracket; 0: it has none.
+  /// The number of openers down to the partner of a closing bracket; 0: no partner.
   [[nodiscard]] size_t partner_of(char bracket) const {
     const size_t last = stack_.size() - std::min(stack_.size(), kMaxUnclosed);
     for (size_t match = stack_.size(); match > last; --match) {
       if (stack_[match - 1].bracket == bracket) return match;
-      if (stack_[match - 1].bracket == '{') return 0;  // only a brace ends what a brace began
+      if (stack_[match - 1].bracket == '{') return 0;  // only a brace closes a block
     }
     return 0;
   }
@@ -125,7 +126,7 @@ class DelimiterScan {
     if (!stack_.empty()) add_outdented(stack_.back(), token.offset);
   }
 
-  /// Names the bracket that is open, or where it should have been closed when it begins a block.
+  /// Reports the open bracket, or the place where it should have been closed if it begins a block.
   void add_outdented(const Opener& opener, uint32_t closer) {
     const size_t next = text_.find_first_not_of(" \t\r", opener.offset + 1);
     const bool begins_block = next == std::string_view::npos || text_[next] == '\n';
@@ -151,7 +152,7 @@ class DelimiterScan {
     }
   }
 
-  /// The last line before the closer that is indented like it should have had the opener.
+  /// Finds the last line before the closer with the indentation of the missing opener.
   void add_indented(const DelimiterToken& closer, uint32_t first_offset, uint32_t indent) {
     size_t begin = line_begin(closer.offset);
     for (size_t i = 0; i < kMaxLinesBack && begin > first_offset; ++i) {
@@ -171,7 +172,7 @@ class DelimiterScan {
   }
 
   std::string_view text_;
-  std::vector<size_t> lines_ = {0};  // where each begins
+  std::vector<size_t> lines_ = {0};  // the beginning of each line
   std::vector<Opener> stack_;
   std::vector<std::vector<Opener>> choices_;
   std::vector<SyntaxError> faults_;

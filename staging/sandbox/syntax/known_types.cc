@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kImport = "import(";
 constexpr std::string_view kTypeSpaces = " \t";
 
-/// `import("x")` becomes a name as long as that.
+/// Replaces `import("x")` by a name of the same length.
 void name_imports(std::string& text) {
   for (size_t at = text.find(kImport); at != text.npos; at = text.find(kImport, at + 1)) {
     const size_t quote = at + kImport.size();
@@ -20,7 +20,7 @@ void name_imports(std::string& text) {
   }
 }
 
-/// Blanks a word at the beginning of a line where `after` follows it.
+/// Blanks a word at the beginning of a line if `after` follows it.
 void blank_first(std::string& text, std::string_view word, std::string_view after) {
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
     const size_t last = at == 0 ? text.npos : text.find_last_not_of(kTypeSpaces, at - 1);
@@ -32,7 +32,7 @@ void blank_first(std::string& text, std::string_view word, std::string_view afte
   }
 }
 
-/// Blanks the second of two words where it comes right after the first and `after` follows it.
+/// Blanks the second of two adjacent words if `after` follows it.
 void blank_second(std::string& text, std::string_view first, std::string_view second,
                   std::string_view after) {
   for (size_t at = text.find(first); at != text.npos; at = text.find(first, at + 1)) {

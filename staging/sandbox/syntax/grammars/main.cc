@@ -1,6 +1,6 @@
-// galley-syntax: says where texts do not follow the grammars of their languages. Started by galley;
-// reads requests from its stdin and answers on its stdout (wire.h), behind walls that it builds
-// before it reads the first byte.
+// galley-syntax: reports where texts do not follow the grammars of their languages. Galley starts
+// it. It reads requests from its stdin and writes answers to its stdout (wire.h), and confines
+// itself before it reads the first byte.
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,6 +46,6 @@ int main() {
         return parser.parse(language, text);
       }};
   const bool is_served = galley::serve_syntax(service);
-  // Without the destructors, which have nothing to do but to free memory.
+  // Skips the destructors, which would only free memory.
   _exit(is_served ? 0 : 1);
 }

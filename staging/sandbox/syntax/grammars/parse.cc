@@ -55,14 +55,14 @@ struct TreeDeleter {
 };
 using Tree = std::unique_ptr<TSTree, TreeDeleter>;
 
-/// Part of the text that the parser could not take, or a token that it added.
+/// A part of the text that the parser rejected, or a token that it added.
 struct Fault {
   uint32_t begin = 0;
   uint32_t end = 0;
   const char* missing = nullptr;
 };
 
-/// Visits nodes without recursion, whatever their depth; `enters` says whether to look inside.
+/// Visits nodes without recursion, at any depth; `enters` says whether to visit the children.
 template <class Enters>
 void walk(const TSTree* tree, Enters enters) {
   TSTreeCursor cursor = ts_tree_cursor_new(ts_tree_root_node(tree));
@@ -96,7 +96,7 @@ std::vector<Fault> faults_of(const TSTree* tree) {
   return faults;
 }
 
-/// The tokens of a leaf that delimit something; `[[` and `]]` are two.
+/// The delimiter tokens of a leaf; `[[` and `]]` are two.
 void add_delimiters(std::string_view text, TSNode leaf, std::vector<DelimiterToken>& tokens) {
   using Kind = DelimiterToken::Kind;
   const std::string_view type = ts_node_type(leaf);
@@ -132,8 +132,9 @@ std::vector<DelimiterToken> delimiters_of(std::string_view text, const TSTree* t
   return tokens;
 }
 
-/// Listens to the parser: the last place where none of its versions could go on before each attempt
-/// to recover. That is the token a compiler would name; an ERROR node may begin long before it.
+/// Reads the parser's log: the last place, before each attempt to recover, where all of its
+/// versions stopped. That is the token that a compiler would report; an ERROR node may begin long
+/// before it.
 class StopLog {
  public:
   explicit StopLog(std::string_view text) : text_(text) {
@@ -169,7 +170,7 @@ class StopLog {
     }
   }
 
-  /// Asked for at every token, so it takes the short way.
+  /// Called for every token, so it avoids a general parser.
   static bool number_behind(std::string_view line, std::string_view word, unsigned& number) {
     const size_t at = line.find(word);
     if (at == line.npos) return false;
@@ -200,8 +201,8 @@ uint32_t token_end(std::string_view text, uint32_t begin) {
   return end;
 }
 
-/// Where a token is missing before the one at `token`: after the one before it, or on the next line
-/// when that is left without its beginning, or blank.
+/// The place of a missing token before the one at `token`: after the previous token, or on the next
+/// line if that line lacks its beginning or is blank.
 uint32_t gap_before(std::string_view text, uint32_t token) {
   const size_t last = text.substr(0, token).find_last_not_of(" \t\r\n");
   const size_t begin = last == text.npos ? 0 : last + 1;
@@ -221,8 +222,8 @@ bool has_macros(SyntaxLanguage language) {
 constexpr uint32_t kNone = static_cast<uint32_t>(-1);
 constexpr uint32_t kMaxQuoteSearch = 16'384;  // bytes
 
-/// The quote of the first string or character of C that does not end on its line, on the lines of
-/// [begin, end); kNone where all do.
+/// The quote of the first C string or character on the lines of [begin, end) that does not end on
+/// its line; kNone if all do.
 uint32_t open_quote(std::string_view text, uint32_t begin, uint32_t end) {
   const size_t newline = begin == 0 ? text.npos : text.rfind('\n', begin - 1);
   const size_t last = std::min(text.find('\n', end), text.size());
@@ -251,7 +252,7 @@ uint32_t open_quote(std::string_view text, uint32_t begin, uint32_t end) {
 SyntaxError error_of(std::string_view text, const Fault& fault,
                      const std::vector<uint32_t>& stops) {
   const auto stop = std::lower_bound(stops.begin(), stops.end(), fault.begin);
-  // A token that was added stands before the one at which the parser stopped.
+  // An added token is before the one at which the parser stopped.
   if (fault.missing != nullptr) {
     const uint32_t begin = gap_before(text, fault.begin);
     return {SyntaxError::Kind::kMissing, begin, token_end(text, begin), begin, fault.missing};
@@ -277,7 +278,7 @@ struct SyntaxParser::Parts {
         ts_parser_parse_string(parser, nullptr, text.data(), static_cast<uint32_t>(text.size())));
   }
 
-  /// Nothing when the text has errors, of which more is to be asked.
+  /// Nothing when the text has errors that need a closer look.
   std::optional<SyntaxAnswer> answer_unless_wrong(SyntaxLanguage language, std::string_view text) {
     const Tree tree = parse(language, text, nullptr);
     if (!tree) return SyntaxAnswer{true, {}};
@@ -291,8 +292,8 @@ struct SyntaxParser::Parts {
     if (!ts_node_has_error(ts_tree_root_node(tree.get()))) return {};
     const auto unmatched = delimiter_errors(text, delimiters_of(text, tree.get()));
     SyntaxAnswer answer;
-    // Listening to the parser costs more than parsing. Where macros explain most of what it does
-    // not understand, that is worth it only beside an error that they do not explain.
+    // Reading the parser's log costs more than parsing. In languages with macros, which explain
+    // most errors, that is only worthwhile together with an error that macros do not explain.
     std::vector<uint32_t> stops;
     if (!has_macros(language) || !unmatched.empty()) {
       StopLog log(text);
@@ -312,8 +313,9 @@ struct SyntaxParser::Parts {
     return answer;
   }
 
-  /// The text with one and with the other branches of its conditionals: an error on a line of both
-  /// that is one in one of them only may come from branches that do not go together.
+  /// Parses the text with the one and with the other branches of its conditionals. An error on a
+  /// line of both that appears in only one of them may come from branches that do not belong
+  /// together.
   SyntaxAnswer answer_preprocessed(SyntaxLanguage language, std::string_view text) {
     const std::string one = blank_conditionals(text, Conditionals::kAllDefined);
     const std::string other = blank_conditionals(text, Conditionals::kNoneDefined);
@@ -339,7 +341,7 @@ struct SyntaxParser::Parts {
            std::isspace(static_cast<unsigned char>(text[error.cause])) == 0 ||
            std::isspace(static_cast<unsigned char>(text[error.offset])) == 0;
   }
-  /// Whether there is an error of that kind on the same line.
+  /// Whether the other answer has an error of that kind on the same line.
   static bool has_alike(const SyntaxAnswer& answer, const SyntaxError& error,
                         std::string_view text) {
     return std::any_of(answer.errors.begin(), answer.errors.end(), [&](const SyntaxError& other) {
