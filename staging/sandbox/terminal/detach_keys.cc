@@ -16,7 +16,7 @@ tl::unexpected<Error> no_keys(std::string_view text, const std::string& why) {
                   "; say it like ctrl-p,ctrl-q, or none");
 }
 
-/// The byte of one key; nothing when it is none.
+/// The byte of one key; nothing if the text is not a key.
 std::optional<char> byte_of(std::string_view key) {
   constexpr std::string_view kControl = "ctrl-";
   constexpr std::string_view kControlled = "abcdefghijklmnopqrstuvwxyz@[\\]^_";
@@ -27,7 +27,7 @@ std::optional<char> byte_of(std::string_view key) {
   return static_cast<char>(key.back() & kControlBits);
 }
 
-/// Takes a number from the front of a text; `otherwise` when there is none.
+/// Reads a number from the front of a text; `otherwise` if there is none.
 int take_number(std::string_view& text, int otherwise) {
   int number = otherwise;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
@@ -50,10 +50,10 @@ Result<DetachKeys> DetachKeys::parse(std::string_view text) {
   }
 }
 
-/// One byte, or the whole of CSI <code>[:...] ; <modifiers>[:<event>] [; <text>] u.
+/// One byte, or a complete CSI <code>[:...] ; <modifiers>[:<event>] [; <text>] u.
 DetachKeys::Key DetachKeys::next_key(std::string_view typed) {
   constexpr std::string_view kStart = "\x1b[";
-  constexpr int kPlain = 1;  // modifiers are told plus one
+  constexpr int kPlain = 1;  // the protocol adds one to modifiers
   constexpr int kControl = 4;
   constexpr int kLocks = 64 | 128;
   constexpr int kRelease = 3;

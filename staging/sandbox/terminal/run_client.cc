@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kTypedPieceBytes = size_t{16} << 10U;
 
-/// A terminal in raw mode: every byte goes to the program as it was typed.
+/// A terminal in raw mode: every typed byte goes to the program.
 class RawTerminal {
  public:
   RawTerminal() {
@@ -40,7 +40,7 @@ class RawTerminal {
   bool is_raw_ = false;
 };
 
-/// Signals that are read instead of being delivered; as they were at the end.
+/// Blocks signals and reads them instead; the destructor restores the mask.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -58,7 +58,7 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  /// The next one; 0 when there is none.
+  /// The next signal; 0 if there is none.
   [[nodiscard]] uint32_t next() const {
     signalfd_siginfo info;
     return read(descriptor(), &info, sizeof info) == sizeof info ? info.ssi_signo : 0;
@@ -156,7 +156,7 @@ class Attendance {
     signals_.emplace();
     if (!options_.is_terminal) return;
     raw_.emplace();
-    // A window that was resized before its signal was held had nobody to tell it to.
+    // If the window was resized before its signal was blocked, the program has not been told.
     tell_screen();
   }
 
@@ -164,7 +164,7 @@ class Attendance {
 
   void show(int descriptor, const std::string& text) {
     if (is_deaf_ || write_all(descriptor, text)) return;
-    is_deaf_ = true;  // `| head` has seen enough: the program need not go on
+    is_deaf_ = true;  // `| head` has closed the pipe: the program need not continue
     if (options_.is_terminal) {
       finish(ClientEnd::Why::kDetached, "");
     } else {
@@ -231,7 +231,7 @@ class Attendance {
   std::optional<ClientEnd> end_;
   std::string run_;
   TerminalModes modes_;
-  size_t unread_bytes_ = 0;  ///< of its input, sent since the program had read everything
+  size_t unread_bytes_ = 0;  ///< bytes of its input, sent since the program had read everything
   bool has_begun_ = false;
   bool has_input_ = true;
   bool is_deaf_ = false;

@@ -25,8 +25,8 @@ using std::chrono::steady_clock;
 constexpr size_t kOutputPieceBytes = size_t{16} << 10U;
 constexpr std::chrono::milliseconds kAnnounceTime{1000};
 constexpr int kLastStream = 2;
-/// A client that does not wait for kRead is heard no further. More than it may send: some may be on
-/// its way when the program has all before it.
+/// A client that does not wait for kRead is no longer read. This is more than it may send: some
+/// input may be in transit when the program has read everything before it.
 constexpr size_t kMaxInputBytes = 4 * kMaxRunUnsentBytes;
 
 void never_block(int descriptor) {
@@ -68,7 +68,7 @@ RunSupervisor::RunSupervisor(LiveRun& run, Fd listener, RunPeer first)
     : run_(&run), listener_(std::move(listener)), signals_(watch_signals()) {
   clients_.push_back(std::move(first));
   for (const int one : {run.terminal(), run.input(), run.output(), run.errors()}) never_block(one);
-  // The helper's own pipes say nothing of what happens on a terminal.
+  // The helper's own pipes do not carry the output of a terminal.
   has_errors_ = !is_terminal();
 }
 
@@ -81,7 +81,7 @@ void RunSupervisor::watch() {
   while (attached() != nullptr && attached()->has_unsent() && !gives_up_) turn();
 }
 
-/// What poll() is asked for, by place in the list: -1 for what is not wanted now.
+/// The descriptors for poll(), by place in the list; -1 for those not needed now.
 struct RunSupervisor::Polled {
   enum Place : size_t { kControl, kOutput, kErrors, kInput, kListener, kSignals, kClients };
   std::array<pollfd, kClients + kMaxRunClients> all{};
@@ -129,7 +129,7 @@ void RunSupervisor::turn() {
   if (polled.has(Polled::kListener)) accept();
 }
 
-/// Forgets the clients that are gone; nothing would wake us for them.
+/// Removes the clients that are gone; poll() would not report them.
 void RunSupervisor::drop_gone() {
   if (attached_ >= 0 && !attached()->is_open()) detach();
   for (size_t i = clients_.size(); i-- > 0;) {
@@ -143,7 +143,7 @@ void RunSupervisor::take_output(int descriptor, RunMessage kind, bool& is_open) 
   std::array<char, kOutputPieceBytes> piece;
   const ssize_t got = read(descriptor, piece.data(), piece.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
-    // A terminal that nobody has open any more has nothing more to say.
+    // A terminal that no process has open will have no more output.
     if (errno == EAGAIN && has_ended_) is_open = false;
     return;
   }
@@ -165,7 +165,7 @@ void RunSupervisor::give_input() {
   const ssize_t gave = write(descriptor, input_.data(), input_.size());
   if (gave < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (gave < 0) {
-    input_.clear();  // it reads no more
+    input_.clear();  // the program no longer reads
     run_->close_input();
     return;
   }
@@ -216,7 +216,7 @@ void RunSupervisor::attach(size_t client, const RunScreen& screen) {
   for (size_t at = from; at < backlog_.size(); at += kOutputPieceBytes) {
     peer.send(RunMessage::kOutput, std::string_view(backlog_).substr(at, kOutputPieceBytes));
   }
-  // A window that changes its size makes a program paint it anew; the same size does not.
+  // A program redraws when its window's size changes, but not for an equal size.
   set_screen({screen.rows, static_cast<uint16_t>(screen.columns + 1)});
   set_screen(screen);
   if (on_attached) on_attached(true);
@@ -237,7 +237,7 @@ void RunSupervisor::set_screen(const RunScreen& screen) {
 void RunSupervisor::finish(const std::function<void()>& work, std::string_view last_words) {
   constexpr int kEndedByStop = 3;
   const Fd done(eventfd(0, EFD_CLOEXEC));
-  // The clients are this thread's until it is joined.
+  // Until this thread is joined, only it uses the clients.
   std::thread hearing([&] {
     if (!is_told_to_stop(done.get())) return;
     announce(RunMessage::kFailed, last_words);
@@ -248,7 +248,7 @@ void RunSupervisor::finish(const std::function<void()>& work, std::string_view l
   hearing.join();
 }
 
-/// Hears signals and clients; false when `done` is readable first.
+/// Waits for signals and clients; false when `done` is readable first.
 bool RunSupervisor::is_told_to_stop(int done) {
   for (;;) {
     std::vector<pollfd> polled = {{done, POLLIN, 0}, {signals_.get(), POLLIN, 0}};

@@ -9,8 +9,8 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 constexpr size_t kMaxSequenceBytes = 64;
-constexpr int kCursor = 25;  // the one that is on by itself
-/// Keys of applications, other screens, the mouse, focus, pasted text.
+constexpr int kCursor = 25;  // on by default
+/// Application keys, alternate screens, the mouse, focus, pasted text.
 constexpr std::array kKnown = {1,    9,    kCursor, 47,   1000, 1002, 1003,
                                1004, 1005, 1006,    1015, 1047, 1049, 2004};
 
