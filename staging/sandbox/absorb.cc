@@ -18,14 +18,14 @@
 
 // How a command's upper layer becomes changes of the overlay.
 //
-// Why read the layer, and not compare two trees: the cost is that of the effects, not that of the
-// workspace. A layer says what was touched, not what differs: opening a file for writing copies it
-// up. So each object is compared with what the tree showed to the command.
+// The layer is read, instead of a comparison of two trees, because the cost then depends on the
+// effects and not on the workspace. A layer records what was touched, not what differs: opening a
+// file for writing copies it up. So each object is compared with the tree that the command saw.
 //
-// Order matters. A directory that takes the place of a file is put before what it holds, and a
-// file that takes the place of a directory after its contents are deleted: the overlay refuses a
-// path below a file. A new directory is put after its contents: only then is it known whether it
-// holds ignored outputs alone. Whether git ignores a path is asked before it is hashed.
+// The order matters. A directory that replaces a file is put before its contents, and a file that
+// replaces a directory is put after the deletion of its contents: the overlay refuses a path below
+// a file. A new directory is put after its contents: only then is it known whether it contains only
+// ignored outputs. Whether git ignores a path is checked before the path is hashed.
 
 namespace galley {
 namespace {
@@ -48,16 +48,16 @@ class Absorption {
   }
 
  private:
-  /// What one directory of the layer came to, for its parent's question whether it counts.
+  /// The counts of one directory of the layer; its parent decides by them whether it is proposed.
   struct Tally {
     uint64_t staged = 0;
     uint64_t ignored = 0;
   };
 
-  /// Below an opaque directory every other one is so too, marked or not.
+  /// Below an opaque directory all directories are opaque, marked or not.
   enum class Below : uint8_t { kMerged, kOpaque };
 
-  /// An entry of the layer: its directory, open, and its name there.
+  /// An entry of the layer: its open directory, and its name in it.
   struct Place {
     std::shared_ptr<const WritableDirectory> directory;
     RelPath name;
@@ -100,7 +100,7 @@ class Absorption {
   Overlay& overlay_;
   const AbsorbRules& rules_;
   AbsorbReport report_;
-  /// What has several names is hashed and taken into the store under the first one.
+  /// A file with several names is hashed and stored under the first one.
   std::map<std::pair<uint64_t, uint64_t>, Hashed> inodes_;
   std::set<ContentId> adopted_;
 };
@@ -126,7 +126,7 @@ Result<FileStat> Absorption::stat(const RelPath& path) {
   return at.directory->stat(at.name);
 }
 
-/// Nothing, and a refusal, when no path can name it.
+/// Nothing, and a refusal, when a RelPath cannot represent the name.
 std::optional<RelPath> Absorption::child_of(const RelPath& path, const std::string& name) {
   const std::string text = path.is_root() ? name : path.str() + "/" + name;
   auto child = RelPath::parse(text);
@@ -168,7 +168,7 @@ bool Absorption::is_proposed_below(const RelPath& path) const {
   return false;
 }
 
-/// What is proposed already stays proposed, whatever git says of its name.
+/// A path that is already proposed stays proposed, whether git ignores it or not.
 Result<IgnoreAnswer> Absorption::ignored(const RelPath& path, bool is_directory) const {
   if (rules_.propose_ignored || !rules_.is_ignored) return IgnoreAnswer::kCounts;
   const auto entry = overlay_.entries().find(path);
@@ -218,7 +218,7 @@ Result<void> Absorption::absorb_entry(FileKind kind, const RelPath& path, Below 
   if (is_whiteout(*at.directory, at.name)) return absorb_whiteout(path);
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
   if (ignored) {
-    ++report_.ignored;  // a socket in build/ means nothing to the next command
+    ++report_.ignored;  // a socket in build/ is of no use to the next command
   } else {
     refuse(path.str(), "is a FIFO, socket or device, which a change cannot hold");
   }
@@ -236,14 +236,14 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   if (rules_.is_live || now.kind == FileKind::kAbsent) return {};
   GALLEY_TRY(make_scratch_parents(path));
   auto hidden = make_whiteout(scratch_, path);
-  // Where no whiteout can be made (the copy level on overlayfs) an ignored file that a command
-  // deleted is there again for the next one, as it is in the workspace.
+  // Where whiteouts cannot be made (the copy level on overlayfs), an ignored file that a command
+  // deleted exists again for the next one, as in the workspace.
   if (!hidden && hidden.error().os_error == EPERM) return {};
   return hidden;
 }
 
-/// Of an ignored directory that is gone, what is tracked is deleted; the directory itself only
-/// where that was all of it.
+/// When an ignored directory was deleted, its tracked files are deleted; the directory itself only
+/// if it contained nothing else.
 Result<void> Absorption::remove_tracked(const RelPath& path, const Node& now) {
   const uint64_t ignored_before = report_.ignored;
   GALLEY_ASSIGN(const auto entries, overlay_.list(path));
@@ -253,7 +253,7 @@ Result<void> Absorption::remove_tracked(const RelPath& path, const Node& now) {
   return report_.ignored == ignored_before ? remove(path, now) : Result<void>();
 }
 
-/// Deletes whatever the proposed tree has at a path.
+/// Deletes the object that the proposed tree has at a path.
 Result<void> Absorption::remove(const RelPath& path, const Node& now) {
   if (now.kind == FileKind::kAbsent) return {};
   if (now.kind == FileKind::kDirectory) {
@@ -333,7 +333,7 @@ Result<void> Absorption::absorb_file(const RelPath& path) {
                    : store.adopt(found.content, *at.directory, at.name));
     adopted_.insert(found.content);
   }
-  // Another name of the same file is still to be looked at.
+  // Another name of the same file will still be visited.
   if (is_unreadable && stat.nlink > 1) GALLEY_TRY(at.directory->set_mode(at.name, found.mode));
   return put(path, found, now, stat.mtime_ns);
 }
@@ -389,7 +389,7 @@ Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
     return {};
   }
   GALLEY_ASSIGN(const Tally inside, absorb_directory(path, inner));
-  // A directory that holds ignored outputs only is no more proposed than they are.
+  // A directory that contains only ignored outputs is ignored, too.
   if (inside.staged == 0 && inside.ignored != 0) return {};
   return put(path, found, now);
 }
@@ -406,7 +406,7 @@ Result<Absorption::Below> Absorption::look_for_marks(const Directory& opened, co
   return below;
 }
 
-/// An opaque directory shows nothing of the one below: what it does not hold is deleted.
+/// An opaque directory hides the one below: everything that it does not contain is deleted.
 Result<void> Absorption::replace_directory(const Directory& opened, const RelPath& path) {
   if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
   GALLEY_ASSIGN(const auto held, opened.list());
@@ -463,7 +463,7 @@ Result<void> Absorption::stash(const RelPath& path) {
   return copy_output(path);
 }
 
-/// False when the directory hides the one that is there, and so replaces it.
+/// False when the directory hides the existing one, and so replaces it.
 Result<bool> Absorption::merge_outputs(const RelPath& path, const FileStat& stat) {
   {
     GALLEY_ASSIGN(const auto opened, layer_.at(path));
@@ -478,7 +478,7 @@ Result<bool> Absorption::merge_outputs(const RelPath& path, const FileStat& stat
   return true;
 }
 
-/// For a scratch layer on another file system than the upper one.
+/// For a scratch layer that is not on the file system of the upper one.
 Result<void> Absorption::copy_output(const RelPath& path) {
   GALLEY_TRY(check_time());
   GALLEY_ASSIGN(const FileStat look, stat(path));
@@ -504,7 +504,7 @@ Result<void> Absorption::copy_output(const RelPath& path) {
   } else if (is_whiteout(*at.directory, at.name)) {
     return make_whiteout(scratch_, path);
   } else {
-    return {};  // a socket or FIFO means nothing to the next command
+    return {};  // a socket or FIFO is of no use to the next command
   }
   return imitate_owner(scratch_, path, look);
 }

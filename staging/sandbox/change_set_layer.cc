@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kNewDirectoryMode = 0755;
 
-/// Walks the ancestors of a path, nearest first; true as soon as one is in the set.
+/// Whether an ancestor of the path is in the set; nearest first.
 bool has_ancestor_in(const std::unordered_set<std::string>& set, const RelPath& path) {
   if (set.empty()) return false;
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
@@ -29,7 +29,7 @@ bool changes_kind(const Change* before, const Change* after) {
   return !was_directory || !is_directory;
 }
 
-/// Visits two sorted change sets side by side; an absent partner is a null pointer.
+/// Visits two sorted change sets in parallel; an absent partner is a null pointer.
 template <class Visit>
 void side_by_side(const ChangeSet& left, const ChangeSet& right, Visit visit) {
   size_t l = 0;
@@ -76,7 +76,7 @@ Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& 
     if (before != nullptr && after == nullptr) gone.push_back(before);
     if (after != nullptr && after->after.kind != FileKind::kDirectory) hidden_.insert(path.str());
   });
-  // Until all of it is written the layer shows nothing that can be named.
+  // Until everything is written, the layer shows no known change set.
   const ChangeSet before = std::exchange(shown_, {});
   shown_id_ = ContentId();
   for (auto it = gone.rbegin(); it != gone.rend(); ++it) GALLEY_TRY(take_away(**it));
@@ -95,20 +95,20 @@ Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& 
   return {};
 }
 
-/// Undoes what the layer showed for a path that is no longer changed.
+/// Removes from the layer a path that is no longer changed.
 Result<void> ChangeSetLayer::take_away(const Change& change) {
   GALLEY_ASSIGN(const FileStat found, directory_->stat(change.path));
   if (found.kind == FileKind::kAbsent) return {};
   if (found.kind != FileKind::kDirectory) return directory_->remove_file(change.path);
   auto removed = directory_->remove_directory(change.path);
   if (removed || removed.error().os_error != ENOTEMPTY) return removed;
-  // Others below it still need it: it goes back to the workspace's look.
+  // Other paths below still need it: it gets the attributes of the workspace's directory.
   GALLEY_ASSIGN(const FileStat base, reachable_stat(*workspace_, change.path));
   if (base.kind == FileKind::kDirectory) late_modes_.emplace_back(change.path, base.mode);
   return {};
 }
 
-/// A directory of the layer covers the attributes of the one below it, so it takes them over.
+/// A directory of the layer hides the attributes of the one below it, so it copies them.
 Result<void> ChangeSetLayer::make_merged_parents(const RelPath& path) {
   std::vector<RelPath> missing;
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
@@ -160,7 +160,7 @@ Result<void> ChangeSetLayer::write(const Change& change, const ContentStore& sto
   }
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(*directory_, path));
   if (change.after.kind == FileKind::kAbsent) {
-    // Nothing below to hide: a created path that was given up again.
+    // Nothing below to hide: a created path whose creation was undone.
     GALLEY_ASSIGN(const FileStat base, reachable_stat(*workspace_, path));
     if (base.kind == FileKind::kAbsent) return {};
     return make_whiteout(*directory_, path);
@@ -196,8 +196,8 @@ Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& chang
 
 namespace {
 
-/// When the command first wrote a path, or what it made of the directories above it; 0 where the
-/// file system does not tell.
+/// When the command first wrote a path, or made the directories above it; 0 if the file system does
+/// not report it.
 Result<int64_t> first_written_ns(const WritableDirectory& upper, RelPath path) {
   for (; !path.is_root(); path = path.parent()) {
     GALLEY_ASSIGN(const FileStat layer, upper.stat(path));
@@ -211,7 +211,7 @@ Result<int64_t> first_written_ns(const WritableDirectory& upper, RelPath path) {
 Result<void> doubt_changed_meanwhile(const Overlay::Entries& before, const WritableDirectory& upper,
                                      Overlay& overlay, const AbsorbRules& rules,
                                      AbsorbReport& report) {
-  // Reading back takes time too; a stamp from farther ahead is from a clock that was set back.
+  // Reading back takes time, too; a stamp further in the future is from a clock that was set back.
   constexpr int64_t kReadingBackNs = 60'000'000'000;
   Overlay::Entries forgotten;
   for (const auto& [path, entry] : overlay.entries()) {
@@ -225,7 +225,7 @@ Result<void> doubt_changed_meanwhile(const Overlay::Entries& before, const Writa
       continue;
     }
     GALLEY_ASSIGN(const int64_t written, first_written_ns(upper, path));
-    // Both stamps are of a clock that stands still for some milliseconds.
+    // The clock of both stamps advances only every few milliseconds.
     if (written <= changed) forgotten.emplace(path, entry);
   }
   if (forgotten.empty()) return {};

@@ -57,7 +57,7 @@ Error LimitBreach::error() const {
               "", 0};
     case LimitKind::kCancelled:
       return {ErrorKind::kTimeout, "sandbox.cancelled",
-              figure == 0  // a run that was stopped has no time of its own
+              figure == 0  // a stopped run has no measured time
                   ? "the program was stopped, with all that it started"
                   : fmt::format("the command was cancelled after {} ms; every process of it was "
                                 "killed",
@@ -102,8 +102,8 @@ Result<std::unique_ptr<LiveRun>> CommandRunner::start(const Command& /*command*/
 }
 
 Overlay overlay_of(const Proposal& proposal, const Directory& workspace, const Clock& clock) {
-  // Reading through a proposal never changes its store; an absorbed layer adds contents to it,
-  // which is what a content store is for.
+  // Reading through a proposal never changes its store. An absorbed layer adds contents to it,
+  // which a content store permits.
   Overlay overlay(workspace, std::const_pointer_cast<ContentStore>(proposal.store()), clock);
   Overlay::Entries entries;
   for (const Change& change : proposal.changes()) {

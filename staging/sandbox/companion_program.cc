@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-/// The programs that were inside, as files that can be executed: each is made once.
+/// The embedded programs as executable files; each is made once.
 class UnpackedPrograms {
  public:
   static UnpackedPrograms& instance() {

@@ -1,7 +1,7 @@
 #include "staging/sandbox/embedded_programs.h"
 
-// Nothing else may be defined here: the linker takes this file out of its archive only where no
-// other definition was given.
+// Define nothing else here: the linker takes this file from its archive only if no other definition
+// exists.
 
 namespace galley {
 

@@ -29,7 +29,7 @@ std::map<std::string, std::string> deterministic_environment(const std::string& 
   if (library.empty()) return all;
   all["LD_PRELOAD"] = library;
   all["FAKETIME"] = "1980-01-01 00:00:00";
-  // Who waits must see that time passes, and make must see which file is newer.
+  // Waiting programs must see that time passes, and make must see which file is newer.
   all["DONT_FAKE_MONOTONIC"] = all["FAKETIME_DONT_FAKE_MONOTONIC"] = "1";
   all["NO_FAKE_STAT"] = "1";
   return all;

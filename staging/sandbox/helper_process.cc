@@ -44,7 +44,7 @@ Result<Ends> make_control() {
   return Ends{high_copy(Fd(ends[0]).get()), high_copy(Fd(ends[1]).get())};
 }
 
-/// The command's stdin as a sealed file in memory: nobody has to feed a pipe, no SIGPIPE.
+/// The command's stdin as a sealed file in memory: no pipe to feed, no SIGPIPE.
 Result<Fd> make_input(const std::string& input) {
   Fd file(memfd_create("galley-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   for (size_t done = 0; done < input.size();) {
@@ -60,7 +60,7 @@ Result<Fd> make_input(const std::string& input) {
   return file;
 }
 
-/// Sends the command's stdin, unless it has none: then it is the helper's own, /dev/null.
+/// Sends the command's stdin. Without one the command gets the helper's own, /dev/null.
 Result<void> send_input(int socket, const Command& command) {
   Fd file;
   if (command.input_relay == nullptr && !command.input.empty()) {
@@ -95,7 +95,7 @@ Result<pid_t> spawn_helper(const std::string& helper, bool is_spare,
   for (size_t i = 0; i < descriptors.size(); ++i) {
     posix_spawn_file_actions_adddup2(&plan.actions, descriptors[i], static_cast<int>(i));
   }
-  // A program without a name is executed by a descriptor, which the child has to keep.
+  // A program without a name is executed by a descriptor, which the child must keep.
   const int nameless = descriptor_of_path(helper);
   const std::string path = nameless < 0 ? helper : path_of_descriptor(kProgramFd);
   if (nameless >= 0) posix_spawn_file_actions_adddup2(&plan.actions, nameless, kProgramFd);
@@ -107,7 +107,7 @@ Result<pid_t> spawn_helper(const std::string& helper, bool is_spare,
   sigfillset(&all);
   posix_spawnattr_setsigmask(&plan.attributes, &none);
   posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  // A session of its own: Ctrl-C reaches us, and we decide.
+  // A separate session: Ctrl-C reaches only this process, which decides.
   posix_spawnattr_setflags(&plan.attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   char name[] = "galley-sandbox";
@@ -135,7 +135,7 @@ Result<void> send_all(int socket, std::string_view bytes) {
   return {};
 }
 
-/// The request as it is sent, after its length.
+/// The encoded request, after its length.
 std::string framed(const SandboxRequest& request) {
   const std::string body = encode(request);
   std::string text;
@@ -143,7 +143,7 @@ std::string framed(const SandboxRequest& request) {
   return text + body;
 }
 
-/// Reads the three streams of a running helper until all have ended, and hands its input on.
+/// Reads the three streams of a running helper until all have ended, and relays its input.
 class Conversation {
  public:
   Conversation(const Command& command, Fd control, Fd out, Fd err)

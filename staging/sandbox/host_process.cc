@@ -19,7 +19,7 @@ extern char** environ;  // NOLINT(readability-redundant-declaration)
 namespace galley {
 namespace {
 
-/// Ignores a signal as long as it lives.
+/// Ignores a signal during its life.
 class SignalIgnored {
  public:
   explicit SignalIgnored(int number) : number_(number) {
@@ -36,7 +36,7 @@ class SignalIgnored {
   struct sigaction before_ {};
 };
 
-/// Ctrl-C is for the pager or editor that has the terminal: we end after it, not before.
+/// Ctrl-C is for the pager or editor that has the terminal: this process ends after it.
 struct InterruptsIgnored {
   SignalIgnored interrupt{SIGINT};
   SignalIgnored quit{SIGQUIT};
@@ -49,7 +49,7 @@ class SpawnedProcess final : public HostProcess {
   ~SpawnedProcess() override { (void)finish(); }
 
   bool write(std::string_view text) override {
-    // A pager that was quit must not end us: EPIPE is the answer we look at instead.
+    // A pager that was quit must not end this process: the write returns EPIPE instead.
     const SignalIgnored broken_pipe(SIGPIPE);
     while (!text.empty()) {
       const ssize_t count = ::write(input_, text.data(), text.size());
@@ -84,7 +84,7 @@ class SpawnedProcess final : public HostProcess {
   std::unique_ptr<InterruptsIgnored> interrupts_;
 };
 
-/// posix_spawn takes them as char*, and changes nothing.
+/// posix_spawn takes char* but does not change the texts.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -96,7 +96,7 @@ bool lies_in(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-/// The first program of that name in the directories of PATH, relative ones too; empty: none.
+/// The first program of that name in the directories of PATH, including relative ones; empty: none.
 std::string found_on_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   const std::string all = path == nullptr ? "" : path;
@@ -161,7 +161,7 @@ Result<std::unique_ptr<HostProcess>> HostProcess::start(const std::vector<std::s
   if (!options.output.empty()) {
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, options.output.c_str(), O_WRONLY, 0);
   }
-  // Who reads the terminal may be interrupted from its first moment on.
+  // A program that reads the terminal may be interrupted from its start.
   auto interrupts = options.shares_input ? std::make_unique<InterruptsIgnored>() : nullptr;
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);

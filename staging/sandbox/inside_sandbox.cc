@@ -11,7 +11,7 @@ namespace galley {
 namespace {
 
 constexpr uint64_t kMaxProcBytes = uint64_t{1} << 16U;
-/// What the helper calls itself (helper/main.cc); the kernel cuts names at 15 bytes.
+/// The helper's own process name (helper/main.cc); the kernel cuts names at 15 bytes.
 constexpr std::string_view kHelperName = "galley-sandbox";
 constexpr int kMaxAncestors = 4096;
 
@@ -26,7 +26,7 @@ struct ProcessFacts {
   long parent = 0;
 };
 
-/// Of proc(5)'s `stat`: the name is in parentheses and may hold some itself.
+/// From `stat` of proc(5): the name is in parentheses and may contain some.
 ProcessFacts facts_of(long process) {
   const auto stat = read_host_file("/proc/" + std::to_string(process) + "/stat", kMaxProcBytes);
   if (!stat) return {};

@@ -74,7 +74,7 @@ Result<std::unique_ptr<WritableDirectory>> LayerHomes::open_scratch() const {
 namespace {
 
 constexpr const char* kLastingMark = "made-by-galley";
-/// A file that is locked as long as the process lives that made the home.
+/// A file that is locked as long as the process that made the home lives.
 constexpr const char* kHeldMark = "held-by-galley";
 constexpr std::string_view kHomeName = "galley-";
 constexpr size_t kDrawnLetters = 6;
@@ -95,7 +95,7 @@ Error unavailable(const std::string& why) {
           "", 0};
 }
 
-/// File systems that have shown this process that they can hold upper layers.
+/// File systems on which this process has already found that upper layers work.
 ///
 /// Threads: safe to share.
 class ProvenSystems {
@@ -122,7 +122,7 @@ Result<void> erase_home(const std::string& path) {
   return erase_layer(*parent, name);
 }
 
-/// Locks the mark before it has its name: one that can be locked is a dead process's.
+/// Locks the mark before it gets its name: a mark that can be locked belongs to a dead process.
 Result<std::unique_ptr<WritableFile>> hold(const WritableDirectory& home) {
   const RelPath fresh = *RelPath::parse(std::string(kHeldMark) + ".new");
   GALLEY_ASSIGN(auto file, home.open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
@@ -137,7 +137,8 @@ bool is_private_folder_of_ours(const std::string& path) {
          (found.st_mode & kPermissionBits) == kPrivateDirectory;
 }
 
-/// Whether a home was made by open() and is held by nobody; it is ours until `held` is closed.
+/// Whether a home was made by open() and no process holds it. It belongs to this process until
+/// `held` is closed.
 bool is_abandoned(const std::string& path, std::unique_ptr<WritableFile>& held) {
   if (!is_private_folder_of_ours(path) || is_layer_home(path)) return false;
   const auto home = open_writable_disk_directory(path);
@@ -163,7 +164,7 @@ std::string why_no_upper_layer(const WritableDirectory& directory) {
   struct stat found {};
   const bool is_known = fstat(directory.descriptor(), &found) == 0;
   if (is_known && proven.has(found.st_dev)) return "";
-  // One object is made for it, and no folder: removing one can wait for the disk.
+  // The test makes one object and no folder: removing a folder can wait for the disk.
   const RelPath whiteout = *RelPath::parse("upper-probe");
   (void)erase_layer(directory, whiteout);
   const char* mark = "user.overlay.probe";
@@ -187,7 +188,7 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
     }
     GALLEY_ASSIGN(auto directory, open_writable_disk_directory(wanted));
     GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateDirectory));
-    // One that layers were made in before has shown that it can hold them.
+    // If layers were made in it before, the test is not needed.
     GALLEY_ASSIGN(const FileStat run, directory->stat(*RelPath::parse("run")));
     GALLEY_ASSIGN(const FileStat scratch, directory->stat(*RelPath::parse("scratch")));
     const bool is_proven = run.kind == FileKind::kDirectory || scratch.kind == FileKind::kDirectory;
@@ -218,7 +219,7 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
 LayerHome::~LayerHome() {
   if (held_ == nullptr || directory_ == nullptr) return;
   directory_.reset();
-  // A destructor has nobody to tell; what is left lies in a private directory of $TMPDIR.
+  // A destructor cannot report errors; remaining files are in a private directory of $TMPDIR.
   (void)erase_home(path_);
 }
 
@@ -233,7 +234,7 @@ Result<std::string> LayerHome::make_lasting() {
 bool is_layer_home(const std::string& path) {
   const bool is_named_so =
       path.starts_with('/') && path.find("/galley-", path.rfind('/')) != path.npos;
-  // Nothing but make_lasting() leaves it: a folder of the user's may have such a name and mode.
+  // Only make_lasting() leaves this mark: a folder of the user may have such a name and mode.
   const std::string mark = path + "/" + kLastingMark;
   struct stat found {};
   return is_named_so && is_private_folder_of_ours(path) && lstat(mark.c_str(), &found) == 0 &&
@@ -272,13 +273,13 @@ Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const Over
   for (const auto& layer : layers_) {
     if (layer->layer.shown() == id) return layer;
   }
-  // One that no command runs on is changed: mostly little differs from what it shows.
+  // A layer that no command uses is updated: usually it differs only a little.
   const auto free = std::find_if(layers_.begin(), layers_.end(),
                                  [](const auto& layer) { return layer.use_count() == 1; });
   std::shared_ptr<Layer> layer;
   if (free != layers_.end()) {
     layer = *free;
-    layers_.erase(free);  // put back only if it shows all of the change set
+    layers_.erase(free);  // added again only if it shows all of the change set
   } else {
     GALLEY_ASSIGN(layer, make_layer());
   }

@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kOpenLevels = 8;  ///< of directories that are open at once
 
-/// Empties `top` however deep it is: what lies more than some levels below it is moved up to be a
-/// child of `top`, so that no path gets long and few descriptors are held.
+/// Empties `top` at any depth: directories more than a few levels below it are moved up to be
+/// children of `top`, so that no path gets long and few descriptors are open.
 class Eraser {
  public:
   explicit Eraser(const WritableDirectory& top) : top_(top) {}
@@ -46,11 +46,11 @@ class Eraser {
     return os_error(errno, "cannot remove from a layer", "");
   }
 
-  /// Removes a directory with what is at most so many levels below it, and moves the rest up.
+  /// Removes a directory with at most this many levels below it, and moves deeper ones up.
   Result<void> remove(const WritableDirectory& parent, const std::string& name, int levels) {
     if (unlinkat(parent.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
     (void)fchmodat(parent.descriptor(), name.c_str(), kPrivateDirectory, 0);
-    // Names here may be any bytes, hence no RelPath.
+    // Names here may be any bytes, so a RelPath cannot be used.
     const int fd =
         openat(parent.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return os_error(errno, "cannot enter a layer", "");
@@ -80,7 +80,7 @@ class Eraser {
         return {};
       }
       if (errno == EEXIST) continue;
-      // A directory whose own `..` changes must be writable to us.
+      // A directory whose `..` changes must be writable to this process.
       if (errno != EACCES || fchmodat(from.descriptor(), name.c_str(), kPrivateDirectory, 0) != 0) {
         return os_error(errno, "cannot remove from a layer", "");
       }

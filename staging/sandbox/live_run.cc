@@ -35,7 +35,7 @@ constexpr const char* kLiveFolder = "live";
 
 RelPath known(std::string_view text) { return *RelPath::parse(text); }
 
-/// In place of a descriptor, which is closed.
+/// Replaces a descriptor, which is closed.
 Fd high(int fd) {
   const Fd low(fd);
   return high_copy(low.get());
@@ -60,7 +60,7 @@ Result<LiveEnds> make_input_pipe() {
   return LiveEnds{high(ends[1]), high(ends[0])};
 }
 
-/// Shows what is staged; nothing where that is nothing.
+/// Makes the layer of the staged changes; nothing if there are none.
 Result<std::string> changes_layer(const LiveHomes& homes, const Overlay& overlay,
                                   const Directory& workspace) {
   GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
@@ -73,13 +73,13 @@ Result<std::string> changes_layer(const LiveHomes& homes, const Overlay& overlay
   return layer == nullptr ? std::string() : layer->path;
 }
 
-/// What a live run's request has beside that of a command.
+/// Adds to a command's request what a live run needs.
 void complete(SandboxRequest& request, const LiveOptions& options) {
   request.live = 1;
   request.terminal = options.is_terminal ? 1 : 0;
   request.rows = options.rows;
   request.columns = options.columns;
-  // A home in the workspace is what the workspace has there.
+  // A home inside the workspace is the workspace's own folder.
   const bool is_inside = (options.home + "/").starts_with(request.workspace + "/");
   request.home = is_inside ? std::string() : options.home;
   request.git_config = options.git_config;
@@ -94,11 +94,11 @@ void complete(SandboxRequest& request, const LiveOptions& options) {
   request.has_input = options.is_terminal ? 0 : 1;
   request.grace_ms = static_cast<uint64_t>(kStopGrace.count());
   request.upper_home = options.homes.upper;
-  // What is written to the repository lies in the upper layer, and is dropped with it.
+  // Writes to the repository go to the upper layer, and are dropped with it.
   std::erase(request.frozen, request.workspace + "/.git");
 }
 
-/// Makes `upper`, unless it is there, and a new `work`: for an overlay over `below`.
+/// Makes `upper`, if it is missing, and a new `work`: for an overlay over `below`.
 Result<void> prepare_upper(const std::string& place, const Directory& below) {
   GALLEY_ASSIGN(const auto home, open_writable_disk_directory(place));
   GALLEY_ASSIGN(const FileStat upper, home->stat(known("upper")));
@@ -136,15 +136,15 @@ Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
   return {};
 }
 
-/// Where a folder is, links resolved; with `may_be_missing` also one of which only a folder above
-/// is there. Empty when it cannot be told.
+/// The path of a folder, links resolved. With `may_be_missing`, only its parent folder must exist.
+/// Empty if it cannot be determined.
 std::string place_of(const std::string& path, bool may_be_missing) {
   char real[PATH_MAX];
   if (realpath(path.c_str(), real) != nullptr) return real;
   if (!may_be_missing || errno != ENOENT) return {};
   const std::string whole = plain_path(path);
   struct stat found {};
-  // A link that leads nowhere is not a missing folder.
+  // A dangling link is not a missing folder.
   if (whole.size() <= 1 || lstat(whole.c_str(), &found) == 0) return {};
   const size_t slash = whole.rfind('/');
   const std::string above = place_of(slash == 0 ? "/" : whole.substr(0, slash), true);
@@ -194,7 +194,7 @@ Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRe
   return run;
 }
 
-/// Waits for the view, or for the report that says why there is none.
+/// Waits for the view, or for the report of its failure.
 Result<void> LiveRun::receive_mount(const Fd& channel) {
   pollfd polled[2] = {{channel.get(), POLLIN, 0}, {control(), POLLIN, 0}};
   int ready = 0;
@@ -217,7 +217,7 @@ Result<void> LiveRun::receive_mount(const Fd& channel) {
 
 LiveRun::~LiveRun() {
   if (is_over_) return;
-  process_.control = Fd();  // which kills it
+  process_.control = Fd();  // this kills it
   process_.helper.wait();
 }
 

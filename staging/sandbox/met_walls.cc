@@ -19,14 +19,15 @@ constexpr size_t kMaxNamed = 3;
 constexpr size_t kMaxLines = 1000;
 constexpr std::string_view kQuotes = "'\"`";
 
-/// What the kernel answers (EOVERFLOW) to a change in a folder whose owner or group the user
-/// namespace does not have: one without privileges has the caller's own user and group only.
+/// The kernel's answer (EOVERFLOW) to a change in a folder whose owner or group the user namespace
+/// does not have: without privileges, it has only the caller's own user and group.
 constexpr std::string_view kNotMapped = "Value too large for defined data type";
-/// EXDEV: overlayfs does not rename a folder that the workspace holds.
+/// EXDEV: overlayfs does not rename a folder that exists in the workspace.
 constexpr std::string_view kNotRenamed = "nvalid cross-device link";
 constexpr std::string_view kDenied = "ermission denied";
 
-/// The names that a line of a message may have: between colons, between quotes, or one word.
+/// The file names that a line of a message may contain: between colons, between quotes, or one
+/// word.
 std::vector<std::string> names_in(std::string_view line) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view name) {
@@ -49,7 +50,7 @@ std::vector<std::string> names_in(std::string_view line) {
   return names;
 }
 
-/// Whom a file belongs to, when the caller may do with it what the program may not.
+/// The owner of a file, if the caller may do with it what the program may not.
 std::optional<std::string> foreign_owner(const std::string& path, const struct stat& root) {
   struct stat found {};
   if (stat(path.c_str(), &found) != 0) return {};
@@ -61,7 +62,7 @@ std::optional<std::string> foreign_owner(const std::string& path, const struct s
                      found.st_mode & (kPermissionBits | kSpecialBits));
 }
 
-/// The first file of a line that belongs to somebody else, with whom.
+/// The first file of a line that belongs to another user, with its owner.
 std::optional<std::string> refused_file(std::string_view line, const WhereItRan& where,
                                         const struct stat& root) {
   for (const std::string& name : names_in(line)) {

@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-/// It runs in the copy's directory, where a relative name would mean something else.
+/// The editor runs in the copy's directory, where a relative name would mean another file.
 Result<void> check_editor(const EditorRequest& request) {
   const std::string program = request.editor.substr(0, request.editor.find_first_of(" \t"));
   const bool has_slash = program.find('/') != std::string::npos;
@@ -23,8 +23,8 @@ Result<void> check_editor(const EditorRequest& request) {
   return check_line_outside(request.editor, request.workspace);
 }
 
-/// A shell that waits for the editor would be ended by a Ctrl-C that the editor means for itself:
-/// it is replaced where the line is one plain command.
+/// Ctrl-C in the editor would also end a shell that waits for the editor. So the editor replaces
+/// the shell if the line is one plain command.
 std::string shell_line(const std::string& editor) {
   const bool is_plain = editor.find_first_of(";|&()<>{}=!`\n") == std::string::npos;
   return (is_plain ? "exec " : "") + editor + " \"$@\"";

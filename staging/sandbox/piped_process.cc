@@ -47,13 +47,13 @@ class Descriptor {
   int number_;
 };
 
-/// When something has to be done; never, where there is no time.
+/// The time limit of an operation; without a time there is no limit.
 class TimeLimit {
  public:
   explicit TimeLimit(std::chrono::milliseconds time) {
     if (time.count() > 0) end_ = std::chrono::steady_clock::now() + time;
   }
-  /// What poll(2) takes.
+  /// For poll(2).
   [[nodiscard]] int poll_ms() const {
     if (!end_) return -1;
     const auto left =
@@ -68,7 +68,7 @@ class TimeLimit {
 
 class SpawnedPipes final : public PipedProcess {
  public:
-  /// What we hold of a child.
+  /// This process's ends of a child.
   struct Ends {
     Descriptor input;
     Descriptor output;
@@ -105,8 +105,8 @@ class SpawnedPipes final : public PipedProcess {
     return text;
   }
 
-  /// Gives it what it takes at once of `input` while its output is taken, until it has all and has
-  /// closed its output. Then waits for its end.
+  /// Writes as much of `input` as it accepts while its output is read, until it has everything and
+  /// has closed its output. Then waits for its end.
   Result<PipedOutput> exchange(std::string_view input, size_t max_output_bytes) {
     const TimeLimit limit(time_);
     PipedOutput result;
@@ -119,7 +119,7 @@ class SpawnedPipes final : public PipedProcess {
       if (ready == 0) return too_slow();
       if (ends_.input.is_open() && both[1].revents != 0) {
         const auto count = write_some(input);
-        // One that stops reading says why by its status.
+        // If it stops reading, its status says why.
         input.remove_prefix(count ? *count : input.size());
         if (input.empty()) end_input();
       }
@@ -137,7 +137,7 @@ class SpawnedPipes final : public PipedProcess {
   }
 
  private:
-  /// Ends it and says so.
+  /// Ends it and returns the error.
   tl::unexpected<Error> too_slow() {
     (void)end();
     return fail(
@@ -166,7 +166,7 @@ class SpawnedPipes final : public PipedProcess {
     }
   }
 
-  /// A socket and MSG_NOSIGNAL: a pipe that broke would end us by SIGPIPE.
+  /// A socket and MSG_NOSIGNAL: writing to a broken pipe would end this process by SIGPIPE.
   Result<size_t> write_some(std::string_view text) {
     while (true) {
       const ssize_t count =
@@ -182,7 +182,7 @@ class SpawnedPipes final : public PipedProcess {
     ends_.output.reset();
   }
 
-  /// Closes both ends and waits; ends it when the limit is over.
+  /// Closes both ends and waits; ends it when the limit has passed.
   Result<int> wait(const TimeLimit& limit) {
     close_ends();
     if (!has_ended_by(limit)) return too_slow();
@@ -193,7 +193,7 @@ class SpawnedPipes final : public PipedProcess {
     return has_ended_by(limit) ? reap() : end();
   }
 
-  /// First asks it to go, so that it takes its own locks away.
+  /// Asks it to exit first, so that it removes its own locks.
   Result<int> end() {
     close_ends();
     if (pid_ < 0) return status_;
@@ -202,7 +202,7 @@ class SpawnedPipes final : public PipedProcess {
     return reap();
   }
 
-  /// True also where nothing can tell: then waiting for it is all that is left.
+  /// Also true when this cannot be determined: then all that remains is to wait.
   [[nodiscard]] bool has_ended_by(const TimeLimit& limit) const {
     if (pid_ < 0 || limit.poll_ms() < 0) return true;
     // <sys/pidfd.h> of glibc 2.36 cannot be linked with from C++.
@@ -232,7 +232,7 @@ class SpawnedPipes final : public PipedProcess {
   std::chrono::milliseconds time_;
 };
 
-/// The environment of the child: ours, but for the names that are set or left out.
+/// The environment of the child: this process's, except the names that are set or left out.
 std::vector<std::string> environment_of(const PipedProcessOptions& options) {
   std::vector<std::string> all = options.environment;
   const auto is_named = [&](std::string_view name) {
@@ -249,7 +249,7 @@ std::vector<std::string> environment_of(const PipedProcessOptions& options) {
   return all;
 }
 
-/// posix_spawn takes them as char*, and changes nothing.
+/// posix_spawn takes char* but does not change the texts.
 std::vector<char*> words_for_spawn(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));

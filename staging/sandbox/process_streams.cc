@@ -40,7 +40,7 @@ CapturedOutput OutputCapture::finish() && {
 
 namespace {
 
-/// Small, so that little is taken of a stream that others read on from.
+/// Small, so that little is taken from a stream that other processes continue to read.
 constexpr size_t kInputPieceBytes = 4096;
 
 }  // namespace
@@ -68,14 +68,14 @@ Result<std::shared_ptr<InputRelay>> InputRelay::fed() { return from(-1); }
 InputRelay::~InputRelay() {
   int in_pipe = 0;
   (void)ioctl(read_end_.get(), FIONREAD, &in_pipe);
-  // A command can write into the pipe, too: what we never took is not given back.
+  // A command can write into the pipe, too: bytes that were not read here are not given back.
   const off_t unread = std::min(static_cast<off_t>(pending_.size()) + in_pipe, taken_);
-  if (unread > 0) (void)lseek(descriptor_, -unread, SEEK_CUR);  // no file: it is gone
+  if (unread > 0) (void)lseek(descriptor_, -unread, SEEK_CUR);  // not a file: the bytes are lost
 }
 
 pollfd InputRelay::wanted() const {
   if (!write_end_.is_open()) return {-1, 0, 0};
-  if (pending_.empty()) return {descriptor_, POLLIN, 0};  // poll() passes over a -1
+  if (pending_.empty()) return {descriptor_, POLLIN, 0};  // poll() skips a -1
   return {write_end_.get(), POLLOUT, 0};
 }
 

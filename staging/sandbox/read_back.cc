@@ -13,7 +13,7 @@ uint64_t in_ms(std::chrono::nanoseconds span) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
 }
 
-/// Files to hand back: what the command made of them, or what the proposed tree has.
+/// Collects the files to return: from the command's effects, or else from the proposed tree.
 Result<void> collect(const Command& command, const WritableDirectory& upper, Overlay& overlay,
                      CommandResult& result) {
   for (const RelPath& path : command.collect) {
@@ -31,7 +31,7 @@ Result<void> collect(const Command& command, const WritableDirectory& upper, Ove
 }  // namespace
 
 Result<int64_t> ReadBack::file_system_now() const {
-  // Setting the mode of a directory stamps it.
+  // Setting the mode of a directory sets its time stamp.
   const RelPath stamped = *RelPath::parse("run");
   const WritableDirectory& home = homes_->upper().directory();
   GALLEY_TRY(home.set_mode(stamped, kPrivateDirectory));
@@ -40,7 +40,7 @@ Result<int64_t> ReadBack::file_system_now() const {
 }
 
 /// The command's wall limit and the grace, less the time that the command took. Without a wall
-/// limit there is no deadline.
+/// limit the deadline never passes.
 Deadline ReadBack::deadline(const Command& command, const CommandResult& result) const {
   const auto wall = command.limits.or_usual().wall;
   if (wall.count() == 0) return {};

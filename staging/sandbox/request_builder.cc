@@ -23,12 +23,12 @@
 namespace galley {
 namespace {
 
-constexpr size_t kMaxArgumentBytes = size_t{2} << 20U;  // the kernel's own bound, roughly
+constexpr size_t kMaxArgumentBytes = size_t{2} << 20U;  // roughly the kernel's own limit
 
-/// Places of the view that a workspace cannot take, nor anything below them.
+/// Paths of the view where a workspace cannot be, nor below them.
 constexpr std::array<std::string_view, 6> kTaken = {"/proc", "/dev", "/sys",
                                                     "/etc",  "/bin", "/lib"};
-/// Places that it cannot take itself.
+/// Paths where it cannot be itself.
 constexpr std::array<std::string_view, 5> kTakenAlone = {"/", "/usr", "/opt", "/run", "/tmp"};
 
 Error bad_command(const std::string& why) {
@@ -97,7 +97,7 @@ Result<void> check_workspace_place(const std::string& workspace) {
 }
 
 void add_host_network_files(SandboxRequest& request) {
-  // Often a link into /run, which the view does not have.
+  // Often a link into /run, which is not in the view.
   char real[PATH_MAX];
   if (realpath("/etc/resolv.conf", real) == nullptr) return;
   if (!std::string_view(real).starts_with("/etc/")) request.system.emplace_back(real);
@@ -158,7 +158,7 @@ std::optional<LimitKind> kind_of(HelperBreach breach) {
   return std::nullopt;
 }
 
-/// Also when it was a child of a shell that met the signal: 128 plus its number.
+/// Also when a child of a shell got the signal: 128 plus its number.
 bool ended_by(const CommandResult& result, int signal_number) {
   constexpr int kShellBase = 128;
   return result.exit_signal == signal_number || result.exit_code == kShellBase + signal_number;
@@ -193,8 +193,8 @@ Error exec_error(const HelperReport& report, const SandboxRequest& request) {
       "", report.os_error};
 }
 
-/// The path by which the person came into the workspace, where that leads through a link: of $PWD
-/// the part that is its root. Empty for another one.
+/// The path by which the person entered the workspace, if it leads through a link: the part of $PWD
+/// that is its root. Otherwise empty.
 std::string spelled_workspace(const std::string& workspace) {
   const char* const told = std::getenv("PWD");
   std::string place = told == nullptr ? std::string() : std::string(told);
@@ -246,7 +246,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   request.readable.insert(request.readable.end(), command.readable.begin(), command.readable.end());
   request.hidden = credentials_in(options.readable);
   if (!options.git_common.empty()) {
-    // As what can be written, for its owners; frozen, since it may not be.
+    // Listed as writable, because of its owners; frozen, because it must not be written.
     request.writable.push_back(options.git_common);
     request.frozen.push_back(options.git_common);
   }

@@ -32,7 +32,7 @@ bool is_within(std::string_view path, std::string_view root) {
 
 std::string_view last_component(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-/// Folds `.` and `..` by text, which is right below a canonical directory without links.
+/// Resolves `.` and `..` textually, which is correct below a canonical directory without links.
 std::string folded(std::string_view path) {
   std::vector<std::string_view> parts;
   for (size_t start = 0; start < path.size();) {
@@ -47,7 +47,7 @@ std::string folded(std::string_view path) {
   return out.empty() ? "/" : out;
 }
 
-/// The absolute ones.
+/// The absolute directories of the path.
 std::vector<std::string> directories_of(std::string_view search_path) {
   std::vector<std::string> directories;
   for (size_t start = 0; start < search_path.size();) {
@@ -115,7 +115,7 @@ std::vector<ResolvedProgram> list_programs(std::string_view search_path, std::st
     }
     const auto opened = open_disk_directory(directory);
     const auto entries = opened ? (*opened)->list() : Result<std::vector<DirectoryEntry>>();
-    if (!entries) continue;  // not every host has /usr/local/sbin
+    if (!entries) continue;  // a host need not have /usr/local/sbin
     for (const DirectoryEntry& entry : *entries) add(directory + "/" + entry.name);
   }
   return found;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::milliseconds kPollEvery{5};
 constexpr uint32_t kDirectoryMode = 0755;
 
-/// Two compilers that write one build directory at once break it, so runs take turns.
+/// Two compilers that write to one build directory at the same time break it, so runs take turns.
 Result<void> wait_for(WritableFile& lock, const Command& command, const Clock& clock) {
   const auto wall = command.limits.or_usual().wall;
   const Deadline deadline = wall.count() == 0 ? Deadline() : Deadline::after(clock, wall);
@@ -54,7 +54,7 @@ Result<RetentionSet> RetentionSet::take(const std::string& home, const Command& 
   RetentionSet set;
   if (command.keep.empty()) return set;
   GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(home));
-  // Flat names of hashes, so that any name of a validator will do.
+  // Flat names of hashes, so that a validator may have any name.
   const std::string id = ContentId::of(command.keep_name).hex();
   GALLEY_ASSIGN(const RelPath lock, RelPath::parse(id + ".lock"));
   GALLEY_ASSIGN(set.lock_,

@@ -25,7 +25,7 @@ RunPool::RunPool(const LayerHome& home, const Directory& workspace, std::string 
 
 RunPool::~RunPool() {
   worker_.finish();
-  // A destructor has nobody to tell; the next sandbox that uses this home erases what is left.
+  // A destructor cannot report errors; the next sandbox that uses this home erases the rest.
   if (directory_) (void)erase_layer(home_->directory(), directory_->path);
 }
 
@@ -75,11 +75,11 @@ std::optional<WaitingProcess> RunPool::take_helper() {
 }
 
 Result<HelperRun> RunPool::run(const SandboxRequest& request, const Command& command) {
-  // A waiting helper has a network namespace of its own already.
+  // A waiting helper already has its own network namespace.
   auto ready = request.host_network == 0 ? take_helper() : std::nullopt;
   if (ready) {
     auto run = std::move(*ready).run(request, command);
-    // Its namespaces are as old as it is: fresh ones may do what they cannot.
+    // Its namespaces are as old as the helper: new ones may succeed where they fail.
     const bool is_of_no_use = run ? run->report.outcome == HelperOutcome::kSetupFailed
                                   : WaitingProcess::has_expired(run.error());
     if (!is_of_no_use) return run;
@@ -91,8 +91,8 @@ Result<HelperRun> RunPool::run(const SandboxRequest& request, const Command& com
 void RunPool::retire(const RelPath& directory, EndingProcess helper) {
   const auto ending = std::make_shared<EndingProcess>(std::move(helper));
   worker_.post([this, directory, ending]() -> Result<void> {
-    // No process uses the layers any more; the kernel needs a while to unmount them, which does not
-    // keep us from erasing them.
+    // No process uses the layers any more. The kernel needs a while to unmount them, but they can
+    // be erased meanwhile.
     auto erased = erase_layer(home_->directory(), directory);
     ending->wait();
     if (!erased) return erased;
@@ -112,7 +112,7 @@ Result<void> RunPool::refill() {
   if (lacks_helper) {
     auto started = WaitingProcess::start_spare(helper_);
     const std::lock_guard lock(mutex_);
-    if (started) waiting_helper_ = std::move(*started);  // else the next command says why
+    if (started) waiting_helper_ = std::move(*started);  // otherwise the next command reports why
   }
   if (!lacks_directory) return {};
   GALLEY_ASSIGN(RunDirectory made, make_directory());

@@ -19,7 +19,7 @@
 namespace galley {
 namespace {
 
-/// Runs a command in namespaces, or on a copy where the machine has none and the options allow it.
+/// Runs a command in namespaces, or on a copy if the machine has none and the options allow it.
 class Sandbox final : public CommandRunner {
  public:
   Sandbox(SandboxOptions options, std::unique_ptr<Directory> workspace, LayerHomes homes,
@@ -48,8 +48,8 @@ class Sandbox final : public CommandRunner {
     auto result = namespaces_.run(command, overlay, request);
     const bool is_unavailable = !result && result.error().reason == "sandbox.unavailable";
     if (!is_unavailable || !options_.allow_copy) return result;
-    // For this command alone: what the kernel refused it may give the next one, which had too many
-    // processes around it, say.
+    // Only for this command: the next one may get what the kernel refused this time, for example
+    // because too many processes were running.
     const Error why = result.error();
     result = copies_.run(command, overlay, std::move(request));
     if (result) result->walls += "; " + why.message.substr(0, why.message.find(';'));
@@ -62,13 +62,13 @@ class Sandbox final : public CommandRunner {
   ReadBack read_back_;
   CopyRunner copies_;
   NamespaceRunner namespaces_;
-  /// Held exclusively by a command whose effects may be staged, since outputs that git ignores are
-  /// moved to the scratch layer; held shared by the others.
+  /// Held exclusively by a command whose effects may be staged, because outputs that git ignores
+  /// are moved to the scratch layer; held shared by the others.
   std::shared_mutex scratch_in_use_;
 };
 
-/// Opens homes that can hold overlayfs layers. Where none can be had and copies are allowed, opens
-/// homes for those and sets `force_copy`.
+/// Opens homes that can hold overlayfs layers. If there are none and copies are allowed, opens
+/// homes for copies and sets `force_copy`.
 Result<LayerHomes> open_homes(SandboxOptions& options) {
   if (!options.force_copy) {
     auto homes = LayerHomes::open(options, LayerUse::kOverlay);
@@ -78,7 +78,7 @@ Result<LayerHomes> open_homes(SandboxOptions& options) {
   return LayerHomes::open(options, LayerUse::kCopy);
 }
 
-/// The helper that start_first_helper() started, until somebody takes it.
+/// The helper from start_first_helper(), until it is taken.
 class WaitingFirst {
  public:
   static WaitingFirst& instance() {
@@ -104,11 +104,11 @@ class WaitingFirst {
   std::optional<WaitingProcess> process_;
 };
 
-/// It makes its namespaces while we prepare the layers.
+/// It makes its namespaces while this process prepares the layers.
 std::optional<WaitingProcess> first_helper(const std::string& program) {
   if (auto waiting = WaitingFirst::instance().take(program)) return waiting;
   auto started = WaitingProcess::start_spare(program);
-  if (!started) return {};  // the first run says why
+  if (!started) return {};  // the first run reports why
   return std::move(*started);
 }
 
@@ -149,7 +149,7 @@ Result<std::unique_ptr<LiveRun>> start_live_run(SandboxOptions options, const Co
   GALLEY_ASSIGN(SandboxRequest request, build_request(options, command, *workspace));
   if (auto waiting = first_helper(options.helper)) {
     auto run = LiveRun::start(*std::move(waiting), request, live, overlay, *workspace);
-    // As a command's: fresh namespaces may do what those that waited cannot.
+    // As for a command: new namespaces may succeed where the waiting ones fail.
     if (run || run.error().reason != "sandbox.unavailable") return run;
   }
   GALLEY_ASSIGN(WaitingProcess helper, WaitingProcess::start(options.helper));

@@ -33,7 +33,7 @@ constexpr size_t kMaxAnswerBytes = size_t{64} << 20U;  // of one child
 
 using Texts = std::span<const SyntaxText>;
 
-/// A child that has been started; the destructor kills it and waits for it.
+/// A child that has been started; the destructor kills and reaps it.
 class Child {
  public:
   Child(pid_t pid, Fd socket) : pid_(pid), socket_(std::move(socket)) {}
@@ -46,7 +46,7 @@ class Child {
     (void)wait();
   }
   [[nodiscard]] int socket() const { return socket_.get(); }
-  /// How it ended, as waitpid says it.
+  /// Its wait status, as from waitpid.
   int wait() {
     int status = 0;
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
@@ -67,7 +67,7 @@ Error not_started(int code, const std::string& path) {
   return error;
 }
 
-/// Starts the program with one socket as its stdin and stdout, and nothing else that is ours.
+/// Starts the program with one socket as its stdin and stdout, and no other descriptor.
 Result<Child> start(const std::string& path) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -104,7 +104,7 @@ Result<Child> start(const std::string& path) {
   return Child(pid, std::move(ours));
 }
 
-/// Gives a child its requests and takes its answers, as it can.
+/// Writes requests to a child and reads its answers, as far as possible without waiting.
 class SyntaxTalk {
  public:
   SyntaxTalk(Child child, Texts texts, const std::function<bool()>& should_stop)
@@ -144,7 +144,7 @@ class SyntaxTalk {
     const ssize_t sent = send(child_.socket(), requests_.data() + sent_, requests_.size() - sent_,
                               MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) sent_ += static_cast<size_t>(sent);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR) sent_ = requests_.size();  // it says why
+    if (sent < 0 && errno != EAGAIN && errno != EINTR) sent_ = requests_.size();  // wait() says why
     if (sent_ == requests_.size()) shutdown(child_.socket(), SHUT_WR);
   }
 
@@ -155,7 +155,7 @@ class SyntaxTalk {
     has_ended_ = got <= 0 || received_.size() > kMaxAnswerBytes;
   }
 
-  /// The answers that are whole.
+  /// The complete answers.
   std::vector<SyntaxAnswer> whole_answers() const {
     std::vector<SyntaxAnswer> found;
     std::string_view bytes = received_;
@@ -207,7 +207,7 @@ Result<std::vector<SyntaxAnswer>> parse_in_child(const std::string& path, Texts 
   return SyntaxTalk(std::move(child), texts, should_stop).run();
 }
 
-/// Parts of about the same number of bytes, one for each core that is worth it.
+/// Splits texts into parts of about the same size, one for each core that is worth using.
 std::vector<Texts> shares_of(const std::vector<SyntaxText>& texts) {
   size_t total = 0;
   for (const SyntaxText& one : texts) total += one.text.size();
@@ -251,7 +251,7 @@ Result<std::vector<SyntaxAnswer>> SyntaxProgram::parse(
     auto work = [&, share = shares[i]] { return parse_in_child(path_, share, should_stop); };
     try {
       others.push_back(std::async(std::launch::async, work));
-    } catch (const std::system_error&) {  // no thread to be had: later, on this one
+    } catch (const std::system_error&) {  // no thread available: this one does it later
       others.push_back(std::async(std::launch::deferred, work));
     }
   }

@@ -13,14 +13,14 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kUpperMode = 0755;
-constexpr int64_t kClockTickNs = 20'000'000;  // of coarse file times, twice over
+constexpr int64_t kClockTickNs = 20'000'000;  // of coarse file times, doubled
 constexpr size_t kCopyPieceBytes = size_t{16} << 20U;
 
-/// Nothing that a command can do to a file leaves all of these as they were: ctime is the
-/// kernel's. Link counts change when another name of it goes.
+/// A command cannot change a file and leave all of these unchanged: the kernel sets ctime. Link
+/// counts change when another name is removed.
 bool is_same(const FileStat& a, const FileStat& b, int64_t racy_from_ns) {
   const bool is_directory = a.kind == FileKind::kDirectory;
-  // Made in the clock tick in which the command may have begun: nobody can tell.
+  // Changed in the clock tick in which the command may have begun: not certain.
   if (!is_directory && a.ctime_ns >= racy_from_ns) return false;
   return a.kind == b.kind && a.inode == b.inode && a.mode == b.mode && a.size == b.size &&
          (is_directory || a.ctime_ns == b.ctime_ns);
@@ -32,7 +32,7 @@ Result<void> copy_bytes(File& from, WritableFile& to, uint64_t size) {
   for (uint64_t done = 0; done < size;) {
     const ssize_t moved =
         copy_file_range(from.descriptor(), nullptr, to.descriptor(), nullptr, kCopyPieceBytes, 0);
-    if (moved == 0) return {};  // it became shorter: the base check at commit will tell
+    if (moved == 0) return {};  // it became shorter: the base check at commit reports it
     if (moved < 0 && errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP) {
       return os_error(errno, "cannot copy the tree", "");
     }
@@ -70,8 +70,8 @@ Result<void> TreeCopy::copy_directory(Overlay& overlay, const RelPath& path,
   GALLEY_ASSIGN(const auto entries, overlay.list(path));
   for (const DirectoryEntry& entry : entries) {
     const auto name = RelPath::parse(entry.name);
-    if (!name) continue;  // a name that no change could hold either
-    // Sockets and FIFOs of the workspace are nobody's input, and left alone.
+    if (!name) continue;  // a change set could not represent the name either
+    // Sockets and FIFOs of the workspace are not inputs, and are skipped.
     if (entry.kind == FileKind::kOther) continue;
     GALLEY_ASSIGN(const RelPath child, path.join(*name));
     GALLEY_TRY(copy_node(overlay, child, entry.kind));
@@ -116,14 +116,14 @@ Result<void> TreeCopy::copy_file(Overlay& overlay, const RelPath& path, const No
   return to->set_mode(node.mode);
 }
 
-/// Lays the git-ignored outputs of earlier commands over the copy; what is proposed stays on top.
+/// Adds the git-ignored outputs of earlier commands to the copy; proposed paths take precedence.
 Result<void> TreeCopy::copy_scratch(Overlay& overlay, OpenDirectories& scratch, const RelPath& path,
                                     const FileStat& owner) {
   GALLEY_ASSIGN(const auto entries, scratch.list(path));
   for (const DirectoryEntry& entry : entries) {
     const auto name = RelPath::parse(entry.name);
     const auto child = name ? path.join(*name) : name;
-    if (!child) continue;  // no command could be shown it
+    if (!child) continue;  // commands cannot see such a name
     GALLEY_ASSIGN(const FileStat there, target_->stat(*child));
     if (entry.kind == FileKind::kDirectory) {
       if (there.kind == FileKind::kAbsent) {
@@ -154,7 +154,7 @@ Result<void> TreeCopy::copy_output(const Directory& scratch, const DirectoryEntr
     GALLEY_ASSIGN(const std::string link, scratch.read_link(name));
     return target_->make_symlink(path, link);
   }
-  if (entry.kind != FileKind::kRegular) return {};  // a whiteout: it is gone already
+  if (entry.kind != FileKind::kRegular) return {};  // a whiteout: it does not exist any more
   GALLEY_ASSIGN(const auto from, scratch.open_file(name));
   GALLEY_ASSIGN(const FileStat stat, from->stat());
   GALLEY_ASSIGN(const auto to,
@@ -176,7 +176,7 @@ Result<std::vector<RelPath>> TreeCopy::extract_changes(const WritableDirectory& 
                             (parent != seen_.end() && parent->second.kind == FileKind::kDirectory);
     if (is_highest) deleted.push_back(path);
   }
-  // The directories of the layer take over their modes last, when nothing is added any more.
+  // The directories of the layer get their modes last, when nothing more is added.
   for (auto it = seen_.rbegin(); it != seen_.rend(); ++it) {
     if (it->second.kind != FileKind::kDirectory) continue;
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(it->first));

@@ -13,28 +13,26 @@
 #include "staging/fs/open_directories.h"
 #include "staging/sandbox/layer_objects.h"
 
-// How a mounted overlay is kept from the changes of its lower layer.
+// How a mounted overlay is isolated from changes of its lower layer.
 //
-// overlayfs looks a name up once and remembers what it found; what it has not looked up yet comes
-// from the layer as it is then. So a lower layer that changes shows through in parts. A path that
-// is in the upper layer before the change stays what it was: open files, cached entries and entries
-// that are looked up later agree.
+// overlayfs looks a name up once and caches the result; later look-ups see the layer as it is then.
+// So a changed lower layer becomes visible in parts. A path that is in the upper layer before the
+// change keeps its state: open files, cached entries and later look-ups agree.
 //
-// Copying up needs any change of attributes. chown(-1, -1) is one that sets nothing, so it cannot
-// undo what the program in the view does at the same moment; a chmod to the mode that was just read
-// could.
+// Any change of attributes copies a file up. chown(-1, -1) changes nothing, so it cannot undo a
+// concurrent change by the program in the view; a chmod to the mode that was just read could.
 //
-// A name that comes new has to be looked up as absent. A whiteout says so, and overlayfs takes one
-// that appears behind its back, but for one case: a program asked for the name before, and
-// overlayfs remembers that it was absent without a whiteout. Then creating it fails with ESTALE
-// ever after. Making and removing a directory of that name through the mount makes overlayfs forget
-// the entry. A directory, since nothing can be lost in one: rmdir(2) takes only an empty one, and
-// no file of the program's that took its place meanwhile.
+// A new name must be looked up as absent. A whiteout does that, and overlayfs accepts one that is
+// made directly in its upper layer, with one exception: if a program has asked for the name before,
+// overlayfs has cached that it is absent without a whiteout. Then creating it always fails with
+// ESTALE. Making and removing a directory of that name through the mount makes overlayfs drop the
+// cached entry. A directory is used because no data can be lost: rmdir(2) removes only an empty
+// one, and never a file that the program has made in its place meanwhile.
 //
-// A directory that shows nothing of the lower layer, since the program made it itself or anew,
-// needs no whiteouts, and must have none: overlayfs lists those. It says so of itself (opaque)
-// where it took the place of another; one that had nothing below it gets that mark before something
-// comes there, or it would be merged with it once overlayfs has forgotten its entry.
+// A directory that hides the lower layer, because the program made it or replaced it, needs no
+// whiteouts, and must have none: overlayfs lists those. It is marked opaque if it replaced another
+// one. A directory with nothing below it gets that mark before something is made below: otherwise
+// it would be merged with the new one after overlayfs has dropped its entry.
 
 namespace galley {
 namespace {
@@ -43,7 +41,7 @@ constexpr uint32_t kUnchanged = ~uint32_t{0};  // of chown(2)
 constexpr int kMostLooks = 100;
 
 /// Whether this is the mount of an overlay whose upper layer is `upper`: a merged directory has the
-/// times of the upper one. A program that changes the directory just now gets another look.
+/// times of the upper one. If a program changes the directory at this moment, it is read again.
 bool is_view_of(const LiveView& view) {
   struct statfs system {};
   if (fstatfs(view.mount.descriptor(), &system) != 0 || system.f_type != OVERLAYFS_SUPER_MAGIC) {
@@ -60,14 +58,14 @@ bool is_view_of(const LiveView& view) {
   return false;
 }
 
-/// What another process did to the path at the same moment, which is then its own.
+/// Whether another process changed the path at the same moment; its change then stands.
 bool is_race(const Error& error) {
   return error.os_error == ENOENT || error.os_error == ENOTDIR || error.os_error == EEXIST ||
          error.os_error == ENOTEMPTY;
 }
 
-/// Acts as the owner of a directory while it lives: an overlay of a namespace that does not know
-/// root's number lets root make nothing.
+/// Acts as the owner of a directory during its life: an overlay of a namespace without root's id
+/// does not let root create files.
 class ActingAsOwner {
  public:
   explicit ActingAsOwner(const FileStat& owned) {
@@ -96,7 +94,7 @@ class Pinning {
     if (is_its_own) return make_opaque(change.path);
     if (shown.kind != FileKind::kAbsent) return copy_up(change.path);
     hidden_.insert(change.path);
-    // The program deleted it, or what it lies in.
+    // The program deleted it, or a directory above it.
     if (change.before.kind != FileKind::kAbsent) return {};
     return hide(change.path);
   }
@@ -122,20 +120,20 @@ class Pinning {
     if (!copied) return {};
     GALLEY_ASSIGN(const bool is_copied, is_in_upper(path));
     if (is_copied) return {};
-    // Removed right after it was copied up, or a view of something else.
+    // Removed just after it was copied up, or not a view of this layer.
     GALLEY_ASSIGN(const FileStat shown, reachable_stat(view_.mount, path));
     if (shown.kind == FileKind::kAbsent) return {};
     return fail(ErrorKind::kRefused, "run.not_its_view",
                 "'" + path.str() + "' was not copied into the upper layer of the view");
   }
 
-  /// For a directory of the view's own.
+  /// For a directory that the view made itself.
   Result<void> make_opaque(const RelPath& path) const {
     const auto marked = view_.upper.set_attribute(path, {kOpaqueMark, "y"});
     return marked || is_race(marked.error()) ? Result<void>() : marked;
   }
 
-  /// Whether a directory shows nothing of the lower layer.
+  /// Whether a directory hides the lower layer completely.
   [[nodiscard]] Result<bool> is_below_opaque(const RelPath& path) const {
     for (RelPath at = path; !at.is_root(); at = at.parent()) {
       GALLEY_ASSIGN(const bool is_there, is_in_upper(at));
@@ -147,7 +145,7 @@ class Pinning {
     return false;
   }
 
-  /// For a path that the view does not have.
+  /// For a path that is absent in the view.
   Result<void> hide(const RelPath& path) const {
     const RelPath parent = path.parent();
     GALLEY_ASSIGN(const FileStat shown, reachable_stat(view_.mount, parent));
@@ -156,7 +154,7 @@ class Pinning {
     if (shows_nothing_new) return {};
     if (!parent.is_root()) GALLEY_TRY(copy_up(parent));
     GALLEY_ASSIGN(const bool is_there, is_in_upper(path));
-    if (is_there) return {};  // a whiteout, or made just now
+    if (is_there) return {};  // a whiteout, or just made
     {
       const ActingAsOwner owner(shown);
       auto forgotten = view_.mount.make_directory(path, kPrivateDirectory);
@@ -168,7 +166,7 @@ class Pinning {
   }
 
   const LiveView& view_;
-  std::set<RelPath> hidden_;  ///< absent in the view, and so is everything below
+  std::set<RelPath> hidden_;  ///< absent in the view, with everything below
 };
 
 }  // namespace
