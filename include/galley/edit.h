@@ -22,7 +22,7 @@ enum class EditFormat : uint8_t {
 /// How Transaction::apply reads a document and stages it.
 struct EditOptions {
   EditFormat format = EditFormat::kAuto;
-  bool exact = false;       ///< an edit must match byte for byte where it says
+  bool exact = false;       ///< an edit must match byte for byte at its stated place
   bool reverse = false;     ///< take the edit back
   bool reject = false;      ///< stage the edits that fit even if some do not
   bool check_only = false;  ///< report what would happen, stage nothing

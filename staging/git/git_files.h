@@ -36,7 +36,7 @@ class GitFiles {
 
   /// The work tree that contains the workspace; the innermost one.
   [[nodiscard]] std::optional<GitPlaces> find() const;
-  /// The effective value of a variable of `[core]` there.
+  /// The effective value of a variable of `[core]` in the repository.
   [[nodiscard]] std::optional<std::string> core_value(const GitPlaces& places,
                                                       std::string_view lower_case_name) const;
   /// The text of the file that a variable of `[core]` names, or of `default_name` in the user's

@@ -217,7 +217,7 @@ class LayeredStore final : public ContentStore {
     for (const auto& store : below_) {
       if (found) break;
       auto below = store->get(id);
-      // "Not known to this store" says less than another store's "lost".
+      // "Lost" in another store explains more than "unknown" in this one.
       if (below || below.error().kind != ErrorKind::kInternal) found = std::move(below);
     }
     return found;

@@ -18,9 +18,9 @@ struct LiveView {
 ///     the path                 action                                what keeps it
 ///     exists below             a change of nothing, through the      a copy in the upper layer
 ///                              mount: overlayfs copies it up
-///     comes new                a whiteout in the upper layer         the whiteout
+///     is new below             a whiteout in the upper layer         the whiteout
 ///     a directory of the       it is marked opaque                   the mark
-///     view's own comes below
+///     view's own, new below
 ///     is the view's own, or    nothing                               the upper layer
 ///     hidden by it already
 ///
