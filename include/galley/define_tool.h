@@ -251,8 +251,7 @@ class ToolDefinition::Shape {
     const auto [known, is_new] = known_.try_emplace(std::type_index(typeid(T)), nodes_.size());
     const size_t index = known->second;
     if (!is_new) return index;
-    Node& node = nodes_.emplace_back();  // a deque: the reference stays valid while others are
-                                         // added
+    Node& node = nodes_.emplace_back();  // a deque: the reference stays valid
     if constexpr (is_optional<T> || is_list<T> || is_map<T>) {
       add_container<T>(node);
     } else if constexpr (std::is_enum_v<T> || std::is_arithmetic_v<T> || is_text<T>) {

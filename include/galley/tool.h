@@ -166,8 +166,7 @@ struct ToolDefinition {
   /// Of tools with one name, those that name agents come before those for all, then the highest
   /// priority first. The first one is called; the others are its fallbacks.
   int priority = 0;
-  std::vector<std::string> agents = {};         ///< agents that may call it; `*` and `?` match;
-                                                ///< empty: all
+  std::vector<std::string> agents = {};         ///< allowed ones; `*` and `?` match; empty: all
   std::vector<std::string> only_if_given = {};  ///< capabilities that the caller must have
   /// Called for every call, from any thread; empty: always available.
   std::function<bool(const std::string& agent, const std::string& session_id)> is_available = {};

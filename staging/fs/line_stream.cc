@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A peer that just received an answer often sends the next line at once. Waking from sleep takes up
+// A peer that just received an answer often sends the next line at once. Waking from sleep costs up
 // to fifty microseconds, twice that on a virtual machine: for that time, polling is cheaper.
 constexpr std::chrono::microseconds kStayAwake{100};
 // A pipe that is ready for poll() accepts this many bytes without blocking (PIPE_BUF).

@@ -81,8 +81,7 @@ class PowerLossModel final : public MemoryObserver {
 
   std::shared_ptr<MemoryTree> tree_;
   Disk disk_;
-  std::map<uint64_t, size_t> names_;  ///< initial number of names per inode; more than one are hard
-                                      ///< links
+  std::map<uint64_t, size_t> names_;  ///< of each inode at first; above 1: hard links
   std::vector<Operation> operations_;
   std::map<uint64_t, MemoryNodePtr> live_;  ///< every node seen since the last syncfs
   std::set<uint64_t> dirty_;                ///< inodes whose content or mode is not synced

@@ -9,8 +9,8 @@
 
 namespace galley {
 
-/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal; zeros when
-/// there is no object, or when git did not compute its id.
+/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal; zeros for
+/// an absent object, or when git did not compute its id.
 struct GitRawChange {
   uint32_t old_mode = 0;
   uint32_t new_mode = 0;

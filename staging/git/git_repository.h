@@ -113,8 +113,8 @@ struct GitLibrary {
   decltype(&::git_patch_free) patch_free = nullptr;
 };
 
-/// The output of libgit2's own diff (xdiff, Myers) for two texts: bench/diff_bench compares Galley
-/// with it. Galley itself never prints it.
+/// The output of libgit2's own diff (xdiff, Myers) for two texts: the reference of
+/// bench/diff_bench. Galley itself never prints it.
 Result<std::string> libgit2_diff(std::string_view before, std::string_view after,
                                  const std::string& path);
 

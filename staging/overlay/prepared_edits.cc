@@ -58,7 +58,7 @@ void name_bases(std::span<Work> block) {
   for (size_t i = 0; i < named.size(); ++i) named[i]->base_blob = names[i];
 }
 
-/// Places the edits of a block. An edit that does not fit has no result: its report depends on
+/// Places the edits of a block. An edit that does not fit is left out: its report depends on
 /// earlier edits.
 void place_block(std::span<Work> block, const StageOptions& options, bool is_reversed) {
   std::vector<Work*> placed;

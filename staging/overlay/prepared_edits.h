@@ -23,8 +23,8 @@ struct EditedFile {
 /// planned.
 ///
 /// A result is valid only for the base that it was made from. The planner asks with the base that
-/// earlier edits have left, and applies an edit itself if there is no result; the outcome is thus
-/// the same as one file after the other. Edits that do not fit have no result.
+/// earlier edits have left, and applies an edit itself if it gets nothing. The outcome is thus the
+/// same as for one file after the other. Edits that do not fit are left out.
 ///
 /// Ownership: borrows the edits. Threads: confined to one thread; of() uses several.
 class PreparedEdits {

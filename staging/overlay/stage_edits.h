@@ -51,8 +51,7 @@ struct FileOutcome {
 
 /// The outcome of an edit document.
 struct EditOutcome {
-  bool is_staged = false;    ///< the overlay has it: everything or, with `reject`, the edits that
-                             ///< fit
+  bool is_staged = false;    ///< the overlay has all or, with `reject`, the edits that fit
   bool is_complete = false;  ///< every edit fits
   std::vector<FileOutcome> files;
   std::vector<Leniency> leniencies;

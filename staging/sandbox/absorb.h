@@ -24,15 +24,16 @@ struct AbsorbRules {
   bool propose_ignored = false;
   std::vector<RelPath> keep;     ///< directories that persist between runs: left alone
   std::vector<RelPath> deleted;  ///< deleted without a whiteout (the copy level)
-  /// When the command was started and when it had ended, by the clock of the file system. The
-  /// command has not seen a workspace file that was changed in between. 0: not checked.
+  /// When the command was started and when it had ended, by the clock of the file system. If a file
+  /// of the workspace was changed in between, the command may have seen other contents than the
+  /// disk has now. 0: not checked.
   int64_t began_ns = 0;
   int64_t ended_ns = 0;
   Deadline deadline;
   const Clock* clock = nullptr;  ///< null: the deadline is not checked
   /// A file that was changed on disk is not refused but staged with an empty base, so that every
-  /// commit reports a conflict. This does not apply to a file that the command first wrote
-  /// after the change. For long runs: the next attempt would find the same.
+  /// commit reports a conflict. This does not apply to a file that the command first wrote after
+  /// the change. For runs that last: a refusal would recur at every attempt.
   bool forgets_bases = false;
   /// Contents are copied into the store: after a refusal the layer is complete, for another
   /// attempt.

@@ -49,8 +49,7 @@ class ChangeSetLayer {
   ContentId shown_id_;
   bool has_root_ = false;
   std::unordered_set<std::string> reset_;    ///< paths whose layer object changed kind
-  std::unordered_set<std::string> hidden_;   ///< paths that are not directories in the proposed
-                                             ///< tree
+  std::unordered_set<std::string> hidden_;   ///< paths without a directory in the proposed tree
   std::unordered_set<std::string> parents_;  ///< directories known to be in the layer
   std::vector<std::pair<RelPath, uint32_t>> late_modes_;  ///< set after everything is written
 };

@@ -31,7 +31,7 @@ namespace galley {
 /// Returns the files of credentials directly in `readable`; they are covered.
 [[nodiscard]] std::vector<std::string> credentials_in(const std::vector<std::string>& readable);
 
-/// The existing folders of the host, each also with all links resolved.
+/// Returns the folders that exist, also with links resolved, except those already in the view.
 [[nodiscard]] std::vector<std::string> existing_folders(const std::vector<std::string>& folders);
 
 /// The home of the user of this process, `$HOME`; empty if it is not an absolute path.

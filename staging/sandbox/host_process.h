@@ -13,8 +13,7 @@ namespace galley {
 struct HostProcessOptions {
   std::string directory;                 ///< its working directory; empty: this process's
   std::vector<std::string> environment;  ///< NAME=value, added to this process's
-  std::string output;                    ///< a device that it writes to; empty: this process's
-                                         ///< output
+  std::string output;                    ///< a device for its output; empty: this process's
   bool shares_input = false;             ///< it reads this process's input, not what write() sends
 };
 

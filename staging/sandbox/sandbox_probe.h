@@ -17,8 +17,7 @@ struct SandboxProbe {
     std::string detail;  ///< a version, or what is missing and the remedy
   };
   std::vector<Item> items;
-  SandboxLevel level = SandboxLevel::kNone;  ///< the best one that works here; kNone: commands are
-                                             ///< refused
+  SandboxLevel level = SandboxLevel::kNone;  ///< the best that works here; kNone: commands fail
   std::string summary;                       ///< one sentence
 };
 

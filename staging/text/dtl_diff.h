@@ -12,8 +12,8 @@ namespace galley {
 inline constexpr size_t kMaxDtlItems = 2800;
 
 /// The shortest edit script of two sequences by the Diff Template Library (Wu, Manber, Myers and
-/// Miller, An O(NP) Sequence Comparison Algorithm, 1990). It compares the words of a line, and
-/// tests compare diff_lines with it. Both sides together have at most kMaxDtlItems items.
+/// Miller, An O(NP) Sequence Comparison Algorithm, 1990). It compares the words of a line, and is
+/// the reference for diff_lines in tests. Both sides together have at most kMaxDtlItems items.
 [[nodiscard]] EditScript dtl_diff(const std::vector<LineId>& before,
                                   const std::vector<LineId>& after);
 
