@@ -31,8 +31,9 @@ struct Finding {
   /// Text that would fix the finding when it replaces the range. It requires all four numbers. It
   /// is a suggestion of the validator: nothing applies it automatically.
   std::optional<std::string> replacement;
-  /// The reason in a comment of the file that suppresses the finding (`galley:allow RULE --
-  /// REASON`); empty: not suppressed. A suppressed finding is a note, whatever its severity was.
+  /// The reason in a comment of the file that suppresses the finding
+  /// (`galley:allow RULE -- REASON`); empty: not suppressed. A suppressed finding is a note,
+  /// whatever its severity was.
   std::string suppression;
   std::string message;  ///< one sentence
   std::string remedy;   ///< what to do about it; may be empty

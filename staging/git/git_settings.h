@@ -16,9 +16,9 @@ struct GitSetting {
   bool operator==(const GitSetting&) const = default;
 };
 
-/// The settings with which git runs no program that the repository names, from the output of `git
-/// config --list --show-scope -z`. The person's settings (system, global, command) stay, except
-/// filters: the repository chooses which files those run on.
+/// The settings with which git runs no program that the repository names, from the output of
+/// `git config --list --show-scope -z`. The person's settings (system, global, command) stay,
+/// except filters: the repository chooses which files those run on.
 ///
 /// Filters are disabled (files are taken unchanged), signatures are not made, and helpers, hooks,
 /// drivers, editors, pagers and aliases become empty. A key is covered if its last part contains a

@@ -23,7 +23,7 @@ struct EarlierVersion {
 /// The versions of a path, the newest first. Requested only for a file whose edits do not fit.
 using EarlierVersions = std::function<std::vector<EarlierVersion>(const RelPath& path)>;
 
-/// An earlier version of a file on which all edits fit that do not fit on the current file.
+/// An earlier version of a file. All edits fit on it, but not on the current file.
 struct EarlierMatch {
   std::string transaction;
   bool is_before = false;

@@ -76,8 +76,8 @@ Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
 /// [-expected-]{+found+}. Empty when one is unknown or both are long.
 [[nodiscard]] std::string word_diff_of(const EditFailure& failure);
 
-/// Removes the contents of files that may not be read from the outcome: a failed edit there keeps
-/// only the reason and line numbers.
+/// Removes from the outcome the contents of files that may not be read: a failed edit of such a
+/// file keeps only the reason and line numbers.
 void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>& may_read);
 
 /// The outcome for people: what was staged and how, or for each edit that does not fit the place,

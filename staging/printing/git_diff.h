@@ -122,9 +122,9 @@ struct FileDiff {
 /// Compares one pair. A type change is compared as one pair, without hunks.
 [[nodiscard]] FileDiff diff_file(const FilePair& pair, const DiffOptions& options = {});
 
-/// Appends the output of `git diff --binary` for the pair: headers, hunks, binary patches, `\ No
-/// newline at end of file`. It equals git's byte for byte where both chose the same lines. Nothing
-/// for an equal pair.
+/// Appends the output of `git diff --binary` for the pair: headers, hunks, binary patches,
+/// `\ No newline at end of file`. It equals git's byte for byte where both chose the same lines.
+/// Nothing for an equal pair.
 ///
 /// Without `lines.white_space` and `word_diff`, `git apply` turns the old file into the new one.
 void append_git_diff(const FilePair& pair, const DiffOptions& options, std::string& out);

@@ -14,7 +14,7 @@ namespace galley {
 /// is that of a descriptor (nameless_program.h), which stays open until the process ends; forked
 /// children may use it, too.
 /// Threads: safe to call from any.
-/// Errors:    kNotFound `program.not_installed`; those of make_nameless_program().
+/// Errors:  kNotFound `program.not_installed`; those of make_nameless_program().
 [[nodiscard]] Result<std::string> companion_program(std::string_view name);
 
 }  // namespace galley

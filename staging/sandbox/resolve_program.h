@@ -55,10 +55,10 @@ struct ProgramNames {
 /// name then says nothing about the others.
 [[nodiscard]] bool is_multi_call(std::string_view real);
 
-/// Whether the words of a command start with the words of `rule`: `git push` covers `git push
-/// origin`. A rule's first word matches the name as given, the resolved path, the real path, or the
-/// last component of either. If it ends in `/` it is a directory and matches every program below
-/// it. For allow and deny lists.
+/// Whether the words of a command start with the words of `rule`: `git push` covers
+/// `git push origin`. A rule's first word matches the name as given, the resolved path, the real
+/// path, or the last component of either. If it ends in `/` it is a directory and matches every
+/// program below it. For allow and deny lists.
 [[nodiscard]] bool command_matches(std::string_view rule, const ResolvedProgram& program,
                                    const std::vector<std::string>& argv);
 

@@ -28,8 +28,8 @@ struct SyntaxText {
 /// process.
 ///
 /// Threads: safe to share.
-/// Errors:    kNotFound `syntax.not_installed`; kTimeout `syntax.timeout` and `syntax.stopped`;
-///            kInternal `syntax.died`, which names the text that the child failed on.
+/// Errors:  kNotFound `syntax.not_installed`; kTimeout `syntax.timeout` and `syntax.stopped`;
+///          kInternal `syntax.died`, which names the text that the child failed on.
 class SyntaxProgram {
  public:
   /// Finds the program next to this one or in its libexec directory.

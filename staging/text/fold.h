@@ -49,7 +49,7 @@ class IndentMap {
   /// `line` with its indentation mapped. Blank lines stay unchanged, except for a prefix that was
   /// removed everywhere.
   [[nodiscard]] std::string carry(std::string_view line) const;
-  /// "+ " or "-\t" for reports; empty for the identity or when there is more than one prefix.
+  /// "+  " or "-\t" for reports; empty for the identity or when there is more than one prefix.
   [[nodiscard]] std::string describe() const;
 
  private:

@@ -17,8 +17,8 @@ namespace galley {
 /// Threads: confined to one thread.
 class DetachKeys {
  public:
-  /// Docker's form: keys separated by commas, each one character or `ctrl-` and one of a-z and @ [
-  /// \ ] ^ _. `none` disables them.
+  /// Docker's form: keys separated by commas, each one character or `ctrl-` and one of a-z and
+  /// @ [ \ ] ^ _. `none` disables them.
   /// Errors: kUsage `run.detach_keys`.
   static Result<DetachKeys> parse(std::string_view text);
 
