@@ -5,7 +5,7 @@
 
 namespace galley {
 
-/// The number of threads that may share one loop, including the caller's own.
+/// Maximum number of threads that share one loop, including the caller's own.
 inline constexpr size_t kMaxWorkers = 16;
 
 /// With fewer items the caller does all of them: starting threads would cost more.

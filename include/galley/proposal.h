@@ -40,7 +40,7 @@ struct Change {
   /// belong to the proposal: all values compare equal.
   struct WriteTime {
     int64_t ns = 0;           ///< 0: not known
-    bool by_command = false;  ///< written by a command; the time is its file's
+    bool by_command = false;  ///< written by a command; the time is that of its file
 
     bool operator==(const WriteTime& /*other*/) const { return true; }
   };
@@ -97,8 +97,8 @@ class Proposal {
   [[nodiscard]] static Proposal freeze(const Overlay& overlay);
   /// From a change set made elsewhere (undo, merge); `store` must have every content.
   [[nodiscard]] static Proposal from(ChangeSet changes, std::shared_ptr<const ContentStore> store);
-  /// The overlay's reads, if it tracks them. A commit compares it as it compares the bases
-  /// of the changes. Not part of the id.
+  /// The overlay's reads, if it tracks reads. A commit compares them, as it compares the bases of
+  /// the changes. Not part of the id.
   [[nodiscard]] const std::vector<Read>& reads() const { return *reads_; }
   [[nodiscard]] const std::shared_ptr<const ContentStore>& store() const { return store_; }
 

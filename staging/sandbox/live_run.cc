@@ -136,8 +136,8 @@ Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
   return {};
 }
 
-/// The path of a folder, links resolved. With `may_be_missing`, only its parent folder must exist.
-/// Empty if it cannot be determined.
+/// The path of a folder, links resolved. With `may_be_missing`, it is enough that some folder above
+/// it exists. Empty if it cannot be determined.
 std::string place_of(const std::string& path, bool may_be_missing) {
   char real[PATH_MAX];
   if (realpath(path.c_str(), real) != nullptr) return real;

@@ -279,9 +279,9 @@ void look_at_new_mode(Filter& filter) {
 }
 
 /// Other users cannot enter a command's private layers and folders, and a proposal never has these
-/// bits. In a folder of the host the file would be open to all, as a program that runs as the user
-/// who started the command. A folder keeps its setgid bit if no such folder can be written, because
-/// `cp -p` and similar programs copy it.
+/// bits. In a folder of the host, every user could run such a file with the rights of the user who
+/// started the command. If no folder of the host can be written, a directory may keep its setgid
+/// bit, because `cp -p` and similar programs copy it.
 template <uint32_t kBits, class Add>
 void add_mode_rules(Add add) {
   add(kChmod, kNo, look_at_mode<1, kBits>);

@@ -37,7 +37,7 @@
 //    namespace, where owners are unchanged.
 // 2. Compare the workspace's device and inode with those that the engine opened: the path may lead
 //    elsewhere by now (ESTALE).
-// 3. Make all mounts private, so that later mounts do not appear outside, nor outside ones here.
+// 3. Make all mounts private, so that later mounts here do not appear outside, nor the reverse.
 // 4. Mount the overlay from layers that are attached at short paths in a tmpfs of their own, and
 //    keep it as a detached mount. Step 5 covers that tmpfs and step 8 releases it: the command can
 //    reach the layers only through the overlay.
