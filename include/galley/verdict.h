@@ -53,7 +53,7 @@ class Approval {
   ContentId proposal_;
 };
 
-/// The gate's no.
+/// The gate's refusal of a proposal.
 struct Refusal {
   std::string reason;   ///< stable dotted word: `gate.policy_denied`, `gate.validator_failed`,
                         ///< `gate.validator_unavailable`, `gate.approval_missing`,

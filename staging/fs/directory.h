@@ -108,8 +108,9 @@ class WritableFile : public File {
   virtual Result<void> remove_attribute(const std::string& name) = 0;
 };
 
-/// An open directory for reading, and the seam to the file system: no other code in Galley touches
-/// the disk.
+/// An open directory for reading, and the seam to the file system: code outside of staging/fs and
+/// staging/sandbox reads and writes files through it. Libraries such as libgit2 and SQLite open
+/// files themselves.
 ///
 /// Every path is resolved below this directory by the kernel (openat2 with RESOLVE_BENEATH,
 /// RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS in the parent position; a walk with O_NOFOLLOW

@@ -12,7 +12,7 @@ bool same_bytes(std::string_view a, std::string_view b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// The run-time proof of promise 6: between the splices the result is the base, byte for byte.
+/// Checks at run time that the result equals the base between the splices, byte for byte.
 void prove_rest_untouched(std::string_view base, std::string_view result,
                           const std::vector<Splice>& splices) {
   size_t in_base = 0;
