@@ -12,7 +12,7 @@ namespace galley {
 ///
 ///     galley overlay 1
 ///     <path> TAB <before> TAB <base> TAB <now> TAB <renamed_from> TAB <copied_from>
-///            [TAB <listing>]
+///            [TAB <listing> [TAB <written>]]
 ///     end <SHA-256 of all lines above>
 ///
 /// A node is `kind mode size content`, a base is `inode device mtime ctime seen`; numbers are
