@@ -10,26 +10,26 @@
 
 namespace galley {
 
-/// One effect on its way through the executor: what is asked for, before it is done. A tool call
-/// is one kind of it, a command, an edit document, a savepoint and an undo are others.
+/// One effect before the executor performs it: a tool call, a command, an edit document, a
+/// savepoint, an undo.
 struct Action {
-  AuditEvent record;  ///< kind, tool and input; the executor adds who, when and what came of it
-  /// Standard tools that do the same. An agent with a list of tools needs one of them in it; empty:
-  /// the action needs none.
+  AuditEvent record;  ///< kind, tool and input; the executor adds agent, time and result
+  /// Standard tools with the same effect. If the agent has a list of tools, one of these must be in
+  /// it. Empty: no list is checked.
   std::vector<std::string> tools;
-  std::vector<std::string> capabilities = {};  ///< needed at all: those of a tool
+  std::vector<std::string> capabilities = {};  ///< that the tool declares
   const ToolInfo* called = nullptr;            ///< the tool of a call; borrowed
   const nlohmann::json* arguments = nullptr;   ///< of that call; borrowed
-  Intent intent = {};                          ///< of a tool call, as far as its arguments tell
-  bool only_looks = false;                     ///< nothing is written, whatever it names
-  bool is_trial = false;      ///< what it stages is taken back, and only a refusal is recorded
-  bool runs_program = false;  ///< it is on record before a program starts, and again when it ended
-  bool is_atomic = false;     ///< an effect that fails leaves the overlay as it was
-  bool records_itself = false;  ///< only a refusal is recorded here: the effect does the rest
+  Intent intent = {};                          ///< of a tool call, as far as its arguments show it
+  bool only_looks = false;                     ///< writes nothing, whatever it names
+  bool is_trial = false;        ///< its changes are reverted, and only a refusal is recorded
+  bool runs_program = false;    ///< recorded before the program starts, and again when it ends
+  bool is_atomic = false;       ///< an effect that fails leaves the overlay unchanged
+  bool records_itself = false;  ///< only a refusal is recorded here; the effect records the rest
 };
 
-/// Does it. May complete the record: input, output, and an error for what was no failure of the
-/// call (an edit that does not fit).
+/// Performs the action. It may complete the record: input, output, and an error that does not fail
+/// the call (an edit that does not fit).
 using Effect = std::function<Result<void>(AuditEvent& record)>;
 
 }  // namespace galley

@@ -12,25 +12,28 @@
 
 namespace galley {
 
-/// The command as the options of a call bound it: its folder, environment, programs, time and stop.
-/// Its programs stand as the caller names them in `Command::programs`: a guarded runner resolves
-/// them and holds them against its own rules.
-/// In a dry run its effects are dropped, and it has no network: what it did there would stay done.
+/// Returns the command with the options of a call applied: folder, environment, programs, time and
+/// stop.
+/// The names in `Command::programs` stay unchanged: a guarded runner resolves them and checks them
+/// against its own rules.
+///
+/// In a dry run the effects of the command are dropped and it has no network, because effects on
+/// other hosts could not be reverted.
 [[nodiscard]] Command bounded_by_call(Command command, const CallOptions& options,
                                       const RelPath& cwd);
 
-/// The runner that the tool of one call gets: holds each command to the call's options, its time
-/// and its memory, and adds up what they took.
+/// The runner for the tool of one call. It limits each command to the options, time and memory of
+/// the call, and sums the usage of all commands.
 ///
 /// Ownership: borrows everything; lives as long as the call.
 /// Threads:   as CommandRunner.
 class CallRunner final : public CommandRunner {
  public:
-  /// What the commands took so far.
+  /// The resources that the commands used so far.
   struct Usage {
     bool has_run = false;
     std::chrono::nanoseconds cpu{0};
-    uint64_t peak_memory_bytes = 0;  ///< the most of any of them, with all of its processes
+    uint64_t peak_memory_bytes = 0;  ///< the largest of all commands, each with all its processes
   };
 
   CallRunner(CommandRunner& runner, const CallOptions& options, RelPath cwd,

@@ -15,35 +15,36 @@
 
 namespace galley {
 
-/// What one call may use: what its agent was given, as its own options narrow it.
+/// The capabilities of one call: those of its agent, narrowed by the options of the call.
 ///
-/// Invariant: it never gives more than the agent's capabilities do. Options that cannot be read
-///            give nothing.
+/// Invariant: it never gives more than the agent's capabilities do. Invalid options give nothing.
 /// Ownership: self-contained. Threads: immutable, safe to share.
 class CallScope {
  public:
-  /// `granted` is the agent's; `root` the absolute path of the workspace, or empty.
+  /// `granted` are the capabilities of the agent. `root` is the absolute path of the workspace, or
+  /// empty.
   /// Errors: kInvalid `capability.invalid`, `call.program`, `call.environment`, `path.invalid`;
   ///         kRefused `path.outside` for a folder outside; kQuota `limit.environment`.
   static Result<CallScope> of(const CallOptions& options, const std::vector<std::string>& granted,
                               const std::string& root);
 
-  /// Nothing when the action may go on, else kRefused `capability.missing`.
+  /// Returns kRefused `capability.missing` if the action must not run.
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
-  /// Nothing when what was staged since `before` may be written by this call. A command shows only
-  /// afterwards what it touches.
+  /// Returns an error if the changes between `before` and `now` are outside the scope of this call.
+  /// The paths that a command touches are known only after it ran.
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
                                                        const Overlay::Entries& before,
                                                        const Overlay::Entries& now) const;
-  /// Whether refusal_of_effect can say no at all.
+  /// Whether refusal_of_effect can return an error at all.
   [[nodiscard]] bool judges_effects() const { return only_.has_value(); }
-  /// Which files may be shown, of those that `outer` lets pass; an empty one lets all.
+  /// Returns a filter of the files that may be shown, combined with `outer`. An empty `outer`
+  /// allows all.
   [[nodiscard]] std::function<bool(const RelPath&)> reading_rule(
       std::function<bool(const RelPath&)> outer) const;
 
-  /// What the tool is told it may do.
+  /// The capabilities that the tool is told about.
   [[nodiscard]] const std::vector<std::string>& capabilities() const { return capabilities_; }
-  /// The folder where the call starts.
+  /// The working directory of the call.
   [[nodiscard]] const RelPath& cwd() const { return cwd_; }
 
  private:
@@ -54,7 +55,7 @@ class CallScope {
   RelPath cwd_ = RelPath::root();
 };
 
-/// Names and values of a call's environment.
+/// Limits on names and bytes of the environment of a call.
 inline constexpr size_t kMaxEnvironmentNames = 256;
 inline constexpr size_t kMaxEnvironmentBytes = size_t{64} << 10U;
 

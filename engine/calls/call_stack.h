@@ -11,7 +11,7 @@
 
 namespace galley {
 
-/// The tools that are being called, each by the one before it: what a tool may call in turn.
+/// The tools that run now, each called by the one before it. Decides which tool may be called next.
 ///
 /// Invariant: no name is in it twice, and it is never deeper than kMaxCallDepth.
 /// Threads:   confined to the thread of the calls.
@@ -19,11 +19,11 @@ namespace galley {
 ///            `limit.call_depth`, `limit.nested_calls`.
 class CallStack {
  public:
-  /// Whether the innermost tool may call this one: it is not being called already, and it does
-  /// nothing that the caller did not say it needs. Anything may be called from outside.
+  /// Returns an error if the innermost tool must not call this one: if it is already running, or
+  /// needs a capability that the caller did not declare. From outside any tool may be called.
   Result<void> check(const ToolInfo& callee);
 
-  /// One tool's run; pushed when it begins, popped when it goes.
+  /// The run of one tool, from construction to destruction.
   class Frame {
    public:
     Frame(CallStack& stack, const ToolInfo& info, std::string execution_id, Deadline deadline)
@@ -42,15 +42,15 @@ class CallStack {
   };
 
   [[nodiscard]] bool is_nested() const { return !levels_.empty(); }
-  /// Of the innermost tool's record; empty from outside.
+  /// The id of the innermost tool's record; empty outside of all calls.
   [[nodiscard]] std::string execution_id() const {
     return levels_.empty() ? std::string() : levels_.back().execution_id;
   }
-  /// The name of the innermost tool; empty from outside.
+  /// The name of the innermost tool; empty outside of all calls.
   [[nodiscard]] std::string caller() const {
     return levels_.empty() ? std::string() : levels_.back().info->name;
   }
-  /// `own`, or what is left to the tool that calls where that is less.
+  /// The smaller of `own` and the time that is left to the calling tool.
   [[nodiscard]] std::chrono::milliseconds bounded(std::chrono::milliseconds own,
                                                   const Clock& clock) const;
 
@@ -61,12 +61,12 @@ class CallStack {
     Deadline deadline;
   };
   std::vector<Level> levels_;
-  uint32_t calls_ = 0;  ///< made by tools since the outermost one began
+  uint32_t calls_ = 0;  ///< calls by tools since the outermost one began
 };
 
-/// Tools that call tools that call tools.
+/// The maximum depth of nested calls.
 inline constexpr size_t kMaxCallDepth = 8;
-/// Calls that one call from outside makes, at all depths.
+/// The maximum number of nested calls of one outer call, at all depths.
 inline constexpr uint32_t kMaxNestedCalls = 1'000;
 
 }  // namespace galley

@@ -21,16 +21,16 @@
 
 namespace galley {
 
-/// What one attempt at a call looked at; filled in as it reads.
+/// The contents that one attempt of a call read so far.
 ///
 /// Threads: confined to the thread of the attempt.
 class ReadNotes {
  public:
   explicit ReadNotes(bool is_wanted) : is_wanted_(is_wanted) {}
-  /// Before a path is read: an answer about what comes later is then never taken for one about
-  /// what was there.
+  /// Records a path before it is read, so that a change during the read makes a cached result
+  /// invalid.
   void note(Overlay& overlay, const RelPath& path);
-  /// The answer depends on something else, too (a secret).
+  /// The result depends on other input as well (a secret), so it cannot be cached.
   void spoil() { is_wanted_ = false; }
   [[nodiscard]] bool is_whole() const { return is_wanted_; }
   [[nodiscard]] std::vector<ReadContent> take() { return std::move(reads_); }
@@ -40,8 +40,8 @@ class ReadNotes {
   std::vector<ReadContent> reads_;
 };
 
-/// What stands between a call that may be done and the tool that does it, for all transactions of a
-/// workspace: earlier answers, health, queue and rate, and trying again.
+/// Manages the calls of tools for all transactions of a workspace, once they are allowed: cached
+/// results, health, queue and rate, retries.
 ///
 ///     cached? -> healthy? -> rate and queue -> attempt -> transient? -> pause -> attempt -> …
 ///
@@ -53,29 +53,30 @@ class CallSupervisor {
   CallSupervisor(const Clock& clock, const std::map<std::string, ToolConfig>& configs,
                  RetryRule retry = {}, HealthRule health = {});
 
-  /// One call that was allowed.
+  /// One allowed call.
   struct Call {
     const ToolRegistry::Entry& entry;
     const nlohmann::json& args;
     Overlay& overlay;
-    const std::vector<RelPath>& reads;  ///< as its intent has them
-    bool is_open_ended = false;         ///< what it touches shows only afterwards
+    const std::vector<RelPath>& reads;  ///< as its intent lists them
+    bool is_open_ended = false;         ///< its effects are known only after it ran
     std::string cwd = {};
     Deadline deadline = {};
     std::stop_token stop = {};
-    bool is_nested = false;     ///< a tool makes it: it does not wait in a queue
-    uint64_t memory_bytes = 0;  ///< that its programs may take; 0: it runs none
-    /// Whether who calls may read a path, for an answer that somebody else asked for.
+    bool is_nested = false;     ///< called by a tool: it does not wait in a queue
+    uint64_t memory_bytes = 0;  ///< that its programs may use; 0: it runs none
+    /// Whether the caller may read a path. Needed before it gets a result that was cached for
+    /// another agent.
     std::function<bool(const RelPath&)> may_read = {};
   };
-  /// One call on its way to its tool.
+  /// The state of one call.
   class Turn;
-  /// Looks for an earlier answer, and else waits for the tool.
+  /// Looks for a cached result. If there is none, waits until the tool may be called.
   [[nodiscard]] Turn take(const Call& call);
 
-  /// What `[tools.NAME]` says, or the defaults.
+  /// The settings of `[tools.NAME]`, or the defaults.
   [[nodiscard]] const ToolConfig& config_of(const std::string& tool) const;
-  /// How long one call may take that has `usual` by its definition.
+  /// The maximum duration of one call. `usual` is the one in the definition of the tool.
   [[nodiscard]] std::chrono::milliseconds time_for(const std::string& tool,
                                                    std::chrono::milliseconds usual) const;
   [[nodiscard]] ToolHealth::State health_of(const std::string& tool) const {
@@ -94,19 +95,20 @@ class CallSupervisor {
   ResultCache cache_;
 };
 
-/// Ask for answer() first. While that is empty, try the tool and hand over each result:
+/// Call answer() first. While it is empty, run the tool and pass each result to note():
 ///
 ///     while (!turn.answer()) turn.note(try_it(turn.notes()));
 ///
-/// Ownership: borrows the call and the supervisor. Holds the call's place until it goes.
+/// Ownership: borrows the call and the supervisor. Its destructor frees the call's place in the
+///            queue.
 class CallSupervisor::Turn {
  public:
-  /// What the caller gets: meta.attempts and meta.cached tell how it came about.
+  /// The result for the caller. `meta.attempts` and `meta.cached` show how it was obtained.
   [[nodiscard]] std::optional<ToolResult>& answer() { return answer_; }
-  /// For the next try.
+  /// For the next attempt.
   [[nodiscard]] ReadNotes& notes() { return notes_; }
-  /// What came of a try: the answer, or after a pause the reason for another one. What a failed try
-  /// staged is taken back before the next.
+  /// Takes the result of an attempt. Either it becomes the answer, or note() reverts the staged
+  /// changes, pauses, and another attempt follows.
   void note(ToolResult result);
 
  private:

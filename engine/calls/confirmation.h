@@ -18,52 +18,54 @@ namespace galley {
 
 using CallQuestion = CallOptions::Question;
 
-/// What has to be asked before a tool is called, whatever its arguments.
+/// Whether a tool may be called, whatever its arguments are.
 struct CallRule {
   Decision decision = Decision::kAllow;
-  /// The overlay holds all that the call does and it can be taken back, so that nobody has to be
-  /// there: who answers is asked, and where nobody does the commit is the yes (docs/adr/0081).
+  /// The overlay holds all effects of the call, and they can be reverted. If a handler of questions
+  /// is connected, it is asked; otherwise the commit is the approval (docs/adr/0081).
   bool is_held_by_overlay = false;
-  std::string why;  ///< a sentence for whoever is asked or refused
+  std::string why;  ///< the reason, as a sentence, for the question or the refusal
 };
 
-/// The rule for a tool in a mode: by its tier (security_mode.h), its risk and what it says of
-/// itself. That a tool only reads exempts it from none of them.
+/// Returns the rule for a tool in a mode. It depends on its tier (security_mode.h), its risk and
+/// its own declarations. Tools that only read are not exempt.
 [[nodiscard]] CallRule rule_for_call(SecurityMode mode, const ToolInfo& tool);
 
-/// Where a yes that was given beforehand is kept, and questions wait for one.
+/// The store of approvals that were given before the call, and of questions that wait for an
+/// answer.
 ///
-/// Errors: its store's.
+/// Errors: those of the store.
 class KeptAnswers {
  public:
   virtual ~KeptAnswers() = default;
-  /// Uses up a yes to the call of this id and tells who gave it; nothing when there is none.
+  /// Removes the approval of this call and returns the person who gave it, or nothing if there is
+  /// none.
   virtual Result<std::optional<std::string>> take(const ContentId& id, int64_t now_ns) const = 0;
-  /// Keeps the question until somebody answers it.
+  /// Stores the question until a person answers it.
   virtual Result<void> keep(const ContentId& id, const CallQuestion& question,
                             int64_t now_ns) const = 0;
 };
 
-/// Who calls, who answers, and where a yes that was given beforehand is kept. Borrows all of it.
+/// The caller, the handler of questions, and the store of earlier approvals. Borrows all of them.
 struct ConfirmationDesk {
   SecurityMode mode = SecurityMode::kStandard;
   Principals who;
-  const CallOptions* call = nullptr;     ///< whose `confirm` answers; never null
+  const CallOptions* call = nullptr;     ///< its `confirm` answers; never null
   const Clock* clock = nullptr;          ///< never null
   bool keeps_nothing = false;            ///< a dry run or a preview
-  const KeptAnswers* answers = nullptr;  ///< null: nothing can be kept
-  Recorder* recorder = nullptr;          ///< of a yes, before it counts; null: none
+  const KeptAnswers* answers = nullptr;  ///< null: nothing can be stored
+  Recorder* recorder = nullptr;  ///< records an approval before it is used; null: not recorded
 };
 
-/// Nothing when a call of a tool may run; every other action may.
-/// Errors: kRefused `call.tier_denied`, `call.needs_confirmation` (its message names the id that
-///         `galley approve` takes), `call.not_confirmed`; those of whoever answers.
+/// Returns an error if a call of a tool must not run. Other actions are always allowed.
+/// Errors: kRefused `call.tier_denied`, `call.needs_confirmation` (its message has the id for
+///         `galley approve`), `call.not_confirmed`; those of the handler that answers.
 [[nodiscard]] std::optional<Error> confirm_call(const Action& action, const ConfirmationDesk& desk);
 
-/// Names a call by everything that decides what it does: who asks, tool and version, arguments,
+/// Hashes all inputs that decide the effect of a call: principals, tool and version, arguments,
 /// working directory and environment.
 [[nodiscard]] ContentId id_of_call(const Action& action, const ConfirmationDesk& desk);
-/// As messages and `galley approve` have it: `call-` and the first digits.
+/// The id as messages and `galley approve` show it: `call-` and the first digits.
 [[nodiscard]] std::string shown_call_id(const ContentId& id);
 inline constexpr std::string_view kCallIdStart = "call-";
 
@@ -71,7 +73,8 @@ inline constexpr std::string_view kCallIdStart = "call-";
 /// nothing and leaves no record, because it was not refused.
 inline constexpr std::string_view kUnanswered = "call.unanswered";
 
-/// Arguments beyond this are not kept for an answer later: nobody could read them.
+/// A call with larger arguments is not stored for a later answer, since a person could not read
+/// them.
 inline constexpr size_t kMaxAskedArgumentBytes = size_t{64} << 10U;
 
 }  // namespace galley

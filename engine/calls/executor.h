@@ -30,90 +30,91 @@ class CallSecrets;
 class KnownSecrets;
 class SeenContents;
 
-/// One call of a tool as it came in.
+/// One call of a tool, as received.
 struct ToolCall {
   std::string tool;
-  std::shared_ptr<const nlohmann::json> args;  ///< null counts as {}
+  std::shared_ptr<const nlohmann::json> args;  ///< null is treated as {}
   std::string call_id;                         ///< the caller's own id; may be empty
-  std::string reason;                          ///< why; may be empty
+  std::string reason;                          ///< of the call; may be empty
 
   /// Parses `args_text` as untrusted JSON.
   static Result<ToolCall> parse(std::string tool, std::string_view args_text);
 };
 
-/// The calls of a `--format calls` document: `[{"tool": "...", "args": {...}}, …]`.
-/// Errors: kInvalid, reason `calls.malformed`, with the JSON Pointer of what is wrong.
+/// Parses a `--format calls` document: `[{"tool": "...", "args": {...}}, …]`.
+/// Errors: kInvalid, reason `calls.malformed`, with the JSON Pointer of the invalid value.
 Result<std::vector<ToolCall>> parse_calls(std::string_view text);
 
-/// Who acts, and what everything that one executor lets through may do.
+/// The principals of an executor, and the limits of all its actions.
 struct ExecutorOptions : CallOptions {
   std::string root;                  ///< absolute path of the workspace; may be empty
-  std::string agent;                 ///< who acts
-  std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
+  std::string agent;                 ///< the acting agent
+  std::optional<std::string> owner;  ///< of the transaction, if it is another agent
   std::vector<std::string> capabilities = {"fs:read", "fs:write", "exec:*"};
   CommandRunner* commands = nullptr;
-  MatchStep last_step = MatchStep::kMended;  ///< how far edits may be matched
-  std::vector<std::string> strict;           ///< leniencies that no edit may need
-  EarlierVersions earlier;                   ///< what edits that do not fit may have meant
-  /// Says no before anything is done, and to what was staged before it counts. Nothing: everything
-  /// passes to the gate, and the caller has every capability.
+  MatchStep last_step = MatchStep::kMended;  ///< the most lenient one that edits may use
+  std::vector<std::string> strict;           ///< leniencies that make an edit fail
+  EarlierVersions earlier;                   ///< for edits that do not fit
+  /// Can refuse an action before it is performed, and its staged changes afterwards. Without it
+  /// everything is left to the gate, and the caller has every capability.
   std::optional<EarlyPolicy> policy;
-  /// Where a call that needs somebody's yes gets it; nothing: every call may run.
+  /// Approves calls that need an approval. Without it every call may run.
   std::optional<ConfirmationDesk> desk;
   SeenContents* seen = nullptr;           ///< of the workspace; null: nothing is remembered
   KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own
   bool secrets_in_files = false;          ///< secrets.in_files of galley.toml
-  /// What is staged is never committed: no tool acts outside of the tree.
+  /// Staged changes are never committed, and no tool has effects outside of the tree.
   bool is_preview = false;
-  /// Which tools can be called.
+  /// The tools that can be called.
   ToolRegistry::Mode tools = ToolRegistry::Mode::kAll;
-  /// Queue, health, cache and retries of the workspace's tools; null: none of them.
+  /// Queue, health, cache and retries of the workspace's tools; null: not used.
   CallSupervisor* supervisor = nullptr;
 };
 
-/// The one road of every effect: capability → list of tools → early policy → somebody's yes →
-/// record (of what runs a program) → effect → what was staged → record. A refusal is recorded, too,
-/// and nothing is done then. Its stations are types (road.h).
+/// Performs every effect, in this order: capability → list of tools → early policy → approval →
+/// record (if a program runs) → effect → check of the staged changes → record. A refused action is
+/// recorded and has no effect. Its stations are types (road.h).
 ///
-/// Invariant: an action is all or nothing: when it fails, is a dry run, or its record cannot be
-///            written, the overlay is what it was before. Its record is written before the caller
-///            hears of it, or held with those of its transaction (Recorder).
+/// Invariant: an action is all or nothing. The overlay is unchanged if the action fails, is a dry
+///            run, or cannot be recorded. The record is written before the caller gets the result,
+///            or held with the other records of its transaction (Recorder).
 /// Ownership: borrows registry, recorder and clock. Threads: confined to one thread.
 /// Errors:    every failure of a tool call is a ToolResult.
 class Executor {
  public:
-  /// `registry` may be null where no tool is called.
+  /// `registry` may be null if no tool is called.
   Executor(const ToolRegistry* registry, Recorder& recorder, const Clock& clock,
            ExecutorOptions options);
 
-  /// What stage_calls did: the results in order; when one failed it is the last, and the overlay is
-  /// what it was before the first.
+  /// The results of stage_calls, in order. If a call failed, it is the last one, and the overlay is
+  /// unchanged.
   struct StagedCalls {
     std::vector<ToolResult> results;
     [[nodiscard]] bool ok() const { return results.empty() || results.back().ok; }
   };
   [[nodiscard]] StagedCalls stage_calls(Overlay& overlay, const std::vector<ToolCall>& calls);
 
-  /// Anything that is no call of a tool. `overlay` is null where nothing is staged.
+  /// Performs any action except a tool call. `overlay` is null if it stages nothing.
   Result<void> perform(Overlay* overlay, Action action, const Effect& effect);
 
-  /// What each action changed since this was last asked, of those that are kept and on record.
+  /// Returns the changes of each action since the last call of this function, if they are kept and
+  /// recorded.
   [[nodiscard]] std::vector<StagedStep> take_steps() { return std::exchange(steps_, {}); }
 
  private:
-  /// Where an action takes effect.
+  /// The target of an action.
   struct Place {
-    Overlay* overlay = nullptr;                ///< null: nothing is staged
-    const Overlay::Entries* before = nullptr;  ///< it becomes this again when nothing is kept
-    CallSecrets* secrets = nullptr;            ///< of a call
-    const Effect* effect = nullptr;            ///< of anything else
+    Overlay* overlay = nullptr;                ///< null: it stages nothing
+    const Overlay::Entries* before = nullptr;  ///< restored if the action is not kept
+    CallSecrets* secrets = nullptr;            ///< of a tool call
+    const Effect* effect = nullptr;            ///< of any other action
   };
-  /// What one try of a tool has besides its call.
+  /// The inputs of one attempt, besides the call.
   struct Attempt {
     const ToolRegistry::Entry& entry;
     Overlay& overlay;
     CallSecrets& secrets;
-    std::mutex* policy_mutex = nullptr;  ///< set on a thread that is not the executor's
+    std::mutex* policy_mutex = nullptr;  ///< set on threads other than the executor's
   };
   struct SideCall;
 
@@ -122,16 +123,17 @@ class Executor {
   tl::expected<Allowed, Ran> allow(Admitted what);
   Ran run(Allowed what, const Place& place);
   Recorded put_on_record(Ran ran, const Place& place);
-  /// All of them.
+  /// Passes all stations.
   Recorded travel(Admitted what, const Place& place);
   ToolResult call_once(Overlay& overlay, const Overlay::Entries& before, const ToolCall& call);
 
-  // What they ask (executor.cc).
+  // The checks (executor.cc).
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
                                                        const Place& place) const;
   [[nodiscard]] bool judges_effects() const;
-  /// Why a call must not replace a file: it was saved since this session saw it.
+  /// Returns an error if the call would replace a file that was saved after this session last saw
+  /// it.
   [[nodiscard]] std::optional<Error> refusal_of_unseen(const Intent& intent,
                                                        Overlay& overlay) const;
   [[nodiscard]] std::string session() const;
@@ -162,7 +164,7 @@ class Executor {
   [[nodiscard]] std::chrono::milliseconds time_of(const ToolInfo& info, const Intent& intent) const;
   [[nodiscard]] uint64_t memory_of(const ToolInfo& info) const;
 
-  // Reads side by side (executor_reads.cc).
+  // Parallel reads (executor_reads.cc).
   [[nodiscard]] std::vector<SideCall> side_calls(const std::vector<ToolCall>& calls,
                                                  size_t first) const;
   [[nodiscard]] bool asks_for_a_yes(const ToolInfo& info) const;
@@ -175,7 +177,7 @@ class Executor {
   Recorder* recorder_;
   const Clock* clock_;
   ExecutorOptions options_;
-  Result<CallScope> scope_;  ///< an Error lets nothing pass
+  Result<CallScope> scope_;  ///< an Error refuses every action
   CallStack stack_;
   std::vector<StagedStep> steps_;
 };

@@ -13,35 +13,36 @@
 
 namespace galley {
 
-/// How long matching with the ignore rules of git may take, of all that a command left or a run
-/// wrote.
+/// The maximum time for matching all files that a command or a run wrote with git's ignore rules.
 inline constexpr std::chrono::milliseconds kMaxIgnoreTime{10'000};
 
-/// What a runner for one transaction needs to know.
+/// The options of a runner for one transaction.
 struct GuardedRunnerOptions {
   std::string workspace;    ///< absolute path of the root
-  Principals who;           ///< whose rules hold
+  Principals who;           ///< their rules apply
   std::string layer_home;   ///< as SandboxOptions::layer_home
   std::string keep_home;    ///< as SandboxOptions::keep_home
-  bool is_offline = false;  ///< a preview: no command has the network
-  /// Where SandboxOptions::scratch_home is, asked for before the first command; may be empty.
+  bool is_offline = false;  ///< a preview: commands have no network
+  /// Returns the place of SandboxOptions::scratch_home. Called before the first command; may be
+  /// empty.
   std::function<Result<std::string>()> scratch_home;
 };
 
-/// The limits that hold for a command: one that it did not ask for is the configuration's, one that
-/// it asked for can only be tighter.
+/// Returns the limits of a command. Limits that it does not request are the configured ones.
+/// Requested limits can only be tighter.
 [[nodiscard]] AskedLimits bounded(AskedLimits limits, const SandboxConfig& config);
 
-/// Whether git ignores a path of this workspace; its files are read at the first question.
+/// Returns a rule that tells whether git ignores a path of this workspace. It reads git's files at
+/// its first use.
 [[nodiscard]] IgnoreRule git_ignore_rule(const std::string& workspace, const Clock& clock);
 
-/// The sandbox behind the command policy: which programs may be started (programs.h), the agent's
-/// `net` capability, and the limits of `[sandbox]`, which a command can only tighten. Where several are
-/// concerned, a command that changed what one of them may not is `refused` and stages nothing: what
-/// is staged must not wait for the gate in somebody else's transaction.
-///
-/// The sandbox itself is made at the first command, so that a transaction without any costs
-/// nothing.
+/// Makes a sandbox that applies the command policy: which programs may be started (programs.h), the
+/// agent's `net` capability, and the limits of `[sandbox]`, which a command can only tighten. If
+/// the transaction has several principals, a command is `refused` and stages nothing if it changed
+/// a path that is denied to one of them. Such a change must not wait for the gate in a transaction
+/// of another agent.
+/// The sandbox is created for the first command, so transactions without commands do not pay.
+/// it.
 ///
 /// Ownership: borrows configuration and clock; owns the sandbox.
 /// Errors:    kRefused `command.denied`, `command.not_allowed`, `command.no_capability`,

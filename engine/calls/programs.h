@@ -13,12 +13,12 @@
 
 namespace galley {
 
-/// Which programs may be started in a workspace: what `sandbox.allow`, `sandbox.deny` and the `exec`
-/// capabilities of all concerned say, and the names that a call was narrowed to
-/// (Command::only_programs).
+/// Which programs may be started in a workspace. The answer depends on `sandbox.allow`,
+/// `sandbox.deny`, the `exec` capabilities of all principals, and the names that a call was
+/// narrowed to (Command::only_programs).
 ///
-///     check()   may this command run?       by the name as it was called, its file, its arguments
-///     walls()   what may it start in turn?  by real files and folders: a wall knows no names
+///     check()   may this command run?           by the name as called, its file, its arguments
+///     walls()   which programs may it start?    by real files and folders: walls have no names
 ///
 /// Ownership: borrows the configuration.
 /// Threads:   any.
@@ -26,11 +26,12 @@ class Programs {
  public:
   Programs(const Config& config, Principals who, std::string workspace);
 
-  /// `search_path` is as PATH; `command.argv` is looked up there.
+  /// Looks the program up in `search_path`, which has the form of PATH.
   /// Errors: kRefused `command.denied`, `command.not_allowed`, `command.no_capability`; kInvalid
   ///         `sandbox.bad_command`; kNotFound `sandbox.program_not_found`.
   Result<void> check(const Command& command, const std::string& search_path);
-  /// What the sandbox enforces; rules that no wall can are named in `unchecked`.
+  /// Returns the rules for the sandbox to enforce. `unchecked` lists the rules that no wall can
+  /// enforce.
   [[nodiscard]] ProgramRules walls(const Command& command, const std::string& search_path);
 
  private:
@@ -41,9 +42,9 @@ class Programs {
   const Config* config_;
   Principals who_;
   std::string workspace_;                      ///< absolute path of the root
-  std::mutex mutex_;                           ///< guards what follows
+  std::mutex mutex_;                           ///< guards the members below
   std::map<std::string, ProgramRules> rules_;  ///< by search path
-  uint64_t rules_version_ = 0;                 ///< of the grants that rules_ is made of
+  uint64_t rules_version_ = 0;                 ///< of the grants that rules_ was built from
 };
 
 }  // namespace galley

@@ -18,34 +18,35 @@
 
 namespace galley {
 
-/// One thing that a tool looked at, and what there was: kind, mode and content of a file or link,
+/// A path that a tool read, and a hash of its contents: kind, mode and content of a file or link,
 /// the names in a directory.
 struct ReadContent {
   RelPath path;
   ContentId seen;
 };
 
-/// What there is at a path now, so that two states can be compared; none where it cannot be read.
-/// Reading it is a read of the overlay, as the tool's own would be.
+/// Hashes the contents of a path, to compare two states. Empty if it cannot be read. This is a read
+/// of the overlay, as the tool's own would be.
 [[nodiscard]] std::optional<ContentId> fingerprint(Overlay& overlay, const RelPath& path);
 
-/// Answers of tools that follow from contents, by the contents they were given about.
+/// Results of tools that depend only on the contents they read.
 ///
-/// An answer is found by tool, version and arguments, and counts while everything that was read
-/// for it is still the same; nothing has to be told that a file changed. It holds the newest of the
-/// answers to one question, and forgets the one that was not asked for the longest.
+/// A result is found by tool, version and arguments. It is valid while every content that was read
+/// for it is unchanged, so no notification of changes is needed. The cache keeps the newest result
+/// of each question, and evicts the least recently used one.
 ///
 /// Threads: safe to share; contents are compared without the lock.
 class ResultCache {
  public:
-  /// What was asked; `cwd` is what relative paths of the arguments start from.
+  /// The cache key. Relative paths in the arguments start from `cwd`.
   [[nodiscard]] static ContentId question(const ToolRegistry::Entry& entry,
                                           const nlohmann::json& args, const std::string& cwd);
 
-  /// The answer that still holds, or null. `may_read` says whether who asks may read a path.
+  /// Returns the result if it is still valid, else null. `may_read` tells whether the caller may
+  /// read a path.
   JsonDocument find(const ContentId& question, Overlay& overlay,
                     const std::function<bool(const RelPath&)>& may_read);
-  /// Keeps an answer, unless it is larger than a fourth of all that may be kept.
+  /// Stores a result, unless it is larger than a fourth of the cache.
   void keep(const ContentId& question, std::vector<ReadContent> reads, JsonDocument answer);
 
   [[nodiscard]] size_t size() const;
@@ -55,21 +56,21 @@ class ResultCache {
     std::vector<ReadContent> reads;
     JsonDocument data;
     size_t bytes = 0;
-    std::list<ContentId>::iterator used;  ///< its place in the order of use
+    std::list<ContentId>::iterator used;  ///< its position in by_use_
   };
 
   void forget(const ContentId& question);
 
   mutable std::mutex mutex_;
-  std::map<ContentId, Answer> answers_;  ///< guarded by mutex_, as what follows
-  std::list<ContentId> by_use_;          ///< the front was asked for last
+  std::map<ContentId, Answer> answers_;  ///< guarded by mutex_, as are the members below
+  std::list<ContentId> by_use_;          ///< most recently used first
   size_t bytes_ = 0;
 };
 
-/// Bytes of all answers together, and how many there are.
+/// The maximum size of all results together, and their maximum number.
 inline constexpr size_t kMaxCachedAnswerBytes = size_t{32} << 20U;
 inline constexpr size_t kMaxCachedAnswers = 1'000;
-/// A call that looked at more paths than this is not remembered: comparing would cost what it does.
+/// A call that read more paths is not cached: a comparison would cost as much as the call.
 inline constexpr size_t kMaxCachedReads = 64;
 
 }  // namespace galley

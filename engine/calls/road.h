@@ -17,33 +17,32 @@
 
 namespace galley {
 
-// The stations of an action on its way through the executor:
+// The stations of an action in the executor:
 //
 //     Admitted -> Allowed -> Ran -> Recorded
 //
-// No station can be skipped: only the executor makes the later ones, and each is made of the one
-// before it. A refusal goes from Admitted to Ran at once.
+// No station can be skipped: only the executor makes the later ones, each from the one before it. A
+// refused action goes from Admitted to Ran directly.
 
-/// When an action came in.
+/// The time at which an action was received.
 struct Arrival {
   int64_t wall_ns = 0;
   std::chrono::steady_clock::time_point steady;
 };
 
-/// What was asked, understood: a call of a tool with arguments that the tool takes, or anything
-/// else. What was found wrong with it is `action.record.error`: nothing is done then, and it is on
-/// record.
+/// A request that was parsed: a call of a tool with valid arguments, or another action. If it is
+/// invalid, `action.record.error` says why; then it is recorded and not performed.
 struct Admitted {
   Action action;
   Arrival arrival = {};
-  /// Of a call: the first one answers, and the others where it cannot.
+  /// For a call: the first tool is called, and the next ones only if it cannot answer.
   std::vector<ToolRegistry::EntryPointer> tools = {};
-  std::shared_ptr<const nlohmann::json> given = nullptr;  ///< the arguments as they were sent
+  std::shared_ptr<const nlohmann::json> given = nullptr;  ///< the arguments as received
   std::shared_ptr<const nlohmann::json> args = nullptr;   ///< with the defaults of the schema
-  std::vector<std::string> warnings = {};                 ///< for whoever reads the result
+  std::vector<std::string> warnings = {};                 ///< for the reader of the result
 };
 
-/// Nobody said no, and what runs a program is on record as begun.
+/// No check refused the action. If it runs a program, its start is recorded.
 class Allowed {
  public:
   [[nodiscard]] const Admitted& what() const { return what_; }
@@ -55,7 +54,7 @@ class Allowed {
   Admitted what_;
 };
 
-/// It was done or refused, and what is not kept was taken back.
+/// The action was performed or refused. Changes that are not kept were reverted.
 class Ran {
  private:
   friend class Executor;
@@ -80,18 +79,18 @@ class Ran {
 
   Action action_;
   Arrival arrival_;
-  std::optional<Error> no_;  ///< why it failed or was refused; a tool's own failure has none
-  bool is_refused_ = false;  ///< before or after it was done
-  bool is_silent_ = false;   ///< not even the refusal goes on record
+  std::optional<Error> no_;  ///< why it failed or was refused; not set for a tool's own failure
+  bool is_refused_ = false;  ///< before or after it was performed
+  bool is_silent_ = false;   ///< not recorded, even as a refusal
   ToolResult result_;
-  ChangeSet changes_ = {};  ///< of what is staged
+  ChangeSet changes_ = {};  ///< to the staged files
 };
 
-/// What came of an action, on record or held with the records of its transaction; only now its
-/// caller hears of it.
+/// The result of an action whose record is written, or held with the records of its transaction.
+/// The caller gets the result only now.
 struct Recorded {
   ToolResult result;
-  std::optional<Error> error;  ///< it failed, was refused or could not be recorded
+  std::optional<Error> error;  ///< why it failed, was refused or could not be recorded
 };
 
 }  // namespace galley

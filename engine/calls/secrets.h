@@ -16,14 +16,14 @@
 
 namespace galley {
 
-/// Every secret that was handed out in one workspace since it was opened, so that no later answer
-/// and no record shows it either.
+/// All secrets that were given to calls in one workspace since it was opened. Later results and
+/// records hide them as well.
 ///
 /// Threads: safe to share.
 class KnownSecrets {
  public:
   void add(const std::string& name, const std::string& value);
-  /// A redactor of all of them.
+  /// Returns a redactor of all of them.
   [[nodiscard]] Redactor redactor() const;
 
  private:
@@ -31,8 +31,8 @@ class KnownSecrets {
   std::map<std::string, std::string> values_;  ///< guarded by mutex_
 };
 
-/// The secrets of one call: gives a tool the values that it asks for, and takes them out of
-/// everything that it says.
+/// The secrets of one call: gives a tool the values that it requests, and removes them from its
+/// output.
 ///
 /// Ownership: borrows the provider, which may be empty, and the known secrets, which may be null.
 /// Threads:   confined to the thread of the call.
@@ -40,22 +40,23 @@ class CallSecrets {
  public:
   CallSecrets(const SecretProvider& provider, KnownSecrets* known);
 
-  /// For the tool; empty when there is none. With `only` that is not empty, just those of these
-  /// names. A value too short to be redacted is not given.
+  /// The provider for the tool; empty if there is none. If `only` is not empty, only these names
+  /// are given. A value that is too short to be redacted is not given.
   [[nodiscard]] SecretProvider provider(const std::vector<std::string>& only = {});
-  /// The arguments with the values in place of `$ENV.NAME`; null when there is nothing to replace.
+  /// Returns the arguments with each `$ENV.NAME` replaced by its value; null if there is nothing to
+  /// replace.
   /// Errors: kRefused `secret.unknown`, `secret.too_short`.
   Result<std::shared_ptr<const nlohmann::json>> injected(const nlohmann::json& arguments,
                                                          const std::vector<std::string>& only = {});
 
-  /// What was handed out in this call or before.
+  /// Redacts the values that this call or earlier ones got.
   [[nodiscard]] const Redactor& redactor() const { return redactor_; }
   [[nodiscard]] ToolResult redacted(ToolResult result) const;
-  /// Takes it out of what the caller said, too.
+  /// Redacts the caller's input as well.
   void redact(AuditEvent& record) const;
-  /// Names of what was handed out in this call.
+  /// The names of the secrets that this call got.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Nothing, unless a secret of this call came into a file: kRefused `secret.in_file`.
+  /// Returns kRefused `secret.in_file` if a secret of this call was written to a file.
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Overlay& overlay,
                                                        const Overlay::Entries& before) const;
 
@@ -63,18 +64,18 @@ class CallSecrets {
   const SecretProvider* provider_;
   KnownSecrets* known_;
   Redactor redactor_;
-  Redactor given_;  ///< of this call alone
+  Redactor given_;  ///< of this call only
   std::map<std::string, std::string> values_;
-  std::string too_short_;  ///< the name of one
+  std::string too_short_;  ///< the name of one such secret
 };
 
-/// Whether `$ENV.NAME` in the arguments of a call stands for a secret: a command gets secrets in
-/// its environment, what only reads gets none, and the text of an edit has them only where secrets
-/// may be written into files.
+/// Whether `$ENV.NAME` in the arguments of a call is replaced. A command gets secrets in its
+/// environment, and a tool that only reads gets none. In the text of an edit they are replaced only
+/// if secrets may be written to files.
 [[nodiscard]] bool arguments_take_secrets(const Action& action, bool in_files);
 
-/// Nothing, unless a change since `before` puts `[REDACTED:…]` where it was not: whoever read a
-/// redacted text and writes it back destroys what was redacted. What a command did is no edit.
+/// Returns an error if a change since `before` adds `[REDACTED:…]` to a file. A caller that writes
+/// a redacted text back would destroy the original. Changes by commands are not checked.
 /// Errors: kRefused `secret.redaction_marker`, with the path.
 [[nodiscard]] std::optional<Error> refusal_of_markers(const Action& action, const Overlay& overlay,
                                                       const Overlay::Entries& before);

@@ -12,14 +12,14 @@
 
 namespace galley {
 
-/// The contents of files that each session was shown, wrote or replaced. When a file holds another
-/// one, somebody saved it since, and a session that replaces the whole file would drop that save.
+/// The contents of files that each session read or wrote. If a file has other contents now, another
+/// program saved it in between. A session that replaces the whole file would lose that save.
 ///
 /// Threads: safe to share.
 class SeenContents {
  public:
   void note(const std::string& session, const RelPath& path, const ContentId& content);
-  /// Whether the session knows this content, or knows nothing of the file.
+  /// Whether the session has seen this content, or never saw the file.
   [[nodiscard]] bool knows(const std::string& session, const RelPath& path,
                            const ContentId& content) const;
 
@@ -30,9 +30,9 @@ class SeenContents {
   std::deque<Key> by_age_;                     ///< keys of seen_; guarded by mutex_
 };
 
-/// Files of all sessions; beyond that the oldest is forgotten, and may be replaced.
+/// The maximum number of files of all sessions. The oldest is forgotten, and may then be replaced.
 inline constexpr size_t kMaxSeenFiles = 10'000;
-/// Contents of one file, the newest.
+/// The maximum number of contents of one file; the newest are kept.
 inline constexpr size_t kMaxSeenVersions = 16;
 
 }  // namespace galley

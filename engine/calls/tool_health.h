@@ -14,16 +14,16 @@
 
 namespace galley {
 
-/// When a tool is taken out, and when it is tried again.
+/// After how many failures a tool is disabled, and when it is tried again.
 struct HealthRule {
   uint32_t failures = 3;  ///< in a row
   std::chrono::milliseconds retry_after{60'000};
 };
 
-/// Takes a tool out that hangs or answers garbage, and tries it again after a time.
+/// Disables a tool that hangs or returns garbage, and tries it again later.
 ///
-/// Only what shows the tool itself to be broken counts: a deadline that passed, an answer that its
-/// schema forbids, an exception, a service that is away. That a file is missing is an answer.
+/// Only errors that show a broken tool are counted: a missed deadline, a result that violates its
+/// schema, an exception, an unavailable service. A missing file is a valid result.
 ///
 /// Ownership: borrows the clock, which must outlive it.
 /// Threads:   safe to share. A health check runs without the lock.
@@ -34,10 +34,10 @@ class ToolHealth {
 
   explicit ToolHealth(const Clock& clock, HealthRule rule = {}) : clock_(&clock), rule_(rule) {}
 
-  /// Whether a call may go to the tool now. When its time out has passed one call is let through,
-  /// once `check` says yes.
+  /// Whether the tool may be called now. When its time out has passed, one call is allowed if
+  /// `check` succeeds.
   Result<void> admit(const std::string& tool, const std::function<Result<void>()>& check = {});
-  /// What came of a call that was admitted.
+  /// Takes the result of an admitted call.
   void note(const std::string& tool, const ToolResult& result);
   [[nodiscard]] State state(const std::string& tool) const;
 
@@ -60,7 +60,7 @@ class ToolHealth {
 /// "healthy", "out", "on trial".
 [[nodiscard]] std::string_view to_string(ToolHealth::State state);
 
-/// Whether an error shows that the tool is broken, not that the call was wrong.
+/// Whether an error shows that the tool is broken, as opposed to a wrong call.
 [[nodiscard]] bool shows_a_broken_tool(const ToolError& error);
 
 }  // namespace galley

@@ -7,11 +7,12 @@
 
 namespace galley {
 
-/// The standard tools, in every dialect, that do one thing: what an agent's list of tools is asked
-/// for when the same is done without a tool call. The first is the one that messages name.
+/// Groups of standard tools, in every dialect, that have the same effect. An action that is not a
+/// tool call is checked against the agent's list of tools by its group. The first tool is the one
+/// that messages name.
 enum class ToolDeed : uint8_t {
-  kEdit,    ///< change a file that is there
-  kWrite,   ///< make a file
+  kEdit,    ///< change an existing file
+  kWrite,   ///< create a file
   kDelete,  ///< remove a path
   kMove,
   kCopy,
@@ -19,19 +20,19 @@ enum class ToolDeed : uint8_t {
   kSymlink,
   kMakeDirectory,
   kRun,     ///< run a program
-  kChange,  ///< any of them but kRun
+  kChange,  ///< any of them except kRun
 };
 
 [[nodiscard]] std::vector<std::string> tools_that(ToolDeed deed);
 
-/// What was done to one path.
+/// The effect on one path.
 struct StagedDeed {
   RelPath path = RelPath::root();
   ToolDeed deed = ToolDeed::kEdit;
 };
 
-/// What was staged from `before` to `now`, deed by deed. Directories that come and go with the
-/// files in them count as part of those.
+/// Returns the effects between `before` and `now`, one per path. Directories that are created or
+/// removed together with files in them are not listed.
 [[nodiscard]] std::vector<StagedDeed> staged_deeds(const Overlay::Entries& before,
                                                    const Overlay::Entries& now);
 

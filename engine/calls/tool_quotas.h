@@ -16,21 +16,21 @@
 
 namespace galley {
 
-/// How many calls of one tool there may be at once and in a minute, and what one of them takes.
+/// The limits on calls of one tool: at once, per minute, and memory of one call.
 struct ToolQuota {
   uint32_t max_concurrent = 10;
-  uint32_t max_queued = 100;      ///< calls that wait for one of these to end
+  uint32_t max_queued = 100;      ///< calls that wait until another one ends
   uint32_t calls_per_minute = 0;  ///< 0: no limit
   std::chrono::milliseconds cool_down{60'000};
-  uint64_t memory_bytes = 0;  ///< that the programs of a call may take; 0: it runs none
+  uint64_t memory_bytes = 0;  ///< that the programs of a call may use; 0: it runs none
 };
 
-/// Counts the calls of each tool of a workspace, and the memory that their programs may take.
+/// Counts the calls of each tool of a workspace, and the memory that their programs may use.
 ///
-/// A call that finds all places taken waits its turn, first come first served. One that is too many
-/// in a minute is refused, and so is every other until the cool-down has passed. Programs run when
-/// what they may take fits into kMaxAllToolsBytes beside those that run; one that may take more
-/// than that runs alone.
+/// If all places are taken, a call waits; the queue is first in, first out. A call over the limit
+/// per minute is refused, and so is every other call until the cool-down has passed. A call with
+/// programs starts when its memory limit and those of the running calls fit into kMaxAllToolsBytes.
+/// A call with a larger limit runs alone.
 ///
 /// Ownership: borrows the clock, which must outlive it.
 /// Threads:   safe to share; waits on the caller's thread.
@@ -40,7 +40,7 @@ class ToolQuotas {
  public:
   explicit ToolQuotas(const Clock& clock) : clock_(&clock) {}
 
-  /// One call's place; given back when it goes.
+  /// The place of one call, freed by the destructor.
   class Place {
    public:
     Place(ToolQuotas& quotas, std::string tool, uint64_t memory_bytes)
@@ -64,24 +64,24 @@ class ToolQuotas {
     uint64_t memory_bytes_;
   };
 
-  /// How a call waits for its place.
+  /// How long a call may wait for its place.
   struct Wait {
     Deadline deadline;
     std::stop_token stop = {};
-    bool may_wait = true;  ///< a call within a call does not: the two could wait for each other
+    bool may_wait = true;  ///< false for nested calls: two calls could wait for each other
   };
 
   Result<Place> enter(const std::string& tool, const ToolQuota& quota, const Wait& wait);
-  /// The tool's service asked for less: no call for so long.
+  /// Refuses calls for this long, after the tool's service asked for fewer.
   void cool_down(const std::string& tool, std::chrono::milliseconds span);
-  /// How long no call is let through; zero when one may be made.
+  /// How long calls are still refused; zero if one may be made.
   [[nodiscard]] std::chrono::milliseconds cold_for(const std::string& tool) const;
 
  private:
   struct Count {
     uint32_t running = 0;
-    std::deque<uint64_t> queue;                               ///< tickets, the first is next
-    std::deque<std::chrono::steady_clock::time_point> begun;  ///< in the last minute
+    std::deque<uint64_t> queue;                               ///< tickets, next one first
+    std::deque<std::chrono::steady_clock::time_point> begun;  ///< starts in the last minute
     std::chrono::steady_clock::time_point cold_until = std::chrono::steady_clock::time_point::min();
   };
 
@@ -90,7 +90,7 @@ class ToolQuotas {
                           std::unique_lock<std::mutex>& lock);
   Result<void> take_memory(const std::string& tool, uint64_t bytes, const Wait& wait,
                            std::unique_lock<std::mutex>& lock);
-  /// Whether `ready` came to hold before the call's time was over or somebody stopped it.
+  /// Waits for `ready`. Returns false after the deadline of the call, or if it was cancelled.
   bool wait_until(const std::function<bool()>& ready, const Wait& wait,
                   std::unique_lock<std::mutex>& lock);
   void leave(const std::string& tool, uint64_t memory_bytes);
@@ -98,10 +98,10 @@ class ToolQuotas {
   const Clock* clock_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::map<std::string, Count> counts_;  ///< guarded by mutex_, as what follows
+  std::map<std::string, Count> counts_;  ///< guarded by mutex_, as are the members below
   uint64_t last_ticket_ = 0;
-  uint64_t memory_in_use_ = 0;         ///< that programs which run may take
-  std::deque<uint64_t> memory_queue_;  ///< tickets of those that wait for memory
+  uint64_t memory_in_use_ = 0;         ///< limits of the running programs
+  std::deque<uint64_t> memory_queue_;  ///< tickets of calls that wait for memory
 };
 
 }  // namespace galley

@@ -14,18 +14,18 @@
 #include "tools/tool.h"
 
 // A transcript: every call of a tool with its full contents, as JSON Lines (docs/transcripts.md,
-// docs/json/transcript.schema.json). A header stands before calls that were staged together, or
-// not at all, and says where they were made; each call is one line. What staged something else, a
-// patch or a command, is a line, too: what it changed, so that replay can say what it lacks.
+// docs/json/transcript.schema.json). Each group of calls that were staged together has a header,
+// which says where they were made. Each call is one line. A patch or a command that staged
+// something is a line as well, with its changes, so that replay can report what it lacks.
 
 namespace galley {
 
-inline constexpr uint64_t kMaxTranscriptBytes = uint64_t{1} << 30U;        ///< of one file
-inline constexpr size_t kMaxTranscriptLineBytes = size_t{32} << 20U;       ///< of one call
-inline constexpr size_t kMaxTranscriptCalls = 100'000;                     ///< of one that is read
-inline constexpr uint64_t kMaxTranscriptReadBytes = uint64_t{256} << 20U;  ///< and its text
+inline constexpr uint64_t kMaxTranscriptBytes = uint64_t{1} << 30U;   ///< of one file
+inline constexpr size_t kMaxTranscriptLineBytes = size_t{32} << 20U;  ///< of one call
+inline constexpr size_t kMaxTranscriptCalls = 100'000;                ///< of one when it is read
+inline constexpr uint64_t kMaxTranscriptReadBytes = uint64_t{256} << 20U;  ///< of its text
 
-/// Where and by whom the calls after a header were made. One call has a header of its own.
+/// Where and by which agent the calls after a header were made. A single call has its own header.
 struct TranscriptHeader {
   std::string root;   ///< absolute path of the workspace
   std::string agent;  ///< may be empty
@@ -33,19 +33,19 @@ struct TranscriptHeader {
   std::string began;  ///< RFC 3339
 };
 
-/// One call, to be put down.
+/// One call to write.
 struct TranscriptEntry {
   std::string tool;
-  std::string version;     ///< of the tool; empty where there is none of that name
-  JsonDocument arguments;  ///< null counts as {}
-  CallOptions options;     ///< who asked and for what
+  std::string version;     ///< of the tool; empty if no tool has this name
+  JsonDocument arguments;  ///< null is treated as {}
+  CallOptions options;     ///< caller and purpose
   ToolResult result;
-  ChangeSet changes;                      ///< of what is staged
-  std::vector<std::string> secrets = {};  ///< names of those that it was given
+  ChangeSet changes;                      ///< to the staged files
+  std::vector<std::string> secrets = {};  ///< names of the secrets that it got
 };
 
-/// Turns calls into lines of a transcript. Values of secrets, wherever they stand, become the
-/// placeholder `$ENV.NAME` that replay puts a value in for; what looks like a secret by its name or
+/// Converts calls to lines of a transcript. Values of known secrets become the placeholder
+/// `$ENV.NAME`, which replay replaces with a value. Text that looks like a secret by its name or
 /// form becomes `[REDACTED:…]`, and its call cannot be replayed.
 ///
 /// Threads: confined to one thread.
@@ -53,11 +53,11 @@ class TranscriptLines {
  public:
   void add_secret(const std::string& name, const std::string& value);
 
-  /// With a newline at its end, as all lines.
+  /// Each line ends with a newline.
   [[nodiscard]] static std::string header(const TranscriptHeader& header);
-  /// What is too long for a line is named by size and SHA-256, and the line says so in `cut`.
+  /// A value that is too long is replaced by its size and SHA-256, and the line lists it in `cut`.
   [[nodiscard]] std::string call(const TranscriptEntry& entry) const;
-  /// What was staged by something that is no call of a tool.
+  /// A change that was not staged by a tool call.
   [[nodiscard]] static std::string step(const StagedStep& step);
 
  private:
@@ -65,7 +65,7 @@ class TranscriptLines {
   std::vector<std::string> names_;
 };
 
-/// One call of a transcript, as it was read.
+/// One call, as read from a transcript.
 struct TranscriptCall {
   TranscriptHeader header;
   size_t line = 0;  ///< 1-based
@@ -74,14 +74,14 @@ struct TranscriptCall {
   JsonDocument arguments;
   CallOptions options;
   size_t group = 0;     ///< 0-based; of calls that were staged together
-  JsonDocument result;  ///< as docs/json/tool-result.schema.json has it
+  JsonDocument result;  ///< as in docs/json/tool-result.schema.json
   ChangeSet changes;
   std::vector<std::string> secrets;
-  bool is_cut = false;   ///< something of it was too long to be kept
-  bool is_step = false;  ///< no call of a tool; `tool` says what it was
+  bool is_cut = false;   ///< a part was too long to be stored
+  bool is_step = false;  ///< not a tool call; `tool` names the action
 };
 
-/// Reads a transcript from outside. A last line without its end was being written: it is left out.
+/// Reads an untrusted transcript. A last line without a newline is incomplete and is ignored.
 /// Errors: kInvalid, reason `transcript.malformed`, with the line; kQuota `limit.transcript`.
 Result<std::vector<TranscriptCall>> read_transcript(std::string_view text);
 
