@@ -7,7 +7,7 @@ namespace galley {
 
 namespace {
 
-/// What the command asks for itself can only be less.
+/// Keeps only the programs that the call allows as well.
 void narrow_programs(const std::vector<std::string>& only,
                      std::optional<std::vector<std::string>>& programs) {
   if (!programs) programs = only;
@@ -20,7 +20,7 @@ void narrow_programs(const std::vector<std::string>& only,
 
 Command bounded_by_call(Command command, const CallOptions& options, const RelPath& cwd) {
   if (command.working_directory.is_root()) command.working_directory = cwd;
-  // What the command says itself stands: a secret is put there by its name.
+  // A variable that the command sets itself wins: secrets are set by name.
   command.environment.insert(options.environment.begin(), options.environment.end());
   if (options.only_programs) narrow_programs(*options.only_programs, command.only_programs);
   if (options.timeout) {
@@ -46,7 +46,8 @@ CallRunner::CallRunner(CommandRunner& runner, const CallOptions& options, RelPat
       clock_(&clock) {}
 
 Result<CommandResult> CallRunner::run(const Command& command, Overlay& overlay) {
-  // The effects of a tool's dry run are dropped with all that the call staged: it shows them first.
+  // A tool's dry run shows the effects of its command; they are reverted with all changes of the
+  // call.
   const EffectsRule effects = command.effects;
   Command bounded = bounded_by_call(command, *options_, cwd_);
   bounded.effects = effects;

@@ -18,7 +18,7 @@ bool is_variable_name(const std::string& name) {
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-/// Variables by which a caller could have a granted program run other code than its own.
+/// Variables that could make an allowed program run other code.
 bool decides_what_runs(const std::string& name) {
   return name == "PATH" || name == "IFS" || name == "ENV" || name == "BASH_ENV" ||
          name.starts_with("LD_") || name.starts_with("GALLEY_");
@@ -44,7 +44,7 @@ Result<void> check_environment(const std::map<std::string, std::string>& environ
                   " names or " + std::to_string(kMaxEnvironmentBytes) + " bytes");
 }
 
-/// The list with `exec:` before each name.
+/// Prefixes each name with `exec:`.
 Result<Capabilities> program_capabilities(const std::vector<std::string>& programs) {
   std::vector<std::string> texts;
   for (const std::string& program : programs) {
@@ -57,8 +57,8 @@ Result<Capabilities> program_capabilities(const std::vector<std::string>& progra
   return parse_capabilities(texts);
 }
 
-/// Nothing when an action of these needs may do what it intends, as far as its arguments tell. What
-/// no capability speaks of was never given.
+/// Returns an error if the action needs a capability that is not given, as far as its arguments
+/// show. A path or program that no capability covers is not allowed.
 std::optional<Error> missing_in(const Capabilities& given, const Action& action) {
   const auto missing = [&given](const Need& need, const std::string& what) -> std::optional<Error> {
     if (gives(given, need)) return {};
@@ -95,7 +95,7 @@ Result<CallScope> CallScope::of(const CallOptions& options, const std::vector<st
       const bool is_given = text.starts_with('!') || gives(scope.granted_, Need::of(text));
       if (is_given) scope.capabilities_.push_back(text);
     }
-    // What was taken from the agent stays taken: the last match wins.
+    // Denials of the agent stay in force, since the last match wins.
     for (const std::string& text : granted) {
       if (text.starts_with('!')) scope.capabilities_.push_back(text);
     }
@@ -130,7 +130,7 @@ std::optional<Error> CallScope::refusal_of_effect(const Action& action,
   done.record.tool = action.record.tool;
   for (const RelPath& path : restaged_paths(before, now)) {
     const auto at = now.find(path);
-    // A directory comes and goes with what lies in it.
+    // A directory is created and removed with the files in it.
     if (at != now.end() && at->second.now.kind == FileKind::kDirectory) continue;
     done.intent.writes.push_back(path);
   }

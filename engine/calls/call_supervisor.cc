@@ -16,7 +16,7 @@ constexpr milliseconds kLongestCoolDown = std::chrono::hours(24);
 
 ToolResult failed(const Error& error) { return ToolResult::failure(tool_error_from(error)); }
 
-/// Standard tools do what their arguments say; one that takes too long was asked for too much.
+/// A standard tool cannot be broken: if it takes too long, its arguments ask for too much work.
 bool can_be_broken(const CallSupervisor::Call& call) {
   return call.is_open_ended || call.entry.factory != nullptr ||
          call.entry.tool->info().category != ToolInfo::Category::kDirect;
@@ -99,7 +99,7 @@ CallSupervisor::Turn CallSupervisor::take(const Call& call) {
   }
   turn.place_.emplace(*std::move(place));
   for (const RelPath& path : call.reads) turn.notes_.note(call.overlay, path);
-  // What only touches the tree has nothing transient about it, and its state is dear to keep.
+  // Changes of files have no transient errors, and a copy of the overlay is expensive.
   const bool is_read = info.annotations.read_only;
   turn.may_repeat_ = may_be_repeated(info) && (is_read || call.is_open_ended ||
                                                info.category != ToolInfo::Category::kDirect);
@@ -120,7 +120,8 @@ void CallSupervisor::Turn::note(ToolResult result) {
   answer_ = std::move(result);
 }
 
-/// Whether the tool says that it will pass, and there is time; pauses then.
+/// Whether the call is tried again: the error is transient and time is left. Pauses before it
+/// returns true.
 bool CallSupervisor::Turn::is_tried_again(const ToolResult& result) const {
   const RetryRule& rule = owner_->retry_;
   const bool may_help = !result.ok && may_repeat_ && is_transient(*result.error) &&
@@ -131,7 +132,7 @@ bool CallSupervisor::Turn::is_tried_again(const ToolResult& result) const {
   return has_time && rule.wait(pause, call_->stop);
 }
 
-/// Who is turned away for being too fast is told when to come again.
+/// A call that is refused for its rate gets the time after which it may be repeated.
 ToolResult CallSupervisor::no_place(const std::string& tool, const Error& why) const {
   ToolError error = tool_error_from(why);
   if (const milliseconds left = quotas_.cold_for(tool); left.count() > 0) {
@@ -141,7 +142,7 @@ ToolResult CallSupervisor::no_place(const std::string& tool, const Error& why) c
   return ToolResult::failure(std::move(error));
 }
 
-/// A service that asks to be left alone is, for as long as it says or else as it is configured.
+/// After a rate limit of the service, pauses calls as long as it asks for, or else as configured.
 void CallSupervisor::take_heed(const std::string& tool, const ToolConfig& config,
                                const ToolResult& result) {
   if (!result.error || result.error->reason != kRateLimited) return;

@@ -47,7 +47,7 @@ std::optional<Error> record_yes(const Action& action, const ConfirmationDesk& de
   return recorded ? std::nullopt : std::optional<Error>(recorded.error());
 }
 
-/// Whether a person can say yes to the call later.
+/// Whether a person can approve the call later.
 Result<bool> is_kept(const ContentId& id, const ConfirmationDesk& desk,
                      const CallQuestion& question) {
   if (desk.answers == nullptr || question.arguments.size() > kMaxAskedArgumentBytes) return false;
@@ -68,8 +68,8 @@ std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationD
                           "' needs somebody's yes: " + question.why + ". To go on: " + way);
 }
 
-/// Agents that run by themselves say no to every question: what they cannot ask a person, the
-/// person can still say.
+/// Agents that run unattended answer no to every question. If the call can be stored, a person
+/// can still approve it later.
 std::optional<Error> not_confirmed(const ContentId& id, const ConfirmationDesk& desk,
                                    const CallQuestion& question) {
   const auto kept = is_kept(id, desk, question);

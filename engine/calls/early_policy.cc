@@ -11,13 +11,13 @@ namespace galley {
 
 namespace {
 
-/// Kinds of actions that stage something of their own.
+/// Kinds of actions that stage changes.
 bool stages(AuditKind kind) {
   return kind == AuditKind::kCall || kind == AuditKind::kExec || kind == AuditKind::kEdit ||
          kind == AuditKind::kFix || kind == AuditKind::kRun;
 }
 
-/// Kinds that no tool of the list names: what they did is held against it.
+/// Kinds without a tool name. Their changes are checked against the agent's list of tools.
 bool is_named_by_no_tool(AuditKind kind) {
   return kind == AuditKind::kEdit || kind == AuditKind::kFix;
 }
@@ -30,12 +30,12 @@ Error error_of(const Judgement& judgement) {
   return {ErrorKind::kRefused, judgement.id, std::move(message), judgement.path, 0};
 }
 
-/// The answer is a no only when there is no operation on this path that could pass.
+/// Refuses only if every operation on this path is denied.
 Judgement EarlyPolicy::judge_write(const RelPath& path) const {
   const auto node = overlay_->node_without_content(path);
   const bool is_new = node && node->kind == FileKind::kAbsent;
   if (is_new) return policy_.judge_path(path, PathOperation::kCreate, who_);
-  // What lies in a directory is what counts, and that the gate will see.
+  // Only the files in a directory count; the gate checks them.
   if (node && node->kind == FileKind::kDirectory) return {};
   Judgement modify = policy_.judge_path(path, PathOperation::kModify, who_);
   if (modify.decision != Decision::kDeny) return modify;
@@ -43,8 +43,8 @@ Judgement EarlyPolicy::judge_write(const RelPath& path) const {
   return remove.decision == Decision::kDeny ? modify : remove;
 }
 
-/// A directory that is only looked through shows what may be read; one that is copied or moved
-/// must be readable to its last file.
+/// A search in a directory skips files that must not be read. A copy or move needs permission for
+/// every file in it.
 Judgement EarlyPolicy::judge_source(const RelPath& path, bool only_looks) const {
   if (!policy_.limits_reading(who_)) return {};
   const auto node = overlay_->node_without_content(path);
@@ -107,8 +107,8 @@ std::optional<Error> EarlyPolicy::refusal(const Action& action) const {
   return no && session_.no_grants ? session_.no_grants : no;
 }
 
-/// A session that only reads lets one look and go away. Beside a live run nothing is staged, since
-/// a capture takes the place of all that is.
+/// A read-only session may read and roll back. While a run is live only its capture stages changes,
+/// since a capture replaces everything that is staged.
 std::optional<Error> EarlyPolicy::refusal_by_session(const Action& action) const {
   const AuditKind kind = action.record.kind;
   if (action.only_looks) return {};
@@ -193,7 +193,8 @@ bool EarlyPolicy::gives(std::string_view needed) const {
   const bool is_network = needed == "net" || needed.starts_with("net:");
   if (is_network) return config_->sandbox.allows_network && policy_.grants_network(who_);
   const Judgement judgement = policy_.judge_capability(needed, who_);
-  // Files and programs are everybody's of whom neither a profile nor a person says otherwise.
+  // Without a profile or a grant that says otherwise, every agent has the capabilities of files and
+  // programs.
   const bool is_unsaid = judgement.rule == "grants" && !is_open_need(needed);
   return judgement.decision != Decision::kDeny || is_unsaid;
 }

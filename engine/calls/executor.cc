@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxCalls = 100'000;  // in one document of calls
 
-/// What the caller said of a call and no field of a record has; null where that is nothing.
+/// Returns the options of the caller that have no field in a record; null if there are none.
 JsonDocument context_of(const CallOptions& options) {
   ordered_json context;
   if (!options.cwd.empty()) context["cwd"] = options.cwd;
@@ -29,7 +29,7 @@ JsonDocument context_of(const CallOptions& options) {
   return std::make_shared<const ordered_json>(std::move(context));
 }
 
-/// A directory is told by the slash at the end.
+/// Directories end with a slash.
 std::vector<std::string> names_of(const ChangeSet& changes) {
   std::vector<std::string> names;
   for (const Change& change : changes) {
@@ -105,11 +105,11 @@ Recorded Executor::travel(Admitted what, const Place& place) {
   return put_on_record(std::move(ran), place);
 }
 
-/// Asks whatever may say no before anything is done.
+/// Asks every check that can refuse the action before it is performed.
 tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
   Action& action = what.action;
   if (!recorder_->is_silent(action.record.kind)) name_execution(action.record);
-  if (action.record.error) return Allowed(std::move(what));  // nothing will be done
+  if (action.record.error) return Allowed(std::move(what));  // it will not be performed
   auto no = refusal(action);
   if (!no && options_.desk) no = confirm_call(action, *options_.desk);
   if (no) {
@@ -128,7 +128,7 @@ tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
   return Allowed(std::move(what));
 }
 
-/// Does it, and judges what it staged.
+/// Performs the action and checks the staged changes.
 Ran Executor::run(Allowed what, const Place& place) {
   Action& action = what.what_.action;
   ToolResult result;
@@ -149,14 +149,14 @@ Ran Executor::run(Allowed what, const Place& place) {
   return ran;
 }
 
-/// Writes down what came of it. What cannot be written down is taken back.
+/// Records the result. If that fails, the changes are reverted.
 Recorded Executor::put_on_record(Ran ran, const Place& place) {
   Action& action = ran.action_;
   ToolMeta& meta = ran.result_.meta;
   if (meta.started_at.empty()) measure(ran.arrival_, meta);
   meta.dry_run = options_.dry_run;
   meta.execution_id = action.record.execution_id;
-  // What a tool's own calls change goes back with the tool's.
+  // The changes of nested calls are part of the step of the outer call.
   const bool is_step = ran.is_kept() && place.overlay != nullptr && !options_.dry_run &&
                        action.record.parent_execution_id.empty();
   StagedStep step{action.record.execution_id, action.record.tool, std::move(ran.changes_)};
@@ -182,7 +182,7 @@ std::optional<Error> Executor::refusal(const Action& action) const {
   return options_.policy ? options_.policy->refusal(action) : std::nullopt;
 }
 
-/// Whether refusal_of_effect can say no, but for markers of secrets.
+/// Whether refusal_of_effect can return an error, apart from its check for redaction markers.
 bool Executor::judges_effects() const {
   return (scope_ && scope_->judges_effects()) ||
          (options_.policy && options_.policy->judges_effects());
@@ -215,7 +215,7 @@ std::optional<Error> Executor::refusal_of_unseen(const Intent& intent, Overlay& 
   return {};
 }
 
-/// What a call read is known from now on, and so are both sides of what any action changed.
+/// Records the contents that a call read, and both sides of each change, as seen by the session.
 void Executor::note_seen(const Action& action, const ChangeSet& changes,
                          const Overlay& overlay) const {
   if (options_.seen == nullptr) return;
@@ -235,7 +235,7 @@ void Executor::note_seen(const Action& action, const ChangeSet& changes,
 
 std::string Executor::session() const { return options_.agent + "\n" + options_.session_id; }
 
-/// When an action came in, and that it ends now.
+/// Sets start, end and duration. The action ends now.
 void Executor::measure(const Arrival& arrival, ToolMeta& meta) const {
   meta.started_at = rfc3339_utc(arrival.wall_ns);
   meta.ended_at = rfc3339_utc(clock_->wall_ns());
@@ -244,7 +244,7 @@ void Executor::measure(const Arrival& arrival, ToolMeta& meta) const {
           .count();
 }
 
-/// A program may outlive whoever started it, so it is on record before it starts.
+/// A program may outlive the process that starts it, so it is recorded before it starts.
 Result<void> Executor::record_begin(Action& action) {
   if (recorder_->is_silent(action.record.kind) || action.is_trial) return {};
   sign(action.record);
@@ -258,7 +258,6 @@ void Executor::name_execution(AuditEvent& event) const {
   if (event.execution_id.empty()) event.execution_id = new_execution_id(*clock_);
 }
 
-/// Who does it, and for what.
 void Executor::sign(AuditEvent& event) const {
   name_execution(event);
   event.agent = options_.agent;
@@ -271,7 +270,6 @@ void Executor::sign(AuditEvent& event) const {
   if (event.reason.empty()) event.reason = options_.reason;
 }
 
-/// What came of it.
 Result<void> Executor::record(Action action, const ToolResult& result) {
   if (recorder_->is_silent(action.record.kind)) return {};
   AuditEvent& event = action.record;
@@ -283,7 +281,7 @@ Result<void> Executor::record(Action action, const ToolResult& result) {
 }
 
 Result<void> Executor::perform(Overlay* overlay, Action action, const Effect& effect) {
-  // One that leaves the overlay as it was needs no copy of it, unless it can be refused later.
+  // An atomic effect needs no copy of the overlay to restore, unless it can be refused later.
   const bool is_safe =
       action.is_atomic && !action.is_trial && (recorder_->holds() || action.records_itself);
   std::optional<Overlay::Entries> before;
@@ -296,7 +294,7 @@ Result<void> Executor::perform(Overlay* overlay, Action action, const Effect& ef
 
 // --- tool calls -----------------------------------------------------------------------------
 
-/// `before` is what the overlay held before the first of several calls.
+/// `before` are the entries of the overlay before the first of several calls.
 ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
                                const ToolCall& call) {
   CallSecrets secrets(options_.secrets, options_.known_secrets);

@@ -11,25 +11,25 @@
 
 namespace galley {
 
-// Calls that only read and stand one after the other are done side by side: each thread has a view
-// of the overlay (Overlay::reading_view), and results and records come in the order of the calls.
+// Consecutive calls that only read run in parallel. Each thread has its own view of the overlay
+// (Overlay::reading_view). Results and records keep the order of the calls.
 //
-//     find tools | prepare, judge, run    | take reads, record
+//     find tools | prepare, check, run    | take reads, record
 //     this thread| on all cores, by blocks| this thread, in order
 //
-// What a worker may touch: its view, its block of calls, what is immutable here (options, scope,
-// registry entries) and what has a lock of its own (the supervisor, the store). The policy looks at
-// the overlay itself, which nobody else does meanwhile, under policy_mutex. Log, progress and
-// secrets belong to the thread of the call: such a call gets none, and what asks for a secret is
-// not done here.
+// A worker may use its view, its block of calls, immutable objects (options, scope, registry
+// entries) and objects with their own lock (the supervisor, the store). The policy reads the
+// overlay itself, under policy_mutex; no other thread uses the overlay meanwhile. Log, progress and
+// secrets need the thread of the caller, so these calls get none, and calls that ask for a secret
+// do not run here.
 
 namespace {
 
 using nlohmann::json;
 
-/// Starting a thread costs about what one small Read does.
+/// Starting a thread costs about as much as one small Read.
 constexpr size_t kMinReads = 4;
-/// Answers that are held before the first of them is handed out.
+/// Results that are held back until the first of them is returned.
 constexpr size_t kMaxReads = 256;
 constexpr size_t kBlocks = 8;
 
@@ -50,19 +50,19 @@ bool only_reads(const ToolRegistry::Entry& entry) {
 
 }  // namespace
 
-/// One of the calls that are done side by side.
+/// One of the parallel calls.
 struct Executor::SideCall {
   const ToolCall* call = nullptr;
   std::vector<ToolRegistry::EntryPointer> tools;
-  std::optional<Ran> ran = {};  ///< nothing: it is done in turn
+  std::optional<Ran> ran = {};  ///< empty: it runs in turn
 };
 
-/// Whether calls of the tool wait for somebody, whatever their arguments.
+/// Whether calls of the tool need an approval, whatever their arguments are.
 bool Executor::asks_for_a_yes(const ToolInfo& info) const {
   return options_.desk && rule_for_call(options_.desk->mode, info).decision != Decision::kAllow;
 }
 
-/// How many calls from `first` on can be done side by side, with the tools that they mean.
+/// Returns the calls from `first` on that can run in parallel, each with its tools.
 std::vector<Executor::SideCall> Executor::side_calls(const std::vector<ToolCall>& calls,
                                                      size_t first) const {
   std::vector<SideCall> side;
@@ -70,7 +70,7 @@ std::vector<Executor::SideCall> Executor::side_calls(const std::vector<ToolCall>
     auto tools = find_tools(calls[at].tool);
     if (!tools || !only_reads(*tools->front())) break;
     if (asks_for_a_yes(tools->front()->tool->info())) break;
-    // Which of them is the one too many must not depend on who is faster.
+    // The rate limit must not depend on which thread is faster.
     if (config_of(tools->front()->tool->info()).calls_per_minute > 0) break;
     if (calls[at].args && mentions_secret(*calls[at].args)) break;
     SideCall one;
@@ -101,7 +101,7 @@ size_t Executor::stage_reads(Overlay& overlay, const std::vector<ToolCall>& call
       },
       kMinReads);
   for (size_t begin = 0; begin < side.size(); begin += block) {
-    // Two that saw a file in two states: what was seen first counts, and the others look again.
+    // If two threads saw a file in two states, the first state counts, and the others read again.
     const bool is_consistent = overlay.take_reads(views[begin / block]);
     for (size_t i = begin; i < std::min(begin + block, side.size()); ++i) {
       results.push_back(finish_aside(side[i], overlay, is_consistent));
@@ -111,7 +111,7 @@ size_t Executor::stage_reads(Overlay& overlay, const std::vector<ToolCall>& call
   return side.size();
 }
 
-/// On any thread.
+/// Runs on any thread.
 void Executor::read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex) {
   const ToolRegistry::Entry& entry = *one.tools.front();
   Admitted what = asked(*one.call);
@@ -129,7 +129,7 @@ void Executor::read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex
   one.ran = Ran(std::move(allowed), secrets.redacted(std::move(result)));
 }
 
-/// Puts it on record as if it had been done now; does it now where it was not done.
+/// Records the call as if it ran now. If it did not run, runs it now.
 ToolResult Executor::finish_aside(SideCall& one, Overlay& overlay, bool is_consistent) {
   const bool counts = one.ran && is_consistent && (one.ran->result_.ok || one.tools.size() == 1);
   if (!counts) {

@@ -36,7 +36,7 @@ ToolError validation_error(std::string reason, const std::string& what,
                    std::make_shared<const ordered_json>(std::move(details))};
 }
 
-/// Passes a tool's log on with secrets taken out, wherever the pieces are cut.
+/// Forwards the log of a tool and redacts secrets, also where they are split between pieces.
 class LogFilter {
  public:
   LogFilter(const std::function<void(const ToolLog&)>& sink, const Redactor& redactor)
@@ -46,7 +46,7 @@ class LogFilter {
   void take(const ToolLog& log) {
     const auto i = static_cast<size_t>(log.stream);
     pass(log.stream, patterns_.at(i).feed(streams_.at(i).feed(log.text)));
-    // A note is whole.
+    // A note comes in one piece.
     if (log.stream == ToolLog::Stream::kNote) pass(log.stream, patterns_.at(i).finish());
   }
   void finish() {
@@ -65,7 +65,7 @@ class LogFilter {
   std::array<PatternStream, 3> patterns_;
 };
 
-/// A dry run and a preview must leave nothing behind, and what acts elsewhere does.
+/// Refuses tools that act outside of the tree in a dry run or a preview: their effects would last.
 std::optional<ToolError> refusal_to_try(const ToolInfo& info) {
   const bool is_elsewhere = info.category == ToolInfo::Category::kApi ||
                             info.category == ToolInfo::Category::kMcp ||
@@ -86,10 +86,10 @@ ToolError took_too_long(const ToolInfo& info, std::chrono::milliseconds time) {
           nullptr};
 }
 
-/// Looks at what a call takes of this process, and at what it stages.
+/// Measures the resources that a call uses in this process, and the bytes it stages.
 class UsageProbe {
  public:
-  /// `writes` as the call's intent has them; empty of one that shows only afterwards.
+  /// `writes` as in the intent of the call; empty if they are known only after it ran.
   UsageProbe(const Overlay& overlay, const std::vector<RelPath>& writes, bool is_open_ended)
       : overlay_(&overlay), cpu_(thread_cpu_time()), peak_(peak_resident_bytes()) {
     if (is_open_ended) entries_ = overlay.entries();
@@ -116,7 +116,7 @@ class UsageProbe {
   }
 
  private:
-  /// The contents that the call put there.
+  /// Returns the size of the contents that the call wrote.
   [[nodiscard]] uint64_t written() const {
     uint64_t bytes = 0;
     for (const auto& [path, before] : named_) {
@@ -150,7 +150,7 @@ class UsageProbe {
   std::vector<std::pair<RelPath, ContentId>> named_;
 };
 
-/// A tool promises not to throw; one that does anyway must not take the program with it.
+/// Tools must not throw. If one does, the process must survive.
 ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context) {
   const auto threw = [&tool](std::string cause) {
     return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
@@ -185,7 +185,7 @@ Result<std::vector<ToolRegistry::EntryPointer>> Executor::find_tools(std::string
   return ToolView(*registry_, std::move(caller), options_.tools).find(name);
 }
 
-/// A call as it is on record before its tool is looked at.
+/// Returns the record of a call before its tool is looked up.
 Admitted Executor::asked(const ToolCall& call) const {
   Admitted what;
   what.arrival = now();
@@ -200,15 +200,14 @@ Admitted Executor::asked(const ToolCall& call) const {
   return what;
 }
 
-/// Gives a call the id of its record, and the record what was sent; neither where nothing is
-/// recorded.
+/// Gives the call an execution id and records its input, unless calls are not recorded.
 void Executor::name_call(const ToolCall& call, AuditEvent& record) const {
   if (recorder_->is_silent(record.kind)) return;
   name_execution(record);
   if (call.args) record.input = std::make_shared<const ordered_json>(*call.args);
 }
 
-/// Understands a call: its tools, and what the first of them that says so will touch.
+/// Parses a call: finds its tools and the paths that it will touch.
 Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
   Admitted what = asked(call);
   std::optional<ToolError>& flaw = what.action.record.error;
@@ -224,7 +223,7 @@ Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
     return what;
   }
   prepare(*what.tools.front(), overlay, what);
-  // One that could not even be made says nothing of its intent.
+  // A tool that cannot be created does not tell its intent, so the next one is asked.
   while (flaw && what.tools.size() > 1 && may_fall_back(what.tools.front()->tool->info(), *flaw)) {
     what.warnings.push_back(passed_over(*what.tools.front(), *flaw, *what.tools[1]));
     what.tools.erase(what.tools.begin());
@@ -234,7 +233,7 @@ Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
   return what;
 }
 
-/// What a call needs and will touch; with an error when its arguments are not what the tool takes.
+/// Finds what a call needs and will touch. Sets an error if the arguments are invalid.
 void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admitted& what) const {
   const ToolInfo& info = entry.tool->info();
   Action& action = what.action;
@@ -272,7 +271,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   if (auto no = input_refusal(*what.args)) refuse(*std::move(no));
 }
 
-/// Whether the options can be read, and the call has a folder to start in.
+/// Checks that the options are valid and the working directory of the call exists.
 std::optional<Error> Executor::check_start(Overlay& overlay) const {
   if (!scope_) return scope_.error();
   const RelPath& cwd = scope_->cwd();
@@ -288,8 +287,8 @@ std::optional<Error> Executor::check_start(Overlay& overlay) const {
 
 // --- running --------------------------------------------------------------------------------
 
-/// The tool that is called, and while those that were tried cannot answer, the next of its name.
-/// What any of them says or stages has no secret in it.
+/// Calls the first tool, and the next one of the same name as long as the earlier ones cannot
+/// answer. Redacts secrets in the result. A call that stages one fails, unless galley.toml allows it.
 ToolResult Executor::answer(Allowed& call, const Place& place) {
   const std::vector<ToolRegistry::EntryPointer>& tools = call.what_.tools;
   AuditEvent& record = call.what_.action.record;
@@ -322,7 +321,7 @@ ToolResult Executor::answer(Allowed& call, const Place& place) {
   return place.secrets->redacted(std::move(result));
 }
 
-/// Through queue, health, cache and retries, where there are any.
+/// Runs the tool through queue, health, cache and retries, if there is a supervisor.
 ToolResult Executor::run_supervised(const Allowed& call, const Attempt& attempt) {
   if (options_.supervisor == nullptr) return run_tool(call, attempt, nullptr);
   const ToolInfo& info = attempt.entry.tool->info();
@@ -335,7 +334,7 @@ ToolResult Executor::run_supervised(const Allowed& call, const Attempt& attempt)
   asked.is_nested = stack_.is_nested();
   if (!intent.programs.empty()) asked.memory_bytes = memory_of(info);
   if (intent.is_open_ended) {
-    // What it reads was judged for who asked first, not for who asks now.
+    // The reads were checked for the first caller, so they are checked again for this one.
     asked.may_read = [this, &info](const RelPath& path) {
       Action look;
       look.tools = {info.name};
@@ -354,7 +353,7 @@ ToolResult Executor::run_supervised(const Allowed& call, const Attempt& attempt)
   return *std::move(turn.answer());
 }
 
-/// Puts the values of secrets into the arguments, in the last moment, and runs the tool.
+/// Inserts the values of secrets into the arguments as late as possible, and runs the tool.
 ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadNotes* notes) {
   const ToolInfo& info = attempt.entry.tool->info();
   const Action& action = call.what().action;
@@ -370,7 +369,7 @@ ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadN
   LogFilter log(options_.logger, attempt.secrets.redactor());
   ToolContext context = context_for(info, attempt, notes);
   context.deadline = Deadline::after(*clock_, time);
-  if (with_values == nullptr) context.parsed = action.intent.parsed;  // of what was sent
+  if (with_values == nullptr) context.parsed = action.intent.parsed;  // from the original ones
   if (!is_aside) {
     context.logger = context.call.logger = [&log](const ToolLog& line) { log.take(line); };
   }
@@ -398,8 +397,8 @@ ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadN
   return result;
 }
 
-/// What the tool may use and ask: what it reads is judged and noted, and it can call others. On a
-/// thread of its own (executor_reads.cc) it can not, and its judge waits for the others.
+/// Makes the context of a tool. Its reads are checked and noted, and it can call other tools. On a
+/// thread of its own (executor_reads.cc) it cannot call others, and the threads share the checks.
 ToolContext Executor::context_for(const ToolInfo& info, const Attempt& attempt, ReadNotes* notes) {
   Overlay& overlay = attempt.overlay;
   ToolContext context{
@@ -441,7 +440,7 @@ ToolContext Executor::context_for(const ToolInfo& info, const Attempt& attempt, 
     context.call.logger = {};
     return context;
   }
-  // On the same road, with a record of its own that names its caller's.
+  // A nested call has its own record, which names the record of its caller.
   context.call_tool = [this, &overlay](const std::string& tool, const json& args) {
     ToolCall call;
     call.tool = tool;
@@ -453,7 +452,7 @@ ToolContext Executor::context_for(const ToolInfo& info, const Attempt& attempt, 
   return context;
 }
 
-/// Turns an answer that came too late, or is not what the tool promises, into an error.
+/// Converts a result that is late, or violates the declarations of its tool, into an error.
 void Executor::judge_result(const ToolRegistry::Entry& entry, const ToolContext& context,
                             std::chrono::milliseconds time, ToolResult& result) {
   const ToolInfo& info = entry.tool->info();
@@ -481,8 +480,8 @@ void Executor::judge_result(const ToolRegistry::Entry& entry, const ToolContext&
 
 // --- what a tool may take -------------------------------------------------------------------
 
-/// How long a call may take: what the caller says, else its arguments, else the tool; never longer
-/// than `[tools.NAME]` lets it, nor than the tool that makes it has left.
+/// The time of a call: the caller's limit, else the one in the arguments, else the tool's.
+/// `[tools.NAME]` and the time that is left to the calling tool are upper bounds.
 std::chrono::milliseconds Executor::time_of(const ToolInfo& info, const Intent& intent) const {
   const std::chrono::milliseconds usual = timeout_of(info);
   const bool is_configured = config_of(info).timeout_ms > 0;
@@ -499,7 +498,7 @@ const ToolConfig& Executor::config_of(const ToolInfo& info) const {
   return options_.supervisor != nullptr ? options_.supervisor->config_of(info.name) : kUsual;
 }
 
-/// What the programs of one call may take; `[sandbox]` bounds it, too.
+/// The memory limit for the programs of one call. `[sandbox]` is an upper bound as well.
 uint64_t Executor::memory_of(const ToolInfo& info) const {
   const ToolConfig& config = config_of(info);
   const uint64_t usual = memory_limit_of(info);
@@ -507,7 +506,7 @@ uint64_t Executor::memory_of(const ToolInfo& info) const {
   return config.only_narrows ? std::min(usual, config.max_memory_bytes) : config.max_memory_bytes;
 }
 
-/// What its caller should know of a tool, and of how long it took.
+/// Adds warnings about the tool and the duration of the call.
 void Executor::add_warnings(const ToolRegistry::Entry& entry, ToolMeta& meta) {
   const ToolInfo& info = entry.tool->info();
   if (!info.deprecated.empty()) {

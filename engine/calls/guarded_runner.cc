@@ -22,14 +22,14 @@ namespace galley {
 
 namespace {
 
-/// The smaller of two limits where 0 means none.
+/// Returns the smaller of two limits; 0 is no limit.
 template <class Number>
 Number tighter(Number asked, Number allowed) {
   if (allowed == Number{}) return asked;
   return asked == Number{} ? allowed : std::min(asked, allowed);
 }
 
-/// Whether git ignores a path; its files are read when a command first left something.
+/// Tells whether git ignores a path. Git's files are read when a command first leaves a file.
 class GitIgnore {
  public:
   GitIgnore(std::string workspace, const Clock& clock)
@@ -55,7 +55,7 @@ class GitIgnore {
                     " ms: make the .gitignore files smaller");
   }
 
-  /// The files may have changed since.
+  /// Drops the rules, since their files may have changed.
   void forget() {
     const std::lock_guard lock(mutex_);
     files_.reset();
@@ -70,14 +70,14 @@ class GitIgnore {
   std::chrono::nanoseconds left_ = kMaxIgnoreTime;
 };
 
-/// The folders of `sandbox.readable` that are there.
-/// Errors: kInvalid `config.value` for one that holds secrets, also where a link leads to it.
+/// Returns the existing folders of `sandbox.readable`.
+/// Errors: kInvalid `config.value` for a folder that has secrets, also behind a link.
 Result<std::vector<std::string>> readable_folders(const SandboxConfig& config) {
   const std::string home = home_folder();
   std::vector<std::string> folders;
   for (const std::string& text : config.readable) {
     const std::string folder = placed_folder(text, home);
-    if (folder.empty()) continue;  // `~/` without a home
+    if (folder.empty()) continue;  // `~/` without a home directory
     for (const std::string& one : {folder, real_program_path(folder)}) {
       const std::string no = objection_to_readable(one, home);
       if (no.empty()) continue;
@@ -110,7 +110,7 @@ class GuardedRunner final : public CommandRunner {
     return result;
   }
 
-  /// It goes on as long as its person wants: no wall time bounds it.
+  /// A person decides how long it runs, so it has no wall time limit.
   Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
                                          const Overlay& overlay) override {
     GALLEY_ASSIGN(Command bounded_command, checked(command));
@@ -119,7 +119,7 @@ class GuardedRunner final : public CommandRunner {
   }
 
  private:
-  /// The command within what the policy lets it do.
+  /// Returns the command with the limits of the policy.
   Result<Command> checked(const Command& command) {
     GALLEY_TRY(need_readable());
     const std::string search_path = search_path_of(command);
@@ -185,7 +185,7 @@ class GuardedRunner final : public CommandRunner {
     return sandbox_.get();
   }
 
-  /// But for where the layers lie.
+  /// The options without the location of the layers.
   [[nodiscard]] SandboxOptions sandbox_options() const {
     SandboxOptions options;
     options.workspace = options_.workspace;
@@ -206,7 +206,7 @@ class GuardedRunner final : public CommandRunner {
   Programs programs_;
   std::shared_ptr<GitIgnore> ignore_;
   std::mutex mutex_;
-  std::optional<std::vector<std::string>> readable_;  ///< set before anything is run
+  std::optional<std::vector<std::string>> readable_;  ///< set before the first command runs
   std::unique_ptr<CommandRunner> sandbox_;
 };
 

@@ -12,14 +12,14 @@
 namespace galley {
 namespace {
 
-/// Whose rules, and where names of programs are looked up.
+/// The principals whose rules apply, and the search path of programs.
 struct ProgramScope {
   const Principals& who;
   const std::string& workspace;
   const std::string& search_path;
 };
 
-/// Stands for the programs that no rule names.
+/// Represents all programs that no rule names.
 constexpr std::string_view kAnyProgram = "/usr/lib/any-program";
 
 bool has_arguments(const std::string& rule) { return rule.find(' ') != rule.npos; }
@@ -29,8 +29,8 @@ bool is_in_directory(const std::string& path, const std::string& directory) {
   return path.starts_with(directory + "/");
 }
 
-/// A rule's program as a path: one with a `/` in it lies below the workspace unless it is absolute,
-/// and what ends in `/` is a directory. A plain name stays as it is.
+/// Returns a rule with its program as a path. A relative path with a `/` is below the workspace,
+/// and a path that ends in `/` is a directory. A plain name stays unchanged.
 std::string placed_rule(const std::string& rule, const std::string& workspace) {
   const std::string program = program_of(rule);
   if (program.find('/') == program.npos || program.starts_with('/')) return rule;
@@ -38,7 +38,7 @@ std::string placed_rule(const std::string& rule, const std::string& workspace) {
   return workspace + "/" + below;
 }
 
-/// The files, or the directory, that the program of a rule stands for.
+/// Returns the files, or the directory, that the program of a rule names.
 std::vector<std::string> files_of_rule(const std::string& rule, const ProgramScope& scope) {
   const std::string program = placed_rule(program_of(rule), scope.workspace);
   std::vector<std::string> files;
@@ -50,7 +50,7 @@ std::vector<std::string> files_of_rule(const std::string& rule, const ProgramSco
   }
   const bool is_directory = program.ends_with('/');
   const bool is_ours = is_in_directory(program, scope.workspace);
-  // What a link of the workspace leads to is the command's to choose.
+  // A command can change the target of a link in the workspace.
   files.push_back(is_ours ? program : real_program_path(program) + (is_directory ? "/" : ""));
   return files;
 }
@@ -80,7 +80,7 @@ class RuleResolver {
   [[nodiscard]] bool may_execute(std::string_view real) const {
     return policy_.judge_exec(real, scope_.who).decision == Decision::kAllow;
   }
-  /// A link's own name counts as well, unless what it leads to is many programs in one.
+  /// Judges a link by its own name as well, unless its target is a multi-call binary.
   [[nodiscard]] Judgement judge(const ResolvedProgram& program) const {
     const std::string& called = is_multi_call(program.real) ? program.real : program.path;
     return policy_.judge_exec(called, program.real, scope_.who);
@@ -99,7 +99,8 @@ void RuleResolver::resolve_allowed() {
   if (allow.empty() || std::find(allow.begin(), allow.end(), "*") != allow.end()) return;
   rules_.is_restricted = true;
   for (const std::string& rule : allow) {
-    // With arguments it allows the first program only: any other could be given others.
+    // A rule with arguments allows only the first program: a program that starts it could pass
+    // others.
     if (has_arguments(rule)) continue;
     for (std::string& file : files_of(rule)) allowed_.insert(std::move(file));
   }
@@ -121,7 +122,7 @@ void RuleResolver::resolve_capabilities() {
     if (judgement.decision == Decision::kAllow) granted.insert(program.real);
     if (judgement.is_denial) taken.insert(program.real);
   }
-  // The wall knows the file only: a denial of one of its names is one of them all.
+  // The wall sees only files: denying one name of a file denies all its names.
   for (const std::string& real : taken) {
     if (granted.erase(real) > 0) denied_.insert(real);
   }
@@ -148,7 +149,7 @@ void RuleResolver::deny(const std::string& rule) {
     denied_.insert(known.names.begin(), known.names.end());
     is_held = known.is_complete;
   }
-  // What cannot be executed anyway needs no wall of its own.
+  // A program that is not executable anyway needs no wall.
   const bool is_shut = rules_.is_restricted &&
                        std::none_of(files.begin(), files.end(),
                                     [this](const auto& file) { return allowed_.count(file) != 0; });
@@ -185,11 +186,11 @@ Result<void> Programs::check(const Command& command, const std::string& search_p
     return fail(ErrorKind::kRefused, "command.not_allowed",
                 "'" + name + "' is not among the programs that this call may start");
   }
-  // One name of a program that is many in one says nothing about what the file can do.
+  // One name of a multi-call binary does not tell what the file can do.
   const std::string& called = is_multi_call(program.real) ? program.real : program.path;
   const Judgement exec = Policy(*config_).judge_exec(called, program.real, who_);
   if (exec.decision == Decision::kAllow) return {};
-  // `exec:python3` grants python3.11 too where that is what it is a link to.
+  // `exec:python3` also grants python3.11 if python3 links to that file.
   const ProgramRules rules = rules_for(search_path);
   const bool has_another_name =
       !program.is_in_workspace && rules.is_restricted &&
@@ -232,10 +233,10 @@ ProgramRules Programs::walls(const Command& command, const std::string& search_p
   return rules;
 }
 
-/// Names of programs are looked up once: that is a look into every directory of PATH.
+/// Caches the lookup of programs, which reads every directory in PATH.
 ProgramRules Programs::rules_for(const std::string& search_path) {
   const std::lock_guard lock(mutex_);
-  // What was granted or revoked since counts at once.
+  // New grants and revocations take effect at once.
   const uint64_t version = config_->grants != nullptr ? config_->grants->version() : 0;
   if (std::exchange(rules_version_, version) != version) rules_.clear();
   const auto known = rules_.find(search_path);

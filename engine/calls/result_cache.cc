@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-/// About what a document takes, without printing it.
+/// Estimates the size of a document without printing it.
 size_t size_of_document(const nlohmann::ordered_json& value) {
   constexpr size_t kNode = 32;
   size_t bytes = kNode;
@@ -45,7 +45,7 @@ ContentId ResultCache::question(const ToolRegistry::Entry& entry, const nlohmann
                                 const std::string& cwd) {
   const ToolInfo& info = entry.tool->info();
   std::string text = std::to_string(entry.number);
-  // No part can pass for another: names and paths hold no NUL, and the arguments come last.
+  // NUL separates the parts: names and paths cannot have one, and the arguments come last.
   for (const std::string* part : {&info.name, &info.version, &cwd}) text += '\0' + *part;
   return ContentId::of(text + '\0' + json_text(args));
 }
@@ -84,7 +84,7 @@ void ResultCache::keep(const ContentId& question, std::vector<ReadContent> reads
   bytes_ += bytes;
 }
 
-/// Under the lock.
+/// Needs the lock.
 void ResultCache::forget(const ContentId& question) {
   const auto found = answers_.find(question);
   if (found == answers_.end()) return;

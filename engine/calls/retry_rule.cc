@@ -52,7 +52,7 @@ bool may_be_repeated(const ToolInfo& info) {
 
 namespace {
 
-/// Why a tool did not even begin.
+/// Whether the tool was not started.
 bool was_not_begun(const ToolError& error) {
   static constexpr std::array<std::string_view, 6> kReasons = {
       "tool.unhealthy", "limit.tool_queue", "limit.rate",

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxShownKeyBytes = 64;
 
-/// What an argument is, by the name that all dialects give it.
+/// The kind of an argument, by its name. All dialects use the same names.
 enum class ArgumentKind : uint8_t { kContent, kName, kCommand };
 
 constexpr std::array<std::string_view, 24> kNames = {
@@ -34,7 +34,7 @@ ArgumentKind kind_of(std::string_view key) {
   return ArgumentKind::kContent;
 }
 
-/// C0 and C1 controls and DEL; a command may have lines and tabs.
+/// Finds C0 and C1 controls and DEL. A command may have newlines and tabs.
 bool has_control(std::string_view text, ArgumentKind kind) {
   for (size_t at = 0; at < text.size(); ++at) {
     const auto byte = static_cast<uint8_t>(text[at]);
@@ -47,8 +47,8 @@ bool has_control(std::string_view text, ArgumentKind kind) {
   return false;
 }
 
-/// What makes text read in another order than it is (U+202A to U+202E, U+2066 to U+2069): a name or
-/// a command with one of them is not what it looks like.
+/// Finds characters that change the order in which text is displayed (U+202A to U+202E, U+2066 to
+/// U+2069). A name or a command with one of them is not what it looks like.
 bool has_bidi_control(std::string_view text) {
   for (size_t at = text.find('\xe2'); at != text.npos; at = text.find('\xe2', at + 1)) {
     if (at + 2 >= text.size()) return false;
@@ -122,13 +122,13 @@ std::optional<ToolError> input_refusal(const json& arguments) {
 
 namespace {
 
-/// The two streams of one command.
+/// Filters both streams of one command.
 class OutputFilter {
  public:
   explicit OutputFilter(const Command& command) : command_(&command) {}
 
   void take(OutputStream stream, std::string_view text) { pass(stream, of(stream).feed(text)); }
-  /// What comes next does not follow what came before.
+  /// The next output does not follow the last one.
   void cut(OutputStream stream, uint64_t left_out) {
     pass(stream, of(stream).finish());
     if (command_->on_left_out) command_->on_left_out(stream, left_out);

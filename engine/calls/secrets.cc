@@ -13,14 +13,14 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// The bytes that a path held or holds: of a file its contents, of a link its target.
+/// Returns the contents of a file or the target of a link.
 std::string content_of(const Overlay& overlay, const Node& node) {
   if (node.kind != FileKind::kRegular && node.kind != FileKind::kSymlink) return {};
   const auto content = overlay.store()->get(node.content);
   return content ? **content : std::string();
 }
 
-/// What one path holds in two states of what is staged.
+/// The node of one path in two states of the overlay.
 struct TwoStates {
   Node before;
   Node now;
@@ -33,7 +33,7 @@ TwoStates states_of(const RelPath& path, const Overlay& overlay, const Overlay::
   if (at == now.end()) return {};
   TwoStates states{was != before.end() ? was->second.now : at->second.before, at->second.now};
   if (states.before.kind != FileKind::kAbsent) return states;
-  // A copy or a move brings its markers along.
+  // A copy or a move keeps its markers.
   const auto& source = at->second.renamed_from ? at->second.renamed_from : at->second.copied_from;
   if (!source) return states;
   const auto of_source = before.find(*source);
@@ -54,7 +54,7 @@ bool is_new_content(const TwoStates& states) {
 
 }  // namespace
 
-// --- what is known ----------------------------------------------------------------------------
+// --- known secrets ----------------------------------------------------------------------------
 
 void KnownSecrets::add(const std::string& name, const std::string& value) {
   const std::lock_guard lock(mutex_);

@@ -15,8 +15,8 @@ namespace galley {
 //       |           the trial succeeds                 v |
 //       '------------------------------------------- kOnTrial
 //
-// On trial one call is under way; all others are answered as if the tool were out. A trial that
-// never reports (its call was refused for another reason) ends after retry_after, too.
+// On trial, one call is running. All other calls get the answer of a disabled tool. A trial that
+// never reports (because the call was refused for another reason) also ends after retry_after.
 
 bool shows_a_broken_tool(const ToolError& error) {
   static constexpr std::array<std::string_view, 8> kBroken = {
@@ -53,7 +53,7 @@ Result<void> ToolHealth::admit(const std::string& tool,
                       " ms, use another tool meanwhile");
     }
     record.state = State::kOnTrial;
-    record.out_until = clock_->steady() + rule_.retry_after;  // for everybody else
+    record.out_until = clock_->steady() + rule_.retry_after;  // for all other calls
   }
   if (!check) return {};
   const auto checked = check();

@@ -12,13 +12,13 @@
 namespace galley {
 namespace {
 
-/// A tool and what it can do, apart from what its name says.
+/// The tools that can do one thing.
 struct Row {
   ToolDeed deed;
   std::array<std::string_view, 12> tools;
 };
 
-// apply_patch makes, changes, moves and removes files; who may write a file may also change it.
+// apply_patch can create, change, move and remove files. A tool that writes files can change them.
 constexpr std::array<Row, 9> kRows = {{
     {ToolDeed::kEdit,
      {"Edit", "MultiEdit", "replace", "edit_file", "Write", "write_file", "apply_patch",
@@ -54,7 +54,7 @@ bool has_ancestor(const RelPath& path, const RelPath& directory) {
   return text.size() > start.size() && text.starts_with(start) && text[start.size()] == '/';
 }
 
-/// Whether something in the directory that is no directory came or went as well.
+/// Whether anything except directories was created or removed in the directory as well.
 bool goes_with_files(const RelPath& directory, const Overlay::Entries& now, bool is_made) {
   for (auto at = now.upper_bound(directory); at != now.end() && has_ancestor(at->first, directory);
        ++at) {
@@ -75,7 +75,7 @@ class Deeds {
   void add(const RelPath& path) {
     const auto at = now_.find(path);
     const auto was = before_.find(path);
-    if (at == now_.end()) return put(path, ToolDeed::kEdit);  // put back as it is on disk
+    if (at == now_.end()) return put(path, ToolDeed::kEdit);  // restored to the version on disk
     const Overlay::Entry& entry = at->second;
     const Node& old_node = was == before_.end() ? entry.before : was->second.now;
     const Node& node = entry.now;
@@ -100,7 +100,7 @@ class Deeds {
   std::vector<StagedDeed> take() { return std::move(deeds_); }
 
  private:
-  /// All that is staged is looked through once, and only when something was deleted.
+  /// Scans the staged entries once, and only if something was deleted.
   bool is_moved_away(const RelPath& path) {
     if (!moved_away_) {
       moved_away_.emplace();

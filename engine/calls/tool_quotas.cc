@@ -20,7 +20,7 @@ tl::unexpected<Error> too_fast(const std::string& tool, const std::string& why,
                   " ms, and not before");
 }
 
-/// Why a call that waited for something goes without it.
+/// The error of a call that stops waiting.
 Error gave_up(const std::string& tool, const ToolQuotas::Wait& wait, const std::string& what) {
   if (wait.stop.stop_requested()) {
     return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled while it waited", "", 0};
@@ -75,13 +75,14 @@ Result<void> ToolQuotas::take_place(const std::string& tool, const ToolQuota& qu
       [&] { return count.queue.front() == ticket && count.running < quota.max_concurrent; }, wait,
       lock);
   std::erase(count.queue, ticket);
-  changed_.notify_all();  // another one is next now
+  changed_.notify_all();  // another ticket is first now
   if (!has_place) return fail(gave_up(tool, wait, "a place"));
   ++count.running;
   return {};
 }
 
-/// Who waits for memory has nothing that another one waits for, but a place of its own tool.
+/// Waits for memory. A call that waits here holds a place of its own tool and nothing else, so this
+/// cannot deadlock.
 Result<void> ToolQuotas::take_memory(const std::string& tool, uint64_t bytes, const Wait& wait,
                                      std::unique_lock<std::mutex>& lock) {
   if (bytes == 0) return {};

@@ -82,7 +82,7 @@ ordered_json options_document(const CallOptions& options) {
   return out;
 }
 
-/// How it ended: whether it did what it was asked for, and the status of a command that it ran.
+/// The outcome of a call: success, and the exit status of its command.
 ordered_json exit_document(const ToolResult& result) {
   ordered_json out = {{"ok", result.ok}};
   if (result.error) {
@@ -99,11 +99,11 @@ ordered_json resources_document(const ToolMeta& meta) {
           {"attempts", meta.attempts},       {"cached", meta.cached}};
 }
 
-/// What looks like a secret, by the name of its key or by its form.
+/// Redacts text that looks like a secret by the name of its key or by its form.
 ordered_json without_patterns(const ordered_json& value, bool is_secret) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
-    // A placeholder is no secret.
+    // A placeholder is not a secret.
     if (is_secret && !text.empty() && !text.starts_with("$ENV.")) return "[REDACTED:key]";
     return redact_patterns(text);
   }
