@@ -34,88 +34,91 @@ struct StageOptions;
 struct ToolResult;
 struct WorkspaceState;
 
-/// How a transaction begins, and in whose names it goes on.
+/// The options of a transaction: its agent, its other principals, and its restrictions.
 struct TransactionOptions {
-  std::string agent = {};    ///< who asks; picks the profile in galley.toml; may be empty
-  std::string message = {};  ///< why; kept with the commit
-  /// stage_with_markers was called: the built-in validator `conflict_markers` judges it, too.
+  std::string agent = {};    ///< the caller; selects the profile in galley.toml; may be empty
+  std::string message = {};  ///< the reason; stored with the commit
+  /// stage_with_markers was called, so the built-in validator `conflict_markers` judges it too.
   bool has_markers = false;
-  /// Who began it, when that is not who asks now.
+  /// The agent that began the transaction, if it is not `agent`.
   std::optional<std::string> owner = std::nullopt;
-  /// Others that staged something in it: what they may not do is not committed either.
+  /// Other agents that staged changes in it. A change that is denied to one of them is not
+  /// committed.
   std::vector<std::string> contributors = {};
-  /// Only to look what would become of it: it is never committed, its calls of tools alone are on
-  /// record, no command has the network, and no tool acts outside of the tree.
+  /// Only to see the result of the changes. It is never committed, only its tool calls are
+  /// recorded, commands run without the network, and no tool acts outside of the tree.
   bool is_preview = false;
   /// Nothing can be staged or committed, and only tools that read can be called.
   bool reads_only = false;
   /// Commands see a fixed time, zone and locale, and no network (docs/tool-runs.md).
   bool is_deterministic = false;
-  /// A request ends the validators and fixers that run for it; the answer is then an Error
-  /// (`gate.cancelled`, `sandbox.cancelled`). Calls have one of their own (CallOptions).
+  /// A stop request ends the validators and fixers of this transaction. They return an Error
+  /// (`gate.cancelled`, `sandbox.cancelled`). Calls have their own (CallOptions).
   std::stop_token stop = {};
 
-  // --- for Galley's own rooms: types that are not installed -------------------------------------
-  /// Everybody that counts in a judgement: who asks, the owner, the contributors.
+  // --- for Galley itself: types that are not installed ------------------------------------------
+  /// Returns all agents whose rules apply: the caller, the owner, the contributors.
   [[nodiscard]] Principals principals() const;
 };
 
-/// How a commit is asked for.
+/// The parameters of a commit.
 struct CommitRequest {
-  std::string tool = "commit";  ///< what is recorded as having asked
-  /// When given, only exactly this proposal is committed: what was reviewed is what lands.
+  std::string tool = "commit";  ///< the command or tool that asks, for the record
+  /// If set, only this proposal is committed, so a commit cannot contain unreviewed changes.
   std::optional<ContentId> expected = {};
   std::optional<TxId> undoes = {};
   std::function<void(const Verdict::Progress&)> on_progress = {};
 };
 
-/// What became of an edit that was to be staged. It is true only when every edit of it fits; when
-/// one does not, nothing is staged (with EditOptions::reject: what fits), and the report says where
-/// and what would fit. A dropped result warns.
+/// The result of staging an edit. It is true only if every edit in it fits. If one does not fit,
+/// nothing is staged (with EditOptions::reject: only those that fit). Then the report shows the
+/// place and possible matches. A result that is not used is a compiler warning.
 ///
 ///     const auto edited = transaction.edit("a.txt", "old", "new");
 ///     if (!edited) return try_again(edited.report());
 ///
-/// Ownership: a value; shares what it tells of.
+/// Ownership: a value; shares its report.
 class [[nodiscard]] EditResult {
  public:
   explicit operator bool() const { return !error_; }
-  /// Why it is false: the first thing that does not fit (`patch.*`, `edit.*`), or what kept us from
-  /// finding out. May only be asked when it is false.
+  /// Returns the first edit that does not fit (`patch.*`, `edit.*`), or the failure that prevented
+  /// the attempt. Only valid if the result is false.
   [[nodiscard]] const Error& error() const { return *error_; }
-  /// Something of it is staged: all, or with EditOptions::reject what fits.
+  /// Whether something is staged: everything, or with EditOptions::reject the edits that fit.
   [[nodiscard]] bool is_staged() const;
-  /// For people and models, several lines: what was staged and how, or for each edit that does not
-  /// fit the place, the difference and the way out. Not escaped for a terminal.
+  /// A report for people and models, in several lines: the staged edits and how they were matched.
+  /// For each edit that does not fit it shows the place, the difference and a remedy. Not escaped
+  /// for a terminal.
   [[nodiscard]] std::string report() const;
-  /// The same for programs: `edit_report` of docs/json/galley.schema.json. `{}` when we could not
-  /// find out.
+  /// The report for programs: `edit_report` of docs/json/galley.schema.json. `{}` if the attempt
+  /// failed.
   [[nodiscard]] std::string json() const;
 
-  // --- for Galley's own rooms: types that are not installed -------------------------------------
+  // --- for Galley itself: types that are not installed ------------------------------------------
   EditResult(Result<EditOutcome> outcome);  // NOLINT(google-explicit-constructor)
   [[nodiscard]] Result<EditOutcome> outcome() const;
 
  private:
   std::optional<Error> error_;
-  std::shared_ptr<const EditOutcome> outcome_;  ///< null when we could not find out
+  std::shared_ptr<const EditOutcome> outcome_;  ///< null if the attempt failed
 };
 
-/// What became of a tool's call. A dropped result warns.
+/// The result of a tool call. A result that is not used is a compiler warning.
 ///
-/// Ownership: a value; shares what it tells of.
+/// Ownership: a value; shares its contents.
 class [[nodiscard]] CallResult {
  public:
-  /// The tool did what it was asked for.
+  /// Whether the call succeeded.
   explicit operator bool() const { return !error_; }
-  /// Why it did not; nothing of the call is staged then. May only be asked when it is false.
+  /// Returns why the call failed; then nothing of it is staged. Only valid if the result is false.
   [[nodiscard]] const Error& error() const { return *error_; }
-  /// What the tool answered: the text of a JSON object. `{}` when it did not.
+  /// Returns the tool's result as the text of a JSON object; `{}` if the call failed.
   [[nodiscard]] std::string json() const;
-  /// All of it, with code, times and particulars of an error: docs/json/tool-result.schema.json.
+  /// Returns the whole result, with the code, times and details of an error:
+  /// docs/json/tool-result.schema.json.
   [[nodiscard]] std::string document() const;
 
-  // --- for Galley's own rooms: types that are not installed -------------------------------------
+  // --- for Galley itself: types that are not installed ------------------------------------------
   CallResult(ToolResult result);  // NOLINT(google-explicit-constructor)
   [[nodiscard]] const ToolResult& result() const { return *result_; }
 
@@ -124,19 +127,19 @@ class [[nodiscard]] CallResult {
   std::shared_ptr<const ToolResult> result_;
 };
 
-/// One atomic change to a workspace: many staged edits, then one publish or none.
+/// One atomic change of a workspace: many staged edits, then one commit or none.
 ///
 ///     begin -> stage* -> preview* -> commit    (Receipt | Refused | Conflict | NothingToCommit)
-///                    \-> destructor or rollback: the workspace was never touched
+///                    \-> destructor or rollback: the workspace is unchanged
 ///
-/// Invariant: nothing under the workspace root is written before Publisher::publish, which only an
-///            Approval from a Gate opens. A staging call that fails changes nothing. Whatever
-///            changes what is staged passes the executor (engine/calls/executor.h): it is refused
-///            when the caller's list of tools has nothing that does the same, and is on record, of
-///            a stored transaction as it happens, of one in memory with its commit or rollback;
-///            refusals at once.
-/// Ownership: owns its Overlay; borrows the Workspace, which must outlive it. A stored transaction
-///            holds the lock of its stage directory as long as it is open.
+/// Invariant: nothing under the workspace root is written before a commit, and only after a gate
+///            approved the proposal. A staging call that fails changes nothing. Every change of the
+///            staged files passes one executor. It refuses the change if the caller's list of tools
+///            has none with the same effect. It records the change: at once for a stored
+///            transaction, and with the commit or rollback for one in memory. Refusals are recorded
+///            at once.
+/// Ownership: owns its overlay; borrows the Workspace, which must outlive it. While a stored
+///            transaction is open, it holds the lock of its stage directory.
 /// Threads:   confined to one thread; distinct transactions may run side by side.
 /// Errors:    a refusal or a conflict is an outcome, not an Error. After an Error from commit the
 ///            workspace is untouched, or marked for recovery (ErrorKind::kUndecided).
@@ -146,7 +149,7 @@ class Transaction {
   Transaction& operator=(Transaction&&) noexcept;
   ~Transaction();
 
-  /// Why, where the options say nothing: kept with the commit.
+  /// Sets the reason that is stored with the commit if the options have none.
   void set_default_message(std::string message);
 
   // --- staging ------------------------------------------------------------------------------
@@ -156,111 +159,120 @@ class Transaction {
                   bool replace_all = false);
   Result<void> remove(std::string_view path);
   Result<void> move(std::string_view from, std::string_view to);
-  /// Permission bits & 0777.
+  /// Sets the permission bits, masked with 0777.
   Result<void> chmod(std::string_view path, uint32_t mode);
   Result<void> symlink(std::string_view path, const std::string& target);
   Result<void> make_directory(std::string_view path);
-  /// Stages a whole edit document of any format, or nothing of it.
+  /// Stages all edits of a document of any format, or none.
   /// Errors: kInvalid `edit.*` for a document that cannot be read; kQuota `limit.patch_size`.
   EditResult apply(std::string document, const EditOptions& options = {});
-  /// What a person edits to make of a file that is proposed or on disk; empty when there is none.
-  /// Errors: kRefused for a path that somebody of this transaction may not read or write, with the
-  ///         reason of the rule; kInvalid `edit.no_file` for a directory or a link.
+  /// Returns the text of a proposed or existing file, for a person to edit; empty if it does not
+  /// exist.
+  /// Errors: kRefused with the reason of the rule, if a principal of this transaction may not read
+  ///         or write the path; kInvalid `edit.no_file` for a directory or a link.
   Result<std::string> text_to_edit(std::string_view path);
-  /// Stages what became of it, under the same conditions.
+  /// Stages the edited text, under the same conditions.
   Result<void> stage_edited(std::string_view path, std::string text);
-  /// Several stagings as one: when `steps` says no or fails, what it staged is taken back.
+  /// Stages several changes as one. If `steps` returns false or fails, everything it staged is
+  /// reverted.
   Result<bool> stage_all(const std::function<Result<bool>()>& steps);
   /// Runs one tool by name with JSON arguments.
   CallResult call(const std::string& tool, std::string_view json_arguments,
                   const CallOptions& options = {});
 
-  /// What a program did that ran on what is staged.
+  /// The result of a program that ran on the staged files.
   struct Ran {
-    std::optional<int> exit_code = {};  ///< absent when a signal ended it
+    std::optional<int> exit_code = {};  ///< not set if a signal ended it
     std::optional<Error> breach = {};   ///< the limit that ended it (`sandbox.*`)
-    std::string standard_output = {};   ///< the head and the tail, as far as `[sandbox]` keeps them
+    std::string standard_output = {};   ///< head and tail, within the limits of `[sandbox]`
     std::string standard_error = {};
-    bool is_staged = false;  ///< false: what it changed was dropped
+    bool is_staged = false;  ///< false: its changes were dropped
     uint64_t staged_paths = 0;
-    std::vector<std::string> refused = {};  ///< what it may not change; then nothing is staged
+    /// Paths that it must not change; then nothing is staged
+    std::vector<std::string> refused = {};
   };
-  /// Runs a program in the sandbox on what is staged, and stages what it changed when it ends with
-  /// 0. It counts as the tool `Bash`. `argv[0]` is a name to look up on PATH, or a path.
+  /// Runs a program in the sandbox on the staged files, and stages its changes if it exits with 0.
+  /// The policy treats it as the tool `Bash`. `argv[0]` is a path, or a name to look up on PATH.
   /// Errors: kRefused `sandbox.unavailable`, `capability.missing`; kNotFound
   ///         `sandbox.program_not_found`.
   Result<Ran> run(const std::vector<std::string>& argv, const CallOptions& options = {});
 
-  /// From here on puts every call of a tool, with its full contents and what came of it, down in
-  /// this file (docs/transcripts.md), which is made with mode 0600 or added to. Values of secrets
-  /// become their placeholders.
+  /// From now on appends every tool call, with its full contents and result, to this file
+  /// (docs/transcripts.md). A missing file is created with mode 0600. Values of secrets become
+  /// their placeholders.
   /// Errors: kUsage `transcript.in_workspace`; kRefused `transcript.mode`; kIo.
   Result<void> transcribe_to(const std::string& file);
 
-  // --- reading what is proposed -------------------------------------------------------------
+  // --- reading the proposed tree ----------------------------------------------------------------
   Result<std::string> read(std::string_view path);
-  /// What the path holds in the proposed tree, without its contents; kAbsent is a value.
+  /// Returns the node of a path in the proposed tree, without its contents. A missing path is
+  /// kAbsent.
   Result<Node> look(std::string_view path);
   Result<Node> look(const RelPath& path);
-  /// Names in a directory of the proposed tree, sorted; those of directories end in `/`. An empty
-  /// path is the root.
+  /// Returns the names in a directory of the proposed tree, sorted. Names of directories end with
+  /// `/`. An empty path is the root.
   Result<std::vector<std::string>> list(std::string_view path);
-  /// Everything that is staged, frozen.
+  /// Returns everything that is staged, frozen.
   [[nodiscard]] Proposal proposal() const;
 
   // --- deciding -----------------------------------------------------------------------------
-  /// Freezes what is staged and asks the gate. Commit is this plus its last step.
+  /// Freezes the staged changes and asks the gate. A commit is a preview followed by the publish
+  /// step.
   Result<Preview> preview(const std::function<void(const Verdict::Progress&)>& on_progress = {});
-  /// Stages what the validators with `fix = true` make of what is staged, as a change of its own:
-  /// a stored transaction keeps what was before it under the savepoint `kBeforeFix`. Returns what
-  /// they changed.
+  /// Runs the validators with `fix = true` on the staged files and stages their fixes as a separate
+  /// change. A stored transaction keeps the state before it under the savepoint `kBeforeFix`.
+  /// Returns the fixes.
   Result<Proposal> fix();
   static constexpr const char* kBeforeFix = "before-fix";
-  /// After a Receipt the transaction is over; after any other outcome it stays open. A path that
-  /// changed on disk meanwhile is merged by lines where the changes are apart, judged again and
-  /// told of in the receipt's warnings; not with `expected`, nor with `commit.on_conflict =
-  /// "refuse"`.
+  /// Commits the staged changes. After a Receipt the transaction is closed, unless a run still
+  /// stages in it. After any other outcome it stays open. If a path changed on disk in the
+  /// meantime, and in other lines, both changes are merged by lines. The result is judged again,
+  /// and the receipt has a warning. This merge is off with `expected` and with `commit.on_conflict
+  /// = "refuse"`.
   Result<CommitOutcome> commit(const CommitRequest& request = {});
-  /// Drops everything that was staged, with its stage directory.
-  /// Errors: kRefused `policy.capability` when the caller is not the owner and may not write what
-  ///         is staged; of savepoint, rollback_to and fork as well.
+  /// Drops all staged changes, and the stage directory.
+  /// Errors: kRefused `policy.capability` if the caller is not the owner and may not write all
+  ///         staged paths. The same holds for savepoint, rollback_to and fork.
   Result<void> rollback();
 
   // --- stored transactions --------------------------------------------------------------------
-  /// The id under `.galley/stage/`, or empty for one that lives in memory.
+  /// Returns the id under `.galley/stage/`, or an empty string for a transaction in memory.
   [[nodiscard]] const std::string& id() const;
-  /// Writes what is staged to the stage directory; nothing to do in memory.
+  /// Writes the staged changes to the stage directory. Does nothing for a transaction in memory.
   Result<void> save();
   [[nodiscard]] const TransactionOptions& options() const;
-  /// Names what is staged now; the newest of a name counts. Only for stored transactions.
+  /// Stores the staged state under a name. A name can be used again: the newest one counts. Only
+  /// for stored transactions.
   Result<void> savepoint(const std::string& name);
-  /// How many paths differed from the workspace at the newest savepoint of this name.
+  /// Returns how many paths differed from the workspace at the newest savepoint of this name.
   Result<size_t> changes_at(const std::string& savepoint) const;
-  /// Goes back to what was staged then, and saves; later savepoints are dropped.
+  /// Restores the staged state of a savepoint, and saves. Later savepoints are dropped.
   /// Errors: kNotFound `savepoint.not_found`.
   Result<void> rollback_to(const std::string& name);
-  /// Takes back what one call, edit or command staged, by its execution id: merged by lines into
-  /// what is staged now, and saved. A later one that changed other lines stays; one that built on
-  /// it is named, or taken back with it when `with_later`. Returns the ids of all that was taken
-  /// back, newest first. With `options.dry_run` only tells. On record as a step of its own, which
-  /// can be taken back in turn.
+  /// Reverts the changes of one call, edit or command, by its execution id. The reversal is merged
+  /// by lines into the staged state, and saved. Later changes of other lines stay. A later step
+  /// that built on this one is an error, or is reverted too if `with_later` is true.
+  /// Returns the ids of all reverted steps, newest first. With `options.dry_run` nothing changes.
+  /// The reversal is recorded as a step of its own, which can be reverted in turn.
   /// Errors: kNotFound `rollback.unknown_execution`; kConflict `rollback.built_upon`, which names
   ///         the later ones, `rollback.conflict`; kUsage `rollback.nothing`.
   Result<std::vector<std::string>> rollback_execution(const std::string& execution,
                                                       bool with_later = false,
                                                       const CallOptions& options = {});
-  /// Goes on with a part of what is staged, and saves: `part` is made of proposal() by leaving out
-  /// paths and hunks. The caller needs a tool that edits.
+  /// Keeps only a part of the staged changes, and saves. `part` is proposal() without some paths
+  /// and hunks. The caller needs a tool that edits.
   Result<void> keep_part(const Proposal& part);
-  /// A child with the same things staged, on its own from now on: several candidates can be tried
-  /// side by side and one be picked. Costs the same whatever is staged, once that is saved.
+  /// Returns an independent stored transaction with the same staged changes, for example to try
+  /// several candidates and commit one. After a save its cost does not depend on the staged
+  /// changes.
   Result<Transaction> fork();
-  /// After a Conflict: stages `proposal` merged into the workspace as it is now, with conflict
-  /// markers around the lines that both sides changed, and saves. The gate then refuses it until
-  /// they are gone. Returns the paths that have no lines to put markers around; where there are any
-  /// nothing was staged.
+  /// After a Conflict: merges `proposal` into the current workspace and stages the result, with
+  /// conflict markers around the lines that both sides changed, and saves. The gate refuses it
+  /// until the markers are gone. Returns the paths that cannot have markers, because they have no
+  /// lines. If there are any, nothing is staged.
   Result<std::vector<Conflict::Path>> stage_with_markers(const Proposal& proposal);
-  /// Why what a run left could not be staged: until that is mended nothing is committed. Or null.
+  /// Returns why the changes of a run could not be staged, or null. Until that is fixed, nothing is
+  /// committed.
   [[nodiscard]] const Error* unstaged_run() const;
 
  private:
@@ -276,7 +288,7 @@ class Transaction {
   Result<void> check_may_change_staged() const;
   Result<void> check_may_edit(const RelPath& path);
   [[nodiscard]] ExecutorOptions executor_options(const CallOptions& options) const;
-  /// The one road: nothing that changes what is staged goes another way.
+  /// Every change of the staged files goes through this function.
   Result<void> pass(Action action, const std::function<Result<void>(AuditEvent&)>& effect,
                     const CallOptions& options = {});
   [[nodiscard]] Action own_step(AuditKind kind) const;
