@@ -18,7 +18,8 @@
 namespace galley {
 namespace {
 
-/// What is cheap to make again, and would let a stranger's yes or a stranger's bytes count.
+/// Files that are cheap to recreate. If they were adopted, a stranger's approvals and cached
+/// contents would be in force.
 constexpr const char* kNotTakenOver[] = {"approvals", "cache", "confirmations",
                                          "grants",    "keep",  "index.db"};
 
@@ -44,7 +45,7 @@ std::string describe_side(const JournalSide& side) {
   return text;
 }
 
-/// What every path that a journal names has to hold in the end: the last journal counts.
+/// The final contents of every path that a journal names. The last journal wins.
 using Goals = std::map<std::string, std::string>;
 
 void add_goals(const Journal& journal, Goals& goals) {

@@ -37,10 +37,10 @@ std::optional<GivenApproval> parse_approval(const ContentId& proposal, std::stri
   return GivenApproval{proposal, std::string(lines[3]), *given_ns, TxId{*after}};
 }
 
-/// Whether a commit of this proposal is in the history since then, or could have been.
+/// Whether the history since the approval has a commit of this proposal, or may have had one.
 Result<bool> is_used(const StateDirectory& state, const GivenApproval& approval) {
   GALLEY_ASSIGN(const auto ids, committed_ids(state));
-  // The oldest are pruned first.
+  // Pruning starts with the oldest.
   const TxId next{approval.after.value + 1};
   if (ids.empty() ? approval.after.value > 0 : ids.front() > next) return true;
   for (auto id = std::lower_bound(ids.begin(), ids.end(), next); id != ids.end(); ++id) {

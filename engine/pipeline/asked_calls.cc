@@ -163,7 +163,7 @@ Result<std::optional<std::string>> AskedCalls::take(const ContentId& id, int64_t
         "the question about " + shown_call_id(id) + " is damaged; delete .galley/" + place.str());
   }
   if (call->by.empty()) return std::nullopt;
-  // Whoever removes it has it.
+  // The process that removes the file gets the approval.
   const auto removed = state_->root().remove_file(place);
   if (!removed && removed.error().kind == ErrorKind::kNotFound) return std::nullopt;
   if (!removed) return fail(removed.error());

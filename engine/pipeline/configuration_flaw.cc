@@ -8,7 +8,7 @@ namespace galley {
 Config strict_defaults() {
   Config config;
   config.file = kConfigFileName;
-  config.configuration_is_editable = true;  // asked about, like everything
+  config.configuration_is_editable = true;  // with an approval, like everything else
   config.policy.default_decision = Decision::kAsk;
   config.policy.mode = SecurityMode::kStrict;
   AgentProfile& everybody = config.agents["*"];

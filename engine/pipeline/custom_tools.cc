@@ -17,7 +17,7 @@
 namespace galley {
 namespace {
 
-// What a program sees of its own files; the folders above them are private.
+// Modes of the files that a program sees. The folders above them are private.
 constexpr uint32_t kShownFolderMode = 0755;
 constexpr uint32_t kShownFileMode = 0644;
 constexpr uint32_t kShownProgramMode = 0755;
@@ -37,7 +37,7 @@ tl::unexpected<Error> bad_folder(const std::string& path, const std::string& wha
 
 // --- reading a folder -----------------------------------------------------------------------
 
-/// Reads files into a ToolFolder; folders are gone through without recursion.
+/// Reads files into a ToolFolder. It visits subfolders without recursion.
 class FolderReader {
  public:
   FolderReader(const Directory& top, ToolFolder& folder) : top_(top), folder_(folder) {}
@@ -114,7 +114,7 @@ ContentId hash_of(const std::vector<ToolFolder::Item>& items) {
   return hasher.finish();
 }
 
-/// The files of a folder with their hash; what the manifests say is not looked at.
+/// Reads the files of a folder and their hash, and does not parse the manifests.
 Result<ToolFolder> read_items(const std::string& path) {
   ToolFolder folder;
   folder.path = path;
@@ -163,7 +163,7 @@ Result<void> read_manifests(ToolFolder& folder) {
   return bad_folder(folder.path, "has neither a manifest.json nor a file that ends in .tool.json");
 }
 
-// --- what is kept ---------------------------------------------------------------------------
+// --- stored records -------------------------------------------------------------------------
 
 nlohmann::ordered_json to_json(const TrustedTools& tools, const std::string& root) {
   return {{"format", kRecordFormat},  {"root", root},         {"source", tools.source},
@@ -184,7 +184,8 @@ std::optional<TrustedTools> parse_tools_record(const std::string& text, const st
   }
 }
 
-/// A record that is not there, not ours or not readable trusts nothing.
+/// Returns nothing if the record is missing, unreadable, owned by another user or for another
+/// workspace. Then no tool is trusted.
 Result<std::optional<TrustedTools>> read_tools_record(const Directory& folder,
                                                       const std::string& root) {
   GALLEY_ASSIGN(const auto text, read_own_file(folder, place_named(kRecordName), kMaxRecordBytes));
@@ -206,7 +207,7 @@ Result<void> write_record(const WritableDirectory& folder, const TrustedTools& t
                       to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n");
 }
 
-/// Every folder is made with this mode, whatever the umask is.
+/// Creates every folder with a fixed mode, whatever the umask is.
 Result<void> copy_items(const WritableDirectory& files, const ToolFolder& folder) {
   for (const ToolFolder::Item& item : folder.items) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(item.path));
@@ -222,7 +223,7 @@ Result<void> copy_items(const WritableDirectory& files, const ToolFolder& folder
   return {};
 }
 
-/// Where the files are still those that were trusted: here, and in the folder that they came from.
+/// Checks that the files are still the trusted ones, both in the copy and in the original folder.
 Result<void> check_unchanged(const TrustedTools& tools, const std::string& name) {
   const auto changed = [&](const std::string& what) {
     return fail(ErrorKind::kRefused, "tool.changed",

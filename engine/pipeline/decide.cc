@@ -26,7 +26,7 @@ JsonDocument summary_of(const Proposal& proposal, const CommitRequest& request) 
   return summary;
 }
 
-/// One try to commit: everything that all of its records and steps need.
+/// One attempt to commit, with the inputs of its records and steps.
 struct Attempt {
   WorkspaceState& workspace;
   const TransactionOptions& who;
@@ -67,14 +67,14 @@ Result<void> record_conflict(const Proposal& proposal, const Conflict& conflict,
   return attempt.recorder.record_now(std::move(event));
 }
 
-/// The record of the commit. It travels in the journal, so that both are durable in one instant;
-/// what was held until now goes to the log first.
+/// Returns the records of the commit. They are stored in the journal, so that commit and records
+/// become durable together. Records that were held until now are written to the log first.
 Result<std::vector<std::string>> commit_records(const Preview& preview, const Attempt& attempt,
                                                 TxId id) {
   GALLEY_TRY(attempt.recorder.write_held());
   const int64_t now = attempt.workspace.place.clock().wall_ns();
   AuditEvent event = event_of(kind_of(attempt.request), preview.proposal, attempt);
-  // One happening: a second try of the same proposal is another one.
+  // The time makes the id unique: a second attempt with the same proposal gets another one.
   event.execution_id = "commit-" + preview.proposal.id().hex() + "-" + std::to_string(now);
   event.tx = id.str();
   event.open_tx = attempt.recorder.tx();
@@ -112,8 +112,8 @@ Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
   return outcome;
 }
 
-/// What holds for this transaction: one that markers were put into is looked through for them,
-/// whatever galley.toml says.
+/// Returns the configuration for this transaction. If conflict markers were staged in it, they are
+/// looked for, whatever galley.toml says.
 Config config_for(const Config& config, const TransactionOptions& who) {
   constexpr const char* kMarkers = "conflict_markers";
   Config held = config;
@@ -129,7 +129,7 @@ Config config_for(const Config& config, const TransactionOptions& who) {
   return held;
 }
 
-/// What `[limits]` bounds is no question for the rules.
+/// Limits are checked before rules. Rules cannot override them.
 Result<void> check_limits(const LimitsConfig& limits, const Proposal& proposal) {
   if (limits.max_file_bytes == 0) return {};
   for (const Change& change : proposal.changes()) {
@@ -169,7 +169,7 @@ Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal
   if (who.stop.stop_possible()) options.gate.stop = who.stop;
   ProposedTree tree(proposal, basis.base, basis.root_path);
   tree.set_base_name(basis.base_name);
-  // Where nobody may change it the rules say so, which is the better answer.
+  // If galley.toml must not be changed, the rules refuse it with a better message.
   if (config.configuration_is_editable) {
     GALLEY_ASSIGN(const auto flaw, proposed_configuration_flaw(tree));
     if (flaw) return refuse_configuration(*flaw);
@@ -213,7 +213,7 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
 
 namespace {
 
-/// One try: judges what is proposed, and publishes it when the gate says yes.
+/// One attempt: judges the proposal, and publishes it if the gate approves.
 Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& attempt) {
   if (proposal.is_empty()) return CommitOutcome::Base(NothingToCommit{});
   WorkspaceState& workspace = attempt.workspace;
@@ -237,14 +237,14 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
   return CommitOutcome::Base(std::move(receipt));
 }
 
-/// A reviewed proposal is committed as it is or not at all; any other may be merged. Serializable
-/// means that what was read decided what is proposed, so that merging would not do.
+/// A reviewed proposal is committed unchanged or not at all. Other proposals may be merged, except
+/// with serializable isolation: there the proposal depends on the contents that were read.
 bool may_merge(const WorkspaceState& workspace, const CommitRequest& request) {
   return !request.expected && workspace.rules.config.commit.isolation == Isolation::kSnapshot &&
          workspace.rules.config.commit.on_conflict == OnConflict::kMerge;
 }
 
-/// Adds to a conflict what both sides did. Where that cannot be told, the conflict stands without.
+/// Adds the changes of both sides to a conflict, as far as they are known.
 void show_both_sides(Conflict& conflict, const Proposal& proposal,
                      const WorkspaceState& workspace) {
   for (const MergeMode mode : {MergeMode::kLines, MergeMode::kExact}) {
@@ -264,8 +264,8 @@ void show_both_sides(Conflict& conflict, const Proposal& proposal,
   }
 }
 
-/// Paths that could be merged by themselves are no part of why the whole could not be. What lies
-/// below a directory that both made is found out by merging only.
+/// Removes the paths that could be merged on their own, since they did not cause the conflict.
+/// Conflicts below a directory that both sides created are found only by merging.
 void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
   std::vector<ConflictPath> kept;
   for (const PathConflict& misfit : misfits.paths) {
@@ -311,7 +311,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                                          const TransactionOptions& who,
                                          const CommitRequest& request, Recorder& recorder,
                                          const CommitNumber& on_number) {
-  constexpr int kMaxMerges = 3;  // a tree that changes faster than that is somebody else's
+  constexpr int kMaxMerges = 3;  // then another program keeps changing the tree
   GALLEY_TRY(workspace.kept.check_belief());
   if (request.expected && *request.expected != asked.id()) {
     return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
@@ -328,10 +328,10 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
     }
     auto* conflict = std::get_if<Conflict>(&outcome);
     if (conflict == nullptr) return CommitOutcome(std::move(proposal), std::move(outcome));
-    // A file of others that went to rescue is no longer where it was saved: the next try would
-    // commit over it, and its place looks as if nobody had saved there.
+    // A file of another program that went to rescue is no longer at its path. The next attempt
+    // would commit over it, because the path looks unchanged.
     const bool has_moved_others = !conflict->warnings.empty();
-    // What the swaps met is told of whatever comes of the next try.
+    // Warnings of this attempt are reported with the result of the next ones.
     warnings.insert(warnings.end(), conflict->warnings.begin(), conflict->warnings.end());
     conflict->warnings = warnings;
     if (has_moved_others || merges == kMaxMerges || !may_merge(workspace, request)) {

@@ -33,7 +33,7 @@ void DiskValidatorCache::drop_oldest() {
   std::sort(files.begin(), files.end());
   const size_t surplus = files.size() > kMaxFiles / 2 ? files.size() - kMaxFiles / 2 : 0;
   for (size_t i = 0; i < surplus; ++i) {
-    if (!directory_->remove_file(files[i].second)) return;  // not ours to mend: try again next time
+    if (!directory_->remove_file(files[i].second)) return;  // try again next time
   }
 }
 
@@ -53,7 +53,8 @@ void DiskValidatorCache::put(const ContentId& key, const std::vector<Finding>& f
   const auto path = answer_path(key);
   const auto part = RelPath::parse(key.hex() + ".part");
   if (!path || !part) return;
-  // A half-written answer must not be read as a whole one; a failure here costs a run, no more.
+  // Writes to a temporary file, so that no reader sees a partial result. A failure only means that
+  // the validator runs again.
   auto file = directory_->open_writable_file(*part, OpenMode::kCreateNew);
   if (!file) return;
   if (!(*file)->write_at(0, findings_to_json(findings)) ||

@@ -8,11 +8,12 @@
 namespace galley {
 namespace {
 
-/// Transactions that are looked into, newest first, and versions that are told.
+/// The maximum number of transactions that are searched, newest first, and of versions that are
+/// returned.
 constexpr size_t kMaxTransactions = 200;
 constexpr size_t kMaxVersions = 20;
 
-/// Adds the contents of one transaction's path: what it made, then what it found.
+/// Adds the contents of a path in one transaction: first after the change, then before it.
 void add_versions(const History& history, TxId id, const RelPath& path, std::set<ContentId>& seen,
                   std::vector<EarlierVersion>& out) {
   const auto proposal = history.proposal_of(id);

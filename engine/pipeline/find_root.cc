@@ -12,13 +12,13 @@
 namespace galley {
 namespace {
 
-/// What marks a directory as a root.
+/// The signs that a directory is a root.
 struct Marks {
   bool has_git = false;
-  bool has_state = false;  ///< one that is believed
-  /// A galley.toml, or a state that is not believed: anybody's files can bring these along.
+  bool has_state = false;  ///< a trusted one
+  /// A galley.toml, or an untrusted state. Any archive or checkout can contain these.
   bool has_weak_mark = false;
-  /// The first of configuration, state and their folder that another user owns; empty: none.
+  /// The first of configuration, state and directory that another user owns; empty: none.
   std::string foreign;
   uint32_t foreign_uid = 0;
 };
@@ -90,7 +90,7 @@ Result<FoundRoot> find_root(const std::string& start, const UserConfig& user) {
   std::optional<Error> refused;
   for (std::optional<std::string> path = start; path; path = parent_of(*path)) {
     auto seen = marks_of(*path);
-    // What may not be looked into marks nothing for this user.
+    // A directory that this user cannot read is not a root.
     if (!seen && *path != start && seen.error().os_error == EACCES) continue;
     GALLEY_ASSIGN(const Marks marks, std::move(seen));
     const bool is_root = marks.has_git || marks.has_state;

@@ -88,7 +88,7 @@ Result<std::vector<Grant>> KeptGrants::list() const {
   if (!folder) return fail(folder.error());
   GALLEY_ASSIGN(const auto entries, (*folder)->list());
   for (const DirectoryEntry& entry : entries) {
-    if (entry.name.ends_with(".new")) continue;  // whoever wrote it died before it counted
+    if (entry.name.ends_with(".new")) continue;  // its writer died before it finished
     GALLEY_ASSIGN(Grant grant, read_grant(**folder, entry, place.str() + "/" + entry.name));
     grants.push_back(std::move(grant));
   }

@@ -78,7 +78,7 @@ Result<History> KeptState::history(std::string_view verb) {
       "nothing to " + std::string(verb) + " yet: nothing was committed in '" + place_->path + "'");
 }
 
-// --- what writes the tree -------------------------------------------------------------------
+// --- functions that write the tree ----------------------------------------------------------
 
 namespace {
 
@@ -160,7 +160,7 @@ Result<AuditVerification> KeptState::verify_audit() const {
   GALLEY_ASSIGN(const auto missing, audit()->missing(records));
   for (const size_t index : missing) {
     const RecordedCommit& commit = commits[index];
-    // What is in j/ is added when its journal retires.
+    // The records of journals in j/ are added when the journal retires.
     if (!commit.is_retired || found.defects.size() >= kMaxAuditDefects) continue;
     found.defects.push_back({0, 0, "audit.unrecorded",
                              "the log has no record of transaction " + commit.id.str() +
@@ -176,10 +176,10 @@ Result<std::vector<KeptState::RecordedCommit>> KeptState::recorded_commits() con
   GALLEY_ASSIGN(const auto ids, committed_ids(*state()));
   for (const TxId id : ids) {
     const auto found = load_committed(*state(), id, ImageUse::kSkip);
-    if (!found) continue;  // damaged, which doctor tells of
+    if (!found) continue;  // damaged; doctor reports it
     const bool is_retired = !std::binary_search(pending.begin(), pending.end(), id);
     for (const std::string& record : found->journal.meta.audit) {
-      // A log that was begun anew does not go back behind its beginning.
+      // A log that was started anew does not contain records from before its start.
       const std::string made = audit_timestamp(record);
       if (!made.empty() && (!is_retired || made >= first)) {
         commits.push_back({id, is_retired, record});

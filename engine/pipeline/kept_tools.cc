@@ -115,14 +115,14 @@ ToolStanding standing_of(const ToolDefinition& tool) {
       try {
         return holds(caller.agent, caller.session);
       } catch (...) {
-        return false;  // who cannot say that it is there is not there
+        return false;  // a tool that throws is not available
       }
     };
   }
   return standing;
 }
 
-/// A definition that is made at its first call, with `[tools.NAME] config` beside what it names.
+/// Makes the tool at its first call. `[tools.NAME] config` is added to the settings that it takes.
 ToolFactory factory_of(ToolDefinition tool, std::map<std::string, std::string> config) {
   ToolFactory factory;
   factory.info = tool.info;

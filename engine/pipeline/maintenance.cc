@@ -26,7 +26,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxRescued = 100'000;
-/// A stage that did not change for so long and that nobody holds was forgotten.
+/// A stage is abandoned if it did not change for so long and no process has it open.
 constexpr std::chrono::hours kMaxStageAge{24 * 14};
 
 // --- clearing -------------------------------------------------------------------------------
@@ -45,21 +45,22 @@ Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<Clear
   return {};
 }
 
-/// Transactions in which a program runs: nobody holds them, and nothing there need change.
+/// Returns the transactions in which a program runs. They may be unlocked and unchanged for a long
+/// time.
 Result<std::vector<std::string>> busy_stages(const StateDirectory& state) {
   std::vector<std::string> busy;
   GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
   for (const std::string& id : ids) {
     const auto folder = RunFolder::open(state, id);
-    if (!folder) continue;  // it ended meanwhile
+    if (!folder) continue;  // it ended in the meantime
     GALLEY_ASSIGN(const bool is_live, folder->is_live());
     if (is_live) busy.push_back(id);
   }
   return busy;
 }
 
-/// Transactions whose run was cut off and wrote something since then: while a program runs, nothing
-/// in its transaction itself changes.
+/// Returns the transactions whose interrupted run wrote something since then. A running program
+/// changes only its run folder, not its stage.
 Result<std::vector<std::string>> stages_written_since(const StateDirectory& state,
                                                       int64_t since_ns) {
   std::vector<std::string> written;
@@ -71,7 +72,7 @@ Result<std::vector<std::string>> stages_written_since(const StateDirectory& stat
   return written;
 }
 
-/// Folders of runs whose transaction is gone.
+/// Removes folders of runs whose transaction no longer exists.
 Result<void> clear_runs(const StateDirectory& state, bool dry_run,
                         std::vector<ClearedItem>& cleared) {
   const auto runs = state.root().open_directory(state.own("runs"));
@@ -90,7 +91,7 @@ Result<void> clear_runs(const StateDirectory& state, bool dry_run,
   return {};
 }
 
-/// Directories that views of runs showed after they were removed; none is live any more.
+/// Removes directories that were deleted while views of runs still showed them. No run is live.
 Result<void> clear_graveyard(const StateDirectory& state, const WriterLock& lock, bool dry_run,
                              std::vector<ClearedItem>& cleared) {
   GALLEY_ASSIGN(const Graveyard graveyard, Graveyard::find(state));
@@ -126,7 +127,7 @@ Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
   return checks;
 }
 
-/// Whether `.galley` is believed, and stays what it is.
+/// Checks that `.galley` is trusted and stays trusted.
 void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
   if (const Error* doubt = workspace.state_doubt()) {
     checks.push_back({"state", CheckStatus::kError, doubt->message,
@@ -252,7 +253,7 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
     if (home != homes.end() && !dry_run) GALLEY_TRY(remove_layer_home(home->second));
   }
   GALLEY_TRY(clear_runs(state, dry_run, cleared));
-  // A run that begins does so under our lock.
+  // A new run cannot start while we have the lock.
   if (busy.empty()) GALLEY_TRY(clear_graveyard(state, lock, dry_run, cleared));
   for (const std::string& file : leftovers.files) cleared.push_back({file, 0});
   if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
@@ -278,7 +279,7 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
       GALLEY_TRY(kept_of(workspace).quarantine_damaged(lock));
     }
     if (repair) {
-      // First: a commit cannot retire while the log takes no record.
+      // This comes first, since commits cannot retire while the log rejects records.
       GALLEY_TRY(kept_of(workspace).audit()->begin_anew());
       GALLEY_TRY(recover_now(workspace, false));
     }

@@ -29,7 +29,7 @@ std::optional<TrustedMcpServer> parse_server_record(const std::string& text,
   return TrustedMcpServer::from_json(*document);
 }
 
-/// Nothing where there is none that counts.
+/// Returns nothing without a valid record.
 Result<std::optional<TrustedMcpServer>> read_server_record(const Directory& home,
                                                            const std::string& file,
                                                            const std::string& root) {

@@ -36,14 +36,14 @@ std::string shown(const Node& node) {
          std::to_string(node.size) + " bytes, " + node.content.hex();
 }
 
-/// The other bits of a mode are the umask's.
+/// Compares only the execute bit of a mode. The other bits depend on the umask.
 bool is_same(const Node& a, const Node& b) {
   const bool has_bits = a.kind == FileKind::kRegular;
   return a.kind == b.kind && a.content == b.content &&
          (!has_bits || (a.mode & 0100U) == (b.mode & 0100U));
 }
 
-/// Texts that begin with the old root begin with the new one.
+/// Replaces the old root at the beginning of texts with the new one.
 ordered_json moved_to(const ordered_json& value, const std::string& old_root,
                       const std::string& root) {
   if (value.is_string()) {
@@ -65,7 +65,7 @@ bool has_text(const ordered_json& value, std::string_view part) {
                      [&](const ordered_json& item) { return has_text(item, part); });
 }
 
-/// What of a result is compared.
+/// Returns the fields of a result that are compared.
 ordered_json compared_part(const ordered_json& result) {
   ordered_json out = {{"ok", result.value("ok", false)}};
   if (result.contains("data")) out["data"] = result["data"];
@@ -77,7 +77,7 @@ ordered_json compared_part(const ordered_json& result) {
   return out;
 }
 
-/// A secret that was told of by its value then is told of by its placeholder in the transcript.
+/// Replaces the values of secrets by their placeholders, as the transcript does.
 ordered_json with_placeholders(const ordered_json& value, const std::vector<std::string>& secrets) {
   if (value.is_string()) {
     auto text = value.get<std::string>();
@@ -123,7 +123,7 @@ class ReplayRun {
     }
   }
 
-  /// Why a call cannot be made as it was.
+  /// Returns why a call cannot be repeated.
   [[nodiscard]] std::optional<ReplayDifference> obstacle(const TranscriptCall& call) const {
     const auto no = [](std::string reason, std::string message) {
       return ReplayDifference{"not_replayed",    0, "", "", "", "", std::move(reason),
@@ -135,7 +135,7 @@ class ReplayRun {
     }
     if (call.is_cut) return no("replay.cut", "it was too long to be put down whole");
     const auto tool = tools_->get(call.tool);
-    // An unknown tool failed then, too: that can be compared.
+    // A call of an unknown tool failed at that time as well, so the results can be compared.
     if (!tool && !call.version.empty()) return no("replay.tool_missing", tool.error().message);
     if (tool) {
       const ToolInfo& info = (*tool)->tool->info();
@@ -160,7 +160,7 @@ class ReplayRun {
     return {};
   }
 
-  /// Calls that were staged together are made together.
+  /// Repeats together the calls that were staged together.
   Result<void> replay_group(size_t first, size_t last, const std::string& root) {
     std::vector<ToolCall> made;
     for (size_t i = first; i < last; ++i) {
@@ -195,7 +195,7 @@ class ReplayRun {
     return compare_tree(first, last, before);
   }
 
-  /// The tree before the group: what its calls started from.
+  /// Compares the tree with the one in which the calls of this group started.
   Result<void> compare_base(size_t first, size_t last) {
     std::map<RelPath, std::pair<size_t, Node>> expected;
     for (size_t i = first; i < last; ++i) {
@@ -217,7 +217,7 @@ class ReplayRun {
   }
 
   Result<Node> node_now(const RelPath& path) {
-    // What is staged is hashed; of a file on disk the bytes have to be read.
+    // Staged files have a hash. Files on disk must be read.
     const auto known = overlay_of(*transaction_).entries().find(path);
     if (known != overlay_of(*transaction_).entries().end()) return known->second.now;
     GALLEY_ASSIGN(Node node, transaction_->look(path));

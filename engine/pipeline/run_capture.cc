@@ -20,7 +20,8 @@ namespace {
 
 constexpr int kMaxCaptures = 8;
 
-/// Paths whose base is not on disk, and which transaction has the content of those of the history.
+/// Paths whose base is not on disk, and for those in the history the transaction that has the
+/// content.
 struct Bases {
   Overlay::Entries entries;
   std::map<RelPath, TxId> pre_images;
@@ -34,7 +35,7 @@ Result<Bases> bases_of(const RunFolder& folder, const RunNote& note, const State
   for (const TxId id : ids) {
     if (position && id <= *position) continue;
     auto committed = load_committed(state, id, ImageUse::kSkip);
-    // Pruned meanwhile: what changed on disk without a trace is doubted when it is absorbed.
+    // Pruned in the meantime. absorb_layer reports changes on disk without a known base.
     if (!committed && committed.error().kind == ErrorKind::kNotFound) continue;
     if (!committed) return fail(committed.error());
     for (const Change& change : committed->changes) {
@@ -51,8 +52,8 @@ bool has_content(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
 }
 
-/// The contents of a stage, and behind them the pre-images of the history, each of which is kept in
-/// the stage once it was asked for: for the diff, for renames, and for merging.
+/// The contents of a stage, and the pre-images in the history. A pre-image is copied to the stage
+/// when it is first read, for the diff, renames and merges.
 class WithPreImages final : public ContentStore {
  public:
   WithPreImages(std::shared_ptr<ContentStore> stage, const StateDirectory& state,
@@ -84,7 +85,8 @@ class WithPreImages final : public ContentStore {
   std::map<ContentId, TxId> sources_;
 };
 
-/// Whether a layer says what is at a path: it has the path, or above it what hides the one below.
+/// Whether a layer decides the contents of a path: it has the path, or something above the path
+/// that hides the lower tree.
 Result<bool> holds(const Directory& layer, const RelPath& path) {
   std::vector<RelPath> way;
   for (RelPath at = path; !at.is_root(); at = at.parent()) way.push_back(at);
@@ -106,7 +108,7 @@ bool wrote_to_git(const RunFolder& folder) {
   return entries && !entries->empty();
 }
 
-/// What the program did to a file between two looks at it.
+/// Whether the error means that the program changed a file during the capture.
 bool is_in_motion(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.reason == "run.file_changes";
 }
@@ -120,7 +122,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   GALLEY_ASSIGN(const RunNote note, folder.note());
   GALLEY_ASSIGN(const auto upper,
                 folder.directory().open_writable_directory(*RelPath::parse("upper")));
-  // Where the private directory is gone what git ignores is left in the layer.
+  // Without the private directory, ignored files stay in the layer.
   const bool has_scratch = !is_live && is_layer_home(note.lower_home);
   AbsorbRules rules;
   rules.is_ignored = ignore;

@@ -57,7 +57,7 @@ class SecurityTool final : public Tool {
 
   [[nodiscard]] const ToolInfo& info() const override { return info_; }
 
-  /// It touches no path; what it does stays done, so that it is on record before it is.
+  /// It touches no path. Its effect cannot be reverted, so it must be recorded first.
   Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     Intent intent;
     intent.is_open_ended = true;

@@ -47,7 +47,7 @@ Result<RelPath> Transaction::parse(std::string_view path) const {
 
 void Transaction::set_default_message(std::string message) {
   if (!state_->options.message.empty()) return;
-  state_->reason = message;  // a stored one keeps it when it is saved
+  state_->reason = message;  // a stored transaction keeps it when it is saved
   state_->options.message = std::move(message);
 }
 
@@ -148,7 +148,7 @@ std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& 
   Executor executor(*registry, state_->recorder, workspace.place.clock(), std::move(options));
   Executor::StagedCalls staged = executor.stage_calls(state_->overlay, calls);
   std::vector<StagedStep> steps = executor.take_steps();
-  if (!staged.ok()) steps.clear();  // they count when all calls do
+  if (!staged.ok()) steps.clear();  // they count only if all calls succeed
   if (state_->transcript) state_->transcript->add(calls, staged.results, steps, call, **registry);
   for (StagedStep& step : steps) state_->keep_step(std::move(step));
   if (staged.ok()) state_->ask_for_git_commits(calls, staged.results);
@@ -320,9 +320,9 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   GALLEY_TRY(passed);
   auto* receipt = std::get_if<Receipt>(&*outcome);
   if (receipt == nullptr) return *std::move(outcome);
-  // It is committed by now: what goes wrong here is told with it, and changes nothing of that.
+  // The commit is done. Later failures are reported as warnings and do not change the outcome.
   if (state_->live_run) {
-    // A checkpoint: its run goes on above it.
+    // A checkpoint: the run goes on above it.
     if (const auto taken_up = take_up_run(); !taken_up) {
       receipt->warnings.push_back("what the run wrote since cannot be staged here: " +
                                   taken_up.error().message);
@@ -332,7 +332,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   }
   state_->end_with(*receipt);
   if (state_->stage) {
-    // Its contents go with the stage: the history has them now.
+    // The contents are removed with the stage. The history has them now.
     auto kept = History(*state_->workspace->kept.state()).proposal_of(receipt->id);
     if (kept) outcome->proposal = *std::move(kept);
   }
@@ -358,16 +358,16 @@ Result<void> Transaction::rollback() {
   return drop_stage();
 }
 
-/// Marking, copying and taking back what is staged needs no tool in one's own transaction; in
-/// somebody else's it needs one that could have staged it.
+/// Savepoints, forks and rollbacks need no tool in the caller's own transaction. In a transaction
+/// of another agent they need a tool that could have staged the changes.
 Action Transaction::own_step(AuditKind kind) const {
   std::vector<std::string> tools;
   if (state_->options.owner) tools = tools_that(ToolDeed::kChange);
   return action_of(kind, std::string(to_string(kind)), std::move(tools));
 }
 
-/// Whoever takes away, marks or copies what somebody else staged could have staged it: profiles
-/// count, rules do not, since taking back is no edit.
+/// Checks that the caller could have staged every change of another agent that it reverts, marks or
+/// copies. Profiles apply, but path rules do not, since a rollback is not an edit.
 Result<void> Transaction::check_may_change_staged() const {
   if (!state_->options.owner) return {};
   const Policy policy(state_->workspace->rules.config);
@@ -381,7 +381,7 @@ Result<void> Transaction::check_may_change_staged() const {
 }
 
 Result<void> Transaction::drop_stage() {
-  state_->own_runner.reset();  // its layers lie in the stage
+  state_->own_runner.reset();  // its layers are in the stage
   if (!state_->stage) return {};
   StoredStage stage = *std::exchange(state_->stage, std::nullopt);
   GALLEY_TRY(drop_layers(stage.directory()));
@@ -399,7 +399,7 @@ const TransactionOptions& Transaction::options() const { return state_->options;
 
 Result<void> Transaction::save() {
   if (!state_->stage || state_->is_over) return {};
-  // First who, then what: nothing is staged by somebody who is not judged with it.
+  // Note the contributor first, so that every staged change has an agent who is judged.
   if (state_->options.owner && !state_->stage->has_contributor(state_->options.agent)) {
     const Overlay::Entries& now = state_->overlay.entries();
     if (!restaged_paths(state_->owners, now).empty()) {
@@ -423,7 +423,8 @@ Result<Transaction> Transaction::fork() {
   const auto passed = pass(own_step(AuditKind::kFork), [&](AuditEvent& event) -> Result<void> {
     GALLEY_TRY(check_may_change_staged());
     if (state_->saved_version != state_->overlay.version()) GALLEY_TRY(save());
-    // A fork of somebody else's stays theirs: else it would be judged without them.
+    // A fork of another agent's transaction keeps its owner, so it is still judged by the owner's
+    // rules.
     const StageAbout about{state_->stage->about().agent, state_->options.message,
                            workspace.place.clock().wall_ns(), state_->options.has_markers};
     GALLEY_ASSIGN(child, state_->stage->fork(*workspace.kept.state(), about));
@@ -461,7 +462,7 @@ Result<RebaseOutcome> InnerTransaction::stage_with_markers(const Proposal& propo
                               "what both sides changed has no lines", nullptr};
       return {};
     }
-    // First the note, then what it is about: markers are never staged without it.
+    // Note the markers before staging them, so they are never staged unnoticed.
     GALLEY_TRY(state_->stage->note_markers());
     state_->options.has_markers = true;
     state_->overlay.restore({});

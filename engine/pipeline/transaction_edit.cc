@@ -1,4 +1,4 @@
-// Staging: everything here passes the executor, and the overlay is changed nowhere else.
+// Staging. All functions here use the executor. The overlay is changed nowhere else.
 #include <galley/transaction.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// A text on record: its size and hash.
+/// Describes a text in a record: size and hash.
 ordered_json text_on_record(std::string_view text) {
   return {{"bytes", text.size()}, {"sha256", ContentId::of(text).hex()}};
 }
 
-/// An edit as the standard tool of that name makes it.
+/// An edit under the name of the standard tool with the same effect.
 Action edit_action(std::string tool, ToolDeed deed, ordered_json input = {}) {
   Action action;
   action.record.kind = AuditKind::kEdit;
@@ -36,14 +36,14 @@ Action edit_action(std::string tool, ToolDeed deed, ordered_json input = {}) {
   return action;
 }
 
-/// One that the overlay makes by itself: when it fails, nothing of it is staged.
+/// An edit that the overlay makes in one step. If it fails, nothing is staged.
 Action atomic_edit(std::string tool, ToolDeed deed, ordered_json input) {
   Action action = edit_action(std::move(tool), deed, std::move(input));
   action.is_atomic = true;
   return action;
 }
 
-/// Why an edit does not fit, as the answer of a tool would say it: the first of the reasons.
+/// Returns why an edit does not fit, as the error of a tool: the first reason.
 std::optional<ToolError> misfit_of(const EditOutcome& outcome) {
   if (outcome.is_staged) return {};
   for (const FileOutcome& file : outcome.files) {
@@ -176,7 +176,7 @@ Result<void> Transaction::make_directory(std::string_view path) {
 
 // --- documents ------------------------------------------------------------------------------
 
-/// What galley.toml allows the matcher at most.
+/// Limits the options to what galley.toml allows.
 StageOptions Transaction::bounded(StageOptions options) const {
   const EditsConfig& edits = state_->workspace->rules.config.edits;
   options.match.last_step = std::min(options.match.last_step, edits.max_step);
@@ -187,7 +187,7 @@ StageOptions Transaction::bounded(StageOptions options) const {
       EarlyPolicy(state_->workspace->rules.config, state_->options.principals(), &state_->overlay)
           .reading_rule();
   if (options.match.white_space != WhiteSpaceFix::kNoWarn && !options.white_space_rules) {
-    // Without them git's defaults hold.
+    // Without attributes, git's defaults apply.
     if (auto found = WhiteSpaceAttributes::open(options.root)) {
       const auto attributes = std::make_shared<WhiteSpaceAttributes>(*std::move(found));
       options.white_space_rules = [attributes](const RelPath& path) {
@@ -261,7 +261,7 @@ Result<void> Transaction::check_may_edit(const RelPath& path) {
 
 Result<std::string> Transaction::text_to_edit(std::string_view path) {
   Action action = edit_action("edit", ToolDeed::kChange, {{"path", path}});
-  action.is_atomic = action.records_itself = true;  // what was read stays the base of the edit
+  action.is_atomic = action.records_itself = true;  // the text that was read stays the base
   std::string text;
   const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
     GALLEY_ASSIGN(const RelPath target, parse(path));

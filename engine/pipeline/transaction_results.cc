@@ -1,5 +1,5 @@
-// What staging calls return, for those who cannot see the types of the rooms below.
-// The commit of git that follows a transaction's own, where a tool asked for one.
+// The results of staging calls without internal types, and the git commit that follows a commit of
+// Galley if a tool asked for it.
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,7 +21,7 @@ namespace galley {
 
 namespace {
 
-/// The first thing of a document that does not fit, as the one-line answer.
+/// Returns the first edit of a document that does not fit, as a one-line error.
 std::optional<Error> first_misfit(const EditOutcome& outcome) {
   for (const FileOutcome& file : outcome.files) {
     if (file.refusal) return file.refusal;
@@ -106,7 +106,7 @@ void Transaction::State::ask_for_git_commits(const std::vector<ToolCall>& calls,
   }
 }
 
-/// The transaction is committed by now: what goes wrong here is told, and changes nothing of that.
+/// The transaction is committed already. Failures here are warnings and do not change the outcome.
 void Transaction::State::end_with(Receipt& receipt) {
   is_over = true;
   if (stage && git_message.empty()) {
@@ -137,11 +137,11 @@ void Transaction::State::end_with(Receipt& receipt) {
 Result<void> Transaction::keep_part(const Proposal& part) {
   Action action = own_step(AuditKind::kRollback);
   action.record.input = json_document({{"to_part", part.id().hex()}});
-  action.tools = tools_that(ToolDeed::kEdit);  // what is called a part could hold anything
+  action.tools = tools_that(ToolDeed::kEdit);  // the so-called part could contain anything
   action.is_atomic = true;
   const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
     GALLEY_TRY(check_may_change_staged());
-    // What was only read stays noted: it must still be so at the commit.
+    // Keep the paths that were only read. The commit checks that they are unchanged.
     Overlay::Entries kept;
     for (const auto& [path, entry] : state_->overlay.entries()) {
       if (entry.before == entry.now) kept.emplace(path, entry);

@@ -1,4 +1,4 @@
-// Taking back one call by its execution id.
+// Rollback of one call by its execution id.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>

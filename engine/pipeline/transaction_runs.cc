@@ -1,4 +1,4 @@
-// Programs that go on running on the view of a stored transaction.
+// Programs that keep running on the view of a stored transaction.
 #include <galley/transaction.h>
 
 #include <algorithm>
@@ -29,22 +29,22 @@ nlohmann::ordered_json run_input(const RunRequest& request) {
                                   {"terminal", request.is_terminal},
                                   {"network", request.command.network == NetworkAccess::kHost}};
   if (!request.name.empty()) input["name"] = request.name;
-  // Of the environment the names: values may be secrets.
+  // Record only the names of the environment: values may be secrets.
   for (const auto& [name, value] : request.command.environment) input["env"].push_back(name);
   if (!request.writable.empty()) input["allow_write"] = request.writable;
   if (!request.layered.empty()) input["layers"] = request.layered;
   return input;
 }
 
-/// The layers of earlier runs in the transaction, and those that this one asks for. `place` is the
-/// path of the stage.
+/// Returns the layers of earlier runs in the transaction, and those that this run asks for. `place`
+/// is the path of the stage.
 Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
                                            const RunRequest& request, const std::string& root,
                                            const std::string& place) {
   GALLEY_ASSIGN(const auto earlier, run_layers(stage));
   std::set<std::string> layered(request.layered.begin(), request.layered.end());
   for (const RunLayer& layer : earlier) {
-    // A kept path is not believed: --layer must allow it now, too.
+    // A stored path is not trusted: --layer must allow it now, too.
     const auto now = folder_of_run("--layer", layer.path, root, layer.is_over_nothing);
     if (!now || *now != layer.path) {
       return fail(ErrorKind::kRefused, "run.host_folder",
@@ -69,8 +69,8 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
   return layers;
 }
 
-/// What a linked work tree writes to its repository, which lies elsewhere, goes with the run as
-/// what is written to a `.git` does.
+/// Adds a layer for the repository of a linked work tree, which is outside of the workspace. Writes
+/// to it go to the run, as writes to a `.git` do.
 Result<void> add_git_layer(const RunFolder& folder, const std::string& workspace,
                            LiveOptions& options) {
   const std::string common = GitFiles(workspace, effective_user()).shared_by_work_trees();
@@ -134,8 +134,8 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_on_record(
   WorkspaceState& workspace = *state_->workspace;
   GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.kept.state(), state_->id));
   RunNote note;
-  // One that goes on where it was cut off has a layer already. Without a note it has none: what
-  // lies there was being removed, or never began.
+  // An interrupted run that continues has a layer already. Without a note, the layer is a leftover
+  // of a removal or of a failed start.
   const auto earlier = folder.note();
   if (!earlier) {
     GALLEY_TRY(erase_layer(folder.directory(), *RelPath::parse("upper")));
@@ -170,7 +170,7 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_on_record(
   for (auto& [name, value] : session_environment(request.is_terminal, options.home)) {
     command.environment.try_emplace(name, value);
   }
-  // Until the note says where the view is mounted nobody publishes.
+  // No commit is published until the note has the mount point of the view.
   GALLEY_ASSIGN(const RunStart moment, workspace.kept.begin_run());
   const std::string position = moment.position() ? moment.position()->str() : "";
   if (earlier) {

@@ -1,4 +1,4 @@
-// What a run has written, as what its transaction has staged: captures and checkpoints.
+// Stages the changes of a run: captures and checkpoints.
 #include <galley/transaction.h>
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMaxNamedEffects = 5;
 
-/// Nothing of a run is dropped because one of its files is none: its layer stays as it is.
+/// If one file cannot be staged, nothing of the run is dropped: its layer stays as it is.
 Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_live) {
   std::string message = "what the run " + tx + " wrote cannot be staged:";
   for (size_t i = 0; i < report.refused.size() && i < kMaxNamedEffects; ++i) {
@@ -39,7 +39,7 @@ RunReport report_of(const RunNote& note, const RunCapture& capture) {
           capture.report.protected_paths};
 }
 
-/// Paths whose change the capture brings, or takes back.
+/// Returns the paths that the capture changes or restores.
 std::vector<std::string> changed_by(const Overlay::Entries& captured,
                                     const Overlay::Entries& staged) {
   std::map<RelPath, FileKind> kinds;
@@ -61,7 +61,7 @@ std::vector<std::string> changed_by(const Overlay::Entries& captured,
   return names;
 }
 
-/// What the run made of what was staged when it began, or at its last checkpoint.
+/// Returns the changes of the run since it began, or since its last checkpoint.
 Result<StagedStep> step_of(const RunNote& note, const RunFolder& folder,
                            const StateDirectory& state, const Overlay::Entries& captured) {
   GALLEY_ASSIGN(const Overlay::Entries basis, settled_basis(folder, state));
@@ -100,8 +100,8 @@ Action capture_action(const RunNote& note, const RunReport& report, bool is_live
 
 }  // namespace
 
-/// Makes what a run has written what is staged: of one whose program goes on, again each time; of
-/// one that is over, once and for all.
+/// Replaces the staged changes with those of the run. A live run is captured again at each call. A
+/// finished run is captured once and then removed.
 Result<void> Transaction::take_up_run() {
   WorkspaceState& workspace = *state_->workspace;
   const StateDirectory& place = *workspace.kept.state();
@@ -110,10 +110,10 @@ Result<void> Transaction::take_up_run() {
   if (!folder) return fail(folder.error());
   GALLEY_ASSIGN(const bool is_over, folder->take_lock());
   auto note = folder->note();
-  if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it never began
+  if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it never started
   if (!note) return fail(note.error());
   if (is_over && note->mount_fd >= 0) {
-    note->mount_fd = -1;  // nobody looks for the view of one that we hold
+    note->mount_fd = -1;  // we have the lock, so no process looks for its view
     GALLEY_TRY(folder->write_note(*note));
   }
   GALLEY_ASSIGN(
@@ -128,7 +128,7 @@ Result<void> Transaction::take_up_run() {
   const RunReport report = report_of(*note, capture);
   const bool is_news = state_->overlay.entries() != capture.entries;
   if (is_over || is_news) {
-    // The run's own agent stages here, whoever looks.
+    // The run's agent stages the changes, whichever agent looks.
     TransactionOptions who;
     who.agent = note->agent;
     if (is_over) {

@@ -18,7 +18,7 @@ bool lies_in(const std::string& path, const std::string& root) {
   return !root.empty() && (path == root || path.starts_with(root + "/"));
 }
 
-/// What one call changed, of several that are staged together.
+/// Returns the changes of one call in a group that was staged together.
 ChangeSet changes_of(const ToolResult& result, const std::vector<StagedStep>& steps) {
   for (const StagedStep& step : steps) {
     if (step.execution_id == result.meta.execution_id) return step.changes;
@@ -79,7 +79,7 @@ SecretProvider TranscriptFile::watched(const SecretProvider& provider) {
 void TranscriptFile::add(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results,
                          const std::vector<StagedStep>& steps, const CallOptions& options,
                          const ToolRegistry& tools) {
-  // Other processes may write between: who wrote what is told by the header before it.
+  // Other processes may write in between. The header says which process made the calls after it.
   std::string text = TranscriptLines::header(header_);
   for (size_t i = 0; i < results.size() && i < calls.size(); ++i) {
     TranscriptEntry entry;

@@ -23,7 +23,7 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// The XDG base directory specification: a relative path is not taken.
+/// As in the XDG base directory specification, a relative path is ignored.
 std::string base_folder(const char* variable, const char* below_home) {
   const std::string named = environment(variable);
   if (named.starts_with('/')) return named + "/galley";
@@ -49,14 +49,14 @@ Result<std::vector<ContentId>> hashes_of(const std::string& text) {
   return hashes;
 }
 
-/// Whether a file or folder in a home says nothing: it is missing, or (the home of the user who
-/// called us under another name) closed to us.
+/// Whether a file or folder in a home directory is missing, or is not readable because the home
+/// belongs to the user who started us as another user.
 bool says_nothing(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.reason == "path.not_directory" ||
          error.os_error == EACCES;
 }
 
-/// nullptr where the folder says nothing.
+/// Returns nullptr for such a folder.
 Result<std::unique_ptr<Directory>> open_if_there(const std::string& path) {
   auto opened = open_disk_directory(path);
   if (!opened && says_nothing(opened.error())) return std::unique_ptr<Directory>();
@@ -98,7 +98,8 @@ std::optional<TrustRecord> parse_trust_record(const std::string& text) {
   }
 }
 
-/// A record that is not there, not ours or not readable trusts nothing.
+/// Returns nothing if the record is missing, unreadable or owned by another user. Then nothing is
+/// trusted.
 Result<std::optional<TrustRecord>> read_trust_record(const Directory& folder, const RelPath& name) {
   GALLEY_ASSIGN(const auto text, read_own_file(folder, name, kMaxTrustBytes));
   return text ? parse_trust_record(*text) : std::nullopt;
@@ -145,7 +146,7 @@ Result<bool> is_trusted(const UserSettings& settings, const std::string& root,
   const auto& given = settings.trusted;
   if (std::find(given.begin(), given.end(), hash) != given.end()) return true;
   const auto& folders = settings.config.trusted_folders;
-  // A configuration of the person's that lies inside the workspace is anybody's who edits there.
+  // Anyone who edits in the workspace can change a personal configuration inside it.
   if (!is_at_or_below(settings.config_path, root) &&
       std::any_of(folders.begin(), folders.end(),
                   [&](const std::string& folder) { return is_at_or_below(root, folder); })) {

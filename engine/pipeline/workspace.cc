@@ -45,7 +45,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   if (options.tree == nullptr) {
     GALLEY_ASSIGN(found, find_root(*start, user.config));
   }
-  // Anybody who edits in the workspace could have written it, including its hooks on the host.
+  // Anyone who edits in the workspace could have written it, and with it hooks for the host.
   if (is_at_or_below(user.config_path, found.path)) user.config = UserConfig();
   GALLEY_ASSIGN(auto files, open_writable_disk_directory(found.path));
   auto state = std::make_unique<WorkspaceState>(

@@ -1,4 +1,4 @@
-// Taking back one call of a committed transaction.
+// Rollback of one call of a committed transaction.
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ CommitOutcome as_conflict(UndoConflict misfits) {
   return {Proposal::from({}, nullptr), std::move(conflict)};
 }
 
-/// Judges and publishes what was planned, by the one road.
+/// Judges and publishes the planned undo, as every commit is.
 Result<CommitOutcome> carry_out(Workspace& workspace, UndoOutcome planned, TransactionOptions who) {
   if (auto* misfits = std::get_if<UndoConflict>(&planned)) return as_conflict(std::move(*misfits));
   auto* plan = std::get_if<UndoPlan>(&planned);
@@ -52,7 +52,7 @@ Result<CommitOutcome> carry_out(Workspace& workspace, UndoOutcome planned, Trans
   return outcome;
 }
 
-/// Markers need a stored transaction to stand in until they are gone.
+/// Markers would need a stored transaction until they are resolved.
 UndoOptions without_markers(const WorkspaceState& workspace, UndoOptions options) {
   if (options.mode == MergeMode::kMarkers) options.mode = MergeMode::kLines;
   if (workspace.rules.config.commit.on_conflict == OnConflict::kRefuse)
@@ -129,7 +129,7 @@ namespace {
 
 using Calls = std::vector<RecordedCall>;
 
-/// The calls of one transaction that are taken back together, and those in the way.
+/// The calls of one transaction that are undone together, and those that prevent it.
 struct CallSelection {
   std::set<size_t> taken;
   std::vector<std::string> later;
@@ -258,7 +258,7 @@ Result<CommitOutcome> Workspace::rollback_execution(const std::string& execution
   if (!outcome) event.error = tool_error_from(outcome.error());
   const auto recorded = recorder.record_now(std::move(event));
   auto* receipt = outcome ? std::get_if<Receipt>(&*outcome) : nullptr;
-  // The undo itself is on record with its commit.
+  // The undo itself is recorded with its commit.
   if (!recorded && receipt != nullptr) receipt->warnings.push_back(recorded.error().message);
   if (!recorded && receipt == nullptr) return fail(recorded.error());
   return outcome;

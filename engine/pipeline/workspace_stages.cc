@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxListed = 20;
 
-/// One line for a list in a message; what others wrote is kept from making lines of its own.
+/// Returns one line for a list in a message. Text from others cannot add lines.
 std::string line_about(const StageStatus& stage) {
   std::string text = stage.id;
   text += stage.agent.empty() ? " (no agent)" : " by " + stage.agent;
@@ -46,7 +46,7 @@ tl::unexpected<Error> none_open() {
               "no transaction is open here; begin one with: galley begin");
 }
 
-/// The one that `agent` means by naming none.
+/// Returns the transaction that `agent` selects with an empty id.
 Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::string& agent) {
   std::vector<StageStatus> own;
   std::copy_if(open.begin(), open.end(), std::back_inserter(own),
@@ -116,9 +116,10 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
   if (state_->kept.state() == nullptr) return found;
   GALLEY_ASSIGN(const auto infos, list_stages(*state_->kept.state()));
   for (const StageInfo& info : infos) {
-    // Who began it can be read beside a process that has it open; what is staged cannot.
+    // The owner can be read while another process has the transaction open. The staged changes
+    // cannot.
     const auto about = StoredStage::look_at(*state_->kept.state(), info.id);
-    if (!about) continue;  // committed meanwhile, or cut short: gc clears it
+    if (!about) continue;  // committed in the meantime, or incomplete: gc clears it
     StageStatus status;
     status.id = info.id;
     status.agent = about->agent;

@@ -1,4 +1,4 @@
-// What people say beside galley.toml: grants, revocations, and a yes to one call.
+// Decisions of people in addition to galley.toml: grants, revocations, and approvals of calls.
 #include <nlohmann/json.hpp>
 #include <utility>
 
