@@ -29,7 +29,7 @@ struct WorkspaceTree;
 /// workspace.
 struct WorkspaceOptions {
   std::string config_file = {};            ///< replaces galley.toml at the root; any path
-  Approver approver = {};                  ///< answers `ask`; without one the answer is no
+  Approver approver = {};                  ///< answers `ask`; null: every answer is "no"
   std::vector<ToolDefinition> tools = {};  ///< added to the standard ones, in this order
   /// Objects that tools may ask for when they are created
   ToolDefinition::Dependencies dependencies = {};
@@ -58,7 +58,7 @@ struct WorkspaceOptions {
   std::shared_ptr<const WorkspaceTree> tree = nullptr;
 };
 
-/// A directory that Galley changes: transactions begin here and are committed to it.
+/// A directory that is changed through transactions.
 ///
 /// Invariant: opening writes nothing, except that it recovers a workspace with a trusted
 ///            `.galley/`. The first stored transaction or commit creates `.galley/`.
@@ -244,8 +244,8 @@ class Workspace {
   // --- state of the workspace -------------------------------------------------------------------
   /// Returns the absolute path of the root.
   [[nodiscard]] const std::string& root_path() const;
-  /// Why the `.galley` that is there is not believed (kRefused `state.not_believed`), or null:
-  /// everything is as if it were not there, and what has to write state is refused with this.
+  /// Returns why the existing `.galley` is not trusted (kRefused `state.not_believed`), or null. An
+  /// untrusted `.galley` is ignored, and functions that write state return this error.
   [[nodiscard]] const Error* state_doubt() const;
   /// Returns why galley.toml is ignored (tolerates_bad_configuration), or null.
   [[nodiscard]] const Error* configuration_flaw() const;
