@@ -6,13 +6,13 @@
 
 namespace galley {
 
-/// Whether the program was called by the name of the tool: a link `apply_patch` to it.
+/// Whether the program was called as `apply_patch`, through a link.
 [[nodiscard]] bool is_apply_patch(std::string_view argv0);
 
-/// What `apply_patch PATCH` and `apply_patch < PATCH` do: as models know that program, but all of
-/// the patch or nothing, and through the gate. Paths are meant from the current directory. Returns
-/// the exit status: 0, or 1 with the reason on stderr, 2 for a wrong call. The words of the session
-/// are the program's arguments.
+/// Runs `apply_patch PATCH` and `apply_patch < PATCH`. The syntax is that of the program which
+/// models know, but the patch is applied completely or not at all, and through the gate. Paths
+/// start from the current directory. The words of the session are the program's arguments. Returns
+/// the exit status: 0, or 1 with the reason on stderr, or 2 for wrong usage.
 int run_apply_patch(Session& session);
 
 }  // namespace galley

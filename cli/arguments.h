@@ -10,9 +10,9 @@
 
 namespace galley {
 
-/// Options that stand before the command.
+/// Options before the command.
 struct GlobalArguments {
-  std::vector<std::string> directories;  ///< -C, each from the one before it
+  std::vector<std::string> directories;  ///< -C, each relative to the one before it
   std::string config;                    ///< --config
   std::string agent;                     ///< --agent
   std::string message;                   ///< --reason
@@ -23,7 +23,7 @@ struct GlobalArguments {
   bool no_pager = false;  ///< --no-pager
 };
 
-/// How a diff is shown: diff, preview, apply, show, undo --dry-run.
+/// Options for showing a diff: diff, preview, apply, show, undo --dry-run.
 struct DiffArguments {
   bool stat = false;
   bool numstat = false;
@@ -35,17 +35,17 @@ struct DiffArguments {
   std::optional<uint32_t> context;  ///< -U
   bool side_by_side = false;
   std::string hyperlinks = "auto";  ///< --hyperlinks: `auto`, `always` or `never`
-  std::string html;                 ///< --html: a file, or - for standard output; empty: no page
-  bool is_quiet = false;            ///< --quiet: only the exit status tells
+  std::string html;                 ///< --html: a file, or - for standard output; empty: none
+  bool is_quiet = false;            ///< --quiet: only the exit status
 
-  /// Whether an option says how the lines of a diff look, so that somebody wants to see them.
+  /// Whether an option changes how the lines of a diff look. Then the lines are shown.
   [[nodiscard]] bool shapes_lines() const {
     return side_by_side || word_diff || color_moved || ignore_all_space || ignore_space_change ||
            context;
   }
 };
 
-/// preview and apply; names and meanings of git apply where it has them.
+/// Options of preview and apply. Names and meanings are those of git apply, if it has them.
 struct EditArguments {
   std::vector<std::string> inputs;  ///< none: standard input
   std::string format = "auto";
@@ -76,14 +76,14 @@ struct EditArguments {
   }
 };
 
-/// validate: a judgement for a later job, or one of an earlier.
+/// Options of validate that write a verdict for a later job, or use an earlier one.
 struct VerdictArguments {
   std::string write;   ///< --verdict
   std::string verify;  ///< --verify
   std::string key;     ///< --key
 };
 
-/// exec and at: what the command may use, within galley.toml; 0 is what galley.toml says.
+/// Limits of exec and at, within those of galley.toml; 0 is the limit of galley.toml.
 struct ExecArguments {
   double timeout_s = 0;
   uint64_t cpu_s = 0;
@@ -96,14 +96,14 @@ struct ExecArguments {
   bool shares_network = false;
   bool is_deterministic = false;
   bool proposes_ignored = false;
-  bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
-  bool begins = false;  ///< --begin, of call, edit and stage too: a transaction where there is none
+  bool is_interactive = false;  ///< -i: forwards stdin, also from a terminal
+  bool begins = false;          ///< --begin, also of call, edit and stage
 };
 
-/// run: what the program gets, and what becomes of what it changed.
+/// Options of run: the resources of the program, and the use of its changes.
 struct RunArguments {
   std::string name;                      ///< --name
-  std::string resume;                    ///< --resume N: the transaction of a run that was cut off
+  std::string resume;                    ///< --resume N: the transaction of an interrupted run
   std::vector<std::string> writable;     ///< --allow-write
   std::vector<std::string> layered;      ///< --layer
   std::vector<std::string> environment;  ///< --env NAME[=VALUE]
@@ -115,7 +115,7 @@ struct RunArguments {
   bool drops = false;
 };
 
-/// call: what is said of the call besides tool and arguments.
+/// Options of call, besides tool and arguments.
 struct CallArguments {
   std::vector<std::string> secrets;       ///< --secret
   std::string secrets_file;               ///< --secrets
@@ -131,14 +131,14 @@ struct CallArguments {
   bool is_deterministic = false;          ///< --deterministic
 };
 
-/// tools add --mcp: a server, beside its command in `words`.
+/// Options of tools add --mcp. The command of the server is in `words`.
 struct McpServerArguments {
   std::string name;                   ///< --mcp
   std::vector<std::string> readable;  ///< --readable
   bool is_read_only = false;          ///< --read-only
 };
 
-/// check: what is to be judged.
+/// Options of check: the changes to judge.
 struct CheckArguments {
   bool staged = false;
   bool worktree = false;
@@ -148,7 +148,7 @@ struct CheckArguments {
   bool only_new = false;
 };
 
-/// agents, agent-hook: which of an agent's files, and what a hook lets pass.
+/// Options of agents and agent-hook: which files of an agent, and what a hook allows.
 struct AgentArguments {
   bool mcp = false;
   bool hook = false;
@@ -160,7 +160,8 @@ struct AgentArguments {
   std::vector<std::string> file_servers;  ///< --file-server
 };
 
-/// Everything the command line can say. One field group a command; `command` says which counts.
+/// All arguments of the command line, one group of fields per command. `command` tells which groups
+/// are used.
 struct Arguments {
   GlobalArguments global;
   std::string command;
@@ -178,7 +179,7 @@ struct Arguments {
   std::string id;                    ///< of show, undo, at, attach, stop
   std::string name;                  ///< a tool, savepoint, path or SQL text
   std::string input;                 ///< a file or text
-  std::string shape;                 ///< tools, call --format: whose shape; empty: Galley's own
+  std::string shape;                 ///< tools, call --format: empty is Galley's own
   bool manifest = false;             ///< tools show --manifest
   std::string proposal;              ///< commit --proposal
   bool autocommit = false;           ///< mcp --autocommit
@@ -186,7 +187,7 @@ struct Arguments {
   std::vector<std::string> paths;    ///< --path
   std::vector<std::string> hunks;    ///< --hunk
   std::string transcript;            ///< call, apply --transcript
-  std::string profile;               ///< --profile of call and tools; empty: that of the agent
+  std::string profile;               ///< --profile of call and tools; empty: the agent's
   std::string to;                    ///< rollback --to
   std::string execution;             ///< rollback --execution
   bool with_later = false;           ///< rollback --with-later
@@ -214,7 +215,7 @@ struct Arguments {
   uint32_t budget_s = 0;  ///< validate --budget; 0: the default
 };
 
-/// What parsing ended with: arguments to run, or text to print with an exit status.
+/// The result of parsing: arguments to run, or text to print and an exit status.
 struct ParsedCommandLine {
   std::optional<Arguments> arguments;
   std::string text;

@@ -10,14 +10,14 @@ struct CommandExample {
   std::string_view about;
 };
 
-/// What help and the manual page say of a command beyond its options.
+/// The text of a command in help and in the manual page, besides its options.
 struct CommandText {
-  std::string_view command;            ///< `apply`, `policy test`; empty: of galley itself
+  std::string_view command;            ///< `apply`, `policy test`; empty: galley itself
   std::vector<std::string_view> text;  ///< one paragraph each, one sentence a line
   std::vector<CommandExample> examples;
 };
 
-/// The text of a command; one without words when there is none.
+/// Returns the text of a command; an empty one if there is none.
 [[nodiscard]] const CommandText& command_text(std::string_view command);
 [[nodiscard]] const std::vector<CommandText>& command_texts();
 

@@ -6,10 +6,10 @@
 
 namespace galley {
 
-/// The command of that name (`apply`, `tools list`), or null.
+/// Returns the function of a command (`apply`, `tools list`), or null.
 [[nodiscard]] CommandFunction find_command(std::string_view command, std::string_view subcommand);
 
-/// Whether there is such a command, with or without subcommands.
+/// Whether a command of this name exists, with or without subcommands.
 [[nodiscard]] bool is_command(std::string_view word);
 
 int run_preview(Session& session);
@@ -74,7 +74,7 @@ int run_audit_export(Session& session);
 int run_policy_explain(Session& session);
 int run_policy_test(Session& session);
 
-/// Whether a command only shows or repairs, so that it goes on when galley.toml cannot be read.
+/// Whether a command only shows or repairs, so that it runs even if galley.toml cannot be read.
 [[nodiscard]] bool reads_or_repairs(std::string_view command);
 
 }  // namespace galley

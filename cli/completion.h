@@ -13,7 +13,7 @@ struct CompletionCandidate {
   std::string about;
 };
 
-/// Where values come from that the table does not have.
+/// The source of values that are not in the table.
 enum class ValueSource : uint8_t {
   kNone,
   kFiles,
@@ -23,22 +23,22 @@ enum class ValueSource : uint8_t {
   kTools,
 };
 
-/// What can stand in the place of the last word of a command line.
+/// The possible completions of the last word of a command line.
 struct Completion {
   std::vector<CompletionCandidate> candidates;
   ValueSource source = ValueSource::kNone;
-  std::string prefix;                    ///< what the words of `source` begin with
+  std::string prefix;                    ///< common prefix of the words from `source`
   std::vector<std::string> directories;  ///< of -C, in order
 };
 
-/// `words` are those after `galley` up to the cursor; the last may be empty. A value that stands
-/// after a word `=` of its own (as bash splits a line) is completed without its option.
+/// `words` are the words after `galley` up to the cursor; the last may be empty. bash splits a line
+/// at `=`, so a value may follow a word `=`; it is then completed without its option.
 [[nodiscard]] Completion complete(const OptionTable& table, const std::vector<std::string>& words);
 
-/// Whether a word can be put on a command line as it is: nothing in it means anything to a shell.
+/// Whether a word needs no quotes in a shell.
 [[nodiscard]] bool is_plain_word(std::string_view word);
 
-/// The script that makes a shell (`bash`, `zsh`, `fish`) ask `galley complete`.
+/// Returns the script that makes a shell (`bash`, `zsh`, `fish`) call `galley complete`.
 [[nodiscard]] std::string_view completion_script(std::string_view shell);
 
 }  // namespace galley

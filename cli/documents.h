@@ -12,8 +12,8 @@
 
 namespace galley {
 
-/// The JSON documents of `--json`; docs/json/ has a schema for each, which tests hold them to.
-/// Bytes that are not UTF-8 appear as U+FFFD.
+/// The JSON documents of `--json`. Each has a schema in docs/json/, which tests check. Bytes that
+/// are not UTF-8 become U+FFFD.
 using Json = nlohmann::ordered_json;
 
 [[nodiscard]] Json error_document(const Error& error);
@@ -27,10 +27,11 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] Json hunks_json(const std::vector<ConflictHunk>& hunks);
 Json conflict_json(const Conflict& conflict);
 
-/// Puts `diff` and `diff_is_exact` (false when bytes had to be replaced) into a document.
+/// Adds `diff` and `diff_is_exact` to a document. The latter is false if bytes had to be replaced.
 void add_diff(Json& document, const std::string& diff);
 
-/// The text of a document, with a newline at its end; `is_ascii` writes all else as `\u202e`.
+/// Returns the text of a document, with a newline at its end. With `is_ascii`, other characters are
+/// escaped as `\u202e`.
 [[nodiscard]] std::string document_text(const Json& document, bool is_ascii = false);
 
 /// "create", "modify", "delete", "rename", "copy", "mode" or "type".

@@ -5,8 +5,8 @@
 
 namespace galley {
 
-/// rollback --execution: takes one call back, where it is: in its open transaction, or by an undo
-/// of its paths when that was committed.
+/// rollback --execution: reverts one call, in its open transaction, or with an undo of its paths if
+/// it was committed.
 Result<int> rollback_execution(Session& session);
 
 }  // namespace galley

@@ -6,8 +6,8 @@
 
 namespace galley {
 
-/// Stages what the validators with `fix = true` make of what is staged, and says what they did, or
-/// puts it into `document` as `fix`.
+/// Runs the validators with `fix = true` on the staged files and stages their fixes. Prints what
+/// they changed, or adds it to `document` as `fix`.
 Result<void> stage_fixes(Session& session, Transaction& transaction, Json& document);
 
 }  // namespace galley

@@ -6,7 +6,7 @@
 
 namespace galley {
 
-/// Refuses the options of an edit that mean nothing in its format, so that none is ever ignored.
+/// Refuses edit options that have no effect in a format, so that no option is silently ignored.
 /// Errors: kUsage `usage.option_of_format`, which names option and format.
 Result<void> check_format_options(const EditArguments& arguments, EditFormat format);
 

@@ -10,28 +10,28 @@
 
 namespace galley {
 
-/// The history of the session's workspace. Where nothing was ever committed that is an error, which
-/// says so: "nothing to `verb` yet".
+/// Opens the history of the session's workspace. If nothing was ever committed, the error says so:
+/// "nothing to `verb` yet".
 Result<History> open_history(Session& session, std::string_view verb = "show");
 
-/// The commits of git that are known to hold transactions of the session's workspace.
+/// Returns the git commits that are known to contain transactions of the session's workspace.
 Result<CommitLinks> commit_links(Session& session);
 
-/// One committed transaction, for --json.
+/// Returns one committed transaction for --json.
 [[nodiscard]] Json transaction_json(const TxSummary& summary, const CommitLinks& links);
 
-/// How a time is shown: in UTC (RFC 3339), in the zone of this machine, or as it lies before now.
+/// The format of a time: UTC (RFC 3339), the local zone, or relative to now.
 struct ShownTime {
   std::string style = "utc";  ///< or `local`, `relative`
   int64_t now_ns = 0;
   [[nodiscard]] std::string text(int64_t wall_ns) const;
 };
 
-/// One committed transaction for people: a heading, the reason, the first of its paths.
+/// Returns one committed transaction for people: a heading, the reason, the first of its paths.
 [[nodiscard]] std::string transaction_text(const TxSummary& summary, const CommitLinks& links,
                                            bool has_color, const ShownTime& when = {});
 
-/// The same in one line: number, reason or tool, who.
+/// Returns the same in one line: number, reason or tool, agent.
 [[nodiscard]] std::string transaction_line(const TxSummary& summary, bool has_color);
 
 }  // namespace galley

@@ -5,17 +5,17 @@
 
 namespace galley {
 
-/// pre-commit: what is staged.
+/// pre-commit: judges what is staged in git.
 Result<int> judge_staged(Session& session);
-/// pre-push, pre-receive and update: every updated reference of one push, all of them before the
-/// answer. One that is refused refuses the push.
+/// pre-push, pre-receive and update: judges all updated references of a push before it returns. One
+/// refusal refuses the push.
 Result<int> judge_push(Session& session);
 
 /// `galley hook install`, `uninstall` and `run`.
 int run_hook(Session& session);
 
-/// `galley hook run NAME [ARGUMENT...]`: does what that hook of git is for, with the arguments and
-/// the standard input that git gives it.
+/// `galley hook run NAME [ARGUMENT...]`: runs the git hook of this name, with the arguments and the
+/// standard input from git.
 Result<int> run_git_hook(Session& session);
 
 }  // namespace galley

@@ -16,8 +16,8 @@ inline constexpr size_t kMaxHttpBodyBytes = size_t{8} << 20U;
 /// A request to `galley review`.
 struct HttpRequest {
   std::string method;
-  std::string target;                          ///< path and query, as it was sent
-  std::map<std::string, std::string> headers;  ///< names in lower case; none twice
+  std::string target;                          ///< path and query, as received
+  std::map<std::string, std::string> headers;  ///< names in lower case, unique
   std::string body;
 
   [[nodiscard]] std::string header(const std::string& name) const;
@@ -30,18 +30,18 @@ struct HttpResponse {
   std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
-/// What the bytes that came so far are.
+/// The result of parsing the bytes that were received so far.
 struct HttpParse {
-  std::optional<HttpRequest> request;  ///< whole
-  int status = 0;                      ///< not 0: no request will come of it, and why
+  std::optional<HttpRequest> request;  ///< complete
+  int status = 0;                      ///< not 0: the request is invalid; the status to send
 };
 
-/// Reads an HTTP/1.1 request (RFC 9112) with a Content-Length or without a body. All that a browser
-/// does not send to a page of ours is refused: another version, encodings of transfer, a header
-/// twice, a line that goes on below.
+/// Reads an HTTP/1.1 request (RFC 9112) with a Content-Length or without a body. It refuses
+/// everything that a browser does not send to our page: other versions, transfer encodings,
+/// repeated headers, folded lines.
 [[nodiscard]] HttpParse parse_http(std::string_view bytes);
 
-/// The bytes of an answer after which the connection is closed.
+/// Returns the bytes of a response. The connection is closed after it.
 [[nodiscard]] std::string http_text(const HttpResponse& response);
 
 }  // namespace galley

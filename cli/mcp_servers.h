@@ -4,14 +4,14 @@
 
 namespace galley {
 
-/// `tools add --mcp NAME -- COMMAND…`: starts the server once, shows what it is and what its tools
-/// say of themselves, asks a person, and keeps it for the workspace.
+/// `tools add --mcp NAME -- COMMAND…`: starts the server once, shows its identity and the
+/// descriptions of its tools, asks a person, and stores it for the workspace.
 /// Errors: kUsage `usage.mcp_server`; those of run_mcp_server, TrustedMcpServer::check and
 ///         need_person.
 Result<int> add_mcp_server(Session& session);
 
-/// `tools trust NAME`: the same for a server that is kept already, with what became of its tools.
-/// Errors: kUsage `tool.unknown` too.
+/// `tools trust NAME`: does the same for a stored server, and shows how its tools changed.
+/// Errors: additionally kUsage `tool.unknown`.
 Result<int> trust_mcp_server_again(Session& session);
 
 }  // namespace galley

@@ -11,15 +11,15 @@
 
 namespace galley {
 
-/// The table of commands and options: what parsing, help, completions and the man page are made of.
+/// The table of commands and options. Parsing, help, completions and the man page use it.
 ///
-/// Ownership: owns the arguments that its options write to.
+/// Ownership: owns the arguments that its options are stored in.
 class OptionTable {
  public:
   /// The table of all commands.
   OptionTable();
-  /// A table that has the command which `words`, the arguments of the program, name; of the others
-  /// it may have some. Making all of them takes longer than many a command.
+  /// Makes a table with the command that `words` (the program's arguments) name. Other commands may
+  /// be missing: making all of them takes longer than many commands.
   explicit OptionTable(const std::vector<std::string>& words);
   OptionTable(const OptionTable&) = delete;
   OptionTable& operator=(const OptionTable&) = delete;
@@ -28,51 +28,52 @@ class OptionTable {
   [[nodiscard]] const CLI::App& app() const { return app_; }
   [[nodiscard]] Arguments& arguments() { return args_; }
 
-  /// Returns the first of `words` that is neither an option of galley nor the value of one.
+  /// Returns the first word that is neither a global option nor its value.
   [[nodiscard]] std::string command_in(const std::vector<std::string>& words) const;
-  /// Returns whether the table is to have one of these commands.
+  /// Returns whether the table needs one of these commands.
   [[nodiscard]] bool wants(std::initializer_list<std::string_view> commands) const;
 
   CLI::App* add(const char* name, const char* about, const char* group);
-  /// A command that consists of others: `tools`, whose members are `tools list`, `tools show`.
+  /// Adds a command with subcommands: `tools`, whose members are `tools list`, `tools show`.
   CLI::App* add_group(const char* name, const char* about);
   CLI::App* add_member(CLI::App* group, const char* name, const char* about);
 
-  /// An option that takes one of these words.
+  /// Adds an option that takes one of these words.
   CLI::Option* add_choice(CLI::App* command, const char* name, std::string& word,
                           const std::vector<std::string>& words, const char* about);
 
-  /// The same for one that may be given again.
+  /// The same for an option that may be repeated.
   CLI::Option* add_choice_list(CLI::App* command, const char* name,
                                std::vector<std::string>& values,
                                const std::vector<std::string>& words, const char* about);
 
-  /// The words that an option takes; none when it takes any.
+  /// Returns the words that an option takes; empty if it takes any.
   [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option) const;
 
-  /// An option that takes one value and may be given again: what follows the value is not its.
+  /// Adds an option that takes one value and may be repeated. The words after the value are not
+  /// part of it.
   static CLI::Option* add_list(CLI::App* command, const char* name,
                                std::vector<std::string>& values, const char* about);
 
-  // What several commands take.
+  // Options that several commands share.
   void add_dry_run(CLI::App* command, const char* about);
   void add_message(CLI::App* command);
   void add_tx(CLI::App* command);
-  /// --begin: of what stages, where there is no transaction yet.
+  /// --begin: for commands that stage, if no transaction is open.
   void add_begin(CLI::App* command);
-  /// --transcript: calls with their full contents, in a file.
+  /// --transcript: writes calls with their full contents to a file.
   void add_transcript(CLI::App* command);
   void add_profile(CLI::App* command);
   void add_conflict(CLI::App* command);
-  /// `takes_edits`: --ignore-space-change is git apply's there, about matching, not about showing.
+  /// With `takes_edits`, --ignore-space-change is the option of git apply, which is about matching.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
-  /// --report: the judgement in the formats of other programs.
+  /// --report: writes the judgement in formats of other programs.
   void add_reports(CLI::App* command);
-  /// --verdict, --verify, --key: a judgement that another job made or will need.
+  /// --verdict, --verify, --key: exchange a judgement with another job.
   void add_verdicts(CLI::App* command);
   void add_html(CLI::App* command);
   void add_quiet(CLI::App* command, const char* about);
-  /// Bounds that a command is given; they can only be tighter than galley.toml's.
+  /// Limits for a command. They can only be tighter than those of galley.toml.
   void add_exec_options(CLI::App* command);
 
  private:
@@ -81,7 +82,7 @@ class OptionTable {
 
   Arguments args_;
   bool has_all_ = true;
-  std::string only_;  ///< unless it has all
+  std::string only_;  ///< unless has_all_
   std::map<const CLI::Option*, std::vector<std::string>> choices_;
   CLI::App app_{"Checks every edit before it reaches your files: all of a change lands, or none."};
 };
@@ -91,7 +92,7 @@ inline constexpr const char* kTransactionGroup = "Work in a transaction";
 inline constexpr const char* kHistoryGroup = "Look back and take back";
 inline constexpr const char* kCareGroup = "Set up and keep";
 
-// The commands, one file a group.
+// The commands, one file per group.
 void add_edit_commands(OptionTable& table);
 void add_transaction_commands(OptionTable& table);
 void add_history_commands(OptionTable& table);

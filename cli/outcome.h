@@ -11,30 +11,30 @@
 
 namespace galley {
 
-/// The part of a proposal that the calling agent may see.
+/// Returns the part of a proposal that the calling agent may see.
 Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal);
 
-/// Links to the files of the workspace, where --hyperlinks and the terminal have them.
+/// Returns links to the files of the workspace, if --hyperlinks and the terminal allow them.
 Result<std::optional<Hyperlinks>> links_to_files(Session& session);
 
-/// Prints what a proposal changes as the options ask; on stderr a line for each file that the
-/// calling agent may not read, whose contents are left out. `heading` stands before it all.
+/// Prints the changes of a proposal in the format of the options, after `heading`. Files that the
+/// calling agent may not read are omitted, with one line each on stderr.
 Result<void> print_changes(Session& session, const Proposal& proposal,
                            const DiffArguments& arguments, const std::string& heading = {});
 
-/// The diff as the calling agent may see it, and a line for each file that was left out.
+/// Returns the diff that the calling agent may see, with a line for each omitted file.
 Result<std::string> diff_for_caller(Session& session, const Proposal& proposal, const Paper& paper);
 
-/// Puts the exact diff into `document`, and the files left out of it as `left_out`.
+/// Adds the exact diff to `document`, and the omitted files as `left_out`.
 Result<void> add_exact_diff(Session& session, Json& document, const Proposal& proposal);
 
-/// Whether the calling agent may be shown what a file holds.
+/// Whether the calling agent may see the contents of a file.
 Result<bool> may_show(Session& session, const RelPath& path);
 
-/// A refusal for a caller whose profile bounds what it may read: `what` shows files of all paths.
+/// Refuses callers that may read only some paths, because `what` shows files of all paths.
 Result<void> check_reads_all(Session& session, std::string_view what);
 
-/// Takes the contents out of a conflict about a file that the calling agent may not read.
+/// Removes the contents from a conflict in a file that the calling agent may not read.
 template <class OnePath>
 Result<void> hide_unread(Session& session, OnePath& path) {
   GALLEY_ASSIGN(const bool is_shown, may_show(session, path.path));
@@ -44,22 +44,25 @@ Result<void> hide_unread(Session& session, OnePath& path) {
   return {};
 }
 
-/// Prints the proposal as the diff options ask, or puts it and the verdict into `document`.
+/// Prints the proposal in the format of the diff options, or adds it and the verdict to `document`.
 Result<void> show_preview(Session& session, const Preview& preview, Json& document);
 
-/// Ends a command that asked the gate: prints the verdict (or `document`); 0 for a yes, 1 for a no.
+/// Ends a command that asked the gate: prints the verdict or `document`. Returns 0 if it approves,
+/// 1 if it refuses.
 Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& document);
 
-/// After a conflict about lines: how to get both sides between markers.
+/// Says how to get both sides of a line conflict with markers.
 void say_markers_help(Session& session);
 
-/// Ends a command that committed: what was committed, or why not, as text or in `document`.
-/// `words` say for people what was done; without any, how it is taken back.
+/// Ends a command that committed: reports the commit, or why there is none, as text or in
+/// `document`. `words` describe the action to people; if they are empty, the text says how to undo
+/// it.
 Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& document,
                           const std::string& words = {});
 
-/// For --conflict=markers: stages the proposal with markers in a stored transaction, and returns
-/// where they are and what to do next: to be said last. `known` are markers that it has already.
+/// For --conflict=markers: stages the proposal with markers in a stored transaction. Returns the
+/// places of the markers and the next step, to be printed last. `known` are the markers that it has
+/// already.
 Result<std::string> stage_markers(Session& session, Transaction& transaction,
                                   const Proposal& proposal, std::vector<MergedPath> known,
                                   Json& document);

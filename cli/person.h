@@ -9,42 +9,43 @@
 
 namespace galley {
 
-/// What a person has to say: `trust`, `approve` and `recover --adopt`. A program that reads "run
-/// galley trust" must not be able to say it.
+/// Asks a person for a decision that no program may make: `trust`, `approve` and `recover --adopt`.
+/// A program that reads "run galley trust" must not be able to do it.
 ///
-/// Shows `text` (escaped by the caller, with its last newline) and asks `question` at the
-/// controlling terminal; only `y` or `yes` is a yes. A `diff` stands before it, as far as it fits,
-/// and `d` shows all of it. With `unattended = true` in the person's own
-/// configuration nobody is asked.
+/// Shows `diff` as far as it fits, then `text` (escaped by the caller, with its last newline), and
+/// asks `question` at the controlling terminal. Only `y` or `yes` is a yes; `d` shows the whole
+/// diff. With `unattended = true` in the personal configuration the question is skipped.
 /// Errors: kRefused `person.inside_exec` in a command that Galley runs, `person.no_terminal`,
 ///         `person.said_no`.
 Result<void> need_person(Session& session, const std::string& text, const std::string& question,
                          const std::string& diff = {});
 
-/// What a proposal changes, as a question shows it: every character visible, coloured as stderr is.
+/// Returns the changes of a proposal for a question: every character visible, in colour if stderr
+/// is.
 Result<std::string> diff_on_screen(Session& session, const Proposal& proposal);
 
-/// A person's word or work, refused inside a command that Galley runs.
+/// Refuses an action of a person inside a command that Galley runs.
 /// Errors: kRefused `person.inside_exec`.
 Result<void> refuse_inside_exec(const std::string& command);
 
-/// Asks at the controlling terminal whether to commit: the diff first, as far as it fits, then the
-/// rules that ask; `d` shows all of it once more. With no terminal there is nobody to ask, which
-/// the gate takes as a no. What is piped into us is no answer: it may be an agent's.
+/// Returns an approver that asks at the controlling terminal whether to commit. It shows the diff
+/// as far as it fits, then the rules that ask; `d` shows the whole diff. Without a terminal there
+/// is no answer, which the gate treats as a no. Piped input is not accepted as an answer, since it
+/// may come from an agent.
 /// Ownership: borrows the session.
 [[nodiscard]] Approver approver_at_terminal(Session& session);
 
-/// The same for a call that needs a yes; empty where there is nobody.
+/// The same for a call that needs an approval; empty if no person can be asked.
 [[nodiscard]] std::function<Result<bool>(const CallOptions::Question&)> confirmer_at_terminal(
     Session& session);
 
-/// A call that waits for a yes, as a person reads it, every character visible.
+/// Returns a call that waits for an approval, for a person to read, with every character visible.
 [[nodiscard]] std::string shown_call(const CallOptions::Question& question);
 
-/// Whether a person said yes to this hash beforehand, outside of every workspace.
+/// Whether a person trusted this hash in advance, outside of every workspace.
 [[nodiscard]] bool is_vouched_for(const UserSettings& user, const ContentId& hash);
 
-/// Digits of a proposal's id that a question shows.
+/// How many digits of a proposal's id a question shows.
 inline constexpr size_t kShownProposalDigits = 12;
 
 }  // namespace galley

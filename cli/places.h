@@ -10,17 +10,16 @@
 
 namespace galley {
 
-/// The directory of the workspace `root` that the command was started in; the root when it lies
-/// elsewhere.
+/// Returns the directory of the workspace `root` in which the command was started, or the root if
+/// it was started outside.
 Result<RelPath> current_place(const std::string& root);
 
-/// The path that a person at the command line means, who stands in `here`: relative to it as git
-/// has it, with `.` and `..`; `:/name` from the root; or absolute, inside `root`. The root itself
-/// is a path too.
-/// Errors: kRefused `path.outside`; what RelPath::parse says.
+/// Parses a path of the command line. It is relative to `here`, with `.` and `..` as in git; or
+/// `:/name` relative to the root; or absolute and inside `root`. It may be the root itself.
+/// Errors: kRefused `path.outside`; those of RelPath::parse.
 Result<RelPath> named_path(std::string_view name, const RelPath& here, std::string_view root);
 
-/// The part of a proposal that lies at or below one of these paths; all of it for no path.
+/// Returns the part of a proposal at or below one of these paths; all of it if `paths` is empty.
 [[nodiscard]] Proposal part_below(const Proposal& proposal, const std::vector<RelPath>& paths);
 
 }  // namespace galley

@@ -8,10 +8,10 @@
 
 namespace galley {
 
-/// A line on stderr that says what is being done once it takes more than half a second; it is
-/// rewritten in place and erased before anything else is written.
+/// A line on stderr that names the current work once it takes more than half a second. It is
+/// rewritten in place, and erased before other output.
 ///
-/// Invariant: writes nothing unless it was made to be shown.
+/// Invariant: writes nothing unless `is_shown`.
 /// Ownership: owns a thread from the first work_on() to its end.
 /// Threads:   its functions are called on one thread.
 class Progress {
@@ -21,9 +21,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// What is done from now on; text without control characters, cut to `columns`.
+  /// Sets the current work: text without control characters, cut to `columns`.
   void work_on(std::string text, size_t columns);
-  /// Nothing is being done, or something else is going to be written.
+  /// Erases the line, at the end of the work or before other output.
   void erase();
 
  private:
@@ -34,8 +34,8 @@ class Progress {
   bool is_shown_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string text_;  ///< empty: no work
-  SteadyTime begun_;  ///< the work that text_ is a part of
+  std::string text_;  ///< empty: idle
+  SteadyTime begun_;  ///< start of the work that text_ belongs to
   bool has_line_ = false;
   bool is_over_ = false;
   std::thread thread_;

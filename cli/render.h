@@ -12,28 +12,29 @@
 
 namespace galley {
 
-/// How the lines of a diff are chosen and shown, as the options ask.
+/// Returns the options for selecting and showing the lines of a diff.
 [[nodiscard]] DiffOptions file_options(const DiffArguments& arguments, const Paper& paper);
 
-/// The proposal as the diff options ask: a diff, --stat, --numstat or --name-status.
+/// Returns a diff, --stat, --numstat or --name-status of a proposal.
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
                                    const Paper& paper);
 
-/// The exact diff, never coloured or cut: what `--json` carries.
+/// Returns the exact diff for `--json`, without colours or cuts.
 Result<std::string> exact_diff(const Proposal& proposal);
 
-/// The verdict for people: findings grouped by path, then one line that says yes or no and why.
+/// Returns the verdict for people: findings grouped by path, then one line with the decision and
+/// the reason.
 [[nodiscard]] std::string verdict_text(const Verdict& verdict, bool has_color,
                                        const Hyperlinks* links = nullptr);
 
 [[nodiscard]] std::string conflict_text(const Conflict& conflict);
 
-/// What both sides did to one path: the lines that both changed, side by side, else the diff of
-/// what changed meanwhile. `wanted` is the word for our side.
+/// Returns the changes of both sides to one path: the lines that both changed, side by side, or the
+/// diff of the other side. `wanted` is the name of our side.
 [[nodiscard]] std::string sides_text(const std::vector<ConflictHunk>& hunks,
                                      const std::string& diff, std::string_view wanted);
 
-/// git's line of totals, with its newline; empty when no file differs.
+/// Returns git's line of totals, with its newline; empty if no file differs.
 Result<std::string> summary_line(const Proposal& proposal);
 
 }  // namespace galley

@@ -12,7 +12,7 @@
 
 namespace galley {
 
-/// What a reviewer is shown at one time.
+/// The state that a reviewer sees at one time.
 struct ReviewedState {
   Proposal proposal;
   ProposalPieces pieces;
@@ -20,40 +20,40 @@ struct ReviewedState {
   TransactionOptions who;
 };
 
-/// Pieces from the first to the last, both included: indexes into ReviewedState::pieces.
+/// A range of pieces, inclusive: indexes into ReviewedState::pieces.
 struct PieceRange {
   size_t first = 0;
   size_t last = 0;
 };
 
-/// A person's review of one open transaction: what is left out, edited and committed is exactly
-/// what was shown.
+/// The review of one open transaction by a person. Each step applies only to the proposal that was
+/// shown.
 ///
-/// Invariant: every step names the proposal that was on the screen; when something else is staged
-///            by then, nothing is done. Between the steps the transaction is open to others.
+/// Invariant: every step names the proposal on the screen. If something else is staged now, the
+///            step does nothing. Between steps other processes can use the transaction.
 /// Ownership: borrows the session.
 /// Threads:   confined to one thread.
-/// Errors:    kConflict `review.changed` for a step on what is no longer staged.
+/// Errors:    kConflict `review.changed` if the staged proposal is not the one that was shown.
 class Review {
  public:
-  /// Takes the transaction of --tx, or the only one.
+  /// Opens the transaction of --tx, or the only one.
   /// Errors: those of Session::resume; kRefused `review.by_agent`, `person.inside_exec`.
   static Result<Review> open(Session& session);
 
   [[nodiscard]] const std::string& tx() const { return tx_; }
-  /// What is staged now, in pieces with so many lines of context, and what the gate says of it.
+  /// Returns the staged proposal, in pieces with so many lines of context, and the verdict of the
+  /// gate.
   Result<ReviewedState> look(uint32_t context);
-  /// Goes on with these pieces alone; what was staged before is kept as the savepoint
-  /// `kBeforeReview`.
+  /// Keeps only these pieces. The state before it is stored as the savepoint `kBeforeReview`.
   Result<void> keep_only(const ReviewedState& seen, const std::vector<size_t>& pieces);
-  /// The lines from the first to the last of some hunks of one file, as they are proposed, context
-  /// included.
-  /// Errors: kUsage `review.no_hunk` for a piece that is no hunk.
+  /// Returns the proposed lines of consecutive hunks of one file, from the first to the last, with
+  /// context.
+  /// Errors: kUsage `review.no_hunk` for a piece that is not a hunk.
   Result<std::string> lines_of(const ReviewedState& seen, const PieceRange& hunks);
-  /// Stages `text` in their place.
+  /// Stages `text` in place of these lines.
   Result<void> edit_lines(const ReviewedState& seen, const PieceRange& hunks,
                           const std::string& text);
-  /// Commits what was seen, and approves it where a rule asks a person.
+  /// Commits the proposal that was shown, and approves it if a rule asks a person.
   Result<CommitOutcome> commit(const ReviewedState& seen);
 
   static constexpr const char* kBeforeReview = "before-review";

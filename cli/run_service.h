@@ -12,40 +12,40 @@
 
 namespace galley {
 
-/// What the supervisor of a run says of its end; its clients take it from there.
+/// The report of a supervisor about the end of a run, for its clients.
 struct RunEnding {
   std::string tx;
-  int status = 0;           ///< exit status of the program, as a shell has it
+  int status = 0;           ///< exit status of the program, as in a shell
   std::string ended;        ///< the same for people: "exit 3"
   std::string breach;       ///< the limit that ended it, or ""
-  bool was_begun = true;    ///< its transaction was begun for it
-  bool is_dropped = false;  ///< that transaction is gone, since nothing was changed
+  bool was_begun = true;    ///< its transaction was begun for this run
+  bool is_dropped = false;  ///< the transaction was removed, since nothing changed
   uint64_t ignored_paths = 0;
   uint64_t protected_paths = 0;
-  std::vector<std::string> walls;  ///< of the sandbox that it met, a line each
-  std::optional<Error> error;      ///< why what it wrote is not staged
+  std::vector<std::string> walls;  ///< denials of the sandbox, one line each
+  std::optional<Error> error;      ///< why its changes are not staged
 
   [[nodiscard]] std::string encode() const;
   [[nodiscard]] static std::optional<RunEnding> decode(const std::string& text);
 };
 
-/// An error on its way from one process of ours to another.
+/// An error that is sent between two processes of Galley.
 [[nodiscard]] std::string encode_error(const Error& error);
 [[nodiscard]] Error decode_error(const std::string& text);
 
-/// What the process that supervises a run does, from its beginning to its end: opens the workspace,
-/// starts the program, leaves the terminal, watches, and stages what was written. `client` is the
-/// socket of the process that asked for it.
+/// Runs the process that supervises a run, from start to end: it opens the workspace, starts the
+/// program, leaves the terminal, waits, and stages the changes. `client` is the socket of the
+/// process that started the run.
 void supervise_run(Session& session, Fd client, bool is_terminal, const RunScreen& screen);
 
-/// A run as `galley status` lists it; nothing when the transaction has none.
+/// A run in the list of `galley status`; nothing if the transaction has none.
 struct ListedRun {
   RunNote note;
   bool is_live = false;
 };
 [[nodiscard]] std::optional<ListedRun> run_of(Session& session, const std::string& tx);
 
-/// A line for people, and its JSON.
+/// Returns a line for people, and the JSON.
 [[nodiscard]] std::string run_text(Session& session, const ListedRun& run);
 [[nodiscard]] Json run_json(const ListedRun& run);
 

@@ -14,66 +14,69 @@ class Hyperlinks;
 
 enum class ColorWhen { kAuto, kAlways, kNever };
 
-/// What text is written on.
+/// The properties of an output device.
 struct Paper {
   bool has_color = false;
   size_t width = 80;  ///< columns
-  /// Contents of files are shown as base/printable.h has them; else byte for byte.
+  /// Whether contents of files are escaped (base/printable.h); otherwise they are written
+  /// unchanged.
   bool is_printable = false;
-  const Hyperlinks* links = nullptr;  ///< null: places are text
+  const Hyperlinks* links = nullptr;  ///< null: places are plain text
 };
 
-/// The two streams of the program: results on stdout, talk on stderr.
+/// The two output streams of the program: results on stdout, messages on stderr.
 ///
-/// Ownership: owns the pager, if one was started; what is said and finish() wait for it.
+/// Ownership: owns the pager, if one was started. Messages and finish() wait for its end.
 /// Threads:   confined to one thread.
 class Terminal {
  public:
   struct Options {
     ColorWhen color = ColorWhen::kAuto;
     bool is_json = false;
-    bool is_raw = false;    ///< exact bytes on a terminal, too
+    bool is_raw = false;    ///< unchanged bytes, also on a terminal
     bool is_quiet = false;  ///< no progress
-    bool has_pager = true;  ///< false: a long result is written as it is
+    bool has_pager = true;  ///< false: never starts a pager
   };
   explicit Terminal(const Options& options);
 
-  /// Whether results are coloured: asked for, or a terminal without NO_COLOR.
+  /// Whether results are coloured: if requested, or on a terminal without NO_COLOR.
   [[nodiscard]] bool has_color() const { return has_color_; }
   [[nodiscard]] bool has_error_color() const { return has_error_color_; }
   [[nodiscard]] bool is_terminal() const { return is_terminal_; }
   [[nodiscard]] bool is_input_terminal() const { return is_input_terminal_; }
   [[nodiscard]] bool is_error_terminal() const { return is_error_terminal_; }
-  /// Whether contents are escaped: on a terminal, and so before its pager, but not with --raw.
+  /// Whether contents are escaped: on a terminal (also through its pager), but not with --raw.
   [[nodiscard]] bool escapes() const { return is_terminal_ && !options_.is_raw; }
   [[nodiscard]] bool escapes_errors() const { return is_error_terminal_ && !options_.is_raw; }
-  /// Whether places in results are links: asked for, or a terminal that is known to have them.
+  /// Whether places in results are links: if requested, or on a terminal that is known to support
+  /// them.
   [[nodiscard]] bool has_links(std::string_view when) const;
-  /// What results are written on.
+  /// The properties of standard output.
   [[nodiscard]] Paper paper() const { return {has_color_, width(), escapes()}; }
-  /// What came from a file, as stdout gets it: printable on a terminal, exact elsewhere.
+  /// Returns text of a file for stdout: escaped on a terminal, unchanged elsewhere.
   [[nodiscard]] std::string content(std::string_view bytes) const;
-  /// Columns of the terminal; 80 when it is none.
+  /// Returns the columns of the terminal; 80 if it is not a terminal.
   [[nodiscard]] size_t width() const;
 
-  /// Writes a result. With `pages`, text of more lines than the terminal has goes through the
-  /// pager, and so does what is printed after it until there is something to say.
+  /// Writes a result. With `pages`, text that is longer than the screen goes through the pager.
+  /// Further results go there as well, until a message is written.
   void print(std::string_view text, bool pages = false);
-  /// Nothing in this directory is run as a pager: the workspace's contents are not the person's.
+  /// Forbids pagers in this directory: a person does not control the contents of the workspace.
   void keep_pager_outside(std::string directory) { workspace_ = std::move(directory); }
-  /// A pager that writes to `device`; null when none is wanted or can be started.
+  /// Starts a pager that writes to `device`. Returns null if none is wanted or it cannot be
+  /// started.
   [[nodiscard]] std::unique_ptr<HostProcess> start_pager(const std::string& device) const;
-  /// What is done from now on, shown when it takes long and this is a terminal.
+  /// Sets the current work. It is shown on a terminal if it takes long.
   void work_on(std::string text);
-  /// Gives the terminal to somebody else: no progress, no pager.
+  /// Stops progress and pager, so that another program can use the terminal.
   void hand_over();
-  /// Writes talk to stderr as it is; whoever made the text has escaped what came from outside.
+  /// Writes a message to stderr unchanged; the caller has escaped untrusted text.
   void talk(std::string_view text);
-  /// Writes one line of talk to stderr.
+  /// Writes one line to stderr.
   void say(std::string_view line);
-  /// What went wrong, indented and coloured, with the program's name in front.
+  /// Writes an error, indented and coloured, after the program's name.
   void complain(std::string_view line);
-  /// Flushes, closes the pager and waits; false when stdout could not be written.
+  /// Flushes, closes the pager and waits. Returns false if stdout could not be written.
   bool finish();
 
  private:
@@ -90,7 +93,7 @@ class Terminal {
   Progress progress_;
 };
 
-/// Printable text whose lines after the first are indented, so that none looks like one of ours.
+/// Escapes text and indents its lines after the first, so that none looks like a line of ours.
 [[nodiscard]] std::string indented(std::string_view text);
 
 }  // namespace galley
