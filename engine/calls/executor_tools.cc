@@ -288,7 +288,8 @@ std::optional<Error> Executor::check_start(Overlay& overlay) const {
 // --- running --------------------------------------------------------------------------------
 
 /// Calls the first tool, and the next one of the same name as long as the earlier ones cannot
-/// answer. Redacts secrets in the result. A call that stages one fails, unless galley.toml allows it.
+/// answer. Redacts secrets in the result. A call that stages a secret fails, unless galley.toml
+/// allows it.
 ToolResult Executor::answer(Allowed& call, const Place& place) {
   const std::vector<ToolRegistry::EntryPointer>& tools = call.what_.tools;
   AuditEvent& record = call.what_.action.record;
