@@ -27,23 +27,23 @@
 namespace galley {
 namespace {
 
-/// What every agent takes for a no, with the reason on standard error. Any other status but 0 is a
-/// broken hook to them, and the call is let through.
+/// Every agent treats this status as a no, with the reason on standard error. Any other status
+/// except 0 means a broken hook to them, and they allow the call.
 constexpr int kDenied = 2;
 
-/// `GALLEY_HOOK_TIMEOUT` in seconds stands in for kMaxHookTime, if it is less.
+/// The environment variable `GALLEY_HOOK_TIMEOUT`, in seconds, can shorten kMaxHookTime.
 std::chrono::seconds hook_time() {
   const char* said = std::getenv("GALLEY_HOOK_TIMEOUT");
   const int seconds = said == nullptr ? 0 : std::atoi(said);
   return seconds > 0 ? std::min(std::chrono::seconds(seconds), kMaxHookTime) : kMaxHookTime;
 }
 
-/// Ends the judgement when its time is over, and a while later the process, with a no: whatever
-/// hangs, the agent has an answer before it stops waiting.
+/// Cancels the judgement after the time limit. A little later it ends the process with a no, so
+/// that the agent gets an answer before its own timeout, even if something hangs.
 class HookTimer {
  public:
   HookTimer() : thread_([this](const std::stop_token& over) { watch(over); }) {}
-  /// Requested when the time is over.
+  /// Requested after the time limit.
   [[nodiscard]] std::stop_token late() const { return late_.get_token(); }
 
  private:
@@ -67,7 +67,7 @@ class HookTimer {
 
 extern "C" void deny_on_fault(int /*signal*/) { std::_Exit(kDenied); }
 
-/// A fault of ours is no yes either.
+/// A crash must not count as a yes.
 void deny_on_faults() {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
     std::signal(signal, deny_on_fault);
@@ -75,7 +75,7 @@ void deny_on_faults() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-/// An agent that cannot write all of its request may take the hook for broken.
+/// Reads all input: an agent that cannot write its whole request may treat the hook as broken.
 Result<std::string> read_request() {
   auto text = read_host_file("-", kMaxHookBytes);
   std::array<char, size_t{1} << 16U> rest{};
@@ -86,7 +86,7 @@ Result<std::string> read_request() {
   return text;
 }
 
-/// Where a call starts: the agent's directory, and what the call says of its own.
+/// Returns the directory where a call starts: the agent's, or the one that the call names.
 Result<std::string> start_of(const HookRequest& request, const std::string& directory) {
   std::string path = request.cwd.empty() ? "." : request.cwd;
   if (directory.starts_with('/')) {
@@ -97,8 +97,8 @@ Result<std::string> start_of(const HookRequest& request, const std::string& dire
   return absolute_path(path);
 }
 
-/// The arguments with paths below the agent's directory as they are when links are followed: an
-/// agent that was started by way of a link names files so, and Galley compares names.
+/// Resolves links in the paths below the agent's directory. An agent that was started through a
+/// link uses the link's name, but Galley compares names.
 Result<nlohmann::json> with_plain_paths(const nlohmann::json& arguments, const std::string& cwd) {
   nlohmann::json plain = arguments;
   if (cwd.empty()) return plain;
@@ -112,7 +112,7 @@ Result<nlohmann::json> with_plain_paths(const nlohmann::json& arguments, const s
   return plain;
 }
 
-/// A command is staged in the workspace that it starts in, which has to be the one that judges.
+/// Checks that the command starts in the workspace that judges and stages it.
 Result<void> check_start(const Session& session, const Workspace& workspace,
                          const std::string& start) {
   GALLEY_ASSIGN(const FoundRoot root, find_root(start, session.user().config));
@@ -126,7 +126,7 @@ std::string text_of(const nlohmann::ordered_json& result) {
   return result["content"][0]["text"].get<std::string>();
 }
 
-/// What the gate says of what the edit would make; empty: nothing against it.
+/// Returns the objection of the gate to the edited tree; empty if there is none.
 Result<std::string> verdict_on_edit(Session& session, Workspace& workspace,
                                     Transaction& transaction, const std::stop_token& late) {
   const auto preview = transaction.preview();
@@ -148,8 +148,8 @@ Result<std::string> verdict_on_edit(Session& session, Workspace& workspace,
   return verdict_words(preview->verdict);
 }
 
-/// That a name of the edit was taken for another file; empty: none was. The agent's own tool takes
-/// it as it is written.
+/// Returns the message about a file that Galley guessed for a name in the edit; empty if there is
+/// none. The agent's own tool would use the name as written.
 std::string guessed_file(const nlohmann::ordered_json& answer) {
   const auto report = answer.find("report");
   if (report == answer.end() || !report->contains("leniencies")) return {};
@@ -160,7 +160,7 @@ std::string guessed_file(const nlohmann::ordered_json& answer) {
   return {};
 }
 
-/// Makes the edit in memory and asks about it; empty: nothing against it.
+/// Makes the edit in memory and asks the gate. Returns its objection; empty if there is none.
 Result<std::string> objection_to(Session& session, const HookRequest& request,
                                  const HookedCall::Edit& edit, const std::stop_token& late) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
@@ -181,13 +181,13 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   return verdict_on_edit(session, *workspace, transaction, late);
 }
 
-/// This program by its whole name: the login shells of agents have a PATH of their own.
+/// Returns the absolute path of this program: login shells of agents have their own PATH.
 StagedProgram staged_program(const std::string& agent) {
   const auto self = absolute_path("/proc/self/exe");
   return {self ? *self : "galley", agent};
 }
 
-/// Whether `galley mcp` offers it: the name as agents spell it.
+/// Whether `galley mcp` offers a tool, by the name that agents use.
 Result<bool> is_offered(Session& session, std::string_view name) {
   if (TransactionTools::has(name)) return true;
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
@@ -222,7 +222,7 @@ Result<std::string> answer_to(Session& session, const HookRequest& request,
   return hook_denies(request.protocol, "nothing was written: " + objection);
 }
 
-/// Whether the name of an agent that Galley knows and the protocol of the request go together.
+/// Whether a known agent uses the protocol of this request.
 bool is_of(const std::string& agent, HookProtocol protocol) {
   if (agent == "codex" || agent == "claude") return protocol == HookProtocol::kPreToolUse;
   if (agent == "gemini") return protocol == HookProtocol::kBeforeTool;
@@ -242,7 +242,7 @@ int judge_request(Session& session, const HookTimer& timer) {
   if (!is_of(agent, request->protocol)) {
     return deny(session, "the call is denied: this is no request of '" + agent + "'");
   }
-  // Inside of `galley run` and `galley exec` everything is staged already.
+  // Inside `galley run` and `galley exec` everything is staged already.
   if (is_inside_sandbox()) {
     session.print(hook_allows(request->protocol));
     return kExitDone;

@@ -46,26 +46,26 @@ Result<AgentPlaces> agent_places() {
   return places;
 }
 
-/// One entry in one file: what it is to become.
+/// One entry that is added to a file or removed from it.
 struct PlannedEntry {
   std::string agent;
   AgentScope scope = AgentScope::kProject;
   AgentEntry entry;
-  std::string file;   ///< as the agent names it
-  std::string state;  ///< what was found, or is done
+  std::string file;   ///< the name that the agent uses
+  std::string state;  ///< what was found, or what is done
 };
 
-/// A file with all that is done to it.
+/// A file with all its changes.
 struct PlannedFile {
   ConfigFile file;
-  std::optional<std::string> text;  ///< that it is to have
+  std::optional<std::string> text;  ///< the new contents
   uint32_t mode = kOwnMode;
   std::vector<std::string> folders;
 };
 
 using PlannedFiles = std::map<std::string, PlannedFile>;
 
-/// The first of its files that is there, else the first.
+/// Returns the first of its files that exists, else the first.
 Result<std::string> file_of(const AgentEntry& entry, const std::string& project) {
   for (const std::string& path : entry.files) {
     GALLEY_ASSIGN(const ConfigFile file, ConfigFile::read(path, project));
@@ -128,7 +128,7 @@ AgentScope wanted_scope(const AgentArguments& which, const std::string& agent, A
   return AgentScope::kProject;
 }
 
-/// What is done to a file, as git shows it.
+/// Returns the changes of a file as git prints them.
 std::string diff_of(const PlannedFile& planned, const DiffOptions& options) {
   FilePair pair;
   pair.old_path = pair.new_path = planned.file.path();
@@ -151,7 +151,7 @@ std::string diffs_of(const PlannedFiles& files, bool has_color, bool is_printabl
   return text;
 }
 
-/// On a terminal the person is asked; elsewhere --yes has to be said.
+/// Asks the person on a terminal. Elsewhere --yes is required.
 Result<void> ask(Session& session, const PlannedFiles& files) {
   if (session.arguments().agents.yes) return {};
   const Terminal& terminal = session.terminal();
@@ -208,7 +208,7 @@ void print(Session& session, const std::vector<PlannedEntry>& entries, const Pla
   }
 }
 
-/// Files of agents are run by them outside every sandbox.
+/// Agents run the commands in these files outside of every sandbox.
 Result<void> refuse_entries_to_agents(const Arguments& arguments) {
   GALLEY_TRY(refuse_inside_exec("agents " + arguments.subcommand));
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
@@ -227,7 +227,7 @@ Result<int> change(Session& session) {
     GALLEY_ASSIGN(AgentEntry entry, agent_entry(arguments.name, part, scope, places));
     entries.push_back({arguments.name, scope, std::move(entry), "", ""});
   }
-  // What was added last stands where it is taken away first.
+  // Remove in the reverse order of the installation.
   if (!is_install) std::reverse(entries.begin(), entries.end());
   PlannedFiles files;
   for (PlannedEntry& planned : entries) GALLEY_TRY(plan(planned, is_install, places, files));
@@ -244,7 +244,7 @@ Result<int> change(Session& session) {
   return kExitDone;
 }
 
-/// Whether one entry is there; what cannot be read is told, and is no reason to stop.
+/// Returns whether one entry is installed. A read error is part of the text and not a failure.
 std::string entry_state(PlannedEntry& planned, const AgentPlaces& places) {
   const std::string project = project_of(planned.scope, places);
   const auto path = file_of(planned.entry, project);

@@ -23,7 +23,7 @@ constexpr const char* kUsage =
     "Usage: apply_patch 'PATCH'\n"
     "       echo 'PATCH' | apply_patch\n";
 
-/// A path of the workspace, as somebody who stands in `here` names it.
+/// Returns a path of the workspace relative to `here`.
 std::string name_from(const RelPath& here, const std::string& path) {
   if (here.is_root()) return path;
   std::string up;
@@ -34,7 +34,7 @@ std::string name_from(const RelPath& here, const std::string& path) {
   }
 }
 
-/// As the tool has it: what is new, then what changed, then what is gone.
+/// Returns the summary in the tool's format: added files, then modified, then deleted ones.
 std::string summary_of(const ChangeSet& changes, const RelPath& here) {
   std::map<char, std::set<std::string>> paths;
   std::set<std::string> moved;
@@ -116,7 +116,7 @@ int run_apply_patch(Session& session) {
     return kExitMalformed;
   }
   const int status = session.finish(patch ? apply(session, *patch) : Result<int>(patch.error()));
-  // 2 means a wrong call to those who know the tool; a patch that cannot be read is a 1.
+  // For this tool, 2 means wrong usage. A patch that cannot be parsed is a 1.
   return status == kExitMalformed ? kExitNo : status;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kUsageStatus = 2;
 
-/// The command that the words reached before something went wrong, or all of it.
+/// Returns the last command that was parsed before an error, or of the whole line.
 const CLI::App& innermost(const CLI::App& app) {
   const CLI::App* found = &app;
   while (!found->get_subcommands().empty()) found = found->get_subcommands().front();
@@ -52,7 +52,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = innermost(app);
   const std::vector<std::string> extra = app.remaining(true);
   std::string what = printable_line(error.what());
-  // An option that nobody knows explains better than an argument that seems to be missing.
+  // An unknown option is a better explanation than a missing argument.
   const auto option = std::find_if(extra.begin(), extra.end(), is_option);
   if (option != extra.end()) {
     what = no_such_option(command, *option);
@@ -69,7 +69,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
          (is_top ? " --help' for what can be said.\n" : " -h' for its options.\n");
 }
 
-/// `galley help`: of all, or of the command that the words name.
+/// `galley help`: for all commands, or for the one that the words name.
 ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) {
   ParsedCommandLine result;
   if (arguments.show) {
@@ -93,7 +93,7 @@ ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) 
   return result;
 }
 
-/// `galley complete -- WORD...`: words of a line that is not finished are not parsed.
+/// `galley complete -- WORD...`: the words of an unfinished line are not parsed.
 bool is_completion(int argc, const char* const* argv) {
   constexpr int kFirstWord = 3;
   return argc >= kFirstWord && std::string_view(argv[1]) == "complete" &&
@@ -109,7 +109,7 @@ ParsedCommandLine completion_of(int argc, const char* const* argv) {
   return result;
 }
 
-/// `log -5` is `log -n 5`, as git has it.
+/// As in git, `log -5` is `log -n 5`.
 std::vector<std::string> with_counts(const OptionTable& table, std::vector<std::string> words) {
   if (table.command_in(words) != "log") return words;
   const auto end = std::find(words.begin(), words.end(), "--");
@@ -121,7 +121,7 @@ std::vector<std::string> with_counts(const OptionTable& table, std::vector<std::
   return words;
 }
 
-/// `preview FILE... -- PATH...`: what comes after `--` is no document. Takes it away.
+/// `preview FILE... -- PATH...`: removes the words after `--`, which are not documents.
 std::vector<std::string> taken_paths(const OptionTable& table, std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
   if (end == words.end() || table.command_in(words) != "preview") return {};
@@ -136,7 +136,7 @@ ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>&
   try {
     std::vector<std::string> words = with_counts(table, given);
     const std::vector<std::string> paths = taken_paths(table, words);
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // CLI11 expects this order
     app.parse(std::move(words));
     const CLI::App* command = app.get_subcommands().front();
     Arguments& arguments = table.arguments();
@@ -174,7 +174,7 @@ ParsedCommandLine parse_arguments(int argc, const char* const* argv) {
   OptionTable some(words);
   ParsedCommandLine result = parse_with(some, words);
   if (result.arguments) return result;
-  // Help and complaints speak of commands that the words do not name.
+  // Help and error messages mention other commands as well.
   OptionTable all;
   return parse_with(all, words);
 }

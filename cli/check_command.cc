@@ -15,7 +15,7 @@
 namespace galley {
 namespace {
 
-/// For a commit or a range where a patch stands.
+/// Adds a hint if a commit or a range was given in place of a patch.
 Error with_source_hint(Error error, const std::string& word) {
   const bool is_file = word.find_first_of(" \t\n") != std::string::npos || word.front() == '-';
   if (is_file) return error;
@@ -48,7 +48,7 @@ std::string_view source_name(CheckSource::Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-/// The end of every judgement: the verdict and the status.
+/// Prints the verdict and returns the status.
 Result<int> finish_judgement(Session& session, const Preview& preview, Json& document) {
   const bool is_approved = preview.verdict.is_approved();
   document["ok"] = is_approved;
@@ -74,7 +74,7 @@ bool wants_verdict_file(Session& session) {
   return !verdict.write.empty() || !verdict.verify.empty();
 }
 
-/// As `galley validate` does, but for --only-new.
+/// Like `galley validate`, but supports --only-new.
 Result<int> check_transaction(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, session.resume());
@@ -96,7 +96,7 @@ Json names_json(const std::vector<RelPath>& paths) {
   return names;
 }
 
-/// What --fix did, for people and in the document.
+/// Reports the changes of --fix, for people and in the document.
 void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
   document["fixed"] = {{"staged", names_json(fixes.put.staged)},
                        {"followed", names_json(fixes.put.followed)}};

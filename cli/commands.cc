@@ -78,8 +78,8 @@ constexpr std::array kCommands = {
     Row{"policy", "test", run_policy_test},
 };
 
-/// They show what is there, or take something back: a galley.toml that cannot be read must not be
-/// in their way. `gc` is none of them: how long history is kept stands in that file.
+/// Commands that show or restore something. They must work with a galley.toml that cannot be read.
+/// `gc` is not included: that file says how long history is kept.
 constexpr std::array<std::string_view, 15> kReadOrRepair = {
     "status",  "diff",   "log",    "show",     "undo",    "redo", "blame", "query",
     "recover", "doctor", "rescue", "rollback", "approve", "init", "audit"};

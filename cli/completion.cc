@@ -53,7 +53,7 @@ ValueSource value_source(const CLI::App& command, const CLI::Option& option) {
   return ValueSource::kNone;
 }
 
-/// Goes along the words before the cursor as the parser would.
+/// Follows the words before the cursor as the parser would.
 class Line {
  public:
   Line(const OptionTable& table, Completion& result)
@@ -184,7 +184,7 @@ class Line {
     }
   }
 
-  /// `galley help tools show`: the arguments are commands.
+  /// `galley help tools show`: here the arguments are commands.
   void offer_help(const std::string& typed) {
     const CLI::App* app = &table_.app();
     for (const std::string& word : arguments_) {
@@ -219,9 +219,9 @@ class Line {
   std::vector<std::string> arguments_;
 };
 
-// What is offered is inserted by the shell as it is and never evaluated: galley offers plain words
-// only, and names of files are the shell's own business, with its quoting. The program is the one
-// in $PATH, not the word that was typed: a workspace may hold a program of that name.
+// Shells insert candidates without evaluating them. galley offers only words that need no quotes,
+// and shells complete and quote names of files themselves. The scripts call the galley in $PATH and
+// not the word that was typed, because a workspace may contain a program of that name.
 
 constexpr std::string_view kBashScript = R"(# bash completion of galley
 _galley() {
@@ -311,7 +311,7 @@ constexpr size_t kMaxOfferedAboutBytes = 60;
 
 using Candidates = std::vector<CompletionCandidate>;
 
-/// What the workspace has. It is only read, without recovery: a key is not worth more.
+/// Reads candidates from the workspace, without recovery: one key press is not worth it.
 Result<Candidates> candidates_of(ValueSource source, Session& session) {
   Candidates found;
   GALLEY_ASSIGN(Workspace * workspace, session.open_without_recovery());
@@ -338,8 +338,8 @@ std::string candidate_line(const CompletionCandidate& candidate) {
 
 }  // namespace
 
-/// `galley complete -- WORD...`, which the scripts of the shells ask. Whatever goes wrong, there is
-/// nothing to say in the middle of somebody's line.
+/// `galley complete -- WORD...`, for the scripts of the shells. Errors are not printed, because
+/// they would appear in the command line that is being typed.
 int run_complete(Session& session) {
   const OptionTable table;
   const Completion completion = complete(table, session.arguments().words);

@@ -63,7 +63,7 @@ ReadOptions read_options(const EditArguments& arguments) {
   return options;
 }
 
-/// The calls in what a model wrote: every one that it begins must be understood.
+/// Returns the calls in a model's answer. Every call that it begins must be valid.
 Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspace,
                                             const std::string& text) {
   GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(workspace).registry());
@@ -78,18 +78,18 @@ Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspa
   return calls;
 }
 
-/// What staging a document came to; `document` has the report for --json.
+/// The result of staging a document. `document` has the report for --json.
 struct Staged {
   bool fits = false;
-  bool is_complete = true;  ///< false: --reject left something out
-  std::string report;       ///< for people; empty when there is nothing to say
-  std::string rejects;      ///< what was left out, in one line
+  bool is_complete = true;  ///< false: --reject omitted something
+  std::string report;       ///< for people; may be empty
+  std::string rejects;      ///< the omitted edits, in one line
   std::string reason;
   std::string message;
-  std::string choice;  ///< of an ambiguity: a place that can be chosen
+  std::string choice;  ///< of an ambiguous edit: a place to choose
 };
 
-/// The first thing that does not fit, for the one-line answer.
+/// Stores the first edit that does not fit, for the one-line answer.
 void name_failure(const EditOutcome& outcome, Staged& staged) {
   for (const FileOutcome& file : outcome.files) {
     if (file.refusal) {
@@ -107,7 +107,7 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
   }
 }
 
-/// Several documents are one edit: what becomes of them is put together here.
+/// The combined result of several documents, which are one edit.
 struct StagedDocuments {
   Staged staged;
   EditOutcome edits;
@@ -116,7 +116,7 @@ struct StagedDocuments {
   std::map<std::string, size_t> unmatched;  ///< of --only and --except: in how many documents
 };
 
-/// "f: hunks 2, 4; g: all" of what --reject left out.
+/// Returns the hunks that --reject omitted: "f: hunks 2, 4; g: all".
 std::string rejects_of(const EditOutcome& outcome) {
   std::string text;
   for (const FileOutcome& file : outcome.files) {
@@ -148,7 +148,7 @@ Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
   return staged;
 }
 
-/// Names given to --only and --except are meant from where the person stands.
+/// Converts names of --only and --except, which are relative to the current directory.
 Result<std::vector<std::string>> names_from_root(Session& session,
                                                  const std::vector<std::string>& names) {
   if (names.empty()) return names;
@@ -162,8 +162,8 @@ Result<std::vector<std::string>> names_from_root(Session& session,
   return found;
 }
 
-/// For names that are there only as seen from where the person stands: a document's are from the
-/// root, and --directory says otherwise.
+/// Returns a hint if names of a document exist only relative to the current directory. They are
+/// relative to the root, unless --directory is given.
 Result<std::string> directory_hint(Session& session, const Workspace& workspace,
                                    const EditOutcome& outcome) {
   GALLEY_ASSIGN(const RelPath here, session.place());
@@ -213,8 +213,8 @@ Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOu
   return staged;
 }
 
-/// What --only or --except named in none of the documents is a slip: doing nothing, or everything,
-/// would not be what was meant.
+/// A name in --only or --except that matches in no document is an error. Both possible results,
+/// everything or nothing, would be surprising.
 Result<void> check_selection(const StagedDocuments& all) {
   for (const auto& [name, times] : all.unmatched) {
     if (times < all.count) continue;
@@ -282,7 +282,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   return staged_edits(session, workspace, std::move(outcome), all);
 }
 
-/// Up to the first that does not fit; whether all were looked at.
+/// Stages documents until one does not fit. Returns whether it tried all of them.
 Result<bool> stage_documents(Session& session, Workspace& workspace, Transaction& transaction,
                              const std::vector<std::string>& inputs, StagedDocuments& all,
                              Json& document) {
@@ -307,7 +307,7 @@ Result<bool> stage_documents(Session& session, Workspace& workspace, Transaction
   return true;
 }
 
-/// Stages every document in order: all of them, or none.
+/// Stages all documents in order, or none.
 Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
                            Json& document) {
   std::vector<std::string> inputs = session.arguments().edit.inputs;
@@ -339,7 +339,7 @@ int no(Session& session, Json& document, const Staged& staged) {
   return kExitNo;
 }
 
-/// What --reject left out makes the answer a no, as git apply has it, whatever is committed.
+/// As in git apply, rejects make the result a no, even if the rest is committed.
 void add_rejects(const Staged& staged, Json& document) {
   if (staged.is_complete) return;
   document["ok"] = false;
@@ -403,7 +403,7 @@ Result<int> apply_edit(Session& session) {
   return finish_rejects(session, staged, status);
 }
 
-/// Into an open transaction; without --check it stays there until it is committed.
+/// Stages in an open transaction. Without --check the edit stays staged until a commit.
 Result<int> stage_edit(Session& session) {
   Json document = {{"schema", "galley.stage/1"}, {"ok", true}};
   GALLEY_ASSIGN(Workspace * workspace, session.open());

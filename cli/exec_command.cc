@@ -22,7 +22,7 @@
 namespace galley {
 namespace {
 
-constexpr int kCannotExecute = 126;  // of shells and env(1)
+constexpr int kCannotExecute = 126;  // as in shells and env(1)
 
 AskedLimits limits_of(const ExecArguments& exec) {
   AskedLimits limits;
@@ -45,7 +45,7 @@ AskedLimits limits_of(const ExecArguments& exec) {
   return limits;
 }
 
-/// A time beyond the configured one would be cut to that, and the effects dropped after it.
+/// A longer timeout would be reduced to the configured one, and the effects would be dropped then.
 Result<void> check_timeout(Session& session, const AskedLimits& limits) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const int64_t most_ms = rules_of(*workspace).config.sandbox.timeout_ms;
@@ -56,7 +56,7 @@ Result<void> check_timeout(Session& session, const AskedLimits& limits) {
                           limits.wall->count(), most_ms));
 }
 
-/// Passes on what a command writes: printable where that is a terminal, exact elsewhere.
+/// Forwards the output of a command: escaped on a terminal, unchanged elsewhere.
 class OutputView {
  public:
   explicit OutputView(Terminal& terminal) : terminal_(&terminal) {}
@@ -77,15 +77,15 @@ class OutputView {
     if (text.empty()) return;
     if (stream == OutputStream::kStderr) return terminal_->talk(text);
     terminal_->print(text);
-    std::fflush(stdout);  // a reader at the other end of a pipe sees it as it comes
+    std::fflush(stdout);  // the reader of a pipe gets it immediately
   }
   Terminal* terminal_;
   PrintableStream output_;
   PrintableStream errors_;
 };
 
-/// Standard input is passed on, from a terminal only when it was asked for: else a command that
-/// reads would wait for somebody who does not know.
+/// Forwards standard input. A terminal is forwarded only on request, because a command that reads
+/// would wait for input that the person does not know about.
 Result<std::shared_ptr<InputRelay>> relay_of(Session& session) {
   if (session.terminal().is_input_terminal() && !session.arguments().exec.is_interactive) {
     return nullptr;
@@ -109,7 +109,7 @@ Result<Command> command_of(Session& session, OutputView& view) {
     command.on_output = [&view](OutputStream stream, std::string_view text) {
       view.take(stream, text);
     };
-    // Not into stdout: who reads that wants the command's own bytes.
+    // Not to stdout, whose reader expects only the output of the command.
     command.on_left_out = [&session](OutputStream stream, uint64_t bytes) {
       session.terminal().talk(fmt::format("\n[... {} bytes of {} left out ...]\n", bytes,
                                           stream == OutputStream::kStdout ? "stdout" : "stderr"));
@@ -173,7 +173,7 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
                           result.effects_staged ? "" : ", effects dropped"));
 }
 
-/// The command's own exit status, as a shell would give it; 1 when its effects could not be staged.
+/// Returns the command's exit status, as in a shell, or 1 if its effects could not be staged.
 int exec_exit_status(const CommandResult& result) {
   if (result.breach) return kExitFailure;
   if (result.exit_signal) return kSignalStatusBase + *result.exit_signal;
@@ -181,7 +181,7 @@ int exec_exit_status(const CommandResult& result) {
   return result.exit_code.value_or(kExitFailure);
 }
 
-/// Where a command runs: in the directory of the staged tree that the person stands in.
+/// Returns the directory where a command runs: the current one, in the staged tree.
 Result<RelPath> working_place(Session& session, Transaction& transaction) {
   GALLEY_ASSIGN(RelPath place, session.place());
   GALLEY_ASSIGN(const Node node, transaction.look(place));
@@ -202,13 +202,13 @@ Result<int> exec(Session& session) {
   GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
   GALLEY_ASSIGN(const CommandResult result, inner(transaction).run(command));
   view.finish();
-  // Replacing the stored overlay by the same takes longer than the rest of a short command.
+  // Saving an unchanged overlay takes longer than the rest of a short command.
   if (result.staged_paths > 0) GALLEY_TRY(transaction.save());
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));
   } else {
     say_result(session, result, command.working_directory);
-    // Whoever asked for it so sees no other word of a transaction.
+    // With --begin this is the only message about a transaction.
     if (session.arguments().exec.begins && result.staged_paths > 0) {
       session.say(fmt::format("staged in transaction {}, not on disk before: {}", transaction.id(),
                               session.hint("commit")));
@@ -217,7 +217,7 @@ Result<int> exec(Session& session) {
   return exec_exit_status(result);
 }
 
-/// The tree as it was, on a view of its own that is dropped afterwards.
+/// Runs a command on an earlier tree, in a view that is dropped afterwards.
 Result<int> at(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   if (kept_of(*workspace).state() == nullptr) {
@@ -241,7 +241,7 @@ Result<int> at(Session& session) {
   command.effects = EffectsRule::kDrop;
   GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
   const auto ran = inner(transaction).run(command);
-  GALLEY_TRY(transaction.rollback());  // which puts the command on record
+  GALLEY_TRY(transaction.rollback());  // this also records the command
   GALLEY_ASSIGN(const CommandResult result, ran);
   view.finish();
   if (session.is_json()) {
@@ -252,7 +252,7 @@ Result<int> at(Session& session) {
   return exec_exit_status(result);
 }
 
-/// As shells have it: a program that is not there, one that cannot be executed.
+/// Returns the statuses of shells for a missing program and for one that cannot be executed.
 int finish_command(Session& session, const Result<int>& status) {
   constexpr int kNotFound = 127;
   if (status) return *status;

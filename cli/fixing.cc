@@ -29,7 +29,7 @@ Result<Json> fix_json(Session& session, const FixReport& report) {
   return document;
 }
 
-/// `tx` is empty when the transaction ends with this command.
+/// `tx` is empty if the transaction ends with this command.
 Result<void> say_fixes(Session& session, const FixReport& report, const std::string& tx) {
   for (const FixRun& run : report.runs) {
     for (const RelPath& path : run.left_out) {
@@ -44,7 +44,7 @@ Result<void> say_fixes(Session& session, const FixReport& report, const std::str
     session.say("the fixers had nothing to change");
     return {};
   }
-  if (tx.empty()) return {};  // its diff shows the fixes, too
+  if (tx.empty()) return {};  // its diff includes the fixes
   GALLEY_TRY(print_changes(session, report.change, session.arguments().diff));
   session.say("staged; take it back with: " +
               session.hint(fmt::format("rollback --tx {} --to {}", tx, Transaction::kBeforeFix)));

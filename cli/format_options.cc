@@ -7,18 +7,18 @@
 namespace galley {
 namespace {
 
-/// Which formats an option means something in.
+/// The formats in which an option has an effect.
 enum class Scope : uint8_t {
-  kEdits,    ///< all but tool calls, which say themselves what they do
-  kHunks,    ///< formats of hunks: unified and apply_patch
-  kUnified,  ///< the unified diff alone
+  kEdits,    ///< all except tool calls, which have their own options
+  kHunks,    ///< formats with hunks: unified and apply_patch
+  kUnified,  ///< only the unified diff
 };
 
 struct FormatOption {
   std::string_view name;
   Scope scope;
   bool (*is_given)(const EditArguments&);
-  std::string_view why;  ///< what the format lacks
+  std::string_view why;  ///< what the format does not have
 };
 
 constexpr std::string_view kSelfContained = "each call says itself what it does";
@@ -89,7 +89,7 @@ bool is_in(Scope scope, EditFormat format) {
 Result<void> check_format_options(const EditArguments& arguments, EditFormat format) {
   for (const FormatOption& option : kFormatOptions) {
     if (is_in(option.scope, format) || !option.is_given(arguments)) continue;
-    const bool is_text = arguments.format == "tool_text";  // calls, too
+    const bool is_text = arguments.format == "tool_text";  // those are calls as well
     const bool is_self_contained = format == EditFormat::kCalls && option.scope != Scope::kEdits;
     return fail(ErrorKind::kUsage, "usage.option_of_format",
                 fmt::format("{} means nothing in the format '{}': {}", option.name,

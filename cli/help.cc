@@ -22,7 +22,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// What an option takes: its type's name, without what a check of the library adds to it.
+/// Returns the name of an option's value, without the additions of CLI11's checks.
 std::string value_name(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   if (type == "UINT" || type == "INT" || type == "FLOAT") return "N";
@@ -141,7 +141,7 @@ std::vector<HelpRow> option_rows(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_positional() || !is_shown(*option)) continue;
     const bool is_help = option == command.get_help_ptr() || option == command.get_help_all_ptr();
-    if (is_help && command.get_parent() != nullptr) continue;  // those of galley itself
+    if (is_help && command.get_parent() != nullptr) continue;  // listed for galley only
     HelpRow row;
     for (const std::string& name : option->get_snames()) row.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) row.names.push_back("--" + name);
@@ -159,7 +159,7 @@ std::vector<const CLI::App*> shown_commands(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
     if (!command->get_group().empty()) shown.push_back(command);
   }
-  // By group, in the order in which the groups begin.
+  // By group, in the order of the first command of each group.
   std::vector<std::string> groups;
   for (const CLI::App* command : shown) {
     if (std::find(groups.begin(), groups.end(), command->get_group()) == groups.end()) {

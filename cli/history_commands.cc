@@ -18,7 +18,7 @@ namespace {
 
 // --- undo and redo --------------------------------------------------------------------------
 
-/// `PATH:N` or `PATH:N,M`: hunks counted from 1 as show prints them.
+/// `PATH:N` or `PATH:N,M`: hunks are counted from 1, as `show` prints them.
 Result<HunkSelection> parse_hunks(Session& session, const std::string& text) {
   const size_t colon = text.rfind(':');
   HunkSelection selection;
@@ -98,7 +98,7 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
   return kExitNo;
 }
 
-/// What was done, and what would take it back.
+/// Returns what was done, and the command that reverts it.
 std::string words_of(const UndoPlan& plan) {
   const std::string id = plan.undoes.str();
   if (plan.tool == kRedoTool) {
@@ -147,7 +147,7 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   return finish_commit(session, outcome, document, words_of(plan));
 }
 
-/// For a path where an id stands, as hands that know `git restore` write it.
+/// Adds a hint if a path was given in place of an id, as in `git restore`.
 Error with_path_hint(Error error, const Workspace& workspace, const std::string& wanted) {
   const auto path = RelPath::parse(wanted);
   if (error.reason != "history.bad_id" || !path) return error;
@@ -160,7 +160,7 @@ Error with_path_hint(Error error, const Workspace& workspace, const std::string&
   return error;
 }
 
-/// Takes one transaction back; `words` are the paths of it that are meant.
+/// Undoes or redoes one transaction, or only the paths in `words`.
 Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
                       const std::vector<std::string>& words) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
@@ -194,7 +194,7 @@ Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
   return kExitDone;
 }
 
-/// Whether every word of `undo 1 2 3` is a number, and no path of that name is there.
+/// Whether every word of `undo 1 2 3` is a number, and no path has that name.
 Result<bool> names_several(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(const Workspace* workspace, session.open());

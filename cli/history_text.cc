@@ -22,7 +22,7 @@ std::string number_text(std::string_view word, TxId id, bool has_color) {
                    : fmt::format("{}{}", word, id.str());
 }
 
-/// A directory that was made or removed together with something in it needs no line of its own.
+/// Whether a directory can be omitted: a path in it was created or removed at the same time.
 bool is_told_by_files(const PathSummary& directory, const TxSummary& summary) {
   return std::any_of(summary.paths.begin(), summary.paths.end(), [&](const PathSummary& other) {
     return other.path.is_below(directory.path) ||
@@ -41,7 +41,7 @@ std::string path_line(const PathSummary& path) {
   return fmt::format("    {} {}  {}\n", path.status, printable_line(name), counts);
 }
 
-/// The newest commit of git that holds a transaction, as git abbreviates it in a large repository.
+/// Returns the newest git commit of a transaction, abbreviated as git does in a large repository.
 std::string commits_line(const std::vector<std::string>& commits) {
   constexpr size_t kCommitDigits = 12;
   const size_t others = commits.size() - 1;

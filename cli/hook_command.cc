@@ -51,7 +51,7 @@ std::string step_text(const HookChange& change, bool is_install) {
   return is_install ? "is installed already" : "none of Galley's is there";
 }
 
-/// The kinds that --hook names, or all that are usual there.
+/// Returns the kinds that --hook names. Without it, installs the usual ones and removes all.
 std::vector<const HookKind*> wanted_kinds(const Arguments& arguments, const HookPlace& place) {
   std::vector<const HookKind*> kinds;
   for (const std::string& name : arguments.words) kinds.push_back(find_hook_kind(name));
@@ -130,7 +130,7 @@ void print_hook_changes(Session& session, const HookPlace& place,
   }
 }
 
-/// A file of this directory is run by git outside every sandbox.
+/// Git runs the files of this directory outside of every sandbox.
 Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
   GALLEY_TRY(refuse_inside_exec("hook " + arguments.subcommand));
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
@@ -138,7 +138,7 @@ Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
               "hooks are a person's to install and remove: say it without --agent");
 }
 
-/// The folder that hook files made, once no hook needs it.
+/// Removes the folder of hook files when no hook needs it.
 Result<void> remove_view(const HookFiles& files, const std::string& hooks) {
   GALLEY_ASSIGN(const bool keeps_any, files.keeps_any());
   if (keeps_any) return {};
@@ -155,7 +155,7 @@ Result<int> change_hooks(Session& session) {
   GALLEY_ASSIGN(const HookPlace place, hook_place(GitProgram()));
   if (is_install) GALLEY_TRY(check_place(place, arguments));
   const auto kinds = wanted_kinds(arguments, place);
-  // Where there is no directory yet there are no hooks: an empty one tells as much.
+  // A missing directory means the same as an empty one: no hooks.
   auto directory = open_writable_disk_directory(place.directory);
   const bool is_missing = !directory && directory.error().kind == ErrorKind::kNotFound;
   if (is_missing && (!is_install || arguments.dry_run)) {

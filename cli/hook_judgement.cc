@@ -24,13 +24,13 @@ namespace galley {
 
 namespace {
 
-/// Lines of this many references, with room for the longest names.
+/// Room for this many references with the longest names.
 constexpr uint64_t kMaxInputBytes = uint64_t{64} << 20U;
 
-/// What is said of one judgement, and whether it is a yes.
+/// The text of one judgement, and whether it approves.
 struct Answer {
   bool is_yes = false;
-  std::string text;  ///< with the notices; empty when there is nothing to say
+  std::string text;  ///< with the notices; may be empty
   Json document;
 };
 
@@ -65,8 +65,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// pre-commit (the framework) keeps the lines for itself and says in the environment what is
-/// pushed; without PRE_COMMIT_TO_REF everything is new to the other side.
+/// pre-commit (the framework) reads the lines itself and describes the push in the environment.
+/// Without PRE_COMMIT_TO_REF everything is new to the remote.
 Result<std::vector<RefUpdate>> updates_of_framework(const GitProgram& git) {
   std::string to = variable("PRE_COMMIT_TO_REF");
   if (to.empty()) to = variable("PRE_COMMIT_LOCAL_BRANCH");
@@ -82,7 +82,7 @@ bool is_in_framework() {
   return variable("PRE_COMMIT") == "1" && !variable("PRE_COMMIT_REMOTE_NAME").empty();
 }
 
-/// What this push updates, and what the other side has.
+/// The updates of this push, and the commits that the remote has.
 struct Push {
   std::vector<RefUpdate> updates;
   KnownCommits known;
@@ -124,7 +124,7 @@ CheckSource push_source(const PushRange& range) {
   return source;
 }
 
-/// One heading a reference, and below it what is to be said of it.
+/// Prints one heading per reference, and its text below it.
 void tell(Session& session, const std::string& ref, bool is_yes, const std::string& text) {
   if (text.empty()) return;
   say(session,
@@ -186,7 +186,7 @@ Result<int> judge_push(Session& session) {
 
 namespace {
 
-/// The transactions that a commit takes over; none where nothing was ever committed by Galley.
+/// Returns the transactions whose changes a commit contains; none without a history of Galley.
 Result<std::vector<ContributingTransaction>> contributors(
     Session& session, const GitProgram& git, const std::vector<GitRawChange>& changes) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open_without_recovery());
@@ -207,7 +207,7 @@ Result<int> put_trailers(Session& session) {
                 "the hook '" + session.arguments().name + "' is given the file of the message");
   }
   const GitProgram git;
-  // What a merge brings was written by others, elsewhere.
+  // The changes of a merge come from other authors.
   GALLEY_ASSIGN(const bool merges, is_merging(git));
   if (merges) return kExitDone;
   GALLEY_ASSIGN(const auto changes, staged_changes(git));
@@ -228,7 +228,7 @@ Result<int> link_commit(Session& session) {
   return kExitDone;
 }
 
-/// What only notes something must not keep a commit from being made.
+/// Hooks that only take notes must not prevent a commit.
 Result<int> without_refusal(Session& session, const Result<int>& status) {
   const bool is_failure = !status && status.error().kind != ErrorKind::kUsage;
   if (!is_failure) return status;

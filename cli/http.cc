@@ -104,7 +104,7 @@ HttpParse parse_http(std::string_view bytes) {
   if (size > kMaxHttpBodyBytes) return refused(kTooLarge);
   const std::string_view body = bytes.substr(end + kEnd.size());
   if (body.size() < size) return {};
-  if (body.size() > size) return refused(kBadRequest);  // nothing is sent before our answer
+  if (body.size() > size) return refused(kBadRequest);  // the client must wait for our answer
   request.body = body;
   return {std::move(request), 0};
 }

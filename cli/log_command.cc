@@ -15,7 +15,7 @@
 namespace galley {
 namespace {
 
-/// What `log` and `show` are asked about: of --path and of the words after the options.
+/// Returns the paths of `log` and `show`: those of --path and those after the options.
 Result<std::vector<RelPath>> named_paths(Session& session) {
   std::vector<std::string> names = session.arguments().paths;
   const auto& words = session.arguments().words;
@@ -23,7 +23,7 @@ Result<std::vector<RelPath>> named_paths(Session& session) {
   return session.paths(names);
 }
 
-/// The log for people: headings, and as much of each diff as was asked for.
+/// Prints the log for people: headings, and as much of each diff as requested.
 Result<void> print_transactions(Session& session, const std::vector<TxSummary>& transactions) {
   const Arguments& arguments = session.arguments();
   const bool has_color = session.terminal().has_color();
@@ -33,7 +33,7 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const ShownTime when{arguments.date, place_of(*workspace).clock().wall_ns()};
-  std::string text;  // what is still to be printed
+  std::string text;  // not printed yet
   for (const TxSummary& summary : transactions) {
     text += arguments.oneline ? transaction_line(summary, has_color)
                               : transaction_text(summary, links, has_color, when);
@@ -97,7 +97,7 @@ Result<int> log(Session& session) {
   return kExitDone;
 }
 
-/// `show ID:PATH`: what a file held just after a transaction.
+/// `show ID:PATH`: prints the contents of a file after a transaction.
 Result<int> show_file(Session& session, const History& history, TxId id, const std::string& name) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath path, session.path(name));

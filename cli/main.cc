@@ -16,7 +16,7 @@
 
 namespace {
 
-/// Whether it stands among the arguments, before the first `--`.
+/// Whether a word is among the arguments before the first `--`.
 bool has_word(int argc, const char* const* argv, std::string_view word) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == word) return true;
@@ -30,21 +30,21 @@ galley::ColorWhen color_when(const std::string& word) {
   return word == "always" ? galley::ColorWhen::kAlways : galley::ColorWhen::kNever;
 }
 
-/// Help goes to stdout; a complaint to stderr, or to stdout as the JSON document.
+/// Help goes to stdout. Errors go to stderr, or to stdout as a JSON document.
 int end_early(const galley::ParsedCommandLine& parsed, bool is_json) {
   if (parsed.status != 0 && is_json) {
     std::fputs(galley::document_text(galley::usage_document(parsed.text)).c_str(), stdout);
   } else {
     std::fputs(parsed.text.c_str(), parsed.status == 0 ? stdout : stderr);
   }
-  // A long text fails while it is written, and then there is nothing left to flush.
+  // A long text may fail during the write, and then fflush has nothing left to do.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return parsed.status;
   std::fputs("galley: this could not be written to standard output\n", stderr);
   return galley::kExitFailure;
 }
 
-/// No input ends the program by an exception: what a library or the lack of memory throws is an
-/// error like others, and a commit that it interrupted is for recovery.
+/// No input ends the program with an exception. An exception of a library, or for lack of memory,
+/// becomes an error. Recovery finishes or reverts a commit that it interrupted.
 int run_guarded(galley::CommandFunction command, galley::Session& session) {
   constexpr const char* kWayOut = "; what was begun the next galley command finishes or takes back";
   try {
@@ -59,7 +59,7 @@ int run_guarded(galley::CommandFunction command, galley::Session& session) {
   }
 }
 
-/// Of `galley agent-hook`: an agent lets a call through whose hook ends with any other status.
+/// The status of `galley agent-hook`: with any other status, agents allow the call.
 int status_of_hook(int status) {
   constexpr int kDenied = 2;
   return status == galley::kExitDone ? status : kDenied;
@@ -73,12 +73,12 @@ int run(galley::CommandFunction command, const galley::Arguments& arguments,
   const std::string& outcome = session.outcome();
   terminal.complain("the result could not be written to standard output" +
                     (outcome.empty() ? "" : "; what happened: " + outcome));
-  // That the next command decides outweighs it.
+  // A commit that the next command decides is the more important status.
   const int undecided = galley::exit_status(galley::ErrorKind::kUndecided);
   return status == undecided ? status : galley::kExitFailure;
 }
 
-/// Called by the name of that tool, the program has its arguments and no others.
+/// Under the name of that tool, the program has only the tool's arguments.
 int run_as_apply_patch(int argc, char** argv) {
   galley::Arguments arguments;
   arguments.command = "apply";

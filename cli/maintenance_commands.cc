@@ -18,7 +18,7 @@
 namespace galley {
 namespace {
 
-/// What init wrote is known: it need not be looked at once more.
+/// Trusts the file that init wrote, so that the person need not be asked.
 Result<void> trust_written(Session& session, const Workspace& workspace, const std::string& text) {
   GALLEY_ASSIGN(const Config config, parse_config(text, kConfigFileName));
   const TrustPart part = trust_part_of(config);
@@ -27,7 +27,7 @@ Result<void> trust_written(Session& session, const Workspace& workspace, const s
                       {workspace.root_path(), part.hash(), place_of(workspace).clock().wall_ns()});
 }
 
-/// What can be run here, in the sandbox or with a folder more in it.
+/// Returns the programs that can run here, in the sandbox or with one more folder in it.
 FoundPrograms found_programs() {
   FoundPrograms programs;
   const std::string path = program_search_path({});
@@ -42,7 +42,7 @@ FoundPrograms found_programs() {
   return programs;
 }
 
-/// What it writes are the rules that agents are held by.
+/// It writes the rules for agents.
 Result<void> refuse_init_to_agents(const Arguments& arguments) {
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "person.agent",

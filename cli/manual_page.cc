@@ -1,4 +1,4 @@
-// mdoc(7), as mandoc reads it: one sentence a line, lines of at most 80 bytes.
+// mdoc(7) for mandoc: one sentence per line, lines of at most 80 bytes.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kManualWidth = 76;
 
-/// Text that is no macro: a backslash and what could begin a request are escaped.
+/// Escapes a backslash and everything that could begin a macro.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -34,7 +34,7 @@ bool ends_sentence(std::string_view word) {
   return word.ends_with('.') || word.ends_with(':') || word.ends_with('?');
 }
 
-/// A paragraph: a line for each sentence, broken where it is long.
+/// Returns a paragraph: one line per sentence, wrapped if it is long.
 std::string paragraph(std::string_view text) {
   std::string out;
   std::string line;
@@ -56,7 +56,7 @@ std::string paragraph(std::string_view text) {
   return out;
 }
 
-/// The arguments of a macro: each a word of its own.
+/// Returns the arguments of a macro, one word each.
 std::string macro_words(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -95,7 +95,7 @@ std::string argument_list(const std::vector<HelpRow>& rows) {
   return text + ".El\n";
 }
 
-/// `ID`, `[FILE...]` and what stands after `--`, in the synopsis of a command.
+/// Returns `ID`, `[FILE...]` and the words after `--` for the synopsis of a command.
 std::string argument_macro(std::string word) {
   if (word.starts_with("--")) return ".No \\-\\- Ar COMMAND Op Ar ARG ...";
   std::string macro = ".Ar ";

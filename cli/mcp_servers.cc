@@ -35,12 +35,12 @@ namespace {
 
 constexpr size_t kMaxShownDescriptionBytes = 2000;
 
-/// A server as a person is asked about it.
+/// The description of a server in the question to a person.
 struct ShownServer {
   TrustedMcpServer server;
-  std::string called;  ///< what it calls itself
+  std::string called;  ///< its own name for itself
   std::vector<McpToolLeftOut> left_out;
-  std::vector<std::string> changes;  ///< to what was trusted before
+  std::vector<std::string> changes;  ///< since it was last trusted
 };
 
 Result<std::map<std::string, std::string>> server_environment(
@@ -84,7 +84,7 @@ Result<TrustedMcpServer> server_of(const Arguments& arguments) {
   return server;
 }
 
-/// One start of the server, for the definitions of its tools; what it writes is dropped.
+/// Starts the server once and reads the definitions of its tools. Everything it writes is dropped.
 Result<McpReply> definitions_of(Session& session, Workspace& workspace,
                                 const TrustedMcpServer& server, bool skips_probe) {
   GALLEY_ASSIGN(Transaction transaction, workspace.begin({}));
@@ -111,7 +111,7 @@ Result<McpReply> definitions_of(Session& session, Workspace& workspace,
   return run.reply;
 }
 
-/// A server that does not take the question of the newer protocol is started once more without it.
+/// Restarts a server that does not support the probe of the newer protocol, without the probe.
 Result<McpReply> read_definitions(Session& session, Workspace& workspace,
                                   TrustedMcpServer& server) {
   server.version.clear();
@@ -184,7 +184,7 @@ Json document_of(const Workspace& workspace, const ShownServer& shown, bool is_a
   return document;
 }
 
-/// The registry as it would be without the server, and then with it.
+/// Checks a registry without the server, and then adds the server's tools.
 Result<std::vector<McpToolLeftOut>> fit(const Workspace& workspace,
                                         const TrustedMcpServer& server) {
   GALLEY_ASSIGN(ToolRegistry * registry, tools_of(workspace).registry());

@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-/// Like CLI::IsMember, without its braces in the help.
+/// Like CLI::IsMember, but without braces in the help.
 CLI::Validator one_of(const std::vector<std::string>& words) {
   const auto check = [words](const std::string& word) {
     if (std::find(words.begin(), words.end(), word) != words.end()) return std::string();
@@ -55,7 +55,7 @@ std::string OptionTable::command_in(const std::vector<std::string>& words) const
 void OptionTable::add_global() {
   app_.name("galley");
   app_.require_subcommand(1);
-  // Commands inherit them, so they come first.
+  // Commands inherit these flags, so they come first.
   app_.set_help_flag("-h", "Show the usage");
   app_.set_help_all_flag("--help", "Show the help in full");
   app_.set_version_flag("--version", std::string("galley ") + GALLEY_VERSION, "Show the version");

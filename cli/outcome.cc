@@ -49,7 +49,7 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   return kExitDone;
 }
 
-/// preview -- PATH...; words of other commands mean something else.
+/// preview -- PATH...; in other commands these words have another meaning.
 std::vector<std::string> shown_paths(const Arguments& arguments) {
   return arguments.command == "preview" ? arguments.words : std::vector<std::string>();
 }
@@ -83,7 +83,7 @@ Result<ReadablePart> part_for_caller(Session& session, const Proposal& proposal)
 Result<void> print_changes(Session& session, const Proposal& proposal,
                            const DiffArguments& arguments, const std::string& heading) {
   if (!arguments.html.empty()) return write_report(session, proposal, {});
-  // A summary names files and counts lines: that much everybody may know.
+  // A summary has only names and numbers of lines, which every agent may see.
   const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
   GALLEY_ASSIGN(const ReadablePart part, is_summary
                                              ? Result<ReadablePart>(ReadablePart{proposal, {}})

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kRowsWithoutScreen = 24;
 constexpr size_t kRowsForQuestion = 6;
 
-/// As many lines as leave room for the question; what was left out is said.
+/// Returns as many lines as fit above the question, and how many were omitted.
 std::string first_lines(const std::string& text, size_t rows) {
   const size_t usable = rows == 0 ? kRowsWithoutScreen : rows;
   const size_t most = usable > 2 * kRowsForQuestion ? usable - kRowsForQuestion : kRowsForQuestion;
@@ -41,7 +41,7 @@ Result<void> show_all(const Terminal& output, ControllingTerminal& terminal,
   return {};
 }
 
-/// A question about a change: its diff first, as far as it fits; `d` shows all of it once more.
+/// Asks about a change: shows its diff as far as it fits; `d` shows the whole diff.
 Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const std::string& diff,
                        const std::string& text, const std::string& question) {
   session.terminal().hand_over();
@@ -56,7 +56,7 @@ Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const st
   }
 }
 
-/// Each sign is enough for a no: a command can unset the variable.
+/// Either sign is enough to refuse, because a command can unset the variable.
 bool may_be_inside_exec() {
   return std::getenv("GALLEY_SANDBOX") != nullptr || is_inside_sandbox();
 }
@@ -86,7 +86,8 @@ Result<void> refuse_inside_exec(const std::string& command) {
 
 Approver approver_at_terminal(Session& session) {
   if (session.is_json() || !session.terminal().is_error_terminal()) return {};
-  // What only looks asks nobody: the answer would bind nothing. A review is an answer itself.
+  // Commands that only look do not ask, since the answer would have no effect. A review is an
+  // answer itself.
   const std::string& command = session.arguments().command;
   constexpr std::array<std::string_view, 5> kLooking = {"preview", "validate", "check", "diff",
                                                         "review"};

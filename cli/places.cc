@@ -12,7 +12,7 @@ tl::unexpected<Error> outside(std::string_view name) {
               "'" + std::string(name) + "' lies outside the workspace", std::string(name));
 }
 
-/// Takes `.` and `..` out by their names, as git does; what is a link is not asked.
+/// Removes `.` and `..` by name, as git does. Links are not resolved.
 Result<RelPath> without_dots(std::string_view name, std::string_view text) {
   std::vector<std::string_view> kept;
   for (size_t start = 0; start <= text.size();) {
@@ -53,7 +53,7 @@ Result<RelPath> named_path(std::string_view name, const RelPath& here, std::stri
   while (root.ends_with('/')) root.remove_suffix(1);
   const bool is_below =
       name.starts_with(root) && (name.size() == root.size() || name[root.size()] == '/');
-  if (!is_below) return RelPath::parse_within(name, root);  // says where the workspace is
+  if (!is_below) return RelPath::parse_within(name, root);  // the error names the workspace
   return without_dots(name, name.substr(root.size()));
 }
 

@@ -11,7 +11,7 @@ constexpr const char* kEraseLine = "\r\033[K";
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
-/// One line of the terminal: a longer text would leave lines behind.
+/// Cuts text to one line of the terminal: a longer text could not be erased.
 std::string cut(std::string text, size_t columns) {
   if (text.size() < columns) return text;
   size_t end = columns == 0 ? 0 : columns - 1;

@@ -44,7 +44,7 @@ std::string finding_place(const Finding& finding, const Hyperlinks* links) {
   return linked + ": ";
 }
 
-/// What a command wrote, as it was but for what would drive the terminal.
+/// Returns the output of a command without the characters that control a terminal.
 std::string indented_output(std::string_view output) {
   std::string text;
   while (!output.empty()) {
@@ -71,14 +71,14 @@ std::string finding_text(const Finding& finding, bool has_color, const Hyperlink
   return text + indented_output(finding.output);
 }
 
-/// What the decision of a verdict is about stands in its findings already.
+/// Whether the findings already show the reason of the decision.
 bool is_shown_by_findings(const Verdict& verdict, const Refusal& refusal) {
   return !verdict.findings.empty() &&
          (refusal.reason == "gate.validator_failed" || refusal.reason == "gate.policy_denied" ||
           refusal.reason == "gate.bad_configuration");
 }
 
-/// The lines of one side of a conflict, each behind the name of the side.
+/// Returns the lines of one side of a conflict, after the name of the side.
 std::string side_text(std::string_view side, std::string_view lines) {
   if (lines.empty()) return fmt::format("    {:<10}(no lines)\n", side);
   std::string text;
@@ -94,8 +94,8 @@ std::string side_text(std::string_view side, std::string_view lines) {
   return text;
 }
 
-/// git has no word for directories: they stand before its diff, where `git apply` reads on, and
-/// after its summaries.
+/// Git's formats cannot express directories. They are listed before its diff, where `git apply`
+/// ignores text, and after its summaries.
 std::string directories_text(const Proposal& proposal, std::string_view indent) {
   std::string text;
   for (const Change* change : bare_directories(proposal.changes())) {
@@ -174,7 +174,7 @@ Result<std::string> summary_line(const Proposal& proposal) {
 }
 
 std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlinks* links) {
-  // What refuses first, so that it is not among those that are cut off.
+  // Findings that refuse come first, so that they are not cut off.
   std::vector<const Finding*> findings;
   for (const Finding& finding : verdict.findings) {
     if (finding.suppression != kBaselineSuppression) findings.push_back(&finding);

@@ -37,7 +37,7 @@ Json report_json(const ReplayReport& report) {
   return document;
 }
 
-/// Into an open transaction with --tx, else into one in memory that is dropped afterwards.
+/// Uses the open transaction of --tx, or one in memory that is dropped afterwards.
 Result<Transaction> begin_replay(Session& session, Workspace& workspace) {
   if (!session.arguments().tx.empty()) return session.resume();
   return workspace.begin(session.transaction_options());

@@ -17,7 +17,7 @@ namespace {
 
 struct Format {
   std::string_view name;
-  std::string (*render)(const Preview&);  ///< null: needs more than the judgement
+  std::string (*render)(const Preview&);  ///< null: it needs more than the judgement
 };
 
 constexpr std::array kFormats = {
@@ -48,7 +48,7 @@ Result<std::string> render(Session& session, const ReportRequest& request, const
   return std::string();
 }
 
-/// The document as --json prints it, also where the command has only begun it.
+/// Completes the document for --json, if the command has only begun it.
 Result<Json> whole_document(Session& session, const Preview& judged, Json document) {
   document["ok"] = judged.verdict.is_approved();
   document["proposal"] = judged.proposal.id().hex();
@@ -60,7 +60,7 @@ Result<Json> whole_document(Session& session, const Preview& judged, Json docume
   return document;
 }
 
-/// A step summary is added to what other steps wrote; any other file is replaced in one step.
+/// Appends to a step summary, and replaces any other file in one step.
 Result<void> write_file(const std::string& file, std::string_view text, bool is_added) {
   const size_t slash = file.rfind('/');
   const std::string folder = slash == file.npos ? "." : slash == 0 ? "/" : file.substr(0, slash);
@@ -168,7 +168,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const TxSummary& summa
 }
 
 Result<std::string> report_page(Session& session, const Proposal& proposal, ReviewSubject subject) {
-  // A person may see everything; what they look at may lie in no workspace.
+  // A person may see everything, and a proposal may be from outside of a workspace.
   const bool is_person = session.arguments().global.agent.empty();
   GALLEY_ASSIGN(const ReadablePart part, is_person
                                              ? Result<ReadablePart>(ReadablePart{proposal, {}})

@@ -10,8 +10,8 @@
 #include "engine/policy/finding_rules.h"
 #include "staging/text/lines.h"
 
-// The reports that are JSON: SARIF 2.1.0 (OASIS), GitLab's code quality report, reviewdog's rdjson
-// and Galley's own baseline.
+// The reports in JSON: SARIF 2.1.0 (OASIS), GitLab's code quality report, reviewdog's rdjson and
+// Galley's own baseline.
 
 namespace galley {
 namespace {
@@ -22,12 +22,12 @@ std::string report_text(const Json& document) {
   return document.dump(kReportIndent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// The proposed text of changed files, for counting columns in characters.
+/// The proposed text of changed files, to convert columns from bytes to characters.
 class CharacterColumns {
  public:
   explicit CharacterColumns(const Proposal& proposal) : proposal_(&proposal) {}
 
-  /// `column` of bytes in code points; 0 when that is not known.
+  /// Converts a column from bytes to code points; 0 if it is unknown.
   uint32_t characters(const std::string& path, uint32_t line, uint32_t column) {
     const File& file = find(path);
     if (column == 0 || line == 0 || line > file.lines.size() + 1) return 0;
@@ -69,7 +69,7 @@ class CharacterColumns {
 
 // --- SARIF --------------------------------------------------------------------------------------
 
-/// RFC 3986: every byte of a path that is no unreserved character and no slash as `%XX`.
+/// RFC 3986: encodes every byte of a path except unreserved characters and slashes as `%XX`.
 std::string uri_of(std::string_view path) {
   std::string uri;
   for (const char c : path) {
@@ -143,7 +143,7 @@ Json sarif_notifications(const Verdict& verdict) {
 
 // --- rdjson -------------------------------------------------------------------------------------
 
-/// Columns count bytes there, too.
+/// Columns are bytes here as well.
 Json rdjson_range(const Finding& finding) {
   Json start = {{"line", finding.line}};
   if (finding.column != 0) start["column"] = finding.column;
@@ -211,7 +211,7 @@ std::string gitlab_report(const Preview& judged) {
   for (size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i];
     if (!finding.suppression.empty()) continue;
-    // GitLab leaves out what has no path or no line.
+    // GitLab ignores findings without a path or a line.
     Json lines = {{"begin", std::max(1U, finding.line)}};
     if (finding.end_line != 0) lines["end"] = finding.end_line;
     list.push_back(

@@ -5,13 +5,13 @@
 #include "base/printable.h"
 #include "cli/reports.h"
 
-// The reports that are text with an escaping of their own: what a file or a program said must end
-// no field and begin no line in any of them.
+// The reports in text formats, each with its own escaping. Text from a file or a program must not
+// end a field or begin a line.
 
 namespace galley {
 namespace {
 
-// GitHub shows so much of a summary (1 MiB); the rest is counted.
+// GitHub shows this much of a summary (1 MiB); the rest is only counted.
 constexpr size_t kMaxSummaryRows = 500;
 
 std::string_view severity_word(Severity severity) {
@@ -26,7 +26,7 @@ std::string summary_place(const Finding& finding) {
 
 // --- JUnit --------------------------------------------------------------------------------------
 
-/// XML 1.0: printable() leaves no control character but newline and tab.
+/// XML 1.0: the only control characters after printable() are newline and tab.
 std::string xml(std::string_view text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -107,7 +107,7 @@ std::string annotation(const Finding& finding) {
   if (!finding.path.empty()) {
     number("line", finding.line);
     number("endLine", finding.end_line);
-    // GitHub takes columns within one line only.
+    // GitHub accepts columns only within one line.
     if (finding.end_line == finding.line || finding.end_line == 0) {
       number("col", finding.column);
       number("endColumn", finding.end_column);
@@ -119,7 +119,7 @@ std::string annotation(const Finding& finding) {
   return text + "::" + escaped_command_text(message, false) + "\n";
 }
 
-/// For a cell of a table: no character that Markdown, HTML or GitHub gives a meaning.
+/// Escapes all characters with a meaning in Markdown, HTML or GitHub, for a cell of a table.
 std::string markdown(std::string_view text) {
   std::string out;
   for (const char c : printable_line(text)) {
@@ -147,7 +147,7 @@ std::string junit_report(const Preview& judged) {
   size_t failures = 0;
   size_t count = 0;
   for (const Verdict::Run& run : verdict.runs) {
-    // Each finding is a case of its own, so this validator has not passed.
+    // Each finding is a test case, so this validator did not pass.
     if (run.outcome == Verdict::Run::Outcome::kFindings) continue;
     ++count;
     errors += run.outcome == Verdict::Run::Outcome::kUnavailable ? 1U : 0U;

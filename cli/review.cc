@@ -11,7 +11,7 @@
 namespace galley {
 namespace {
 
-/// Lines [begin, end) of a file as it is proposed.
+/// The lines [begin, end) of a proposed file.
 struct ProposedLines {
   ProposedFileDiff file;
   uint32_t begin = 0;
@@ -44,7 +44,7 @@ Result<ProposedLines> find_lines(const ReviewedState& seen, const PieceRange& hu
               fmt::format("change {} has no lines that could be edited", hunks.first + 1));
 }
 
-/// A line that had an end keeps one: the person's last line is not joined with the next.
+/// Keeps the end of a line, so that the last line of the edit is not joined with the next one.
 std::string with_end(std::string text, bool needs_end) {
   if (needs_end && !text.empty() && !text.ends_with('\n')) text.push_back('\n');
   return text;

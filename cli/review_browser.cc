@@ -24,7 +24,7 @@ constexpr size_t kTokenDigits = 32;
 constexpr std::chrono::milliseconds kRequestTime{5'000};
 constexpr size_t kMaxComments = 1000;
 
-/// A text member of a request; empty when it is absent or not a text.
+/// Returns a text member of a request; empty if it is missing or not a text.
 std::string text_of_member(const Json& body, const char* name) {
   const auto found = body.find(name);
   return found != body.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -48,10 +48,10 @@ HttpResponse refusal(const Error& error) {
 
 /// Serves the page of one review to one browser.
 ///
-/// The token of the printed address opens the review once and leads to the page, whose path begins
-/// with a secret. There is no cookie: browsers send those to every port of a host, so another
-/// server of this machine would receive it. A request counts only with this address as its host and
-/// origin, and a change only with a second token that is in the page, which no other page can read.
+/// The token in the printed address opens the review once and leads to the page, whose path begins
+/// with a secret. There is no cookie: browsers send cookies to every port of a host, so another
+/// server on this machine would receive it. A request must name this address as its host and
+/// origin. A change also needs a second token from the page, which no other page can read.
 class BrowserReview {
  public:
   BrowserReview(Session& session, Review& review, const LoopbackListener& listener)
@@ -242,23 +242,23 @@ class BrowserReview {
   Session& session_;
   Review& review_;
   std::string host_;
-  std::string token_;       ///< of the address; empty once it was used
-  std::string secret_;      ///< begins the path of every later request
-  std::string page_token_;  ///< of the page
+  std::string token_;       ///< in the address; empty after its use
+  std::string secret_;      ///< start of the path of every later request
+  std::string page_token_;  ///< in the page
   std::optional<ReviewedState> state_;
   std::optional<CommitOutcome> outcome_;
   Json comments_ = Json::array();
   bool is_over_ = false;
 };
 
-/// The answer to what a connection has sent, which is whole.
+/// Returns the response to a complete request.
 HttpResponse response_to(std::string_view bytes, BrowserReview& review) {
   const HttpParse parsed = parse_http(bytes);
   if (parsed.request) return review.respond(*parsed.request);
   return refusal(parsed.status, "review.bad_request", "this is no request to us");
 }
 
-/// Only a person sees the address: who has it decides in their name.
+/// Prints the address for the person only, because it gives the right to decide in their name.
 Result<void> tell_address(Session& session, const std::string& address) {
   session.terminal().hand_over();
   if (auto terminal = ControllingTerminal::open()) {
@@ -293,7 +293,7 @@ Result<int> review_in_browser(Session& session, Review& review) {
   while (!browser.is_over()) {
     GALLEY_ASSIGN(const auto arrival, listener->next(is_whole, kRequestTime));
     const std::string answer = http_text(response_to(arrival.bytes, browser));
-    // What goes wrong with a connection is the other side's loss.
+    // Errors of one connection do not end the review.
     (void)arrival.connection->write(answer, Deadline::after(clock, kRequestTime));
   }
   return browser.finish();

@@ -38,16 +38,16 @@ constexpr std::string_view kHelp =
 
 enum class Choice : uint8_t { kLater, kKeep, kLeaveOut };
 
-/// What is asked about at once: pieces of one file that stand close together, or one piece.
+/// The changes in one question: nearby pieces of one file, or one piece.
 struct AskedChange {
   std::vector<size_t> pieces;
   std::string path;
-  std::string key;    ///< the same for the same change when the file around it was edited
-  std::string shown;  ///< its diff, coloured
+  std::string key;    ///< unchanged by edits elsewhere in the file
+  std::string shown;  ///< its coloured diff
   bool has_lines = false;
 };
 
-/// Asks a person about each change of a transaction with the letters of `git add -p`.
+/// Asks a person about each change of a transaction, with the keys of `git add -p`.
 class TerminalReview {
  public:
   TerminalReview(Session& session, Review& review, ControllingTerminal& terminal)
@@ -116,7 +116,7 @@ class TerminalReview {
            std::string(Lines(*file.after).span(span.new_begin, span.new_end)) + '\0';
   }
 
-  /// The diff of this change alone.
+  /// Returns the diff of this change only.
   Result<void> draw(AskedChange& change) {
     GALLEY_ASSIGN(const Proposal part, state_->pieces.only(change.pieces));
     Paper paper;
@@ -147,7 +147,7 @@ class TerminalReview {
 
   Result<void> act(const std::string& answer) {
     const std::string rest = answer.size() > 1 ? answer.substr(1) : std::string();
-    // An empty line is a slip; several are a terminal that is gone.
+    // One empty line may be a mistake. Several mean that the terminal was closed.
     empty_answers_ = answer.empty() ? empty_answers_ + 1 : 0;
     const char quit = empty_answers_ > kMaxEmptyAnswers ? 'q' : '?';
     switch (answer.empty() ? quit : answer.front()) {
@@ -193,8 +193,8 @@ class TerminalReview {
     return {};
   }
 
-  /// Goes to the next change in that direction, the next undecided one if asked; false: there is
-  /// none.
+  /// Goes to the next change in that direction, or to the next undecided one. Returns false if
+  /// there is none.
   bool step(int by, bool is_undecided) {
     const auto count = static_cast<std::ptrdiff_t>(changes_.size());
     for (auto i = static_cast<std::ptrdiff_t>(at_) + by; i >= 0 && i < count; i += by) {
@@ -241,7 +241,7 @@ class TerminalReview {
   Result<void> split() {
     const AskedChange whole = changes_[at_];
     if (whole.pieces.size() < 2) return terminal_.write("This change cannot be split.\n");
-    // Its key is those of its parts, one after the other: each has three ends.
+    // The key is the keys of its parts, one after the other. Each part ends at its third NUL.
     std::vector<AskedChange> parts;
     size_t begin = 0;
     for (const size_t piece : whole.pieces) {

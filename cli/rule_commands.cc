@@ -31,7 +31,7 @@ namespace {
 
 // --- tools ----------------------------------------------------------------------------------
 
-/// Whether a tool can be called by who asks, and why not.
+/// Returns whether the agent can call a tool, and why not.
 Json state_json(Workspace& workspace, const std::string& agent, const std::string& name) {
   Json state = {{"callable", false}, {"enabled", false}, {"health", ""}};
   const auto tools = tools_of(workspace).registry();
@@ -52,7 +52,7 @@ Json state_json(Workspace& workspace, const std::string& agent, const std::strin
   return state;
 }
 
-/// Every tool that is shown, those that cannot be called now too: their state says so.
+/// Returns every listed tool, including those that cannot be called now, with its state.
 Json list_json(Workspace& workspace, const ToolRegistry& registry, const std::string& agent,
                const std::function<bool(const ToolInfo&)>& is_shown) {
   Json document = registry.schemas();
@@ -69,7 +69,7 @@ Json list_json(Workspace& workspace, const ToolRegistry& registry, const std::st
   return document;
 }
 
-/// What is not as usual with a tool, for the end of its line.
+/// Returns the unusual states of a tool, for the end of its line.
 std::string tool_state(const ToolRegistry::Status& status, const CallSupervisor& supervisor) {
   std::vector<std::string> all;
   if (!status.is_enabled) all.emplace_back("disabled");
@@ -133,7 +133,7 @@ Result<int> tools_show(Session& session) {
   return kExitDone;
 }
 
-/// Each call in a transaction of its own that is thrown away.
+/// Makes each call in its own transaction, which is dropped.
 Result<ToolTrial> try_tool(Workspace& workspace, const Session& session, const std::string& tool,
                            const std::string& arguments, bool is_wrong) {
   GALLEY_ASSIGN(Transaction transaction, workspace.begin(session.transaction_options()));
@@ -356,8 +356,8 @@ Result<int> revoke_trusted(Session& session) {
   return kExitDone;
 }
 
-/// What a person is asked about: all of the part that is not the default. It is printable ASCII
-/// (trust_part.h).
+/// Returns the text of the question: everything that differs from the defaults. It is printable
+/// ASCII (trust_part.h).
 std::string shown_part(const Workspace& workspace) {
   const TrustPart& part = rules_of(workspace).trust_part;
   return fmt::format("{}{}# {} in {}\n# hash {}\n", part.brief(), part.is_empty() ? "" : "\n",
@@ -423,7 +423,7 @@ std::string who_says(const Session& session) {
   return name.empty() ? "the command line" : name;
 }
 
-/// A person's word: an agent is refused on record, and nobody is asked.
+/// Only a person may grant. An agent is refused on record, without a question.
 Result<int> grant(Session& session) {
   const std::string& agent = session.arguments().id;
   const std::string& capability = session.arguments().input;
@@ -447,7 +447,7 @@ Result<int> grant(Session& session) {
   return kExitDone;
 }
 
-/// Taking away only narrows: nobody is asked, and an agent is refused.
+/// A revocation only narrows, so it needs no question. An agent is refused.
 Result<int> revoke_grant(Session& session) {
   const std::string& agent = session.arguments().id;
   const std::string& capability = session.arguments().input;

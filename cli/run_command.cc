@@ -21,7 +21,7 @@
 namespace galley {
 namespace {
 
-/// A summary lists so many paths; more are counted by folder.
+/// The maximum number of paths in a summary. More are counted by folder.
 constexpr size_t kMaxSummaryPaths = 100;
 
 enum class AtEnd { kAsk, kCommit, kKeep, kDrop };
@@ -32,7 +32,7 @@ AtEnd wish_of(const RunArguments& run) {
   return run.keeps ? AtEnd::kKeep : AtEnd::kAsk;
 }
 
-/// What a person says of a run that has ended; without one it is kept.
+/// Asks the person what to do after a run. Without a person the transaction is kept.
 Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
   const bool has_person = !session.is_json() && session.terminal().is_error_terminal() &&
                           session.terminal().is_input_terminal();
@@ -53,12 +53,12 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
   }
 }
 
-/// A long list of paths, counted by the folder at the top.
+/// Returns a long list of paths, counted by top folder.
 std::string folders_text(const ChangeSet& changes) {
   std::map<std::string, size_t> counts;
   for (const Change& change : changes) {
     const bool is_folder = !is_file_or_link(change.before) && !is_file_or_link(change.after);
-    if (is_folder) continue;  // it is told by what is in it
+    if (is_folder) continue;  // its contents are counted
     const std::string& path = change.path.str();
     const size_t slash = path.find('/');
     ++counts[slash == std::string::npos ? std::string() : path.substr(0, slash + 1)];
@@ -70,7 +70,7 @@ std::string folders_text(const ChangeSet& changes) {
   return text;
 }
 
-/// Says how it ended and what it changed, of which `listing` is a list.
+/// Prints how the run ended and what it changed; `listing` is the list of changes.
 void say_summary(Session& session, const RunEnding& ending, size_t count,
                  const std::string& listing) {
   session.say(fmt::format("{}; {} changed", ending.ended, counted(count, "path")));
@@ -87,7 +87,7 @@ void say_summary(Session& session, const RunEnding& ending, size_t count,
   }
 }
 
-/// What the transaction's runs wrote over folders of the host.
+/// Returns what the transaction's runs wrote over folders of the host.
 Result<std::vector<WrittenLayer>> layers_of(Session& session, const std::string& tx) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   return written_layers(*kept_of(*workspace).state(), tx);
@@ -133,7 +133,7 @@ Result<int> commit_run(Session& session, Transaction& transaction, const RunEndi
   return ending.status != kExitDone ? ending.status : status;
 }
 
-/// The run is over, and its supervisor dropped what was nothing.
+/// Ends a run whose supervisor dropped the empty transaction.
 int conclude_dropped(Session& session, const RunEnding& ending) {
   say_summary(session, ending, 0, "");
   if (session.is_json()) {
@@ -144,7 +144,7 @@ int conclude_dropped(Session& session, const RunEnding& ending) {
   return ending.status;
 }
 
-/// The run is over and its layer staged: what becomes of it?
+/// Ends a run whose layer is staged: asks whether to commit, keep or drop it.
 Result<int> conclude(Session& session, const RunEnding& ending) {
   if (ending.error) return fail(*ending.error);
   if (ending.is_dropped) return conclude_dropped(session, ending);
@@ -221,7 +221,7 @@ Result<int> run(Session& session) {
   return finish_client(session, attend_run(std::move(forked.socket), options));
 }
 
-/// The run that is meant where none is named.
+/// Returns the only live run, if the command names none.
 Result<std::string> only_live_run(const StateDirectory& state) {
   GALLEY_ASSIGN(const auto ids, RunFolder::list(state));
   std::vector<std::string> live;
@@ -239,7 +239,7 @@ Result<std::string> only_live_run(const StateDirectory& state) {
       fmt::format("{} programs run here: name one of {}", live.size(), fmt::join(live, ", ")));
 }
 
-/// The socket of a live run.
+/// Connects to the socket of a live run.
 Result<Fd> reach(Session& session, const std::string& wanted) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const StateDirectory* state = kept_of(*workspace).state();
@@ -273,7 +273,7 @@ Result<int> stop(Session& session) {
   const auto ending = RunEnding::decode(end.text);
   if (!ending) return finish_client(session, end);
   if (ending->error) return fail(*ending->error);
-  // Whoever is attached to it is asked; what is left to say here is where it is.
+  // The attached client asks the person. This command only says where the result is.
   if (session.is_json()) {
     session.print(Json{
         {"schema", "galley.stop/1"}, {"ok", true}, {"tx", ending->tx}, {"ended", ending->ended}});
@@ -287,7 +287,7 @@ Result<int> stop(Session& session) {
 
 }  // namespace
 
-/// As shells have it: a program that is not there, one that cannot be executed.
+/// Returns the statuses of shells for a missing program and for one that cannot be executed.
 int run_run(Session& session) {
   constexpr int kNotFound = 127;
   constexpr int kCannotExecute = 126;

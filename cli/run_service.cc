@@ -22,14 +22,14 @@ namespace {
 constexpr size_t kMaxAllowedWrites = 32;
 constexpr size_t kMaxLayers = 16;
 
-/// An option that names folders of the host.
+/// An option that takes folders of the host.
 struct FolderOption {
   std::string_view name;
   size_t most;
   bool may_be_missing;
 };
 
-/// The folders of the host that an option names.
+/// Checks the host folders of an option.
 Result<std::vector<std::string>> host_folders(const FolderOption& option,
                                               const std::vector<std::string>& paths,
                                               const Workspace& workspace) {
@@ -47,7 +47,7 @@ Result<std::vector<std::string>> host_folders(const FolderOption& option,
   return places;
 }
 
-/// What --env adds to the environment. A name alone that we do not have is left out.
+/// Returns the variables of --env. A name without a value is skipped if it is not set here.
 Result<std::map<std::string, std::string>> run_environment(const std::vector<std::string>& words) {
   std::map<std::string, std::string> environment;
   for (const std::string& word : words) {
@@ -66,7 +66,7 @@ Result<std::map<std::string, std::string>> run_environment(const std::vector<std
   return environment;
 }
 
-/// What a request of `galley run` is, from its arguments.
+/// Converts the arguments of `galley run` to a request.
 Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScreen& screen) {
   const Arguments& arguments = session.arguments();
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
@@ -86,7 +86,7 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   return request;
 }
 
-/// The transaction of --resume, which its run has left, or a new one.
+/// Returns the transaction of --resume, whose run has ended, or a new one.
 Result<Transaction> transaction_of_run(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const std::string& resumed = session.arguments().run.resume;
@@ -118,14 +118,14 @@ std::string words_for(const CommandResult& result) {
   return fmt::format("exit {}", result.exit_code.value_or(kExitFailure));
 }
 
-/// The transaction with what its run wrote.
+/// Opens the transaction with the changes of its run.
 Result<Transaction> resume(Session& session, const std::string& tx) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const Arguments& arguments = session.arguments();
   return workspace->resume(tx, arguments.global.agent, arguments.global.message);
 }
 
-/// Whether nothing is in it: nothing staged, and no layer over a folder of the host.
+/// Whether the transaction is without staged changes and without layers over host folders.
 bool is_empty(Session& session, Transaction& transaction) {
   const auto workspace = session.open();
   if (!workspace || !transaction.proposal().is_empty()) return false;
@@ -133,7 +133,8 @@ bool is_empty(Session& session, Transaction& transaction) {
   return layers && layers->empty();
 }
 
-/// The program is dead: what it wrote is staged now, and where that is nothing, nothing is left.
+/// Stages the changes after the program ended. A new transaction without
+/// changes is removed.
 RunEnding end_run(Session& session, StartedRun& started, std::string_view last_words) {
   RunEnding ending;
   const auto opened = session.open();
@@ -180,7 +181,7 @@ std::string encode_error(const Error& error) {
 
 Error decode_error(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
-  // A client that cannot attach is told in plain text.
+  // A client that cannot attach gets plain text.
   if (!json.is_object()) return {ErrorKind::kRefused, "run.refused", text, "", 0};
   return {static_cast<ErrorKind>(json.value("kind", static_cast<int>(ErrorKind::kInternal))),
           json.value("reason", std::string("run.failed")), json.value("message", text),
@@ -219,7 +220,7 @@ std::optional<RunEnding> RunEnding::decode(const std::string& text) {
 }
 
 void supervise_run(Session& session, Fd client, bool is_terminal, const RunScreen& screen) {
-  start_first_helper();  // it makes its namespaces while the workspace is opened
+  start_first_helper();  // it makes its namespaces in the meantime
   RunPeer first(std::move(client));
   auto started = start(session, is_terminal, screen);
   session.terminal().hand_over();
@@ -249,7 +250,7 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
   supervisor.finish([&] { ending = end_run(session, run, supervisor.last_words()); },
                     encode_error(stopped));
   supervisor.announce(RunMessage::kEnded, ending.encode());
-  // Only now, when nobody waits, is the view unmounted, in which no process is any more.
+  // The view is unmounted only now, since no client waits and no process uses it.
 }
 
 std::optional<ListedRun> run_of(Session& session, const std::string& tx) {

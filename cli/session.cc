@@ -69,13 +69,13 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     options.user = std::make_shared<const UserSettings>(user_);
     GALLEY_ASSIGN(workspace_, Workspace::open(".", std::move(options)));
     terminal_->keep_pager_outside(workspace_->root_path());
-    // As the workspace itself has it: a person's word is not lent by a file inside.
+    // As in the workspace: a personal configuration inside the workspace is not trusted.
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
     if (recovers) GALLEY_TRY(finish_git_fix());
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
     if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
     warn_of_bad_configuration();
-    // `galley log --agent NAME` asks for what NAME did: it may be a name of earlier days.
+    // `galley log --agent NAME` shows the actions of NAME, which may no longer be configured.
     if (arguments_->command != "log") {
       GALLEY_TRY(check_agent_is_known(rules_of(*workspace_).config, arguments_->global.agent));
     }
@@ -84,7 +84,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
   return workspace_.get();
 }
 
-/// `galley check --fix` was ended halfway.
+/// Finishes an interrupted `galley check --fix`.
 Result<void> Session::finish_git_fix() {
   const StateDirectory* state = kept_of(*workspace_).state();
   if (state == nullptr) return {};
@@ -94,7 +94,7 @@ Result<void> Session::finish_git_fix() {
   return {};
 }
 
-/// Also with --json: the document is on stdout.
+/// Also with --json, since the document goes to stdout.
 void Session::warn_of_bad_configuration() {
   const Error* flaw = workspace_->configuration_flaw();
   if (flaw == nullptr) return;
@@ -105,7 +105,7 @@ void Session::warn_of_bad_configuration() {
 
 Result<Transaction> Session::resume(const std::string& id) {
   GALLEY_ASSIGN(Workspace * workspace, open());
-  // A run can be called by its name.
+  // A run can be selected by its name.
   const StateDirectory* state = kept_of(*workspace).state();
   const auto run =
       state == nullptr || id.empty() ? Result<std::string>(id) : RunFolder::find(*state, id);
@@ -125,7 +125,7 @@ Result<Transaction> Session::resume_or_begin() {
 }
 
 int Session::report(const Error& error) {
-  // The refusal says it all: one clear error.
+  // The refusal has the same information.
   if (error.reason == "state.not_believed") doubt_.clear();
   if (is_json()) {
     print(error_document(error));
@@ -139,11 +139,11 @@ void Session::print(const Json& document) {
   if (outcome_.empty() && document.contains("message")) {
     outcome_ = document["message"].get<std::string>();
   } else if (outcome_.empty()) {
-    // A list in the shape of another system says nothing of how it went.
+    // A list in the format of another system does not include a status.
     const bool is_done = !document.is_object() || document.value("ok", true);
     outcome_ = arguments_->command + (is_done ? " was done" : " said no");
   }
-  // The escapes of JSON mean the same to a program.
+  // Escapes in JSON do not change its meaning.
   print(document_text(document, terminal_->escapes()));
 }
 
@@ -198,7 +198,7 @@ std::string Session::hint(const std::string& words) const {
     return text + "'";
   };
   const GlobalArguments& global = arguments_->global;
-  // A person's words are not said in an agent's name.
+  // A hint for a person must not include an agent's name.
   constexpr std::array<std::string_view, 3> kOfPersons = {"approve", "trust", "recover"};
   const std::string_view command = std::string_view(words).substr(0, words.find(' '));
   const bool is_of_person =

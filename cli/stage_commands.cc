@@ -23,7 +23,7 @@ namespace {
 
 // --- call -----------------------------------------------------------------------------------
 
-/// What a tool that reads or runs found, as people read it; nothing for other answers.
+/// Returns the answer of a tool that reads or runs, for people; nothing for other tools.
 std::optional<std::string> answer_text(const Json& data) {
   const auto text_of = [&data](const char* field) { return text_member(data, field); };
   if (data.contains("encoding")) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<std::string> answer_text(const Json& data) {
   return names;
 }
 
-/// A line or two for a person at a terminal.
+/// Prints one or two lines for a person at a terminal.
 Result<void> show_answer(Session& session, Transaction& transaction, const Overlay::Entries& before,
                          const ToolResult& result) {
   Json document = to_json(result);
@@ -135,7 +135,7 @@ Result<int> call(Session& session) {
 
 // --- edit -----------------------------------------------------------------------------------
 
-/// $VISUAL, $EDITOR, or vi where there is a terminal to use it at.
+/// Returns $VISUAL, $EDITOR, or vi if there is a terminal.
 Result<std::string> editor_line(Session& session) {
   for (const char* name : {"VISUAL", "EDITOR"}) {
     const char* line = std::getenv(name);

@@ -54,7 +54,7 @@ Result<std::string> staged_text(const Proposal& change) {
     }
     text += "staged " + what_was_done(file) + counts_of(file) + "\n";
   }
-  // Directories and permission bits that git does not know are in no diff.
+  // A git diff omits directories and some permission bits.
   if (files.empty() && !change.is_empty()) {
     text = "staged " + counted(change.changes().size(), "path") + "\n";
   }

@@ -25,7 +25,7 @@ bool wants_color(ColorWhen when, bool is_terminal) {
   return is_terminal && (term == nullptr || std::string_view(term) != "dumb");
 }
 
-/// $GALLEY_PAGER, $PAGER, or less; an empty one or `cat` means none.
+/// Returns $GALLEY_PAGER, $PAGER, or less. An empty value or `cat` means no pager.
 std::string pager_line() {
   const char* own = std::getenv("GALLEY_PAGER");
   const char* shared = std::getenv("PAGER");
@@ -33,7 +33,8 @@ std::string pager_line() {
   return line == "cat" ? std::string() : line;
 }
 
-/// By what terminals that take links put into the environment; most others say nothing of it.
+/// Whether the terminal supports links, by its environment variables. Most others set none of
+/// these.
 bool knows_links() {
   constexpr long kFirstVte = 5000;  // 0.50
   const char* vte = std::getenv("VTE_VERSION");
@@ -64,7 +65,7 @@ Terminal::Terminal(const Options& options)
 
 bool Terminal::has_links(std::string_view when) const {
   if (when != "auto" || options_.is_json) return when == "always" && !options_.is_json;
-  // Another pager than less may show them as they are written.
+  // Pagers other than less may print links as raw characters.
   return has_color_ && is_terminal_ && knows_links() &&
          (!options_.has_pager || pager_line().empty() || pager_line() == "less");
 }
@@ -112,7 +113,7 @@ void Terminal::hand_over() {
 }
 
 void Terminal::talk(std::string_view text) {
-  hand_over();  // both may be one pipe or one screen: keep the order in which things were said
+  hand_over();  // keep the order: both streams may be the same pipe or screen
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -140,7 +141,7 @@ void Terminal::complain(std::string_view line) {
 
 bool Terminal::finish() {
   hand_over();
-  return std::ferror(stdout) == 0;  // of any write since the start
+  return std::ferror(stdout) == 0;  // of any earlier write
 }
 
 std::string indented(std::string_view text) {

@@ -15,7 +15,7 @@ namespace galley {
 
 namespace {
 
-/// A file inside the workspace is for every tool to read.
+/// Refuses a file inside the workspace, which every tool can read.
 Result<void> check_secrets_file(const std::string& file, Session& session) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const auto place = absolute_path(file);
@@ -63,7 +63,7 @@ Result<void> begin_transcript(Session& session, Transaction& transaction) {
 }
 
 std::string_view tool_page(std::string_view tool) {
-  // A page begins with its only heading of the first level.
+  // A page begins with its only first-level heading.
   constexpr std::string_view kTitle = "\n# ";
   const std::string title = "# " + std::string(tool) + "\n";
   const std::string_view all = tool_pages::kAll;

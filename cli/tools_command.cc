@@ -15,7 +15,7 @@
 namespace galley {
 namespace {
 
-/// One tool, as a person is asked about it: what a model reads of it, then what it may do.
+/// Returns one tool for the question to a person: the text that a model reads, then its rights.
 std::string shown_tool(const CustomManifest& manifest) {
   std::string text = fmt::format("{} {}: {}\n", printable_line(manifest.info.name),
                                  manifest.info.version, printable_line(manifest.info.title));
@@ -63,7 +63,7 @@ Json folder_json(const Workspace& workspace, const ToolFolder& folder, bool is_a
   return document;
 }
 
-/// The registry as it would be: names and schemas are sound, and no name is taken by another tool.
+/// Checks that the registry would accept the tools: valid names and schemas, no duplicate name.
 Result<void> check_fits(const Workspace& workspace, const UserSettings& user,
                         const ToolFolder& folder) {
   GALLEY_ASSIGN(ToolRegistry * registry, tools_of(workspace).registry());

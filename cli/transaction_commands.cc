@@ -34,7 +34,7 @@ Json stage_json(const StageStatus& stage, const std::string& agent) {
           {"held", stage.is_held}};
 }
 
-/// Whose it is, as the one who asks sees it.
+/// Returns the owner of a transaction, as the caller sees it.
 std::string owner_text(const StageStatus& stage, const std::string& agent) {
   if (stage.is_own(agent)) return "yours";
   const std::string name = stage.agent.empty() ? "no agent" : printable_line(stage.agent);
@@ -76,7 +76,7 @@ Result<int> begin(Session& session) {
   return kExitDone;
 }
 
-/// The one whose changes are shown: of --tx, or the only one of one's own.
+/// Returns the transaction whose changes are shown: that of --tx, or the only own one.
 const StageStatus* shown_stage(Session& session, const std::vector<StageStatus>& stages) {
   const std::string& wanted = session.arguments().tx;
   const StageStatus* found = nullptr;
@@ -133,7 +133,7 @@ Result<int> status(Session& session) {
   return kExitDone;
 }
 
-/// diff --html: with what the gate says of the whole, at the lines.
+/// diff --html: includes the gate's findings on the whole transaction, at their lines.
 Result<void> write_diff_report(Session& session, Transaction& transaction,
                                const std::vector<RelPath>& paths) {
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
@@ -144,7 +144,7 @@ Result<void> write_diff_report(Session& session, Transaction& transaction,
   return write_report(session, part_below(preview.proposal, paths), std::move(subject));
 }
 
-/// What is left to say of a diff once its page was written.
+/// Ends `diff` after the page was written.
 Result<int> tell_diff(Session& session, const Proposal& whole, const Proposal& proposal,
                       Json document) {
   const int status =
@@ -170,7 +170,7 @@ Result<int> tell_diff(Session& session, const Proposal& whole, const Proposal& p
   return status;
 }
 
-/// diff A..B: what `galley check --range` judges, with its verdict where a page is asked for.
+/// diff A..B: shows the change that `galley check --range` judges, in a page with its verdict.
 Result<int> diff_of_range(Session& session, const std::string& range) {
   GALLEY_ASSIGN(const CheckSource source, range_source(range));
   GALLEY_ASSIGN(const auto check, open_check(session, source));
@@ -185,7 +185,7 @@ Result<int> diff_of_range(Session& session, const std::string& range) {
                    {{"schema", "galley.diff/1"}, {"ok", true}, {"range", range}});
 }
 
-/// A name at which nothing is proposed and nothing lies is a slip, not an empty diff.
+/// A name without a proposed or existing file is an error, not an empty diff.
 Result<void> check_names(Session& session, const Proposal& whole) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   for (const std::string& word : session.arguments().words) {
@@ -223,7 +223,7 @@ Result<int> diff(Session& session) {
                    {{"schema", "galley.diff/1"}, {"ok", true}, {"tx", transaction.id()}});
 }
 
-/// A proposal's id in full or its first digits, as the verdict shows them.
+/// Accepts a proposal's whole id or its first digits, as the verdict shows them.
 Result<void> check_expected(const Proposal& proposal, const std::string& wanted) {
   constexpr size_t kFewestDigits = 8;
   const bool is_it = !wanted.empty() && proposal.id().hex().starts_with(wanted);
@@ -239,14 +239,14 @@ Result<void> check_expected(const Proposal& proposal, const std::string& wanted)
                   "'; look at the diff again");
 }
 
-/// What is approved, and its diff where it is what an open transaction proposes.
+/// An approved proposal, with its diff if an open transaction proposes it.
 struct Approved {
   ContentId proposal;
   std::string diff;
 };
 
-/// What an open transaction of anybody's proposes under this id; those that nobody uses at the
-/// moment are looked at first.
+/// Finds the open transaction, of any agent, that proposes this id. Transactions that no process
+/// has open are searched first.
 Result<std::optional<Approved>> proposed_here(Session& session, Workspace& workspace) {
   GALLEY_ASSIGN(auto stages, workspace.stages());
   std::stable_partition(stages.begin(), stages.end(),
@@ -262,8 +262,8 @@ Result<std::optional<Approved>> proposed_here(Session& session, Workspace& works
   return std::nullopt;
 }
 
-/// A refusal names a proposal, not whose transaction it is in. In full the id may also be that of a
-/// proposal that no transaction here holds, such as an undo's.
+/// A refusal names only the proposal, not its transaction. A whole id may also name a proposal
+/// outside of all transactions here, for example that of an undo.
 Result<Approved> approved_proposal(Session& session, Workspace& workspace) {
   const std::string& wanted = session.arguments().proposal;
   const auto whole = ContentId::from_hex(wanted);
@@ -281,7 +281,7 @@ Result<Approved> approved_proposal(Session& session, Workspace& workspace) {
   return Approved{proposal.id(), std::move(diff)};
 }
 
-/// A yes to one call of a tool, which its caller then repeats.
+/// Approves one call of a tool, which its caller then repeats.
 Result<int> approve_call(Session& session, Workspace& workspace, const std::string& by) {
   const std::string& wanted = session.arguments().proposal;
   const TransactionOptions who = session.transaction_options();
@@ -314,7 +314,7 @@ Result<int> approve(Session& session) {
   const ContentId& proposal = approved.proposal;
   const std::string by = arguments.name.empty() ? "the command line" : arguments.name;
   const TransactionOptions who = session.transaction_options();
-  // An agent is refused on record, and nobody is asked.
+  // An agent is refused on record, without a question.
   if (!who.agent.empty()) return fail(workspace->approve(proposal, by, who).error());
   GALLEY_TRY(need_person(session, "", "Approve proposal " + proposal.hex() + " and nothing else?",
                          approved.diff));
@@ -328,7 +328,7 @@ Result<int> approve(Session& session) {
   return kExitDone;
 }
 
-/// -n: what a commit would do, as preview shows it.
+/// -n: shows what a commit would do, like preview.
 Result<int> preview_transaction(Session& session, Transaction& transaction) {
   Json document = {{"schema", "galley.preview/1"}, {"ok", true}, {"tx", transaction.id()}};
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
@@ -362,7 +362,7 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
 
 Result<int> commit(Session& session) { return commit_transaction(session, session.arguments().tx); }
 
-/// -n: what is staged now, all of it or all since the savepoint, is what would go.
+/// -n: shows what a rollback would drop: everything, or the changes since the savepoint.
 Result<int> preview_rollback(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   const std::string& to = session.arguments().to;
@@ -389,7 +389,7 @@ Result<int> preview_rollback(Session& session) {
   return kExitDone;
 }
 
-/// One that cannot be read can still be dropped by a person who names it.
+/// A person can drop a transaction that cannot be read by naming it.
 Result<std::string> roll_back(Session& session) {
   const Arguments& arguments = session.arguments();
   auto transaction = session.resume();
@@ -444,7 +444,7 @@ Result<int> fork(Session& session) {
   return kExitDone;
 }
 
-/// The others that came from the same fork lose: their stages go.
+/// Drops the other forks of the same transaction.
 Result<std::vector<std::string>> drop_rivals(Session& session,
                                              const std::vector<std::string>& family,
                                              const std::string& winner) {
@@ -452,7 +452,7 @@ Result<std::vector<std::string>> drop_rivals(Session& session,
   for (const std::string& id : family) {
     if (id == winner) continue;
     auto rival = session.resume(id);
-    if (!rival && rival.error().kind == ErrorKind::kNotFound) continue;  // over already
+    if (!rival && rival.error().kind == ErrorKind::kNotFound) continue;  // already closed
     if (!rival) return fail(rival.error());
     GALLEY_TRY(rival->rollback());
     dropped.push_back(id);

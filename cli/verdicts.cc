@@ -11,7 +11,7 @@
 namespace galley {
 namespace {
 
-/// What --key names.
+/// Returns the key of --key.
 Result<std::optional<VerdictKey>> key_of(Session& session) {
   const std::string& file = session.arguments().verdict.key;
   if (file.empty()) return std::optional<VerdictKey>();
@@ -20,7 +20,7 @@ Result<std::optional<VerdictKey>> key_of(Session& session) {
   return std::optional(std::move(key));
 }
 
-/// The text of the galley.toml that judges in this workspace: its own, or that of --config.
+/// Returns the text of the galley.toml that applies: the workspace's, or that of --config.
 Result<std::string> rules_text(Session& session, const Directory& workspace) {
   const std::string& other = session.arguments().global.config;
   if (!other.empty()) return session.read_input(other, "", limits::kMaxConfigBytes);
