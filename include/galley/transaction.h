@@ -56,7 +56,7 @@ struct TransactionOptions {
   /// (`gate.cancelled`, `sandbox.cancelled`). Calls have their own (CallOptions).
   std::stop_token stop = {};
 
-  // --- for Galley itself: types that are not installed ------------------------------------------
+  // --- for Galley's own rooms: types that are not installed -------------------------------------
   /// Returns all agents whose rules apply: the caller, the owner, the contributors.
   [[nodiscard]] Principals principals() const;
 };
@@ -94,7 +94,7 @@ class [[nodiscard]] EditResult {
   /// failed.
   [[nodiscard]] std::string json() const;
 
-  // --- for Galley itself: types that are not installed ------------------------------------------
+  // --- for Galley's own rooms: types that are not installed -------------------------------------
   EditResult(Result<EditOutcome> outcome);  // NOLINT(google-explicit-constructor)
   [[nodiscard]] Result<EditOutcome> outcome() const;
 
@@ -118,7 +118,7 @@ class [[nodiscard]] CallResult {
   /// docs/json/tool-result.schema.json.
   [[nodiscard]] std::string document() const;
 
-  // --- for Galley itself: types that are not installed ------------------------------------------
+  // --- for Galley's own rooms: types that are not installed -------------------------------------
   CallResult(ToolResult result);  // NOLINT(google-explicit-constructor)
   [[nodiscard]] const ToolResult& result() const { return *result_; }
 

@@ -50,7 +50,7 @@ struct WorkspaceOptions {
   /// repair.
   bool tolerates_bad_configuration = false;
 
-  // For Galley itself: types that are not installed.
+  // For Galley's own rooms: types that are not installed.
   CommandRunner* runner = nullptr;  ///< for commands and command validators; null: the sandbox
   const Clock* clock = nullptr;     ///< null: the system's
   std::shared_ptr<const UserSettings> user = nullptr;  ///< already loaded personal settings
