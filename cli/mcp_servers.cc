@@ -263,16 +263,16 @@ Result<int> trust_mcp_server_again(Session& session) {
 
 namespace {
 
-/// A client that reads nothing for so long is gone.
+/// A client that has not read for this long is treated as gone.
 constexpr std::chrono::seconds kWriteTime{60};
 
-/// Most agents know tools by these names; no profile has two names for one verb.
+/// Most agents know tools by these names. A profile has one name for each verb.
 constexpr const char* kDefaultProfile = "claude";
 
 Result<int> serve(Session& session) {
-  // A client that is gone shows as an error of writing, not as a signal.
+  // A write to a client that is gone returns an error instead of a signal.
   std::signal(SIGPIPE, SIG_IGN);
-  // Each thread would have a heap of its own, and none gives back what it once had.
+  // Otherwise each thread would have its own heap, and heaps rarely return memory.
   mallopt(M_ARENA_MAX, 2);
   session.set_approver(client_approver());
   GALLEY_ASSIGN(Workspace * workspace, session.open());
