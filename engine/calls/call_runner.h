@@ -13,12 +13,11 @@
 namespace galley {
 
 /// Returns the command with the options of a call applied: folder, environment, programs, time and
-/// stop.
-/// The names in `Command::programs` stay unchanged: a guarded runner resolves them and checks them
-/// against its own rules.
+/// stop. The names in `Command::programs` stay unchanged: a guarded runner resolves them and checks
+/// them against its own rules.
 ///
-/// In a dry run the effects of the command are dropped and it has no network, because effects on
-/// other hosts could not be reverted.
+/// In a dry run the effects of the command are dropped. It runs without the network, because
+/// effects on other hosts could not be reverted.
 [[nodiscard]] Command bounded_by_call(Command command, const CallOptions& options,
                                       const RelPath& cwd);
 

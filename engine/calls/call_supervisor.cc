@@ -99,7 +99,7 @@ CallSupervisor::Turn CallSupervisor::take(const Call& call) {
   }
   turn.place_.emplace(*std::move(place));
   for (const RelPath& path : call.reads) turn.notes_.note(call.overlay, path);
-  // Changes of files have no transient errors, and a copy of the overlay is expensive.
+  // Changes of files do not fail transiently, and a copy of the overlay is expensive.
   const bool is_read = info.annotations.read_only;
   turn.may_repeat_ = may_be_repeated(info) && (is_read || call.is_open_ended ||
                                                info.category != ToolInfo::Category::kDirect);

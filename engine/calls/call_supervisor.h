@@ -27,8 +27,8 @@ namespace galley {
 class ReadNotes {
  public:
   explicit ReadNotes(bool is_wanted) : is_wanted_(is_wanted) {}
-  /// Records a path before it is read, so that a change during the read makes a cached result
-  /// invalid.
+  /// Records the contents of a path before the tool reads it. If they change during the read, the
+  /// cached result is then invalid.
   void note(Overlay& overlay, const RelPath& path);
   /// The result depends on other input as well (a secret), so it cannot be cached.
   void spoil() { is_wanted_ = false; }
@@ -99,8 +99,7 @@ class CallSupervisor {
 ///
 ///     while (!turn.answer()) turn.note(try_it(turn.notes()));
 ///
-/// Ownership: borrows the call and the supervisor. Its destructor frees the call's place in the
-///            queue.
+/// Ownership: borrows the call and the supervisor. Its destructor frees the place of the call.
 class CallSupervisor::Turn {
  public:
   /// The result for the caller. `meta.attempts` and `meta.cached` show how it was obtained.

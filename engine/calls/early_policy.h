@@ -43,8 +43,8 @@ class EarlyPolicy {
   /// Returns an error if the action must not be performed.
   [[nodiscard]] std::optional<Error> refusal(const Action& action) const;
   /// Returns an error if the staged changes must be reverted now, before the gate judges them. In a
-  /// transaction with several contributors each one must be allowed every change. An edit must be a
-  /// change that the listed tools could make.
+  /// transaction with several contributors, every one of them must be allowed to make every change.
+  /// An edit must be a change that the listed tools could make.
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
                                                        const Overlay::Entries& before,
                                                        const Overlay::Entries& now) const;

@@ -16,7 +16,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxCalls = 100'000;  // in one document of calls
 
-/// Returns the options of the caller that have no field in a record; null if there are none.
+/// Returns the options of the caller for which a record lacks a field; null without any.
 JsonDocument context_of(const CallOptions& options) {
   ordered_json context;
   if (!options.cwd.empty()) context["cwd"] = options.cwd;

@@ -58,7 +58,7 @@ struct ExecutorOptions : CallOptions {
   /// Can refuse an action before it is performed, and its staged changes afterwards. Without it
   /// everything is left to the gate, and the caller has every capability.
   std::optional<EarlyPolicy> policy;
-  /// Approves calls that need an approval. Without it every call may run.
+  /// Gets approvals for calls that need one. Without it every call may run.
   std::optional<ConfirmationDesk> desk;
   SeenContents* seen = nullptr;           ///< of the workspace; null: nothing is remembered
   KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own

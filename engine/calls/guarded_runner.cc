@@ -110,7 +110,7 @@ class GuardedRunner final : public CommandRunner {
     return result;
   }
 
-  /// A person decides how long it runs, so it has no wall time limit.
+  /// A person decides how long it runs, so its wall time is not limited.
   Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
                                          const Overlay& overlay) override {
     GALLEY_ASSIGN(Command bounded_command, checked(command));

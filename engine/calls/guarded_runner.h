@@ -22,7 +22,7 @@ struct GuardedRunnerOptions {
   Principals who;           ///< their rules apply
   std::string layer_home;   ///< as SandboxOptions::layer_home
   std::string keep_home;    ///< as SandboxOptions::keep_home
-  bool is_offline = false;  ///< a preview: commands have no network
+  bool is_offline = false;  ///< a preview: commands run without the network
   /// Returns the place of SandboxOptions::scratch_home. Called before the first command; may be
   /// empty.
   std::function<Result<std::string>()> scratch_home;
@@ -41,8 +41,8 @@ struct GuardedRunnerOptions {
 /// the transaction has several principals, a command is `refused` and stages nothing if it changed
 /// a path that is denied to one of them. Such a change must not wait for the gate in a transaction
 /// of another agent.
+///
 /// The sandbox is created for the first command, so transactions without commands do not pay.
-/// it.
 ///
 /// Ownership: borrows configuration and clock; owns the sandbox.
 /// Errors:    kRefused `command.denied`, `command.not_allowed`, `command.no_capability`,

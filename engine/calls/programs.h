@@ -18,7 +18,7 @@ namespace galley {
 /// narrowed to (Command::only_programs).
 ///
 ///     check()   may this command run?           by the name as called, its file, its arguments
-///     walls()   which programs may it start?    by real files and folders: walls have no names
+///     walls()   which programs may it start?    by real files and folders, not by names
 ///
 /// Ownership: borrows the configuration.
 /// Threads:   any.

@@ -37,8 +37,8 @@ struct RetryRule {
 /// a failed attempt can be reverted, if there are any.
 [[nodiscard]] bool may_be_repeated(const ToolInfo& info);
 
-/// Whether another tool of the same name may be called after this error. A call whose effects may
-/// not be revertible is never repeated.
+/// Whether another tool of the same name may be called after this error. A call is never
+/// repeated if it may have had effects that cannot be reverted.
 [[nodiscard]] bool may_fall_back(const ToolInfo& info, const ToolError& error);
 
 /// A warning for the result: which tool was skipped, and why.

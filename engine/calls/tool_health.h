@@ -34,8 +34,8 @@ class ToolHealth {
 
   explicit ToolHealth(const Clock& clock, HealthRule rule = {}) : clock_(&clock), rule_(rule) {}
 
-  /// Whether the tool may be called now. When its time out has passed, one call is allowed if
-  /// `check` succeeds.
+  /// Whether the tool may be called now. After the pause of a disabled tool, one call is
+  /// allowed if `check` succeeds.
   Result<void> admit(const std::string& tool, const std::function<Result<void>()>& check = {});
   /// Takes the result of an admitted call.
   void note(const std::string& tool, const ToolResult& result);
