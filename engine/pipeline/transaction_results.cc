@@ -1,5 +1,5 @@
-// The results of staging calls without internal types, and the git commit that follows a commit of
-// Galley if a tool asked for it.
+// The results of staging calls, for callers that cannot use internal types, and the git commit that
+// a tool asked for after a commit of Galley.
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
