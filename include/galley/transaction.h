@@ -45,7 +45,7 @@ struct TransactionOptions {
   /// Other agents that staged changes in it. A change that is denied to one of them is not
   /// committed.
   std::vector<std::string> contributors = {};
-  /// Only to see the result of the changes. It is never committed, only its tool calls are
+  /// For looking at the result of the changes. It is never committed, only its tool calls are
   /// recorded, commands run without the network, and no tool acts outside of the tree.
   bool is_preview = false;
   /// Nothing can be staged or committed, and only tools that read can be called.
@@ -71,8 +71,8 @@ struct CommitRequest {
 };
 
 /// The result of staging an edit. It is true only if every edit in it fits. If one does not fit,
-/// nothing is staged (with EditOptions::reject: only those that fit). Then the report shows the
-/// place and possible matches. A result that is not used is a compiler warning.
+/// nothing is staged, or with EditOptions::reject only the edits that fit. Then the report shows
+/// the place and possible matches. The compiler warns about a result that is not used.
 ///
 ///     const auto edited = transaction.edit("a.txt", "old", "new");
 ///     if (!edited) return try_again(edited.report());
@@ -103,7 +103,7 @@ class [[nodiscard]] EditResult {
   std::shared_ptr<const EditOutcome> outcome_;  ///< null if the attempt failed
 };
 
-/// The result of a tool call. A result that is not used is a compiler warning.
+/// The result of a tool call. The compiler warns about a result that is not used.
 ///
 /// Ownership: a value; shares its contents.
 class [[nodiscard]] CallResult {
@@ -132,12 +132,11 @@ class [[nodiscard]] CallResult {
 ///     begin -> stage* -> preview* -> commit    (Receipt | Refused | Conflict | NothingToCommit)
 ///                    \-> destructor or rollback: the workspace is unchanged
 ///
-/// Invariant: nothing under the workspace root is written before a commit, and only after a gate
-///            approved the proposal. A staging call that fails changes nothing. Every change of the
-///            staged files passes one executor. It refuses the change if the caller's list of tools
-///            has none with the same effect. It records the change: at once for a stored
-///            transaction, and with the commit or rollback for one in memory. Refusals are recorded
-///            at once.
+/// Invariant: only a commit writes under the workspace root, and only after a gate approved the
+///            proposal. A staging call that fails changes nothing. Every change of the staged files
+///            passes one executor. It refuses the change if no tool in the caller's list has the
+///            same effect. It records the change: at once for a stored transaction, and with the
+///            commit or rollback for one in memory. Refusals are recorded at once.
 /// Ownership: owns its overlay; borrows the Workspace, which must outlive it. While a stored
 ///            transaction is open, it holds the lock of its stage directory.
 /// Threads:   confined to one thread; distinct transactions may run side by side.
@@ -188,7 +187,7 @@ class Transaction {
     std::string standard_error = {};
     bool is_staged = false;  ///< false: its changes were dropped
     uint64_t staged_paths = 0;
-    /// Paths that it must not change; then nothing is staged
+    /// Paths that it must not change; then nothing is staged.
     std::vector<std::string> refused = {};
   };
   /// Runs a program in the sandbox on the staged files, and stages its changes if it exits with 0.
@@ -250,7 +249,7 @@ class Transaction {
   /// Errors: kNotFound `savepoint.not_found`.
   Result<void> rollback_to(const std::string& name);
   /// Reverts the changes of one call, edit or command, by its execution id. The reversal is merged
-  /// by lines into the staged state, and saved. Later changes of other lines stay. A later step
+  /// by lines into the staged state, and saved. Later changes to other lines stay. A later step
   /// that built on this one is an error, or is reverted too if `with_later` is true.
   /// Returns the ids of all reverted steps, newest first. With `options.dry_run` nothing changes.
   /// The reversal is recorded as a step of its own, which can be reverted in turn.

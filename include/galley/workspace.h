@@ -31,7 +31,7 @@ struct WorkspaceOptions {
   std::string config_file = {};            ///< replaces galley.toml at the root; any path
   Approver approver = {};                  ///< answers `ask`; null: every answer is "no"
   std::vector<ToolDefinition> tools = {};  ///< added to the standard ones, in this order
-  /// Objects that tools may ask for when they are created
+  /// Objects that tools may ask for when they are created.
   ToolDefinition::Dependencies dependencies = {};
   /// Nothing can be staged or committed, and only tools that read can be called.
   bool reads_only = false;
@@ -65,8 +65,8 @@ struct WorkspaceOptions {
 /// Ownership: owns the root's descriptor, the configuration and the tools. Transactions borrow it.
 /// Threads:   several threads may use it, each with its own transactions. These run in parallel and
 ///            wait for each other only at the writer lock. Root, configuration, trust and notices
-///            are constant after open(). `.galley`, the audit log, the tools, and the state and
-///            folders of validators are created under a lock by the first thread that needs them.
+///            are constant after open(). `.galley`, the audit log, the tools, and the caches and
+///            runners of validators are created under a lock by the first thread that needs them.
 ///            An Approver, runner, tool or clock of WorkspaceOptions is called on any of these
 ///            threads. While take_up_state() runs, no other call is allowed.
 /// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, `config.*`,
