@@ -51,7 +51,7 @@ std::string step_text(const HookChange& change, bool is_install) {
   return is_install ? "is installed already" : "none of Galley's is there";
 }
 
-/// Returns the kinds that --hook names. Without it, installs the usual ones and removes all.
+/// Returns the kinds that --hook names; without it the usual ones to install, or all to remove.
 std::vector<const HookKind*> wanted_kinds(const Arguments& arguments, const HookPlace& place) {
   std::vector<const HookKind*> kinds;
   for (const std::string& name : arguments.words) kinds.push_back(find_hook_kind(name));

@@ -14,8 +14,8 @@ Result<int> judge_push(Session& session);
 /// `galley hook install`, `uninstall` and `run`.
 int run_hook(Session& session);
 
-/// `galley hook run NAME [ARGUMENT...]`: runs the git hook of this name, with the arguments and the
-/// standard input from git.
+/// `galley hook run NAME [ARGUMENT...]`: does the work of the git hook of this name, with the
+/// arguments and the standard input from git.
 Result<int> run_git_hook(Session& session);
 
 }  // namespace galley

@@ -26,7 +26,7 @@ class Session {
 
   /// Replaces the person at the terminal as the one who answers the gate. Call it before open().
   void set_approver(Approver approver) { approver_ = std::move(approver); }
-  /// Changes to the directory of -C, which is the start of all relative names.
+  /// Changes to the directory of -C. Relative names start in it.
   Result<void> enter_directory();
   /// Returns the directory of the workspace in which the command was started.
   Result<RelPath> place();
@@ -58,7 +58,7 @@ class Session {
   /// Progress of the gate's validators on stderr.
   [[nodiscard]] std::function<void(const GateProgress&)> gate_progress();
   /// Reads a file that the command line names; `-` is standard input. At a terminal it first says
-  /// that it reads `what` from there.
+  /// that it reads `what` from standard input.
   Result<std::string> read_input(const std::string& path, std::string_view what,
                                  uint64_t max_bytes);
   /// Returns a galley command for a hint that works here: with the -C and --agent of this call.
