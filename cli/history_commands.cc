@@ -235,8 +235,7 @@ Result<int> redo(Session& session) {
 Result<int> blame_file(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const RelPath path, session.path(session.arguments().name));
-  GALLEY_ASSIGN(const Blame blamed,
-                workspace->blame(path.str(), session.arguments().global.agent));
+  GALLEY_ASSIGN(const Blame blamed, workspace->blame(path.str(), session.arguments().global.agent));
   Json document = {{"schema", "galley.blame/1"}, {"ok", true}, {"path", path.str()}};
   document["lines"] = Json::array();
   std::string text;
