@@ -14,7 +14,8 @@ namespace galley {
 /// What the person who runs this process said outside every workspace.
 ///
 ///     $XDG_CONFIG_HOME/galley/config.toml   their own configuration (~/.config)
-///     $XDG_STATE_HOME/galley/trust/         a file for each trusted workspace (~/.local/state)
+///     $XDG_STATE_HOME/galley/trust/         a file for each trusted workspace (~/.local/state),
+///                                           and for each change of rules that got a yes
 ///     $XDG_STATE_HOME/galley/tools/         custom tools of each workspace (custom_tools.h)
 ///     $GALLEY_TRUST                         hashes that are trusted wherever they stand (CI)
 ///
@@ -55,6 +56,23 @@ Result<void> record_trust(const UserSettings& settings, const TrustRecord& recor
 
 /// Takes the trust in a root back; false when there was none.
 Result<bool> revoke_trust(const UserSettings& settings, const std::string& root);
+
+/// A change of a configuration file that a person said yes to when it was committed to git.
+struct RulesChange {
+  std::string root;        ///< of the work tree, absolute
+  std::string repository;  ///< the directory that all its work trees share
+  std::string path;
+  std::string before;  ///< the hash of its bytes; "" where there was no file
+  std::string after;
+};
+
+/// Keeps that yes beside the trust records, in place of an earlier one that led to the same bytes.
+/// Errors: as record_trust().
+Result<void> record_rules_change(const UserSettings& settings, const RulesChange& change);
+
+/// Whether a person said yes to it: in one step, or in several of which each begins where the one
+/// before it ended.
+[[nodiscard]] Result<bool> is_known_rules_change(const UserSettings& settings, RulesChange change);
 
 /// Whether `path` is `folder` or lies below it, as text.
 [[nodiscard]] bool is_at_or_below(std::string_view path, std::string_view folder);
