@@ -203,6 +203,7 @@ struct Arguments {
   bool adopt = false;
   bool all = false;
   bool force = false;
+  bool enables = false;  ///< init --enable
   bool repair = false;
   bool tty = false;       ///< review --tty
   uint32_t port = 0;      ///< review --port; 0: any
