@@ -30,7 +30,8 @@ Json conflict_json(const Conflict& conflict);
 /// Puts `diff` and `diff_is_exact` (false when bytes had to be replaced) into a document.
 void add_diff(Json& document, const std::string& diff);
 
-/// The text of a document, with a newline at its end; `is_ascii` writes all else as `\u202e`.
+/// The text of a document, with a newline at its end; `is_ascii` writes all else as `\u202e`. Where
+/// a text in it is not UTF-8, `not_utf8` has its exact bytes (docs/output.md).
 [[nodiscard]] std::string document_text(const Json& document, bool is_ascii = false);
 
 /// "create", "modify", "delete", "rename", "copy", "mode" or "type".
