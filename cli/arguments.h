@@ -97,6 +97,7 @@ struct ExecArguments {
   bool is_deterministic = false;
   bool proposes_ignored = false;
   bool is_interactive = false;  ///< -i: stdin is passed on from a terminal, too
+  bool is_verbose = false;      ///< -v: the walls are said, too
   bool begins = false;  ///< --begin, of call, edit and stage too: a transaction where there is none
 };
 

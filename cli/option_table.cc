@@ -220,6 +220,8 @@ void OptionTable::add_exec_options(CLI::App* command) {
   };
   command->add_flag("-i,--interactive", exec.is_interactive,
                     "Pass on what is typed at the terminal, too");
+  command->add_flag("-v,--verbose", exec.is_verbose,
+                    "Say how it ended and behind which walls it ran");
   CLI::Option* network =
       command->add_flag("--network", exec.shares_network, "Give it the host's network");
   command
