@@ -85,11 +85,17 @@ struct Staged {
   std::string rejects;      ///< what was left out, in one line
   std::string reason;
   std::string message;
-  std::string choice;  ///< of an ambiguity: a place that can be chosen
+  std::string choice;  ///< of each ambiguity a place, as options: with them a second call fits
 };
 
 /// The first thing that does not fit, for the one-line answer.
 void name_failure(const EditOutcome& outcome, Staged& staged) {
+  for (const FileOutcome& file : outcome.files) {
+    for (const EditFailure& failure : file.failures) {
+      if (!failure.candidates.empty())
+        staged.choice += " --choose " + failure.candidates.front().id;
+    }
+  }
   for (const FileOutcome& file : outcome.files) {
     if (file.refusal) {
       staged.reason = file.refusal->reason;
@@ -97,8 +103,6 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
       return;
     }
     if (!file.failures.empty()) {
-      const auto& candidates = file.failures.front().candidates;
-      if (!candidates.empty()) staged.choice = candidates.front().id;
       staged.reason = file.failures.front().reason;
       staged.message = file.path + ": " + file.failures.front().message;
       return;
@@ -332,7 +336,7 @@ int no(Session& session, Json& document, const Staged& staged) {
   } else {
     session.say_wrong(staged.report);
     if (!staged.choice.empty()) {
-      session.say("to choose a place: the same with --choose " + staged.choice);
+      session.say("to choose a place: the same with" + staged.choice);
     }
   }
   return kExitNo;
