@@ -28,8 +28,8 @@ struct FoundPrograms {
 enum class FoundCommands : uint8_t { kAsComments, kSwitchedOn };
 
 /// Text of a galley.toml for the languages, formatters and tests found in this workspace: what is
-/// safe is on, commands (unless they are asked for) and stricter rules are there as comments. A command is proposed only where
-/// its program is there and what it judges is configured.
+/// safe is on, commands (unless they are asked for) and stricter rules are there as comments. A
+/// command is proposed only where its program is there and what it judges is configured.
 [[nodiscard]] Result<std::string> recommended_config(
     const Directory& root, const FoundPrograms& programs = {},
     FoundCommands commands = FoundCommands::kAsComments);

@@ -47,8 +47,8 @@ class LayerGauge {
   /// counted too; null means every process of this /proc but pid 1. Walking the trees is slow: it
   /// returns 0 without doing so while the file systems as a whole have not grown by more than
   /// `suspect_bytes` and nobody freed memory there. With 0 it always walks, and opens directories
-  /// that their owner, who calls, closed to itself. A tree that is too deep or cannot be read counts
-  /// with the growth of its whole file system.
+  /// that their owner, who calls, closed to itself. A tree that is too deep or cannot be read
+  /// counts with the growth of its whole file system.
   [[nodiscard]] uint64_t grown(uint64_t suspect_bytes, const std::set<pid_t>* processes);
 
  private:
