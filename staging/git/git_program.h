@@ -59,6 +59,9 @@ class GitProgram {
   /// The same with another index (GIT_INDEX_FILE).
   [[nodiscard]] GitProgram with_index(std::string path) const;
 
+  /// The same with the objects of another folder as well (GIT_ALTERNATE_OBJECT_DIRECTORIES).
+  [[nodiscard]] GitProgram with_objects(std::string path) const;
+
   /// The same with other bounds.
   [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const;
 
@@ -91,7 +94,8 @@ class GitProgram {
   struct Settings;  ///< overrides of the repository's configuration, listed once
 
   std::string directory_;
-  std::string index_;  ///< empty: as the environment has it
+  std::string index_;    ///< empty: as the environment has it
+  std::string objects_;  ///< the same
   Bounds bounds_;
   bool is_elsewhere_ = false;  ///< GIT_DIR and its like do not count
   std::shared_ptr<Settings> settings_;
