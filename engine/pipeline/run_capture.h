@@ -89,6 +89,8 @@ struct RunReport {
   uint64_t staged_paths = 0;     ///< that the layer changed of what was staged
   uint64_t ignored_paths = 0;    ///< git-ignored: kept beside the transaction, not proposed
   uint64_t protected_paths = 0;  ///< below .git or .galley: dropped
+  uint64_t git_refs = 0;         ///< that its commits of git led to (engine/stages/run_commits.h)
+  std::string git_failure;       ///< why its commits of git could not be kept
 };
 
 }  // namespace galley

@@ -13,6 +13,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/live_views.h"
 #include "engine/stages/run_basis.h"
+#include "engine/stages/run_commits.h"
 
 namespace galley {
 namespace {
@@ -37,6 +38,18 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
 RunReport report_of(const RunNote& note, const RunCapture& capture) {
   return {note.ended, capture.entries.size(), capture.report.ignored,
           capture.report.protected_paths};
+}
+
+/// What the run committed to git outlives its layer. A failure is no reason to keep the rest from
+/// being staged.
+void keep_commits_of(const RunFolder& folder, const WritableDirectory& stage, RunReport& report) {
+  for (const char* layer : {"upper/.git", "git/upper"}) {
+    const auto repository = folder.directory().open_writable_directory(chosen_path(layer));
+    if (!repository) continue;
+    const auto kept = keep_run_commits(**repository, stage);
+    report.git_refs = std::max<uint64_t>(report.git_refs, kept.value_or(0));
+    if (!kept) report.git_failure = kept.error().message;
+  }
 }
 
 /// Paths whose change the capture brings, or takes back.
@@ -124,7 +137,7 @@ Result<void> Transaction::take_up_run() {
     state_->unstaged_run = cannot_stage(id(), capture.report, !is_over);
     return {};
   }
-  const RunReport report = report_of(*note, capture);
+  RunReport report = report_of(*note, capture);
   const bool is_news = state_->overlay.entries() != capture.entries;
   if (is_over || is_news) {
     // The run's own agent stages here, whoever looks.
@@ -145,6 +158,7 @@ Result<void> Transaction::take_up_run() {
     GALLEY_TRY(save());
   }
   if (!is_over) return {};
+  keep_commits_of(*folder, state_->stage->directory(), report);
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
   return clear_graveyard_of_no_run(place, workspace.clock());
