@@ -109,6 +109,7 @@ struct RunArguments {
   std::vector<std::string> layered;      ///< --layer
   std::vector<std::string> environment;  ///< --env NAME[=VALUE]
   std::string detach_keys = "ctrl-p,ctrl-q";
+  std::string git_commits;  ///< --git-commits, of commit too: keep, drop; empty: ask
   bool shares_network = false;
   bool proposes_ignored = false;
   bool commits = false;

@@ -64,6 +64,8 @@ class OptionTable {
   void add_transcript(CLI::App* command);
   void add_profile(CLI::App* command);
   void add_conflict(CLI::App* command);
+  /// --git-commits: what becomes of commits of git that a run made.
+  void add_git_commits(CLI::App* command);
   /// `takes_edits`: --ignore-space-change is git apply's there, about matching, not about showing.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
   /// --report: the judgement in the formats of other programs.
