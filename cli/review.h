@@ -53,14 +53,15 @@ class Review {
   /// Stages `text` in their place.
   Result<void> edit_lines(const ReviewedState& seen, const PieceRange& hunks,
                           const std::string& text);
-  /// Commits what was seen, and approves it where a rule asks a person.
-  Result<CommitOutcome> commit(const ReviewedState& seen);
+  /// Commits what was seen, and approves it where a rule asks a person. `message` is why; empty: as
+  /// the transaction has it.
+  Result<CommitOutcome> commit(const ReviewedState& seen, const std::string& message = {});
 
   static constexpr const char* kBeforeReview = "before-review";
 
  private:
   Review(Session& session, std::string tx) : session_(&session), tx_(std::move(tx)) {}
-  Result<Transaction> resume_as_seen(const ContentId& seen);
+  Result<Transaction> resume_as_seen(const ContentId& seen, const std::string& message = {});
 
   Session* session_;
   std::string tx_;
