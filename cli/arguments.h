@@ -97,6 +97,7 @@ struct ExecArguments {
   bool is_deterministic = false;
   bool proposes_ignored = false;
   bool is_interactive = false;  ///< -i: forwards stdin, also from a terminal
+  bool is_verbose = false;      ///< -v: names the walls
   bool begins = false;          ///< --begin, also of call, edit and stage
 };
 
@@ -108,6 +109,7 @@ struct RunArguments {
   std::vector<std::string> layered;      ///< --layer
   std::vector<std::string> environment;  ///< --env NAME[=VALUE]
   std::string detach_keys = "ctrl-p,ctrl-q";
+  std::string git_commits;  ///< --git-commits, of commit too: keep, drop; empty: ask
   bool shares_network = false;
   bool proposes_ignored = false;
   bool commits = false;
@@ -204,6 +206,7 @@ struct Arguments {
   bool adopt = false;
   bool all = false;
   bool force = false;
+  bool enables = false;  ///< init --enable
   bool repair = false;
   bool tty = false;       ///< review --tty
   uint32_t port = 0;      ///< review --port; 0: any

@@ -214,8 +214,10 @@ std::vector<CommandText> history_texts() {
 std::vector<CommandText> care_texts() {
   return {
       {"init",
-       {"Writes a galley.toml with the validators that fit what is found in the workspace."},
-       {{"galley init -n", "print it instead"}}},
+       {"Writes a galley.toml with the validators that fit what is found in the workspace. What "
+        "it switches on is trusted; commands are comments in it without --enable."},
+       {{"galley init -n", "print it instead"},
+        {"galley init --enable", "with its formatters, linters and tests switched on"}}},
       {"trust",
        {"A configuration that runs commands or widens what is allowed counts only after a person "
         "has "

@@ -5,7 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/encoding.h"
+#include "base/text.h"
 #include "staging/fs/directory.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -22,6 +25,22 @@ std::string_view severity_name(Severity severity) {
       return "error";
   }
   return "error";
+}
+
+/// The bytes of each text of `value`, which is at `pointer`, that JSON cannot say.
+void collect_exact(const Json& value, const std::string& pointer, Json& exact) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    if (!is_utf8(text)) exact[pointer] = base64(text);
+  } else if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) {
+      collect_exact(member, member_pointer(pointer, key), exact);
+    }
+  } else if (value.is_array()) {
+    for (size_t i = 0; i < value.size(); ++i) {
+      collect_exact(value[i], fmt::format("{}/{}", pointer, i), exact);
+    }
+  }
 }
 
 }  // namespace
@@ -142,12 +161,18 @@ Json conflict_json(const Conflict& conflict) {
 
 void add_diff(Json& document, const std::string& diff) {
   document["diff"] = diff;
-  const std::string text = document["diff"].dump(-1, ' ', false, Json::error_handler_t::replace);
-  document["diff_is_exact"] = Json::parse(text).get<std::string>() == diff;
+  document["diff_is_exact"] = is_utf8(diff);
 }
 
 std::string document_text(const Json& document, bool is_ascii) {
-  return document.dump(kIndent, ' ', is_ascii, Json::error_handler_t::replace) + "\n";
+  Json exact = Json::object();
+  collect_exact(document, "", exact);
+  const bool is_lossy = !exact.empty() && document.is_object();
+  Json whole = is_lossy ? document : Json();
+  if (is_lossy) whole["not_utf8"] = std::move(exact);
+  return (is_lossy ? whole : document)
+             .dump(kIndent, ' ', is_ascii, Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace galley

@@ -86,11 +86,17 @@ struct Staged {
   std::string rejects;      ///< the omitted edits, in one line
   std::string reason;
   std::string message;
-  std::string choice;  ///< of an ambiguous edit: a place to choose
+  std::string choice;  ///< options that choose a place for each ambiguous edit
 };
 
 /// Stores the first edit that does not fit, for the one-line answer.
 void name_failure(const EditOutcome& outcome, Staged& staged) {
+  for (const FileOutcome& file : outcome.files) {
+    for (const EditFailure& failure : file.failures) {
+      if (!failure.candidates.empty())
+        staged.choice += " --choose " + failure.candidates.front().id;
+    }
+  }
   for (const FileOutcome& file : outcome.files) {
     if (file.refusal) {
       staged.reason = file.refusal->reason;
@@ -98,8 +104,6 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
       return;
     }
     if (!file.failures.empty()) {
-      const auto& candidates = file.failures.front().candidates;
-      if (!candidates.empty()) staged.choice = candidates.front().id;
       staged.reason = file.failures.front().reason;
       staged.message = file.path + ": " + file.failures.front().message;
       return;
@@ -333,7 +337,7 @@ int no(Session& session, Json& document, const Staged& staged) {
   } else {
     session.say_wrong(staged.report);
     if (!staged.choice.empty()) {
-      session.say("to choose a place: the same with --choose " + staged.choice);
+      session.say("to choose a place: the same with" + staged.choice);
     }
   }
   return kExitNo;

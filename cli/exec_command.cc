@@ -165,11 +165,15 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
         "sandbox.allow and exec capabilities hold for what a program starts, too: add what "
         "it needs there, or a directory of programs as `dir/`");
   }
-  session.say(fmt::format("{} in {}; {} staged{}",
-                          result.exit_code
-                              ? fmt::format("exit {}", *result.exit_code)
-                              : fmt::format("signal {}", result.exit_signal.value_or(0)),
-                          result.walls, counted(result.staged_paths, "path"),
+  const std::string ended = result.exit_code
+                                ? fmt::format("exit {}", *result.exit_code)
+                                : fmt::format("signal {}", result.exit_signal.value_or(0));
+  const bool is_plain =
+      !session.arguments().exec.is_verbose && result.level == SandboxLevel::kNamespaces;
+  const bool has_failed = !result.succeeded();
+  if (is_plain && result.staged_paths == 0 && !has_failed) return;
+  session.say(fmt::format("{}{}; {} staged{}", ended, is_plain ? "" : " in " + result.walls,
+                          counted(result.staged_paths, "path"),
                           result.effects_staged ? "" : ", effects dropped"));
 }
 

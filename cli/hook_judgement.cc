@@ -184,6 +184,14 @@ Result<int> judge_push(Session& session) {
   return is_yes ? kExitDone : kExitNo;
 }
 
+Result<bool> judge_update(Session& session, const RefUpdate& update) {
+  GALLEY_ASSIGN(const PushRange range, range_of(GitProgram(), update, known_here()));
+  if (range.to.empty()) return true;
+  GALLEY_ASSIGN(const Answer answer, judge_source(session, push_source(range)));
+  tell(session, range.ref, answer.is_yes, answer.text);
+  return answer.is_yes;
+}
+
 namespace {
 
 /// Returns the transactions whose changes a commit contains; none without a history of Galley.

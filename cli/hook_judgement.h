@@ -2,6 +2,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
+#include "engine/git_hooks/ref_updates.h"
 
 namespace galley {
 
@@ -10,6 +11,10 @@ Result<int> judge_staged(Session& session);
 /// pre-push, pre-receive and update: judges all updated references of a push before it returns. One
 /// refusal refuses the push.
 Result<int> judge_push(Session& session);
+
+/// Whether the gate says yes to what an update of a reference of this repository brings. Says why
+/// not.
+Result<bool> judge_update(Session& session, const RefUpdate& update);
 
 /// `galley hook install`, `uninstall` and `run`.
 int run_hook(Session& session);

@@ -18,10 +18,14 @@
 namespace galley {
 namespace {
 
-/// Trusts the file that init wrote, so that the person need not be asked.
-Result<void> trust_written(Session& session, const Workspace& workspace, const std::string& text) {
+/// Writes galley.toml and trusts it. If it switches on commands, a person confirms them first.
+Result<void> write_trusted(Session& session, const Workspace& workspace, const std::string& text) {
   GALLEY_ASSIGN(const Config config, parse_config(text, kConfigFileName));
   const TrustPart part = trust_part_of(config);
+  if (!part.is_empty()) {
+    GALLEY_TRY(need_person(session, part.brief(), "Write galley.toml and trust these commands?"));
+  }
+  GALLEY_TRY(kept_of(workspace).write_config(text, session.arguments().force));
   if (part.is_empty()) return {};
   return record_trust(session.user(),
                       {workspace.root_path(), part.hash(), place_of(workspace).clock().wall_ns()});
@@ -55,10 +59,11 @@ Result<int> init(Session& session) {
   GALLEY_TRY(refuse_init_to_agents(arguments));
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string text,
-                recommended_config(place_of(*workspace).files(), found_programs()));
+                recommended_config(
+                    place_of(*workspace).files(), found_programs(),
+                    arguments.enables ? FoundCommands::kSwitchedOn : FoundCommands::kAsComments));
   if (!arguments.dry_run) {
-    GALLEY_TRY(kept_of(*workspace).write_config(text, arguments.force));
-    GALLEY_TRY(trust_written(session, *workspace, text));
+    GALLEY_TRY(write_trusted(session, *workspace, text));
   }
   if (session.is_json()) {
     session.print(Json{{"schema", "galley.init/1"},

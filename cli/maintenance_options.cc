@@ -11,6 +11,8 @@ void add_setup_commands(OptionTable& table) {
   CLI::App* init = table.add("init", "Write a galley.toml for what is found here", kCareGroup);
   table.add_dry_run(init, "Print it instead");
   init->add_flag("--force", args.force, "Replace an existing one");
+  init->add_flag("--enable", args.enables,
+                 "Switch the commands that were found on, instead of\nwriting them as comments");
   CLI::App* trust =
       table.add("trust", "Let what galley.toml runs or widens count, as it stands", kCareGroup);
   table.add_dry_run(trust, "As --show");

@@ -161,6 +161,12 @@ void OptionTable::add_conflict(CLI::App* command) {
       ->type_name("HOW");
 }
 
+void OptionTable::add_git_commits(CLI::App* command) {
+  add_choice(command, "--git-commits", args_.run.git_commits, {"keep", "drop"},
+             "Keep or drop the commits of git that were made inside")
+      ->type_name("WHAT");
+}
+
 void OptionTable::add_reports(CLI::App* command) {
   const auto check = [](const std::string& word) {
     const auto request = report_requests({word});
@@ -220,6 +226,8 @@ void OptionTable::add_exec_options(CLI::App* command) {
   };
   command->add_flag("-i,--interactive", exec.is_interactive,
                     "Pass on what is typed at the terminal, too");
+  command->add_flag("-v,--verbose", exec.is_verbose,
+                    "Say how it ended and behind which walls it ran");
   CLI::Option* network =
       command->add_flag("--network", exec.shares_network, "Give it the host's network");
   command

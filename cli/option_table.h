@@ -65,6 +65,8 @@ class OptionTable {
   void add_transcript(CLI::App* command);
   void add_profile(CLI::App* command);
   void add_conflict(CLI::App* command);
+  /// --git-commits: keeps or drops the git commits of a run.
+  void add_git_commits(CLI::App* command);
   /// With `takes_edits`, --ignore-space-change is the option of git apply, which is about matching.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
   /// --report: writes the judgement in formats of other programs.

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "base/alike_texts.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/terminal.h"
@@ -69,6 +70,15 @@ std::string finding_text(const Finding& finding, bool has_color, const Hyperlink
   }
   if (!finding.remedy.empty()) text += fmt::format("  {}\n", printable_line(finding.remedy));
   return text + indented_output(finding.output);
+}
+
+/// Returns a key that is equal for findings that differ only in their place.
+std::string finding_key(const Finding& finding) {
+  Finding other = finding;
+  other.message = key_without(finding.message, finding.path);
+  other.remedy = key_without(finding.remedy, finding.path);
+  other.path.clear();
+  return finding_text(other, false, nullptr);
 }
 
 /// Whether the findings already show the reason of the decision.
@@ -183,14 +193,17 @@ std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlink
   std::stable_sort(findings.begin(), findings.end(), [](const Finding* a, const Finding* b) {
     return a->severity == Severity::kError && b->severity != Severity::kError;
   });
-  std::string text;
-  size_t shown = 0;
+  AlikeTexts alike;
   for (const Finding* finding : findings) {
-    if (++shown > kShownFindings) {
-      text += fmt::format("… and {} more findings\n", findings.size() - kShownFindings);
-      break;
-    }
-    text += finding_text(*finding, has_color, links);
+    std::string place = printable_line(finding->path);
+    if (finding->line != 0) place += fmt::format(":{}", finding->line);
+    alike.add(finding_key(*finding), std::move(place), finding_text(*finding, has_color, links));
+  }
+  const std::vector<std::string> said = alike.said();
+  std::string text;
+  for (size_t i = 0; i < std::min(said.size(), kShownFindings); ++i) text += said[i];
+  if (said.size() > kShownFindings) {
+    text += fmt::format("… and {} more findings\n", said.size() - kShownFindings);
   }
   if (known != 0) text += fmt::format("{} more known in the baseline\n", known);
   if (const auto* approval = std::get_if<Approval>(&verdict.decision)) {
@@ -223,11 +236,13 @@ std::string sides_text(const std::vector<ConflictHunk>& hunks, const std::string
 }
 
 std::string conflict_text(const Conflict& conflict) {
-  std::string text;
+  AlikeTexts alike;
   for (const ConflictPath& path : conflict.paths) {
-    text += fmt::format("conflict: {}\n", printable_line(path.message));
-    text += sides_text(path.hunks, path.diff, "proposal");
+    const std::string sides = sides_text(path.hunks, path.diff, "proposal");
+    alike.add(key_without(path.message, path.path.str()) + sides, printable_line(path.path.str()),
+              fmt::format("conflict: {}\n{}", printable_line(path.message), sides));
   }
+  std::string text = alike.str();
   for (const std::string& warning : conflict.warnings) {
     text += fmt::format("warning: {}\n", printable(warning));
   }

@@ -70,8 +70,10 @@ Result<ReviewedState> Review::look(uint32_t context) {
   return ReviewedState{preview.proposal, std::move(pieces), preview.verdict, transaction.options()};
 }
 
-Result<Transaction> Review::resume_as_seen(const ContentId& seen) {
-  GALLEY_ASSIGN(Transaction transaction, session_->resume(tx_));
+Result<Transaction> Review::resume_as_seen(const ContentId& seen, const std::string& message) {
+  GALLEY_ASSIGN(Workspace * workspace, session_->open());
+  GALLEY_ASSIGN(Transaction transaction,
+                message.empty() ? session_->resume(tx_) : workspace->resume(tx_, "", message));
   if (transaction.proposal().id() == seen) return transaction;
   return fail(ErrorKind::kConflict, "review.changed",
               "something else is staged than what was shown; look at it again");
@@ -102,9 +104,9 @@ Result<void> Review::edit_lines(const ReviewedState& seen, const PieceRange& hun
   return transaction.save();
 }
 
-Result<CommitOutcome> Review::commit(const ReviewedState& seen) {
+Result<CommitOutcome> Review::commit(const ReviewedState& seen, const std::string& message) {
   const ContentId& id = seen.proposal.id();
-  GALLEY_ASSIGN(Transaction transaction, resume_as_seen(id));
+  GALLEY_ASSIGN(Transaction transaction, resume_as_seen(id, message));
   const auto* refusal = std::get_if<Refusal>(&seen.verdict.decision);
   if (refusal != nullptr && refusal->reason == "gate.approval_missing") {
     GALLEY_ASSIGN(Workspace * workspace, session_->open());

@@ -53,14 +53,15 @@ class Review {
   /// Stages `text` in place of these lines.
   Result<void> edit_lines(const ReviewedState& seen, const PieceRange& hunks,
                           const std::string& text);
-  /// Commits the proposal that was shown, and approves it if a rule asks a person.
-  Result<CommitOutcome> commit(const ReviewedState& seen);
+  /// Commits the proposal that was shown, and approves it if a rule asks a person. An empty `message`
+  /// keeps that of the transaction.
+  Result<CommitOutcome> commit(const ReviewedState& seen, const std::string& message = {});
 
   static constexpr const char* kBeforeReview = "before-review";
 
  private:
   Review(Session& session, std::string tx) : session_(&session), tx_(std::move(tx)) {}
-  Result<Transaction> resume_as_seen(const ContentId& seen);
+  Result<Transaction> resume_as_seen(const ContentId& seen, const std::string& message = {});
 
   Session* session_;
   std::string tx_;

@@ -95,7 +95,13 @@ class BrowserReview {
   }
 
   Result<int> finish() {
-    for (const Json& comment : comments_) {
+    Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", review_.tx()}};
+    document["comments"] = comments_;
+    if (session_.is_json() && !outcome_) {
+      document["schema"] = "galley.review-end/1";
+      session_.print(document);
+    }
+    for (const Json& comment : session_.is_json() ? Json::array() : comments_) {
       session_.print(fmt::format("comment on {}: {}\n",
                                  printable_line(comment["on"].get<std::string>()),
                                  printable_line(comment["text"].get<std::string>())));
@@ -104,7 +110,6 @@ class BrowserReview {
       session_.say("nothing was committed");
       return kExitDone;
     }
-    Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", review_.tx()}};
     return finish_commit(session_, *outcome_, document);
   }
 
@@ -159,7 +164,7 @@ class BrowserReview {
     if (target == "/keep") return keep(body);
     if (target == "/lines") return lines(body);
     if (target == "/edit") return edit(body);
-    if (target == "/commit") return commit();
+    if (target == "/commit") return commit(text_of_member(body, "message"));
     return fail(ErrorKind::kUsage, "review.bad_request", "there is no " + target);
   }
 
@@ -173,7 +178,8 @@ class BrowserReview {
                           });
     if (!is_sound)
       return fail(ErrorKind::kUsage, "review.bad_request", "comments are no such list");
-    comments_ = *given;
+    comments_ = Json::array();
+    for (const Json& one : *given) comments_.push_back({{"on", one["on"]}, {"text", one["text"]}});
     return {};
   }
 
@@ -222,8 +228,8 @@ class BrowserReview {
     return Json{{"ok", true}};
   }
 
-  Result<Json> commit() {
-    GALLEY_ASSIGN(outcome_, review_.commit(*state_));
+  Result<Json> commit(const std::string& message) {
+    GALLEY_ASSIGN(outcome_, review_.commit(*state_, message));
     if (const auto* receipt = std::get_if<Receipt>(&*outcome_)) {
       is_over_ = true;
       return Json{{"ok", true}, {"committed", receipt->id.str()}};
@@ -270,7 +276,11 @@ Result<void> tell_address(Session& session, const std::string& address) {
     return fail(ErrorKind::kRefused, "person.no_terminal",
                 "`galley review` is a person's work: begin it at a terminal");
   }
-  session.print(address + "\n");
+  if (session.is_json()) {
+    session.terminal().talk(address + "\n");  // standard output has the one document
+  } else {
+    session.print(address + "\n");
+  }
   session.terminal().hand_over();
   return {};
 }

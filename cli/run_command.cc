@@ -11,6 +11,7 @@
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/render.h"
+#include "cli/run_commits.h"
 #include "cli/run_service.h"
 #include "engine/stages/run_basis.h"
 #include "staging/fs/controlling_terminal.h"
@@ -72,14 +73,13 @@ std::string folders_text(const ChangeSet& changes) {
 
 /// Prints how the run ended and what it changed; `listing` is the list of changes.
 void say_summary(Session& session, const RunEnding& ending, size_t count,
-                 const std::string& listing) {
+                 const std::string& listing, bool has_commits) {
   session.say(fmt::format("{}; {} changed", ending.ended, counted(count, "path")));
   if (!ending.breach.empty()) session.say(ending.breach);
   if (!listing.empty()) session.say_lines(listing);
   for (const std::string& wall : ending.walls) session.say(wall);
-  if (ending.protected_paths > 0) {
-    session.say(
-        "what it changed in .git is dropped: commits of git that were made inside are not here");
+  if (ending.protected_paths > 0 && !has_commits) {
+    session.say("what it changed in .git is dropped; it made no commits of git there");
   }
   if (ending.ignored_paths > 0) {
     session.say(fmt::format("{} path{} that git ignores not proposed", ending.ignored_paths,
@@ -124,18 +124,32 @@ Json ending_json(const RunEnding& ending, Json changes, Json layers) {
 }
 
 Result<int> commit_run(Session& session, Transaction& transaction, const RunEnding& ending,
-                       Json& document) {
+                       RunCommits& commits, Json& document) {
   CommitRequest request;
   request.on_progress = session.gate_progress();
+  GALLEY_TRY(commits.copy());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
-  document["end"] = std::holds_alternative<Receipt>(outcome) ? "committed" : "kept";
+  const bool is_committed = std::holds_alternative<Receipt>(outcome);
+  document["end"] = is_committed ? "committed" : "kept";
+  const bool are_kept = !is_committed || commits.keep();
+  if (is_committed) commits.say_dropped();
+  document["git_commits"] = commits.json();
   GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
-  return ending.status != kExitDone ? ending.status : status;
+  if (ending.status != kExitDone) return ending.status;
+  return are_kept ? status : kExitNo;
+}
+
+/// Commits of git that are to be kept although the transaction is not committed.
+Result<int> settle_commits(const RunEnding& ending, RunCommits& commits, Json& document) {
+  GALLEY_TRY(commits.copy());
+  const bool are_kept = commits.keep();
+  document["git_commits"] = commits.json();
+  return ending.status == kExitDone && !are_kept ? kExitNo : ending.status;
 }
 
 /// Ends a run whose supervisor dropped the empty transaction.
 int conclude_dropped(Session& session, const RunEnding& ending) {
-  say_summary(session, ending, 0, "");
+  say_summary(session, ending, 0, "", false);
   if (session.is_json()) {
     Json document = ending_json(ending, Json::array(), Json::array());
     document["end"] = "dropped";
@@ -156,26 +170,39 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   GALLEY_ASSIGN(const std::string listing,
                 is_long ? folders_text(proposal.changes()) : render_changes(proposal, names, {}));
   GALLEY_ASSIGN(const auto layers, layers_of(session, ending.tx));
-  say_summary(session, ending, proposal.changes().size(), listing);
+  GALLEY_ASSIGN(RunCommits commits, RunCommits::of(session, ending.tx));
+  say_summary(session, ending, proposal.changes().size(), listing, !commits.is_empty());
   say_layers(session, layers);
+  commits.say();
   Json document = ending_json(ending, changes_json(proposal.changes()), layers_json(layers));
   AtEnd wish = wish_of(session.arguments().run);
-  if (wish == AtEnd::kAsk) {
+  if (wish == AtEnd::kAsk && !proposal.is_empty()) {
     GALLEY_ASSIGN(wish, ask_at_end(session, transaction));
   }
-  if (wish == AtEnd::kCommit) return commit_run(session, transaction, ending, document);
-  if (wish == AtEnd::kDrop) {
+  GALLEY_ASSIGN(const bool keeps_commits, commits.wants_keep());
+  const bool commits_files = wish == AtEnd::kCommit;
+  if (commits_files && (!proposal.is_empty() || commits.is_empty())) {
+    return commit_run(session, transaction, ending, commits, document);
+  }
+  GALLEY_ASSIGN(const int status, settle_commits(ending, commits, document));
+  // Nothing else is in it, and this was decided.
+  const bool is_settled =
+      keeps_commits || commits_files || session.arguments().run.git_commits == "drop";
+  const bool is_done = status == ending.status && is_settled && proposal.is_empty() &&
+                       layers.empty() && ending.was_begun;
+  if (wish == AtEnd::kDrop || is_done) {
     GALLEY_TRY(transaction.rollback());
-    session.say("dropped");
+    commits.say_dropped();
+    if (!is_done) session.say("dropped");
   } else {
     session.say(fmt::format("kept in transaction {}: {}, {}, {}", ending.tx,
                             session.hint("diff --tx " + ending.tx),
                             session.hint("commit --tx " + ending.tx),
                             session.hint("run --resume " + ending.tx) + " -- PROGRAM"));
   }
-  document["end"] = wish == AtEnd::kDrop ? "dropped" : "kept";
+  document["end"] = wish == AtEnd::kDrop || is_done ? "dropped" : "kept";
   if (session.is_json()) session.print(document);
-  return ending.status;
+  return status;
 }
 
 std::string place_of_run(const Session& session, const std::string& run) {

@@ -163,8 +163,11 @@ RunEnding end_run(Session& session, StartedRun& started, std::string_view last_w
   } else if (const RunReport* report = inner(*transaction).ended_run(); report != nullptr) {
     ending.ignored_paths = report->ignored_paths;
     ending.protected_paths = report->protected_paths;
-    ending.is_dropped =
-        ending.was_begun && is_empty(session, *transaction) && transaction->rollback().has_value();
+    if (!report->git_failure.empty()) {
+      ending.walls.push_back("its commits of git could not be kept: " + report->git_failure);
+    }
+    ending.is_dropped = ending.was_begun && report->git_refs == 0 &&
+                        is_empty(session, *transaction) && transaction->rollback().has_value();
   }
   return ending;
 }

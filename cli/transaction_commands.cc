@@ -14,6 +14,7 @@
 #include "cli/places.h"
 #include "cli/render.h"
 #include "cli/reports.h"
+#include "cli/run_commits.h"
 #include "cli/run_service.h"
 #include "cli/staged.h"
 #include "engine/commit/state_directory.h"
@@ -349,15 +350,25 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
     request.expected = proposal.id();
   }
   request.on_progress = session.gate_progress();
+  GALLEY_ASSIGN(RunCommits commits, RunCommits::of(session, transaction.id()));
+  commits.say();
+  GALLEY_TRY(commits.wants_keep());
+  GALLEY_TRY(commits.copy());
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
+  bool are_kept = true;
+  if (!commits.is_empty() && std::holds_alternative<Receipt>(outcome)) {
+    are_kept = commits.keep();
+    commits.say_dropped();
+    document["git_commits"] = commits.json();
+  }
   std::string next;
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
     GALLEY_ASSIGN(next, stage_markers(session, transaction, outcome.proposal, {}, document));
   }
   GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
   if (!next.empty()) session.say(next);
-  return status;
+  return are_kept ? status : kExitNo;
 }
 
 Result<int> commit(Session& session) { return commit_transaction(session, session.arguments().tx); }

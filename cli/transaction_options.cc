@@ -100,6 +100,7 @@ void add_stage_commands(OptionTable& table) {
   commit->add_option("--proposal", args.proposal, "Commit only if this is what is proposed")
       ->type_name("PROPOSAL");
   table.add_conflict(commit);
+  table.add_git_commits(commit);
   table.add_dry_run(commit, "Show the diff and the gate's verdict; commit nothing");
 }
 
@@ -223,6 +224,7 @@ void add_run_commands(OptionTable& table) {
   CLI::Option* drop = run->add_flag("--drop", args.run.drops, "At the end drop it");
   commit->excludes(keep)->excludes(drop);
   keep->excludes(drop);
+  table.add_git_commits(run);
   add_detach_keys(table, run);
   run->add_option("words", args.words, "Program and arguments, after --")
       ->type_name("PROGRAM")

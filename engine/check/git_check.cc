@@ -79,8 +79,9 @@ struct GitCheck::State {
   std::string root;
   Config config;
   std::optional<Proposal> proposal;
-  std::vector<Finding> findings;  ///< of what cannot be judged
-  WorkTreeEnds ends;              ///< of a work tree that is judged
+  std::vector<Finding> findings;           ///< of what cannot be judged
+  std::vector<RulesChange> asked_changes;  ///< of the rules, which a person is asked about
+  WorkTreeEnds ends;                       ///< of a work tree that is judged
   std::vector<std::string> notices;
   CheckSource::Kind kind = Kind::kStaged;
   std::unique_ptr<ValidatorCache> cache;
@@ -119,8 +120,8 @@ struct GitCheck::State {
   // --- the rules ----------------------------------------------------------------------------
   Result<void> load_rules();
   Result<Config> rules_text() const;
-  bool counts_already(const Change& change) const;
-  void ask_about_rules();
+  Result<bool> counts_already(const Change& change);
+  Result<void> ask_about_rules();
   Result<std::optional<GivenApproval>> given_approval() const;
 };
 
@@ -185,7 +186,7 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
     GALLEY_TRY(load_rules());
   }
   GALLEY_TRY(check_agent_is_known(config, options.who.agent));
-  ask_about_rules();
+  GALLEY_TRY(ask_about_rules());
   for (ValidatorConfig& validator : config.validators) validator.only_new |= options.only_new;
   return {};
 }
@@ -513,23 +514,35 @@ Result<void> GitCheck::State::load_rules() {
   return {};
 }
 
-/// A file that is as in the tree whose rules count brings no other rules.
-bool GitCheck::State::counts_already(const Change& change) const {
+/// A file that is as in the tree whose rules count brings no other rules. What is committed may
+/// bring those that a person said yes to when it was.
+Result<bool> GitCheck::State::counts_already(const Change& change) {
   const auto text = read_file(GitTree(trees, rules_tree), change.path, limits::kMaxConfigBytes);
-  return text && change.after.kind == FileKind::kRegular &&
-         ContentId::of(*text) == change.after.content;
+  const bool is_file = change.after.kind == FileKind::kRegular;
+  RulesChange asked{root, layout.common_directory, change.path.str(),
+                    text ? ContentId::of(*text).hex() : "",
+                    is_file ? change.after.content.hex() : ""};
+  if (is_file && asked.before == asked.after) return true;
+  if (!is_file && change.after.kind != FileKind::kAbsent) return false;
+  const bool is_committed = kind == Kind::kCommit || kind == Kind::kRange;
+  GALLEY_ASSIGN(const bool is_known,
+                is_committed ? is_known_rules_change(*user, asked) : Result<bool>(false));
+  if (!is_known) asked_changes.push_back(std::move(asked));
+  return is_known;
 }
 
 /// A change of the rules is a person's to approve, unless the rules forbid it altogether: else a
 /// pull request disables the gate that judges it.
-void GitCheck::State::ask_about_rules() {
+Result<void> GitCheck::State::ask_about_rules() {
   config.configuration_is_editable = true;
   config.agent_files_are_editable = user->config.edits_configuration;
-  if (user->config.edits_configuration) return;
+  if (user->config.edits_configuration) return {};
   const Policy policy(config);
   std::vector<std::string> asked;
   for (const Change& change : proposal->changes()) {
-    if (!change.path.is_configuration() || counts_already(change)) continue;
+    if (!change.path.is_configuration()) continue;
+    GALLEY_ASSIGN(const bool counts, counts_already(change));
+    if (counts) continue;
     const Judgement now =
         policy.judge_path(change.path, PathOperation::kModify, options.who.principals());
     if (now.decision == Decision::kDeny) continue;
@@ -540,7 +553,7 @@ void GitCheck::State::ask_about_rules() {
     }
     asked.push_back(std::move(pattern));
   }
-  if (asked.empty()) return;
+  if (asked.empty()) return {};
   auto paths = GlobList::parse(asked);
   PathRule rule;
   rule.name = "a change of the rules";
@@ -549,6 +562,7 @@ void GitCheck::State::ask_about_rules() {
   rule.decision = Decision::kAsk;
   rule.reason = "it is judged by the rules of the base, and a person has to look at it";
   config.policy.rules.push_back(std::move(rule));
+  return {};
 }
 
 /// A person's yes: in the environment, which nothing that is judged can set, or by `galley
@@ -591,6 +605,12 @@ Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress
   GALLEY_ASSIGN(Verdict verdict,
                 verdict_on(basis, *state.proposal, state.options.who, std::move(judging)));
   if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
+  // Where a yes cannot be kept, the push asks again.
+  for (const RulesChange& change : state.asked_changes) {
+    if (verdict.is_approved() && state.kind == Kind::kStaged) {
+      (void)record_rules_change(*state.user, change);
+    }
+  }
   for (Finding& finding : verdict.findings) {
     if (finding.rule.ends_with(kWouldChangeRule)) finding.remedy = remedy_of_fixer(state.kind);
   }

@@ -13,6 +13,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/live_views.h"
 #include "engine/stages/run_basis.h"
+#include "engine/stages/run_commits.h"
 
 namespace galley {
 namespace {
@@ -37,6 +38,18 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
 RunReport report_of(const RunNote& note, const RunCapture& capture) {
   return {note.ended, capture.entries.size(), capture.report.ignored,
           capture.report.protected_paths};
+}
+
+/// Keeps the git commits of a run, which would be lost with its layer. A failure is reported, and does
+/// not stop the staging.
+void keep_commits_of(const RunFolder& folder, const WritableDirectory& stage, RunReport& report) {
+  for (const char* layer : {"upper/.git", "git/upper"}) {
+    const auto repository = folder.directory().open_writable_directory(chosen_path(layer));
+    if (!repository) continue;
+    const auto kept = keep_run_commits(**repository, stage);
+    report.git_refs = std::max<uint64_t>(report.git_refs, kept.value_or(0));
+    if (!kept) report.git_failure = kept.error().message;
+  }
 }
 
 /// Returns the paths that the capture changes or restores.
@@ -125,7 +138,7 @@ Result<void> Transaction::take_up_run() {
     state_->unstaged_run = cannot_stage(id(), capture.report, !is_over);
     return {};
   }
-  const RunReport report = report_of(*note, capture);
+  RunReport report = report_of(*note, capture);
   const bool is_news = state_->overlay.entries() != capture.entries;
   if (is_over || is_news) {
     // The run's agent stages the changes, whichever agent looks.
@@ -146,6 +159,7 @@ Result<void> Transaction::take_up_run() {
     GALLEY_TRY(save());
   }
   if (!is_over) return {};
+  keep_commits_of(*folder, state_->stage->directory(), report);
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
   return clear_graveyard_of_no_run(place, workspace.place.clock());

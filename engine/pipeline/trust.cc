@@ -17,6 +17,8 @@ namespace {
 
 constexpr uint64_t kMaxTrustBytes = uint64_t{64} << 10U;
 constexpr const char* kTrustFormat = "galley.trust/1";
+constexpr const char* kRulesFormat = "galley.rules/1";
+constexpr int kMaxRulesSteps = 100;  // between two pushes
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -160,8 +162,11 @@ Result<bool> is_trusted(const UserSettings& settings, const std::string& root,
   return record && record->hash == hash;
 }
 
-Result<void> record_trust(const UserSettings& settings, const TrustRecord& record) {
-  if (settings.trust_path.empty() || is_at_or_below(settings.trust_path, record.root)) {
+namespace {
+
+Result<void> keep_record(const UserSettings& settings, const std::string& root, const RelPath& name,
+                         const nlohmann::ordered_json& document) {
+  if (settings.trust_path.empty() || is_at_or_below(settings.trust_path, root)) {
     return fail(ErrorKind::kRefused, "trust.no_place",
                 settings.trust_path.empty()
                     ? std::string("there is no home directory to record a trust in: set HOME or "
@@ -171,13 +176,55 @@ Result<void> record_trust(const UserSettings& settings, const TrustRecord& recor
                           "XDG_STATE_HOME to a folder outside, or give GALLEY_TRUST");
   }
   GALLEY_ASSIGN(const auto folder, make_disk_directory(settings.trust_path, kPrivateDirectory));
-  GALLEY_ASSIGN(const RelPath name, record_name(record.root));
-  const nlohmann::ordered_json document = {{"format", kTrustFormat},
-                                           {"root", record.root},
-                                           {"hash", record.hash.hex()},
-                                           {"given_ns", record.given_ns}};
   using Handler = nlohmann::json::error_handler_t;
   return replace_file(*folder, name.str(), document.dump(-1, ' ', false, Handler::replace) + "\n");
+}
+
+/// Of the yes that led to these bytes.
+Result<RelPath> rules_record_name(const RulesChange& change) {
+  return record_name(change.repository + '\0' + change.path + '\0' + change.after);
+}
+
+/// What was there before the bytes that it led to.
+std::optional<std::string> parse_rules_record(const std::string& text) {
+  try {
+    const auto document = nlohmann::json::parse(text);
+    if (document.at("format") != kRulesFormat) return {};
+    return document.at("before").get<std::string>();
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+Result<void> record_trust(const UserSettings& settings, const TrustRecord& record) {
+  GALLEY_ASSIGN(const RelPath name, record_name(record.root));
+  return keep_record(settings, record.root, name,
+                     {{"format", kTrustFormat},
+                      {"root", record.root},
+                      {"hash", record.hash.hex()},
+                      {"given_ns", record.given_ns}});
+}
+
+Result<void> record_rules_change(const UserSettings& settings, const RulesChange& change) {
+  GALLEY_ASSIGN(const RelPath name, rules_record_name(change));
+  return keep_record(settings, change.root, name,
+                     {{"format", kRulesFormat}, {"before", change.before}});
+}
+
+Result<bool> is_known_rules_change(const UserSettings& settings, RulesChange change) {
+  if (settings.trust_path.empty() || is_at_or_below(settings.trust_path, change.root)) return false;
+  GALLEY_ASSIGN(const auto folder, open_if_there(settings.trust_path));
+  for (int step = 0; folder != nullptr && step < kMaxRulesSteps; ++step) {
+    GALLEY_ASSIGN(const RelPath name, rules_record_name(change));
+    GALLEY_ASSIGN(const auto text, read_own_file(*folder, name, kMaxTrustBytes));
+    const auto before = parse_rules_record(text.value_or(""));
+    if (!before) return false;
+    if (*before == change.before) return true;
+    change.after = *before;
+  }
+  return false;
 }
 
 Result<std::vector<TrustRecord>> list_trust(const UserSettings& settings) {

@@ -14,7 +14,8 @@ namespace galley {
 /// The settings of this user, which are stored outside every workspace.
 ///
 ///     $XDG_CONFIG_HOME/galley/config.toml   their own configuration (~/.config)
-///     $XDG_STATE_HOME/galley/trust/         a file for each trusted workspace (~/.local/state)
+///     $XDG_STATE_HOME/galley/trust/         a file for each trusted workspace (~/.local/state),
+///                                           and for each change of rules that got a yes
 ///     $XDG_STATE_HOME/galley/tools/         custom tools of each workspace (custom_tools.h)
 ///     $GALLEY_TRUST                         hashes that are trusted wherever they stand (CI)
 ///
@@ -55,6 +56,22 @@ Result<void> record_trust(const UserSettings& settings, const TrustRecord& recor
 
 /// Removes the trust in a root. Returns false if it was not trusted.
 Result<bool> revoke_trust(const UserSettings& settings, const std::string& root);
+
+/// A change of a configuration file that a person approved when it was committed to git.
+struct RulesChange {
+  std::string root;        ///< of the work tree, absolute
+  std::string repository;  ///< the git directory that all its work trees share
+  std::string path;
+  std::string before;  ///< the hash of its bytes; empty if there was no file
+  std::string after;
+};
+
+/// Stores the approval next to the trust records. It replaces an earlier one with the same result.
+/// Errors: as record_trust().
+Result<void> record_rules_change(const UserSettings& settings, const RulesChange& change);
+
+/// Returns whether a person approved the change, in one step or in several that follow each other.
+[[nodiscard]] Result<bool> is_known_rules_change(const UserSettings& settings, RulesChange change);
 
 /// Returns whether `path` is `folder` or below it, by comparing the texts.
 [[nodiscard]] bool is_at_or_below(std::string_view path, std::string_view folder);

@@ -111,7 +111,7 @@ std::string builtin_section(const ProjectSurvey& found, const FoundPrograms& pro
 }
 
 std::string command_section(const ProjectSurvey& found, const FoundPrograms& programs,
-                            std::vector<std::string>& folders) {
+                            FoundCommands commands, std::vector<std::string>& folders) {
   std::string text;
   std::string missing;
   for (const RecommendedCommand& one : recommended_commands(found, programs)) {
@@ -128,7 +128,12 @@ std::string command_section(const ProjectSurvey& found, const FoundPrograms& pro
     }
   }
   std::string out;
-  if (!text.empty()) {
+  if (!text.empty() && commands == FoundCommands::kSwitchedOn) {
+    out =
+        "\n# --- found in this workspace; each refuses what it is concerned with where its program "
+        "is missing\n" +
+        text;
+  } else if (!text.empty()) {
     out =
         "\n# --- found in this workspace; take the # away to switch them on, then: galley trust\n"
         "# --- A validator whose program is missing refuses everything it is concerned with.\n" +
@@ -149,7 +154,17 @@ std::string readable_line(const std::vector<std::string>& folders) {
   return fmt::format("# readable = [{}]   # where the programs above lie; read-only\n", list);
 }
 
-std::string other_sections(const std::vector<std::string>& folders) {
+/// The switched-on commands need their folders, so the table is there for them.
+std::string sandbox_section(const std::vector<std::string>& folders, FoundCommands commands) {
+  const bool is_on = commands == FoundCommands::kSwitchedOn && !folders.empty();
+  const std::string keys =
+      "[sandbox]\n# fallback = \"refuse\"           # where namespaces are missing: or copy\n"
+      "# network = false\n";
+  const std::string line = readable_line(folders);
+  return (is_on ? "\n" + keys + line.substr(2) + "\n" : "# " + keys + line + "#\n");
+}
+
+std::string other_sections(const std::vector<std::string>& folders, FoundCommands commands) {
   return R"(
 # --- the rest, with its defaults
 # [commit]
@@ -161,23 +176,21 @@ std::string other_sections(const std::vector<std::string>& folders) {
 # keep_transactions = 1000
 # keep_days = 90
 #
-# [sandbox]
-# fallback = "refuse"           # where namespaces are missing: or copy
-# network = false
-)" + readable_line(folders) +
-         R"(#
-# [edits]
+)" + sandbox_section(folders, commands) +
+         R"(# [edits]
 # max_step = "unicode"          # exact | offset | line_ends | fuzz | whitespace | unicode
 )";
 }
 
 }  // namespace
 
-Result<std::string> recommended_config(const Directory& root, const FoundPrograms& programs) {
+Result<std::string> recommended_config(const Directory& root, const FoundPrograms& programs,
+                                       FoundCommands commands) {
   GALLEY_ASSIGN(const ProjectSurvey found, survey_project(root));
   std::vector<std::string> folders;
-  const std::string commands = command_section(found, programs, folders);
-  return policy_section() + builtin_section(found, programs) + commands + other_sections(folders);
+  const std::string text = command_section(found, programs, commands, folders);
+  return policy_section() + builtin_section(found, programs) + text +
+         other_sections(folders, commands);
 }
 
 namespace {

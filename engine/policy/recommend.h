@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -23,11 +24,15 @@ struct FoundPrograms {
   bool has_grammars = false;  ///< galley-syntax is installed
 };
 
+/// What becomes of the commands that are found.
+enum class FoundCommands : uint8_t { kAsComments, kSwitchedOn };
+
 /// Text of a galley.toml for the languages, formatters and tests found in this workspace: what is
-/// safe is on, commands and stricter rules are there as comments. A command is proposed only where
-/// its program is there and what it judges is configured.
-[[nodiscard]] Result<std::string> recommended_config(const Directory& root,
-                                                     const FoundPrograms& programs = {});
+/// safe is on, commands (unless they are asked for) and stricter rules are there as comments. A
+/// command is proposed only where its program is there and what it judges is configured.
+[[nodiscard]] Result<std::string> recommended_config(
+    const Directory& root, const FoundPrograms& programs = {},
+    FoundCommands commands = FoundCommands::kAsComments);
 
 /// What a workspace seems to be made of, and what it configures.
 struct ProjectSurvey {

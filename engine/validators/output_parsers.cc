@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/limits.h"
@@ -322,6 +324,12 @@ Result<std::vector<Finding>> OutputReader::read(std::string_view output,
     read_lines(output, sources, findings);
   }
   for (Finding& finding : findings) settle(finding);
+  // cargo says it for each target of the file, a C compiler for each file that includes it.
+  std::set<std::tuple<std::string, uint32_t, uint32_t, std::string, std::string>> seen;
+  std::erase_if(findings, [&](const Finding& one) {
+    return one.line != 0 &&
+           !seen.emplace(one.path, one.line, one.column, one.rule, one.message).second;
+  });
   return findings;
 }
 

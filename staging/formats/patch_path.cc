@@ -102,6 +102,12 @@ void note(EditSet& set, const FileEdit& edit, std::string rule, std::string mess
   set.leniencies.push_back({std::move(rule), std::move(message), edit.path, edit.document_line});
 }
 
+/// An index line shows that git wrote the names, which has them so with --no-prefix.
+void note_no_prefix(EditSet& set, const FileEdit& edit) {
+  if (!edit.old_blob.empty()) return;
+  note(set, edit, "no_prefix", "the file name has no a/ or b/ before it and was taken as it is");
+}
+
 /// One side is /dev/null: the other names the file.
 void resolve_single(const std::string& name, std::string_view prefix, EditSet& set,
                     FileEdit& edit) {
@@ -110,7 +116,7 @@ void resolve_single(const std::string& name, std::string_view prefix, EditSet& s
     return;
   }
   edit.path = name;
-  note(set, edit, "no_prefix", "the file name has no a/ or b/ before it and was taken as it is");
+  note_no_prefix(set, edit);
 }
 
 /// Both sides are named; without -p the prefix is recognised.
@@ -125,7 +131,7 @@ void resolve_pair(const std::string& old_name, const std::string& new_name, Edit
   if (old_name == new_name) {
     edit.path = old_name;
     edit.other_path = old_rest;
-    note(set, edit, "no_prefix", "the file name has no a/ or b/ before it and was taken as it is");
+    note_no_prefix(set, edit);
     return;
   }
   // foo.c.orig and foo.c: the one that exists is meant, the new name if both do.

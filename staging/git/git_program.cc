@@ -112,6 +112,12 @@ GitProgram GitProgram::with_index(std::string path) const {
   return other;
 }
 
+GitProgram GitProgram::with_objects(std::string path) const {
+  GitProgram other = *this;
+  other.objects_ = std::move(path);
+  return other;
+}
+
 /// Disables everything that would run programs, wait for input, fetch, or substitute objects.
 PipedProcessOptions GitProgram::surroundings() const {
   PipedProcessOptions options;
@@ -142,6 +148,11 @@ PipedProcessOptions GitProgram::surroundings() const {
     }
   }
   if (!index_.empty()) options.environment.push_back("GIT_INDEX_FILE=" + index_);
+  if (!objects_.empty()) {
+    std::string quoted;  // a colon would end the path
+    for (const char c : objects_) quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
+    options.environment.push_back("GIT_ALTERNATE_OBJECT_DIRECTORIES=\"" + quoted + "\"");
+  }
   return options;
 }
 

@@ -59,6 +59,9 @@ class GitProgram {
   /// A copy with another index (GIT_INDEX_FILE).
   [[nodiscard]] GitProgram with_index(std::string path) const;
 
+  /// A copy that also sees the objects of another folder (GIT_ALTERNATE_OBJECT_DIRECTORIES).
+  [[nodiscard]] GitProgram with_objects(std::string path) const;
+
   /// A copy with other limits.
   [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const;
 
@@ -91,7 +94,8 @@ class GitProgram {
   struct Settings;  ///< overrides of the repository's configuration, listed once
 
   std::string directory_;
-  std::string index_;  ///< empty: that of the environment
+  std::string index_;    ///< empty: that of the environment
+  std::string objects_;  ///< the same
   Bounds bounds_;
   bool is_elsewhere_ = false;  ///< GIT_DIR etc. are ignored
   std::shared_ptr<Settings> settings_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/alike_texts.h"
 #include "base/printable.h"
 #include "staging/overlay/stage_edits.h"
 #include "staging/printing/word_diff.h"
@@ -82,6 +83,23 @@ void describe_placement(const FileOutcome& file, const Placement& placement, std
   out += "\n";
 }
 
+std::string describe_file(const FileOutcome& file) {
+  std::string out;
+  const std::string path = printable_line(file.path);
+  if (file.refusal) {
+    out +=
+        path + ": " + printable_line(file.refusal->message) + " [" + file.refusal->reason + "]\n";
+  }
+  if (!file.failures.empty()) {
+    out += path + ": " + std::to_string(file.failures.size()) + " of " +
+           std::to_string(file.failures.size() + file.placements.size()) + " edits do not fit\n";
+  }
+  for (const EditFailure& failure : file.failures) describe_failure(failure, out);
+  if (file.earlier) describe_earlier(*file.earlier, out);
+  for (const Placement& placement : file.placements) describe_placement(file, placement, out);
+  return out;
+}
+
 }  // namespace
 
 std::string word_diff_of(const EditFailure& failure) {
@@ -115,28 +133,25 @@ void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>
 }
 
 std::string describe(const EditOutcome& outcome) {
-  std::string out;
+  AlikeTexts alike;
   for (const FileOutcome& file : outcome.files) {
-    const std::string path = printable_line(file.path);
-    if (file.refusal) {
-      out +=
-          path + ": " + printable_line(file.refusal->message) + " [" + file.refusal->reason + "]\n";
+    std::string text = describe_file(file);
+    if (text.empty()) continue;
+    std::string key = key_without(text, printable_line(file.path));
+    for (const EditFailure& failure : file.failures) {
+      key = key_without(std::move(key), failure.id);
+      key = key_without(std::move(key), "line " + std::to_string(failure.document_line));
     }
-    if (!file.failures.empty()) {
-      out += path + ": " + std::to_string(file.failures.size()) + " of " +
-             std::to_string(file.failures.size() + file.placements.size()) + " edits do not fit\n";
-    }
-    for (const EditFailure& failure : file.failures) describe_failure(failure, out);
-    if (file.earlier) describe_earlier(*file.earlier, out);
-    for (const Placement& placement : file.placements) describe_placement(file, placement, out);
+    alike.add(std::move(key), printable_line(file.path), std::move(text));
   }
   for (const Leniency& leniency : outcome.leniencies) {
-    out += "note: ";
-    if (!leniency.path.empty()) out += printable_line(leniency.path) + ": ";
-    if (leniency.line > 0) out += "line " + std::to_string(leniency.line) + " of the edit: ";
-    out += printable_line(leniency.message) + " [" + leniency.rule + "]\n";
+    const std::string path = printable_line(leniency.path);
+    const std::string what = printable_line(leniency.message) + " [" + leniency.rule + "]\n";
+    std::string text = "note: " + (path.empty() ? path : path + ": ");
+    if (leniency.line > 0) text += "line " + std::to_string(leniency.line) + " of the edit: ";
+    alike.add(key_without(what, path), path, text + what);
   }
-  return out;
+  return alike.str();
 }
 
 }  // namespace galley

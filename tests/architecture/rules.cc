@@ -236,7 +236,7 @@ const std::vector<Room>& rooms() {
         "engine/audit", "engine/calls", "engine/pipeline"}},
       {"engine/git_hooks",
        {"base", "staging/fs", "staging/git", "staging/overlay", "staging/sandbox", "engine/policy",
-        "engine/commit", "engine/history", "engine/audit", "engine/pipeline"}},
+        "engine/commit", "engine/history", "engine/audit", "engine/stages", "engine/pipeline"}},
       {"server/mcp", {"base", "tools", "tools/mcp"}},
       {"server/session", {"base", "tools", "engine/calls", "engine/pipeline", "server/mcp"}},
       {"server/agents", {"base", "tools", "engine/policy"}},

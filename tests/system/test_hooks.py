@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 from support import GALLEY, SystemCase, snapshot
+from terminal_session import TerminalSession
 
 USUAL = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push"]
 RULES = """
@@ -671,6 +672,37 @@ class Pushing(HookCase):
         self.assert_done(self.commit_file("secret/x", "x"))
         self.assert_refused(self.run_git("push", "-q", "origin", "main"), "refs/heads/main", "secret/x", "no secrets")
         self.assertNotEqual(self.head(self.server, "main"), self.head())
+
+    def at_terminal(self, *arguments, answer="y"):
+        """git with a person who answers the one question, or none where `answer` is empty."""
+        session = TerminalSession(["git", *arguments], {**os.environ, **self.environment}, cwd=self.work)
+        self.addCleanup(session.close)
+        if answer:
+            session.expect(r"a change of the rules.*\[y/N/d\] ")
+            session.type(answer + "\n")
+        return session.finish(), session.screen.decode(errors="replace")
+
+    def test_a_change_of_the_rules_that_got_a_yes_at_its_commit_is_pushed_without_another(self):
+        self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+        for number in range(2):  # two commits, one push
+            self.write("galley.toml", f"{RULES}# {number}\n")
+            self.git("add", ".")
+            self.assertEqual(self.at_terminal("commit", "-qm", "rules")[0], 0)
+        # A no was no yes, and one that nobody was asked about waits for a person.
+        pushed = self.head()
+        self.write("galley.toml", f"{RULES}# no\n")
+        self.git("add", ".")
+        self.assertEqual(self.at_terminal("commit", "-qm", "rules", answer="n")[0], 1)
+        self.git("commit", "-qm", "rules", "--no-verify")
+        self.assert_refused(self.run_git("push", "-q", "origin", "main"), "a change of the rules")
+        self.git("reset", "-q", "--hard", pushed)
+        status, screen = self.at_terminal("push", "-q", "origin", "main", answer="")
+        self.assertEqual((status, self.head(self.server, "main")), (0, pushed), screen)
+        # The way back is another change.
+        self.write("galley.toml", RULES)
+        self.git("add", ".")
+        self.git("commit", "-qm", "back", "--no-verify")
+        self.assert_refused(self.run_git("push", "-q", "origin", "main"), "a change of the rules")
 
     def test_a_new_branch_is_judged_from_where_the_remote_knows_it(self):
         self.git("commit", "-q", "--allow-empty", "-m", "empty")

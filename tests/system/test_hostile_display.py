@@ -1,5 +1,6 @@
 """What a person is shown is what is there: no character hides, no text forges a line, no denied file is shown."""
 
+import base64
 import fcntl
 import json
 import os
@@ -393,6 +394,28 @@ class Pruned(hostile.HostileCase):
         self.assertTrue(Path(self.work / "n0.txt").exists())
         self.galley("undo", expect=0)
         self.assertFalse((self.work / "n67.txt").exists())
+
+
+class NamesThatAreNotText(hostile.HostileCase):
+    def test_json_has_their_bytes(self):
+        (self.work / "galley.toml").write_text("")
+        name = b"caf\xe9~/x.txt"
+        patch = b'--- /dev/null\n+++ "b/caf\\351~/x.txt"\n@@ -0,0 +1 @@\n+caf\xe9\n'
+
+        def exact(*words, **options):
+            document = json.loads(self.galley("--json", *words, expect=0, **options).stdout)
+            return {pointer: base64.b64decode(text, validate=True) for pointer, text in document["not_utf8"].items()}, document
+
+        found, document = exact("preview", "-", stdin=patch)
+        self.assertEqual(found["/changes/1/path" if len(document["changes"]) > 1 else "/changes/0/path"], name)
+        self.assertIn(b"+caf\xe9\n", found["/diff"])
+        self.assertFalse(document["diff_is_exact"])
+        self.galley("apply", "-", stdin=patch, expect=0)
+        self.assertTrue(os.path.exists(os.fsencode(self.work) + b"/" + name))
+        for words in (["log"], ["show", "1"]):
+            self.assertIn(name, [text.rstrip(b"/") for text in exact(*words)[0].values()], words)
+        # Where every text is UTF-8 there is no such member.
+        self.assertNotIn("not_utf8", json.loads(self.galley("--json", "status", expect=0).stdout))
 
 
 if __name__ == "__main__":

@@ -181,6 +181,28 @@ class Walls(TrustCase):
         self.assertEqual(self.galley(*command, expect=0).stdout.strip(), b"500")
 
 
+class Init(TrustCase):
+    """`galley init` trusts what it writes; commands that it switches on are looked at first."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("Makefile", "test:\n\tgrep -q one README.md\n")
+
+    def test_what_is_enabled_is_trusted_after_a_yes(self):
+        result = self.galley("--json", "init", "--enable", expect=1, start_new_session=True)
+        self.assertEqual(self.reason(result), "person.no_terminal")
+        self.at_terminal("init", "--enable", answer="n", expect=1)
+        self.assertFalse((self.work / "galley.toml").exists())
+        shown = self.at_terminal("init", "--enable", answer="y", expect=0).terminal
+        self.assertIn('command = ["make", "test"]', shown)
+        self.assertIn("gate.validator_failed", self.apply(expect=1).stderr.decode())
+
+    def test_without_it_nothing_is_asked(self):
+        self.galley("init", expect=0, start_new_session=True)
+        self.assertIn('# command = ["make", "test"]', (self.work / "galley.toml").read_text())
+        self.apply(expect=0)
+
+
 class Words(TrustCase):
     """`galley trust` is a person's word."""
 

@@ -261,10 +261,14 @@ class Secrets(McpCase):
         self.environment["API_KEY"] = "s3cr3t-of-this-test"
         plain = self.connect().call("Bash", command="echo $ENV.API_KEY")
         self.assertTrue(plain["isError"])
-        given = self.connect("--secret", "API_KEY")
-        result = given.call("Bash", command="test $ENV.API_KEY = s3cr3t-of-this-test && echo same; echo $ENV.API_KEY")
-        self.assertIn("same", self.text(result))
-        self.assertNotIn("s3cr3t-of-this-test", json.dumps(result))
+        file = self.scratch / "secrets"
+        file.write_text("API_KEY=s3cr3t-of-this-test\n")
+        file.chmod(0o600)
+        for options in (("--secret", "API_KEY"), ("--secrets", str(file))):
+            given = self.connect(*options)
+            result = given.call("Bash", command="test $ENV.API_KEY = s3cr3t-of-this-test && echo same; echo $ENV.API_KEY")
+            self.assertIn("same", self.text(result))
+            self.assertNotIn("s3cr3t-of-this-test", json.dumps(result))
 
 
 if __name__ == "__main__":

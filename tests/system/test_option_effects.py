@@ -5,7 +5,9 @@ has no row here fails."""
 
 import json
 import re
+import shutil
 import unittest
+from pathlib import Path
 
 from support import SystemCase
 
@@ -31,6 +33,12 @@ SHOWING = {
     "--patch": ["-p"],
     "--oneline": ["--oneline"],
 }
+
+
+# Names under which tests know some better.
+SHORT = {"--message": "-m", "--dry-run": "-n", "--max-count": "-n", "--interactive": "-i", "--quiet": "-q", "--verbose": "-v"}
+
+CALLED = {"mcp": r"self\.connect"}  # a command by the function of a test
 
 
 class Showing(SystemCase):
@@ -62,7 +70,8 @@ class Showing(SystemCase):
 
     def options_of(self, command):
         """The long names, or the only ones, of what `galley COMMAND -h` lists."""
-        said = self.galley(command, "-h", expect=0).stdout.decode()
+        words = (command,) if isinstance(command, str) else command
+        said = self.galley(*words, "-h", expect=0).stdout.decode()
         rows = re.search(r"(?ms)^Options:\n(.*?)(?:\n\n|\Z)", said)[1]
         names = re.findall(r"(?m)^  (-\S.*?)(?:  +\S|$)", rows)
         return [re.findall(r"--?[a-zA-Z][\w-]*", row)[-1] for row in names]
@@ -105,6 +114,7 @@ class Bounds(SystemCase):
         "--output": (["--output", "20"], "seq 1 1000"),
         "--deterministic": (["--deterministic"], "date +%s%N"),
         "--network": (["--network"], "true"),
+        "--verbose": (["-v"], "true"),
     }
 
     def setUp(self):
@@ -125,7 +135,8 @@ class Bounds(SystemCase):
                         self.assertNotEqual(with_it.returncode, 0, with_it)
                         continue
                     without = self.galley(*command, "--", "sh", "-c", script)
-                    said = [(one.returncode, one.stdout) for one in (with_it, without)]
+                    said = [(one.returncode, one.stdout, one.stderr if option == "--verbose" else b"")
+                            for one in (with_it, without)]
                     self.assertNotEqual(*said, with_it.stderr)
 
     def test_what_git_ignores_is_proposed_when_it_is_asked_for(self):
@@ -140,6 +151,214 @@ class Bounds(SystemCase):
             tx = json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"][0]["tx"]
             self.assertEqual("out.log" in self.galley("diff", "--tx", tx, "--name-status", expect=0).stdout.decode(), wanted)
             self.galley("rollback", "--tx", tx, expect=0)
+
+
+NUMBERS = "one two three four five six seven eight nine".split()
+FILE = "".join(word + "\n" for word in NUMBERS)
+
+
+def patch_of(name="a.txt", first=2, old="five", new="FIVE", prefixes=("a/", "b/"), context=3, head=None):
+    """A diff of one line of FILE."""
+    at = NUMBERS.index(old)
+    before, after = NUMBERS[at - context:at], NUMBERS[at + 1:at + 1 + context]
+    lines = [f" {line}" for line in before] + [f"-{old}", f"+{new}"] + [f" {line}" for line in after]
+    count = 2 * context + 1
+    head = head or f"@@ -{first},{count} +{first},{count} @@"
+    return f"--- {prefixes[0]}{name}\n+++ {prefixes[1]}{name}\n{head}\n" + "".join(line + "\n" for line in lines)
+
+
+TWO_FILES = patch_of() + patch_of("b.txt")
+
+# Of `preview`, `apply` and `stage`: the option, and an edit on which it has an effect.
+EDITING = {
+    "--format": (["--format", "apply_patch"], patch_of()),
+    "--strict": (["--strict"], patch_of(first=3)),
+    "--check": (["--check"], patch_of()),
+    "--reverse": (["-R"], patch_of(old="five", new="FIVE").replace("-five\n+FIVE", "-FIVE\n+five")),
+    "--recount": (["--recount"], patch_of(head="@@ -2,8 +2,8 @@")),
+    "--complete": (["--complete"], patch_of(head="@@ -2,8 +2,8 @@")),
+    "--truncated": (["--truncated"], patch_of(head="@@ -2,9 +2,9 @@")),
+    "--unidiff-zero": (["--unidiff-zero"], "--- a/a.txt\n+++ b/a.txt\n@@ -4,0 +5 @@\n+new\n"),
+    "--ignore-space-change": (["--ignore-space-change"], patch_of("a.py").replace("-five", "-  five")),
+    "--allow-empty": (["--allow-empty"], ""),
+    "--reject": (["--reject"], patch_of() + patch_of("b.txt").replace("-five", "-5")),
+    "-p": (["-p2"], patch_of(prefixes=("a/sub/", "b/sub/"))),
+    "-C": (["-C", "3"], patch_of().replace(" two", " 2")),
+    "--whitespace": (["--whitespace=error"], patch_of(new="FIVE ")),
+    "--directory": (["--directory=sub"], patch_of()),
+    "--include": (["--include=b.txt"], TWO_FILES),
+    "--exclude": (["--exclude=b.txt"], TWO_FILES),
+    "--only": (["--only", "b.txt"], TWO_FILES),
+    "--except": (["--except", "b.txt"], TWO_FILES),
+}
+
+
+class Editing(SystemCase):
+    """An edit with and without the option, each time on a tree of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.count = 0
+        (self.work / "galley.toml").write_text("")
+        (self.work / "sub").mkdir()
+        for name in ("a.txt", "b.txt", "sub/a.txt", "a.py"):
+            (self.work / name).write_text(FILE)
+
+    def outcome(self, command, options, document):
+        """The status, what was printed, and the tree as it is or would be."""
+        self.count += 1
+        work = self.scratch / f"tree {self.count}"
+        shutil.copytree(self.work, work, symlinks=True)
+        if command == "stage":
+            self.galley("begin", work=work, expect=0)
+        said = self.galley(command, *options, "-", work=work, stdin=document.encode())
+        diff = self.galley("diff", work=work, expect=0).stdout if command == "stage" else b""
+        texts = [(work / name).read_text() for name in ("a.txt", "b.txt", "sub/a.txt")]
+        return said.returncode, re.sub(rb"(?m)^committed \d+$", b"", said.stdout), diff, texts
+
+    def options_of(self, command):
+        return Showing.options_of(self, command)
+
+    def test_each_changes_what_an_edit_does(self):
+        for command in ("preview", "apply", "stage"):
+            self.assertLessEqual(set(EDITING), set(self.options_of(command)))
+            for option, (words, document) in EDITING.items():
+                with self.subTest(command=command, option=option):
+                    self.assertNotEqual(self.outcome(command, words, document), self.outcome(command, [], document))
+
+    def test_the_id_of_a_place_chooses_it(self):
+        (self.work / "a.txt").write_text("a\nx\nb\na\nx\nb\n")
+        document = "--- a/a.txt\n+++ b/a.txt\n@@ ... @@\n a\n-x\n+y\n b\n"
+        said = json.loads(self.galley("--json", "preview", "-", stdin=document.encode(), expect=1).stdout)
+        place = said["edits"]["files"][0]["failed"][0]["candidates"][1]["id"]
+        for command in ("preview", "apply", "stage"):
+            with self.subTest(command):
+                self.assertEqual(self.outcome(command, ["--choose", place], document)[0], 0)
+
+    def test_what_apply_shows_is_shown_otherwise(self):
+        document = patch_of(new="fi ve") + patch_of("b.txt", new="FIVE five")
+        plain = self.outcome("apply", ["-U3"], document)[1]
+        for option, words in SHOWING.items():
+            if option not in self.options_of("apply") or option in ("--unified", "--color-moved", "-b", "--ignore-all-space"):
+                continue
+            with self.subTest(option):
+                self.assertNotEqual(self.outcome("apply", words + (["-U3"] if option == "--hyperlinks" else []), document)[1], plain)
+        self.assertNotEqual(self.outcome("apply", ["-U1"], document)[1], plain)
+
+
+class Telling(SystemCase):
+    """What is said with -m, and what a log is asked for."""
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").write_text("")
+
+    def newest(self):
+        return json.loads(self.galley("--json", "log", "-n", "1", expect=0).stdout)["transactions"][0]
+
+    def put(self, name, *options, command="apply"):
+        document = json.dumps([{"path": name, "content": f"{name}\n"}]).encode()
+        self.galley(command, *options, "--format", "edits", "-", stdin=document, expect=0)
+
+    def test_a_message_is_kept_by_each_that_takes_one(self):
+        self.put("a", "-m", "of apply")
+        self.assertIn("of apply", json.dumps(self.newest()))
+        self.galley("begin", "-m", "of begin", expect=0)
+        self.put("b", command="stage")
+        self.galley("commit", expect=0)
+        self.assertIn("of begin", json.dumps(self.newest()))
+        self.galley("begin", expect=0)
+        self.put("c", command="stage")
+        self.galley("commit", "--message", "of commit", expect=0)
+        self.assertIn("of commit", json.dumps(self.newest()))
+        for command in ("undo", "redo"):
+            self.galley(command, "-m", f"of {command}", expect=0)
+            self.assertIn(f"of {command}", json.dumps(self.newest()))
+        self.galley("begin", expect=0)
+        self.put("d", command="stage")
+        fork = self.galley("fork", expect=0).stdout.decode().split()[-1]
+        self.galley("pick", fork, "-m", "of pick", expect=0)
+        self.assertIn("of pick", json.dumps(self.newest()))
+
+    def test_a_log_is_what_it_was_asked_for(self):
+        for number, agent in enumerate(("one", "two", "one")):
+            self.put(f"{agent}{number}", "--agent", agent, "-m", f"number {number}")
+        whole = self.galley("log", expect=0).stdout
+        rows = {"--max-count": ["-n", "1"], "--path": ["--path", "two1"], "--since": ["--since", "2200-01-01"],
+                "--until": ["--until", "2000-01-01"], "--grep": ["--grep", "number 1"], "--date": ["--date", "relative"]}
+        for option, words in rows.items():
+            with self.subTest(option):
+                self.assertNotEqual(self.galley("log", *words, expect=0).stdout, whole)
+        self.assertNotEqual(self.galley("log", "--agent", "two", expect=0).stdout, whole)
+
+    def test_an_approval_names_who_gave_it(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["a"]\ndecision = "ask"\n')
+        self.galley("begin", expect=0)
+        self.put("a", command="stage")
+        proposal = json.loads(self.galley("--json", "commit", "-n").stdout)["proposal"]
+        self.galley("approve", proposal, "--by", "ann of sales", expect=0)
+        self.galley("commit", expect=0)
+        self.assertIn("ann of sales", (self.work / ".galley" / "audit.jsonl").read_text())
+
+    def test_a_call_has_its_own_time_and_none(self):
+        self.need_walls()
+        self.galley("begin", expect=0)
+        for words, line in ((["--timeout", "200"], "sleep 5; echo slept"), (["--deterministic"], "date +%s%N")):
+            with self.subTest(words=words):
+                said = [self.galley("call", *some, "Bash", json.dumps({"command": line})) for some in (words, [])]
+                self.assertNotEqual(*[(one.returncode, one.stdout) for one in said])
+
+    def test_a_replay_is_given_the_secret_of_its_transcript(self):
+        self.need_walls()
+        words = ["Bash", json.dumps({"command": "test $ENV.TOKEN = in-the-test && touch made"})]
+        secret = {"env": {"TOKEN": "in-the-test"}}
+        self.galley("call", "--begin", "--secret", "TOKEN", "--transcript", self.scratch / "t", *words, expect=0, **secret)
+        self.galley("rollback", expect=0)
+        self.galley("begin", expect=0)
+        for options, expected in (([], (1, 2, 3)), (["--secret", "TOKEN"], 0)):
+            self.galley("replay", *options, self.scratch / "t", expect=expected, **secret)
+
+    def test_a_bisection_names_what_is_refused_within_its_time(self):
+        self.need_walls()
+        (self.work / "galley.toml").write_text(
+            '[[validator]]\nname = "slow"\ncommand = ["sh", "-c", "sleep 0.6; ! test -e bad"]\ncache = false\n')
+        self.galley("begin", expect=0)
+        for name in ("a", "b", "bad", "c", "d"):
+            self.put(name, command="stage")
+        said = [self.galley("--json", "validate", *words, expect=1).stdout
+                for words in ([], ["--bisect"], ["--bisect", "--budget", "1"])]
+        self.assertEqual(len(set(said)), 3)
+
+
+class EveryOption(SystemCase):
+    """No option of any command is without a test: one of the rows here, or a test that names both."""
+
+    def rows(self, *words):
+        said = self.galley(*words, "-h", expect=0).stdout.decode()
+        members = re.search(r"(?ms)^Commands:\n(.*?)(?:\n\n|\Z)", said)
+        if members:
+            return [row for name in re.findall(r"(?m)^  ([a-z-]+)  ", members[1]) for row in self.rows(*words, name)]
+        if "\nOptions:\n" not in said:
+            return []
+        return [(" ".join(words), option) for option in Showing.options_of(self, words)]
+
+    def test_each_has_a_test(self):
+        commands = re.findall(r"(?m)^  ([a-z][a-z-]+)  ", self.galley("help", expect=0).stdout.decode())
+        rows = {row for command in commands for row in self.rows(command)}
+        self.assertGreater(len(rows), 300)
+        here = {(command, option) for command in ("preview", "apply", "stage") for option in EDITING}
+        here |= {(command, option) for command in (*Showing.COMMANDS, "apply") for option in SHOWING}
+        here |= {(command, option) for command in ("exec", "at") for option in Bounds.OPTIONS}
+        sources = [path.read_text() for path in Path(__file__).parent.rglob("*.py")]
+        for command, option in sorted(rows - here):
+            words = [re.compile(rf"""["' ]{re.escape(word)}["' ,]|self\.{word}\(|{CALLED.get(word, word)}\(""")
+                     for word in command.split()]
+            name = re.compile(rf"""["' ]{re.escape(option)}["'= ,]""")
+            short = SHORT.get(option)
+            with self.subTest(command=command, option=option):
+                self.assertTrue(any(all(word.search(text) for word in words) and
+                                    (name.search(text) or (short and re.search(rf"""["' ]{short}["' ,]""", text)))
+                                    for text in sources))
 
 
 class Records(SystemCase):

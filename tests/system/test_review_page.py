@@ -150,7 +150,7 @@ class PageInBrowser(BrowserCase, ReportCase):
         notes = found["notes"]
         self.assertEqual(notes["files"], ["broken.json", "docs/deep/er/new.py", "src/main.c"])
         self.assertEqual(notes["folders"], ["docs/deep/er/", "src/"])
-        self.assertEqual(notes["tree"], ["new.py", "main.c", "broken.json"])
+        self.assertEqual(notes["tree"], ["broken.json", "new.py", "main.c"], "in the order of the files")
         self.assertIn("  int answer = 41;", notes["removed"])
         self.assertEqual(notes["words"], ["41", "42", "twice", "thrice"])
         self.assertIn("int", notes["keywords"])
@@ -196,6 +196,37 @@ class PageInBrowser(BrowserCase, ReportCase):
         self.assertEqual(notes["pair"], ["  int answer = 41;", "  int answer = 42;"])
         self.assertLess(notes["before"], 20)
         self.assertEqual(notes["head"], "1/* head */1/* head */")
+
+    def test_a_hunk_that_begins_inside_a_text_is_coloured_so(self):
+        """The state at its first line is that of the lines before it, which are folded."""
+        text = "def f():\n    \"\"\"A text.\n" + "    that's long\n" * 30 + "    it's the end\n    \"\"\"\n    return 1  # one\n"
+        self.write("a.py", text)
+        self.begin({"a.py": text.replace("    it's the end", "    this isn't the end")})
+        self.galley("diff", f"--html={self.scratch / 'page.html'}", expect=0)
+        notes = self.look(self.scratch / "page.html", ("until", "document.querySelector('td .comment')"),
+                          ("note", "strings", texts("td .string")), ("note", "comments", texts("td .comment")))["notes"]
+        self.assertIn("    this isn't the end", "".join(notes["strings"]))
+        self.assertEqual(notes["comments"], ["# one"])
+
+    def test_a_file_that_was_viewed_is_folded_and_stays_so(self):
+        page = self.change()
+        pressed = "[...document.querySelectorAll('.viewed')].map((one) => one.getAttribute('aria-pressed'))"
+        notes = self.look(page, ("press", "n"), ("press", "v"), ("note", "pressed", pressed),
+                          ("note", "next", "(document.activeElement.closest('section.file') || {}).id"),
+                          ("note", "again", "location.reload()"), ("until", "document.querySelector('[aria-pressed=true].viewed')"),
+                          ("note", "after", pressed), ("note", "folded", "document.querySelectorAll('.file-body[hidden]').length"),
+                          ("axe", "page"))["notes"]
+        self.assertEqual((notes["pressed"], notes["next"]), (["true", "false", "false"], "file-1"))
+        self.assertEqual((notes["after"], notes["folded"], notes["page"]), (["true", "false", "false"], 1, []))
+
+    def test_a_narrow_window_has_one_side(self):
+        page = self.change()
+        shown = [self.look(page, ("press", "s"), ("press", "j"), ("until", "document.querySelector('tbody tr')"),
+                           ("note", "head", texts("table.diff th")), ("note", "wanted", "localStorage.getItem('galley-side')"),
+                           viewport={"width": width, "height": 900})["notes"] for width in (1280, 800)]
+        self.assertIn("Before", shown[0]["head"])
+        self.assertNotIn("Before", shown[1]["head"])
+        self.assertEqual([one["wanted"] for one in shown], ["1", "1"])
 
     def test_accessible_in_both_themes_and_views(self):
         page = self.change()

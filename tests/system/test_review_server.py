@@ -22,7 +22,7 @@ LINES = [f"line {i}\n" for i in range(1, 41)]
 class ServedCase(SystemCase):
     """A transaction with two hunks and a new file, and a server that shows it."""
 
-    def serve(self, config="", more=()):
+    def serve(self, config="", more=(), words=()):
         (self.work / "long.txt").write_text("".join(LINES))
         (self.work / "galley.toml").write_text(config)
         changed = list(LINES)
@@ -32,7 +32,7 @@ class ServedCase(SystemCase):
         self.write("new.txt", "fresh\n")
         for path, text in more:
             self.write(path, text)
-        self.start()
+        self.start(*words)
 
     def start(self, *words):
         import os
@@ -40,7 +40,7 @@ class ServedCase(SystemCase):
                                        stdin=subprocess.DEVNULL, env={**os.environ, **self.environment},
                                        start_new_session=True)
         self.addCleanup(self.stop)
-        self.address = self.server.stdout.readline().decode().strip()
+        self.address = (self.server.stderr if "--json" in words else self.server.stdout).readline().decode().strip()
         self.host, self.token = re.fullmatch(r"http://(127\.\d+\.\d+\.\d+:\d+)/\?token=([0-9a-f]{32})", self.address).groups()
 
     def stop(self):
@@ -150,6 +150,19 @@ class Served(ServedCase):
         code, out, _ = self.ended()
         self.assertEqual((code, out), (0, "comment on long.txt:2: why\\nfive?\n"))
         self.assertEqual((self.work / "long.txt").read_text(), "".join(LINES))
+
+    def test_with_json_its_comments_are_one_document(self):
+        for target, schema in (("/end", "galley.review-end/1"), ("/commit", "galley.commit/1")):
+            with self.subTest(target):
+                self.serve(words=("--json",))
+                self.enter()
+                self.post(target, comments=[{"on": "new.txt", "text": "why\nnot?", "more": 1}], message="said there")
+                code, out, _ = self.ended()
+                document = json.loads(out)
+                self.assertEqual((code, document["schema"]), (0, schema))
+                self.assertEqual(document["comments"], [{"on": "new.txt", "text": "why\nnot?"}])
+                self.galley("rollback", expect=(0, 1, 2))
+        self.assertIn("said there", self.galley("log", expect=0).stdout.decode())
 
     def test_what_the_gate_refuses_is_not_committed(self):
         self.serve('[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n', [("a.json", "{")])
@@ -322,6 +335,27 @@ class ServedInBrowser(BrowserCase, ServedCase):
         self.assertIn("five by hand\n", text)
         self.assertNotIn("thirty-one", text)
         self.assertEqual({request.split("/")[2] for request in found["requests"]}, {self.host})
+
+    def test_a_finding_is_gone_to_and_decided_on(self):
+        self.serve('[[validator]]\nbuiltin = "json"\nseverity = "warning"\n', more=[("a.json", "{}\n"), ("z.json", "{\n")])
+        notes = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"), ("press", "f"), ("press", "r"),
+            ("note", "rejected", "pieces.filter(({piece}) => choices.get(piece) === 'no').map(({name}) => name)"),
+            ("click", "section#file-3 .choices button:has-text('Comment')"),
+            ("fill", "section#file-3 textarea", "no JSON"), ("click", "section#file-3 .remark button:has-text('Save')"),
+            ("note", "comment", "document.querySelector('section#file-3 .said-of').textContent"))["notes"]
+        self.assertEqual(notes["rejected"], ["z.json"])
+        self.assertEqual(notes["comment"], "no JSON")
+
+    def test_a_message_is_given_with_the_commit(self):
+        self.serve()
+        self.look(self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+                  ("click", "#decision-buttons button:has-text('Accept the rest')"),
+                  ("fill", "#decision-buttons input", "why it is so"),
+                  ("click", "#decision-buttons button:has-text('Commit')"),
+                  ("until", "document.getElementById('decision-text').textContent.startsWith('Committed')"))
+        self.assertEqual(self.ended()[0], 0)
+        self.assertIn("why it is so", self.galley("log", expect=0).stdout.decode())
 
     def test_a_changed_stage_loads_the_page_again(self):
         self.serve()

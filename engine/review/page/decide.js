@@ -5,6 +5,8 @@ const choices = new Map();  // of a piece: "yes" or "no"
 const remarks = new Map();  // of a piece: text
 const pieces = [];          // {piece, name, key, node, head}
 
+const message = make("input");  // of the commit
+
 function storageName() {
   return `galley-review-${data.title}`;
 }
@@ -75,11 +77,15 @@ function choiceButtons(piece, name, host, canEdit) {
   const comment = button("Comment", () => openRemark(piece, name, host));
   put(group, yes, no, comment);
   if (canEdit) group.append(button("Edit", () => openEditor(piece, name, host)));
+  const said = make("p", "said-of");
+  group.append(said);
   const show = () => {
     const choice = choices.get(piece);
     yes.setAttribute("aria-pressed", String(choice === "yes"));
     no.setAttribute("aria-pressed", String(choice === "no"));
     comment.textContent = remarks.has(piece) ? "Comment ✓" : "Comment";
+    said.textContent = remarks.get(piece) || "";
+    said.hidden = !remarks.has(piece);
     host.classList.toggle("rejected", choice === "no");
   };
   const row = pieces.find((one) => one.piece === piece);
@@ -111,6 +117,7 @@ function openBox(host, name, label, text, onDone) {
   const box = make("div", "remark");
   const field = make("textarea");
   field.value = text;
+  field.rows = Math.min(Math.max(text.split("\n").length + 1, 3), 30);
   const title = put(make("label"), `${label} ${name}`, field);
   const close = () => box.remove();
   put(box, title, put(make("div", "choices"), button("Save", () => { onDone(field.value); close(); }), button("Cancel", close)));
@@ -143,7 +150,7 @@ async function leaveOut() {
 }
 
 async function commitShown() {
-  const said = await ask("/commit", {});
+  const said = await ask("/commit", {message: message.value.trim()});
   if (said) over(`Committed as transaction ${said.committed}. This page can be closed.`);
 }
 
@@ -180,7 +187,7 @@ function showDecision() {
   const commit = button("Commit what is shown", commitShown);
   commit.disabled = no > 0 || open > 0 || pieces.length === 0;
   const focused = document.activeElement ? document.activeElement.textContent : "";
-  place.replaceChildren(rest, out, commit, button("End without a commit", endReview));
+  place.replaceChildren(rest, out, put(make("label"), "Why ", message), commit, button("End without a commit", endReview));
   for (const one of place.children) {
     if (one.textContent === focused) one.focus();
   }

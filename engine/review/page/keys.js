@@ -55,10 +55,17 @@ function goToFinding(index) {
   }
   if (file.isFolded) fold(file, false);
   fillFile(file);
+  let part;
   for (const chunk of file.chunks) {
     const rows = rowsOf(chunk.part, view.isSide).slice(chunk.begin, chunk.end);
-    if (rows.some(([left, right]) => (right || left).new === finding.line)) fillChunk(chunk);
+    if (!rows.some(([left, right]) => (right || left).new === finding.line)) continue;
+    fillChunk(chunk);
+    part = chunk.part;
   }
+  // What is decided next is about the change at the finding, or the first of its file.
+  const stop = view.stops.findIndex((one) => one.part !== null && one.part === part);
+  view.current = stop >= 0 ? stop : view.stops.findIndex((one) => one.file === file);
+  mark(file);
   const box = file.body.querySelector(`[data-finding="${index}"]`) || file.head;
   box.tabIndex = -1;
   show(box);
@@ -83,11 +90,29 @@ function stepStop(by) {
   goToStop(index);
 }
 
-function setSide(isSide) {
+const narrow = matchMedia("(max-width: 60rem)");
+
+function viewCurrent() {
+  const file = currentFile();
+  if (!file) return;
+  setViewed(file, !file.isViewed);
+  if (file.isViewed) stepFile(1);
+}
+
+function setSide(wantsSide) {
+  view.wantsSide = wantsSide;
+  byId("side").setAttribute("aria-pressed", String(wantsSide));
+  remember("side", wantsSide ? "1" : "0");
+  if (wantsSide && narrow.matches) say("the window is too narrow for two sides");
+  fitSide();
+}
+
+// Two sides need room: without it the lines are inline until there is.
+function fitSide() {
+  const isSide = view.wantsSide && !narrow.matches;
+  if (isSide === view.isSide) return;
   view.isSide = isSide;
-  byId("side").setAttribute("aria-pressed", String(isSide));
   rebuild();
-  remember("side", isSide ? "1" : "0");
   if (view.current >= 0) goToStop(view.current);
 }
 
@@ -130,9 +155,10 @@ const keys = [
   ["p", "previous file", () => stepFile(-1)],
   ["f", "next finding", () => goToFinding(view.findingAt + 1)],
   ["F", "previous finding", () => goToFinding(view.findingAt - 1)],
+  ["v", "the file was viewed: fold it, and go to the next", () => viewCurrent()],
   ["x", "fold or unfold the file", () => { const file = currentFile(); if (file) fold(file, !file.isFolded); }],
   ["X", "fold or unfold all files", () => foldAll(byId("fold-all").getAttribute("aria-pressed") !== "true")],
-  ["s", "side by side or inline", () => setSide(!view.isSide)],
+  ["s", "side by side or inline", () => setSide(!view.wantsSide)],
   ["t", "theme: as the system, light, dark", stepTheme],
   ["/", "filter the files", () => byId("filter").focus()],
   ["?", "this list", () => byId("help").showModal()],

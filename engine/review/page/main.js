@@ -25,7 +25,8 @@ function start() {
   for (const [key, what] of keys) {
     put(list, put(make("dt"), make("kbd", "", key)), make("dd", "", what));
   }
-  byId("side").addEventListener("click", () => setSide(!view.isSide));
+  byId("side").addEventListener("click", () => setSide(!view.wantsSide));
+  narrow.addEventListener("change", fitSide);
   byId("fold-all").addEventListener("click", () => foldAll(byId("fold-all").getAttribute("aria-pressed") !== "true"));
   byId("theme").addEventListener("change", (event) => setTheme(event.target.value));
   byId("help-open").addEventListener("click", () => byId("help").showModal());
@@ -34,6 +35,7 @@ function start() {
   window.addEventListener("beforeprint", fillAll);
   if (remembered("side") === "1") setSide(true);
   if (["light", "dark"].includes(remembered("theme"))) setTheme(remembered("theme"));
+  findViewed();
   if (data.session) startDecisions();
 }
 

@@ -60,9 +60,21 @@ function rowsOf(part, isSide) {
   return part[kept];
 }
 
+// The state in which each side of a part begins: that in which the part before it ends, if its lines are here.
+function stateBefore(part, file) {
+  const before = file.parts[file.parts.indexOf(part) - 1];
+  if (!before || !before.lines || !file.family) return {old: "", new: ""};
+  lexPart(before, file, entriesOf(before).length);
+  return before.lexed;
+}
+
 // Reads and colours the lines of a part up to `count` entries; each side goes on from its own state.
-function lexPart(part, family, count) {
-  if (!part.lexed) part.lexed = {count: 0, old: "", new: ""};
+function lexPart(part, file, count) {
+  const {family} = file;
+  if (!part.lexed) {
+    const {old, new: now} = stateBefore(part, file);
+    part.lexed = {count: 0, old, new: now};
+  }
   const entries = entriesOf(part);
   const done = part.lexed;
   for (; done.count < count; ++done.count) {

@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById("galley-data").textContent);
 const byId = (id) => document.getElementById(id);
 const rowsInChunk = 150;
-const view = {isSide: false, files: [], stops: [], current: -1, findingAt: -1};
+const view = {isSide: false, wantsSide: false, files: [], stops: [], current: -1, findingAt: -1};
 
 const letterNames = {A: "added", D: "deleted", M: "modified", R: "renamed", C: "copied", T: "type changed"};
 
@@ -108,7 +108,7 @@ function fillChunk(chunk) {
   const table = put(make("table", "diff"), ...tableHead(view.isSide));
   const body = make("tbody");
   const rows = rowsOf(part, view.isSide).slice(begin, end);
-  lexPart(part, file.family, entriesOf(part).length);
+  lexPart(part, file, entriesOf(part).length);
   for (const row of rows) {
     body.append(view.isSide ? sideRow(row) : inlineRow(row[0]));
     const after = view.isSide ? row[1] : row[0];
@@ -246,10 +246,53 @@ function addFile(file, index) {
   file.body = make("div", "file-body");
   Object.assign(file, {node, head});
   node.file = file;
+  file.viewedButton = button("Viewed", () => setViewed(file, !file.isViewed), "viewed");
+  file.viewedButton.setAttribute("aria-pressed", "false");
+  file.viewedButton.setAttribute("aria-label", `Viewed ${file.path}`);
+  head.append(file.viewedButton);
   if (data.session) addFileChoices(head, file);
   put(node, head, file.body);
   reserve(file);
   return node;
+}
+
+// A file that was looked at is folded; as long as it has the same lines a page that is loaded again knows it.
+function viewedKey(file) {
+  let hash = 0;
+  for (const part of file.parts) {
+    for (const line of part.lines || []) {
+      for (let i = 0; i < line.length; ++i) hash = (hash * 31 + line.charCodeAt(i)) | 0;
+    }
+  }
+  return `${file.path} ${file.status} ${file.added} ${file.removed} ${hash}`;
+}
+
+function showViewed(file, isViewed) {
+  file.viewedButton.setAttribute("aria-pressed", String(isViewed));
+  fold(file, isViewed);
+}
+
+function setViewed(file, isViewed) {
+  file.isViewed = isViewed;
+  showViewed(file, isViewed);
+  try {
+    sessionStorage.setItem("galley-viewed", JSON.stringify(view.files.filter((one) => one.isViewed).map(viewedKey)));
+  } catch { /* it is gone when the page is loaded again */ }
+  const count = view.files.filter((one) => one.isViewed).length;
+  say(`${grouped(count)} of ${plural(view.files.length, "file")} viewed`);
+}
+
+function findViewed() {
+  let known = [];
+  try {
+    known = JSON.parse(sessionStorage.getItem("galley-viewed") || "[]");
+  } catch { /* nothing was kept */ }
+  if (known.length === 0) return;
+  const viewed = new Set(known);
+  for (const file of view.files) {
+    file.isViewed = viewed.has(viewedKey(file));
+    if (file.isViewed) showViewed(file, true);
+  }
 }
 
 function counts(file) {
@@ -293,46 +336,51 @@ function rebuild() {
 
 // --- tree and summary -----------------------------------------------------------------------
 
+// Folders and files in the order in which the page shows them.
 function treeOf(files) {
-  const root = {folders: new Map(), files: []};
+  const root = {entries: new Map()};
   for (const file of files) {
     const names = file.path.split("/");
     const last = names.pop();
     let at = root;
     for (const name of names) {
-      if (!at.folders.has(name)) at.folders.set(name, {folders: new Map(), files: []});
-      at = at.folders.get(name);
+      if (!at.entries.has(`${name}/`)) at.entries.set(`${name}/`, {entries: new Map()});
+      at = at.entries.get(`${name}/`);
     }
-    at.files.push([last, file]);
+    at.entries.set(last, file);
   }
   return root;
 }
 
 function treeList(folder) {
   const list = make("ul");
-  for (let [name, inner] of folder.folders) {
+  for (let [name, inner] of folder.entries) {
+    if (!inner.entries) {
+      list.append(treeLeaf(name, inner));
+      continue;
+    }
     // A folder that holds nothing but a folder takes no line of its own.
-    while (inner.files.length === 0 && inner.folders.size === 1) {
-      const [[next, deeper]] = inner.folders;
-      [name, inner] = [`${name}/${next}`, deeper];
+    for (let [[next, deeper]] = inner.entries; inner.entries.size === 1 && deeper.entries; [[next, deeper]] = inner.entries) {
+      [name, inner] = [name + next, deeper];
     }
     const details = make("details");
     details.open = true;
-    put(details, make("summary", "", `${name}/`), treeList(inner));
+    put(details, make("summary", "", name), treeList(inner));
     list.append(put(make("li"), details));
   }
-  for (const [name, file] of folder.files) {
-    const link = make("a");
-    link.href = `#file-${file.index}`;
-    put(link, make("span", "letter", file.status), make("span", "file-name", name), counts(file));
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      goToFile(file);
-    });
-    file.link = link;
-    list.append(put(make("li", "leaf"), link));
-  }
   return list;
+}
+
+function treeLeaf(name, file) {
+  const link = make("a");
+  link.href = `#file-${file.index}`;
+  put(link, make("span", "letter", file.status), make("span", "file-name", name), counts(file));
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    goToFile(file);
+  });
+  file.link = link;
+  return put(make("li", "leaf"), link);
 }
 
 function showTree(wanted) {

@@ -97,8 +97,9 @@ class CopyMonitor {
       wait_a_little();
       check_usage();
     }
-    check_written_at_end();
+    check_written_at_end();  // files that have no name go with their processes
     kill_everybody();
+    check_written_at_end();  // and now nobody closes a directory again
     return report();
   }
 

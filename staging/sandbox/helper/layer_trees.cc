@@ -112,7 +112,7 @@ bool idmap_layers(const LayerTrees& trees, int user_ns, SetupFailure& failure) {
 namespace {
 
 constexpr uint64_t kBlock = 512;    // of st_blocks (stat(2))
-constexpr int kMaxTreeDepth = 128;  // one descriptor per level, of the usual limit of 1,024
+constexpr int kMaxTreeDepth = 128;  // two descriptors per level, of the usual limit of 1,024
 
 using Inode = std::pair<dev_t, ino_t>;
 
@@ -120,7 +120,8 @@ using Inode = std::pair<dev_t, ino_t>;
 struct Sum {
   uint64_t bytes = 0;
   bool is_complete = true;
-  std::set<Inode> several;  ///< files seen that have several names
+  bool opens_closed = false;  ///< also reads directories whose owner has no right to them
+  std::set<Inode> several;    ///< files seen that have several names
 
   void add(const struct stat& found) {
     const bool is_new = found.st_nlink == 1 || several.insert({found.st_dev, found.st_ino}).second;
@@ -130,31 +131,53 @@ struct Sum {
 
 bool is_dot(std::string_view name) { return name == "." || name == ".."; }
 
+/// Gives the owner of a directory all rights to it for the lifetime of this object. Only the owner
+/// can do so.
+class OpenToOwner {
+ public:
+  OpenToOwner(const Fd& directory, bool is_wanted)
+      : path_("/proc/self/fd/" + std::to_string(directory.get())) {
+    struct stat found {};
+    if (!is_wanted || fstat(directory.get(), &found) != 0) return;
+    mode_ = found.st_mode & 07777U;
+    is_changed_ = (mode_ & S_IRWXU) != S_IRWXU && chmod(path_.c_str(), mode_ | S_IRWXU) == 0;
+  }
+  OpenToOwner(const OpenToOwner&) = delete;
+  OpenToOwner& operator=(const OpenToOwner&) = delete;
+  ~OpenToOwner() {
+    if (is_changed_) (void)chmod(path_.c_str(), mode_);
+  }
+
+ private:
+  std::string path_;
+  mode_t mode_ = 0;
+  bool is_changed_ = false;
+};
+
 // A file that is removed meanwhile is not an error: the command is still running.
-void add_tree(Fd directory, int depth, Sum& sum) {
-  DIR* stream = depth < kMaxTreeDepth && directory.is_open() ? fdopendir(directory.get()) : nullptr;
+void add_tree(const Fd& directory, int depth, Sum& sum) {
+  const OpenToOwner open(directory, sum.opens_closed);
+  Fd below(openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* stream = depth < kMaxTreeDepth && below.is_open() ? fdopendir(below.get()) : nullptr;
   if (stream == nullptr) {
     sum.is_complete = false;
     return;
   }
-  (void)directory.release();
+  (void)below.release();
   while (const dirent* entry = readdir(stream)) {
     struct stat found {};
-    if (is_dot(entry->d_name) ||
-        fstatat(dirfd(stream), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (is_dot(entry->d_name)) continue;
+    if (fstatat(dirfd(stream), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+      sum.is_complete = sum.is_complete && errno == ENOENT;
       continue;
     }
     if (S_ISREG(found.st_mode)) sum.add(found);
     if (!S_ISDIR(found.st_mode)) continue;
-    Fd below(openat(dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (below.is_open() || errno != ENOENT) add_tree(std::move(below), depth + 1, sum);
+    const Fd next(
+        openat(dirfd(stream), entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (next.is_open() || errno != ENOENT) add_tree(next, depth + 1, sum);
   }
   closedir(stream);
-}
-
-/// Adds all of a watched directory, which stays open.
-void add_all_of(const Fd& directory, Sum& sum) {
-  add_tree(Fd(openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), 0, sum);
 }
 
 uint64_t used_bytes(const Fd& directory) {
@@ -200,7 +223,7 @@ void LayerGauge::watch(Fd directory) {
     return;
   }
   Sum first;
-  add_all_of(directory, first);
+  add_tree(directory, 0, first);
   const uint64_t used = used_bytes(directory);
   trees_.push_back({std::move(directory), found.st_dev, first.bytes, used, system.f_blocks != 0});
 }
@@ -220,9 +243,10 @@ uint64_t LayerGauge::grown(uint64_t suspect_bytes, const std::set<pid_t>* proces
   const bool is_asked = suspect_bytes == 0 || is_suspect || growth > suspect_bytes;
   if (trees_.empty() || !is_asked) return 0;
   Sum now;
+  now.opens_closed = suspect_bytes == 0;
   uint64_t before = 0;
   for (const Tree& tree : trees_) {
-    add_all_of(tree.directory, now);
+    add_tree(tree.directory, 0, now);
     before += tree.first_bytes;
   }
   for_each_process(processes, [&](int process) { add_nameless(process, devices, now); });

@@ -9,6 +9,8 @@ namespace galley {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 std::string uncommented(const std::string& text) {
@@ -115,6 +117,28 @@ TEST(RecommendedConfig, NamesWhatIsNotInstalledAndTheFoldersOfWhatIs) {
   EXPECT_THAT(*text, HasSubstr("name = \"gofmt\""));
   const auto config = parse_config(uncommented(*text), "galley.toml");
   ASSERT_TRUE(config) << config.error().message;
+}
+
+TEST(RecommendedConfig, SwitchesCommandsOnWhereItIsAskedTo) {
+  const TempDirectory tree;
+  write_one_of_each_kind(tree);
+  FoundPrograms programs;
+  programs.folders = [](std::string_view name) {
+    return name == "cargo" ? std::vector<std::string>{"~/.cargo"} : std::vector<std::string>();
+  };
+  const auto commands_of = [&](FoundCommands commands) {
+    const auto config =
+        parse_config(*recommended_config(tree.directory(), programs, commands), "galley.toml");
+    EXPECT_TRUE(config) << config.error().message;
+    std::vector<std::string> names;
+    for (const ValidatorConfig& one : config->validators) {
+      if (one.builtin.empty()) names.push_back(one.name);
+    }
+    EXPECT_EQ(config->sandbox.readable.size(), names.empty() ? 0U : 1U);
+    return names;
+  };
+  EXPECT_THAT(commands_of(FoundCommands::kAsComments), IsEmpty());
+  EXPECT_THAT(commands_of(FoundCommands::kSwitchedOn), IsSupersetOf({"cargo check", "go vet"}));
 }
 
 TEST(RecommendedConfig, WhatJudgesNothingIsNotProposed) {

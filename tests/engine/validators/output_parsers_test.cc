@@ -146,6 +146,17 @@ TEST(OutputParsers, GarbageIsAnErrorNotACrash) {
               IsEmpty());
 }
 
+TEST(OutputParsers, WhatIsSaidOfEachTargetIsOneFinding) {
+  const std::string once =
+      R"({"reason":"compiler-message","message":{"level":"error","message":"no","spans":[)"
+      R"({"file_name":"src/lib.rs","is_primary":true,"line_start":1,"column_start":2}]}})"
+      "\n";
+  EXPECT_THAT(*reader_of("cargo").read(once + once), SizeIs(1));
+  EXPECT_THAT(
+      *reader_of("gcc").read("a.h:1:2: error: no\na.h:1:2: error: no\na.h:2:2: error: no\n"),
+      SizeIs(2));
+}
+
 TEST(OutputParsers, TextsOfAProgramStayInTheirLine) {
   const auto read = reader_of("eslint").read(
       R"([{"filePath":"a.js","messages":[{"ruleId":"x\n::error::y","message":"one\ntwo\u001b[31m"}]}])");

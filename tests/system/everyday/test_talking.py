@@ -297,6 +297,19 @@ class Hints(EverydayCase):
         self.run_here("apply", *words, stdin=patch, expect=0)
         self.assertEqual((self.work / "amb.txt").read_text(), "a\ny\nb\na\nx\nb\n")
 
+    def test_sixty_near_equal_errors_are_one_with_a_count(self):
+        """cargo, gcc: what is the same everywhere is said once."""
+        patch = refused = ""
+        for number in range(60):
+            (self.work / f"f{number}.txt").write_text("one\n")
+            patch += f"--- a/f{number}.txt\n+++ b/f{number}.txt\n@@ -1,2 +1,2 @@\n there\n-old\n+new\n"
+            refused += f"--- /dev/null\n+++ b/secret/f{number}.txt\n@@ -0,0 +1 @@\n+x\n"
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["secret/"]\ndecision = "deny"\n')
+        for document in (patch, refused):
+            said = self.run_here("preview", stdin=document, expect=1).err
+            self.assertRegex(said, r"the same for (59|60) more: .* and (39|40) more\n")  # one is the folder
+            self.assertLess(len(said.splitlines()), 12, said)
+
     def test_a_begun_transaction_names_commands_that_exist(self):
         """git: `status` names the commands for what is next."""
         said = self.run_here("begin", expect=0).err

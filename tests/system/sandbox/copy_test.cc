@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -267,6 +269,32 @@ TEST_P(SandboxCopy, BytesWrittenToMemoryCount) {
     (void)unsetenv("TMPDIR");
     std::filesystem::remove_all(own);
   });
+}
+
+TEST_P(SandboxCopy, BytesInDirectoriesThatTheCommandClosedCount) {
+  const TempDirectory own;
+  ASSERT_EQ(chmod(own.path().c_str(), 0755), 0);
+  // A tmpfs without a size does not say what is used, so that only looking counts.
+  if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("tmpfs", own.path().c_str(), "tmpfs", 0, "size=0,mode=1777") != 0) {
+    GTEST_SKIP() << "no tmpfs can be mounted";
+  }
+  as_user(GetParam(), [&] {
+    World world(copying());
+    (void)setenv("TMPDIR", own.path().c_str(), 1);
+    world.put_file("large", std::string(30 << 20, 'x'));
+    world.defaults().limits.max_written_bytes = 20 << 20;
+    for (const char* mode : {"000", "600"}) {
+      // Closed before a byte is written: no look on the way sees the file.
+      const std::string script =
+          "mkdir -p d/e; exec 3>d/e/more; chmod " + std::string(mode) + " d/e d; cat large >&3";
+      const CommandResult result = world.sh(script);
+      EXPECT_EQ(result.breach.value_or(LimitBreach()).kind, LimitKind::kWritten) << script;
+    }
+    world.drop_runner();
+    (void)unsetenv("TMPDIR");
+  });
+  EXPECT_EQ(umount2(own.path().c_str(), MNT_DETACH), 0);
 }
 
 TEST_P(SandboxCopy, EveryDescendantDiesAtTheLimit) {

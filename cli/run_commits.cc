@@ -1,0 +1,123 @@
+#include "cli/run_commits.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "cli/hook_judgement.h"
+#include "engine/commit/state_directory.h"
+#include "staging/fs/controlling_terminal.h"
+
+namespace galley {
+
+Result<RunCommits> RunCommits::of(Session& session, const std::string& tx) {
+  RunCommits found(session, tx);
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const WorkspaceState& held = inside(*workspace);
+  if (held.state() == nullptr) return found;
+  const auto stage = held.state()->root().open_directory(held.state()->own("stage/" + tx));
+  if (!stage) return found;
+  GALLEY_ASSIGN(const auto refs, run_refs(**stage));
+  if (refs.empty()) return found;
+  found.objects_ = held.own_path("stage/" + tx + "/git/objects");
+  GALLEY_ASSIGN(found.commits_, RunRepository(GitProgram(), found.objects_).history(refs));
+  found.kept_.resize(found.commits_.size());
+  return found;
+}
+
+void RunCommits::say() const {
+  for (const RunHistory& one : commits_) {
+    session_->say(fmt::format("git: {} has {} made inside", printable_line(one.ref.name),
+                              counted(one.count, "new commit")));
+    for (const RunHistory::Commit& commit : one.newest) {
+      session_->say(fmt::format("  {} {}", commit.id.substr(0, 12), commit.subject));
+    }
+    if (one.count > one.newest.size()) {
+      session_->say(fmt::format("  and {} more", one.count - one.newest.size()));
+    }
+  }
+}
+
+Json RunCommits::json() const {
+  Json all = Json::array();
+  for (size_t i = 0; i < commits_.size(); ++i) {
+    const RunHistory& one = commits_[i];
+    Json entry = {{"ref", one.ref.name}, {"count", one.count}, {"commits", Json::array()}};
+    for (const RunHistory::Commit& commit : one.newest) {
+      entry["commits"].push_back({{"id", commit.id}, {"subject", commit.subject}});
+    }
+    entry["kept"] = !kept_[i].empty();
+    if (!kept_[i].empty()) entry["kept_as"] = kept_[i];
+    all.push_back(std::move(entry));
+  }
+  return all;
+}
+
+Result<bool> RunCommits::wants_keep() {
+  const Arguments& arguments = session_->arguments();
+  const std::string& said = arguments.run.git_commits;
+  if (said == "keep" && !arguments.global.agent.empty()) {
+    return fail(ErrorKind::kRefused, "person.agent",
+                "to move references of git is a person's: say --git-commits keep without --agent");
+  }
+  is_wanted_ = !is_empty() && said == "keep";
+  const bool has_person = !session_->is_json() && session_->terminal().is_error_terminal() &&
+                          session_->terminal().is_input_terminal();
+  auto terminal = ControllingTerminal::open();
+  if (!is_empty() && said.empty() && has_person && terminal && arguments.global.agent.empty()) {
+    session_->terminal().hand_over();
+    GALLEY_ASSIGN(const std::string answer,
+                  (*terminal)->ask("Keep its commits of git, too? [y/N] "));
+    is_wanted_ = answer == "y" || answer == "yes";
+  }
+  return is_wanted_;
+}
+
+Result<void> RunCommits::copy() {
+  if (!is_wanted_) return {};
+  return RunRepository(GitProgram(), objects_).copy(commits_);
+}
+
+Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
+  const RunRepository repository(GitProgram(), objects_);
+  GALLEY_ASSIGN(const RefUpdate update, repository.update_for(one, tx_));
+  GALLEY_ASSIGN(const bool may, judge_update(*session_, update));
+  if (!may) return false;
+  GALLEY_ASSIGN(const bool index_follows, repository.move(update));
+  kept = update.ref;
+  session_->say("git: kept as " + printable_line(update.ref));
+  if (update.ref != one.ref.name) {
+    session_->say("  " + printable_line(one.ref.name) +
+                  " went on meanwhile, or is none to move; take them in with: git merge " +
+                  printable_line(update.ref));
+  }
+  if (!index_follows) {
+    session_->say("  the index has other changes and stays as it is: git status shows both");
+  }
+  return true;
+}
+
+bool RunCommits::keep() {
+  bool is_yes = true;
+  for (size_t i = 0; is_wanted_ && i < commits_.size(); ++i) {
+    // The transaction may be committed by now, and then nothing here has failed but this.
+    const auto done = keep_one(commits_[i], kept_[i]);
+    if (!done) {
+      session_->say_wrong(fmt::format("git: {} is not kept: {}\n",
+                                      printable_line(commits_[i].ref.name),
+                                      printable_line(done.error().message)));
+    }
+    is_yes = is_yes && done.value_or(false);
+  }
+  return is_yes;
+}
+
+void RunCommits::say_dropped() const {
+  if (!is_empty() && !is_wanted_) {
+    session_->say("git: these commits are dropped; --git-commits keep keeps them");
+  }
+}
+
+}  // namespace galley

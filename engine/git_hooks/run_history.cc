@@ -1,0 +1,94 @@
+#include "engine/git_hooks/run_history.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace galley {
+namespace {
+
+/// git-rev-list(1): of this and of nothing that the repository has.
+std::vector<std::string> new_in(std::vector<std::string> command, const std::string& id) {
+  command.insert(command.end(), {id, "--not", "--all", "--"});
+  return command;
+}
+
+std::string output_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+Result<std::vector<RunHistory>> RunRepository::history(const std::vector<RunRef>& refs) const {
+  std::vector<RunHistory> all;
+  for (const RunRef& ref : refs) {
+    GALLEY_ASSIGN(const PipedOutput counted,
+                  with_run_.try_run(new_in({"rev-list", "--count"}, ref.id)));
+    const auto count = number_of<uint64_t>(output_line(counted.output));
+    if (counted.status != 0 || !count || *count == 0) continue;
+    // A detached HEAD tells of nothing where a branch has the same.
+    const bool is_known = std::any_of(all.begin(), all.end(),
+                                      [&](const RunHistory& one) { return one.ref.id == ref.id; });
+    if (is_known) continue;
+    GALLEY_ASSIGN(const std::string log,
+                  with_run_.run(new_in({"log", "--no-color", "--no-decorate", "--format=%H %s",
+                                        "--max-count=" + std::to_string(RunHistory::kListed)},
+                                       ref.id)));
+    RunHistory history{ref, {}, *count};
+    for (size_t at = 0; at < log.size();) {
+      const size_t end = std::min(log.find('\n', at), log.size());
+      const size_t space = std::min(log.find(' ', at), end);
+      history.newest.push_back(
+          {log.substr(at, space - at), log.substr(std::min(space + 1, end), end - space - 1)});
+      at = end + 1;
+    }
+    all.push_back(std::move(history));
+  }
+  return all;
+}
+
+Result<void> RunRepository::copy(const std::vector<RunHistory>& commits) const {
+  std::vector<std::string> list = {"rev-list", "--objects"};
+  for (const RunHistory& one : commits) list.push_back(one.ref.id);
+  list.insert(list.end(), {"--not", "--all", "--"});
+  GALLEY_ASSIGN(const std::string objects, with_run_.run(list));
+  GALLEY_ASSIGN(const std::string pack,
+                with_run_.run({"pack-objects", "--quiet", "--stdout"}, objects));
+  GALLEY_TRY(git_.run({"index-pack", "--stdin", "--strict"}, pack));
+  return {};
+}
+
+Result<std::string> RunRepository::id_of(const std::string& name) const {
+  GALLEY_ASSIGN(const PipedOutput said, git_.try_run({"rev-parse", "--quiet", "--verify", name}));
+  return said.status == 0 ? output_line(said.output) : std::string();
+}
+
+Result<RefUpdate> RunRepository::update_for(const RunHistory& commits,
+                                            const std::string& tx) const {
+  const auto& [name, id] = commits.ref;
+  if (name != "HEAD") {
+    GALLEY_ASSIGN(const std::string now, id_of(name));
+    if (now.empty()) return RefUpdate{name, "", id};
+    GALLEY_ASSIGN(const PipedOutput forward,
+                  git_.try_run({"merge-base", "--is-ancestor", now, id}));
+    if (forward.status == 0 && name.starts_with("refs/heads/")) return RefUpdate{name, now, id};
+  }
+  const std::string kept =
+      "refs/galley/" + tx + "/" + (name == "HEAD" ? name : name.substr(name.find('/') + 1));
+  GALLEY_ASSIGN(const std::string now, id_of(kept));
+  return RefUpdate{kept, now, id};
+}
+
+Result<bool> RunRepository::move(const RefUpdate& update) const {
+  const std::string none(update.new_id.size(), '0');
+  const std::string& old = update.old_id.empty() ? none : update.old_id;
+  GALLEY_TRY(git_.run({"update-ref", "--create-reflog", "-m", "galley: commits of a run",
+                       update.ref, update.new_id, old}));
+  GALLEY_ASSIGN(const PipedOutput head, git_.try_run({"symbolic-ref", "--quiet", "HEAD"}));
+  if (head.status != 0 || output_line(head.output) != update.ref) return true;
+  std::vector<std::string> words = {"read-tree", "-i", "-m"};
+  if (!update.old_id.empty()) words.push_back(update.old_id);
+  words.push_back(update.new_id);
+  GALLEY_ASSIGN(const PipedOutput read, git_.try_run(words));
+  return read.status == 0;
+}
+
+}  // namespace galley

@@ -1,0 +1,174 @@
+#include "engine/stages/run_commits.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "base/file_mode.h"
+#include "staging/fs/replace_file.h"
+
+namespace galley {
+namespace {
+
+constexpr uint64_t kMaxRefBytes = 4096;
+constexpr uint64_t kMaxRefsBytes = uint64_t{16} << 20U;
+constexpr int kMaxRefDepth = 16;
+constexpr size_t kMaxRunRefs = 1000;
+
+using RefNames = std::map<std::string, std::string>;  // the id of each name
+
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_object_id(std::string_view text) {
+  constexpr size_t kSha1 = 40;
+  constexpr size_t kSha256 = 64;
+  return (text.size() == kSha1 || text.size() == kSha256) && is_hex(text);
+}
+
+bool is_pack_file(std::string_view name) {
+  if (!name.starts_with("pack-")) return false;
+  name.remove_prefix(5);
+  const size_t dot = std::min(name.find('.'), name.size());
+  const std::string_view ending = name.substr(dot);
+  return is_object_id(name.substr(0, dot)) && (ending == ".pack" || ending == ".idx");
+}
+
+/// Moves the files of a folder below `objects` whose names are wanted; returns how many.
+Result<size_t> move_files(const WritableDirectory& objects, const std::string& folder,
+                          const WritableDirectory& stage,
+                          const std::function<bool(std::string_view)>& is_wanted) {
+  GALLEY_ASSIGN(const auto from, objects.open_writable_directory(chosen_path(folder)));
+  GALLEY_ASSIGN(const auto entries, from->list());
+  std::unique_ptr<WritableDirectory> to;
+  size_t count = 0;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.kind != FileKind::kRegular || !is_wanted(entry.name)) continue;
+    if (to == nullptr) {
+      const RelPath place = chosen_path("git/objects/" + folder);
+      GALLEY_TRY(make_directories(stage, place, kPrivateDirectory));
+      GALLEY_ASSIGN(to, stage.open_writable_directory(place));
+    }
+    const RelPath name = chosen_path(entry.name);
+    GALLEY_TRY(from->rename(name, *to, name, RenameMode::kReplace));
+    ++count;
+  }
+  return count;
+}
+
+Result<size_t> move_objects(const WritableDirectory& repository, const WritableDirectory& stage) {
+  const auto objects = repository.open_writable_directory(chosen_path("objects"));
+  if (!objects) return 0;  // or a file of that name
+  GALLEY_ASSIGN(const auto entries, (*objects)->list());
+  size_t count = 0;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.kind != FileKind::kDirectory) continue;
+    const std::string head = entry.name;
+    const bool is_loose = head.size() == 2 && is_hex(head);
+    if (!is_loose && head != "pack") continue;
+    GALLEY_ASSIGN(const size_t moved,
+                  move_files(**objects, head, stage, [&](std::string_view name) {
+                    return is_loose ? is_object_id(head + std::string(name)) : is_pack_file(name);
+                  }));
+    count += moved;
+  }
+  return count;
+}
+
+void add_ref(const std::string& name, std::string_view id, RefNames& refs) {
+  while (id.ends_with('\n')) id.remove_suffix(1);
+  if (is_object_id(id) && refs.size() < kMaxRunRefs) refs[name] = id;
+}
+
+void add_file(const Directory& directory, const RelPath& file, const std::string& name,
+              RefNames& refs) {
+  const auto text = read_file(directory, file, kMaxRefBytes);
+  if (text) add_ref(name, *text, refs);
+}
+
+void add_below(const Directory& directory, const std::string& name, int depth, RefNames& refs) {
+  const auto entries = directory.list();
+  if (!entries || depth > kMaxRefDepth) return;
+  for (const DirectoryEntry& entry : *entries) {
+    const auto path = RelPath::parse(entry.name);
+    if (!path) continue;
+    if (entry.kind == FileKind::kRegular) add_file(directory, *path, name + entry.name, refs);
+    if (entry.kind != FileKind::kDirectory) continue;
+    const auto below = directory.open_directory(*path);
+    if (below) add_below(**below, name + entry.name + "/", depth + 1, refs);
+  }
+}
+
+/// git-pack-refs(1): <id> SP <name>; `#` and `^` begin other lines.
+void add_lines(std::string_view text, RefNames& refs) {
+  for (size_t end = 0; (end = text.find('\n')) != std::string_view::npos;) {
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    const size_t space = line.find(' ');
+    if (space == std::string_view::npos) continue;
+    add_ref(std::string(line.substr(space + 1)), line.substr(0, space), refs);
+  }
+}
+
+bool is_ours(const std::string& name) {
+  return name == "HEAD" || name.starts_with("refs/heads/") || name.starts_with("refs/tags/");
+}
+
+RefNames refs_of(const Directory& repository) {
+  RefNames refs;
+  if (const auto packed = read_file(repository, chosen_path("packed-refs"), kMaxRefsBytes)) {
+    add_lines(*packed, refs);
+  }
+  for (const char* folder : {"refs/heads", "refs/tags"}) {
+    const auto directory = repository.open_directory(chosen_path(folder));
+    if (directory) add_below(**directory, std::string(folder) + "/", 0, refs);
+  }
+  add_file(repository, chosen_path("HEAD"), "HEAD", refs);
+  const auto trees = repository.open_directory(chosen_path("worktrees"));
+  const auto entries =
+      trees ? (*trees)->list() : Result<std::vector<DirectoryEntry>>(trees.error());
+  if (!entries) return refs;
+  for (const DirectoryEntry& entry : *entries) {
+    const auto path = RelPath::parse(entry.name + "/HEAD");
+    if (path) add_file(**trees, *path, "HEAD", refs);
+  }
+  return refs;
+}
+
+Result<RefNames> kept_refs(const Directory& stage) {
+  RefNames refs;
+  const auto text = read_file(stage, chosen_path("git/refs"), kMaxRefsBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return refs;
+  if (!text) return fail(text.error());
+  add_lines(*text, refs);
+  return refs;
+}
+
+}  // namespace
+
+Result<size_t> keep_run_commits(const WritableDirectory& repository,
+                                const WritableDirectory& stage) {
+  RefNames made = refs_of(repository);
+  GALLEY_ASSIGN(const size_t moved, move_objects(repository, stage));
+  GALLEY_ASSIGN(RefNames refs, kept_refs(stage));
+  if (moved == 0 && refs.empty()) return 0;
+  std::string text;
+  made.merge(refs);
+  for (const auto& [name, id] : made) {
+    if (is_ours(name)) text += id + " " + name + "\n";
+  }
+  GALLEY_TRY(replace_file(stage, "git/refs", text));
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+Result<std::vector<RunRef>> run_refs(const Directory& stage) {
+  GALLEY_ASSIGN(const RefNames kept, kept_refs(stage));
+  std::vector<RunRef> refs;
+  for (const auto& [name, id] : kept) refs.push_back({name, id});
+  return refs;
+}
+
+}  // namespace galley

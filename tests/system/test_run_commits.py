@@ -1,0 +1,151 @@
+"""Commits of git that are made inside a run: named at its end, and kept or dropped on a person's word.
+
+Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+
+import json
+
+import hostile
+from test_run import RunCase
+
+COMMIT = ("git config user.name A; git config user.email a@example.com; echo two > file; git add -A; "
+          "git commit -qm second; git commit -qm third --allow-empty")
+
+
+class GitCommits(RunCase):
+    def setUp(self):
+        super().setUp()
+        (self.work / "file").write_text("one\n")
+        self.git("init", "-q", "-b", "main")
+        self.commit_outside("first")
+        self.first = self.rev("main")
+
+    def commit_outside(self, subject, work=None):
+        self.git("add", "-A", work=work)
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", subject, work=work)
+
+    def rev(self, name, work=None):
+        return self.git("rev-parse", "--verify", name, work=work).stdout.decode().strip()
+
+    def subjects(self, name="main", work=None):
+        return self.git("log", "--format=%s", name, work=work).stdout.decode().split()
+
+    def run_inside(self, *options, script=COMMIT, expect=0, **more):
+        return self.galley("run", *options, "--", "sh", "-c", script, expect=expect, **more)
+
+    def test_they_are_named_and_the_repository_stays_as_it_was(self):
+        said = self.run_inside().stderr.decode()
+        self.assertRegex(said, r"git: refs/heads/main has 2 new commits made inside\n  [0-9a-f]{12} third\n  [0-9a-f]{12} second\n")
+        self.assertEqual((self.rev("main"), self.git("fsck", "--unreachable").stdout), (self.first, b""))
+        # They stay as long as the transaction does.
+        tx = self.open_transactions()[0]["tx"]
+        document = json.loads(self.galley("--json", "commit", "--tx", tx, "--git-commits", "keep", expect=0).stdout)
+        [kept] = document["git_commits"]
+        self.assertEqual((kept["ref"], kept["count"], kept["kept"], kept["kept_as"]),
+                         ("refs/heads/main", 2, True, "refs/heads/main"))
+        self.assertEqual([one["subject"] for one in kept["commits"]], ["third", "second"])
+        self.assertEqual(self.subjects(), ["third", "second", "first"])
+
+    def test_kept_with_the_files_the_work_tree_is_clean(self):
+        document = json.loads(self.run_inside("--commit", "--git-commits", "keep", "--json").stdout)
+        self.assertEqual((document["end"], document["git_commits"][0]["kept"]), ("committed", True))
+        self.assertEqual(self.subjects(), ["third", "second", "first"])
+        self.assertEqual(self.git("status", "--porcelain").stdout, b"")
+        self.git("fsck", "--strict")
+        self.assertEqual(self.open_transactions(), [])
+
+    def test_dropped_they_are_gone_and_it_is_said(self):
+        for words in (["--commit", "--git-commits", "drop"], ["--drop"], ["--commit"]):
+            with self.subTest(words=words):
+                said = self.run_inside(*words).stderr.decode()
+                self.assertIn("these commits are dropped", said)
+                self.assertEqual((self.rev("main"), self.git("fsck", "--unreachable").stdout), (self.first, b""))
+
+    def test_where_nothing_else_was_changed_they_keep_the_transaction(self):
+        script = COMMIT.replace("echo two > file; ", "").replace("git commit -qm second; ", "")
+        self.run_inside(script=script)
+        [tx] = [one["tx"] for one in self.open_transactions()]
+        self.galley("rollback", "--tx", tx, expect=0)
+        self.run_inside("--git-commits", "keep", script=script)
+        self.assertEqual((self.subjects(), self.open_transactions()), (["third", "first"], []))
+
+    def test_a_branch_that_went_on_is_not_moved(self):
+        self.run_inside()
+        (self.work / "other").write_text("outside\n")
+        self.commit_outside("outside")
+        tx = self.open_transactions()[0]["tx"]
+        said = self.galley("commit", "--tx", tx, "--git-commits", "keep", expect=0).stderr.decode()
+        kept = f"refs/galley/{tx}/heads/main"
+        self.assertIn(f"git merge {kept}", said)
+        self.assertEqual((self.subjects(), self.subjects(kept)), (["outside", "first"], ["third", "second", "first"]))
+
+    def test_new_branches_and_a_detached_head_are_kept(self):
+        self.run_inside("--commit", "--git-commits", "keep",
+                        script=COMMIT + "; git branch side; git pack-refs --all; git gc -q; git checkout -q --detach; "
+                        "git commit -q --allow-empty -m fourth")
+        self.assertEqual(self.subjects(), ["third", "second", "first"])
+        refs = self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
+        self.assertEqual([self.subjects(ref)[0] for ref in refs], ["fourth"])
+
+    def test_the_gate_judges_them_as_a_push(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["secret/"]\ndecision = "deny"\n')
+        self.commit_outside("rules")
+        before = self.rev("main")
+        said = self.run_inside("--git-commits", "keep", expect=1,
+                               script="mkdir secret; echo x > secret/x; " + COMMIT + "; git rm -qr --cached secret; rm -r secret")
+        self.assertIn(b"secret/x", said.stderr)
+        self.assertEqual(self.rev("main"), before)
+
+    def test_an_agent_moves_no_reference(self):
+        (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:*"]\n')
+        ran = self.galley("--agent", "bot", "run", "--git-commits", "keep", "--", "sh", "-c", COMMIT)
+        self.assertIn(b"is a person's", ran.stderr)
+        self.assertEqual(self.rev("main"), self.first)
+
+    def test_nothing_of_the_layer_is_believed(self):
+        """Objects of another repository that a commit names, hooks and configuration that the run wrote."""
+        victim, mark = self.scratch / "private", self.scratch / "mark"
+        victim.mkdir()
+        (victim / "key").write_text("private\n")
+        self.git("init", "-q", "-b", "main", work=victim)
+        self.commit_outside("private", work=victim)
+        tree, blob = self.rev("main^{tree}", work=victim), self.rev("main:key", work=victim)
+        hook = f"#!/bin/sh\\ntouch {mark}\\n"
+        said = self.run_inside("--git-commits", "keep", expect=(1, 3), script=(
+            "git config user.name A; git config user.email a@example.com; "
+            f"id=$(printf 'tree {tree}\\nparent {self.first}\\nauthor A <a@b> 1 +0000\\ncommitter A <a@b> 1 +0000\\n\\nstolen\\n' "
+            "| git hash-object -w -t commit --literally --stdin); "
+            "echo $id > .git/refs/heads/main; mkdir -p .git/objects/info; "
+            f"echo {victim}/.git/objects > .git/objects/info/alternates; "
+            f"for h in reference-transaction post-index-change; do printf '{hook}' > .git/hooks/$h; chmod 755 .git/hooks/$h; done; "
+            f"git config core.fsmonitor 'touch {mark}'"))
+        self.assertEqual(self.rev("main"), self.first, said.stderr)
+        self.assertNotEqual(self.git("cat-file", "-e", blob, check=False).returncode, 0)
+        self.assertFalse(mark.exists())
+
+    def test_one_that_git_refuses_keeps_nothing_else_from_being_kept(self):
+        said = self.run_inside("--commit", "--git-commits", "keep", expect=1,
+                               script=COMMIT + "; git rev-parse main > .git/refs/heads/a..b; git commit -q --allow-empty -m more")
+        self.assertIn(b"refs/heads/a..b is not kept", said.stderr)
+        self.assertIn(b"committed ", said.stdout)
+        self.assertEqual(self.subjects(), ["more", "third", "second", "first"])
+
+    def test_a_person_is_asked(self):
+        session = self.on_terminal("run", "--", "sh", "-c", COMMIT)
+        session.expect(r"Commit, keep or drop what it changed\? \[c/K/d, v shows it\] ")
+        session.type("c\n")
+        session.expect(r"Keep its commits of git, too\? \[y/N\] ")
+        session.type("y\n")
+        self.assertEqual(session.finish(), 0, session.screen)
+        self.assertEqual(self.subjects(), ["third", "second", "first"])
+
+    def test_those_of_a_linked_work_tree(self):
+        tree = self.scratch / "tree"
+        self.git("worktree", "add", "-q", tree)
+        ran = self.galley("run", "--commit", "--git-commits", "keep", "--", "sh", "-c", COMMIT, work=tree, expect=0)
+        self.assertIn(b"git: kept as refs/heads/tree", ran.stderr)
+        self.assertEqual(self.subjects("tree"), ["third", "second", "first"])
+        self.assertEqual(self.git("status", "--porcelain", work=tree).stdout, b"")
+
+
+if __name__ == "__main__":
+    hostile.main()
