@@ -15,13 +15,13 @@ namespace galley {
 Result<RunCommits> RunCommits::of(Session& session, const std::string& tx) {
   RunCommits found(session, tx);
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const WorkspaceState& held = inside(*workspace);
-  if (held.state() == nullptr) return found;
-  const auto stage = held.state()->root().open_directory(held.state()->own("stage/" + tx));
+  const KeptState& kept = kept_of(*workspace);
+  if (kept.state() == nullptr) return found;
+  const auto stage = kept.state()->root().open_directory(kept.state()->own("stage/" + tx));
   if (!stage) return found;
   GALLEY_ASSIGN(const auto refs, run_refs(**stage));
   if (refs.empty()) return found;
-  found.objects_ = held.own_path("stage/" + tx + "/git/objects");
+  found.objects_ = kept.own_path("stage/" + tx + "/git/objects");
   GALLEY_ASSIGN(found.commits_, RunRepository(GitProgram(), found.objects_).history(refs));
   found.kept_.resize(found.commits_.size());
   return found;
