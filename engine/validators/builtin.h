@@ -9,8 +9,8 @@
 
 namespace galley {
 
-/// Makers of the built-in validators, one for each name that `builtin = "…"` takes.
-/// docs/validators.md says what each looks at. `cache` may be null.
+/// Factories of the built-in validators, one for each value of `builtin = "…"`. docs/validators.md
+/// describes what each one checks. `cache` may be null.
 using ValidatorPtr = std::unique_ptr<Validator>;
 
 // Syntax of whole files.
@@ -18,10 +18,10 @@ using ValidatorPtr = std::unique_ptr<Validator>;
 [[nodiscard]] ValidatorPtr make_toml_validator(const ValidatorConfig&, ValidatorCache* cache);
 [[nodiscard]] ValidatorPtr make_yaml_validator(const ValidatorConfig&, ValidatorCache* cache);
 [[nodiscard]] ValidatorPtr make_xml_validator(const ValidatorConfig&, ValidatorCache* cache);
-/// Of programming languages, by the program galley-syntax.
+/// For programming languages, through the program galley-syntax.
 [[nodiscard]] ValidatorPtr make_syntax_validator(const ValidatorConfig&, ValidatorCache* cache);
 
-// Text: what the change added, not what was there before.
+// Text: only lines that the change added.
 [[nodiscard]] ValidatorPtr make_conflict_markers_validator(const ValidatorConfig&,
                                                            ValidatorCache* cache);
 [[nodiscard]] ValidatorPtr make_whitespace_validator(const ValidatorConfig&, ValidatorCache* cache);
@@ -35,8 +35,8 @@ using ValidatorPtr = std::unique_ptr<Validator>;
 /// Errors: kInvalid `config.value` for a pattern that does not compile.
 [[nodiscard]] Result<ValidatorPtr> make_forbidden_text_validator(const ValidatorConfig&,
                                                                  ValidatorCache* cache);
-/// Reads `rules_file` from the workspace as it is, not as proposed: a change cannot loosen the
-/// rules that judge it.
+/// Reads `rules_file` from the present workspace, not from the proposed tree, so a change cannot
+/// loosen the rules that judge it.
 [[nodiscard]] Result<ValidatorPtr> make_secrets_validator(const ValidatorConfig&,
                                                           const Directory& workspace,
                                                           ValidatorCache* cache);

@@ -40,7 +40,8 @@ class ConflictMarkersValidator final : public FileValidator {
       const char marker = marker_of(lines[i]);
       has_sides = marker == '<' || marker == '>';
     }
-    // Seven '=' alone underline a heading; only with a side marker in the file are they a conflict.
+    // A line of seven '=' may underline a heading; it is a conflict only with a side marker in the
+    // file.
     if (!has_sides) return {};
     for (const LineBlock& block : added_lines(file.before, lines)) {
       for (uint32_t i = block.begin; i < block.end; ++i) {
@@ -112,7 +113,7 @@ class Utf8Validator final : public FileValidator {
  protected:
   [[nodiscard]] Result<void> check(const CheckedFile& file, FindingSink& sink) const override {
     const auto offset = first_invalid_utf8(file.text);
-    // A file that was in another encoding stays in it: that is not this change's doing.
+    // A file that was in another encoding before may stay in it: this change did not cause that.
     if (!offset || (file.existed && first_invalid_utf8(file.before))) return {};
     const auto [line, column] = FindingSink::place(file.text, *offset);
     sink.add("utf8", line, column,
@@ -153,7 +154,7 @@ class LineEndingsValidator final : public FileValidator {
     const EndingCounts before = count_endings(Lines(file.before));
     bool wants_crlf = config().style == "crlf";
     if (config().style == "keep") {
-      if (before.lf > 0 && before.crlf > 0) return {};  // it was mixed already
+      if (before.lf > 0 && before.crlf > 0) return {};  // it was already mixed
       wants_crlf = before.crlf > 0;
       if (before.lf + before.crlf == 0) {  // new: its first line decides
         if (lines.empty()) return {};
