@@ -19,8 +19,8 @@ namespace galley {
 ///     undo/<tx>.j          retired journals: the history
 ///     slot/<tx>/<n>        new inodes before the swap, the caught old ones after it
 ///     blob/<hh>/<hash>     contents over kMaxImageBytes
-///     stage/<sid>/         overlays that outlive their process (stage.h)
-///     contents/<sid>/      what is staged, shared by a stage and its forks (stage.h)
+///     stage/<sid>/         overlays that outlive their process (stage_directory.h)
+///     contents/<sid>/      what is staged, shared by a stage and its forks (stage_directory.h)
 ///     rescue/, quarantine/ foreign bytes moved aside, journals that cannot be believed
 ///
 /// It is believed only if it was made here, by this user, for this user alone: a real directory on

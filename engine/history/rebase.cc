@@ -18,7 +18,7 @@
 // is a change with the two swapped. The workspace may now have another node. Kind, mode and content
 // id of the three nodes decide most cases without a read: if now is before, take after; if now is
 // after, nothing is to do. Only conflicting contents are merged: a regular file by lines, its mode
-// as one value (three_way.cc). Links, binaries and changes of kind cannot be divided for a merge,
+// as one value (merge_file()). Links, binaries and changes of kind cannot be divided for a merge,
 // so they are conflicts.
 //
 // The order of the passes matters:

@@ -65,7 +65,7 @@ struct RunLayer {
 [[nodiscard]] Result<std::vector<RunLayer>> need_run_layers(const WritableDirectory& stage,
                                                             const std::vector<std::string>& paths);
 
-/// Removes all layers of a stage, including those of its scratch home (scratch_home.h).
+/// Removes all layers of a stage, including those of its scratch home (stored_stage.h).
 [[nodiscard]] Result<void> drop_layers(const WritableDirectory& stage);
 
 /// A layer of an open transaction in which something was written.
