@@ -51,9 +51,9 @@ struct IndexFix {
 Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
                                 const Proposal& change, const FixPlaces& places);
 
-/// Finishes an interrupted fix: the files of the work tree follow the index, with whichever of its
-/// contents, and everything else of the fix is removed. Returns whether there was one. A file that
-/// was changed since is left alone.
+/// Finishes an interrupted fix. The files of the work tree get the old or the new contents,
+/// whichever the index has, and everything else of the fix is removed. Returns whether there was
+/// one. A file that was changed since is left alone.
 /// Errors: kTimeout `commit.locked` while a fix is running; kIo.
 Result<bool> finish_index_fix(const GitProgram& git, const FixPlaces& places);
 

@@ -34,8 +34,8 @@ class Applier {
 
   /// Removed directories are moved to this graveyard.
   void bury_in(const Graveyard& graveyard) { graveyard_ = graveyard; }
-  /// Does every step, or stops at the first conflict (a value) or failure (an Error). After either,
-  /// the caller must call undo().
+  /// Does every step, or stops at the first conflict (a value) or failure (an Error). After a
+  /// conflict or a failure the caller must call undo().
   Result<std::optional<ConflictPath>> run();
   /// Puts back what was done, in reverse order. Foreign objects that are in the way stay in the
   /// slots.

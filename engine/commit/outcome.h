@@ -13,7 +13,7 @@
 
 namespace galley {
 
-/// The author and reason of a commit.
+/// The origin and reason of a commit.
 struct CommitMeta {
   std::string agent;               ///< the agent that asked; may be empty
   std::string tool;                ///< `apply`, `commit`, `undo`, a tool's name
@@ -27,9 +27,9 @@ struct CommitMeta {
 using ConflictHunk = Conflict::Hunk;
 using ConflictPath = Conflict::Path;
 
-/// The outcome of publishing an approved proposal. An Error instead means that the outcome is
-/// unknown. With ErrorKind::kUndecided the commit point was passed and putting back failed: the
-/// next open decides.
+/// The outcome of publishing an approved proposal; a failure is an Error instead. With
+/// ErrorKind::kUndecided the commit point was passed and putting back failed: the next open
+/// decides.
 using PublishOutcome = std::variant<Receipt, Conflict>;
 
 }  // namespace galley

@@ -24,7 +24,7 @@
 //        |
 //   copy the others, sync the copies and j/  (I6: a journal may be readable only from the page
 //        |                                     cache; I5: and its first flush may have failed)
-//   fold them per path: what is known, what is wanted
+//   fold them per path: known images, wanted state
 //        |
 //   remove, rmdir (deepest first) -> mkdir (shallow first) -> put -> modes (deepest first)
 //        |

@@ -22,7 +22,7 @@ struct RecoveryAction {
     kSetMode,
     kKeepForeign,    ///< not one of our images: left alone
     kRescue,         ///< in the way and not ours: moved to rescue/
-    kFinishJournal,  ///< the tree is as it says
+    kFinishJournal,  ///< the tree is now as the journal says
     kSweepSlots,
   };
   Kind kind = Kind::kPut;

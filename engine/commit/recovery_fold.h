@@ -45,7 +45,7 @@ struct Seen {
 
 /// Makes directories writable and searchable for their owner while recovery works in them.
 ///
-/// Errors: none of its own; the code that needs a directory reports that it cannot be opened.
+/// Errors: never its own; the code that needs a directory reports that it cannot be opened.
 class OpenedDirectories {
  public:
   Result<void> open(const JournaledPaths& folds, WorkspaceView& view);

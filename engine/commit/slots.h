@@ -17,7 +17,7 @@ namespace galley {
 /// Ownership: owns its descriptor. Threads: confined to one thread.
 class Slots {
  public:
-  /// Marks a caught object whose place was filled anew, on systems without an atomic exchange.
+  /// Marks a caught object whose place was filled again, on systems without an atomic exchange.
   static constexpr std::string_view kOldSuffix = ".old";
 
   /// Marks a caught object that could not be put back: never swept, always rescued.
@@ -45,7 +45,7 @@ class Slots {
     uint32_t special = 0;
   };
   /// Makes the object of one side: content, owner, attributes and mode. Adds to `warnings` what
-  /// could not be kept. Nobody gains rights by that: without its group or ACL, the object gets the
+  /// could not be kept. No user gains rights by that: without its group or ACL, the object gets the
   /// rights that both its whole group and all others had.
   Result<Given> write(const RelPath& name, const RelPath& path, const JournalSide& side,
                       const Content& content, const WriteOptions& options,
@@ -57,8 +57,8 @@ class Slots {
                                             const Content& content,
                                             bool has_set_group_id = false) const;
 
-  /// A name that no earlier, interrupted run used for this operation: an object that such a run
-  /// caught may still be there. `path` is the operation's path, for the message.
+  /// A name that no earlier, interrupted run used for this operation, because a caught object may
+  /// still have an earlier name. `path` is the operation's path, for the message.
   /// Errors: kQuota `limit.recovery`.
   [[nodiscard]] Result<RelPath> free_name(size_t op, const RelPath& path) const;
 

@@ -13,15 +13,15 @@ namespace galley {
 
 /// The `.galley` directory at the root of a workspace: journals, history, slots and stages.
 ///
-///     format               whose state this is (state_format.h)
+///     format               the identity of this state (state_format.h)
 ///     lock, wait/          the writer lock and its queue (writer_lock.h)
 ///     j/<tx>.j             journals committed and not yet retired
 ///     undo/<tx>.j          retired journals: the history
 ///     slot/<tx>/<n>        new inodes before the swap, the caught old ones after it
 ///     blob/<hh>/<hash>     contents over kMaxImageBytes
 ///     stage/<sid>/         overlays that outlive their process (stage_directory.h)
-///     contents/<sid>/      what is staged, shared by a stage and its forks (stage_directory.h)
-///     rescue/, quarantine/ foreign bytes moved aside, journals that cannot be believed
+///     contents/<sid>/      staged contents, shared by a stage and its forks (stage_directory.h)
+///     rescue/, quarantine/ foreign bytes moved aside, unusable journals
 ///
 /// It is believed only if it was made here, by this user, for this user alone: a real directory on
 /// the mount of the workspace, owned by the user, inaccessible to others, and named by its
@@ -37,8 +37,7 @@ class StateDirectory {
  public:
   static constexpr std::string_view kName = ".galley";
 
-  /// Returns nullopt when the workspace has no complete state directory (nothing was ever
-  /// committed).
+  /// Returns nullopt without a complete state directory (nothing was ever committed).
   static Result<std::optional<StateDirectory>> open(const WritableDirectory& workspace);
   /// Creates what is missing, durably.
   static Result<StateDirectory> open_or_create(const WritableDirectory& workspace);

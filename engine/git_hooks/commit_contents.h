@@ -33,6 +33,7 @@ inline constexpr size_t kMaxTransactionsLookedAt = 1000;
 ///
 /// A transaction counts if it left a path exactly as the commit has it, or as a later counting
 /// transaction found it. Paths are followed back to their state before the commit:
+///
 ///     HEAD's a.c -> transaction 3 -> transaction 5 -> the commit's a.c      both count
 ///     transaction 3 -> an editor -> the commit's a.c                        none counts
 ///

@@ -66,7 +66,7 @@ struct HookPlace {
   enum class Reach : uint8_t {
     kRepository,  ///< this repository with its worktrees
     kUser,        ///< every repository of the user, or of the machine
-    kLink,        ///< everything else that leads to the outside directory to which the link leads
+    kLink,        ///< all other repositories that use the outside directory to which the link leads
   };
   std::string directory;  ///< absolute; may be missing
   std::string leads_to;   ///< the real place of its files when it is a link; else empty

@@ -90,7 +90,7 @@ class BlameWalk {
  public:
   explicit BlameWalk(LinesBack lines) : lines_(std::move(lines)) {}
 
-  /// Goes back over one transaction; returns false when older transactions cannot tell more.
+  /// Goes back over one transaction; returns false when older transactions cannot add anything.
   Result<bool> step(const CommittedTransaction& transaction) {
     const Change* change = find_change(transaction.changes, lines_.path());
     // A pure change of mode wrote no line, and its journal keeps no content.

@@ -71,7 +71,7 @@ using Loaded = Result<std::shared_ptr<const CommittedTransaction>>;
 
 }  // namespace
 
-// --- who undid what -------------------------------------------------------------------------
+// --- undo relations -------------------------------------------------------------------------
 
 void UndoRelations::take(TxId id, const CommitMeta& meta) {
   if (!meta.undoes || whole_.contains(id)) return;

@@ -17,22 +17,22 @@
 // A change has for each path the node it was made on (before) and the node it wants (after); undo
 // is a change with the two swapped. The workspace may now have another node. Kind, mode and content
 // id of the three nodes decide most cases without a read: if now is before, take after; if now is
-// after, nothing is to do. Only conflicting contents are merged: a regular file by lines, its mode
-// as one value (merge_file()). Links, binaries and changes of kind cannot be divided for a merge,
-// so they are conflicts.
+// after, nothing is to be done. Only contents that both sides changed are merged: a regular file by
+// lines, its mode as one value (merge_file()). Links, binaries and changes of kind cannot be
+// divided for a merge, so they are conflicts.
 //
 // The order of the passes matters:
 //   1. Renames. Source and target belong together: a later edit of the source is carried along to
 //      the new name. Handled path by path, the source would be a conflict instead.
 //   2. Every other path. Paths that were renamed since (RebaseOptions::moved) are followed.
-//   3. Removed directories, deepest first. Only now is it known what they will still contain. A
-//      directory with an entry that the change does not know stays, and so do those above it; if
-//      it would have to become a file, that is a conflict.
+//   3. Removed directories, deepest first. Only now are their remaining entries known. A directory
+//      with an entry that the change does not know stays, and so do those above it; if it would
+//      have to become a file, that is a conflict.
 //   4. Missing parents of restored paths are made.
 //
 // Passes only plan. Conflicts are collected, so that one result names all of them, and any conflict
 // discards the plan. Otherwise the result is a proposal like any other: its bases are the present
-// nodes, the gate judges it anew, and the publisher compares the bases once more.
+// nodes, the gate judges it again, and the publisher compares the bases once more.
 //
 // A journal lacks contents that its transaction did not change. Contents that the new proposal
 // displaces and the change lacks are therefore read and kept (keep_found), so that this can be
@@ -305,7 +305,7 @@ class RebaseRun {
                     "'" + change.path.str() + "' was changed since");
   }
 
-  /// Records the conflicts that can be told without reading lines.
+  /// Records the conflicts that can be found without reading lines.
   Result<void> misfit(const Change& change, const Node& found) {
     const std::string name = "'" + change.path.str() + "' ";
     if (found.kind == FileKind::kAbsent) {

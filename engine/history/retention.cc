@@ -79,7 +79,8 @@ class Pruning {
   Pruning(const StateDirectory& state, const HistoryConfig& limits, int64_t now_ns)
       : state_(&state), limits_(&limits), now_ns_(now_ns) {}
 
-  /// Chooses the transactions to drop: with each one all older ones go, so that no gap is left.
+  /// Chooses the transactions to drop: with each one it drops all older ones, so that no gap is
+  /// left.
   Result<void> choose() {
     GALLEY_ASSIGN(const auto pending, journal_ids(state_->journals()));
     for (const TxId id : pending) {

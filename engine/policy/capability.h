@@ -22,7 +22,8 @@ struct Capability {
   std::string text;
   std::string domain;
   std::string action;
-  GlobList paths;  ///< for fs: the pattern; for exec: the program, by its name or from the root
+  GlobList paths;  ///< for fs: the pattern; for exec: the program, by its name or its path from the
+                   ///< root
   std::string pattern;  ///< of an open domain; empty: any object of the action
   bool is_denial = false;
 

@@ -36,8 +36,8 @@ class FindingRules {
   /// Turns findings of validators that a comment or the baseline covers into notes.
   void apply(const std::vector<Finding*>& findings);
 
-  /// A sentence about the first owned paths of which no owner is in `by`; empty when there are
-  /// none.
+  /// A sentence about the first owned paths whose owners do not include the approver `by`; empty
+  /// when there are none.
   [[nodiscard]] std::string missing_owner(const std::string& by) const;
 
  private:

@@ -13,7 +13,7 @@ namespace galley {
 
 namespace {
 
-/// Used for who approved until the approver is known.
+/// The approver's name until the real one is known.
 constexpr std::string_view kGivenBeforehand = "given beforehand";
 
 Finding finding_of(const Judgement& judgement) {

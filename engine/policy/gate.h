@@ -38,7 +38,7 @@ struct GateRequest {
 
 /// Policy and validators together: the only maker of Approvals.
 ///
-///     policy, suppressions, owners -> deny: Refusal (validators are spared)
+///     policy, suppressions, owners -> deny: Refusal (validators do not run)
 ///            -> allow | ask -> validators in parallel -> a kError finding or an Error: Refusal
 ///                                                     -> ask: approver -> yes: Approval
 ///                                                                      -> no: Refusal

@@ -19,8 +19,7 @@ inline constexpr size_t kMaxVerdictFileBytes = size_t{16} << 20U;
 struct JudgedSubject {
   ContentId proposal;       ///< the change and its bases
   std::string tree;         ///< id of the git tree that would change; may be empty
-  ContentId configuration;  ///< of the bytes of the galley.toml that judged, of no bytes without
-                            ///< one
+  ContentId configuration;  ///< of the galley.toml that judged; of an empty text without one
   std::string version;      ///< of Galley, and so of the built-in validators
   std::vector<std::pair<std::string, ContentId>> validators;  ///< name, hash of its settings
 };

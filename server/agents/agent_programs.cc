@@ -19,8 +19,8 @@ constexpr std::string_view kMark = " galley-agents 1 ";
 constexpr std::string_view kNotBelow =
     " reads this file where it is started, and not in folders below: start it here, or say --user";
 
-/// However else the hook ends, the status is one that an agent takes for a refusal: agents let a
-/// call through when the hook program is not found or was killed.
+/// If the hook fails in any other way, its status is one that agents treat as a refusal. Without it
+/// they would let a call through when the hook program is not found or was killed.
 std::string hook_command(const std::string& before, std::string_view agent) {
   return "galley " + before + "agent-hook --agent " + std::string(agent) + " || exit 2";
 }

@@ -111,7 +111,7 @@ std::string content_text(const ordered_json& data) {
          std::to_string(after) + "]\n" + text;
 }
 
-/// Leniencies of an edit that the caller should know.
+/// Leniencies of an edit that the caller should know about.
 std::string notes_of(const ordered_json& data) {
   const auto report = data.find("report");
   if (report == data.end() || !report->contains("leniencies")) return {};

@@ -77,8 +77,8 @@ class OpenTransactions::Lease {
   Lease() = default;
   Lease(Lease&&) = default;
   Lease& operator=(Lease&&) = delete;
-  /// Saves a lease that was not given back; the error that prevented that is reported, not this
-  /// one.
+  /// Saves a lease that was not given back. Ignores a failure, because the caller already has an
+  /// error to report.
   ~Lease() {
     if (*this) (void)give_back();
   }
