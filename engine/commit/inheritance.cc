@@ -95,7 +95,7 @@ Result<void> Inheritance::fill(JournalOp& op) {
   op.after.uid = source->uid;
   op.after.gid = source->gid;
   op.after.attributes = source->attributes;
-  // As write(2) does: new content does not inherit the capabilities of the old content.
+  // As write(2) does: new content does not inherit file capabilities of the old content.
   std::erase_if(op.after.attributes, [](const auto& a) { return a.name == kCapability; });
   return {};
 }
