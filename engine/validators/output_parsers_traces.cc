@@ -34,7 +34,7 @@ uint32_t number(const StringPiece& piece) {
   return value;
 }
 
-/// A place in a chain of calls.
+/// A place in a chain of calls. Lists of frames have the innermost one last.
 struct Frame {
   std::string path;
   uint32_t line = 0;
