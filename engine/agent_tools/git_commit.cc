@@ -59,7 +59,7 @@ class GitCommitTool final : public Tool {
   std::string root_path_;
 };
 
-/// Files and links that came, changed or went; directories are nothing to git.
+/// Files and links that were added, changed or removed; git does not store directories.
 std::vector<const Change*> files_of(const ChangeSet& changes) {
   const auto is_file = [](const Node& node) {
     return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
@@ -71,7 +71,7 @@ std::vector<const Change*> files_of(const ChangeSet& changes) {
   return files;
 }
 
-/// A filter is a program that the repository names, and what it makes of a file is what git keeps.
+/// A filter is a program that the repository names, and git stores its output.
 Result<void> check_unfiltered(const GitProgram& git, const std::vector<const Change*>& files) {
   std::string paths;
   for (const Change* change : files) paths += change->path.str() + '\0';
@@ -89,7 +89,7 @@ Result<void> check_unfiltered(const GitProgram& git, const std::vector<const Cha
   return {};
 }
 
-/// Those of these paths that git does not ignore, or has all the same.
+/// The paths that git does not ignore, or already tracks.
 Result<std::string> not_ignored(const GitProgram& git, const std::string& paths) {
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"check-ignore", "-z", "--stdin"}, paths));
   const std::vector<std::string> all = zero_ended(said.output);
@@ -101,7 +101,7 @@ Result<std::string> not_ignored(const GitProgram& git, const std::string& paths)
   return left;
 }
 
-/// Those of these paths that the index or HEAD has: git commits no others.
+/// The paths that the index or HEAD has; git commits no others.
 Result<std::string> known_paths(const GitProgram& git, const std::string& paths) {
   GALLEY_ASSIGN(const std::string listed, git.run({"ls-files", "-z", "--cached"}));
   const std::vector<std::string> all = zero_ended(listed);
@@ -131,7 +131,7 @@ Result<std::string> commit_to_git(const std::string& root_path, const std::strin
     all += change->path.str() + '\0';
     if (change->after.kind != FileKind::kAbsent) made += change->path.str() + '\0';
   }
-  // Paths come on standard input: there may be more than arguments hold.
+  // Paths are passed on standard input, because there may be too many for arguments.
   const auto run_on = [&git](const std::string& paths, const std::vector<std::string>& command) {
     std::vector<std::string> words = {"--literal-pathspecs"};
     words.insert(words.end(), command.begin(), command.end());

@@ -10,21 +10,21 @@
 
 namespace galley {
 
-/// The name under which a transaction finds that a commit of git was asked for.
+/// The tool name by which a transaction recognises that a git commit was requested.
 inline constexpr std::string_view kGitCommitTool = "git_commit";
 
-/// `git_commit {message}`: asks for a commit of git of what the transaction changes.
+/// `git_commit {message}`: requests a git commit of the transaction's changes.
 ///
-/// The call stages nothing: `.git` is written only after the transaction's own commit, by
-/// commit_to_git(), and not at all when that is refused. It needs `git:commit` and is of tier 3.
+/// The call stages nothing: commit_to_git() writes `.git` only after the transaction's own commit,
+/// and never if that is refused. It needs `git:commit` and is of tier 3.
 /// `root_path` is the absolute path of the workspace.
 /// Errors of a call: ERUNTIME `git.no_repository`, `git.program_missing`.
 [[nodiscard]] std::unique_ptr<const Tool> make_git_commit(std::string root_path);
 
-/// Makes one commit of git on HEAD out of changes that the workspace has on disk by now; other
-/// changes of index and work tree stay as they are. Returns its hash.
+/// Makes one git commit on HEAD from changes that are already on disk in the workspace. Other
+/// changes of the index and work tree stay as they are. Returns its hash.
 ///
-/// Nothing that the repository configures runs: no hook, no filter, no signing program. Contents
+/// Programs that the repository configures do not run: hooks, filters, signing programs. Contents
 /// are stored as git would add them, so a path with a filter (`git-lfs`) is refused.
 /// Errors: kRefused `git.filtered_path`, `git.index_locked`; kNotFound `git.nothing_to_commit`; as
 ///         GitProgram.

@@ -49,7 +49,7 @@ ordered_json json_of(const QueryValue& value) {
   return nullptr;
 }
 
-/// Names of columns, each once: the second `path` is `path_2`.
+/// Makes names of columns unique: the second `path` becomes `path_2`.
 std::vector<std::string> distinct(std::vector<std::string> columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const std::string name = columns[i];
@@ -118,7 +118,7 @@ class GraphQueryTool final : public Tool {
   }
 
   ToolResult run(const json& args, ToolContext& context) const override {
-    // SQLite's limit of memory is one for the process.
+    // SQLite has one memory limit for the whole process.
     const std::lock_guard guard(mutex_);
     const auto data = query(args, context);
     if (!data) return ToolResult::failure(tool_error_from(data.error()));
@@ -146,7 +146,7 @@ class GraphQueryTool final : public Tool {
     return answer_of(found);
   }
 
-  /// Those that the query speaks of; none is made for nothing.
+  /// Adds only the tables that the query names.
   Result<void> add_tables(const std::string& sql, const std::string& commit, ToolContext& context,
                           HistoryIndex& index) const {
     const bool has_tree = names_table(sql, "tree");
@@ -172,8 +172,8 @@ class GraphQueryTool final : public Tool {
     return index.add_table(table);
   }
 
-  /// A number is a transaction: a commit of git whose abbreviated name is all digits is named in
-  /// full.
+  /// A number is a transaction. A git commit whose abbreviated name has only digits must be written
+  /// in full.
   Result<QueryTable> tree_as_of(const std::string& commit, ToolContext& context) const {
     if (commit.empty()) return tree_table(context);
     const auto id = TxId::parse(commit);

@@ -10,19 +10,19 @@ namespace galley {
 
 class StateDirectory;
 
-/// Where GraphQuery looks.
+/// The sources of GraphQuery.
 ///
-/// Ownership: what `state` returns outlives every call.
+/// Ownership: the result of `state` outlives every call.
 struct GraphSources {
   std::string root_path;  ///< absolute path of the workspace
-  /// The `.galley` of the workspace; null while nothing was committed, or none is believed.
+  /// The workspace's `.galley`; null while nothing was committed, or when none is believed.
   std::function<const StateDirectory*()> state;
 };
 
 /// SAGE's GraphQuery: `{query, params, commit}` → `{results}`, one SELECT over the history, the
 /// record of calls, a tree and git's commits (docs/tools/GraphQuery.md has the tables).
 ///
-/// Nothing is written, and no table has the contents of a file: an agent sees no path that it may
+/// Nothing is written, and no table has the contents of files: an agent sees no path that it may
 /// not read.
 ///
 /// Errors:    of a call EVALIDATION `query.*`, `history.bad_id`; ERUNTIME `history.*`, `git.*`;

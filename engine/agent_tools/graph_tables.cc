@@ -75,21 +75,21 @@ Row tree_row(const std::string& path, FileKind kind, uint32_t mode, int64_t size
   return row;
 }
 
-/// The commit that a revision names; refuses what git would read as an option.
+/// The commit that a revision names; refuses a text that git would read as an option.
 Result<std::string> commit_of(const GitProgram& git, const std::string& revision) {
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"rev-parse", "--verify", "--quiet",
                                                      "--end-of-options", revision + "^{commit}"}));
   std::string hash = said.output;
   while (!hash.empty() && hash.back() == '\n') hash.pop_back();
   if (said.status == 0 && !hash.empty()) return hash;
-  GALLEY_TRY(git.layout());  // no repository at all is another error
+  GALLEY_TRY(git.layout());  // without a repository the error is another one
   return fail(ErrorKind::kUsage, "git.bad_revision",
               "git knows no commit '" + revision +
                   "'; name a transaction by its number, or a "
                   "commit, branch or tag of git");
 }
 
-/// `MODE TYPE HASH SIZE\tPATH` of git-ls-tree(1); nothing for a submodule.
+/// Parses `MODE TYPE HASH SIZE\tPATH` of git-ls-tree(1); nullopt for a submodule.
 std::optional<Row> git_tree_row(const std::string& record, const ToolContext& context) {
   const size_t tab = record.find('\t');
   if (tab == std::string::npos) return {};

@@ -10,20 +10,19 @@
 
 namespace galley {
 
-/// Rows of one table that is made for a query.
+/// The maximum number of rows in a table that is made for a query.
 inline constexpr size_t kMaxGraphRows = 100'000;
 
-/// `audit`: the record of calls, without what went in and came out of them. Null: nothing is
-/// recorded yet.
+/// `audit`: the record of calls, without their inputs and outputs. Null: nothing is recorded yet.
 /// Errors: kInvalid `audit.malformed`; kQuota `limit.graph_rows`; those of the file.
 Result<QueryTable> audit_table(const Directory* state_root);
 
-/// `tree`: path, kind, mode, size and, where it is known without reading, hash of everything in the
-/// proposed tree of the context that its caller may read.
+/// `tree`: path, kind, mode, size and (if it is known without reading) hash of everything in the
+/// context's proposed tree that the caller may read.
 /// Errors: kQuota `limit.graph_rows`; kTimeout; those of the overlay.
 Result<QueryTable> tree_table(ToolContext& context);
 
-/// The same of a revision of git, below the workspace; `hash` is that of git's blob.
+/// The same for a revision of git, below the workspace; `hash` is the hash of git's blob.
 /// Errors: as GitProgram; kUsage `git.bad_revision`.
 Result<QueryTable> git_tree_table(const ToolContext& context, const std::string& root_path,
                                   const std::string& revision);
@@ -32,7 +31,7 @@ Result<QueryTable> git_tree_table(const ToolContext& context, const std::string&
 /// revision, newest first.
 Result<QueryTable> git_commits_table(const std::string& root_path, const std::string& revision);
 
-/// Whether a query speaks of a table: the word stands in its text.
+/// Whether a query names a table: its text contains the word.
 [[nodiscard]] bool names_table(std::string_view sql, std::string_view table);
 
 }  // namespace galley

@@ -38,10 +38,10 @@ tl::unexpected<Error> damaged(const std::string& why) {
               fmt::format(".galley/{}", kLogName));
 }
 
-/// What the end of the log says: the last whole record, and bytes of one that was cut short.
+/// The end of the log: the last complete record, and the bytes of an incomplete one.
 struct Tail {
   AuditPosition position;
-  uint64_t whole_bytes = 0;  ///< of the log up to and with the last newline
+  uint64_t whole_bytes = 0;  ///< of the log up to and including the last newline
   std::string fragment;
 };
 
@@ -69,8 +69,8 @@ Result<Tail> read_tail(File& log, uint64_t size) {
   return tail;
 }
 
-/// How long the log is without the zeros at its end: a power cut leaves them where the file had
-/// grown and the bytes had not been written.
+/// The length of the log without the zeros at its end. A power cut leaves zeros when the file had
+/// grown but its bytes had not been written.
 Result<uint64_t> bytes_before_zeros(File& log, uint64_t size) {
   while (size > 0) {
     const uint64_t from = size > kTailBytes ? size - kTailBytes : 0;
@@ -82,17 +82,17 @@ Result<uint64_t> bytes_before_zeros(File& log, uint64_t size) {
   return size;
 }
 
-/// Whether the last record has its end; of what is before it the head tells.
+/// Whether the last record is complete; the head covers the records before it.
 Result<bool> ends_whole(File& log, uint64_t size) {
   if (size == 0) return true;
   GALLEY_ASSIGN(const std::string last, log.read_at(size - 1, 1));
   return last == "\n";
 }
 
-/// Refuses a log in which another record stands where the head names one: it was not written here.
+/// Refuses a log that has another record at the head's position: it was not written here.
 Result<void> check_anchor(File& log, const AuditHead& head, const Tail& tail) {
   if (head.position.seq == 0 || head.position == tail.position) return {};
-  if (tail.position.seq < head.position.seq) return {};  // cut short, which a record will say
+  if (tail.position.seq < head.position.seq) return {};  // cut short, which a record will report
   if (head.log_bytes < tail.whole_bytes) {
     GALLEY_ASSIGN(const Tail then, read_tail(log, head.log_bytes));
     if (then.fragment.empty() && then.position == head.position) return {};
@@ -100,7 +100,7 @@ Result<void> check_anchor(File& log, const AuditHead& head, const Tail& tail) {
   return damaged(fmt::format("record {} is not the one that was written here", head.position.seq));
 }
 
-/// The record that says what was lost before it. `cut` is how many bytes are cut off.
+/// The record about what was lost before it. `cut` is the number of bytes that are cut off.
 json gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& head,
                 int64_t wall_ns) {
   nlohmann::ordered_json output;
@@ -127,7 +127,7 @@ std::string linked(json record, AuditPosition& position) {
   return json_text(record) + "\n";
 }
 
-/// A record that was kept as text, in a journal for example.
+/// Parses a record that was kept as text, for example in a journal.
 Result<json> read_record(std::string_view record) {
   if (record.size() > kMaxAuditRecordBytes) {
     return fail(ErrorKind::kInvalid, "audit.record",
@@ -205,7 +205,7 @@ Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
   for (json& record : records) lines += linked(std::move(record), position);
   GALLEY_TRY(log->write_at(end, lines));
   GALLEY_TRY(write_audit_head(head_file, {position, end + lines.size()}));
-  // Its name once; of its contents settle() takes care.
+  // Makes its name durable once; settle() makes its contents durable.
   if (stat.size == 0) GALLEY_TRY(directory_->sync());
   return position;
 }
@@ -225,8 +225,8 @@ Result<AuditPosition> AuditLog::append(const AuditEvent& event) {
 
 namespace {
 
-/// The id in a line of the log, with its quotes. What a caller may fill in as he likes (`input`,
-/// `output`) stands behind it, since keys are sorted.
+/// The id in a line of the log, with its quotes. The members that a caller can fill freely
+/// (`input`, `output`) come after it, since keys are sorted.
 std::string_view execution_id_of(std::string_view line) {
   constexpr std::string_view kKey = "\"execution_id\":";
   const size_t key = line.find(kKey);
@@ -251,7 +251,7 @@ Result<std::vector<size_t>> AuditLog::missing(const std::vector<std::string>& re
     wanted.emplace(json_text(parsed["execution_id"]), i);
   }
   GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kLogName)));
-  // What was made just now stands near the end: larger and larger parts of it are looked through.
+  // New records are near the end, so larger and larger parts of the end are searched.
   constexpr uint64_t kGrowth = 8;
   for (uint64_t window = kTailBytes; !wanted.empty(); window *= kGrowth) {
     const uint64_t from = stat.size > window ? stat.size - window : 0;
@@ -311,7 +311,7 @@ Result<ContentId> hash_of_log(const Directory& directory) {
   }
 }
 
-/// Gives the log a name that nothing has yet.
+/// Renames the log to an unused name.
 Result<std::string> set_log_aside(const WritableDirectory& directory) {
   for (int number = 1; number <= kMaxClosedLogs; ++number) {
     std::string name = fmt::format("audit.{}.jsonl", number);

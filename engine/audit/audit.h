@@ -19,7 +19,7 @@
 
 namespace galley {
 
-/// What kind of thing is on record; docs/audit.md says what each means.
+/// The kind of a record; docs/audit.md describes each one.
 enum class AuditKind : uint8_t {
   kCall,
   kCallDryRun,
@@ -49,7 +49,7 @@ enum class AuditKind : uint8_t {
   kRun,
   kGap,
 };
-/// The names that records have for them, in this order.
+/// The names of the kinds in records, in the same order.
 inline constexpr std::array<std::string_view, 27> kAuditKindNames = {
     "call",          "call.dry_run", "calls.dropped", "begun",       "exec",          "edit",
     "edits.dropped", "fix",          "index",         "savepoint",   "rollback",      "fork",
@@ -61,51 +61,53 @@ inline constexpr std::array<std::string_view, 27> kAuditKindNames = {
   return kAuditKindNames.at(static_cast<size_t>(kind));
 }
 
-/// One thing that goes on record. Empty strings and absent values are left out of the record.
+/// One event to record. Empty strings and absent values are left out of the record.
 struct AuditEvent {
   AuditKind kind = AuditKind::kCall;
   std::string execution_id;         ///< unique; makes appending after a crash idempotent
-  std::string parent_execution_id;  ///< of the tool's call that this one was made by
+  std::string parent_execution_id;  ///< of the tool call that made this call
   std::string call_id;              ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
-  std::string agent;                 ///< who asked
-  std::optional<std::string> owner;  ///< who began the transaction, when that is somebody else
+  std::string agent;                 ///< the agent that asked
+  std::optional<std::string> owner;  ///< the agent that began the transaction, when it is another
+                                     ///< one
   std::string task_id;
   std::string goal_id;
-  std::string session_id;  ///< the conversation that it belongs to
-  std::string reason;      ///< why the caller asked
+  std::string session_id;  ///< the conversation that the event belongs to
+  std::string reason;      ///< the caller's reason
   std::string risk_level;  ///< `low`, `medium`, `high`, `critical`
-  std::string tx;          ///< the transaction, as messages name it: while it is open by its id,
-                           ///< committed by its number
-  std::string open_tx;     ///< of one that was committed: the id it had while it was open
+  std::string tx;          ///< the transaction, as messages name it: by its id while it is open, by
+                           ///< its number after the commit
+  std::string open_tx;     ///< of a committed transaction: its id while it was open
   std::string proposal;    ///< hex id of the proposal judged or committed
   JsonDocument input;      ///< redacted and shortened by the log before it is written
   JsonDocument output;
   std::optional<ToolError> error;
   int64_t duration_ms = 0;
   std::vector<std::string> capabilities_used;
-  JsonDocument context;                   ///< what else the caller said of the call; may be null
-  std::vector<std::string> secrets_used;  ///< names of those that a tool was given
-  /// Paths that it changed of what is staged; a directory's ends in `/`.
+  JsonDocument context;                   ///< other information from the caller about the call; may
+                                          ///< be null
+  std::vector<std::string> secrets_used;  ///< names of the secrets that a tool was given
+  /// Paths of its staged changes; a directory ends in `/`.
   std::vector<std::string> changed = {};
 };
 
-/// Builds the canonical record of an event without its place in the chain: what CommitMeta::audit
-/// carries, and what AuditLog::append takes. Keys sorted, no spaces, UTF-8, one line, at most
-/// kMaxAuditRecordBytes; larger texts are replaced by their size and SHA-256, secrets by
-/// `[REDACTED:rule]`.
+/// Builds the canonical record of an event without its place in the chain. CommitMeta::audit
+/// carries such records, and AuditLog::append accepts them. Keys are sorted, without spaces, UTF-8,
+/// one line, at most kMaxAuditRecordBytes. Larger texts are replaced by their size and SHA-256,
+/// secrets by `[REDACTED:rule]`.
 [[nodiscard]] std::string audit_record(const AuditEvent& event, int64_t wall_ns);
 
 inline constexpr size_t kMaxAuditRecordBytes = size_t{64} << 10U;
 
-/// Where a record stands in the chain.
+/// The place of a record in the chain.
 struct AuditPosition {
   uint64_t seq = 0;  ///< 1-based; 0 before the first record
-  ContentId hash;    ///< of the record; none before the first
+  ContentId hash;    ///< of the record; empty before the first one
   bool operator==(const AuditPosition&) const = default;
 };
 
-/// One thing that verify found.
+/// One defect that verify found.
 struct AuditDefect {
   uint64_t line = 0;   ///< 1-based line of audit.jsonl
   uint64_t seq = 0;    ///< the seq expected there
@@ -117,7 +119,7 @@ struct AuditDefect {
 struct AuditVerification {
   uint64_t records = 0;
   AuditPosition last;
-  AuditPosition sound;               ///< the last before the first defect that is no loss
+  AuditPosition sound;               ///< the last record before the first defect that is not a loss
   std::vector<AuditDefect> defects;  ///< in file order, at most kMaxAuditDefects
   [[nodiscard]] bool is_intact() const { return defects.empty(); }
 };
@@ -125,42 +127,41 @@ struct AuditVerification {
 inline constexpr size_t kMaxAuditDefects = 100;
 
 /// The hash-chained record of every call and outcome: `audit.jsonl`, one JSON object a line
-/// (docs/audit.md), with `audit/<workspace id>/head` as its lock and anchor, which no pull can
-/// replace.
+/// (docs/audit.md). Its lock and anchor is `audit/<workspace id>/head`, which no pull can replace.
 ///
-/// Invariant: records are only ever added; each names the hash of the one before. A record is
-///            written before append() returns, but not flushed to the platter: what must be durable
-///            travels in a commit's journal and is appended again from there after a crash.
-/// Ownership: borrows the `.galley` directory and the clock.
+/// Invariant: records are only ever added; each one contains the hash of the one before. A record
+///            is written before append() returns, but not flushed to the disk. A record that must
+///            be durable is also in a commit's journal, and recovery appends it again from there.
 /// Threads:   safe to share; any number of threads and processes may append side by side.
 /// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
 class AuditLog final : public AuditSink {
  public:
   AuditLog(const StateDirectory& state, const Clock& clock)
       : AuditLog(state.root(), clock, state.own("audit/head")) {}
-  /// With the anchor somewhere else in the directory.
+  /// Opens it with the anchor at another place in the directory.
   AuditLog(const WritableDirectory& directory, const Clock& clock, RelPath head);
 
-  /// Adds a record made by audit_record(); costs the same in a log of any length.
+  /// Adds a record made by audit_record(); the cost does not depend on the length of the log.
   Result<AuditPosition> append(std::string_view record);
   Result<AuditPosition> append(const AuditEvent& event);
-  /// Adds those of `records` whose execution_id the log does not have yet (recovery). Looks from
-  /// the end of the log backwards until it has met all of them.
+  /// Adds those of `records` whose execution_id is not in the log yet (recovery). Searches from the
+  /// end of the log backwards until all of them are found.
   Result<size_t> append_missing(const std::vector<std::string>& records);
-  /// Which of `records` the log does not have, by index.
+  /// The indexes of `records` that are missing from the log.
   Result<std::vector<size_t>> missing(const std::vector<std::string>& records) const;
-  /// Says in an `audit.gap` record what a log that was cut short has lost, so that it can be gone
-  /// on with; does nothing to a log that ends where it should.
+  /// Repairs a log that was cut short: an `audit.gap` record says what was lost, so that the log
+  /// can be continued. Does nothing to a complete log.
   Result<void> close_gap();
-  /// Sets a log that is damaged aside as `audit.<n>.jsonl` and begins a new one, whose first record
-  /// names it, its hash and its last good record. Tells its name; empty when none was damaged.
+  /// Renames a damaged log to `audit.<n>.jsonl` and begins a new one. Its first record has the name
+  /// and hash of the damaged log, and its last valid record. Returns that name; empty when the log
+  /// was not damaged.
   Result<std::string> begin_anew();
   /// Flushes the log to the disk.
   Result<void> sync();
-  /// As AuditSink has them.
+  /// See AuditSink.
   Result<void> add(const std::vector<std::string>& records) override;
   Result<void> settle(const std::vector<std::string>& records) override;
-  /// When the first record of the log was made, as records have it; empty in an empty log.
+  /// The timestamp of the first record; empty for an empty log.
   Result<std::string> first_timestamp() const;
 
   /// Reads the whole log and checks every record, the chain and the anchor.
@@ -168,7 +169,7 @@ class AuditLog final : public AuditSink {
 
  private:
   Result<std::unique_ptr<WritableFile>> lock(OpenMode mode) const;
-  /// Opens the anchor, makes it with kOpenOrCreate, and takes over that of an earlier Galley.
+  /// Opens the anchor, creates it with kOpenOrCreate, and takes over the one of an earlier Galley.
   Result<std::unique_ptr<WritableFile>> open_head(OpenMode mode) const;
   Result<AuditVerification> verify_locked(File* head_file) const;
   [[nodiscard]] Result<bool> is_there() const;
@@ -179,7 +180,7 @@ class AuditLog final : public AuditSink {
   RelPath head_;
 };
 
-/// What audit_record() writes, before it is text.
+/// The record of audit_record() before it becomes text.
 [[nodiscard]] nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns);
 
 }  // namespace galley

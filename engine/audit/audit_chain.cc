@@ -101,7 +101,7 @@ Result<void> for_each_audit_line(const Directory& directory, const RelPath& path
   if (stat.kind == FileKind::kAbsent) return {};
   GALLEY_ASSIGN(const auto file, directory.open_file(path));
   std::string held;
-  bool is_in_line = from > 0;  // its beginning lies before `from`
+  bool is_in_line = from > 0;  // it begins before `from`
   for (uint64_t offset = from;; offset += kChunkBytes) {
     GALLEY_ASSIGN(const std::string chunk, file->read_at(offset, kChunkBytes));
     held += chunk;
@@ -184,7 +184,7 @@ void AuditChainCheck::take(std::string_view line, bool is_whole) {
   }
   const AuditPosition here{link->seq, link->stated};
   if (head_ && head_->position == here) agrees_with_head_ = true;
-  if (link->seq < expected_) return;  // out of its order: the chain goes on where it was
+  if (link->seq < expected_) return;  // out of order: the chain continues where it was
   expected_ = link->seq + 1;
   previous_ = link->stated;
   previous_is_sound_ = is_sound;

@@ -14,11 +14,11 @@
 
 namespace galley {
 
-/// What ties one line of the log to its neighbours.
+/// The values that connect one line of the log with its neighbours.
 struct AuditLink {
   uint64_t seq = 0;
   ContentId prev;
-  ContentId stated;     ///< the `hash` it carries
+  ContentId stated;     ///< its `hash` member
   ContentId computed;   ///< SHA-256 of the canonical record without `hash`
   bool is_gap = false;  ///< an `audit.gap` record
 };
@@ -27,8 +27,8 @@ struct AuditLink {
 /// Errors: kInvalid, reason `audit.malformed`, also when the line is not in canonical form.
 Result<AuditLink> read_audit_link(std::string_view line);
 
-/// The anchor that the head keeps: where the log ended when it was last written. Not flushed,
-/// so after a power loss it may be behind or ahead of the log.
+/// The anchor in the head file: where the log ended after the last write. It is not flushed, so
+/// after a power loss it may be behind or ahead of the log.
 ///
 /// Format: one line of fixed length, `galley-audit-head 1 <seq, 20 digits> <log bytes, 20 digits>
 /// <hash, 64 hexadecimal digits>\n`.
@@ -36,20 +36,20 @@ struct AuditHead {
   AuditPosition position;
   uint64_t log_bytes = 0;
 };
-/// Nothing when the file is empty or not of that form.
+/// Returns nullopt when the file is empty or has another form.
 Result<std::optional<AuditHead>> read_audit_head(File& file);
 Result<void> write_audit_head(WritableFile& file, const AuditHead& head);
 
-/// When a record was made, as it has it; empty when it is none.
+/// The timestamp of a record; empty when the text is not a record.
 [[nodiscard]] std::string audit_timestamp(std::string_view record);
 
-/// Calls `take(line, is_whole)` for every line of the log that begins behind `from`, or at the very
-/// start; only the last can be not whole (no newline). A missing log has no lines.
+/// Calls `take(line, is_whole)` for every line of the log that begins after `from`, or at the very
+/// start. Only the last line can be incomplete (without a newline). A missing log is empty.
 Result<void> for_each_audit_line(const Directory& directory, const RelPath& path,
                                  const std::function<void(std::string_view, bool)>& take,
                                  uint64_t from = 0);
 
-/// Judges the lines of a log one after the other, against each other and the anchor.
+/// Checks the lines of a log one after the other, against each other and the anchor.
 class AuditChainCheck {
  public:
   explicit AuditChainCheck(std::optional<AuditHead> head) : head_(head) {}
@@ -61,10 +61,10 @@ class AuditChainCheck {
   void report(uint64_t line, uint64_t seq, std::string reason, std::string message);
   bool take_from_absent(uint64_t seq);
 
-  /// Records skipped so far: they may still turn up in another place.
+  /// Records that were skipped so far: they may still appear at another place.
   struct Absence {
     uint64_t last = 0;
-    uint64_t line = 0;  ///< where the gap showed
+    uint64_t line = 0;  ///< where the gap was found
   };
 
   std::optional<AuditHead> head_;
@@ -73,7 +73,7 @@ class AuditChainCheck {
   uint64_t line_ = 0;
   uint64_t expected_ = 1;
   ContentId previous_;
-  bool previous_is_sound_ = true;       ///< false after a line whose own hash was wrong
+  bool previous_is_sound_ = true;       ///< false after a line with a wrong hash
   std::map<uint64_t, Absence> absent_;  ///< by first seq
 };
 

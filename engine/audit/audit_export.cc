@@ -21,7 +21,7 @@ std::string line_of(const json& document) {
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// A member of this type, else the value that stands for none: the log is text from a file.
+/// Returns the member if it has this type, else `none`: the log is text from a file.
 json member(const json& record, const char* key, const json& none) {
   const auto found = record.find(key);
   const bool is_usable = found != record.end() &&
@@ -29,8 +29,8 @@ json member(const json& record, const char* key, const json& none) {
   return is_usable ? *found : none;
 }
 
-/// Where the old image of what a record tells of lies: in the journal of its transaction, once it
-/// was committed.
+/// The place of the old image of a record's subject: the journal of its transaction, after the
+/// commit.
 std::string backup_path(const json& record, const std::map<std::string, TxId>& committed) {
   const auto tx = member(record, "tx", "").get<std::string>();
   auto id = committed_as(member(record, "kind", "").get<std::string>(), tx,
@@ -41,7 +41,7 @@ std::string backup_path(const json& record, const std::map<std::string, TxId>& c
   return std::string(StateDirectory::kName) + "/undo/" + journal_name(*id).str();
 }
 
-/// Names that are there in every entry of aiOS, in the type that they have.
+/// An aiOS entry: all of its members are always there, with their types.
 json aios_entry(const json& record, const std::map<std::string, TxId>& committed) {
   json entry = json::object();
   for (const char* key : {"execution_id", "timestamp", "tool", "agent", "task_id", "goal_id",
@@ -58,7 +58,7 @@ json aios_entry(const json& record, const std::map<std::string, TxId>& committed
   return entry;
 }
 
-/// A UUID that the same transaction of the same workspace always gets (RFC 9562, version 8).
+/// A stable UUID for a transaction of a workspace (RFC 9562, version 8).
 std::string trace_id(const StateDirectory& state, TxId id) {
   std::string name(state.workspace_id().begin(), state.workspace_id().end());
   name += "agent-trace " + id.file_name();
@@ -125,7 +125,7 @@ Result<void> export_aios(const Directory& state_root, const LineSink& sink) {
   std::optional<uint64_t> bad_line;
   GALLEY_TRY(for_each_audit_line(state_root, log, [&](std::string_view line, bool is_whole) {
     ++number;
-    // A last line without its end is a write that was cut off: it never counted.
+    // A last line without a newline is an interrupted write: it never counted.
     if (!is_whole || bad_line) return;
     const json record = json::parse(line, nullptr, false);
     if (!record.is_object()) {

@@ -31,7 +31,7 @@ std::string valid_utf8(const std::string& text) {
   return json::parse(quoted).get<std::string>();
 }
 
-/// A list of texts, the lines of a patch for example, as one text; nothing for other lists.
+/// Joins a list of texts, for example the lines of a patch; nullopt for other lists.
 std::optional<std::string> joined_lines(const ordered_json& list) {
   std::string text;
   for (const auto& item : list) {
@@ -42,7 +42,7 @@ std::optional<std::string> joined_lines(const ordered_json& list) {
   return text;
 }
 
-/// An upper bound of what `value` takes as text.
+/// An upper bound for the length of `value` as text.
 size_t bound_of(const json& value) {
   constexpr size_t kMostOfANumber = 32;
   constexpr size_t kMostOfAByte = 6;  // \u0000
@@ -65,10 +65,10 @@ size_t bound_of(const json& value) {
   return bytes;
 }
 
-/// What of a document goes on record as it is.
+/// The limits up to which a document is recorded unchanged.
 struct DocumentBounds {
   size_t max_bytes = 0;
-  bool names_lines = false;  ///< long lists of texts by their hash, as long texts are
+  bool names_lines = false;  ///< replace long lists of texts by their hash, like long texts
 };
 
 json shortened(const ordered_json& value, bool is_secret, const DocumentBounds& bounds) {
@@ -95,7 +95,7 @@ json shortened(const ordered_json& value, bool is_secret, const DocumentBounds& 
     return out;
   }
   if (value.is_number_float()) {
-    // One spelling a number, the one that reading it again gives.
+    // Each number has one spelling: the one that reading it again gives.
     const double number = value.get<double>();
     if (std::trunc(number) == number && std::abs(number) <= kMaxExactInteger) {
       return static_cast<int64_t>(number);
@@ -105,7 +105,7 @@ json shortened(const ordered_json& value, bool is_secret, const DocumentBounds& 
   return value;
 }
 
-// Two documents, the context, the error and the fields together stay below the limit of a record.
+// Two documents, the context, the error and the fields together are below the limit of a record.
 constexpr size_t kMaxDocumentBytes = kMaxAuditRecordBytes / 4;
 constexpr size_t kMaxContextBytes = kMaxAuditRecordBytes / 8;
 
@@ -116,7 +116,7 @@ json document_of(const JsonDocument& document, const DocumentBounds& bounds) {
   return text.size() <= bounds.max_bytes ? out : named_by_hash(text);
 }
 
-/// Redacted before it is cut: half a secret has no pattern any more.
+/// Redacted before it is cut, because half a secret does not match a pattern.
 std::string field_of(const std::string& value) {
   constexpr size_t kMaxLookedAt = 8 * kMaxFieldBytes;
   const std::string text = valid_utf8(value.substr(0, kMaxLookedAt));
@@ -145,7 +145,7 @@ json error_of(const ToolError& error) {
   return out;
 }
 
-/// As many paths as there is room for, and how many more there were.
+/// Lists as many paths as fit, and the number of further ones.
 void put_changed(json& record, const std::vector<std::string>& changed) {
   if (changed.empty()) return;
   json listed = json::array();
@@ -171,7 +171,7 @@ nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns) {
   put_text(record, "call_id", event.call_id);
   put_text(record, "tool", event.tool);
   put_text(record, "agent", event.agent);
-  // A person's is told by an empty name: absent means that it was the caller's own.
+  // An empty owner is a person; an absent one means that the caller is the owner.
   if (event.owner) record["owner"] = field_of(*event.owner);
   put_text(record, "task_id", event.task_id);
   put_text(record, "goal_id", event.goal_id);

@@ -26,7 +26,7 @@ std::vector<std::string> texts_of(const json& record, const char* key) {
 
 RelPath log_path() { return RelPath::parse("audit.jsonl").value(); }
 
-/// Every whole line in which one of the words stands, as JSON.
+/// Reads every complete line that contains one of the words as JSON.
 Result<void> for_each_record_with(const Directory& state_root,
                                   const std::vector<std::string>& words,
                                   const std::function<void(const json&)>& take) {
@@ -45,7 +45,7 @@ bool is_above(std::string_view above, std::string_view path) {
   return above.ends_with('/') && path.starts_with(above);
 }
 
-/// Without the directories above what a call changed: they go along with it.
+/// Removes directories above a changed path, because they always change too.
 std::vector<std::string> without_parents(std::vector<std::string> changed) {
   std::sort(changed.begin(), changed.end());
   std::vector<std::string> kept;
@@ -56,12 +56,12 @@ std::vector<std::string> without_parents(std::vector<std::string> changed) {
   return kept;
 }
 
-/// Drops the calls that were taken back while the transaction was open, with what took them back.
+/// Drops calls that were undone while the transaction was open, and the rollbacks that undid them.
 void drop_taken_back(
     std::vector<RecordedCall>& calls,
     const std::vector<std::pair<std::string, std::vector<std::string>>>& rollbacks) {
   std::set<std::string> gone;
-  // A rollback may itself have been taken back: the newest decides.
+  // A rollback may itself be undone, so the newest one decides.
   for (auto rollback = rollbacks.rbegin(); rollback != rollbacks.rend(); ++rollback) {
     if (gone.contains(rollback->first)) continue;
     gone.insert(rollback->first);
@@ -127,7 +127,7 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
     if (text_member(record, "open_tx") == found.open_tx) {
       const auto number = committed_as(text_member(record, "kind"), text_member(record, "tx"),
                                        text_member(record, "execution_id"));
-      // A live run commits several times: each commit has the calls since the one before.
+      // A live run commits several times: each commit has the calls since the previous one.
       if (number && has_call(found.calls, id)) {
         found.committed = number;
         return;

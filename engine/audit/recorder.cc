@@ -12,9 +12,9 @@ namespace {
 constexpr std::string_view kIdDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
 constexpr size_t kIdLength = 6;
 constexpr uint64_t kIds = 2'176'782'336;     // 36 to the power of 6
-constexpr uint64_t kStride = 1'000'000'007;  // has no factor in common with kIds: meets each once
+constexpr uint64_t kStride = 1'000'000'007;  // coprime to kIds, so each number occurs once
 
-/// The process begins anywhere and then takes every number once.
+/// The process begins at a random number and then takes every number once.
 uint64_t next_id_number() {
   static const uint64_t start = [] {
     const std::string digits = random_hex(sizeof(uint64_t));
@@ -34,7 +34,7 @@ bool is_refusal(const AuditEvent& event) {
 }  // namespace
 
 std::string new_execution_id(const Clock& clock) {
-  // 2024-01-01T12:34:56.789Z without what is between the numbers.
+  // 2024-01-01T12:34:56.789Z without the separators.
   const std::string now = rfc3339_utc(clock.wall_ns());
   std::string id = "exec-" + now.substr(0, 4) + now.substr(5, 2) + now.substr(8, 2) + "-" +
                    now.substr(11, 2) + now.substr(14, 2) + now.substr(17, 2) + "-";
@@ -56,7 +56,7 @@ bool Recorder::is_silent(AuditKind kind) const {
     case AuditKind::kCall:
     case AuditKind::kCallDryRun:
     case AuditKind::kCallsDropped:
-    case AuditKind::kBegun:  // the executor has looked at what begins
+    case AuditKind::kBegun:  // the executor has already checked it
     case AuditKind::kConfirmation:
       return false;
     default:

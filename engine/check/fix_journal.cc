@@ -13,7 +13,7 @@ constexpr uint32_t kFixFileMode = 0600;
 
 RelPath journal_file() { return chosen_path("journal"); }
 
-/// Takes the next word of a line; the rest of it is what stays.
+/// Takes the next word of a line and leaves the rest.
 std::string take_word(std::string_view& line) {
   const size_t end = std::min(line.find(' '), line.size());
   std::string word(line.substr(0, end));
@@ -35,7 +35,7 @@ std::optional<FollowingFile> parse_following(std::string_view line) {
   return file;
 }
 
-/// Nothing for what is cut off, changed, or of another version.
+/// Returns nullopt for a text that is incomplete, changed, or of another version.
 std::optional<FixJournal> parse_fix_journal(std::string_view text) {
   const size_t end = text.rfind("end ");
   if (!text.starts_with(kFixMagic) || end == std::string_view::npos) return {};

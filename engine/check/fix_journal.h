@@ -12,24 +12,24 @@
 
 namespace galley {
 
-/// A file of the work tree that follows the index when that is fixed.
+/// A file of the work tree that follows the index when the index is fixed.
 struct FollowingFile {
   RelPath path = RelPath::root();
-  std::string old_id;  ///< git's, of what the index held
+  std::string old_id;  ///< git's id of the index's content
   std::string new_id;
-  ContentId held;   ///< the file's bytes when it was looked at
-  ContentId fixed;  ///< what it gets
+  ContentId held;   ///< the file's bytes when it was read
+  ContentId fixed;  ///< the bytes that it gets
 };
 
 /// The intent of a fix of the index. It is durable before the fix changes anything, and removed at
-/// its end. A fix that was killed in between is finished from it.
+/// its end. Recovery finishes an interrupted fix from it.
 ///
-///     fix/<uuid>/<n>       the new bytes of the n-th file, its old ones after the exchange
+///     fix/<uuid>/<n>       the new bytes of the n-th file; after the exchange, its old ones
 ///     fix/<uuid>/journal   text, in lines:
 ///         galley fix 1 <nonce>
 ///         index <path>                                        one or two
 ///         file <old id> <new id> <held> <fixed> <path>        the n-th from 0, any number
-///         end <SHA-256 of all before>
+///         end <SHA-256 of everything before>
 ///
 /// It has no step counter. If the index has the new ids, recovery goes forward, else back.
 struct FixJournal {
@@ -38,15 +38,15 @@ struct FixJournal {
   std::vector<FollowingFile> files;
 };
 
-/// The folder of the fix in `.galley`; that of another workspace is not looked at.
+/// The folder of the fix in `.galley`; that of another workspace is ignored.
 [[nodiscard]] RelPath fix_folder(const StateDirectory& state);
-/// Of the n-th file, in that folder.
+/// The slot of the n-th file, in that folder.
 [[nodiscard]] RelPath fix_slot(size_t n);
 
-/// Makes it durable.
+/// Writes the journal durably.
 /// Errors: kIo.
 Result<void> write_fix_journal(const WritableDirectory& folder, const FixJournal& journal);
-/// Nothing if the journal is missing or cut off: then the fix has changed nothing.
+/// Returns nullopt if the journal is missing or incomplete: then the fix has changed nothing.
 /// Errors: kIo.
 Result<std::optional<FixJournal>> read_fix_journal(const Directory& folder);
 

@@ -44,7 +44,7 @@ Finding odd_path(const std::string& path, const Error& why) {
   return finding;
 }
 
-/// Of what is taken away or made smaller, any size.
+/// Removed or shrunk contents may have any size.
 struct WantedBlob {
   const std::string& id;
   const std::string& path;
@@ -61,7 +61,7 @@ Error unreadable(const WantedBlob& blob, Error why) {
   return why;
 }
 
-/// Hashes every blob of the diff, side by side.
+/// Hashes every blob of the diff in parallel.
 Result<void> hash_blobs(const std::vector<GitRawChange>& diff, GitBlobStore& store) {
   std::vector<WantedBlob> wanted;
   for (const GitRawChange& change : diff) {
@@ -158,7 +158,7 @@ class ChangeSetBuilder {
     return raw.new_mode != 0 && is_nothing(raw.new_id) && sides_.work_tree != nullptr;
   }
 
-  /// Line endings that are git's own are no change.
+  /// Line endings that git itself would convert are not a change.
   Result<void> store_as_git_would(const RelPath& path, const Node& before, Node& after) {
     if (after.kind != FileKind::kRegular) return {};
     GALLEY_ASSIGN(const Content found, sides_.store.get(after.content));
@@ -198,7 +198,7 @@ class ChangeSetBuilder {
     return node;
   }
 
-  /// The parents of what is there afterwards that were no directories before.
+  /// The parents of new paths that were not directories before.
   Result<void> add_made_directories() {
     std::set<RelPath> made;
     std::set<RelPath> known;
@@ -207,7 +207,7 @@ class ChangeSetBuilder {
       for (RelPath parent = path.parent(); !parent.is_root() && known.insert(parent).second;
            parent = parent.parent()) {
         const auto entry = sides_.base.entry(parent);
-        // Through a link there is nothing: it goes in the same change.
+        // The parent is a link, which is removed in the same change.
         if (!entry && entry.error().kind != ErrorKind::kRefused) return fail(entry.error());
         if (entry && (entry->mode & kGitTypeMask) == kGitTreeMode) continue;
         made.insert(parent);
@@ -217,7 +217,7 @@ class ChangeSetBuilder {
     return {};
   }
 
-  /// The directories of the base that nothing is left in.
+  /// The directories of the base that become empty.
   Result<void> add_gone_directories() {
     std::set<RelPath> candidates;
     for (const auto& [path, change] : changes_) {
@@ -237,7 +237,7 @@ class ChangeSetBuilder {
     return {};
   }
 
-  /// Asked for the deepest directories first.
+  /// Must be called for the deepest directories first.
   Result<bool> is_emptied(const RelPath& path) {
     const std::string prefix = path.str() + "/";
     for (auto below = changes_.upper_bound(path);

@@ -16,7 +16,7 @@ namespace galley {
 /// A diff of git as a change set.
 struct GitChanges {
   ChangeSet changes;
-  /// Paths that no change set can hold: what cannot be judged is refused.
+  /// Paths that a change set cannot contain: they cannot be judged, so they are refused.
   std::vector<Finding> findings;
 };
 
@@ -24,13 +24,13 @@ struct GitChanges {
 struct GitSides {
   const GitTree& base;
   GitBlobStore& store;         ///< gets the contents of both sides
-  const Directory* work_tree;  ///< holds what has no id in the diff; null: all have one
-  const WorkTreeEnds& ends;    ///< how git would store what lies there
+  const Directory* work_tree;  ///< has the contents without an id in the diff; null: all have one
+  const WorkTreeEnds& ends;    ///< how git would store the files in it
 };
 
-/// Makes a change set of a raw diff against `base`, with the directories that come and go. Contents
-/// are hashed side by side and not kept. A submodule is a directory whose content is the line that
-/// git's diff has for it.
+/// Makes a change set of a raw diff against `base`, including the directories that come and go.
+/// Contents are hashed in parallel and not kept. A submodule is a directory whose content is its
+/// line in git's diff.
 /// Errors: kRefused `git.object_missing`, `check.unmerged`; kQuota `limit.changes`,
 ///         `limit.file_size`; those of GitObjects, with the path.
 Result<GitChanges> change_set_of(const std::vector<GitRawChange>& diff, const GitSides& sides);

@@ -33,10 +33,10 @@ namespace {
 
 using Kind = CheckSource::Kind;
 
-/// So many files that a merge left to a person are looked at singly.
+/// The maximum number of manually resolved files of a merge that are checked individually.
 constexpr size_t kMaxSettledFiles = 100;
 
-/// What of a raw diff every command of git prints alike.
+/// Options that make every git command print the same raw diff.
 const std::vector<std::string> kRawDiff = {"--raw", "-z", "--no-abbrev", "-M",
                                            "--ignore-submodules=dirty"};
 
@@ -47,7 +47,7 @@ std::vector<std::string> with_raw_diff(std::vector<std::string> before,
   return before;
 }
 
-/// What a local change is: its rules may come from the work tree.
+/// Whether the change is local, so that its rules may come from the work tree.
 bool is_local(Kind kind) {
   return kind == Kind::kStaged || kind == Kind::kWorktree || kind == Kind::kPatch;
 }
@@ -75,13 +75,13 @@ struct GitCheck::State {
   std::shared_ptr<const GitTrees> trees;
   std::shared_ptr<GitBlobStore> store;
   std::unique_ptr<GitTree> base;
-  std::string rules_tree;  ///< whose galley.toml counts
+  std::string rules_tree;  ///< the tree whose galley.toml counts
   std::string root;
   Config config;
   std::optional<Proposal> proposal;
-  std::vector<Finding> findings;           ///< of what cannot be judged
-  std::vector<RulesChange> asked_changes;  ///< of the rules, which a person is asked about
-  WorkTreeEnds ends;                       ///< of a work tree that is judged
+  std::vector<Finding> findings;           ///< about paths that cannot be judged
+  std::vector<RulesChange> asked_changes;  ///< of the rules, for which a person is asked
+  WorkTreeEnds ends;                       ///< of the judged work tree
   std::vector<std::string> notices;
   CheckSource::Kind kind = Kind::kStaged;
   std::unique_ptr<ValidatorCache> cache;
@@ -143,13 +143,13 @@ Result<std::unique_ptr<GitCheck>> GitCheck::open(const CheckSource& source, Chec
   return std::unique_ptr<GitCheck>(new GitCheck(std::move(state)));
 }
 
-/// A fix that was killed may have left the index and the files apart; that state is not judged.
+/// A killed fix may have left the index and the files different; such a state is not judged.
 Result<void> GitCheck::State::finish_what_was_begun() {
   if (layout.work_tree.empty()) return {};
   const auto directory = open_writable_disk_directory(layout.work_tree);
   if (!directory) return fail(directory.error());
   const auto state = StateDirectory::open(**directory);
-  // One that is not believed says nothing.
+  // A state that is not believed is ignored.
   if (!state || !*state) return {};
   GALLEY_ASSIGN(const bool is_finished, finish_dead_fix(layout.work_tree, **state, clock()));
   if (is_finished) notices.emplace_back(kDeadFixNotice);
@@ -203,7 +203,7 @@ CommandRunner* GitCheck::State::need_runner() {
   return tree_runner.get();
 }
 
-/// On disk where a command's answer is worth a file; built-in validators are as fast as that.
+/// On disk only for results of commands; running a built-in validator is as fast as reading a file.
 ValidatorCache* GitCheck::State::need_cache() {
   if (cache != nullptr) return cache.get();
   const bool has_commands =
@@ -225,7 +225,7 @@ void GitCheck::State::set_base(const std::string& tree) {
 
 // --- the sides ------------------------------------------------------------------------------
 
-/// The id of what a revision names, as an object of this type.
+/// The id of an object of this type that a revision names.
 Result<std::string> GitCheck::State::resolve(const std::string& revision,
                                              const std::string& type) const {
   auto head = objects->look(revision + "^{" + type + "}");
@@ -260,7 +260,7 @@ Result<std::string> GitCheck::State::parent_tree(const std::string& commit) cons
                   "git fetch --deepen=1");
 }
 
-/// The tree that both sides come from; the empty one where they have no history in common.
+/// The common base tree of both sides; the empty tree when they share no history.
 Result<std::string> GitCheck::State::merge_base(const std::string& from,
                                                 const std::string& to) const {
   GALLEY_ASSIGN(const PipedOutput found, git.try_run({"merge-base", from, to}));
@@ -286,8 +286,8 @@ Result<std::vector<GitRawChange>> GitCheck::State::diff_trees(const std::string&
   return parse_raw_diff(raw);
 }
 
-/// Sets the base to the merge of all sides, and finds the difference to that: content of one of
-/// them is not new. With one side, and where git cannot merge them, it is `tree`.
+/// Sets the base to the merge of all sides and returns the difference to it: content of any side is
+/// not new. With one side, or when git cannot merge them, the base is `tree`.
 Result<std::vector<GitRawChange>> GitCheck::State::against_all(
     const std::vector<std::string>& sides, const std::string& tree, const DiffFrom& diff) {
   std::optional<MergedTree> merged;
@@ -299,7 +299,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::against_all(
     return diff(tree);
   }
   GALLEY_ASSIGN(auto changes, diff(merged->tree));
-  // A conflict that was settled with the file of one side is not a change.
+  // A conflict that was resolved with the file of one side is not a change.
   std::string settled = merged->tree;
   size_t count = 0;
   for (const GitRawChange& change : changes) {
@@ -332,8 +332,8 @@ Result<std::vector<std::string>> GitCheck::State::parents_of(const std::string& 
   return parents;
 }
 
-/// The parents of the next commit; none if they have different rules. The change of the rules is
-/// then asked about, and all content is judged.
+/// The parents of the next commit; empty if they have different rules. Then the change of the rules
+/// needs approval, and all content is judged.
 Result<std::vector<std::string>> GitCheck::State::sides_of_head() const {
   const auto head = resolve("HEAD", "commit");
   const auto merging = resolve("MERGE_HEAD", "commit");
@@ -396,7 +396,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
       }));
   for (GitRawChange& change : diff) {
     if ((change.new_mode & kGitTypeMask) != kGitLinkMode) continue;
-    // Of a submodule that moved the diff does not say whereto.
+    // The diff does not give the new commit of a moved submodule.
     const auto inner = GitProgram::elsewhere(layout.work_tree + "/" + change.path);
     GALLEY_ASSIGN(const std::string commit, inner.run({"rev-parse", "--verify", "HEAD"}));
     change.new_id = without_line_end(commit);
@@ -514,8 +514,8 @@ Result<void> GitCheck::State::load_rules() {
   return {};
 }
 
-/// A file that is as in the tree whose rules count brings no other rules. What is committed may
-/// bring those that a person said yes to when it was.
+/// A file that equals the one in the tree whose rules count does not change the rules. A commit may
+/// also bring rules that a person approved when it was made.
 Result<bool> GitCheck::State::counts_already(const Change& change) {
   const auto text = read_file(GitTree(trees, rules_tree), change.path, limits::kMaxConfigBytes);
   const bool is_file = change.after.kind == FileKind::kRegular;
@@ -531,8 +531,8 @@ Result<bool> GitCheck::State::counts_already(const Change& change) {
   return is_known;
 }
 
-/// A change of the rules is a person's to approve, unless the rules forbid it altogether: else a
-/// pull request disables the gate that judges it.
+/// Makes a change of the rules need a person's approval, unless the rules forbid it altogether:
+/// otherwise a pull request could disable the gate that judges it.
 Result<void> GitCheck::State::ask_about_rules() {
   config.configuration_is_editable = true;
   config.agent_files_are_editable = user->config.edits_configuration;
@@ -565,7 +565,7 @@ Result<void> GitCheck::State::ask_about_rules() {
   return {};
 }
 
-/// A person's yes: in the environment, which nothing that is judged can set, or by `galley
+/// A person's approval: in the environment, which the judged change cannot set, or by `galley
 /// approve`.
 Result<std::optional<GivenApproval>> GitCheck::State::given_approval() const {
   const char* said = std::getenv("GALLEY_APPROVED");
@@ -576,7 +576,7 @@ Result<std::optional<GivenApproval>> GitCheck::State::given_approval() const {
   if (layout.work_tree.empty()) return std::optional<GivenApproval>();
   GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(layout.work_tree));
   const auto state = StateDirectory::open(*directory);
-  // One that is not believed approves nothing.
+  // A state that is not believed approves nothing.
   if (!state || !*state) return std::optional<GivenApproval>();
   return find_approval(**state, proposal->id(), clock().wall_ns());
 }

@@ -26,11 +26,11 @@ constexpr uint64_t kMaxLockBytes = uint64_t{4} << 10U;
 constexpr size_t kRandomDigits = 12;
 constexpr std::chrono::milliseconds kMaxFixWait{10'000};
 
-/// A new content of a path of the index.
+/// New content for a path of the index.
 struct FixedFile {
   RelPath path;
-  std::string mode;    ///< as the index has it
-  std::string old_id;  ///< what was judged
+  std::string mode;    ///< its mode in the index
+  std::string old_id;  ///< the content that was judged
   std::string new_id;
   std::string before;  ///< the bytes of both
   std::string after;
@@ -48,11 +48,12 @@ std::string folder_of(const std::string& index) { return index.substr(0, index.r
 constexpr std::string_view kLock = ".lock";
 constexpr std::string_view kNewLock = ".galley-lock";
 constexpr std::string_view kCopy = ".galley-fix";
-constexpr std::string_view kLockOfCopy = ".galley-fix.lock";  // git's own, while it writes the copy
+constexpr std::string_view kLockOfCopy = ".galley-fix.lock";  // git's own lock while it writes the
+                                                              // copy
 
 std::string lock_text(const std::string& nonce) { return "galley fix " + nonce + "\n"; }
 
-/// Removes the files of a fix next to an index; index.lock only if it is ours.
+/// Removes the files of a fix next to an index; removes index.lock only if it is ours.
 void clear_beside(const WritableDirectory& directory, const std::string& index,
                   const std::string& nonce) {
   for (const std::string_view ending : {kNewLock, kCopy, kLockOfCopy}) {
@@ -63,7 +64,7 @@ void clear_beside(const WritableDirectory& directory, const std::string& index,
   if (text && *text == lock_text(nonce)) (void)directory.remove_file(lock);
 }
 
-/// git's index.lock, held by us: gone when this goes.
+/// git's index.lock, held by us; the destructor removes it.
 class IndexLock {
  public:
   static Result<IndexLock> take(const FixPlaces& places, const std::string& index,
@@ -77,7 +78,7 @@ class IndexLock {
       GALLEY_TRY(file->truncate(0));
       GALLEY_TRY(file->write_at(0, lock_text(nonce)));
     }
-    // The lock has its text from the first moment on, so recovery always knows it.
+    // The lock has its text from the beginning, so recovery always recognises it.
     const auto made =
         lock.directory_->make_hard_link(fresh, *lock.directory_, beside(index, kLock));
     (void)lock.directory_->remove_file(fresh);
@@ -98,10 +99,10 @@ class IndexLock {
     if (directory_ != nullptr) clear_beside(*directory_, index_, nonce_);
   }
 
-  /// The copy that is changed instead of the index.
+  /// The path of the copy that is changed instead of the index.
   [[nodiscard]] std::string copy_path() const { return index_ + std::string(kCopy); }
 
-  /// Makes the copy the index.
+  /// Renames the copy to the index.
   Result<void> publish() {
     return directory_->rename(beside(index_, kCopy), *directory_, beside(index_, ""),
                               RenameMode::kReplace);
@@ -153,16 +154,16 @@ Result<std::vector<FixedFile>> fixed_files(const GitProgram& git, const Proposal
   return files;
 }
 
-/// The indexes that have to hold a fix. To `git commit PATH` (builtin/commit.c, COMMIT_PARTIAL)
-/// `next-index-<pid>.lock` is what it commits, and index.lock beside it, which has been written and
-/// is closed, becomes the index once the commit is made.
+/// The indexes that must get a fix. For `git commit PATH` (builtin/commit.c, COMMIT_PARTIAL),
+/// `next-index-<pid>.lock` is the index to commit. The index.lock next to it is already written and
+/// closed, and becomes the index after the commit.
 std::vector<std::string> indexes_to_fix(const std::string& index) {
   const std::string name = name_of(index);
   if (!name.starts_with("next-index-") || !name.ends_with(".lock")) return {index};
   return {index, index.substr(0, index.size() - name.size()) + "index.lock"};
 }
 
-/// The ids that an index has for these paths.
+/// The ids in an index for these paths.
 Result<std::map<std::string, std::string>> ids_in_index(const GitProgram& git,
                                                         const std::vector<std::string>& paths) {
   std::vector<std::string> words = {"ls-files", "--stage", "-z", "--"};
@@ -178,7 +179,7 @@ Result<std::map<std::string, std::string>> ids_in_index(const GitProgram& git,
   return ids;
 }
 
-/// Refuses when the index holds something else than what was judged.
+/// Refuses when the index differs from the judged contents.
 Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>& files) {
   std::vector<std::string> paths;
   for (const FixedFile& file : files) paths.push_back(file.path.str());
@@ -193,7 +194,7 @@ Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>
   return {};
 }
 
-/// Nothing that somebody wrote is removed.
+/// Bytes that another program wrote are never removed.
 Error kept_beside(const RelPath& path, const RelPath& beside) {
   return {ErrorKind::kConflict, "check.file_changed",
           "'" + path.str() +
@@ -202,8 +203,8 @@ Error kept_beside(const RelPath& path, const RelPath& beside) {
           path.str(), 0};
 }
 
-/// What of a file the fix would change; nothing where git sees other changes in it, and where there
-/// is no such file.
+/// The file's change by the fix; nullopt when git sees other changes in it, and when it does not
+/// exist.
 Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
                                         const WorkTreeForm& form, const FixedFile& file) {
   const auto held = read_file_and_stat(work_tree, file.path, limits::kMaxFileBytes);
@@ -219,7 +220,7 @@ Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
   return fix;
 }
 
-/// The locks of the indexes that the fix is for, each with a changed copy: only publishing is left.
+/// Locks the indexes of the fix and changes a copy of each: only publishing is left.
 Result<std::vector<IndexLock>> changed_indexes(const GitProgram& git, const FixPlaces& places,
                                                const FixJournal& journal,
                                                const std::vector<FixedFile>& files) {
@@ -246,7 +247,7 @@ Result<std::string> index_of(const GitProgram& git) {
   return index;
 }
 
-/// The new files, whole and on the disk, where the exchange finds them.
+/// Writes the new files durably to the slots, for the exchange.
 Result<void> write_slots(const WritableDirectory& slots, const std::vector<FileFix>& following) {
   for (size_t i = 0; i < following.size(); ++i) {
     GALLEY_ASSIGN(const auto file,
@@ -288,7 +289,8 @@ Result<FixPlan> plan_fix(const GitProgram& git, const GitLayout& layout, const P
   return plan;
 }
 
-/// Puts each file that the fix had reached in line with the index. Its slot tells which that is.
+/// Makes each file that the fix had reached follow the index. Its slot shows whether it was
+/// exchanged.
 Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const FixJournal& journal,
                           const WritableDirectory& slots) {
   std::vector<std::string> paths;
@@ -312,7 +314,7 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
   return {};
 }
 
-/// The caller holds the writer lock, so no other fix is at work.
+/// The caller holds the writer lock, so no other fix is running.
 Result<bool> finish_under_lock(const GitProgram& git, const FixPlaces& places) {
   const RelPath folder = fix_folder(places.state);
   auto slots = places.state.root().open_writable_directory(folder);
@@ -320,7 +322,7 @@ Result<bool> finish_under_lock(const GitProgram& git, const FixPlaces& places) {
   if (!slots) return fail(slots.error());
   GALLEY_ASSIGN(const auto journal, read_fix_journal(**slots));
   if (journal) {
-    // The environment of a hook may name another index than that of the journal.
+    // The environment of a hook may name another index than the journal does.
     const std::string& first = journal->indexes.front();
     const auto directory = places.open(folder_of(first));
     const auto is_there = directory ? (*directory)->stat(beside(first, "")) : FileStat();
@@ -343,7 +345,7 @@ Result<bool> follow_index(const WritableDirectory& work_tree, const FileFix& fix
   if (!slots.rename(slot, work_tree, fix.path, RenameMode::kExchange)) return false;
   const auto caught = read_file(slots, slot, limits::kMaxFileBytes);
   if (caught && *caught == fix.held) return true;
-  // Somebody was faster: theirs goes back.
+  // Another program wrote meanwhile: its bytes go back.
   GALLEY_TRY(slots.rename(slot, work_tree, fix.path, RenameMode::kExchange));
   const auto ours = read_file(slots, slot, limits::kMaxFileBytes);
   if (ours && *ours == fix.fixed) return false;
@@ -393,7 +395,7 @@ Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
     }
     return {};
   }();
-  // Also after an error: the index decides, and nothing of the fix is left.
+  // This runs after an error too: the index decides, and nothing of the fix is left.
   GALLEY_TRY(finish_under_lock(git, places));
   GALLEY_TRY(done);
   return put;

@@ -28,7 +28,7 @@ ordered_json names_of(const std::vector<RelPath>& paths) {
   return names;
 }
 
-/// A step that runs programs outside the overlay: it is on record before they start.
+/// A step that runs programs outside the overlay: it is recorded before they start.
 Action action_of(AuditKind kind, std::string tool, const Proposal& proposal) {
   Action action;
   action.record.kind = kind;

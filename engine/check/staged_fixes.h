@@ -14,16 +14,16 @@ namespace galley {
 
 class CommandRunner;
 
-/// What the fixers made of what is staged, and where it is now.
+/// The fixers' changes to the staged files, and where they were written.
 struct StagedFixes {
   FixReport report;
   IndexFix put;
 };
 
-/// Whose index is fixed, for whom, and by what. Borrows all of it.
+/// The index to fix, the requester and the resources. Borrows all of them.
 struct StagedFixRequest {
-  const Proposal& proposal;  ///< what is staged
-  const Directory& base;     ///< the tree that it changes
+  const Proposal& proposal;  ///< the staged change
+  const Directory& base;     ///< the tree that the proposal changes
   const Config& config;
   const TransactionOptions& who;
   const GitProgram& git;
@@ -32,13 +32,13 @@ struct StagedFixRequest {
   const Clock& clock;
 };
 
-/// Puts what the validators with `fix = true` make of the staged files into the index, and into
-/// each file of the work tree that held what the index held. Both steps pass the executor, so each
-/// is on record in the work tree's `.galley` before it begins and again when it ended:
+/// Puts the changes that the validators with `fix = true` make to the staged files into the index,
+/// and into each file of the work tree that equalled the index. Both steps pass the executor, so
+/// each is recorded in the work tree's `.galley` before it begins and again after it ended:
 ///
-///     fix (the validators run, what they made is judged) -> index (git's index, the files)
+///     fix (the validators run, their changes are judged) -> index (git's index, the files)
 ///
-/// A `.galley` is made where there is none: what cannot be put on record is not done.
+/// A missing `.galley` is created: an action that cannot be recorded is not done.
 /// Errors: kUsage `check.no_worktree` in a bare repository; kRefused `policy.capability` and other
 ///         reasons of the early policy, `state.not_believed`; those of fix_staged() and
 ///         put_into_index().

@@ -22,7 +22,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kWrittenTogether = 64;
-constexpr size_t kDiffBytes = size_t{256} << 10U;  // of a raw diff, read before any of it is done
+constexpr size_t kDiffBytes = size_t{256} << 10U;  // of a raw diff, read before any of it is
+                                                   // applied
 constexpr size_t kMaxNameBytes = 256;
 
 RelPath place_name(const char* name) { return RelPath::parse(name).value(); }
@@ -31,7 +32,8 @@ bool is_nothing_there(const Result<void>& removed) {
   return removed || removed.error().kind == ErrorKind::kNotFound;
 }
 
-/// What of a raw diff is whole: each path has a head and a name, each ended by a zero byte.
+/// The length of the complete part of a raw diff: each path has a head and a name, each ended by a
+/// zero byte.
 size_t whole_part(std::string_view raw) {
   const auto zeros = static_cast<size_t>(std::count(raw.begin(), raw.end(), '\0'));
   const size_t end = raw.rfind('\0');
@@ -39,9 +41,9 @@ size_t whole_part(std::string_view raw) {
   return zeros % 2 == 0 ? end + 1 : raw.rfind('\0', end - 1) + 1;
 }
 
-/// Writes the paths of a diff into a directory that nobody else uses: first takes away what is no
-/// longer there, or no longer the same, and then makes what is there now. Some paths at a time, so
-/// that the largest tree takes no more memory than a small one.
+/// Writes the paths of a diff into a directory without other users: first it removes paths that are
+/// gone or changed, then it creates the present ones. It handles some paths at a time, so that the
+/// largest tree takes no more memory than a small one.
 class TreeWriter {
  public:
   TreeWriter(const WritableDirectory& files, const GitObjects& objects)
@@ -89,7 +91,7 @@ class TreeWriter {
     std::string id;
   };
 
-  /// Names that no path of Galley can have are left out: no command of ours names them.
+  /// Names that Galley's paths cannot have are left out, because no command of ours names them.
   static std::optional<RelPath> named(const GitRawChange& change) {
     auto path = RelPath::parse(change.path);
     if (!path || path->is_protected()) return std::nullopt;
@@ -102,7 +104,7 @@ class TreeWriter {
         is_submodule ? files_.remove_directory(gone.path) : files_.remove_file(gone.path);
     if (!is_nothing_there(removed)) return fail(removed.error());
     for (RelPath parent = gone.path.parent(); !parent.is_root(); parent = parent.parent()) {
-      if (!files_.remove_directory(parent)) break;  // something is left in it
+      if (!files_.remove_directory(parent)) break;  // it is not empty
     }
     return {};
   }
@@ -146,7 +148,7 @@ struct TreeCache::Place {
   std::unique_ptr<WritableDirectory> directory;
   std::unique_ptr<WritableFile> lock;
 
-  /// The tree that is laid out; empty when none is, or not all of it.
+  /// The id of the tree that is laid out; empty when it is missing or incomplete.
   [[nodiscard]] std::string tree() const {
     auto text = read_file(*directory, place_name("tree"), kMaxNameBytes);
     return text ? *std::move(text) : std::string();
@@ -169,13 +171,13 @@ Result<LaidOutTree> TreeCache::lay_out(const std::string& tree) const {
     if (!is_readable) continue;  // it is being changed
     const std::string held = place.tree();
     if (held == tree) return LaidOutTree{place.path + "/files", std::move(place.lock)};
-    if (held.empty()) break;  // what comes after it was never used
+    if (held.empty()) break;  // later places were never used
   }
   for (size_t number = 0; number < kMaxTrees; ++number) {
     GALLEY_ASSIGN(Place place, open_place(number));
     GALLEY_ASSIGN(const bool is_free, place.lock->try_lock(LockMode::kExclusive));
     if (!is_free) continue;
-    // Another process may have been faster.
+    // Another process may have written it first.
     if (place.tree() != tree) GALLEY_TRY(change(place, tree));
     GALLEY_TRY(place.lock->try_lock(LockMode::kShared));
     return LaidOutTree{place.path + "/files", std::move(place.lock)};
@@ -192,7 +194,7 @@ Result<void> TreeCache::change(const Place& place, const std::string& tree) cons
   if (const auto removed = place.directory->remove_file(mark); !is_nothing_there(removed)) {
     return fail(removed.error());
   }
-  // The tree that is there may be gone from the repository, or never have been finished.
+  // The present tree may be gone from the repository, or incomplete.
   Result<void> changed = fail(ErrorKind::kNotFound, "check.no_tree", "");
   if (!held.empty()) {
     GALLEY_ASSIGN(const auto files, place.directory->open_writable_directory(name));
@@ -218,7 +220,7 @@ Result<void> TreeCache::write_changes(const WritableDirectory& files, const std:
   return for_each_change(from, to, [&](const auto& diff) { return writer.make(diff); });
 }
 
-/// Gives `take` some of the paths in which two trees differ, again and again.
+/// Calls `take` repeatedly with some of the paths in which two trees differ.
 Result<void> TreeCache::for_each_change(
     const std::string& from, const std::string& to,
     const std::function<Result<void>(const std::vector<GitRawChange>&)>& take) const {

@@ -14,22 +14,22 @@
 
 namespace galley {
 
-/// A tree of git as files, held so that nobody changes it.
+/// A git tree as files, locked against changes.
 ///
-/// Ownership: holds a lock on its place until it goes.
+/// Ownership: holds a lock on its place until it is destroyed.
 struct LaidOutTree {
   std::string path;  ///< absolute
   std::unique_ptr<File> lock;
 };
 
-/// Trees of git laid out as files, for commands that need real ones: outside every work tree, kept
+/// Git trees laid out as files, for commands that need real files: outside every work tree, kept
 /// for later runs. Contents are as git stores them; no filter is run.
 ///
 ///     $XDG_CACHE_HOME/galley/repository/<hash of its path>/tree<n>/   (~/.cache)
-///         files/   the tree           lock   held shared by who runs on it, alone by who writes
-///         tree     which one it is; absent while files/ is being changed
+///         files/   the tree           lock   held shared by users, exclusively by a writer
+///         tree     its id; absent while files/ is being changed
 ///
-/// Laying out another tree writes only what differs from the one that a free place holds.
+/// Laying out another tree writes only its differences to the tree in a free place.
 ///
 /// Errors: kQuota `limit.laid_out_bytes`, `check.trees_in_use`; kRefused `git.object_missing`; kIo.
 class TreeCache {
@@ -37,7 +37,7 @@ class TreeCache {
   static constexpr size_t kMaxTrees = 6;  ///< places of one repository
   static constexpr uint64_t kMaxTreeBytes = uint64_t{16} << 30U;
 
-  /// `home` is a directory that is this user's alone.
+  /// `home` is a directory that only this user can access.
   TreeCache(GitProgram git, const GitTrees& trees, std::string home)
       : git_(std::move(git)), trees_(&trees), home_(std::move(home)) {}
 
@@ -59,8 +59,8 @@ class TreeCache {
   std::string home_;
 };
 
-/// Where what can be made again is kept for one repository: below the user's cache directory, or
-/// nothing where they have none, or one that lies in `work_tree`.
+/// The place of data for one repository that can be made again: below the user's cache directory;
+/// empty when there is none, or when it is in `work_tree`.
 [[nodiscard]] std::string repository_cache_path(const std::string& common_directory,
                                                 const std::string& work_tree);
 

@@ -16,7 +16,7 @@ namespace galley {
 
 namespace {
 
-/// The id of the tree that a revision names; `REVISION:PATH` names one by itself.
+/// The id of the tree that a revision names; `REVISION:PATH` names a tree directly.
 Result<std::string> tree_of(const GitObjects& objects, const std::string& revision) {
   auto named = objects.look(revision);
   if (named && named->type != "tree") named = objects.look(named->id + "^{tree}");
@@ -85,7 +85,7 @@ class TreeRunner final : public CommandRunner {
   TreeRunnerOptions options_;
   const Clock* clock_;
   std::mutex mutex_;
-  std::optional<LayerHome> private_home_;  ///< goes after the tree and the runner
+  std::optional<LayerHome> private_home_;  ///< removed after the tree and the runner
   LaidOutTree tree_;
   std::unique_ptr<CommandRunner> runner_;
 };

@@ -14,27 +14,27 @@
 namespace galley {
 
 /// Opens the tree of a revision of a git repository as a workspace: the same transactions, tools,
-/// rules and diffs, on contents as git stores them. The galley.toml of the tree counts. Nothing is
-/// laid out but for commands, and nothing is written: neither the work tree nor its `.galley` is
-/// looked at, a bare repository will do, and whatever would keep or commit something is refused
-/// (kRefused `workspace.tree`). What comes out of a transaction is its proposal.
+/// rules and diffs, on contents as git stores them. The galley.toml of the tree counts. The tree is
+/// laid out only for commands, and nothing is written. Neither the work tree nor its `.galley` is
+/// read, so a bare repository is enough. Calls that would keep or commit something are refused
+/// (kRefused `workspace.tree`). The result of a transaction is its proposal.
 ///
-/// `directory` lies in the repository. Of the options `runner` counts before the sandbox.
+/// `directory` is in the repository. The option `runner` replaces the sandbox.
 /// Errors: those of GitProgram and Workspace::open; kUsage `git.no_such_revision`.
 [[nodiscard]] Result<std::unique_ptr<Workspace>> open_tree_workspace(const std::string& directory,
                                                                      const std::string& revision,
                                                                      WorkspaceOptions options = {});
 
-/// What the commands of one judgement run on.
+/// The resources for the commands of one judgement.
 struct TreeRunnerOptions {
   GitProgram git;
   const GitTrees& trees;
   std::string tree;  ///< the base, which is laid out
-  std::string home;  ///< as TreeCache's; empty: a private directory that goes with the runner
+  std::string home;  ///< see TreeCache; empty: a private directory that is removed with the runner
   Principals who;
 };
 
-/// Runs commands in the sandbox on a tree of git, which is laid out when the first one is run.
+/// Runs commands in the sandbox on a git tree, which is laid out for the first command.
 ///
 /// Ownership: borrows trees, configuration and clock; owns the sandbox and the hold on the tree.
 [[nodiscard]] std::unique_ptr<CommandRunner> make_tree_runner(const Config& config,

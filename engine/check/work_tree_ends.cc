@@ -14,7 +14,7 @@ namespace {
 
 using Attributes = std::map<std::string, std::string>;
 
-/// git's convert_is_binary(): a NUL, a carriage return by itself, or many that are not printed.
+/// git's convert_is_binary(): a NUL, a lone carriage return, or many non-printable bytes.
 bool looks_binary_to_git(std::string_view text) {
   size_t printable = 0;
   size_t other = 0;
@@ -55,7 +55,7 @@ Error filtered(const std::string& path, const std::string& by) {
           path, 0};
 }
 
-/// What is said of each path: `<path> NUL <attribute> NUL <value> NUL`, again and again.
+/// Parses the attributes of each path: `<path> NUL <attribute> NUL <value> NUL`, repeated.
 Result<std::map<std::string, Attributes>> attributes_of(const GitProgram& git,
                                                         const std::string& work_tree,
                                                         const std::vector<std::string>& paths) {
@@ -71,7 +71,7 @@ Result<std::map<std::string, Attributes>> attributes_of(const GitProgram& git,
   return all;
 }
 
-/// The filters that are set up: a name without a program changes nothing.
+/// The configured filters: a name without a program changes nothing.
 Result<std::set<std::string>> filters_of(const GitProgram& git, const std::string& work_tree) {
   constexpr std::string_view kHead = "filter.";
   GALLEY_ASSIGN(const PipedOutput config,
@@ -125,7 +125,7 @@ std::string WorkTreeEnds::as_stored(const std::string& path, std::string bytes,
   const auto found = conversions_.find(path);
   if (found == conversions_.end() || !has_carriage_return(bytes)) return bytes;
   if (found->second == Conversion::kText) return with_plain_ends(std::move(bytes));
-  // What is stored with its carriage returns keeps them.
+  // Content that is stored with carriage returns keeps them.
   const bool keeps = has_carriage_return(stored) && !looks_binary_to_git(stored);
   if (keeps || looks_binary_to_git(bytes)) return bytes;
   return with_plain_ends(std::move(bytes));

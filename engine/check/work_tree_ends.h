@@ -17,29 +17,29 @@ namespace galley {
 class WorkTreeEnds {
  public:
   /// Asks git about these paths, which are relative to the work tree.
-  /// Errors: those of GitProgram; kRefused `check.filtered` for a path that a filter or another
-  ///         encoding stands before: what git would store cannot be told without running it.
+  /// Errors: those of GitProgram; kRefused `check.filtered` for a path with a filter or another
+  ///         encoding: git's stored form cannot be known without running the filter.
   static Result<WorkTreeEnds> of(const GitProgram& git, const std::string& work_tree,
                                  const std::vector<std::string>& paths);
 
-  /// What git would store of a file with these bytes. `stored` is what it has of it now; empty
-  /// where it has nothing.
+  /// The bytes that git would store for a file with these bytes. `stored` is its present stored
+  /// content; empty when there is none.
   [[nodiscard]] std::string as_stored(const std::string& path, std::string bytes,
                                       std::string_view stored) const;
 
  private:
   enum class Conversion : uint8_t { kNone, kAuto, kText };
-  std::map<std::string, Conversion> conversions_;  ///< but for kNone
+  std::map<std::string, Conversion> conversions_;  ///< except kNone
 };
 
-/// The filter that is set up for a path: a program that git runs whenever it stores or writes the
-/// file. Empty where there is none.
+/// The configured filter of a path: a program that git runs whenever it stores or writes the file.
+/// Empty when there is none.
 [[nodiscard]] Result<std::string> filter_of(const GitProgram& git, const std::string& work_tree,
                                             const std::string& path);
 
-/// How git turns what it stores into a file of the work tree and back (gitattributes(5): `text`,
+/// Converts git's stored contents to files of the work tree and back (gitattributes(5): `text`,
 /// `eol`, `working-tree-encoding`; git-config(1): `core.autocrlf`). git itself does it, without the
-/// filters that a repository may name, since those are programs.
+/// filters that a repository may name, because those are programs.
 ///
 /// Ownership: borrows the GitProgram.
 /// Errors:    those of GitProgram.
@@ -48,7 +48,7 @@ class WorkTreeForm {
   WorkTreeForm(const GitProgram& git, std::string work_tree)
       : git_(&git), work_tree_(std::move(work_tree)) {}
 
-  /// The id of what git would store of a file of this name with these bytes.
+  /// The id of the content that git would store for a file of this name with these bytes.
   [[nodiscard]] Result<std::string> stored_id(const std::string& path,
                                               std::string_view bytes) const;
   /// The bytes that git would write into the file of this name for a stored content.

@@ -14,7 +14,7 @@ constexpr std::string_view kOld = Slots::kOldSuffix;
 constexpr std::string_view kBack = ".back";
 constexpr std::string_view kKeep = Slots::kKeepSuffix;
 
-/// What another program's interference looks like to a rename.
+/// Whether a rename failed in a way that another program's interference causes.
 bool is_interference(const Error& error) {
   switch (error.os_error) {
     case EEXIST:
@@ -29,7 +29,7 @@ bool is_interference(const Error& error) {
   }
 }
 
-/// The system names a slot; people want to hear of the path.
+/// Makes an error name the path instead of the slot, because people know only the path.
 Error naming(const RelPath& path, Error error) {
   if (error.os_error == 0) return error;
   error.message = "cannot change '" + path.str() + "': " + error.message;
@@ -37,14 +37,14 @@ Error naming(const RelPath& path, Error error) {
   return error;
 }
 
-/// Good enough before a swap; after it the rename itself has set the change time, and only the
-/// content tells.
+/// Precise enough before a swap. After a swap the rename itself has set the change time, so only
+/// the content tells.
 bool is_same_object(const FileStat& a, const FileStat& b) {
   return a.kind == b.kind && a.inode == b.inode && a.size == b.size && a.mtime_ns == b.mtime_ns &&
          a.ctime_ns == b.ctime_ns && (a.mode & kPermissionBits) == (b.mode & kPermissionBits);
 }
 
-/// What a directory holds, in words.
+/// Lists the entries of a directory for a message.
 Result<std::string> names_in(const Directory& directory, const RelPath& name) {
   constexpr size_t kShown = 5;
   GALLEY_ASSIGN(const auto opened, directory.open_directory(name));
@@ -87,12 +87,12 @@ Result<std::optional<ConflictPath>> Applier::run() {
   return std::optional<ConflictPath>();
 }
 
-/// Saves most swap-backs: a change that is visible already is found before anything moves.
+/// Finds a change that is already visible before anything moves, which saves most swap-backs.
 Result<std::optional<ConflictPath>> Applier::look_before(const Step& step,
                                                          const Location& at) const {
   const JournalOp& here = op(step);
   if (here.before.node.kind == FileKind::kAbsent) return std::optional<ConflictPath>();
-  // A new directory of ours is closed: the base went when it was placed.
+  // This step closes a new directory of ours: its base was displaced when the directory was placed.
   const bool is_closing =
       step.kind == StepKind::kMode && here.before.node.kind != here.after.node.kind;
   if (is_closing) return std::optional<ConflictPath>();
@@ -150,14 +150,14 @@ Result<void> Applier::place(const RelPath& slot, const Location& at) const {
   const WritableDirectory& slots = slots_->directory();
   auto placed = slots.rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
   if (placed || !is_unsupported(placed.error())) return placed;
-  // A hard link never replaces either, and works for symbolic links; a directory can only be
-  // renamed, onto nothing or an empty directory.
+  // A hard link never replaces anything either, and works for symbolic links; a directory can only
+  // be renamed, onto nothing or onto an empty directory.
   GALLEY_ASSIGN(const FileStat stat, slots.stat(slot));
   if (stat.kind == FileKind::kDirectory) {
     return slots.rename(slot, *at.directory, at.name, RenameMode::kReplace);
   }
   GALLEY_TRY(slots.make_hard_link(slot, *at.directory, at.name));
-  // A second name in the slots does no harm and is swept with them.
+  // The second name in the slots is harmless, and the sweep removes it.
   static_cast<void>(slots.remove_file(slot));
   return {};
 }
@@ -166,18 +166,18 @@ Result<void> Applier::take(const Location& at, const RelPath& slot) const {
   const WritableDirectory& slots = slots_->directory();
   auto taken = at.directory->rename(at.name, slots, slot, RenameMode::kNoReplace);
   if (taken || !is_unsupported(taken.error()) || taken.error().os_error == EXDEV) return taken;
-  // The slot directory is ours alone, so nothing can be in the way.
+  // Only we use the slot directory, so nothing can be in the way.
   return at.directory->rename(at.name, slots, slot, RenameMode::kReplace);
 }
 
-/// Undoes a placing that may not have come to its end.
+/// Undoes a placing that may be incomplete.
 Result<void> Applier::take_if_there(const Location& at, const RelPath& slot) const {
   const WritableDirectory& slots = slots_->directory();
   GALLEY_ASSIGN(const FileStat placed, at.directory->stat(at.name));
   if (placed.kind == FileKind::kAbsent) return {};
   GALLEY_ASSIGN(const FileStat ours, slots.stat(slot));
   if (ours.kind != FileKind::kAbsent) {
-    // Two names of one inode: a rename between them would do nothing.
+    // Both names have one inode: a rename between them would do nothing.
     if (ours.inode != placed.inode) return {};
     GALLEY_TRY(slots.remove_file(slot));
   }
@@ -189,7 +189,7 @@ Result<void> Applier::move(const Step& step) {
   auto moved = rename(from, op(step).path);
   if (moved) mark(Way::kPlain);
   if (moved || !is_unsupported(moved.error()) || moved.error().os_error == EXDEV) return moved;
-  // A second name first, so that nothing is replaced and nothing is ever missing.
+  // Make a second name first, so that nothing is replaced and nothing is ever missing.
   GALLEY_ASSIGN(const auto target, parent_of(op(step).path));
   GALLEY_ASSIGN(const Location source, view_->locate(from));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(op(step).path.name()));
@@ -210,7 +210,7 @@ Result<void> Applier::undo_move(const Step& step, Way way) {
   }
   GALLEY_ASSIGN(const Location source, view_->locate(from));
   undone = place(Slots::name(step.op, kOld), source);
-  if (!undone && undone.error().os_error == ENOENT) undone = {};  // it never left
+  if (!undone && undone.error().os_error == ENOENT) undone = {};  // it was never moved
   if (!undone && undone.error().os_error == EEXIST) {
     undone = slots_->directory().rename(Slots::name(step.op, kOld), slots_->directory(),
                                         Slots::name(step.op, kKeep), RenameMode::kReplace);
@@ -220,7 +220,7 @@ Result<void> Applier::undo_move(const Step& step, Way way) {
   return take(at, Slots::name(step.op));
 }
 
-/// The view keeps parents only until its next call; a rename needs two at once.
+/// The view keeps a parent only until its next call, but a rename needs two at once.
 Result<std::unique_ptr<WritableDirectory>> Applier::parent_of(const RelPath& path) {
   GALLEY_ASSIGN(const Location at, view_->locate(path));
   return at.directory->open_writable_directory(RelPath::root());
@@ -245,7 +245,8 @@ Result<void> Applier::exchange(const Step& step, const Location& at) {
   if (swapped || !is_unsupported(swapped.error())) return swapped;
   GALLEY_ASSIGN(const Location again, view_->locate(here.path));
   if (here.before.node.kind == FileKind::kDirectory) {
-    // Its children are gone already; overlayfs lets nobody rename a directory of a lower layer.
+    // Its children are already removed; overlayfs does not allow a rename of a lower layer's
+    // directory.
     GALLEY_TRY(graveyard_.remove(*again.directory, again.name));
     mark(Way::kRemoved);
     return place(slot, again);
@@ -256,7 +257,7 @@ Result<void> Applier::exchange(const Step& step, const Location& at) {
     mark(Way::kTaken);
     return place(slot, again);
   }
-  // Readers never see it missing; a save between the two calls is the only one that is lost.
+  // Readers never see it missing; only a save between the two calls is lost.
   GALLEY_TRY(again.directory->make_hard_link(again.name, slots, old));
   mark(Way::kLinked);
   return slots.rename(slot, *again.directory, again.name, RenameMode::kReplace);
@@ -292,7 +293,7 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
       break;
   }
   if (step.kind == StepKind::kMove && way == Way::kLinked) {
-    // Its old name was caught after the new one was made: a save in between is in there.
+    // The old name was caught after the new one was made, so it includes a save between the two.
     const Location old{&slots_->directory(), Slots::name(step.op, kOld)};
     GALLEY_ASSIGN(auto conflict, look_at(old, here.path, *expected));
     if (conflict) return conflict;
@@ -300,8 +301,8 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
   return look_at(at, here.path, *expected);
 }
 
-/// Whether a file holds the content that is at hand, byte for byte, and has its mode. False also
-/// when that cannot be told: a look that hashes decides, and says what is there.
+/// Whether a file has the known content, byte for byte, and the expected mode. Also returns false
+/// when that is unknown: then a look that hashes decides and reports the present node.
 bool Applier::has_bytes(const Location& at, const Node& expected) const {
   const auto known = contents_->find(expected.content);
   if (expected.kind != FileKind::kRegular || known == contents_->end()) return false;
@@ -317,7 +318,8 @@ bool Applier::has_bytes(const Location& at, const Node& expected) const {
 
 Result<std::optional<ConflictPath>> Applier::look_at(const Location& at, const RelPath& path,
                                                      const JournalSide& expected) const {
-  // Always by content: a save may keep size and mtime, and a store through a mapping sets neither.
+  // Always by content: a save may keep size and mtime, and a store to a memory mapping sets
+  // neither.
   const bool is_caught = at.directory == &slots_->directory();
   if (is_caught && has_bytes(at, expected.node)) return std::optional<ConflictPath>();
   GALLEY_ASSIGN(const Node caught,
@@ -346,7 +348,7 @@ Result<void> Applier::undo_one(const Done& done) {
   const JournalOp& here = op(step);
   const WritableDirectory& slots = slots_->directory();
   auto located = view_->locate(here.path);
-  // Somebody removed the directory: there is no place left to put anything back.
+  // The directory was removed meanwhile, so nothing can be put back.
   if (!located && is_interference(located.error())) return {};
   if (!located) return located.error();
   const Location at = *located;
@@ -377,12 +379,12 @@ Result<void> Applier::undo_one(const Done& done) {
   }
   if (undone) return {};
   const int code = undone.error().os_error;
-  // Something stands in the way of what we caught: it stays, and the caught one goes to rescue.
+  // A new object is at the caught object's path. It stays, and the caught object goes to rescue.
   if (code == EEXIST && step.kind == StepKind::kCatch) {
     return slots.rename(Slots::name(step.op), slots, Slots::name(step.op, kKeep),
                         RenameMode::kReplace);
   }
-  // Ours was taken away or filled by somebody: there is nothing left to put back.
+  // Our object was removed or filled meanwhile: there is nothing to put back.
   if (code == EEXIST || code == ENOENT || code == ENOTEMPTY || code == ENOTDIR) return {};
   return undone;
 }
@@ -405,7 +407,7 @@ Result<void> Applier::undo_place(const Step& step, const Location& at) {
     if (removed || (removed.error().os_error != ENOTEMPTY && removed.error().os_error != EEXIST)) {
       return removed;
     }
-    // What others saved there stays where they put it.
+    // Files that other programs saved there stay in place.
     GALLEY_ASSIGN(const std::string names, names_in(*again.directory, again.name));
     warnings_.push_back("'" + path.str() + "' stays: others have put " + names +
                         " into it meanwhile");
@@ -414,7 +416,7 @@ Result<void> Applier::undo_place(const Step& step, const Location& at) {
   auto taken = take_if_there(at, Slots::name(step.op));
   if (taken || taken.error().os_error != ENOENT) return taken;
   GALLEY_ASSIGN(const FileStat left, at.directory->stat(at.name));
-  if (left.kind != FileKind::kAbsent) return state_lost(path);  // there is no slot to take it to
+  if (left.kind != FileKind::kAbsent) return state_lost(path);  // no slot is left to take it to
   return {};
 }
 
@@ -430,7 +432,7 @@ Result<void> Applier::undo_exchange(const Step& step, Way way) {
   switch (way) {
     case Way::kPlain: {
       auto back = slots.rename(slot, *here.directory, here.name, RenameMode::kExchange);
-      // Somebody deleted the new one meanwhile: the old one comes back all the same.
+      // The new object was deleted meanwhile; the old one is put back anyway.
       if (!back && back.error().os_error == ENOENT) return place(slot, here);
       return back;
     }
@@ -451,7 +453,7 @@ Result<void> Applier::undo_exchange(const Step& step, Way way) {
   return {};
 }
 
-/// What is in the directory is put back after this.
+/// The directory's contents are put back after this.
 Result<void> Applier::undo_mode(const Step& step, const Location& at) const {
   const JournalOp& here = op(step);
   const bool is_new = here.before.node.kind != here.after.node.kind;
@@ -467,7 +469,7 @@ JournalSide Applier::as_opened(size_t index) const {
   return side;
 }
 
-/// Made aside first, as every new object is: it comes back with its owner and attributes at once.
+/// Made in the slots first, like every new object, so it gets its owner and attributes at once.
 Result<void> Applier::undo_remove(size_t index, const Location& at) const {
   const JournalSide before = as_opened(index);
   const RelPath slot = Slots::name(index, kBack);

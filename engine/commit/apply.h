@@ -15,35 +15,38 @@
 
 namespace galley {
 
-/// The apply step: swaps slots and paths one by one, and can put everything back.
+/// The apply step: swaps slots and paths one by one, and can undo every swap.
 ///
-/// Invariant: exchange, then look. What a swap caught is compared with the base afterwards, so
-///            bytes that somebody saved in the last instant are caught too, never overwritten.
+/// Invariant: each swap is done first and checked afterwards. The object that a swap caught is
+///            compared with the base, so bytes that another program saved in the last instant are
+///            caught and never overwritten.
 /// Ownership: borrows plan, bases, view and slots.
 /// Threads:   confined to one thread.
 class Applier {
  public:
-  /// Contents of the bases that are at hand: what was caught is then compared and not hashed.
+  /// Contents of bases that are already in memory: a caught object is compared with them, not
+  /// hashed.
   using Contents = std::unordered_map<ContentId, Content>;
 
   Applier(const Plan& plan, const CheckedBases& bases, WorkspaceView& view, const Slots& slots,
           const Contents& contents)
       : plan_(&plan), bases_(&bases), view_(&view), slots_(&slots), contents_(&contents) {}
 
-  /// Directories that go are removed by this one.
+  /// Removed directories are moved to this graveyard.
   void bury_in(const Graveyard& graveyard) { graveyard_ = graveyard; }
-  /// Does every step, or stops at the first conflict (a value) or failure (an Error); then undo()
-  /// is to be called.
+  /// Does every step, or stops at the first conflict (a value) or failure (an Error). After a
+  /// conflict or a failure the caller must call undo().
   Result<std::optional<ConflictPath>> run();
-  /// Puts back what was done, backwards. Foreign objects found in the way stay in the slots.
+  /// Puts back what was done, in reverse order. Foreign objects that are in the way stay in the
+  /// slots.
   /// Errors: the tree is between old and new; the journal's ABORT record lets recovery finish.
-  ///         kIo `commit.state_lost` when what was caught is not in the slots any more.
+  ///         kIo `commit.state_lost` when a caught object is not in the slots any more.
   Result<void> undo();
-  /// Directories of ours that undo() left in place, because others had put files into them.
+  /// Directories of ours that undo() left in place, because they contain files of other programs.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  /// How a step was done, for its inverse.
+  /// How a step was done, so that it can be inverted.
   enum class Way : uint8_t {
     kPlain,    ///< one rename
     kLinked,   ///< no rename flags: the old object has a second name "<n>.old" in the slots
@@ -56,7 +59,7 @@ class Applier {
   };
 
   Result<std::optional<ConflictPath>> apply(size_t index);
-  /// The current step has had an effect and must be undone from now on, complete or not.
+  /// From now on the current step has had an effect and must be undone, even if it is incomplete.
   void mark(Way way) { done_.push_back({current_, way}); }
   Result<void> exchange(const Step& step, const Location& at);
   Result<void> place(const RelPath& slot, const Location& at) const;
@@ -66,7 +69,7 @@ class Applier {
   Result<void> rename(const RelPath& from, const RelPath& to);
   Result<std::unique_ptr<WritableDirectory>> parent_of(const RelPath& path);
   Result<void> set_mode(const JournalOp& op, const Location& at) const;
-  /// The conflict in what a step caught, if any.
+  /// Returns the conflict in the object that a step caught, if any.
   Result<std::optional<ConflictPath>> look(const Step& step, Way way);
   Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
                                               const JournalSide& expected) const;
@@ -78,7 +81,7 @@ class Applier {
   Result<void> undo_remove(size_t index, const Location& at) const;
   Result<void> undo_mode(const Step& step, const Location& at) const;
   Result<void> undo_place(const Step& step, const Location& at);
-  /// Fails when what a step caught has vanished with the slots.
+  /// Fails when the object that a step caught has vanished with the slots.
   [[nodiscard]] Result<void> check_caught(const RelPath& slot, const RelPath& path) const;
   [[nodiscard]] const JournalOp& op(const Step& step) const { return plan_->ops[step.op]; }
 
@@ -95,7 +98,7 @@ class Applier {
   std::vector<std::string> warnings_;
 };
 
-/// Whether renameat2 said that it cannot do this flag, or not between these places.
+/// Whether renameat2 reported that it does not support this flag, or not between these places.
 [[nodiscard]] bool is_unsupported(const Error& error);
 
 }  // namespace galley

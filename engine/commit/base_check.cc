@@ -11,8 +11,9 @@ namespace galley {
 
 namespace {
 
-/// A file changed again within one tick of a coarse clock keeps its timestamp: what was seen less
-/// than this after its last change is read again (git does the same with its index).
+/// A file that is changed again within one tick of a coarse clock keeps its timestamp. An object
+/// that was seen less than this time after its last change is therefore read again (git does the
+/// same with its index).
 constexpr int64_t kRacyNs = 20'000'000;
 
 class BaseCheck {
@@ -44,12 +45,12 @@ class BaseCheck {
   Plan& plan_;
   WorkspaceView& view_;
   std::map<RelPath, const Change*> by_path_;
-  std::set<RelPath> writable_;  ///< parents that were asked already
+  std::set<RelPath> writable_;  ///< parents that were already checked
   CheckedBases result_;
 };
 
-/// Whether a directory is made at this path by this very transaction, from nothing or from a file
-/// or link: then nothing can be below it yet, and a link there must not be looked through.
+/// Whether this transaction makes a directory at this path, from nothing or from a file or link.
+/// Then nothing can be below it yet, and a link there must not be followed.
 bool BaseCheck::becomes_directory(const RelPath& path) const {
   for (RelPath at = path; !at.is_root(); at = at.parent()) {
     const auto found = by_path_.find(at);
@@ -66,7 +67,7 @@ Result<Node> BaseCheck::node_now(const Change& change, const Location& at,
                                  const FileStat& stat) const {
   if (stat.kind == FileKind::kRegular && change.before.kind == FileKind::kRegular) {
     Node node{FileKind::kRegular, stat.mode & kPermissionBits, ContentId(), stat.size};
-    // Another size cannot be the same content, and need not be read to say so.
+    // A different size means different content, so the file need not be read.
     if (stat.size != change.before.size) return node;
     if (is_signature_of(change.base, change.before.size, stat)) {
       node.content = change.before.content;
@@ -79,7 +80,7 @@ Result<Node> BaseCheck::node_now(const Change& change, const Location& at,
 Result<void> BaseCheck::check(size_t i) {
   const Change& change = changes_[i];
   if (becomes_directory(change.path.parent())) {
-    // Its parent is checked to be absent, or a file or link, where nothing can be below.
+    // The check of its parent ensures that nothing can be below it.
     if (change.before.kind != FileKind::kAbsent) conflict(change, Node());
     return {};
   }
@@ -89,7 +90,7 @@ Result<void> BaseCheck::check(size_t i) {
   GALLEY_TRY(check_writable(change, *at, stat));
   result_.stats[i] = stat;
   auto now = node_now(change, *at, stat);
-  if (!now && now.error().kind == ErrorKind::kNotFound) now = Node();  // went away meanwhile
+  if (!now && now.error().kind == ErrorKind::kNotFound) now = Node();  // removed meanwhile
   if (!now) return now.error();
   if (*now != change.before) {
     conflict(change, *now);
@@ -105,7 +106,7 @@ Result<void> BaseCheck::check(size_t i) {
   return check_emptied(change, *at);
 }
 
-/// What is to hold the path is no directory any more. A link there is not looked through.
+/// The parent of the path is not a directory any more. A link there is not followed.
 Result<void> BaseCheck::conflict_above(const Change& change, const Error& error) {
   const bool is_link = error.reason == "path.through_symlink";
   if (!is_link && error.os_error != ENOENT && error.os_error != ENOTDIR) return fail(error);
@@ -120,18 +121,18 @@ Result<void> BaseCheck::conflict_above(const Change& change, const Error& error)
   return {};
 }
 
-/// A directory that takes no change is told of before anything is touched, not found out between
-/// the swaps.
+/// Reports an unwritable directory before anything is touched, not between the swaps.
 Result<void> BaseCheck::check_writable(const Change& change, const Location& at,
                                        const FileStat& stat) {
-  // A mode is set in place, unless other names share the inode: then the file is made anew.
+  // A mode is set in place, unless other names share the inode: then a new file is made.
   const bool is_mode_only =
       change.before.kind == change.after.kind && change.before.content == change.after.content;
   const bool is_in_place =
       is_mode_only && (change.before.kind == FileKind::kDirectory || stat.nlink <= 1);
   if (is_in_place || !writable_.insert(change.path.parent()).second) return {};
   GALLEY_ASSIGN(const bool is_writable, at.directory->is_writable());
-  // The plan opens a directory that the change is about itself; chmod has the last word.
+  // The plan opens a directory that the change set also changes; the chmod itself reports a
+  // failure.
   if (is_writable || by_path_.count(change.path.parent()) != 0) return {};
   const std::string parent = change.path.parent().is_root() ? "." : change.path.parent().str();
   Error error = os_error(EACCES, "cannot change the directory", parent);
@@ -145,13 +146,13 @@ Result<void> BaseCheck::record_before(size_t i, const Location& at, const FileSt
   side.gid = stat.gid;
   side.mtime_ns = stat.mtime_ns;
   if (stat.kind != FileKind::kSymlink) side.special = stat.mode & kSpecialBits;
-  // Links carry none that a user could set.
+  // Links have no attributes that a user could set.
   if (stat.kind == FileKind::kSymlink) return {};
   GALLEY_ASSIGN(side.attributes, at.directory->attributes(at.name));
   return {};
 }
 
-/// A directory that goes away may hold only what goes away with it.
+/// A directory that is removed may contain only objects that are removed with it.
 Result<void> BaseCheck::check_emptied(const Change& change, const Location& at) {
   const bool is_emptied =
       change.before.kind == FileKind::kDirectory && change.after.kind != FileKind::kDirectory;
@@ -245,7 +246,7 @@ Result<Node> seen_at(const Read& read, WorkspaceView& view) {
   return observe(at, stat);
 }
 
-/// The node that is there now; nothing below something that is no directory is nothing.
+/// The present node; a path below an object that is not a directory is absent.
 Result<Node> node_now(const Read& read, WorkspaceView& view) {
   if (read.path.is_root()) return read.node;
   auto node = seen_at(read, view);

@@ -50,7 +50,7 @@ Result<void> write_blob(const WritableDirectory& state_root, const ContentId& id
   const RelPath temporary = name_of(id, ".new");
   GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
   GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard));
-  // Believed only after its bytes were looked at: an unsynced leftover of a crash may be torn.
+  // Accepted only after its bytes were checked: an unsynced leftover of a crash may be torn.
   if (!read_blob(state_root, id)) {
     for (const RelPath* old : {&temporary, &name}) {
       auto removed = directory->remove_file(*old);
@@ -64,7 +64,8 @@ Result<void> write_blob(const WritableDirectory& state_root, const ContentId& id
     }
     GALLEY_TRY(directory->make_hard_link(temporary, *directory, name));
   }
-  // The second name goes when all is on the disk: whoever finds both flushes again.
+  // The second name is removed after everything is on the disk: a process that finds both names
+  // flushes again.
   GALLEY_ASSIGN(const FileStat stat, directory->stat(name));
   if (stat.nlink == 1) return {};
   GALLEY_TRY(directory->sync());

@@ -10,10 +10,9 @@ namespace galley {
 
 /// Contents over kMaxImageBytes, each once, as `blob/<hh>/<hash>` of the state directory.
 ///
-/// Errors: kIo; a blob that is missing or is not its hash is kIo `blob.damaged`.
+/// Errors: kIo; a blob that is missing or does not match its hash is kIo `blob.damaged`.
 Result<Content> read_blob(const Directory& state_root, const ContentId& id);
-/// Makes it durable: afterwards it is there whatever happens. A blob that is there is not
-/// rewritten.
+/// Writes a blob durably: after success it survives a crash. An existing blob is not rewritten.
 Result<void> write_blob(const WritableDirectory& state_root, const ContentId& id,
                         std::string_view content);
 

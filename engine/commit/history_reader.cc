@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-/// The images of one journal, and its blobs from the disk.
+/// The images of one journal, and its blobs, read from the disk.
 class JournalStore final : public ContentStore {
  public:
   JournalStore(TxId id, std::map<ContentId, Content> images, std::unique_ptr<Directory> state_root)
@@ -48,7 +48,7 @@ class JournalStore final : public ContentStore {
 }  // namespace
 
 Result<std::vector<TxId>> committed_ids(const StateDirectory& state) {
-  // j/ first: a journal may be retired between the two looks, and must not be missed.
+  // j/ first: a journal that is retired between the two reads must not be missed.
   GALLEY_ASSIGN(const auto pending, journal_ids(state.journals()));
   GALLEY_ASSIGN(auto ids, journal_ids(state.undo()));
   for (const TxId id : pending) {
@@ -86,7 +86,7 @@ Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id
   if (!verdict && verdict.error().kind == ErrorKind::kNotFound) {
     verdict = read_journal(state, state.journals(), id, use);
   }
-  // Retired between the two looks.
+  // It was retired between the two reads.
   if (!verdict && verdict.error().kind == ErrorKind::kNotFound) {
     verdict = read_journal(state, state.undo(), id, use);
   }

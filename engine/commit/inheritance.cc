@@ -13,7 +13,7 @@ constexpr uint32_t kAllOfFile = 0666;
 constexpr uint32_t kAll = 0777;
 constexpr std::string_view kCapability = "security.capability";
 
-/// The mode that was asked for before the umask: with a default ACL the umask has no say.
+/// The mode that was requested before the umask: under a default ACL the umask does not apply.
 uint32_t requested_mode(const Node& node) {
   if (node.kind == FileKind::kDirectory) {
     return node.mode == created_directory_mode() ? kAll : node.mode;
@@ -32,7 +32,8 @@ Inheritance::Inheritance(const Plan& plan, const Directory& workspace, const Fil
 void Inheritance::bring_back(Journal undone) { undone_ = std::move(undone); }
 
 Result<const Inheritance::Hereditary*> Inheritance::of_parent(const RelPath& path) {
-  // The nearest directory that stands already: ones made by this transaction only pass it on.
+  // The nearest existing directory: directories that this transaction makes only pass its values
+  // on.
   RelPath parent = path.parent();
   while (!parent.is_root()) {
     const auto op = index_.find(parent);
@@ -57,7 +58,7 @@ Result<bool> Inheritance::has_set_group_id(const RelPath& path) {
   return parent->gid.has_value();
 }
 
-/// What the transaction that is taken back did to the path.
+/// The change that the undone transaction made to the path.
 const JournalOp* Inheritance::undone(const JournalOp& op) const {
   const auto found = std::lower_bound(
       undone_.ops.begin(), undone_.ops.end(), op.path,
@@ -76,8 +77,9 @@ const JournalSide* Inheritance::source_of(const JournalOp& op) const {
   const JournalSide* const old =
       earlier != nullptr && earlier->before.node.kind == kind ? &earlier->before : nullptr;
   if (op.before.node.kind != kind) return old;
-  // The mode that comes back is that of the owner and group then: with those that the commit had to
-  // leave it with, others would gain by it. What somebody gave it since stays.
+  // The old mode belongs to the old owner, group and attributes. It is restored only together with
+  // them: under the owner that the commit left, it would give rights to others. Metadata that was
+  // changed since then stays.
   const bool is_as_left = old != nullptr && op.before.uid == earlier->after.uid &&
                           op.before.gid == earlier->after.gid &&
                           op.before.attributes == earlier->after.attributes;
@@ -93,7 +95,7 @@ Result<void> Inheritance::fill(JournalOp& op) {
   op.after.uid = source->uid;
   op.after.gid = source->gid;
   op.after.attributes = source->attributes;
-  // As write(2) would: new content does not inherit the trust the old one was given.
+  // As write(2) does: new content does not inherit file capabilities of the old content.
   std::erase_if(op.after.attributes, [](const auto& a) { return a.name == kCapability; });
   return {};
 }
@@ -109,7 +111,7 @@ Result<void> Inheritance::inherit(JournalOp& op) {
   if (op.after.node.kind == FileKind::kSymlink || !parent->default_acl) return {};
   const auto acl = inherit_acl(*parent->default_acl, requested_mode(op.after.node));
   if (!acl) return {};
-  // The owner of a directory keeps the rights that the plan of the commit goes by.
+  // The owner of a directory keeps the rights that the commit's plan relies on.
   const bool is_directory = op.after.node.kind == FileKind::kDirectory;
   op.after.node.mode = acl->mode | (is_directory ? op.after.node.mode & kOwnerAll : 0);
   if (is_directory) {
@@ -157,8 +159,9 @@ uint32_t rights_at(std::string_view acl, size_t entry) {
   return little_endian(acl.substr(entry + kRightsAt, 2)) & kRights;
 }
 
-/// The class of the mode that an entry shares its rights with, as a shift; nothing for the entries
-/// of named users and groups, and for the owning group's where a mask stands for the class.
+/// The permission class of the mode that corresponds to an entry, as a shift. Returns nullopt for
+/// entries of named users and groups, and for the owning group's entry when a mask represents its
+/// class.
 std::optional<uint32_t> shift_of(uint32_t tag, bool has_mask) {
   switch (tag) {
     case kUserObject:

@@ -20,19 +20,20 @@ namespace galley {
 
 using WorkspaceId = std::array<uint8_t, 16>;
 
-/// One side of one path as the journal keeps it: the node, and what a new inode has to carry.
+/// One side of one path as the journal keeps it: the node and the metadata that a new inode must
+/// get.
 struct JournalSide {
   Node node;
   uint32_t uid = 0;
   uint32_t gid = 0;
   int64_t mtime_ns = 0;  ///< of the old object; 0 on the new side
   std::vector<ExtendedAttribute> attributes;
-  /// Setuid, setgid and sticky bits. Of a new side: those that a directory brings back.
+  /// Setuid, setgid and sticky bits. On a new side: those that a restored directory gets.
   uint32_t special = 0;
   bool operator==(const JournalSide&) const = default;
 };
 
-/// What the transaction does to one path.
+/// The change that the transaction makes to one path.
 struct JournalOp {
   RelPath path = RelPath::root();
   JournalSide before;
@@ -42,14 +43,14 @@ struct JournalOp {
   bool operator==(const JournalOp&) const = default;
 };
 
-/// Something recovery kept or moved aside.
+/// Something that recovery kept or moved aside.
 struct JournalNote {
   std::string path;
   std::string text;
   bool operator==(const JournalNote&) const = default;
 };
 
-/// Everything one journal says: a transaction with both images of every path.
+/// The contents of one journal: a transaction with both images of every path.
 ///
 /// The byte format is described in docs/commit.md and on top of journal_reader.cc.
 struct Journal {
@@ -68,8 +69,8 @@ struct Journal {
   bool is_aborted = false;
   std::string abort_reason;
   std::optional<std::string> applied_boot;  ///< boot id under which the apply step was completed
-  /// Boot id under which a flush of the tree failed since then: what the page cache holds may be
-  /// clean and yet not on the disk, so it is written anew.
+  /// Boot id under which a flush of the tree failed since then. Pages in the cache may be clean
+  /// although they are not on the disk, so the contents are written again.
   std::optional<std::string> unflushed_boot;
   std::vector<JournalNote> notes;
 
@@ -83,31 +84,31 @@ inline constexpr uint32_t kMaxJournalRecords = 1'000'000;
 
 enum class JournalState : uint8_t {
   kCommitted,
-  kNotCommitted,  ///< torn before its end: never happened
-  kDamaged,       ///< reached its end once and cannot be believed now; must not be deleted
+  kNotCommitted,  ///< torn before its end: the commit never happened
+  kDamaged,       ///< reached its end once and is unreadable now; must not be deleted
 };
 
-/// What reading one journal file found.
+/// The result of reading one journal file.
 struct JournalVerdict {
   JournalState state = JournalState::kNotCommitted;
   std::string problem;  ///< one phrase when not committed or damaged
   Journal journal;      ///< complete only when committed
-  /// Where the next trailer goes, and the chain it continues.
+  /// The offset of the next trailer, and the checksum chain that it continues.
   uint64_t end = 0;
   uint32_t chain = 0;
   uint32_t sequence = 0;
 };
 
-/// What a reader wants of the contents in a journal.
+/// How a reader handles the contents in a journal.
 enum class ImageUse : uint8_t {
-  kKeep,  ///< compared with the ids they go by, and kept in Journal::images
-  kSkip,  ///< covered by the checksums of their records alone; Journal::images stays empty
+  kKeep,  ///< compared with their content ids, and kept in Journal::images
+  kSkip,  ///< checked by the checksums of their records only; Journal::images stays empty
 };
 
 /// Reads a journal from bytes. Bounded: never allocates more than a few times its input. Never
-/// fails: what is wrong is in the verdict.
+/// fails: problems are reported in the verdict.
 [[nodiscard]] JournalVerdict parse_journal(std::string_view bytes, ImageUse use = ImageUse::kKeep);
-/// The same from a file of `size` bytes, of which only a window is in memory at a time.
+/// Does the same with a file of `size` bytes, of which only a window is in memory at a time.
 /// Errors: kIo when the file cannot be read.
 Result<JournalVerdict> parse_journal(File& file, uint64_t size, ImageUse use = ImageUse::kKeep);
 

@@ -14,12 +14,12 @@
 
 namespace galley {
 
-/// Where the bytes of a journal come from.
+/// A source of the bytes of a journal.
 class JournalBytes {
  public:
   virtual ~JournalBytes() = default;
   [[nodiscard]] virtual uint64_t size() const = 0;
-  /// At most `count` bytes at `offset`, fewer at the end; valid until the next call.
+  /// Returns at most `count` bytes at `offset`, fewer at the end; valid until the next call.
   virtual std::string_view at(uint64_t offset, size_t count) = 0;
 };
 
@@ -35,7 +35,7 @@ class BytesInMemory final : public JournalBytes {
   std::string_view bytes_;
 };
 
-/// A window that moves along the file.
+/// A window that moves along a file.
 class BytesInFile final : public JournalBytes {
  public:
   BytesInFile(File& file, uint64_t size) : file_(file), size_(size) {}
@@ -96,8 +96,8 @@ class LittleEndianWriter {
   std::string out_;
 };
 
-/// Takes the same things off a buffer; after the first thing that is not there, failed() holds and
-/// everything reads as zero.
+/// Reads the same values from a buffer. After the first missing value, failed() is true and every
+/// read returns zero.
 class LittleEndianReader {
  public:
   explicit LittleEndianReader(std::string_view bytes) : rest_(bytes) {}
@@ -129,7 +129,7 @@ class LittleEndianReader {
   }
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::string_view rest() const { return rest_; }
-  /// Nothing is missing and nothing is left over.
+  /// Whether nothing is missing and nothing is left over.
   [[nodiscard]] bool is_done() const { return !failed_ && rest_.empty(); }
 
  private:
@@ -146,8 +146,8 @@ class LittleEndianReader {
   bool failed_ = false;
 };
 
-/// CRC-32C (Castagnoli polynomial, RFC 3720 appendix B.4) of `bytes`, continued from `seed`: the
-/// seed is the checksum of what came before, so a chain of records vouches for its own order.
+/// CRC-32C (Castagnoli polynomial, RFC 3720 appendix B.4) of `bytes`, continued from `seed`. The
+/// seed is the checksum of the preceding bytes, so a chain of records also protects their order.
 [[nodiscard]] uint32_t crc32c(std::string_view bytes, uint32_t seed = 0);
 
 }  // namespace galley

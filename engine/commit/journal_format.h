@@ -13,11 +13,11 @@
 ///                payload  zero padding to a multiple of 8
 ///
 /// Everything is little endian. A record's crc is continued from the crc of the record before it
-/// (of the header for the first), over its first 12 bytes and its payload: stale, reordered or
-/// spliced records break the chain. COMMIT carries the SHA-256 of everything before it, image bytes
-/// left out: they are named by their own SHA-256 in the same record. That digest makes one write of
-/// many blocks atomic, as LevelDB's log and ext4's journal_checksum do, without a flush between
-/// body and commit record.
+/// (of the header for the first), over its first 12 bytes and its payload. Stale, reordered or
+/// spliced records break the chain. COMMIT carries the SHA-256 of everything before it except image
+/// bytes, which the same record names by their own SHA-256. That digest makes one write of many
+/// blocks atomic, as in LevelDB's log and ext4's journal_checksum, without a flush between body and
+/// commit record.
 namespace galley::journal_format {
 
 inline constexpr std::string_view kMagic{"GALLEYJ\x01", 8};
@@ -49,13 +49,13 @@ inline constexpr size_t kCommitPayloadBytes = 8 + 4 + 8 + 32;
 
 enum OpFlags : uint8_t { kHasRenamedFrom = 1, kHasCopiedFrom = 2 };
 
-// One table for both: what check_journal_limits() lets through the reader takes.
+// One table for both: the reader accepts everything that check_journal_limits() accepts.
 inline constexpr size_t kMaxTextBytes = size_t{1} << 20U;        ///< message, agent, tool, reason
 inline constexpr size_t kMaxAttributes = 4096;                   ///< of one object
 inline constexpr size_t kMaxAttributeNameBytes = 255;            ///< XATTR_NAME_MAX
 inline constexpr size_t kMaxAttributeBytes = size_t{64} << 10U;  ///< XATTR_SIZE_MAX
 inline constexpr size_t kMaxPayloadBytes = size_t{16} << 20U;    ///< of one record
-/// Left free by the body of a journal, so that ABORT and APPLIED always find room.
+/// Reserved by the body of a journal, so that ABORT and APPLIED always have room.
 inline constexpr uint32_t kTrailerRecords = 4096;
 inline constexpr uint64_t kTrailerBytes = uint64_t{16} << 20U;
 

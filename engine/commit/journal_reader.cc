@@ -22,7 +22,7 @@ struct Record {
   size_t bytes = 0;  ///< with frame and padding
 };
 
-/// Walks one file from its start. Every step says what is wrong instead of failing.
+/// Parses one file from its start. Every step records what is wrong instead of failing.
 class JournalParser {
  public:
   JournalParser(JournalBytes& bytes, ImageUse use) : bytes_(bytes), use_(use) {}
@@ -31,7 +31,7 @@ class JournalParser {
 
  private:
   bool read_header();
-  /// The record at `at_`, or false when the chain breaks there.
+  /// Reads the record at `at_`; returns false when the chain breaks there.
   bool read_record(Record& record);
   void take(const Record& record);
   bool read_body();
@@ -55,7 +55,7 @@ class JournalParser {
   uint32_t chain_ = 0;
   uint32_t sequence_ = 0;
   bool has_meta_ = false;
-  bool is_unreadable_ = false;  ///< the chain held, what it carries cannot be believed
+  bool is_unreadable_ = false;  ///< the chain is intact, but a payload is invalid
   ContentHasher digest_;
   std::map<ContentId, uint64_t> image_sizes_;
   JournalVerdict verdict_;
@@ -255,7 +255,7 @@ std::string JournalParser::check_contents() const {
     return blob != journal.blobs.end() && blob->second == node.size;
   };
   for (const auto& op : journal.ops) {
-    // A change of mode alone displaces no content, so none is kept.
+    // A pure change of mode displaces no content, so no image is kept.
     const bool is_mode_only = op.before.node.kind == op.after.node.kind &&
                               op.before.node.content == op.after.node.content;
     if (is_mode_only) continue;
@@ -270,7 +270,7 @@ std::string JournalParser::check_contents() const {
   return {};
 }
 
-/// True when the whole body is there and its COMMIT is right.
+/// Returns true when the whole body is there and its COMMIT is valid.
 bool JournalParser::read_body() {
   while (true) {
     Record record;
@@ -286,7 +286,7 @@ bool JournalParser::read_body() {
       return true;
     }
     if (!take_body_record(record)) {
-      // The checksum holds, so these are the bytes that were written: not a torn write.
+      // The checksum matches, so these bytes were written like this: it is not a torn write.
       is_unreadable_ = true;
       return false;
     }
@@ -331,7 +331,7 @@ bool JournalParser::read_trailer(const Record& record) {
   }
 }
 
-/// A torn trailer never happened: reading stops before it and the next one overwrites it.
+/// A torn trailer counts as never written: reading stops before it, and the next one overwrites it.
 void JournalParser::read_trailers() {
   Record record;
   while (sequence_ < kMaxJournalRecords && read_record(record) && read_trailer(record)) {
@@ -339,9 +339,9 @@ void JournalParser::read_trailers() {
   }
 }
 
-/// Whether a complete commit record seems to stand behind the break: then this journal was whole
-/// once, and a deletion would make bit rot look like "never happened". Two of its three marks are
-/// enough, so that one flipped bit inside the record itself does not hide it.
+/// Whether a complete commit record seems to follow the break. Then this journal was complete once,
+/// and deleting it would treat damage as an unfinished write. Two of its three marks are enough, so
+/// that one flipped bit in the record itself does not hide it.
 bool JournalParser::is_commit_ahead() {
   if (is_mutant(Mutant::kRotIsTorn)) return false;
   constexpr size_t kRecordBytes = kFrameBytes + kCommitPayloadBytes + padding(kCommitPayloadBytes);
@@ -384,7 +384,7 @@ JournalVerdict parse_journal(std::string_view bytes, ImageUse use) {
 Result<JournalVerdict> parse_journal(File& file, uint64_t size, ImageUse use) {
   BytesInFile source(file, size);
   JournalVerdict verdict = JournalParser(source, use).run();
-  // What could not be read says nothing about the journal.
+  // A read error is not a verdict about the journal.
   if (source.error()) return fail(*source.error());
   return verdict;
 }

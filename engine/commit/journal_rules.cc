@@ -12,7 +12,8 @@
 namespace galley {
 namespace {
 
-/// Set by the kernel or a privileged program: whoever may set one may trust a file more than it is.
+/// Set by the kernel or a privileged program; a program that could set one could make a file more
+/// trusted than it is.
 bool is_privileged(const ExtendedAttribute& attribute) {
   return attribute.name.starts_with("security.") || attribute.name.starts_with("trusted.");
 }
@@ -28,7 +29,7 @@ class RuleCheck {
       : workspace_(workspace), state_(state), journal_(journal), trust_(trust) {}
 
   Result<std::string> run() {
-    // Back to what the journal saw: its own word for that is as good as any.
+    // An aborted journal restores what it saw itself, and its own statement about that counts.
     if (journal_.is_aborted && trust_ == JournalTrust::kOwn) return std::string();
     for (const auto& op : journal_.ops) {
       if (target(op).node.kind == FileKind::kAbsent) continue;
@@ -48,7 +49,8 @@ class RuleCheck {
   Result<std::string> check_gifts(const JournalOp& op);
   Result<std::vector<JournalSide>> sources_of(const JournalOp& op) const;
   Result<JournalSide> side_on_disk(const RelPath& path) const;
-  /// Whether an earlier transaction saw this path so: an undo gives back what a deletion took.
+  /// Whether an earlier transaction recorded this path in that state: an undo restores what a
+  /// deletion removed.
   Result<bool> was_so_once(const RelPath& path, const Predicate& matches) const;
   Result<bool> is_group_of_parents(const RelPath& path, uint32_t gid) const;
   Result<std::string> check_links() const;
@@ -62,7 +64,7 @@ class RuleCheck {
 Result<JournalSide> RuleCheck::side_on_disk(const RelPath& path) const {
   JournalSide side;
   const auto stat = workspace_.stat(path);
-  // Behind a link: recovery leaves it alone, so nothing there is a source.
+  // It is behind a link: recovery leaves it alone, so it is not a source.
   if (!stat && stat.error().kind == ErrorKind::kRefused) return side;
   if (!stat) return stat.error();
   side.node.kind = stat->kind;
@@ -100,7 +102,7 @@ Result<bool> RuleCheck::was_so_once(const RelPath& path, const Predicate& matche
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     if (*id >= journal_.id) continue;
     const auto earlier = load_committed(state_, *id, ImageUse::kSkip);
-    if (!earlier) continue;  // damaged, which doctor tells of
+    if (!earlier) continue;  // damaged; doctor reports it
     for (const auto& op : earlier->journal.ops) {
       if (op.path == path && op.before.node.kind != FileKind::kAbsent && matches(op.before)) {
         return true;
@@ -129,7 +131,7 @@ Result<std::string> RuleCheck::check_gifts(const JournalOp& op) {
     if (std::any_of(sources.begin(), sources.end(), matches)) return true;
     return was_so_once(op.path, matches);
   };
-  // Nobody else can give anything away.
+  // Only root can change an owner.
   if (is_root_user() && !is_own_user(side.uid)) {
     GALLEY_ASSIGN(const bool has,
                   is_known([&](const JournalSide& one) { return one.uid == side.uid; }));

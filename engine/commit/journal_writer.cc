@@ -155,7 +155,7 @@ Result<void> JournalWriter::begin(const Journal& journal) {
   return {};
 }
 
-/// `raw` is the part of the payload that its own content id vouches for.
+/// `raw` is the part of the payload that has its own content id as a checksum.
 Result<void> JournalWriter::record(uint16_t type, std::string_view payload, std::string_view raw) {
   const size_t size = payload.size() + raw.size();
   if (size > kMaxPayloadBytes || sequence_ >= kMaxJournalRecords - kTrailerRecords ||

@@ -9,15 +9,15 @@
 
 namespace galley {
 
-/// Whether a journal of this description and these operations could be read back, told before
-/// anything is written: journal_format.h has the limits.
+/// Checks before anything is written that a journal with this description and these operations can
+/// be read back: journal_format.h has the limits.
 /// Errors: kQuota `limit.journal_text`, `limit.attributes`, `limit.journal`; kRefused
 ///         `path.protected` for a source.
 Result<void> check_journal_limits(const Journal& journal);
 
-/// Writes one journal, in pieces of a bounded buffer.
+/// Writes one journal through a bounded buffer.
 ///
-/// Invariant: the bytes are a committed journal exactly when finish() has returned success and the
+/// Invariant: the bytes are a committed journal only after finish() has returned success and the
 ///            file was synced.
 /// Ownership: borrows the File, which must outlive it.
 /// Threads:   confined to one thread.
@@ -25,14 +25,14 @@ class JournalWriter {
  public:
   explicit JournalWriter(WritableFile& file) : file_(&file) {}
 
-  /// Header, META, AUDIT and OP records. `journal.images` and `blobs` are not looked at.
+  /// Writes the header and the META, AUDIT and OP records. Ignores `journal.images` and `blobs`.
   Result<void> begin(const Journal& journal);
   Result<void> image(const ContentId& id, std::string_view bytes);
   Result<void> blob(const ContentId& id, uint64_t size);
-  /// COMMIT, and everything to the file.
+  /// Writes COMMIT and flushes the buffer to the file.
   Result<void> finish();
 
-  /// Bytes so far, and the chain that a trailer continues.
+  /// The bytes written so far, and the checksum chain that a trailer continues.
   [[nodiscard]] uint64_t end() const { return written_ + buffer_.size(); }
   [[nodiscard]] uint32_t chain() const { return chain_; }
   [[nodiscard]] uint32_t sequence() const { return sequence_; }
@@ -61,9 +61,9 @@ class JournalTrailer {
 
   Result<void> abort(std::string_view reason);
   Result<void> applied(std::string_view boot);
-  /// A flush of the tree failed; holds until the next applied().
+  /// Records that a flush of the tree failed; valid until the next applied().
   Result<void> unflushed(std::string_view boot);
-  /// Left out when the journal is nearly full: what follows matters more.
+  /// Left out when the journal is nearly full, because later records matter more.
   Result<void> note(const JournalNote& note);
 
  private:

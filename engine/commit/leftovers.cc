@@ -53,7 +53,7 @@ Result<void> Clearing::drop_stages(const ClearOptions& options) {
     if (std::find(busy.begin(), busy.end(), info.id) != busy.end()) continue;
     if (!dry_run_) {
       auto stage = StageDirectory::adopt(state_, info.id);
-      if (!stage) continue;  // somebody came back to it
+      if (!stage) continue;  // another process took it over
       GALLEY_TRY(StageDirectory::remove(state_, std::move(*stage)));
     }
     report_.stages.push_back(info.id);
@@ -62,7 +62,7 @@ Result<void> Clearing::drop_stages(const ClearOptions& options) {
   return {};
 }
 
-/// Of stages that were dropped by a process that was killed.
+/// Drops contents of stages that a killed process was removing.
 Result<void> Clearing::drop_contents() {
   GALLEY_ASSIGN(const auto unused, unused_contents(state_));
   for (const std::string& name : unused) {
@@ -76,7 +76,7 @@ Result<void> Clearing::drop_contents() {
   return {};
 }
 
-/// Of a creation of `.galley` that was killed.
+/// Drops leftovers of a killed creation of `.galley`.
 Result<void> Clearing::drop_temporaries() {
   GALLEY_ASSIGN(const auto entries, state_.root().list());
   for (const auto& entry : entries) {
@@ -96,14 +96,14 @@ Result<void> Clearing::drop_tickets() {
   GALLEY_ASSIGN(const auto tickets, (*queue)->list());
   for (const auto& ticket : tickets) {
     const auto file = (*queue)->open_writable_file(chosen_path(ticket.name), OpenMode::kReadWrite);
-    if (!file) continue;  // its waiter gave it up
+    if (!file) continue;  // its waiter removed it
     GALLEY_ASSIGN(const bool is_dead, (*file)->try_lock(LockMode::kExclusive));
     if (is_dead) GALLEY_TRY(drop(**queue, "wait/", ticket.name));
   }
   return {};
 }
 
-/// A fresh `quarantine/<tx>[.n]`: an id may be used again after its journal was set aside.
+/// Makes a new `quarantine/<tx>[.n]`: an id may be used again after its journal was moved away.
 Result<RelPath> free_place(const StateDirectory& state, TxId id) {
   GALLEY_TRY(make_directories(state.root(), state.own("quarantine"), kPrivateDirectory));
   for (int attempt = 0; attempt < kMaxPlaces; ++attempt) {
@@ -130,7 +130,7 @@ Result<LeftoverReport> clear_leftovers(const WritableDirectory& workspace,
 
 namespace {
 
-/// Whether nobody can go on with this journal. One that is pending has to keep the rules, too.
+/// Whether the journal is unusable: damaged or, while it is pending, against the rules.
 Result<bool> is_unusable(const WritableDirectory& workspace, const StateDirectory& state,
                          const Directory& directory, TxId id) {
   GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, directory, id));

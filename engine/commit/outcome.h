@@ -13,21 +13,21 @@
 
 namespace galley {
 
-/// Who and why, kept with a commit.
+/// The origin and reason of a commit.
 struct CommitMeta {
-  std::string agent;               ///< who asked; may be empty
+  std::string agent;               ///< the agent that asked; may be empty
   std::string tool;                ///< `apply`, `commit`, `undo`, a tool's name
   std::string message;             ///< the reason given
-  std::optional<TxId> undoes;      ///< the transaction this one takes back
+  std::optional<TxId> undoes;      ///< the transaction that this one undoes
   std::vector<std::string> audit;  ///< canonical audit records that become durable with the commit
-  /// Who began the transaction, when that is not `agent`.
+  /// The agent that began the transaction, when it is not `agent`.
   std::optional<std::string> owner = std::nullopt;
 };
 
 using ConflictHunk = Conflict::Hunk;
 using ConflictPath = Conflict::Path;
 
-/// What publishing an approved proposal comes to. An Error instead means "could not find out"; with
+/// The outcome of publishing an approved proposal; a failure is an Error instead. With
 /// ErrorKind::kUndecided the commit point was passed and putting back failed: the next open
 /// decides.
 using PublishOutcome = std::variant<Receipt, Conflict>;

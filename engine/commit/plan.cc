@@ -102,8 +102,8 @@ class Planner {
     return (node.mode & kOwnerWriteAndSearch) != kOwnerWriteAndSearch;
   }
 
-  /// What stands in a directory that the owner may not write can be changed, and the directory
-  /// itself be moved away, only while it is open.
+  /// A directory that its owner may not write is opened first when something in it changes, or when
+  /// the directory itself is moved away.
   void open_first(size_t i) {
     const Change& change = changes_[i];
     if (change.before.kind != FileKind::kDirectory || !is_closed(change.before)) return;
@@ -170,7 +170,7 @@ class Planner {
   InodeUse renamed_;
   std::map<RelPath, size_t> index_;
   std::set<size_t> sources_;
-  std::set<RelPath> parents_;  ///< where something changes
+  std::set<RelPath> parents_;  ///< directories in which something changes
   std::map<size_t, size_t> moves_;
   std::vector<Step> opened_, open_modes_, to_directories_, new_directories_, creations_,
       changes_in_place_, file_modes_, deletions_, removed_directories_, from_directories_,

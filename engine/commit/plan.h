@@ -9,10 +9,10 @@
 
 namespace galley {
 
-/// One atomic thing the apply step does to the workspace. Every kind has an inverse.
+/// One atomic change of the apply step to the workspace. Every kind has an inverse.
 enum class StepKind : uint8_t {
   kMode,             ///< chmod in place
-  kOpen,             ///< a directory lets its owner change it until it is closed or goes away
+  kOpen,             ///< make a directory writable for its owner until it is closed or removed
   kExchange,         ///< slot and path change places
   kPlace,            ///< slot goes to a path that is absent
   kMove,             ///< another path of the transaction comes here, inode and all
@@ -26,24 +26,26 @@ struct Step {
   size_t source = 0;  ///< kMove: index of the op that gives its object away
 };
 
-/// What a change set becomes: the operations as the journal has them and the order of the swaps.
+/// The plan for a change set: the operations as the journal stores them, and the order of the
+/// swaps.
 ///
-/// Invariant: steps never leave a name that refers to something not there yet: directories and
-///            creations first, then changes, then deletions.
-///            A directory whose owner may not write is open while something in it changes, if the
-///            change is about the directory too; else the commit is refused beforehand.
+/// Invariant: no step leaves a name that refers to an object that does not exist yet: directories
+///            and creations come first, then changes, then deletions.
+///            A directory that its owner may not write is open while an entry in it changes, if the
+///            change set also changes the directory; else the commit is refused beforehand.
 struct Plan {
   std::vector<JournalOp> ops;  ///< sorted by path, sides without owner and attributes yet
   std::vector<Step> steps;
-  /// Ops that need a new inode in a slot.
+  /// The operations that need a new inode in a slot.
   [[nodiscard]] std::vector<size_t> slots() const;
 };
 
-/// What becomes of the inode of a file that is renamed.
+/// The inode that a renamed file gets.
 enum class InodeUse : uint8_t {
   kMove,  ///< it moves to the new name, with its links, attributes and open descriptors
-  kNew,  ///< the new name gets a new one: while a view is mounted on the workspace, since overlayfs
-         ///< takes an inode for the file that it was first seen as, whatever its name is now
+  kNew,   ///< the new name gets a new inode. Needed while a view is mounted on the workspace:
+          ///< overlayfs identifies an inode with the file of its first lookup, whatever its name is
+          ///< now
 };
 
 /// Errors: kRefused `path.protected`; kUsage `commit.empty`; kInternal `commit.malformed` for a

@@ -23,7 +23,8 @@
 #include "engine/commit/workspace_view.h"
 #include "engine/commit/writer_lock.h"
 
-// The state machine of one commit. An arrow is a function; below a state is what a crash leaves:
+// The state machine of one commit. Arrows are functions; below each state is the tree after a
+// crash:
 //
 //   kIdle --lock, recover--> kLocked --check_bases--> kChecked --write_slots--> kPrepared
 //   old                      old        |             old                       old (slots swept)
@@ -41,11 +42,11 @@
 //
 // Invariants, each with a test in tests/crash that fails without it:
 //   I1  No path of the workspace changes before the journal and its directory are synced.
-//   I2  The journal holds both images of every path, also of one whose content stays: the history
-//       is judged and shown without a look at the tree.
-//   I3  Nothing is displaced without being kept: exchange, then look at what was caught.
+//   I2  The journal holds both images of every path, even when its content does not change: the
+//       history is judged and shown without reading the tree.
+//   I3  Nothing is displaced without being kept: exchange first, then check the caught object.
 //   I4  From a durable ABORT record on, recovery goes backward; without one, forward.
-//   I5  A file whose sync failed is taken away, never synced again.
+//   I5  A file whose sync failed is removed, never synced again.
 //   I6  Recovery derives everything from contents; it syncs a journal before acting on it.
 //   I7  A journal leaves j/ only after the tree it describes was synced.
 //   I8  At most two flushes in a commit, however many files (contents over kMaxImageBytes aside).
@@ -63,7 +64,7 @@ bool has_content(const Node& node) {
 
 }  // namespace
 
-/// One run of publish(): the state between its steps.
+/// One run of publish(): its state between the steps.
 class Publisher::Attempt {
  public:
   Attempt(const Publisher& publisher, const Proposal& proposal, Plan plan, StateDirectory state)
@@ -117,11 +118,11 @@ class Publisher::Attempt {
   Journal journal_;
   std::unique_ptr<WritableFile> journal_file_;
   std::optional<JournalTrailer> trailer_;
-  Applier::Contents base_contents_;  ///< of the journal's images, as far as there is room
+  Applier::Contents base_contents_;  ///< of the journal's images, within a size limit
   uint64_t held_bytes_ = 0;
   std::optional<Applier> applier_;
   std::vector<std::string> warnings_;  ///< of the new inodes
-  std::vector<std::string> met_;       ///< files of others, and where they are now
+  std::vector<std::string> met_;       ///< foreign files, and where they are now
 };
 
 Publisher::Publisher(const WritableDirectory& workspace, const Clock& clock,
@@ -131,7 +132,7 @@ Publisher::Publisher(const WritableDirectory& workspace, const Clock& clock,
 Result<PublishOutcome> Publisher::publish(const Proposal& proposal, const Approval& approval,
                                           const CommitMeta& meta) {
   GALLEY_CHECK(approval.proposal() == proposal.id());
-  // Before anything is made on disk: an empty or malformed change set leaves no trace.
+  // Check this before anything is written: an empty or malformed change set leaves no trace.
   GALLEY_ASSIGN(Plan plan, make_plan(proposal.changes()));
   GALLEY_ASSIGN(auto state, StateDirectory::open_or_create(*workspace_));
   return Attempt(*this, proposal, std::move(plan), std::move(state)).run(meta);
@@ -188,7 +189,7 @@ Result<void> Publisher::Attempt::lock_and_recover() {
   return {};
 }
 
-/// A live view must neither lose a directory that it reads nor find an inode under another name.
+/// A live view must not lose a directory that it reads, nor find an inode under another name.
 Result<void> Publisher::Attempt::look_for_runs() {
   if (!options().pin_views) return {};
   GALLEY_ASSIGN(graveyard_, Graveyard::find(state_));
@@ -212,15 +213,15 @@ Result<void> Publisher::Attempt::check_links() {
                       "; unlink them or set hard_links = \"break\"",
                   op.path.str());
     }
-    // A mode belongs to the inode: in place it would be changed under the other names too.
+    // A mode belongs to the inode: a change in place would also change the other names.
     step.kind = StepKind::kExchange;
     warnings_.push_back("'" + op.path.str() + "' had other hard links; they keep " + kept);
   }
   return {};
 }
 
-/// What an undo brings back has the owner, group and attributes that its journal knows. A journal
-/// that was pruned meanwhile leaves what the directory hands down.
+/// Objects that an undo restores get the owner, group and attributes that its journal recorded. If
+/// that journal was pruned meanwhile, they get what the directory passes on.
 Result<void> Publisher::Attempt::bring_back(Inheritance& inheritance, const CommitMeta& meta) {
   if (!meta.undoes) return {};
   auto undone = load_committed(state_, *meta.undoes, ImageUse::kSkip);
@@ -229,10 +230,10 @@ Result<void> Publisher::Attempt::bring_back(Inheritance& inheritance, const Comm
   return {};
 }
 
-/// Modification times that keep the order in which files were written, where a command wrote one of
-/// them: make would take an output that is older than its source for fresh if both got the same.
-/// They end with the time of the slots, so none is later than the journal: what is newer than that
-/// is not ours. By the index of the operation.
+/// Modification times that keep the order in which files were written, if a command wrote one of
+/// them: with equal times, make would treat an output that is older than its source as up to date.
+/// They end at the time of the slots, so none is later than the journal: objects newer than the
+/// journal are not ours. By index of the operation.
 std::map<size_t, int64_t> Publisher::Attempt::times_in_order() const {
   std::map<size_t, int64_t> times;
   bool has_command = false;
@@ -242,7 +243,7 @@ std::map<size_t, int64_t> Publisher::Attempt::times_in_order() const {
     const Change* change = find_change(proposal_.changes(), op.path);
     const Change::WriteTime written = change == nullptr ? Change::WriteTime() : change->written;
     has_command = has_command || written.by_command;
-    times[index] = written.ns == 0 ? INT64_MAX : written.ns;  // not known: merged just now, say
+    times[index] = written.ns == 0 ? INT64_MAX : written.ns;  // unknown, for example just merged
   }
   if (!has_command) return {};
   std::set<int64_t> distinct;
@@ -275,7 +276,7 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
     }
     GALLEY_ASSIGN(const Slots::Given given,
                   slots_->write(Slots::name(index), op.path, op.after, content, how, warnings_));
-    // The journal says what is so, else recovery would set right what is right.
+    // The journal records the actual values; otherwise recovery would correct what is right.
     op.after.uid = given.uid;
     op.after.gid = given.gid;
     op.after.node.mode = given.mode;
@@ -317,9 +318,9 @@ Result<void> Publisher::Attempt::describe(const CommitMeta& meta) {
 
 Result<void> Publisher::Attempt::write_journal() {
   journal_.time_ns = publisher_.clock_->wall_ns();
-  journal_.ops = plan_.ops;  // with what the new inodes inherit
+  journal_.ops = plan_.ops;  // with the inherited metadata of new inodes
   const auto prepare = [&]() -> Result<void> {
-    // Blobs first: the journal may only name what is durable.
+    // Blobs first: the journal may only name durable contents.
     for (const auto& op : journal_.ops) {
       for (const Node* node : {&op.before.node, &op.after.node}) {
         if (!has_content(*node) || node->size <= kMaxImageBytes) continue;
@@ -337,7 +338,7 @@ Result<void> Publisher::Attempt::write_journal() {
     return prepared;
   }
   const auto write = [&]() -> Result<void> {
-    // The file system's own clock, later than every slot: what is newer than this is not ours.
+    // The file system's own clock, later than every slot: objects newer than this are not ours.
     GALLEY_ASSIGN(const FileStat stat, journal_file_->stat());
     journal_.stamp_ns = stat.mtime_ns;
     JournalWriter writer(*journal_file_);
@@ -366,7 +367,7 @@ Result<void> Publisher::Attempt::commit_point() {
   return {};
 }
 
-/// After a failed write or sync: the journal must not be found by the next open.
+/// After a failed write or sync the next open must not find the journal.
 Error Publisher::Attempt::take_journal_away(Error cause) {
   journal_file_.reset();
   const auto removed = state_.journals().remove_file(journal_name(journal_.id));
@@ -400,7 +401,8 @@ Error Publisher::Attempt::undecided(const Error& cause) const {
   return error;
 }
 
-/// Where a crash would leave it for the next open: by its path, since our descriptors outlive it.
+/// Whether the next open would find the journal after a crash. Looks by path, since our descriptors
+/// stay valid when the file is deleted.
 bool Publisher::Attempt::is_journal_there() const {
   const auto path =
       RelPath::parse(std::string(StateDirectory::kName) + "/j/" + journal_name(journal_.id).str());
@@ -420,8 +422,8 @@ std::string Publisher::Attempt::touched_paths() const {
 
 void Publisher::Attempt::clear_slots() {
   slots_.reset();
-  // Nothing was swapped: these are our own new inodes. What cannot be removed now is swept at the
-  // next open.
+  // Nothing was swapped, so these are our own new inodes. The next open sweeps those that cannot be
+  // removed now.
   auto path = RelPath::parse(journal_.id.file_name());
   static_cast<void>(remove_tree(state_.slots(), *path));
 }
@@ -457,25 +459,25 @@ Result<void> Publisher::Attempt::roll_back(const std::string& reason) {
   std::vector<JournalNote> notes;
   GALLEY_TRY(sweep_slots(state_, journal_, false, notes));
   for (const auto& note : notes) warn_of(note.path, note.text);
-  // The swaps may be on the disk already and their inverses not: without the journal nothing would
-  // tell the two apart.
+  // The swaps may be on the disk already and their inverses not. Without the journal, recovery
+  // could not tell the two apart.
   if (options().durability != Durability::kNone && !is_mutant(Mutant::kForgetBeforeSync)) {
     GALLEY_TRY(publisher_.workspace_->sync_file_system());
   }
   const auto removed = state_.journals().remove_file(journal_name(journal_.id));
-  // Somebody else may have removed it, which does no harm here: the old tree stands.
+  // If another process removed it, that is harmless: the old tree is in place.
   if (!removed && removed.error().os_error != ENOENT) return removed;
   if (options().durability != Durability::kNone) return state_.journals().sync();
   return {};
 }
 
 Receipt Publisher::Attempt::finish() {
-  // Not synced, and a failure is no failure of the commit: without it the next open compares every
-  // path once more and finds all of them new.
+  // Not synced, and a failure does not fail the commit: without this record the next open compares
+  // every path again and finds all of them new.
   static_cast<void>(trailer_->applied(session_));
   lock_->remember(journal_.id, session_);
   if (options().audit != nullptr && !journal_.meta.audit.empty()) {
-    // The records are durable in the journal: a failure here is no failure of the commit.
+    // The records are durable in the journal, so a failure here does not fail the commit.
     const auto added = options().audit->add(journal_.meta.audit);
     if (!added) {
       warnings_.push_back("the audit log could not be written (" + added.error().message +

@@ -24,15 +24,15 @@
 //        |
 //   copy the others, sync the copies and j/  (I6: a journal may be readable only from the page
 //        |                                     cache; I5: and its first flush may have failed)
-//   fold them per path: what is known, what is wanted
+//   fold them per path: known images, wanted state
 //        |
 //   remove, rmdir (deepest first) -> mkdir (shallow first) -> put -> modes (deepest first)
 //        |
-//   write anew what a failed flush left in the page cache, where it still stands
+//   write contents again that a failed flush may have left only in the page cache
 //        |
 //   APPLIED -> sync the tree -> sweep slots -> undo/   (or, after an ABORT, journal removed)
 //
-// Every arrow can be cut: the next run starts from the top and sees contents only.
+// Every arrow can be interrupted: the next run starts from the top and looks only at contents.
 
 namespace galley {
 namespace {
@@ -86,7 +86,7 @@ class Recoverer {
   const RecoveryOptions& options_;
   const std::string session_ = state_.session(options_.boot_id);
   WorkspaceView view_;
-  bool is_note_stale_ = false;  ///< the lock file's note of the last transaction
+  bool is_note_stale_ = false;  ///< the last-transaction note in the lock file
   std::vector<TxId> torn_;
   std::vector<TxId> orphans_;               ///< slots without a journal
   std::vector<JournalVerdict> unfinished_;  ///< ascending
@@ -126,7 +126,8 @@ Result<void> Recoverer::read_journals() {
   const auto settled = lock_.last_transaction(session_);
   Error damaged;
   for (const TxId id : ids) {
-    // Whoever noted this id under the same boot had completed it: what differs now is the user's.
+    // The process that noted this id under the same boot had completed it: later differences are
+    // the user's changes.
     if (settled && id <= *settled && !is_mutant(Mutant::kRedoFinished)) continue;
     is_note_stale_ = true;
     GALLEY_ASSIGN(JournalVerdict verdict, read_journal(state_, state_.journals(), id));
@@ -169,7 +170,7 @@ Result<void> Recoverer::drop_torn() {
     GALLEY_TRY(state_.journals().remove_file(journal_name(id)));
   }
   for (const TxId id : orphans_) GALLEY_TRY(remove_tree(state_.slots(), slot_path(id)));
-  // A torn journal must not come back under an id that is used again.
+  // A torn journal must not reappear under an id that is used again.
   return torn_.empty() ? Result<void>() : state_.journals().sync();
 }
 
@@ -177,7 +178,7 @@ Result<void> Recoverer::sync_journals() {
   if (is_mutant(Mutant::kNoSyncBeforeRecovery)) return {};
   for (const auto& verdict : unfinished_) {
     GALLEY_ASSIGN(const Slots slots, Slots::open_or_create(state_, verdict.journal.id));
-    // A flush of it may have failed under an earlier run, and a second one would not tell.
+    // A flush of it may have failed in an earlier run, and a second flush would not report that.
     GALLEY_TRY(slots.replace_by_copy(state_.journals(), journal_name(verdict.journal.id)));
   }
   return state_.journals().sync();
@@ -206,7 +207,7 @@ Result<void> Recoverer::clear_way(JournaledPath& fold) {
   GALLEY_ASSIGN(const Seen seen, look(fold));
   if (seen.node.kind == FileKind::kAbsent || seen.node.kind == wanted) return {};
   if (seen.node.kind == FileKind::kDirectory) return clear_directory(fold, seen);
-  // Files and links change places with each other in one exchange, later.
+  // Files and links are exchanged with each other later, in one step.
   if (wanted != FileKind::kAbsent && wanted != FileKind::kDirectory) return {};
   GALLEY_ASSIGN(const PathState standing, judge(fold, seen, view_));
   if (standing == PathState::kKnown) return remove_known(fold, seen);
@@ -266,7 +267,8 @@ Result<void> Recoverer::remove_known(const JournaledPath& fold, const Seen& seen
   GALLEY_TRY(taken);
   GALLEY_ASSIGN(const bool is_seen, is_as_seen(fold, seen, {&slots.directory(), slot}));
   if (is_seen) return {};
-  // Saved in the last instant: it goes back, or to rescue when the place is taken again.
+  // It was saved in the last instant. It is put back, or goes to rescue when its path is taken
+  // again.
   keep(fold);
   auto back = slots.directory().rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
   if (!back && back.error().os_error == EEXIST) return {};
@@ -314,8 +316,8 @@ Result<void> Recoverer::put_content(const JournaledPath& fold) {
     keep(fold);
     return {};
   }
-  // A torn inode may lack its owner and attributes too: that one is made anew. So is one that has
-  // other names, outside perhaps, which keep their mode.
+  // A torn inode may also lack its owner and attributes, so it is made again. So is an inode with
+  // other names, possibly outside the workspace, which must keep their mode.
   const bool is_whole =
       (fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn) &&
       seen.stat.nlink <= 1;
@@ -402,7 +404,7 @@ Result<void> Recoverer::write_unflushed() {
   return options_.dry_run ? Result<void>() : opened.close(folds, view_);
 }
 
-/// The tree was complete once: what is not as the journal says has been changed by the user since.
+/// The tree was complete once, so later differences from the journal are the user's changes.
 Result<void> Recoverer::write_anew(const JournaledPath& fold) {
   GALLEY_ASSIGN(const Seen seen, look(fold));
   GALLEY_ASSIGN(const PathState standing, judge(fold, seen, view_));
@@ -463,7 +465,8 @@ Result<void> Recoverer::note_applied(const JournalVerdict& verdict) {
   return trailer.applied(session_);
 }
 
-/// Only after the old tree is on the disk: without the journal nothing could tell it from the new.
+/// Runs only after the old tree is on the disk: without the journal, recovery could not tell it
+/// from the new one.
 Result<void> Recoverer::forget_aborted(const JournalVerdict& verdict) {
   GALLEY_TRY(workspace_.sync_file_system());
   std::vector<JournalNote> rescued;
@@ -489,7 +492,7 @@ Result<RecoveryReport> recover_if_needed(const WritableDirectory& workspace,
   GALLEY_ASSIGN(const auto slots, state.slots().list());
   if (journals.empty() && slots.empty()) return RecoveryReport();
   auto lock = WriterLock::take(state, clock, std::chrono::milliseconds(0));
-  // A live writer is no crash: it finishes its own work.
+  // A live writer has not crashed: it finishes its own work.
   if (!lock && lock.error().kind == ErrorKind::kTimeout) return RecoveryReport();
   if (!lock) return lock.error();
   return recover(workspace, state, *lock, options);

@@ -10,10 +10,10 @@
 
 namespace galley {
 
-/// What recovery did, or would do, to one path or journal.
+/// An action that recovery took, or would take, on one path or journal.
 struct RecoveryAction {
   enum class Kind : uint8_t {
-    kDropJournal,     ///< torn: it never happened
+    kDropJournal,     ///< torn: the commit never happened
     kDamagedJournal,  ///< left where it is; `galley doctor --repair` puts it into quarantine
     kPut,             ///< the path gets the content of one side
     kRemove,
@@ -22,14 +22,15 @@ struct RecoveryAction {
     kSetMode,
     kKeepForeign,    ///< not one of our images: left alone
     kRescue,         ///< in the way and not ours: moved to rescue/
-    kFinishJournal,  ///< everything it says is so now
+    kFinishJournal,  ///< the tree is now as the journal says
     kSweepSlots,
   };
   Kind kind = Kind::kPut;
   TxId transaction;
   std::string path;
   std::string text;  ///< one sentence
-  /// Of kFinishJournal: nobody had seen it complete. Else it is looked at again after a restart.
+  /// For kFinishJournal: no process had recorded that it was complete. When false, it is only
+  /// checked again after a restart.
   bool is_interrupted = false;
 };
 
@@ -41,22 +42,22 @@ struct RecoveryReport {
 struct RecoveryOptions {
   bool dry_run = false;
   std::string boot_id;         ///< of now
-  AuditSink* audit = nullptr;  ///< gets the records of what is completed
+  AuditSink* audit = nullptr;  ///< gets the records of completed transactions
 };
 
 /// Brings the workspace to the old or the new tree of every unfinished transaction: forward after
 /// the commit point, backward after an ABORT record. It derives everything from contents, so
-/// running it twice, or dying in it, is harmless.
+/// running it twice, or being killed in it, is harmless.
 ///
-/// What it does not recognise it leaves alone, or moves to rescue/ when it is in the way.
-/// Errors: kIo `journal.damaged`: a journal was committed and cannot be believed; nothing was
-///         touched. kRefused `journal.forbidden`: one says what no commit may do
-///         (journal_rules.h). Any other Error: run it again when the cause is gone.
+/// It leaves unknown objects alone, or moves them to rescue/ when they are in the way.
+/// Errors: kIo `journal.damaged`: a journal was committed and is unreadable now; nothing was
+///         touched. kRefused `journal.forbidden`: a journal contains what no commit may do
+///         (journal_rules.h). After any other Error: run it again when the cause is gone.
 Result<RecoveryReport> recover(const WritableDirectory& workspace, const StateDirectory& state,
                                WriterLock& lock, const RecoveryOptions& options);
 
-/// What every open does: nothing when nothing is unfinished, else takes the lock and recovers. Does
-/// not wait for a live writer.
+/// Called by every open: does nothing when nothing is unfinished, else takes the lock and recovers.
+/// Does not wait for a live writer.
 Result<RecoveryReport> recover_if_needed(const WritableDirectory& workspace,
                                          const StateDirectory& state, const Clock& clock,
                                          const RecoveryOptions& options);

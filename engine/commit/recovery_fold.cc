@@ -14,8 +14,8 @@ bool is_same_content(const Node& a, const Node& b) {
   return a.kind == b.kind && a.content == b.content;
 }
 
-/// Written after the commit: our own inodes are older than the journal, and an old one that kept
-/// its timestamp is known by it.
+/// Whether the object was written after the commit. Our own inodes are older than the journal, and
+/// an old object that kept its timestamp is recognised by it.
 bool is_newer(const JournaledPath& fold, const Seen& seen) {
   if (seen.node.kind != FileKind::kRegular && seen.node.kind != FileKind::kSymlink) return false;
   if (seen.stat.mtime_ns <= fold.journal->stamp_ns) return false;
@@ -27,7 +27,7 @@ bool is_newer(const JournaledPath& fold, const Seen& seen) {
 
 bool is_stat_of(const JournaledPath& fold, const JournaledPath::Image& image, const Seen& seen) {
   if (image.node.kind != FileKind::kRegular) return false;
-  // A power cut may leave less than was written, and not yet its mode.
+  // A power cut may leave less than was written, and may lose its mode.
   if (fold.may_be_torn) return seen.node.size <= image.node.size;
   return image.node.mode == seen.node.mode && image.node.size == seen.node.size;
 }
@@ -38,7 +38,8 @@ PathState judge_unreadable(const JournaledPath& fold, const Seen& seen) {
         return image.mtime_ns == seen.stat.mtime_ns && is_stat_of(fold, image, seen);
       });
   if (seen.stat.mtime_ns > fold.journal->stamp_ns && !keeps_time) {
-    // What an earlier recovery put is newer too, and whole: it was flushed before it got its name.
+    // An object that an earlier recovery put is newer too, and complete: it was flushed before it
+    // was renamed into place.
     const Node& target = fold.target.node;
     const bool is_target = seen.node.mode == target.mode && seen.node.size == target.size &&
                            target.kind == FileKind::kRegular;
@@ -55,13 +56,13 @@ PathState judge_unreadable(const JournaledPath& fold, const Seen& seen) {
   return is_other ? PathState::kKnown : PathState::kDone;
 }
 
-/// What look() says of a regular file that could not be read.
+/// The result of look() for a regular file that could not be read.
 Seen unreadable(const JournaledPath& fold, const FileStat& stat) {
   Seen seen;
   seen.stat = stat;
   seen.is_reachable = true;
   seen.node = Node{FileKind::kRegular, stat.mode & kPermissionBits, ContentId(), stat.size};
-  // Where nothing but the mode was changed the content is not in question.
+  // When only the mode was changed, the content is known.
   const Node& target = fold.target.node;
   const bool is_same = std::all_of(
       fold.known.begin(), fold.known.end(),
@@ -72,7 +73,7 @@ Seen unreadable(const JournaledPath& fold, const FileStat& stat) {
   return seen;
 }
 
-/// Whether what could not be read before is one of our images after all.
+/// Whether an object that could not be read before is one of our images.
 Result<bool> is_ours(const JournaledPath& fold, const Location& caught, const Node& node) {
   const bool is_image = std::any_of(
       fold.known.begin(), fold.known.end(),
@@ -119,7 +120,7 @@ Result<Seen> look(const JournaledPath& fold, WorkspaceView& view, bool is_dry) {
     return error.os_error == ENOENT || error.os_error == ENOTDIR || error.os_error == ELOOP;
   };
   auto at = view.locate(fold.op->path);
-  // A run that does nothing does not open closed directories either.
+  // A dry run does not open closed directories either.
   const bool is_hidden = !at && is_dry && at.error().os_error == EACCES;
   if (is_hidden || (!at && is_nothing(at.error()))) return Seen{};
   if (!at) return at.error();
@@ -138,7 +139,7 @@ Result<Seen> look(const JournaledPath& fold, WorkspaceView& view, bool is_dry) {
 
 Result<bool> is_as_seen(const JournaledPath& fold, const Seen& seen, const Location& caught) {
   const auto node = observe_slot(caught);
-  if (!node && node.error().os_error == EACCES) return false;  // another user's
+  if (!node && node.error().os_error == EACCES) return false;  // owned by another user
   if (!node) return node.error();
   return seen.is_unreadable ? is_ours(fold, caught, *node) : Result<bool>(*node == seen.node);
 }
@@ -149,8 +150,8 @@ Result<void> OpenedDirectories::open(const JournaledPaths& folds, WorkspaceView&
   return {};
 }
 
-/// A directory that its owner may not change or search is opened while recovery is at work below
-/// it, or takes it away.
+/// Opens a directory that its owner may not change or search, if recovery works below it or removes
+/// it.
 Result<void> OpenedDirectories::open_one(const JournaledPaths& folds, const JournaledPath& fold,
                                          WorkspaceView& view) {
   const RelPath& path = fold.op->path;
@@ -158,7 +159,7 @@ Result<void> OpenedDirectories::open_one(const JournaledPaths& folds, const Jour
       fold.target.node.kind != FileKind::kDirectory || has_path_below(folds, path);
   if (!is_at_work || !is_known_kind(fold, FileKind::kDirectory)) return {};
   const auto at = view.locate(path);
-  if (!at) return {};  // whoever needs it says why
+  if (!at) return {};  // the code that needs it reports the reason
   GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
   const bool is_closed = stat.kind == FileKind::kDirectory && (stat.mode & kOwnerAll) != kOwnerAll;
   if (!is_closed || !at->directory->set_mode(at->name, stat.mode | kOwnerAll)) return {};
@@ -181,7 +182,8 @@ Result<void> OpenedDirectories::close(const JournaledPaths& folds, WorkspaceView
   return {};
 }
 
-/// Only a directory that is as it was opened: another mode is somebody's own.
+/// Closes only a directory that still has the mode it was opened with: another program set any
+/// other mode.
 Result<void> OpenedDirectories::close_one(const RelPath& path, uint32_t open, uint32_t closed,
                                           WorkspaceView& view) {
   const auto at = view.locate(path);
@@ -204,12 +206,12 @@ Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceVi
   for (const auto& image : fold.known) {
     if (image.node == seen.node) return PathState::kKnown;
   }
-  // After a power cut a new inode may have its content and not yet its mode.
+  // After a power cut a new inode may have its content but not its mode yet.
   const bool is_image = std::any_of(
       fold.known.begin(), fold.known.end(),
       [&](const JournaledPath::Image& image) { return is_same_content(image.node, seen.node); });
   if (fold.may_be_torn && is_image) return PathState::kKnown;
-  // The right content under a mode of the chain's other side, mid-way between the two.
+  // The right content with a mode of the other side: the change was half done.
   if (is_same_content(seen.node, fold.target.node)) {
     const bool is_our_mode = std::any_of(
         fold.known.begin(), fold.known.end(),
@@ -234,7 +236,7 @@ Result<uint32_t> restore_inheritance(const JournaledPath& fold, const Seen& seen
   const uint32_t special = seen.stat.mode & ~kPermissionBits;
   const bool is_old = fold.op->before.node.kind == FileKind::kDirectory;
   if (is_old || !fold.may_be_torn) return special;
-  // As when it was made: what may not be given stays ours, and its mode is narrow already.
+  // As when it was made: an owner that may not be set stays ours, and the mode is already narrowed.
   static_cast<void>(at.directory->set_owner(at.name, fold.target.uid, fold.target.gid));
   GALLEY_ASSIGN(const FileStat parent, at.directory->stat(RelPath::root()));
   return special | (parent.mode & kSetGroupId);
@@ -264,7 +266,7 @@ namespace {
 
 template <class Is>
 bool is_any_below(const JournaledPaths& folds, const RelPath& path, const Is& is) {
-  // "a-b" sorts between "a" and "a/b": a common prefix is not yet below.
+  // "a-b" sorts between "a" and "a/b", so a common prefix does not mean that a path is below.
   for (auto at = folds.upper_bound(path);
        at != folds.end() && at->first.str().starts_with(path.str()); ++at) {
     if (at->first.is_below(path) && is(at->second)) return true;

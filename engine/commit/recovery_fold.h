@@ -9,13 +9,13 @@
 
 namespace galley {
 
-/// What all unfinished journals together say about one path.
+/// The combined state of one path in all unfinished journals.
 ///
 /// Ownership: points into the journals, which must outlive it.
 struct JournaledPath {
   const Journal* journal = nullptr;  ///< the last one that names the path
   const JournalOp* op = nullptr;
-  JournalSide target;         ///< what the path has to hold
+  JournalSide target;         ///< the state that the path must get
   bool is_backward = false;   ///< that journal was aborted
   bool may_be_torn = false;   ///< power was lost, or may have been, since it was written
   bool is_unflushed = false;  ///< a flush of it failed: the page cache may not be on the disk
@@ -30,27 +30,27 @@ struct JournaledPath {
 
 using JournaledPaths = std::map<RelPath, JournaledPath>;
 
-/// JournaledPaths journals in ascending order.
+/// Merges journals, given in ascending order, by path.
 [[nodiscard]] JournaledPaths fold_journals(const std::vector<JournalVerdict>& journals,
                                            const std::string& session);
 
-/// What stands at a path now.
+/// The present state of a path.
 struct Seen {
   Node node;
   FileStat stat;
-  bool is_reachable = false;  ///< its parent is there
-  /// Its mode does not let us read it: the stat alone tells, `node.content` is none.
+  bool is_reachable = false;  ///< its parent exists
+  /// Its mode does not let us read it: only the stat is known, `node.content` is empty.
   bool is_unreadable = false;
 };
 
-/// Directories that let their owner change and search them while recovery is at work in them.
+/// Makes directories writable and searchable for their owner while recovery works in them.
 ///
-/// Errors: none of its own; what cannot be opened is told by whoever needs it.
+/// Errors: never its own; the code that needs a directory reports that it cannot be opened.
 class OpenedDirectories {
  public:
   Result<void> open(const JournaledPaths& folds, WorkspaceView& view);
-  /// Gives them the mode of their target, also those that an earlier run left open. Those that stay
-  /// though they should have gone, because somebody's files are in them, get the one they had.
+  /// Gives them the mode of their target, also those that an earlier run left open. A directory
+  /// that should be gone but still contains foreign files gets its former mode.
   Result<void> close(const JournaledPaths& folds, WorkspaceView& view);
 
  private:
@@ -62,32 +62,33 @@ class OpenedDirectories {
 };
 
 enum class PathState : uint8_t {
-  kDone,     ///< it is the target
+  kDone,     ///< it equals the target
   kKnown,    ///< one of our images, or what a power cut left of one
-  kForeign,  ///< somebody else's
+  kForeign,  ///< another program's
 };
 
-/// What stands at the path of a fold. A missing parent, or one that is no directory, means that
-/// nothing is there; `is_dry`: so does one that would have to be opened first.
+/// Looks at the path of a fold. When a parent is missing or is not a directory, the path counts as
+/// absent. With `is_dry` it also counts as absent when a parent would have to be opened first.
 Result<Seen> look(const JournaledPath& fold, WorkspaceView& view, bool is_dry);
-/// Whether a swap caught what was there before it. What could not be read then is read now.
+/// Whether a swap caught the object that was seen before it. An object that was unreadable then is
+/// read now.
 Result<bool> is_as_seen(const JournaledPath& fold, const Seen& seen, const Location& caught);
 
-/// Whose bytes these are. An unreadable file is known when the stat fits one of our images, and
-/// done only when nothing else could be it: what a swap catches is read in the slots.
+/// Decides where the present bytes come from. An unreadable file is known when its stat fits one of
+/// our images, and done only when it fits no other: a swap moves it to the slots, where it is read.
 Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceView& view);
-/// Gives a new directory its owner and group once more where a power cut may have taken them, and
-/// tells the special bits of its mode: those it has, and what its parent passes on.
+/// Sets owner and group of a new directory again when a power cut may have lost them, and returns
+/// the special bits of its mode: its own and those that its parent passes on.
 Result<uint32_t> restore_inheritance(const JournaledPath& fold, const Seen& seen,
                                      const Location& at);
-/// Whether the chain knows the path as this kind of object. A path that turns from a directory into
-/// something else, or back, is also absent for a moment of recovery itself.
+/// Whether the path is this kind of object in some image of the chain. A path that changes between
+/// a directory and another kind is also absent for a moment during recovery.
 [[nodiscard]] bool is_known_kind(const JournaledPath& fold, FileKind kind);
-/// Whether the path has to hold a file whose content came with one of the journals.
+/// Whether the path must get a file whose content came with one of the journals.
 [[nodiscard]] bool is_written_by_us(const JournaledPath& fold);
 /// Whether a path of the folds is below this one.
 [[nodiscard]] bool has_path_below(const JournaledPaths& folds, const RelPath& path);
-/// Whether something has to stand below this path.
+/// Whether an object must exist below this path.
 [[nodiscard]] bool has_content_below(const JournaledPaths& folds, const RelPath& path);
 
 }  // namespace galley

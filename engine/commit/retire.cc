@@ -16,13 +16,13 @@ namespace galley {
 
 namespace {
 
-/// What to flush so that the tree which some journals describe is on the disk.
+/// The objects to flush so that the tree described by some journals is on the disk.
 struct SyncTargets {
   std::set<RelPath> files;
   std::set<RelPath> directories;
 };
 
-/// Nothing when they are many, or when one of them cannot be flushed by itself.
+/// Returns nullopt when there are many, or when one of them cannot be flushed individually.
 std::optional<SyncTargets> few_targets(const std::vector<JournalVerdict>& verdicts) {
   SyncTargets targets;
   for (const auto& verdict : verdicts) {
@@ -37,7 +37,8 @@ std::optional<SyncTargets> few_targets(const std::vector<JournalVerdict>& verdic
   return targets;
 }
 
-/// False when one of them is not what the journals say any more, or its mode forbids to open it.
+/// Returns false when an object differs from the journals, or when its mode does not let it be
+/// opened.
 Result<bool> sync_each(const WritableDirectory& workspace, const SyncTargets& targets) {
   for (const RelPath& path : targets.files) {
     const auto file = workspace.open_writable_file(path, OpenMode::kRead);
@@ -49,7 +50,7 @@ Result<bool> sync_each(const WritableDirectory& workspace, const SyncTargets& ta
     if (!directory) return false;
     const auto synced =
         is_mutant(Mutant::kRetireUnsyncedNames) ? Result<void>() : (*directory)->sync();
-    // Nobody may read it, so it cannot be opened for a flush of its own.
+    // It is not readable, so it cannot be opened and flushed individually.
     if (!synced && synced.error().os_error == EACCES) return false;
     GALLEY_TRY(synced);
   }
@@ -65,7 +66,7 @@ Result<void> sync_tree(const WritableDirectory& workspace,
   return workspace.sync_file_system();
 }
 
-/// In the page cache is enough: after a reboot recovery looks at every path anyway.
+/// The page cache is enough: after a reboot recovery looks at every path anyway.
 Result<void> mark_unflushed(const StateDirectory& state, WriterLock& lock,
                             const std::string& session) {
   if (is_mutant(Mutant::kNoUnflushedMark)) return {};
@@ -81,7 +82,8 @@ Result<void> mark_unflushed(const StateDirectory& state, WriterLock& lock,
   return {};
 }
 
-/// From here on the history alone has these records: what the audit log lacks is put there first.
+/// After this only the history has these records, so the missing ones are added to the audit log
+/// first.
 bool are_on_record(const std::vector<JournalVerdict>& verdicts, AuditSink* audit) {
   if (audit == nullptr || is_mutant(Mutant::kRetireUnrecorded)) return true;
   std::vector<std::string> records;
@@ -110,7 +112,7 @@ Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
     verdicts.push_back(std::move(verdict));
   }
   if (verdicts.empty() || !are_on_record(verdicts, options.audit)) return all;
-  // Afterwards nothing could repair a tree that a power cut tore.
+  // After this nothing could repair a tree that a power cut tore.
   const auto synced =
       is_mutant(Mutant::kRetireBeforeSync) ? Result<void>() : sync_tree(workspace, verdicts);
   if (!synced) {
@@ -120,7 +122,7 @@ Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
   for (auto& verdict : verdicts) {
     const TxId id = verdict.journal.id;
     const bool may_be_torn = verdict.journal.boot != session;
-    if (may_be_torn) {  // only its contents tell whether it is torn
+    if (may_be_torn) {  // only its contents show whether it is torn
       GALLEY_ASSIGN(verdict, read_journal(state, state.journals(), id));
       if (verdict.state != JournalState::kCommitted) continue;
     }
@@ -183,7 +185,7 @@ Result<bool> is_empty(const WritableDirectory& directory, const RelPath& name) {
   return entries.empty();
 }
 
-/// Moves it under a name that nothing has yet. Nothing when the system does not let it be moved.
+/// Moves it to an unused name. Returns nullopt when the system does not allow the move.
 Result<std::optional<RelPath>> move(const WritableDirectory& from, const RelPath& name,
                                     const WritableDirectory& to) {
   GALLEY_ASSIGN(const FileStat stat, from.stat(name));
@@ -223,11 +225,11 @@ Result<void> Graveyard::remove(const WritableDirectory& from, const RelPath& nam
   if (!was_empty) return from.remove_directory(name);  // its mode may forbid the look
   if (!*was_empty) return not_empty(name);
   GALLEY_ASSIGN(const auto buried, move(from, name, *place_));
-  // Where it cannot be moved (a workspace of several mounts) a view may show it as empty.
+  // When it cannot be moved (a workspace of several mounts), a view may show it as empty.
   if (!buried) return from.remove_directory(name);
   GALLEY_ASSIGN(const bool is_still_empty, is_empty(*place_, *buried));
   if (is_still_empty) return {};
-  // Somebody saved a file in the last instant.
+  // A file was saved in it in the last instant.
   GALLEY_TRY(place_->rename(*buried, from, name, RenameMode::kNoReplace));
   return not_empty(name);
 }

@@ -14,29 +14,31 @@
 
 namespace galley {
 
-/// How long a caught inode is kept at least, so that a program still writing to it is noticed.
+/// The minimum time for which a caught inode is kept, so that a late write to it is noticed.
 inline constexpr std::chrono::seconds kLateWriterWindow{10};
 inline constexpr size_t kMaxPendingJournals = 64;
 inline constexpr uint64_t kMaxPendingBytes = uint64_t{16} << 20U;
-/// Files and directories that are flushed one by one; more are flushed by one syncfs, which also
-/// waits for what other programs wrote.
+/// Up to this many files and directories are flushed one by one; more are flushed by one syncfs,
+/// which also waits for writes of other programs.
 inline constexpr size_t kMaxSyncTargets = 8;
 
 struct RetireOptions {
   std::string session;         ///< of now, StateDirectory::session
-  AuditSink* audit = nullptr;  ///< gets the records of what retires; they are dropped without one
+  AuditSink* audit = nullptr;  ///< gets the records of retired journals; without it they are
+                               ///< dropped
 };
 
-/// Moves finished journals from `j/` to `undo/`: gives their audit records to the sink (when that
-/// fails they stay), makes the tree they describe durable, takes a second look at the caught inodes
-/// (what a late writer left in them goes to rescue/), then the renames. Returns what was rescued.
-/// When a flush fails the journals stay and say so: the next recovery writes the contents anew,
-/// since a second flush of the same files would succeed falsely. Until then they are passed over.
+/// Moves finished journals from `j/` to `undo/`. First it gives their audit records to the sink
+/// (when that fails the journals stay), makes the tree that they describe durable, and checks the
+/// caught inodes again (late writes in them go to rescue/); then it renames. Returns what was
+/// rescued. When a flush fails, the journals stay and are marked. The next recovery writes the
+/// contents again, since a second flush of the same files would falsely succeed. Until then they
+/// are skipped.
 Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
                                         const StateDirectory& state, WriterLock& lock,
                                         const std::vector<TxId>& ids, const RetireOptions& options);
 
-/// Retires what is older than kLateWriterWindow, or everything when too much is pending.
+/// Retires journals older than kLateWriterWindow, or all of them when too many are pending.
 Result<std::vector<JournalNote>> retire_due(const WritableDirectory& workspace,
                                             const StateDirectory& state, WriterLock& lock,
                                             const Clock& clock, const RetireOptions& options);
@@ -46,26 +48,26 @@ Result<TxId> last_transaction(const StateDirectory& state, const WriterLock& loc
                               const std::string& session);
 
 /// `.galley/runs/graveyard/`: empty directories that were removed from the workspace while runs
-/// were live. A view that shows such a directory reads it as long as the run lasts, and a directory
-/// that was removed cannot be read: the view would show an empty one.
+/// were live. A view reads its directories from the workspace as long as the run lasts. A removed
+/// directory cannot be read, so the view would show an empty one.
 ///
-/// It is there while runs may be live: the start of a run makes it, and whoever finds that none is
-/// left takes it away, both under the writer lock.
+/// It exists while runs may be live: the start of a run creates it, and the process that finds no
+/// live run left deletes it, both under the writer lock.
 ///
 /// Threads: confined to the holder of the writer lock.
 class Graveyard {
  public:
   Graveyard() = default;  ///< none: remove() is rmdir
-  /// Makes it, or takes the one that is there.
+  /// Creates it, or opens the existing one.
   static Result<Graveyard> need(const StateDirectory& state, const WriterLock& lock);
-  /// Opens the one that is there, else returns none.
+  /// Opens the existing one, else returns an empty Graveyard.
   static Result<Graveyard> find(const StateDirectory& state);
-  /// Takes it away with all it holds; fine when it is not there.
+  /// Deletes it with its contents; succeeds when it does not exist.
   static Result<void> clear(const StateDirectory& state, const WriterLock& lock);
 
   [[nodiscard]] bool is_there() const { return place_ != nullptr; }
-  /// Removes an empty directory: to the graveyard when there is one.
-  /// Errors: as WritableDirectory::remove_directory; ENOTEMPTY when something is in it.
+  /// Removes an empty directory by moving it to the graveyard when there is one.
+  /// Errors: as WritableDirectory::remove_directory; ENOTEMPTY when the directory is not empty.
   Result<void> remove(const WritableDirectory& from, const RelPath& name) const;
 
  private:

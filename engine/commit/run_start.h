@@ -10,23 +10,23 @@
 
 namespace galley {
 
-/// The moment in which a run gets its view: nobody publishes between the look at the history and
-/// the mount, so position() says what the view shows.
+/// Guards the start of a run's view: no process can publish between the look at the history and the
+/// mount, so position() says which commit the view shows.
 ///
-/// Hold it until the view is mounted and the run's note says where; from then on whoever publishes
-/// pins the view first.
+/// Hold it until the view is mounted and the run's note names its place. After that, every
+/// publisher pins the view first.
 ///
-/// Ownership: owns the writer lock; its destructor lets go.
+/// Ownership: owns the writer lock; its destructor releases it.
 /// Threads:   confined to one thread.
 class RunStart {
  public:
-  /// Takes the writer lock, completes what a dead process began, and makes the graveyard. Of
-  /// `options` the lock's timeout, the audit log and the boot count.
+  /// Takes the writer lock, completes what a dead process began, and creates the graveyard. Of
+  /// `options` it uses the lock's timeout, the audit log and the boot id.
   /// Errors: those of WriterLock::take and recover().
   static Result<RunStart> begin(const WritableDirectory& workspace, const StateDirectory& state,
                                 const Clock& clock, const PublisherOptions& options);
 
-  /// The newest transaction that the view shows; nothing before the first.
+  /// The newest transaction that the view shows; nullopt before the first.
   [[nodiscard]] std::optional<TxId> position() const { return position_; }
 
  private:

@@ -36,22 +36,23 @@ RelPath slot_path(TxId id) {
   return std::move(*path);
 }
 
-/// What could not be given to a new object as its side has it.
+/// The properties of a side that a new object could not get.
 struct Unkept {
   bool group = false;
   bool acl = false;
 };
 
-/// `given` has the owner and group of what is made here, and then those that the object has.
+/// On entry, `given` has the owner and group of objects made here; on return, those of this object.
 Result<void> set_owner(const Location& at, const JournalSide& side, Slots::Given& given) {
   if (given.uid == side.uid && given.gid == side.gid) return {};
-  // EINVAL: an id that this user namespace does not know.
+  // EINVAL: this user namespace does not know the id.
   const auto is_refusal = [](const Error& error) {
     return error.os_error == EPERM || error.os_error == EINVAL;
   };
   const auto set = at.directory->set_owner(at.name, side.uid, side.gid);
   if (!set && !is_refusal(set.error())) return set.error();
-  // The group alone may be allowed; a file that nobody asked to give away stays ours otherwise.
+  // Setting only the group may be allowed. Otherwise the object stays ours, which gives no rights
+  // away.
   const auto group = set ? set : at.directory->set_owner(at.name, kKeepOwner, side.gid);
   if (!group && !is_refusal(group.error())) return group.error();
   if (set) given.uid = side.uid;
@@ -74,8 +75,8 @@ Result<void> set_attribute(const Location& at, const ExtendedAttribute& attribut
   return {};
 }
 
-/// ACLs come last: they rewrite the mode, and the others need the right to write. An ACL speaks of
-/// the owning group, so it is not given with another one.
+/// ACLs come last: they rewrite the mode, and the other attributes need write permission. An ACL
+/// refers to the owning group, so it is not set together with another group.
 Result<void> set_attributes(const Location& at, const JournalSide& side, Unkept& unkept,
                             std::vector<std::string>& names) {
   for (const auto& attribute : side.attributes) {
@@ -93,8 +94,8 @@ Result<void> set_attributes(const Location& at, const JournalSide& side, Unkept&
   return {};
 }
 
-/// The mode without its group or its ACL: who was in the group is one of the others now, and who
-/// was one of the others may be in the group now.
+/// The mode without its group or its ACL: a member of the old group is one of the others now, and
+/// one of the others may be in the new group.
 uint32_t narrowed_mode(const JournalSide& side, const Unkept& unkept) {
   uint32_t mode = side.node.mode;
   if (unkept.acl) {
@@ -108,8 +109,8 @@ uint32_t narrowed_mode(const JournalSide& side, const Unkept& unkept) {
   return (mode & kOwnerAll) | shared << kGroupShift | shared;
 }
 
-/// Of the special bits a directory gets those that protect it back: sticky, and setgid with its
-/// group. A new file never gets any: it would run as somebody else.
+/// Of the special bits a directory gets those that restrict: sticky, and setgid with its group. A
+/// new file never gets any, because it would run with another user's rights.
 uint32_t special_for(const JournalSide& side, bool has_group) {
   if (side.node.kind != FileKind::kDirectory) return 0;
   return side.special & (kSticky | (has_group ? kSetGroupId : 0));
@@ -126,7 +127,8 @@ std::string special_in_words(uint32_t bits) {
   return words;
 }
 
-/// Owner, attributes and the mode to set, with a warning for what could not be kept.
+/// Sets owner and attributes, returns the mode to set, and adds a warning for what could not be
+/// kept.
 Result<Slots::Given> give(const Location& at, const FileStat& ours, const RelPath& path,
                           const JournalSide& side, std::vector<std::string>& warnings) {
   Slots::Given given{ours.uid, ours.gid, side.node.mode, 0};
@@ -184,8 +186,8 @@ Result<RelPath> Slots::write_whole(size_t op, const RelPath& path, const Journal
   const RelPath writing = name(op, kWritingSuffix);
   GALLEY_TRY(remove_tree(*directory_, writing));
   WriteOptions how;
-  // Its bytes must be there before its name is: the next run would not know a torn one as ours,
-  // because it is newer than the journal.
+  // Its bytes must be durable before its name is: the next run would not recognise a torn file as
+  // ours, because it is newer than the journal.
   how.is_synced = !is_mutant(Mutant::kSlotNotSynced);
   how.has_set_group_id = has_set_group_id;
   std::vector<std::string> unkept;
@@ -235,8 +237,8 @@ Result<void> Slots::replace_by_copy(const WritableDirectory& directory, const Re
   return directory_->rename(writing, directory, name, RenameMode::kReplace);
 }
 
-/// Whether what is made here has the mode it was asked for, which a umask or a default ACL may
-/// narrow: asked once of each mode.
+/// Whether a new file gets the requested mode, which a umask or a default ACL may narrow. Checked
+/// once per mode.
 Result<bool> Slots::is_made_with(File& file, uint32_t mode) const {
   const auto known = made_with_.find(mode);
   if (known != made_with_.end()) return known->second;
@@ -248,7 +250,7 @@ Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
                                        const JournalSide& side, const Content& content,
                                        const WriteOptions& options,
                                        std::vector<std::string>& warnings) const {
-  // Nobody else comes into this directory, so a file that needs nothing else is made with its mode.
+  // Only we use this directory, so a file without other metadata is created with its final mode.
   const bool is_plain = side.attributes.empty() && side.uid == ours_.uid && side.gid == ours_.gid;
   const uint32_t mode = is_plain ? side.node.mode : kPrivateFile;
   GALLEY_ASSIGN(const auto file, directory_->open_writable_file(name, OpenMode::kCreateNew, mode));
@@ -256,10 +258,10 @@ Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
   GALLEY_ASSIGN(const Given given,
                 give(Location{directory_.get(), name}, ours_, path, side, warnings));
   GALLEY_ASSIGN(const bool has_mode, is_plain ? is_made_with(*file, mode) : Result<bool>(false));
-  // Last: an ACL rewrites the group bits, a change of owner clears bits.
+  // Last, because an ACL rewrites the group bits and a change of owner clears bits.
   if (!has_mode) GALLEY_TRY(file->set_mode(given.mode));
   if (options.mtime_ns) GALLEY_TRY(file->set_modified(*options.mtime_ns));
-  // By this descriptor: from now on the mode may let nobody open it.
+  // Through this descriptor, because the new mode may not allow another open.
   if (options.is_synced) GALLEY_TRY(file->sync());
   return given;
 }
@@ -277,7 +279,7 @@ Result<Slots::Given> Slots::write(const RelPath& name, const RelPath& path, cons
     case FileKind::kDirectory: {
       GALLEY_TRY(directory_->make_directory(name, kPrivateDirectory));
       GALLEY_ASSIGN(const Given given, give(at, ours_, path, side, warnings));
-      // Open to us until it is filled; the plan closes it afterwards.
+      // It stays open for us until it is filled; the plan closes it afterwards.
       const uint32_t special = given.special | (options.has_set_group_id ? kSetGroupId : 0);
       GALLEY_TRY(directory_->set_mode(name, given.mode | kOwnerAll | special));
       return given;
@@ -290,14 +292,14 @@ Result<Slots::Given> Slots::write(const RelPath& name, const RelPath& path, cons
 
 namespace {
 
-/// Looks once more, with the right to read, where a look at a slot was refused.
+/// Looks again, with permission to read, when a look at a slot was refused.
 template <class Look>
 auto look_again(const Location& at, const Look& look) -> decltype(look()) {
   auto seen = look();
   if (seen || seen.error().os_error != EACCES) return seen;
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
   const auto opened = at.directory->set_mode(at.name, stat.mode | kOwnerRead);
-  // Of another owner: the first answer stands.
+  // Owned by another user: the first result stays.
   if (!opened && opened.error().os_error == EPERM) return seen;
   if (!opened) return opened.error();
   seen = look();
@@ -333,7 +335,7 @@ namespace {
 constexpr int kMaxRescueNames = 10'000;
 constexpr uint32_t kOwnerWrite = 0200;
 
-/// The operation a slot belongs to: "12", "12.old"; null for a foreign name.
+/// The operation that a slot belongs to: "12", "12.old"; null for a foreign name.
 const JournalOp* op_of(const Journal& journal, std::string_view name) {
   size_t index = 0;
   const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), index);
@@ -392,12 +394,12 @@ class SlotSweep {
     GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
     GALLEY_TRY(open_up(directory, name, stat));
     const auto looked = observe(Location{&directory, name}, stat);
-    // Another user's save, unless its bytes have another name.
+    // Another user saved it, unless its bytes have another name.
     if (!looked && looked.error().os_error == EACCES) return stat.nlink > 1;
     if (!looked) return looked.error();
     const Node& node = *looked;
     if (node.kind == FileKind::kDirectory) return holds_only_known(directory, name);
-    // The slot's own operation first: the search through all of them is for moved inodes.
+    // Try the slot's own operation first: the search through all operations is for moved inodes.
     if (op != nullptr && (is_side(op->before.node, node) || is_side(op->after.node, node))) {
       return true;
     }
@@ -411,7 +413,8 @@ class SlotSweep {
                        [&](const JournalOp& any) { return is_torn_image(bytes, journal_, any); });
   }
 
-  /// A power cut may keep what was placed in a directory and not the placing of the directory.
+  /// A power cut may keep objects that were placed in a directory and lose the placing of the
+  /// directory.
   Result<bool> holds_only_known(const WritableDirectory& directory, const RelPath& name) {
     GALLEY_ASSIGN(const auto opened, directory.open_writable_directory(name));
     GALLEY_ASSIGN(const auto entries, opened->list());
@@ -424,16 +427,16 @@ class SlotSweep {
     return true;
   }
 
-  /// What was caught may be of any mode. Afterwards it is gone, or in rescue/.
+  /// A caught object may have any mode. It is removed or moved to rescue/ afterwards.
   static Result<void> open_up(const WritableDirectory& directory, const RelPath& name,
                               const FileStat& stat) {
     uint32_t rights = 0;
-    // The other name of a file may be in the workspace, where no system call swaps two.
+    // The other name of a file may be in the workspace, whose modes must not change.
     if (stat.kind == FileKind::kRegular && stat.nlink == 1) rights = kOwnerRead;
     if (stat.kind == FileKind::kDirectory) rights = kOwnerAll;
     if ((stat.mode & rights) == rights) return {};
     const auto set = directory.set_mode(name, stat.mode | rights);
-    // Of another owner: the look that follows tells.
+    // Owned by another user: the look that follows reports it.
     return set || set.error().os_error == EPERM ? Result<void>() : set;
   }
 
@@ -464,7 +467,7 @@ Result<void> rescue(const StateDirectory& state, TxId id, const WritableDirector
     GALLEY_ASSIGN(const FileStat there, state.root().stat(target));
     if (there.kind != FileKind::kAbsent) continue;
     GALLEY_ASSIGN(const FileStat stat, from.stat(name));
-    // A directory is written to when it moves: its `..` changes.
+    // Moving a directory writes to it, because its `..` changes.
     const bool is_closed = stat.kind == FileKind::kDirectory && (stat.mode & kOwnerWrite) == 0;
     if (is_closed) static_cast<void>(from.set_mode(name, stat.mode | kOwnerWrite));
     GALLEY_TRY(from.rename(name, state.root(), target, RenameMode::kNoReplace));

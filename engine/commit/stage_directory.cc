@@ -51,8 +51,8 @@ Result<std::vector<std::string>> stage_names(const Directory& stages) {
   return names;
 }
 
-/// How many of these stages refer to each pool; nothing where one is damaged, for what that one
-/// refers to is not known, and any pool may be its.
+/// The number of these stages that refer to each pool. Returns nullopt when one is damaged: its
+/// pool is unknown and could be any pool.
 Result<std::optional<PoolCounts>> count_pools(const Directory& stages,
                                               const std::vector<std::string>& ids) {
   PoolCounts counts;
@@ -68,7 +68,8 @@ Result<std::optional<PoolCounts>> count_pools(const Directory& stages,
   return std::optional<PoolCounts>(std::move(counts));
 }
 
-/// How many stages refer to each pool; nothing when stages come and go faster than they are read.
+/// The number of stages that refer to each pool. Returns nullopt when the list of stages keeps
+/// changing during the reads.
 Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
   const auto stages = state.root().open_directory(state.own("stage"));
   if (!stages && stages.error().kind == ErrorKind::kNotFound)
@@ -78,7 +79,7 @@ Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
   for (int look = 0; look < kMaxLooks; ++look) {
     GALLEY_ASSIGN(auto counts, count_pools(**stages, before));
     if (!counts) return counts;
-    // A fork made while its parent went away could have been missed, but not without a trace here.
+    // A fork could be missed when its parent is removed meanwhile, but then the list has changed.
     GALLEY_ASSIGN(auto after, stage_names(**stages));
     if (after == before) return counts;
     before = std::move(after);
@@ -117,7 +118,7 @@ Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
   const auto pools = state.root().open_directory(state.own(kPools));
   if (!pools && pools.error().kind == ErrorKind::kNotFound) return unused;
   if (!pools) return pools.error();
-  // First the pools, then who refers to them: a stage is there before its pool is.
+  // Read the pools first, then the references: a stage exists before its pool does.
   GALLEY_ASSIGN(const auto entries, (*pools)->list());
   if (entries.empty()) return unused;
   GALLEY_ASSIGN(const auto counts, references(state));
@@ -143,7 +144,8 @@ Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const s
   return StageDirectory(id, std::move(*directory), std::move(owner));
 }
 
-/// Whoever lists stages locks `owner` for a moment: a new one has that name when it is locked.
+/// A process that lists stages locks each `owner` briefly, so a new one gets that name only after
+/// it is locked.
 Result<StageDirectory> StageDirectory::hold_new(const StateDirectory& state,
                                                 const std::string& id) {
   GALLEY_ASSIGN(auto directory, state.root().open_writable_directory(state.own("stage/" + id)));
@@ -175,8 +177,8 @@ Result<StageDirectory> StageDirectory::adopt(const StateDirectory& state, const 
 Result<void> StageDirectory::remove(const StateDirectory& state, StageDirectory stage) {
   auto pool = pool_of(*stage.directory_, stage.id_);
   GALLEY_TRY(remove_tree(state.root(), state.own("stage/" + stage.id_)));
-  // The transaction is over: what cannot be cleared now, or whose users cannot be told, is no
-  // failure of its and left to `galley gc`.
+  // The transaction is over. Contents that cannot be removed now, or whose references cannot be
+  // counted, do not make it fail: `galley gc` removes them.
   if (!pool) return {};
   const auto counts = references(state);
   if (!counts || !*counts || (*counts)->contains(*pool)) return {};
@@ -193,7 +195,7 @@ TreeUse tree_use(const Directory& directory) {
     std::unique_ptr<Directory> owned;
     if (!folder.is_root()) {
       auto opened = directory.open_directory(folder);
-      if (!opened) continue;  // went away, or not ours to read
+      if (!opened) continue;  // removed meanwhile, or not readable for us
       owned = std::move(*opened);
     }
     const Directory& at = owned ? *owned : directory;
@@ -202,7 +204,7 @@ TreeUse tree_use(const Directory& directory) {
     for (const auto& entry : *entries) {
       const auto name = RelPath::parse(entry.name);
       const auto path = name ? folder.join(*name) : name;
-      if (!path) continue;  // deeper than any path that Galley made
+      if (!path) continue;  // deeper than any path that Galley makes
       const bool is_directory = entry.kind == FileKind::kDirectory;
       if (is_directory) waiting.push_back(*path);
       const auto stat = at.stat(*name);
@@ -244,7 +246,7 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state) {
     StageInfo info;
     info.id = entry.name;
     GALLEY_ASSIGN(const FileStat stat, (*directory)->stat(RelPath::root()));
-    // A save that appends to the file leaves the time of its directory as it was.
+    // A save that appends to the file does not change the time of its directory.
     GALLEY_ASSIGN(const FileStat staged, (*directory)->stat(chosen_path("overlay")));
     info.mtime_ns = std::max(stat.mtime_ns, staged.mtime_ns);
     info.bytes = tree_use(**directory).bytes;

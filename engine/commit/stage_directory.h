@@ -10,13 +10,13 @@
 
 namespace galley {
 
-/// `stage/<id>/`: the place of one transaction that outlives its process, held by a flock on its
-/// `owner` file while somebody works on it.
+/// `stage/<id>/`: the folder of one transaction that outlives its process, held by a flock on its
+/// `owner` file while a process works on it.
 ///
-/// What it stages lies in `contents/<pool>/`, by content id, never changed and never taken away
-/// while a stage refers to it. A stage refers to the pool that its file `pool` names, to the one of
-/// its own id when there is none: so the reference is there before the pool is, and a fork, which
-/// is made while its parent is held, refers to a pool that cannot go meanwhile.
+/// Its staged contents are in `contents/<pool>/`, by content id. They are never changed, and never
+/// removed while a stage refers to them. A stage refers to the pool that its file `pool` names, or
+/// without that file to the pool of its own id. So the reference exists before the pool does. A
+/// fork is made while its parent is held, so its pool cannot be removed meanwhile.
 ///
 /// Ownership: owns the directory and the lock; dropping it leaves the stage for others to adopt.
 /// Threads:   confined to one thread.
@@ -25,14 +25,14 @@ class StageDirectory {
  public:
   /// A new stage under a random id.
   static Result<StageDirectory> create(const StateDirectory& state);
-  /// Takes over a stage that nobody holds: its stager went away, by exit or by kill.
+  /// Takes over a stage that no process holds: the process that staged it exited or was killed.
   static Result<StageDirectory> adopt(const StateDirectory& state, const std::string& id);
 
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
-  /// Where its contents are; made when it is not there yet.
+  /// Opens the folder of its contents; creates it when it does not exist yet.
   Result<std::unique_ptr<WritableDirectory>> open_contents(const StateDirectory& state) const;
-  /// Refers to the contents of `parent` from now on, instead of its own, of which it has none yet.
+  /// From now on refers to the contents of `parent` instead of its own, which must still be empty.
   Result<void> share_contents(const StageDirectory& parent) const;
   /// Removes it and everything in it, and its contents unless another stage refers to them.
   static Result<void> remove(const StateDirectory& state, StageDirectory stage);
@@ -49,7 +49,7 @@ class StageDirectory {
   std::unique_ptr<WritableFile> owner_;
 };
 
-/// One stage as others see it.
+/// One stage as other processes see it.
 struct StageInfo {
   std::string id;
   bool is_held = false;  ///< a living process works on it
@@ -63,16 +63,16 @@ Result<std::vector<StageInfo>> list_stages(const StateDirectory& state);
 /// The ids of stages that begin with these digits, sorted; none when `beginning` could begin no id.
 Result<std::vector<std::string>> stage_ids(const StateDirectory& state, std::string_view beginning);
 
-/// Contents to which no stage refers, left by processes that were killed: their names below
-/// `contents/`. They stay so: only a stage that refers to contents can be forked.
+/// Names below `contents/` of contents that no stage refers to, left by killed processes. They stay
+/// unused: only a stage that refers to contents can be forked.
 Result<std::vector<std::string>> unused_contents(const StateDirectory& state);
 
 struct TreeUse {
   uint64_t bytes = 0;      ///< of all files
-  int64_t changed_ns = 0;  ///< when something there changed last (ctime); 0: it is empty
+  int64_t changed_ns = 0;  ///< the last change of any entry (ctime); 0: it is empty
 };
-/// What lies below a directory, links not followed. What went away meanwhile or cannot be read (a
-/// command that was killed leaves a directory of mode 000) is left out.
+/// Sums up everything below a directory without following links. Leaves out what has vanished
+/// meanwhile or cannot be read (a killed command leaves a directory of mode 000).
 TreeUse tree_use(const Directory& directory);
 
 }  // namespace galley

@@ -36,10 +36,10 @@ Result<void> write_new_file(const WritableDirectory& directory, const RelPath& n
   return file->sync();
 }
 
-/// Two processes may do this at once: the first `format` to appear is everybody's. Until all of it
-/// is on the disk `format` has a second name, by which others see that it may not be.
+/// Two processes may do this at once: both use the first `format` that appears. Until everything is
+/// on the disk, `format` has a second name, which shows other processes that it may be unflushed.
 Result<void> create_parts(const WritableDirectory& workspace, const WritableDirectory& root) {
-  // A default ACL of the workspace would leak into every slot made here.
+  // Every slot made here would inherit a default ACL of the workspace.
   GALLEY_TRY(root.remove_attribute(RelPath::root(), "system.posix_acl_default"));
   for (const auto* name : {"j", "undo", "slot", "wait"}) {
     GALLEY_TRY(make_directories(root, chosen_path(name), kPrivateDirectory));
@@ -53,7 +53,7 @@ Result<void> create_parts(const WritableDirectory& workspace, const WritableDire
   GALLEY_TRY(root.rename(ignore, root, chosen_path(kIgnoreFile), RenameMode::kReplace));
   const RelPath second = chosen_path("format" + unique);
   GALLEY_TRY(write_new_file(root, second, format.text()));
-  // A link, unlike a rename, never replaces what another process put there first.
+  // Unlike a rename, a link never replaces what another process put there first.
   auto linked = root.make_hard_link(second, root, chosen_path("format"));
   if (!linked && linked.error().os_error != EEXIST) return linked;
   if (!linked) return root.remove_file(second);
@@ -64,7 +64,8 @@ Result<void> create_parts(const WritableDirectory& workspace, const WritableDire
   return {};
 }
 
-/// Its maker died, or is at work, between the first name of `format` and the flushes.
+/// The process that made it died, or is still working, between the first name of `format` and the
+/// flushes.
 Result<void> finish_creation(const WritableDirectory& workspace, const WritableDirectory& root) {
   GALLEY_TRY(root.sync());
   GALLEY_TRY(workspace.sync());
@@ -81,18 +82,18 @@ Result<void> finish_creation(const WritableDirectory& workspace, const WritableD
   return {};
 }
 
-/// What has the name `.galley`.
+/// The object that has the name `.galley`.
 struct FoundState {
   std::unique_ptr<WritableDirectory>
-      root;                           ///< null: nothing has it, or something that is no directory
+      root;                           ///< null: nothing has the name, or it is not a directory
   std::optional<StateFormat> format;  ///< of a state that is complete
   bool is_flushed = true;             ///< false: see finish_creation
-  bool has_ignore_file = true;        ///< false: somebody removed it, or a power cut did
+  bool has_ignore_file = true;        ///< false: deleted, or lost in a power cut
   std::string doubt;                  ///< why it is not believed; empty when it is
-  std::string obstacle;               ///< why nobody could believe it as it is
+  std::string obstacle;               ///< why it cannot become believed as it is
 };
 
-/// Why the folder itself cannot be Galley's: what a person has to mend by hand.
+/// Why the folder itself cannot be Galley's: a person must fix it by hand.
 Result<std::string> obstacle_of(const Directory& workspace, const FileStat& folder) {
   if (!is_own_user(folder.uid)) {
     return "it belongs to another user (id " + std::to_string(folder.uid) + ")";
@@ -104,7 +105,7 @@ Result<std::string> obstacle_of(const Directory& workspace, const FileStat& fold
   return std::string();
 }
 
-/// Whether this is what a creation leaves that was cut short before there was a `format`.
+/// Whether this is the leftover of a creation that was interrupted before there was a `format`.
 Result<bool> is_begun(const Directory& root) {
   GALLEY_ASSIGN(const auto entries, root.list());
   for (const auto& entry : entries) {
@@ -122,7 +123,7 @@ Result<bool> is_begun(const Directory& root) {
   return true;
 }
 
-/// Reads `format`: false when there is none.
+/// Reads `format`; returns false when it does not exist.
 Result<bool> read_format(FoundState& found, const FileStat& folder) {
   auto file = found.root->open_file(chosen_path("format"));
   if (!file && file.error().kind == ErrorKind::kNotFound) return false;
@@ -148,8 +149,8 @@ Result<bool> read_format(FoundState& found, const FileStat& folder) {
   return true;
 }
 
-/// Doubts a state with another `.gitignore`: a pull can bring one, and the next `git add -A` would
-/// publish the workspace's id, to which all state is bound.
+/// Does not believe a state with another `.gitignore`: a pull can bring one, and the next `git add
+/// -A` would publish the workspace's id, to which all state is bound.
 Result<void> read_ignore_file(FoundState& found) {
   const auto text = read_file(*found.root, chosen_path(kIgnoreFile), kMaxFormatBytes);
   if (text && *text == kIgnoreAll) return {};
@@ -163,9 +164,9 @@ Result<void> read_ignore_file(FoundState& found) {
   return {};
 }
 
-/// Closes a state that others could enter and not change, as `chmod -R a+rX` leaves it; then true.
-/// Looks into each folder that they could enter: a layer has folders of any mode. With too many
-/// entries it is left to a person.
+/// Closes a state that others could enter but not change, as `chmod -R a+rX` leaves it, and returns
+/// true. Checks each folder that they could enter, because a layer has folders of any mode. With
+/// too many entries it returns false, and a person must decide.
 Result<bool> close_to_others(const WritableDirectory& root, const FileStat& folder) {
   if ((folder.mode & kOthersWriteBits) != 0) return false;
   std::vector<RelPath> todo = {RelPath::root()};
@@ -189,7 +190,7 @@ Result<bool> close_to_others(const WritableDirectory& root, const FileStat& fold
   return root.set_mode(RelPath::root(), kPrivateDirectory).has_value();
 }
 
-/// Looks at `.galley` and believes nothing.
+/// Reads `.galley` without believing anything in it.
 Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   FoundState found;
   GALLEY_ASSIGN(const FileStat folder, workspace.stat(chosen_path(StateDirectory::kName)));
@@ -205,7 +206,7 @@ Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(bool is_complete, read_format(found, folder));
   if (!is_complete) {
     GALLEY_ASSIGN(const bool is_ours, is_begun(*found.root));
-    // Another process may have completed it in between.
+    // Another process may have completed it meanwhile.
     if (!is_ours) {
       GALLEY_ASSIGN(is_complete, read_format(found, folder));
     }
@@ -229,7 +230,7 @@ tl::unexpected<Error> not_believed(const FoundState& found) {
               ".galley");
 }
 
-/// The workspace that the header of a journal names; none when the header is not whole.
+/// The workspace that the header of a journal names; nullopt when the header is incomplete.
 std::optional<WorkspaceId> workspace_of_journal(const Directory& directory, const RelPath& name) {
   using namespace journal_format;
   constexpr size_t kIdOffset = 32;
@@ -249,7 +250,7 @@ std::optional<WorkspaceId> workspace_of_journal(const Directory& directory, cons
   return id;
 }
 
-/// Every journal names its workspace: the id that was in a damaged `format`.
+/// Finds the id of a damaged `format` in the journals: each of them names its workspace.
 Result<WorkspaceId> workspace_of_journals(const Directory& root) {
   for (const auto* name : {"j", "undo"}) {
     const auto directory = root.open_directory(chosen_path(name));
@@ -280,7 +281,7 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<WritableDirect
                       "', so there is nothing whole to take over; move it away",
                   ".galley");
     }
-    // Something removed it: an empty one has nothing to recover.
+    // The folder was removed: an empty one contains nothing to recover.
     GALLEY_TRY(make_directories(*state.root_, chosen_path(name), kPrivateDirectory));
     return state.root_->open_writable_directory(chosen_path(name));
   };
@@ -295,7 +296,7 @@ Result<std::optional<StateDirectory>> StateDirectory::open(const WritableDirecto
   if (!found.doubt.empty()) return not_believed(found);
   if (!found.format) return std::optional<StateDirectory>();
   if (!found.is_flushed) GALLEY_TRY(finish_creation(workspace, *found.root));
-  // If it cannot be written, nothing else can be either.
+  // If it cannot be written, nothing else can.
   if (!found.has_ignore_file) (void)replace_file(*found.root, kIgnoreFile, kIgnoreAll);
   GALLEY_ASSIGN(auto state,
                 open_parts(std::move(found.root), found.format->id, MissingPart::kMake));
@@ -410,7 +411,7 @@ namespace {
 
 constexpr char kSessionSeparator = '@';
 
-/// Empty where the system does not tell.
+/// Empty when the system does not provide it.
 const std::string& mount_namespace() {
   static const std::string name = [] {
     const auto directory = open_disk_directory("/proc/self/ns");
@@ -426,7 +427,7 @@ struct SessionParts {
   std::string_view name_space;
 };
 
-/// A boot id alone is what an older Galley noted.
+/// An older Galley noted only a boot id.
 SessionParts parts_of(std::string_view session) {
   const size_t last = session.rfind(kSessionSeparator);
   const size_t middle = last == 0 ? last : session.rfind(kSessionSeparator, last - 1);

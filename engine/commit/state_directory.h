@@ -13,21 +13,23 @@ namespace galley {
 
 /// The `.galley` directory at the root of a workspace: journals, history, slots and stages.
 ///
-///     format               whose state this is (state_format.h)
+///     format               the identity of this state (state_format.h)
 ///     lock, wait/          the writer lock and its queue (writer_lock.h)
 ///     j/<tx>.j             journals committed and not yet retired
 ///     undo/<tx>.j          retired journals: the history
 ///     slot/<tx>/<n>        new inodes before the swap, the caught old ones after it
 ///     blob/<hh>/<hash>     contents over kMaxImageBytes
-///     stage/<sid>/         overlays that outlive their process (stage.h)
-///     contents/<sid>/      what is staged, shared by a stage and its forks (stage.h)
-///     rescue/, quarantine/ foreign bytes moved aside, journals that cannot be believed
+///     stage/<sid>/         overlays that outlive their process (stage_directory.h)
+///     contents/<sid>/      staged contents, shared by a stage and its forks (stage_directory.h)
+///     rescue/, quarantine/ foreign bytes moved aside, unusable journals
 ///
 /// It is believed only if it was made here, by this user, for this user alone: a real directory on
-/// the mount of the workspace, the user's own, out of reach for others, and named by its `format`.
-/// Whatever else has that name is a copy, or came with the files: nothing in it is read or written.
+/// the mount of the workspace, owned by the user, inaccessible to others, and named by its
+/// `format`. Any other object of that name is a copy, or came with the files: nothing in it is read
+/// or written.
 ///
-/// Invariant: an object of this class is believed, or a person is asked about it (open_foreign).
+/// Invariant: an object of this class is believed, or was opened to ask a person about it
+///            (open_foreign).
 /// Ownership: owns the descriptors it opened; borrows nothing.
 /// Threads:   safe to share; the writer lock orders writers.
 /// Errors:    kRefused `state.not_believed`; kIo.
@@ -35,24 +37,24 @@ class StateDirectory {
  public:
   static constexpr std::string_view kName = ".galley";
 
-  /// nullopt when the workspace has no complete state directory (nothing was ever committed).
+  /// Returns nullopt without a complete state directory (nothing was ever committed).
   static Result<std::optional<StateDirectory>> open(const WritableDirectory& workspace);
-  /// Makes what is missing, durably.
+  /// Creates what is missing, durably.
   static Result<StateDirectory> open_or_create(const WritableDirectory& workspace);
-  /// Opens one that is not believed, for a person to decide about. Writes nothing.
-  /// Errors: kRefused `state.not_adoptable`, which says what has to be mended by hand first;
+  /// Opens one that is not believed, so that a person can decide about it. Writes nothing.
+  /// Errors: kRefused `state.not_adoptable`, which says what must be fixed by hand first;
   ///         kNotFound `state.nothing_to_adopt`.
   static Result<StateDirectory> open_foreign(const WritableDirectory& workspace);
-  /// Believes it from now on: writes a `format` that names its folder.
+  /// Makes it believed from now on: writes a `format` that names its folder.
   Result<void> adopt(const WritableDirectory& workspace);
 
   [[nodiscard]] const WorkspaceId& workspace_id() const { return workspace_id_; }
-  /// What unsynced data outlives a process in: this boot (empty stays empty), and this mount.
+  /// Names this boot (empty stays empty) and this mount: unsynced data survives only within both.
   [[nodiscard]] std::string session(const std::string& boot) const;
   /// `.galley` itself.
   [[nodiscard]] const WritableDirectory& root() const { return *root_; }
-  /// The path of private state below `.galley`: "stage/x" is at `stage/<workspace id>/x`. A pull or
-  /// an archive cannot put a file there, because its author does not know the id.
+  /// The path of private state below `.galley`: `own("stage/x")` is `stage/<workspace id>/x`. A
+  /// pull or an archive cannot put a file there, because its author does not know the id.
   [[nodiscard]] RelPath own(std::string_view place) const;
   [[nodiscard]] const WritableDirectory& journals() const { return *journals_; }
   [[nodiscard]] const WritableDirectory& undo() const { return *undo_; }
@@ -74,19 +76,19 @@ class StateDirectory {
 
 /// `<tx>.j`.
 [[nodiscard]] RelPath journal_name(TxId id);
-/// Ids of the journals in a directory (`j/` or `undo/`), ascending; other names are left out.
+/// Ids of the journals in a directory (`j/` or `undo/`), ascending; skips other names.
 Result<std::vector<TxId>> journal_ids(const Directory& directory);
-/// Reads and judges `<tx>.j`; also damaged when it is another transaction's or workspace's.
+/// Reads and judges `<tx>.j`; a journal of another transaction or workspace is damaged too.
 Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory& directory,
                                     TxId id, ImageUse use = ImageUse::kKeep);
 
-/// The id of this boot of the machine; GALLEY_BOOT_ID stands in for it when set (tests). Empty
-/// where the system does not tell, which is never equal to a boot.
+/// The id of this boot of the machine, or GALLEY_BOOT_ID when set (tests). Empty when the system
+/// does not provide one; an empty id never equals a boot.
 [[nodiscard]] std::string current_boot_id();
 
-/// Whether what was noted in one session still is in the page cache now. A mount of another mount
-/// namespace (a container's) may be of the same file system, and is taken for it; so is what an
-/// older Galley noted, which knew of boots only.
+/// Whether data of the noted session is still in the page cache now. A mount in another mount
+/// namespace (a container's) counts as the same session, because it may be of the same file system.
+/// A note of an older Galley, which recorded only boots, counts as the same session too.
 [[nodiscard]] bool is_same_session(std::string_view noted, std::string_view now);
 
 }  // namespace galley

@@ -38,7 +38,7 @@ std::optional<WorkspaceId> parse_uuid(std::string_view text) {
   return id;
 }
 
-/// Takes ` <number>` from the front; false when there is none.
+/// Takes ` <number>` from the front; returns false when there is none.
 template <class Number>
 bool take_number(std::string_view& text, Number& number) {
   if (!text.starts_with(' ')) return false;
@@ -150,11 +150,11 @@ Result<void> bind_to_folder(StateFormat& format, const FileStat& folder) {
 
 namespace {
 
-/// Kinds whose unbound files could be taken for the workspace's own. Derived state is left out: it
-/// is made again.
+/// Kinds whose unbound files could be mistaken for the workspace's own. Derived state is left out,
+/// because it is made again.
 constexpr std::string_view kKinds[] = {"approvals",  "confirmations", "contents", "grants", "links",
                                        "quarantine", "rescue",        "runs",     "stage"};
-/// Files of an earlier Galley, and where they are now.
+/// Old places of an earlier Galley's files, and their present places.
 constexpr std::string_view kEarlierLinks = "git-commits";
 constexpr std::string_view kLinks = "links/git-commits";
 

@@ -41,7 +41,7 @@ Result<Location> WorkspaceView::locate(const RelPath& path) {
 
 Result<ContentId> hash_file(File& file, uint64_t size) {
   ContentHasher hasher;
-  // One byte more than expected, so that a file of the expected size is one read.
+  // One byte more than expected, so that a file of the expected size needs one read.
   size_t want = static_cast<size_t>(std::min<uint64_t>(size + 1, kChunkBytes));
   for (uint64_t offset = 0;;) {
     GALLEY_ASSIGN(const std::string chunk, file.read_at(offset, want));
@@ -53,7 +53,7 @@ Result<ContentId> hash_file(File& file, uint64_t size) {
 }
 
 Result<Node> observe(const Location& at, const FileStat& stat) {
-  // Another kind of object by now: whatever it is, it is not what anybody expects here.
+  // The object has become another kind, which never matches an expected node.
   static constexpr Node kChanging{FileKind::kOther, 0, ContentId(), 0};
   Node node;
   node.kind = stat.kind;

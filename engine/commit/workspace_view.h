@@ -15,9 +15,9 @@ struct Location {
   RelPath name = RelPath::root();
 };
 
-/// What stands in the workspace now, reached through parents that are opened once.
+/// The present state of the workspace, read through parents that are opened once.
 ///
-/// Invariant: every parent it hands out lies on the mount of the workspace root.
+/// Invariant: every parent it hands out is on the mount of the workspace root.
 /// Ownership: borrows the workspace; owns the parents, a bounded number of them.
 /// Threads:   confined to one thread.
 /// Errors:    kRefused `commit.crosses_mount`; those of Directory.
@@ -27,10 +27,10 @@ class WorkspaceView {
 
   /// Valid until the next call.
   Result<Location> locate(const RelPath& path);
-  /// Forgets the open parents, for when directories were moved or removed.
+  /// Closes the open parents; call it after directories were moved or removed.
   void forget() { parents_.clear(); }
   [[nodiscard]] const WritableDirectory& root() const { return *workspace_; }
-  /// The mount of everything it located.
+  /// The mount of every path that it located.
   [[nodiscard]] uint64_t mount() const { return mount_.value_or(0); }
 
  private:
@@ -40,16 +40,17 @@ class WorkspaceView {
   std::optional<uint64_t> mount_;
 };
 
-/// What a name holds, its content hashed; kOther for special files. `stat` gets the look it took.
+/// The node at a name, with its content hashed; kOther for special files. Stores the stat in
+/// `stat`.
 Result<Node> observe(const Location& at, FileStat* stat = nullptr);
 /// As observe(), for something whose stat is known.
 Result<Node> observe(const Location& at, const FileStat& stat);
 
-/// As observe(), by opening the file first, which is a call less; for places where nobody waits at
-/// a FIFO.
+/// As observe(), but opens the file first, which saves a call. For places where opening cannot
+/// block on a FIFO.
 Result<Node> observe_opened(const Location& at);
 
-/// The SHA-256 of a file, read in pieces; `size` is what it is expected to have.
+/// The SHA-256 of a file, read in chunks; `size` is its expected size.
 Result<ContentId> hash_file(File& file, uint64_t size);
 
 }  // namespace galley

@@ -40,7 +40,7 @@ std::string line_after(const std::string& text, std::string_view prefix) {
   return text.substr(from, text.find('\n', from) - from);
 }
 
-/// A place in the queue, given up with the object.
+/// A place in the queue; the destructor gives it up.
 class Ticket {
  public:
   static Result<Ticket> draw(const StateDirectory& state, const Clock& clock) {
@@ -55,15 +55,15 @@ class Ticket {
                   chosen_path(padded_hex(now) + "-" + random_hex(kTicketDigits)));
     GALLEY_ASSIGN(ticket.file_, ticket.queue_->open_writable_file(
                                     ticket.name_, OpenMode::kCreateNew, kPrivateFile));
-    // Until it is locked somebody may take it for a dead one's and remove it: then we only lose our
-    // place, not our chance.
+    // Until it is locked, another process may take it for a dead waiter's and remove it. Then we
+    // lose only our place in the queue.
     GALLEY_TRY(ticket.file_->try_lock(LockMode::kExclusive));
     return ticket;
   }
   Ticket(Ticket&&) noexcept = default;
   Ticket& operator=(Ticket&&) = delete;
   ~Ticket() {
-    // A ticket that stays behind is removed by the next waiter that finds it unlocked.
+    // A ticket that is left behind is removed by the next waiter that finds it unlocked.
     if (file_ != nullptr) static_cast<void>(queue_->remove_file(name_));
   }
 
@@ -117,7 +117,7 @@ Result<std::optional<WriterLock>> WriterLock::try_take(const StateDirectory& sta
                                  chosen_path("lock"), OpenMode::kOpenOrCreate, kPrivateFile));
     GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
     if (!is_ours) return std::optional<WriterLock>();
-    // Somebody may have removed or replaced the file: a lock on a nameless one excludes nobody.
+    // The file may have been removed or replaced: a lock on a nameless file excludes nothing.
     GALLEY_ASSIGN(const FileStat ours, file->stat());
     GALLEY_ASSIGN(const FileStat named, state.root().stat(chosen_path("lock")));
     if (named.kind == FileKind::kAbsent || named.inode != ours.inode) continue;

@@ -10,27 +10,27 @@
 
 namespace galley {
 
-/// The right to write: held by one process at a time, and proof of it as an argument.
+/// The right to write: held by one process at a time, and passed as an argument to prove it.
 ///
-/// It is a flock on `.galley/lock`, which the kernel drops when the process dies, however it dies;
-/// a stale holder cannot exist. Waiters queue by tickets in `wait/`, each held by a flock of its
-/// own, so the first to come is the first to get it and a dead waiter is passed over.
+/// It is a flock on `.galley/lock`, which the kernel drops however the process dies, so a stale
+/// holder cannot exist. Waiters queue by tickets in `wait/`, each held by its own flock. The first
+/// waiter gets the lock first, and dead waiters are skipped.
 ///
-/// Ownership: owns the open lock file; its destructor lets go.
+/// Ownership: owns the open lock file; its destructor releases the lock.
 /// Threads:   one holder at a time, in this process too (a flock belongs to the open file).
 class WriterLock {
  public:
-  /// Waits its turn for at most `timeout`; zero tries once.
+  /// Waits in the queue for at most `timeout`; zero tries once.
   /// Errors: kTimeout `commit.locked`, naming the holder.
   static Result<WriterLock> take(const StateDirectory& state, const Clock& clock,
                                  std::chrono::milliseconds timeout);
 
-  /// The id of the last transaction, when the holder before us noted it in this session; only a
+  /// The id of the last transaction, if the previous holder noted it in this session. It is only a
   /// hint that saves listing the history.
   [[nodiscard]] std::optional<TxId> last_transaction(const std::string& session) const;
-  /// Notes it for the next holder; a failure only costs that one a listing.
+  /// Notes the id for the next holder; a failure only costs that holder a listing.
   void remember(TxId last, const std::string& session);
-  /// Takes the note back: the next holder reads every journal again.
+  /// Deletes the note: the next holder reads every journal again.
   Result<void> forget_last();
 
  private:

@@ -20,7 +20,7 @@ constexpr uint32_t kExecutableMode = 0100755;
 constexpr uint32_t kSubmoduleMode = 0160000;
 constexpr uint32_t kOwnerMayExecute = 0100;
 
-/// What git keeps of one path: the same on both sides means that git sees no difference.
+/// git's state of one path: when both sides are equal, git sees no difference.
 struct PathState {
   char kind = '-';  ///< absent, file, executable, link
   ContentId content;
@@ -45,7 +45,7 @@ std::string_view take_until(std::string_view& rest, char end) {
   return word;
 }
 
-/// What the transactions did to the paths that are asked about, newest first.
+/// The transactions' changes to the requested paths, newest first.
 struct Step {
   size_t transaction = 0;  ///< index into `transactions`
   std::string path;
@@ -63,7 +63,7 @@ Result<Steps> steps_on(const History& history, const std::set<std::string>& path
   const size_t count = std::min(ids.size(), kMaxTransactionsLookedAt);
   for (auto id = ids.rbegin(); id != ids.rbegin() + static_cast<ptrdiff_t>(count); ++id) {
     const auto loaded = history.outline(*id);
-    // Pruned since we looked, or damaged, which doctor tells of.
+    // Pruned since the ids were listed, or damaged; doctor reports damage.
     if (!loaded) continue;
     const Journal& journal = (*loaded)->journal;
     bool is_first = true;
@@ -79,10 +79,10 @@ Result<Steps> steps_on(const History& history, const std::set<std::string>& path
   return found;
 }
 
-/// The contents of git's objects by our names for them.
+/// The content ids of git's objects.
 using Contents = std::map<std::string, ContentId>;
 
-/// Reads one answer of `git cat-file --batch`: `<id> SP <type> SP <size> LF <bytes> LF`, or
+/// Parses one answer of `git cat-file --batch`: `<id> SP <type> SP <size> LF <bytes> LF`, or
 /// `<id> SP missing LF`.
 Result<void> take_object(std::string_view& rest, Contents& contents) {
   std::string_view line = take_until(rest, '\n');
@@ -111,7 +111,7 @@ Result<Contents> read_contents(const GitProgram& git, const std::set<std::string
 
 bool has_content(uint32_t mode) { return mode != kNoMode && mode != kSubmoduleMode; }
 
-/// Nothing when git's object is not here, as in a partial clone.
+/// Returns nullopt when git's object is not here, as in a partial clone.
 std::optional<PathState> state_of(uint32_t mode, const std::string& id, const Contents& contents) {
   if (mode == kNoMode) return PathState();
   const auto found = contents.find(id);
@@ -120,7 +120,7 @@ std::optional<PathState> state_of(uint32_t mode, const std::string& id, const Co
   return PathState{kind, found->second};
 }
 
-/// How far back a path was followed.
+/// The progress of following a path back.
 struct Trail {
   PathState before;  ///< the commit
   PathState now;
@@ -180,7 +180,7 @@ Result<std::vector<ContributingTransaction>> contributing_transactions(
   for (const Step& step : steps.steps) {
     const auto trail = trails.find(step.path);
     if (trail == trails.end() || step.after != trail->second.now) continue;
-    if (trail->second.now == trail->second.before) continue;  // followed to its end
+    if (trail->second.now == trail->second.before) continue;  // completely followed
     counts[step.transaction] = true;
     trail->second.now = step.before;
   }

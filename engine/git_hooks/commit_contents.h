@@ -12,13 +12,13 @@
 
 namespace galley {
 
-/// What the index changes against HEAD, and what a commit changes against its first parent; none
-/// for a merge. Renames are two changes.
+/// The changes of the index against HEAD, and of a commit against its first parent (none for a
+/// merge). A rename is two changes.
 [[nodiscard]] Result<std::vector<GitRawChange>> staged_changes(const GitProgram& git);
 [[nodiscard]] Result<std::vector<GitRawChange>> committed_changes(const GitProgram& git,
                                                                   const std::string& commit);
 
-/// A transaction that wrote what a commit of git takes over.
+/// A transaction with contents that a git commit takes over.
 struct ContributingTransaction {
   TxId id;
   ContentId proposal;
@@ -31,8 +31,8 @@ inline constexpr size_t kMaxTransactionsLookedAt = 1000;
 
 /// The transactions whose results these changes take over, newest first.
 ///
-/// A transaction counts if it left a path exactly as the commit has it, or as a later one that
-/// counts found it, back to what the path was before the commit:
+/// A transaction counts if it left a path exactly as the commit has it, or as a later counting
+/// transaction found it. Paths are followed back to their state before the commit:
 ///
 ///     HEAD's a.c -> transaction 3 -> transaction 5 -> the commit's a.c      both count
 ///     transaction 3 -> an editor -> the commit's a.c                        none counts

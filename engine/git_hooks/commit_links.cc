@@ -38,7 +38,7 @@ CommitLinks parse_links(std::string_view text) {
   CommitLinks links;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);
-    if (end == std::string_view::npos) break;  // cut short while it was written
+    if (end == std::string_view::npos) break;  // an interrupted write
     take_line(text.substr(begin, end - begin), links);
     begin = end + 1;
   }
@@ -75,11 +75,11 @@ Result<void> record_commit_links(const Workspace& workspace, const std::string& 
   if (transactions.empty() || state == nullptr) return kept.check_belief();
   GALLEY_ASSIGN(const WriterLock lock, kept.lock());
   GALLEY_ASSIGN(std::string text, read_text(*state));
-  // A line that was cut short ends here.
+  // Cut off an incomplete last line.
   text.erase(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
   const CommitLinks known = parse_links(text);
   if (text.size() > kMaxCommitLinkBytes) text.erase(0, text.find('\n', text.size() / 2) + 1);
-  // The oldest transaction first, as in the list of all of them.
+  // The oldest transaction first, as in the complete list.
   for (auto one = transactions.rbegin(); one != transactions.rend(); ++one) {
     if (has(known, one->id, commit)) continue;
     GALLEY_TRY(put_on_record(*kept.audit(), commit, *one));

@@ -11,19 +11,19 @@
 
 namespace galley {
 
-/// The commits of git that hold what a transaction wrote: ids in hexadecimal, oldest first.
+/// The git commits that contain a transaction's contents: ids in hexadecimal, oldest first.
 using CommitLinks = std::map<TxId, std::vector<std::string>>;
 
-/// Notes in `.galley/links/<workspace id>/git-commits`, and in the audit log, that a commit of git
-/// holds what these transactions wrote. A pair that is noted already is not noted again.
+/// Records in `.galley/links/<workspace id>/git-commits`, and in the audit log, that a git commit
+/// contains the contents of these transactions. An existing pair is not recorded again.
 /// Errors: kRefused `state.not_believed`; kTimeout `commit.locked`; kIo.
 Result<void> record_commit_links(const Workspace& workspace, const std::string& commit,
                                  const std::vector<ContributingTransaction>& transactions);
 
-/// All that is noted; a line that is damaged is passed over.
+/// All recorded links; damaged lines are skipped.
 [[nodiscard]] Result<CommitLinks> read_commit_links(const StateDirectory& state);
 
-/// Beyond it the older half is dropped.
+/// Above this size the older half is dropped.
 inline constexpr uint64_t kMaxCommitLinkBytes = uint64_t{8} << 20U;
 
 }  // namespace galley

@@ -16,7 +16,7 @@ RelPath name_of(const std::string& hook) { return RelPath::parse(hook).value(); 
 
 RelPath kept_name_of(const std::string& hook) { return name_of(kept_hook_name(hook)); }
 
-/// Of the file that is made whole before it takes the hook's name.
+/// The name of the file that is completed before it gets the hook's name.
 RelPath new_name_of(const std::string& hook) { return name_of(hook + ".galley-new"); }
 
 bool is_same_object(const FileStat& a, const FileStat& b) {
@@ -33,13 +33,13 @@ Error changed_since(const std::string& hook) {
 
 }  // namespace
 
-/// What is there of one hook.
+/// The present state of one hook.
 struct HookFiles::Found {
   FileStat hook;
   FileStat kept;
   HookAuthor author = HookAuthor::kOther;
   bool is_current = false;  ///< the text that this version writes
-  /// An installation was cut short after it had given the hook its second name.
+  /// An installation was interrupted after it had given the hook its second name.
   [[nodiscard]] bool is_half_kept() const { return is_same_object(hook, kept); }
 };
 
@@ -54,7 +54,7 @@ Result<HookFiles::Found> HookFiles::look_at(const HookKind& kind) const {
     return fail(ErrorKind::kRefused, "hook.no_file",
                 "the hook '" + hook + "' is no file, so git cannot run it; move it away first");
   }
-  // One that is larger or cannot be read is not ours.
+  // A larger or unreadable file is not ours.
   if (found.hook.size > kMaxHookScriptBytes) return found;
   const auto text = read_file(*directory_, name_of(hook), kMaxHookScriptBytes);
   if (!text) return found;
@@ -71,7 +71,7 @@ Result<std::vector<HookChange>> HookFiles::plan_install(
     GALLEY_ASSIGN(const Found found, look_at(*kind));
     HookChange change{hook, HookStep::kWrite};
     if (found.hook.kind == FileKind::kAbsent) {
-      // A kept one without a hook runs first again.
+      // A kept hook without a hook file runs first again.
     } else if (found.author == HookAuthor::kChanged) {
       return fail(changed_since(hook));
     } else if (found.author == HookAuthor::kGalley) {
@@ -110,7 +110,7 @@ Result<std::vector<HookChange>> HookFiles::plan_uninstall(
   return changes;
 }
 
-/// The new file is whole, and the old one has its second name, before the rename.
+/// Before the rename, the new file is complete and the old one has its second name.
 Result<void> HookFiles::write(const HookChange& change) const {
   const RelPath fresh = new_name_of(change.hook);
   GALLEY_TRY(remove_tree(*directory_, fresh));
@@ -141,7 +141,7 @@ Result<void> HookFiles::carry_out(const std::vector<HookChange>& changes) const 
       GALLEY_TRY(directory_->remove_file(hook));
     } else if (change.step == HookStep::kRestore) {
       GALLEY_TRY(directory_->rename(kept, *directory_, hook, RenameMode::kReplace));
-      // rename(2) leaves both names of one inode as they are.
+      // rename(2) does nothing when both names are one inode.
       GALLEY_ASSIGN(const FileStat left, directory_->stat(kept));
       if (left.kind != FileKind::kAbsent) GALLEY_TRY(directory_->remove_file(kept));
     } else {
@@ -170,8 +170,8 @@ std::vector<std::string_view> fields_of(std::string_view text) {
   return fields;
 }
 
-/// What the configuration says that counts last. What stands on a command line holds for that
-/// command alone, and GitProgram says it itself.
+/// The effective setting in the configuration. A setting on a command line applies to that command
+/// only, and GitProgram sets it itself.
 struct HooksPath {
   std::string value;
   std::string scope;
@@ -193,7 +193,7 @@ bool is_below(const std::string& path, const std::string& directory) {
   return path.starts_with(directory + "/");
 }
 
-/// A link is followed by git, so its end is what is written to.
+/// git follows a link, so the files are written to its target.
 void follow_link(HookPlace& place, const GitLayout& layout, const std::string& work_tree) {
   const size_t slash = place.directory.rfind('/');
   const auto parent = absolute_path(place.directory.substr(0, slash + 1));
@@ -214,10 +214,10 @@ Result<HookPlace> hook_place(const GitProgram& git) {
   GALLEY_ASSIGN(const GitLayout layout, git.layout());
   GALLEY_ASSIGN(const HooksPath path, hooks_path(git));
   HookPlace place;
-  // GitLayout knows of a work tree only from inside.
+  // GitLayout finds a work tree only from inside it.
   GALLEY_ASSIGN(const std::string bare, git.run({"rev-parse", "--is-bare-repository"}));
   place.is_bare = bare.starts_with("true");
-  // Relative to where git runs hooks (githooks(5)).
+  // Relative to the folder in which git runs hooks (githooks(5)).
   std::string start = layout.git_directory;
   if (!place.is_bare) {
     GALLEY_ASSIGN(start, git.run({"rev-parse", "--show-toplevel"}));

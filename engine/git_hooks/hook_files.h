@@ -11,14 +11,14 @@
 
 namespace galley {
 
-/// What is done to one hook file.
+/// The action on one hook file.
 enum class HookStep : uint8_t {
-  kWrite,         ///< there was none
-  kWriteAndKeep,  ///< the one that is there is kept beside and runs first
-  kRenew,         ///< another version of Galley wrote the one that is there
-  kNothing,       ///< it is as it should be
+  kWrite,         ///< the hook does not exist yet
+  kWriteAndKeep,  ///< the existing hook is kept next to it and runs first
+  kRenew,         ///< another version of Galley wrote the existing one
+  kNothing,       ///< it is already correct
   kRemove,
-  kRestore,  ///< the kept one takes its old place
+  kRestore,  ///< the kept hook gets its old place back
 };
 
 struct HookChange {
@@ -26,29 +26,29 @@ struct HookChange {
   HookStep step = HookStep::kNothing;
 };
 
-/// Installing and removing hook files in one directory of hooks.
+/// Installs and removes hook files in one directory of hooks.
 ///
-/// Each hook changes in one rename: whenever the process ends, the name holds the old hook or the
-/// new one, and both when it is run again to its end. A hook that Galley did not write is never
-/// changed: it is kept beside under kept_hook_name(), the same inode with the same mode.
+/// Each hook changes in one rename: if the process is killed, the name has the old hook or the new
+/// one, and another run completes the change. A hook that Galley did not write is never changed. It
+/// is kept next to the new one under kept_hook_name(), as the same inode with the same mode.
 ///
 /// Ownership: borrows the directory.
-/// Errors:    kRefused `hook.changed` for one that Galley wrote and somebody changed since,
-///            `hook.kept_exists` when the name beside is taken by something else,
+/// Errors:    kRefused `hook.changed` for a hook that Galley wrote and that was changed since,
+///            `hook.kept_exists` when another file has the name of the kept hook,
 ///            `hook.no_file` when the hook is a directory or something else that git cannot run;
 ///            kIo.
 class HookFiles {
  public:
   explicit HookFiles(const WritableDirectory& directory) : directory_(&directory) {}
 
-  /// What install() would do, of all of them before any is done.
+  /// The changes that install() would make, planned completely before the first one is made.
   [[nodiscard]] Result<std::vector<HookChange>> plan_install(
       const std::vector<const HookKind*>& kinds) const;
   [[nodiscard]] Result<std::vector<HookChange>> plan_uninstall(
       const std::vector<const HookKind*>& kinds) const;
-  /// Does what one of them planned.
+  /// Makes the planned changes.
   Result<void> carry_out(const std::vector<HookChange>& changes) const;
-  /// Whether a hook that Galley did not write is still kept beside.
+  /// Whether a hook that Galley did not write is still kept.
   [[nodiscard]] Result<bool> keeps_any() const;
 
  private:
@@ -60,23 +60,23 @@ class HookFiles {
 
 inline constexpr uint64_t kMaxHookScriptBytes = uint64_t{64} << 10U;
 
-/// Where git looks for the hooks of a repository.
+/// The folder in which git looks for the hooks of a repository.
 struct HookPlace {
-  /// How far core.hooksPath reaches, where it is set.
+  /// The scope of core.hooksPath, if it is set.
   enum class Reach : uint8_t {
     kRepository,  ///< this repository with its worktrees
     kUser,        ///< every repository of the user, or of the machine
-    kLink,        ///< whatever else leads to the directory outside that the link here leads to
+    kLink,        ///< all other repositories that use the outside directory to which the link leads
   };
-  std::string directory;  ///< absolute; it may be missing
-  std::string leads_to;   ///< where files in it really are, when it is a link; else empty
+  std::string directory;  ///< absolute; may be missing
+  std::string leads_to;   ///< the real place of its files when it is a link; else empty
   Reach reach = Reach::kRepository;
   bool is_bare = false;
-  bool is_in_work_tree = false;  ///< core.hooksPath leads to files that git may track
-  bool is_of_husky = false;      ///< a directory that husky writes anew at each installation
+  bool is_in_work_tree = false;  ///< core.hooksPath names files that git may track
+  bool is_of_husky = false;      ///< a directory that husky rewrites at each installation
 };
 
-/// As git itself finds it: core.hooksPath, else `hooks` of the directory that worktrees share.
+/// Finds it as git does: core.hooksPath, else `hooks` of the directory that worktrees share.
 /// Errors: those of GitProgram.
 [[nodiscard]] Result<HookPlace> hook_place(const GitProgram& git);
 

@@ -13,9 +13,9 @@ constexpr std::string_view kFirstLine = "#!/bin/sh\n";
 constexpr std::string_view kMark = "# galley-hook 1 ";
 constexpr std::string_view kKeptSuffix = ".before-galley";
 
-/// The hook that was there runs under its own name, since some look at `$0` to tell what they are
-/// asked. It is started by way of a folder of links at the same depth, so that it finds the
-/// files next to itself and above. git ignores the folder where the hooks are in a work tree.
+/// The earlier hook runs under its own name, since some hooks read `$0` to decide what to do. It is
+/// started through a folder of links at the same depth, so that it finds files next to itself and
+/// above. git ignores this folder if the hooks are in a work tree.
 constexpr std::string_view kFindEarlier =
     R"(hooks=$(CDPATH= cd -- "${{0%/*}}" && pwd) || exit
 kept={1}
@@ -37,7 +37,7 @@ if [ -x "$hooks/{0}$kept" ]; then
 fi
 )";
 
-/// git's standard input is read once and given to both. The dot keeps the last newlines, which
+/// git's standard input is read once and passed to both. The dot keeps the last newlines, which
 /// `$(...)` drops.
 constexpr std::string_view kReadUpdates = R"(updates=$(cat && echo .)
 updates=${{updates%.}}
@@ -65,7 +65,7 @@ constexpr std::string_view kPassed =
   exit 0
 )";
 
-/// What stands below the mark. `{{` is a brace to fmt.
+/// The part below the mark. `{{` is a brace for fmt.
 std::string body_of(const HookKind& kind) {
   std::string body =
       "# Written by 'galley hook install'. 'galley hook uninstall' removes it and puts the hook\n"
@@ -93,7 +93,7 @@ const std::vector<HookKind>& hook_kinds() {
       {"post-commit", false, false, false, true},
       {"pre-push", true, true, false, true},
       {"pre-receive", true, true, true, true},
-      // pre-receive has judged the whole push already.
+      // pre-receive has already judged the whole push.
       {"update", true, false, true, false},
   };
   return kKinds;

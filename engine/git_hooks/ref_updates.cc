@@ -26,12 +26,12 @@ bool is_object_id(std::string_view word) {
          word.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// git says "none" with zeros.
+/// git writes zeros for "none".
 std::string id_or_none(std::string_view id) {
   return id.find_first_not_of('0') == std::string_view::npos ? std::string() : std::string(id);
 }
 
-/// `order` tells which of the words are the reference, the old and the new id.
+/// `order` gives the positions of the reference, the old id and the new id.
 struct WordOrder {
   size_t count = 0;
   size_t ref = 0;
@@ -103,12 +103,12 @@ Result<RefUpdate> parse_update(const std::vector<std::string>& words) {
 
 namespace {
 
-/// Of more the content counts as new.
+/// With more of them, their contents count as new.
 constexpr size_t kMaxTakenIn = 64;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// The commit that a revision names; empty: none, or it is not here.
+/// The commit that a revision names; empty: it does not exist or is not here.
 Result<std::string> commit_of(const GitProgram& git, const std::string& revision) {
   if (revision.empty()) return std::string();
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"rev-parse", "--verify", "--quiet",
@@ -116,7 +116,7 @@ Result<std::string> commit_of(const GitProgram& git, const std::string& revision
   return said.status == 0 ? first_line(said.output) : std::string();
 }
 
-/// The last commit on the first parents of `tip` that the other side has; empty: none of them.
+/// The last commit on the first parents of `tip` that the other side has; empty: none.
 Result<std::string> last_known(const GitProgram& git, const std::string& tip,
                                const KnownCommits& known) {
   std::vector<std::string> words = {"rev-list", "--first-parent", tip, "--not"};
@@ -128,7 +128,7 @@ Result<std::string> last_known(const GitProgram& git, const std::string& tip,
   return commit_of(git, fresh.substr(line == std::string::npos ? 0 : line + 1) + "^1");
 }
 
-/// The commits of the other side that the new ones of `to` are made on.
+/// The commits of the other side on which the new commits of `to` are based.
 Result<std::vector<std::string>> taken_in(const GitProgram& git, const PushRange& range,
                                           const KnownCommits& known) {
   std::vector<std::string> words = {"rev-list", "--boundary", range.to, "--not"};
@@ -161,7 +161,7 @@ Result<std::vector<std::string>> taken_in(const GitProgram& git, const PushRange
 Result<KnownCommits> known_of_remote(const GitProgram& git, const std::string& remote) {
   GALLEY_ASSIGN(const PipedOutput said,
                 git.try_run({"config", "--get-regexp", "^remote\\..*\\.(url|fetch)$"}));
-  // A name is that of a remote only if it is configured: a URL may look like any pattern.
+  // A name is a remote only if it is configured, because a URL may look like any pattern.
   const bool is_remote = !remote.empty() && remote.find_first_of("*?[\\ \n") == std::string::npos &&
                          ("\n" + said.output).find("\nremote." + remote + ".") != std::string::npos;
   if (!is_remote) return KnownCommits{{"--remotes"}, ""};
@@ -195,7 +195,7 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
   }
   GALLEY_ASSIGN(range.from, last_known(git, range.to, known));
   GALLEY_ASSIGN(range.rules, commit_of(git, known.main_branch));
-  // The first push of all: there are no rules but those that it brings.
+  // The very first push: the only rules are its own.
   const bool is_first = range.from.empty() && range.rules.empty();
   if (is_first) range.rules = range.to;
   if (range.from != range.to && !range.from.empty()) {

@@ -13,10 +13,10 @@ namespace galley {
 namespace {
 
 constexpr size_t kProposalDigits = 12;
-/// What `git commit -v` writes above the diff, after the character of a comment.
+/// The line that `git commit -v` writes above the diff, after the comment character.
 constexpr std::string_view kScissors = " ------------------------ >8 ------------------------\n";
 
-/// Whether there is text that git would keep.
+/// Whether the message has text that git would keep.
 Result<bool> has_text(const GitProgram& git, const std::string& file) {
   GALLEY_ASSIGN(std::string message, read_host_file(file, kMaxMessageBytes));
   const size_t cut = message.find(kScissors);
@@ -61,8 +61,8 @@ Result<void> add_trailers(const GitProgram& git, const std::string& file,
   if (transactions.empty()) return {};
   GALLEY_ASSIGN(const bool is_wanted, has_text(git, file));
   if (!is_wanted) return {};
-  // Outside the repository, whose configuration may name a program for each trailer. As in
-  // `git commit --trailer`, a line `---` of the message ends nothing.
+  // Runs outside the repository, whose configuration may name a program for each trailer. As in
+  // `git commit --trailer`, a line `---` does not end the message.
   GALLEY_ASSIGN(const std::string comment, comment_character(git));
   std::vector<std::string> words = {"-c",
                                     "core.commentChar=" + comment,

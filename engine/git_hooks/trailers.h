@@ -9,18 +9,18 @@
 
 namespace galley {
 
-/// Adds to the message in `file` who wrote what is committed, as `git interpret-trailers` does it;
-/// what the message says already is not said again:
+/// Adds the authors of the committed contents to the message in `file`, with `git
+/// interpret-trailers`. A trailer that is already in the message is not added again:
 ///
 ///     Galley-Transaction: <number> <first digits of the proposal>
 ///     Galley-Agent: <name>
 ///
-/// A message without text stays empty: git takes that for "do not commit".
+/// A message without text stays empty, because git takes that for "do not commit".
 /// Errors: those of GitProgram; kIo.
 Result<void> add_trailers(const GitProgram& git, const std::string& file,
                           const std::vector<ContributingTransaction>& transactions);
 
-/// More transactions than this are counted in one trailer.
+/// More transactions than this are summarised in one trailer.
 inline constexpr size_t kMaxTransactionTrailers = 20;
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20U;
 

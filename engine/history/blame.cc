@@ -12,10 +12,10 @@
 namespace galley {
 namespace {
 
-/// A file going back in time: which of its lines now is which line of the text then.
+/// A file traced back in time: maps each of its present lines to a line of the older text.
 ///
-/// Invariant: open_ has one entry a line of text_: the lines of the file as it is now that come
-///            from it and have no origin yet.
+/// Invariant: open_ has one entry for each line of text_: the present lines of the file that come
+///            from it and whose origin is still unknown.
 class LinesBack {
  public:
   LinesBack(Content text, RelPath path) : text_(std::move(text)), path_(std::move(path)) {
@@ -35,7 +35,7 @@ class LinesBack {
   [[nodiscard]] bool is_done() const { return left_ == 0; }
   void rename(RelPath path) { path_ = std::move(path); }
 
-  /// Goes back to `older`; lines that it has not come from `origin` and `tx`.
+  /// Goes back to `older`; lines that `older` lacks come from `origin` and `tx`.
   void go_back(const Content& older, LineOrigin origin, TxId tx) {
     const Lines before(*older);
     const Lines after(*text_);
@@ -55,7 +55,7 @@ class LinesBack {
     text_ = older;
   }
 
-  /// Every line that is left comes from there.
+  /// All remaining lines come from `origin` and `tx`.
   void settle_all(LineOrigin origin, TxId tx) {
     for (size_t line = 0; line < open_.size(); ++line) settle(line, origin, tx);
   }
@@ -85,15 +85,15 @@ class LinesBack {
   Blame blame_;
 };
 
-/// The walk through the transactions that touched one file, newest first.
+/// A walk through the transactions that touched one file, newest first.
 class BlameWalk {
  public:
   explicit BlameWalk(LinesBack lines) : lines_(std::move(lines)) {}
 
-  /// Goes back over one transaction; false when nothing older can say more.
+  /// Goes back over one transaction; returns false when older transactions cannot add anything.
   Result<bool> step(const CommittedTransaction& transaction) {
     const Change* change = find_change(transaction.changes, lines_.path());
-    // A change of the mode alone wrote no line, and its journal keeps none.
+    // A pure change of mode wrote no line, and its journal keeps no content.
     if (change == nullptr || change->before.content == change->after.content) {
       return !lines_.is_done();
     }
@@ -103,8 +103,8 @@ class BlameWalk {
     const Change* older = change;
     if (change->renamed_from) older = find_change(transaction.changes, *change->renamed_from);
     if (change->copied_from) {
-      // What the copy was made of is not in the journal when it did not change: the next
-      // transaction that knows the source tells which lines the copy had of its own.
+      // The journal does not have the source of a copy when the source did not change. The next
+      // transaction that knows the source tells which lines only the copy had.
       lines_.rename(*change->copied_from);
       unknown_since_ = id;
       origin_of_unknown_ = LineOrigin::kTransaction;
@@ -130,7 +130,8 @@ class BlameWalk {
   Blame finish() && { return std::move(lines_).finish(); }
 
  private:
-  /// Where the text is not what the transaction left, something else wrote the difference.
+  /// When the text differs from the one that the transaction left, something else wrote the
+  /// difference.
   Result<void> meet(const CommittedTransaction& transaction, const Change& change) {
     const bool is_copy_pending = origin_of_unknown_ == LineOrigin::kTransaction;
     const TxId writer = is_copy_pending ? unknown_since_ : transaction.journal.id;
@@ -153,7 +154,7 @@ class BlameWalk {
   LineOrigin origin_of_unknown_ = LineOrigin::kOutside;
 };
 
-/// The transactions that may have touched a path, newest first: by the index in a long history,
+/// The transactions that may have touched a path, newest first: from the index in a long history,
 /// else all of them.
 class Touches {
  public:
@@ -166,7 +167,7 @@ class Touches {
     return touches;
   }
 
-  /// The newest before `at`; the newest of all when that is 0.
+  /// The newest one before `at`; the newest of all when `at` is 0.
   Result<std::optional<TxId>> before(const RelPath& path, TxId at) {
     if (index_) return index_->newest_touching(path, at);
     const auto end = at.value == 0 ? ids_.end() : std::lower_bound(ids_.begin(), ids_.end(), at);

@@ -17,9 +17,9 @@ namespace galley {
 using BlamedLine = Blame::Line;
 using LineOrigin = Blame::Origin;
 
-/// Says for each line of a file of the workspace which transaction wrote it. Renames and copies are
-/// followed.
-/// Errors: kNotFound; kRefused `blame.binary` for a file that has no lines.
+/// Finds for each line of a workspace file the transaction that wrote it. Follows renames and
+/// copies.
+/// Errors: kNotFound; kRefused `blame.binary` for a binary file.
 Result<Blame> blame(const History& history, const Directory& workspace, const RelPath& path);
 
 }  // namespace galley

@@ -15,7 +15,7 @@ constexpr int kStepsBetweenLooks = 10;  // one may call a function on megabytes
 constexpr int kMaxValueBytes = 16 << 20;
 constexpr int kMaxPatternBytes = 256;  // of LIKE and GLOB: one comparison is one step
 constexpr size_t kMaxFunctions = 64;   // called in the text of a query
-constexpr const char* kPathspecFunction = "pathspec_names";  // not for queries of others
+constexpr const char* kPathspecFunction = "pathspec_names";  // not for queries of users
 constexpr int kMaxExpressionDepth = 100;
 constexpr int kMaxCompound = 50;
 
@@ -29,21 +29,21 @@ Error database_error(sqlite3* connection, int code) {
       ErrorKind::kInternal, reason, "the index of the history: " + std::string(text), {}, 0};
 }
 
-/// What one query may still do.
+/// The remaining budget of one query.
 struct QueryBudget {
   const Deadline* deadline;
   const Clock* clock;
-  size_t functions = 0;  ///< calls in its text
+  size_t functions = 0;  ///< calls in the text of the query
 };
 
-/// Lets a query read, and nothing else.
+/// Allows a query to read and nothing else.
 int allow_reading(void* budget, int action, const char*, const char* name, const char*,
                   const char*) {
   switch (action) {
     case SQLITE_FUNCTION: {
-      // A pattern may take long, and no deadline is looked at meanwhile.
+      // Matching a pathspec may take long, and the deadline is not checked meanwhile.
       if (name != nullptr && std::string_view(name) == kPathspecFunction) return SQLITE_DENY;
-      // Between two of its steps backwards SQLite looks at no deadline.
+      // SQLite does not check the deadline between two of its backward steps.
       const bool is_one_more = ++static_cast<QueryBudget*>(budget)->functions <= kMaxFunctions;
       return is_one_more ? SQLITE_OK : SQLITE_DENY;
     }
@@ -61,7 +61,7 @@ int is_over(void* budget) {
   return time->deadline->has_passed(*time->clock) ? 1 : 0;
 }
 
-/// Puts the connection into the state of a query, and back.
+/// Puts the connection into query mode, and back.
 class QueryMode {
  public:
   QueryMode(sqlite3* connection, QueryBudget& budget) : connection_(connection) {
@@ -82,7 +82,7 @@ class QueryMode {
 
  private:
   sqlite3* connection_;
-  sqlite3_int64 heap_limit_ = 0;  // of the process; SQLite knows no other
+  sqlite3_int64 heap_limit_ = 0;  // of the process; SQLite does not offer another limit
 };
 
 Error query_error(sqlite3* connection, int code) {
@@ -144,7 +144,7 @@ QueryValue value_of(sqlite3_stmt* statement, int column) {
   }
 }
 
-/// What a value takes in the answer; a blob is shown in hexadecimal.
+/// The size of a value in the answer; a blob is shown in hexadecimal.
 size_t column_bytes(sqlite3_stmt* statement, int column) {
   const int type = sqlite3_column_type(statement, column);
   if (type != SQLITE_TEXT && type != SQLITE_BLOB) return sizeof(QueryValue);
@@ -170,7 +170,7 @@ Error parameter_error(const std::string& what) {
   return {ErrorKind::kUsage, "query.parameter", what, {}, 0};
 }
 
-/// Each parameter of the text has a name and a value, and each value a parameter.
+/// Checks that each parameter in the text has a name and a value, and that each value is used.
 Result<void> bind_parameters(sqlite3_stmt* statement, const QueryParameters& parameters) {
   std::set<std::string_view> used;
   const int count = sqlite3_bind_parameter_count(statement);
@@ -226,7 +226,7 @@ void Database::Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
 
 namespace {
 
-/// pathspec_names(pathspec, path) in SQL, for the history's own questions.
+/// The SQL function pathspec_names(pathspec, path), for the history's own queries.
 void answer_pathspec(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
   const auto text = [&](int at) {
     const auto* bytes = static_cast<const char*>(sqlite3_value_blob(values[at]));
@@ -259,7 +259,7 @@ Result<Database> Database::open(const std::string& path) {
   int ignored = 0;
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, &ignored);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, &ignored);
-  // What is sorted stays in memory, which has a limit, and does not fill a disk.
+  // Sorting stays in memory, which has a limit, and does not fill a disk.
   GALLEY_TRY(database.run("PRAGMA temp_store = MEMORY"));
   return database;
 }

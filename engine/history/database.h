@@ -16,34 +16,34 @@ struct sqlite3_stmt;
 
 namespace galley {
 
-/// The one door to SQLite: a connection, its statements, and errors as ours.
+/// The only use of SQLite: a connection, its statements, and its errors as ours.
 ///
 /// Ownership: owns the connection. Threads: confined to one thread.
-/// Errors:    kInternal `index.damaged` when the file is no database or is damaged, `index.busy`
+/// Errors:    kInternal `index.damaged` when the file is damaged or is not a database, `index.busy`
 ///            when another process holds it, `index.sql` for everything else.
 class Database {
  public:
-  /// An empty path is a database in memory.
+  /// Opens a database; with an empty path, one in memory.
   static Result<Database> open(const std::string& path);
 
-  /// Runs statements that answer nothing.
+  /// Runs statements that return no rows.
   Result<void> run(const char* sql) const;
-  /// Runs one SELECT of an unknown author: read only, bounded in time, rows and bytes.
+  /// Runs one untrusted SELECT: read only, with bounded time, rows and bytes.
   Result<QueryResult> ask(std::string_view sql, const Deadline& deadline, const Clock& clock,
                           const QueryParameters& parameters) const;
 
   /// One prepared statement; bind in order, then step.
   ///
-  /// Invariant: a failed bind or step is remembered and comes out of the next step.
+  /// Invariant: a failed bind or step is remembered, and the next step returns it.
   class Statement {
    public:
     Statement& bind(int64_t value);
     Statement& bind(std::string_view text);
     Statement& bind_value(const QueryValue& value);
     Statement& bind_null();
-    /// True when there is a row.
+    /// Returns true when there is a row.
     Result<bool> step();
-    /// Ready to be bound and stepped again.
+    /// Resets it, so that it can be bound and stepped again.
     void reset();
     /// Runs to the end and resets.
     Result<void> run();

@@ -12,16 +12,16 @@
 namespace galley {
 namespace {
 
-/// Lines [begin, end) that the transaction made; empty where it only took lines away.
+/// Lines [begin, end) that the transaction made; empty where it only deleted lines.
 struct Mark {
   size_t begin = 0;
   size_t end = 0;
 };
 
-/// The marked lines of one file, kept up with as later transactions change it.
+/// The marked lines of one file, updated as later transactions change it.
 class LineMarks {
  public:
-  /// Marks what changed from `before` to `after`; without lines (binary, absent) the whole file.
+  /// Marks the changes from `before` to `after`; without lines (binary, absent) the whole file.
   LineMarks(const Content& before, Content after) : text_(std::move(after)) {
     has_lines_ = before && text_ && !looks_binary(*before) && !looks_binary(*text_);
     if (!has_lines_) return;
@@ -30,10 +30,10 @@ class LineMarks {
     }
   }
 
-  /// Marks nothing: the transaction changed a mode alone.
+  /// Marks nothing: the transaction changed only a mode.
   LineMarks() : changes_no_line_(true) {}
 
-  /// Whether going on to `next` changes a marked line or its neighbour; the marks go along.
+  /// Whether going on to `next` changes a marked line or a line next to one; also moves the marks.
   bool follow(const Content& next) {
     if (changes_no_line_) return false;
     const bool can_compare = has_lines_ && text_ && next && !looks_binary(*next);
@@ -104,7 +104,7 @@ class Follower {
     return {};
   }
 
-  /// Goes one transaction further; it is reported unless it was taken back or takes one back.
+  /// Goes one transaction further; reports it unless it was undone or is an undo.
   Result<void> follow(TxId later, const Proposal& proposal, bool is_reported) {
     std::map<RelPath, const Change*> renames;
     for (const Change& change : proposal.changes()) {
@@ -171,7 +171,7 @@ Result<Aftermath> aftermath_of(const History& history, TxId id, const Proposal& 
   GALLEY_TRY(follower.begin());
   for (const auto& [later, meta] : metas) {
     GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(later));
-    // A pair of a later change and its undo leaves nothing to build on.
+    // A later change and its undo cancel out, so nothing depends on them.
     const bool is_undone = standing.undone_by(later).has_value();
     const bool takes_back_later =
         meta.undoes && *meta.undoes > id && !is_undone && meta.tool != kPartialUndoTool;

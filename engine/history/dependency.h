@@ -8,10 +8,10 @@
 
 namespace galley {
 
-/// What became of the paths of a transaction after it.
+/// The later history of a transaction's paths.
 struct Aftermath {
-  std::vector<Dependency> dependencies;  ///< oldest first; without what was itself taken back
-  std::map<RelPath, RelPath> moved;      ///< files it left, and where they are now
+  std::vector<Dependency> dependencies;  ///< oldest first; without undone transactions
+  std::map<RelPath, RelPath> moved;      ///< files that it left, and their present paths
 };
 
 /// Follows `paths`, as the transaction left them, through every later transaction.

@@ -53,13 +53,13 @@ PathSummary summarize_change(const Change& change) {
   return summary;
 }
 
-/// A newest-first walk over the transactions that can be read.
+/// Visits the readable transactions, newest first.
 template <class Visit>
 Result<void> walk_back(const History& history, Visit visit) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
     auto transaction = history.outline(*id);
-    // Pruned since we looked.
+    // It was pruned since the ids were listed.
     if (!transaction && transaction.error().kind == ErrorKind::kNotFound) continue;
     GALLEY_ASSIGN(const bool goes_on, visit(*id, transaction));
     if (!goes_on) break;
@@ -71,7 +71,7 @@ using Loaded = Result<std::shared_ptr<const CommittedTransaction>>;
 
 }  // namespace
 
-// --- who undid what -------------------------------------------------------------------------
+// --- undo relations -------------------------------------------------------------------------
 
 void UndoRelations::take(TxId id, const CommitMeta& meta) {
   if (!meta.undoes || whole_.contains(id)) return;
@@ -154,7 +154,7 @@ bool matches(const HistoryFilter& filter, const TxSummary& summary) {
 
 // --- the history ----------------------------------------------------------------------------
 
-/// The journal read last: a plan and its summary ask for the same one.
+/// The journal that was read last: a plan and its summary both need it.
 struct History::Cache {
   std::mutex mutex;
   TxId id;
@@ -199,7 +199,7 @@ Result<std::vector<TxSummary>> History::list(const HistoryFilter& filter) const 
   if (reads_all) {
     GALLEY_ASSIGN(const std::vector<TxId> all, ids());
     if (all.size() >= HistoryIndex::kWorthwhile) {
-      // Without an index the journals say the same, only later.
+      // Without an index the journals give the same result, only more slowly.
       auto index = HistoryIndex::open(*this);
       auto found = index ? (*index)->list(filter) : fail(index.error());
       if (found) return found;
@@ -317,7 +317,7 @@ Result<TxId> History::resolve(std::string_view text) const {
 
 namespace {
 
-/// What every path that was touched after the transaction held just before it was touched first.
+/// For every path touched after the transaction, its node just before the first touch.
 struct EarlierNodes {
   std::map<RelPath, Node> nodes;
   std::vector<std::shared_ptr<const ContentStore>> stores;
@@ -337,7 +337,7 @@ Result<EarlierNodes> nodes_after(const History& history, TxId id) {
   return earlier;
 }
 
-/// What is there now; nothing where a symbolic link has taken the place of a parent.
+/// The present node; absent when a symbolic link has replaced a parent.
 Result<Node> node_now(Overlay& view, const RelPath& path) {
   auto node = view.node(path);
   if (!node && node.error().reason == "path.through_symlink") return Node();
@@ -357,7 +357,7 @@ Result<Proposal> proposal_to_past(const History& history, const Directory& works
     GALLEY_ASSIGN(const Node now, node_now(view, path));
     if (node.kind == FileKind::kRegular && now.kind == FileKind::kRegular &&
         !store->get(node.content)) {
-      // A journal need not keep a content that its transaction left as it was.
+      // A journal need not keep contents that its transaction did not change.
       node.content = now.content;
       node.size = now.size;
     }
@@ -371,7 +371,7 @@ Result<Proposal> proposal_to_past(const History& history, const Directory& works
     }
     changes.push_back(Change{path, now, node, {}, {}, {}});
   }
-  // Nothing here can conflict but directories: those that hold what no transaction made stay.
+  // Only directories can conflict here: those with contents that no transaction made stay.
   const Proposal change = Proposal::from(std::move(changes), std::move(store));
   GALLEY_ASSIGN(RebaseOutcome outcome, rebase(change, workspace, clock));
   if (auto* fits = std::get_if<Rebased>(&outcome)) return std::move(fits->proposal);

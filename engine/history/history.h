@@ -33,14 +33,14 @@ struct TxRecord {
   Proposal proposal;  ///< with the contents of both sides
 };
 
-/// What newer transactions say of older ones; fed from the newest to the oldest.
+/// Which transactions undid which; fed from the newest to the oldest.
 class UndoRelations {
  public:
-  /// Takes one in; every newer one was taken in before.
+  /// Adds one transaction; every newer one must have been added before.
   void take(TxId id, const CommitMeta& meta);
-  /// The standing undo of all of `id`.
+  /// The undo of all of `id` that is in effect.
   [[nodiscard]] std::optional<TxId> undone_by(TxId id) const;
-  /// Standing undos of some paths or hunks of it.
+  /// The undos of some paths or hunks of `id` that are in effect.
   [[nodiscard]] std::vector<TxId> partly_undone_by(TxId id) const;
 
  private:
@@ -48,37 +48,39 @@ class UndoRelations {
   std::map<TxId, std::vector<TxId>> parts_;
 };
 
-/// Committed transactions, as the journals tell them.
+/// Committed transactions, read from the journals.
 ///
 /// Invariant: read only. Everything comes from the journals; the index only makes long lists fast.
 /// Ownership: borrows the StateDirectory, which must outlive it. Copies share a small cache.
 /// Threads:   safe to share.
 /// Errors:    kNotFound `history.not_found` for an id that was never committed, `history.pruned`
-///            for one that is kept no longer, also when a `gc` took it away a moment ago;
-///            kIo `journal.damaged` for a journal that cannot be believed.
+///            for one that is no longer kept, even if a `gc` removed it only now;
+///            kIo `journal.damaged` for a damaged journal.
 class History {
  public:
   explicit History(const StateDirectory& state);
 
-  /// Newest first. Long histories are listed through the index, which is brought up to date first.
+  /// Lists transactions, newest first. Long histories are listed through the index, which is
+  /// updated first.
   Result<std::vector<TxSummary>> list(const HistoryFilter& filter = {}) const;
-  /// The same from the journals alone.
+  /// Does the same from the journals only.
   Result<std::vector<TxSummary>> scan(const HistoryFilter& filter = {}) const;
   Result<TxSummary> summary(TxId id) const;
   Result<TxRecord> load(TxId id) const;
-  /// Both sides of what it changed, for render_diff and friends.
+  /// Both sides of its changes, for render_diff and similar functions.
   Result<Proposal> proposal_of(TxId id) const;
   /// The newest transaction, if there is one.
   Result<std::optional<TxId>> latest() const;
   /// Ids of all transactions, oldest first.
   Result<std::vector<TxId>> ids() const;
-  /// The journal itself; the last one read is kept.
+  /// Returns the journal itself; the last one read is cached.
   Result<std::shared_ptr<const CommittedTransaction>> journal(TxId id) const;
-  /// The same without the contents of its files: who, why, and what changed.
+  /// Does the same without file contents: author, reason and changes.
   Result<std::shared_ptr<const CommittedTransaction>> outline(TxId id) const;
 
-  /// What a person means by an id: its number; `@` or `HEAD` the newest transaction, `@~2`
-  /// the second before it; nothing the newest that still stands and is no undo (what `undo` takes).
+  /// Resolves an id as a person writes it: a number; `@` or `HEAD` for the newest transaction,
+  /// `@~2` for the second before it. An empty text means the newest transaction that is not undone
+  /// and is not an undo itself (the default of `undo`).
   /// Errors: kUsage `history.bad_id`; kNotFound as above, or `history.nothing_to_undo`.
   Result<TxId> resolve(std::string_view text) const;
 
@@ -94,12 +96,12 @@ class History {
 /// Describes one transaction for a list; `undone_by` and `partly_undone_by` are the caller's.
 Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_lines);
 
-/// Whether the filter takes this one.
+/// Whether the filter accepts this transaction.
 [[nodiscard]] bool matches(const HistoryFilter& filter, const TxSummary& summary);
 
-/// The change from the workspace as it is now to the tree as it was just after `id`: staged on a
-/// view or a copy it shows that tree. Paths that no later transaction touched are as they are now;
-/// what was written past Galley is known only as far as a later transaction met it.
+/// The change from the present workspace to the tree just after `id`: staged on a view or a copy,
+/// it shows that tree. Paths that no later transaction touched are as they are now. Writes that
+/// bypassed Galley are known only if a later transaction met them.
 Result<Proposal> proposal_to_past(const History& history, const Directory& workspace, TxId id,
                                   const Clock& clock);
 

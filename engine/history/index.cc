@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kFileName = "index.db";
 
-/// What the index says it was made for: the version of its tables and the workspace.
+/// The purpose that an index records: the version of its tables and the workspace.
 std::string purpose(const StateDirectory& state) {
   return std::to_string(index_rows::kVersion) + " " + to_hex(state.workspace_id());
 }
@@ -42,14 +42,14 @@ Result<void> in_transaction(const Database& database, Work work) {
   GALLEY_TRY(database.run("BEGIN IMMEDIATE"));
   Result<void> done = work();
   if (done) return database.run("COMMIT");
-  (void)database.run("ROLLBACK");  // the failure before it is what counts
+  (void)database.run("ROLLBACK");  // the earlier failure is the one to report
   return done;
 }
 
 Result<void> make_tables(const Database& database, const StateDirectory& state) {
   return in_transaction(database, [&]() -> Result<void> {
     GALLEY_ASSIGN(const bool is_there, has_tables(database));
-    if (is_there) return {};  // another process was first
+    if (is_there) return {};  // another process added it first
     GALLEY_TRY(database.run(index_rows::kTables));
     GALLEY_ASSIGN(auto row, database.prepare("INSERT INTO meta VALUES ('purpose', ?)"));
     return row.bind(purpose(state)).run();
@@ -70,7 +70,7 @@ Result<Difference> difference_to(const Database& database, const History& histor
     GALLEY_ASSIGN(const bool has_row, rows.step());
     if (!has_row) break;
     const TxId id{static_cast<uint64_t>(rows.integer(0))};
-    // One that could not be read may have been mended since.
+    // A journal that could not be read may have been repaired since.
     if (rows.text(1).empty()) {
       indexed.insert(id);
     } else {
@@ -101,10 +101,10 @@ Result<void> bring_up_to_date(const Database& database, const History& history) 
   });
 }
 
-/// An index at this path that is sound, of this workspace and up to date.
+/// Opens the index at this path: intact, of this workspace and up to date.
 Result<Database> open_at(const std::string& path, const History& history) {
   GALLEY_ASSIGN(Database database, Database::open(path));
-  // Derived data: what a power cut takes is made again, so nothing waits for the disk.
+  // Derived data can be made again after a power cut, so nothing waits for the disk.
   GALLEY_TRY(database.run("PRAGMA synchronous = OFF"));
   GALLEY_ASSIGN(const bool is_sound, is_whole(database));
   if (!is_sound) {

@@ -17,21 +17,21 @@
 namespace galley {
 
 using QueryValue = QueryResult::Value;
-/// What a query is given for `:name`, `@name` and `$name`, by their names.
+/// The values of a query's parameters `:name`, `@name` and `$name`, by name.
 using QueryParameters = std::map<std::string, QueryValue, std::less<>>;
 
-/// A table that is made for one query and is there beside those of the index.
+/// A table that is made for one query, in addition to those of the index.
 struct QueryTable {
-  std::string name;                  ///< a word of letters, digits and `_`, as those of columns
+  std::string name;                  ///< a word of letters, digits and `_`, like column names
   std::vector<std::string> columns;  ///< of any type
   std::vector<std::vector<QueryValue>> rows;
 };
 
 /// `.galley/index.db`: the history as tables (docs/history.md), so that long lists are fast and
-/// people can ask their own questions.
+/// people can run their own queries.
 ///
-/// Invariant: derived. Missing, damaged or behind it is made again from the journals; without it
-///            everything but query() works the same.
+/// Invariant: derived. A missing, damaged or outdated index is made again from the journals;
+///            without it everything except query() works in the same way.
 /// Ownership: owns the database connection; borrows the History.
 /// Threads:   confined to one thread; any number of processes may use the same index.
 class HistoryIndex {
@@ -39,15 +39,16 @@ class HistoryIndex {
   static constexpr size_t kMaxRows = 100'000;
   static constexpr size_t kMaxAnswerBytes = size_t{16} << 20U;
   static constexpr size_t kMaxQueryValueBytes = size_t{4} << 20U;    ///< of one value
-  static constexpr size_t kMaxQueryMemoryBytes = size_t{64} << 20U;  ///< of SQLite for one query
+  static constexpr size_t kMaxQueryMemoryBytes = size_t{64} << 20U;  ///< SQLite's memory for one
+                                                                     ///< query
   static constexpr size_t kMaxSqlBytes = size_t{64} << 10U;
 
-  /// Histories shorter than this are read from the journals at once.
+  /// Shorter histories are read directly from the journals.
   static constexpr size_t kWorthwhile = 32;
 
-  /// Opens it and brings it up to date. In memory where the disk does not take it.
+  /// Opens the index and updates it. Keeps it in memory when it cannot be written to disk.
   static Result<std::unique_ptr<HistoryIndex>> open(const History& history);
-  /// The same tables without a row, of a workspace in which nothing was committed yet.
+  /// Opens the same tables without rows, for a workspace in which nothing was committed yet.
   static Result<std::unique_ptr<HistoryIndex>> open_empty();
   ~HistoryIndex();
   HistoryIndex(const HistoryIndex&) = delete;
@@ -56,17 +57,18 @@ class HistoryIndex {
   /// As History::list.
   Result<std::vector<TxSummary>> list(const HistoryFilter& filter);
 
-  /// The newest transaction before `below` that changed, made, took away or renamed this very path.
+  /// The newest transaction before `below` that changed, made, removed or renamed exactly this
+  /// path.
   Result<std::optional<TxId>> newest_touching(const RelPath& path, TxId below);
 
-  /// Adds a table in memory, which lasts as long as this.
+  /// Adds a table in memory, which exists as long as this object.
   /// Errors: kQuota `query.memory` beyond kMaxQueryMemoryBytes.
   Result<void> add_table(const QueryTable& table);
 
-  /// Runs one SELECT; nothing can be written, attached or loaded.
-  /// The answer ends before the row that would take it past kMaxAnswerBytes.
+  /// Runs one SELECT; it cannot write, attach or load anything. The answer ends before the row that
+  /// would exceed kMaxAnswerBytes.
   /// Errors: kUsage `query.sql` with SQLite's message, `query.not_read_only`, `query.parameter` for
-  ///         one that is not given, not named or has no name; kTimeout `query.timeout`; kQuota
+  ///         a parameter that is missing, unused or unnamed; kTimeout `query.timeout`; kQuota
   ///         `query.memory`.
   Result<QueryResult> query(std::string_view sql, const Deadline& deadline, const Clock& clock,
                             const QueryParameters& parameters = {});

@@ -93,7 +93,7 @@ Result<void> insert_changes(const Database& database, const CommittedTransaction
   return {};
 }
 
-/// The conditions of a filter, and what to bind to them in order.
+/// The conditions of a filter, and the values to bind to them in order.
 struct Conditions {
   std::string sql;
   std::vector<std::string> texts;
@@ -133,7 +133,7 @@ Conditions conditions_of(const HistoryFilter& filter) {
       where.texts.insert(where.texts.end(), {path.str(), path.str()});
       continue;
     }
-    // Below p: from "p/" to before "p0", as '0' follows '/'.
+    // The paths below p: from "p/" to before "p0", because '0' follows '/'.
     const std::string first = path.str() + "/";
     const std::string last = path.str() + "0";
     paths += paths.empty() ? "" : " OR ";

@@ -7,18 +7,18 @@
 #include "engine/history/database.h"
 #include "engine/history/history.h"
 
-/// The tables of the index: how transactions become rows and rows become summaries.
+/// The tables of the index: converts transactions to rows and rows to summaries.
 namespace galley::index_rows {
 
-/// Changes with every change of the tables; an index of another version is made again.
+/// Increase it with every change of the tables; an index of another version is made again.
 inline constexpr int64_t kVersion = 3;
 extern const char* const kTables;
 
-/// Adds one transaction. `problem` says why it cannot be read; `transaction` is null then.
+/// Adds one transaction. `problem` says why it cannot be read; then `transaction` is null.
 Result<void> insert(const Database& database, TxId id, const CommittedTransaction* transaction,
                     const std::string& problem);
 Result<void> remove(const Database& database, TxId id);
-/// Works out again which transactions are undone by which.
+/// Computes again which transactions undo which.
 Result<void> update_standing(const Database& database);
 
 /// As History::list.

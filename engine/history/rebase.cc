@@ -14,28 +14,29 @@
 
 // Why a rebase goes path by path first, and by lines last:
 //
-// A change knows for each path what it was made on (before) and what it wants (after); undo is a
-// change with the two swapped. Now something else may stand there. Kind, mode and content id of
-// the three tell most cases apart without a read: now is before, so take after; now is after, so
-// nothing is to do. Only what both sides changed is merged: a regular file by lines, its mode as
-// one value (three_way.cc). Links, binaries and changes of kind have no smaller part to merge, so
-// they are conflicts.
+// A change has for each path the node it was made on (before) and the node it wants (after); undo
+// is a change with the two swapped. The workspace may now have another node. Kind, mode and content
+// id of the three nodes decide most cases without a read: if now is before, take after; if now is
+// after, nothing is to be done. Only contents that both sides changed are merged: a regular file by
+// lines, its mode as one value (merge_file()). Links, binaries and changes of kind cannot be
+// divided for a merge, so they are conflicts.
 //
 // The order of the passes matters:
-//   1. Renames. Source and target are one thing: an edit made to the source since is carried along
-//      to the new name. Taken path by path the source would be a conflict instead.
-//   2. Every other path. One that was renamed since (RebaseOptions::moved) is followed.
-//   3. Directories that go, deepest first. Only now is it known what will be left in them. One that
-//      still holds something that the change does not know of stays, and so do those above it; if
-//      it would have to become a file, that is a conflict.
-//   4. Missing parents of what is put back are made.
+//   1. Renames. Source and target belong together: a later edit of the source is carried along to
+//      the new name. Handled path by path, the source would be a conflict instead.
+//   2. Every other path. Paths that were renamed since (RebaseOptions::moved) are followed.
+//   3. Removed directories, deepest first. Only now are their remaining entries known. A directory
+//      with an entry that the change does not know stays, and so do those above it; if it would
+//      have to become a file, that is a conflict.
+//   4. Missing parents of restored paths are made.
 //
-// Passes only plan. Conflicts are collected, so that one answer names all of them, and any conflict
-// discards the plan. What comes out otherwise is a proposal like any other: its bases are what
-// stands there now, the gate judges it anew, and the publisher compares the bases once more.
+// Passes only plan. Conflicts are collected, so that one result names all of them, and any conflict
+// discards the plan. Otherwise the result is a proposal like any other: its bases are the present
+// nodes, the gate judges it again, and the publisher compares the bases once more.
 //
-// A journal has no bytes of what it did not change. Whatever the new proposal displaces and the
-// change does not have is therefore read and kept (keep_found), so that this can be undone, too.
+// A journal lacks contents that its transaction did not change. Contents that the new proposal
+// displaces and the change lacks are therefore read and kept (keep_found), so that this can be
+// undone too.
 
 namespace galley {
 
@@ -61,7 +62,7 @@ std::string_view kind_with_article(FileKind kind) {
   return "a special file";
 }
 
-/// One rebase at work: what the change wants, laid over what is there.
+/// One rebase in progress: the wanted nodes, laid over the present ones.
 class RebaseRun {
  public:
   RebaseRun(const Proposal& change, const Directory& workspace, const Clock& clock,
@@ -126,7 +127,7 @@ class RebaseRun {
     return found;
   }
 
-  /// A link above the path that this very change takes away hides nothing of it.
+  /// Whether the path is behind a link that this change removes, so that the link hides nothing.
   [[nodiscard]] bool is_behind_leaving_link(const RelPath& path, const Error& error) const {
     if (error.reason != "path.through_symlink") return false;
     for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
@@ -139,7 +140,7 @@ class RebaseRun {
     return false;
   }
 
-  /// What the path will hold: as planned, else as it is.
+  /// The future node of the path: the planned one, else the present one.
   Result<Node> node_after(const RelPath& path) {
     const auto planned = planned_.find(path);
     if (planned != planned_.end()) return planned->second.after;
@@ -155,8 +156,8 @@ class RebaseRun {
     return std::make_shared<const std::string>(std::move(target));
   }
 
-  /// Keeps the bytes of what is there, unless the change has them itself. A journal does not have
-  /// what it left as it was.
+  /// Keeps the present bytes unless the change has them. A journal lacks contents that its
+  /// transaction did not change.
   Result<void> keep_found(const RelPath& path, const Node& node) {
     if (!has_content(node)) return {};
     const auto change = by_path_.find(path);
@@ -200,7 +201,7 @@ class RebaseRun {
     return merge_path(change, found);
   }
 
-  /// A rename whose source was edited since carries the edit along to the new name.
+  /// Carries a later edit of a rename's source along to the new name.
   Result<void> plan_rename(const Change& change) {
     const auto source_change = by_path_.find(*change.renamed_from);
     if (source_change == by_path_.end()) return {};
@@ -253,7 +254,7 @@ class RebaseRun {
   }
 
   Result<void> merge_directory(const Change& change, const Look& found) {
-    // Only the mode differs. Taking the directory away or replacing it is not about its mode.
+    // Only the mode differs, and removing or replacing the directory does not depend on its mode.
     if (change.after.kind != FileKind::kDirectory) return plan(change.path, found, change.after);
     return conflict(change, found.node, "conflict.mode",
                     "the mode of '" + change.path.str() + "' was changed since");
@@ -266,7 +267,7 @@ class RebaseRun {
     return plan(path, found, *merged);
   }
 
-  /// Merges one file that is at `path` now; nothing when it was put down as a conflict.
+  /// Merges one file that is at `path` now; returns nullopt after it recorded a conflict.
   Result<std::optional<Node>> merge_sides(const Change& change, const RelPath& path,
                                           FileSides& sides) {
     const bool both_changed =
@@ -280,7 +281,7 @@ class RebaseRun {
     if (!merge.reason.empty()) {
       Change about = change;
       about.before = sides.base;
-      about.path = path;  // where `found` is: of a rename, the old name
+      about.path = path;  // where `found` is: for a rename, the old name
       GALLEY_TRY(
           conflict(about, sides.found, merge.reason, "'" + path.str() + "' " + merge.message));
       conflicts_.back().hunks = std::move(merge.hunks);
@@ -304,7 +305,7 @@ class RebaseRun {
                     "'" + change.path.str() + "' was changed since");
   }
 
-  /// The reasons that need no look at the lines.
+  /// Records the conflicts that can be found without reading lines.
   Result<void> misfit(const Change& change, const Node& found) {
     const std::string name = "'" + change.path.str() + "' ";
     if (found.kind == FileKind::kAbsent) {
@@ -330,7 +331,7 @@ class RebaseRun {
     entry.expected = change.before;
     entry.found = found;
     entry.wanted = change.after;
-    // Of a change of the mode alone nobody may have the bytes that it was made on.
+    // For a pure change of mode, the bytes it was made on may be unavailable.
     const bool is_base_known = !has_content(change.before) || change.before == found ||
                                store_->get(change.before.content).has_value();
     const bool has_lines = (has_content(found) || has_content(change.before)) && is_base_known &&
@@ -347,7 +348,7 @@ class RebaseRun {
     return {};
   }
 
-  /// A directory can only go when nothing is left in it.
+  /// A directory can be removed only when nothing is left in it.
   Result<void> settle_directories() {
     std::vector<RelPath> leaving;
     for (const auto& [path, planned] : planned_) {
@@ -374,14 +375,14 @@ class RebaseRun {
     return {};
   }
 
-  /// What is there now; protected names on disk, too.
+  /// The present entries; on disk also those with protected names.
   Result<std::vector<DirectoryEntry>> names_in(const RelPath& directory) {
     if (is_staged_) return view_.list(directory);
     GALLEY_ASSIGN(const auto opened, view_.workspace().open_directory(directory));
     return opened->list();
   }
 
-  /// The first name that the directory will still hold; empty when none.
+  /// The first entry that the directory will still have; empty when there is none.
   Result<std::string> first_left_in(const RelPath& directory) {
     GALLEY_ASSIGN(const auto names, names_in(directory));
     for (const DirectoryEntry& name : names) {
@@ -403,7 +404,7 @@ class RebaseRun {
     return std::string();
   }
 
-  /// Directories above what is put back, where they are gone.
+  /// Makes the missing directories above restored paths.
   Result<void> make_parents() {
     std::vector<RelPath> kept;
     for (const auto& [path, planned] : planned_) {
@@ -459,7 +460,7 @@ class RebaseRun {
   const Proposal* change_;
   const RebaseOptions* options_;
   Overlay view_;
-  bool is_staged_ = false;  ///< `view_` proposes something itself
+  bool is_staged_ = false;  ///< `view_` is itself a proposed tree
   std::shared_ptr<LayeredStore> store_;
   std::map<RelPath, const Change*> by_path_;
   std::set<RelPath> done_;
@@ -509,7 +510,7 @@ FileMerge misfit(std::string reason, std::string message) {
   return merge;
 }
 
-/// Both sides changed the bytes.
+/// Merges the bytes that both sides changed.
 FileMerge merge_content(const FileSides& sides, const RebaseOptions& options, const Node& node) {
   const Lines base(*sides.base_bytes);
   const Lines found(*sides.found_bytes);

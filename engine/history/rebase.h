@@ -19,29 +19,29 @@ namespace galley {
 
 using MergeMode = UndoOptions::Merge;
 
-/// One path on which a change does not fit: expected is what the change starts from, hunks are those
-/// of `conflict.lines`.
+/// One path on which a change does not fit. `expected` is the node that the change starts from;
+/// `hunks` are set for `conflict.lines`.
 struct PathConflict : Conflict::Path {
   std::string reason;  ///< `conflict.changed`, `conflict.lines`, `conflict.exists`,
                        ///< `conflict.missing`, `conflict.not_empty`, `conflict.parent`,
                        ///< `conflict.mode`, `conflict.binary`, `conflict.kind`
-  Node wanted;         ///< what the change would put there
+  Node wanted;         ///< the node that the change would put there
 };
 
-/// One path that was not as expected and fits all the same.
+/// One path that was not as expected although the change fits.
 struct MergedPath {
   RelPath path = RelPath::root();
   std::string how;       ///< one phrase: `merged by lines`, `already so`, `kept: not empty` …
   uint32_t markers = 0;  ///< conflict markers written (kMarkers)
 };
 
-/// A change that fits the workspace as it is now.
+/// A change that fits the present workspace.
 struct Rebased {
-  Proposal proposal;  ///< bases are what the workspace holds; goes through gate and publisher
+  Proposal proposal;  ///< its bases are the present nodes; goes through gate and publisher
   std::vector<MergedPath> merged;
 };
 
-/// Nothing was made: where it does not fit.
+/// The places where a change does not fit; nothing was made.
 struct RebaseConflict {
   std::vector<PathConflict> paths;
 };
@@ -50,45 +50,45 @@ using RebaseOutcome = std::variant<Rebased, RebaseConflict>;
 
 struct RebaseOptions {
   MergeMode mode = MergeMode::kLines;
-  std::string found_label = "workspace";  ///< after <<<<<<< in markers
+  std::string found_label = "workspace";  ///< after the <<<<<<< of conflict markers
   std::string base_label = "base";
   std::string wanted_label = "proposal";
-  /// Where files that the change names are now, when they were moved since.
+  /// The present paths of files that the change names and that were moved since.
   std::map<RelPath, RelPath> moved;
 };
 
-/// Makes of a change (from what it was made on to what it wants) the same change of the workspace
-/// as it is now: three-way, path by path and then by lines. For a commit that met a Conflict, and
-/// the heart of undo.
+/// Turns a change (from its bases to the nodes it wants) into the same change of the present
+/// workspace: three-way, path by path and then by lines. Used after a Conflict of a commit, and by
+/// undo.
 ///
 ///     now == before -> after       now == after -> nothing to do       else three-way merge
 ///
-/// Invariant: nothing is written. What the workspace holds and the change does not know of is never
-///            dropped: a directory that has something else in it stays.
-/// Errors:    a misfit is a RebaseConflict; an Error means that something could not be read.
+/// Invariant: nothing is written. Workspace contents that the change does not know are never
+///            dropped: a directory that contains anything else stays.
+/// Errors:    a change that does not fit is a RebaseConflict; an Error means that a read failed.
 Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace, const Clock& clock,
                              const RebaseOptions& options = {});
 
-/// The same for what is staged: of the tree as `staged` proposes it. Nothing of it is changed; what
-/// it holds is shared.
+/// Does the same for the tree that `staged` proposes. Does not change `staged`, and shares its
+/// contents.
 Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
                              const RebaseOptions& options = {});
 
-/// Puts a proposal into an overlay that has nothing staged: its entries and every content. What
-/// freezing the overlay then gives has the proposal's id.
+/// Puts a proposal into an overlay that has nothing staged: its entries and all contents. Freezing
+/// the overlay then gives a proposal with the same id.
 Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay);
 
-/// The three sides of one file: what both started from, what the workspace has, what is wanted.
+/// The three sides of one file: the common base, the workspace's node and the wanted node.
 struct FileSides {
   Node base;
   Node found;
   Node wanted;
-  Content base_bytes;  ///< these three only where both sides changed the content
+  Content base_bytes;  ///< these three only when both sides changed the content
   Content found_bytes;
   Content wanted_bytes;
 };
 
-/// What merging the sides of one file gave: a node and its bytes, or a reason why not.
+/// The result of merging the sides of one file: a node and its bytes, or the reason of a conflict.
 struct FileMerge {
   std::string reason;  ///< empty when it fits; else as PathConflict::reason
   std::string message;

@@ -21,7 +21,7 @@ struct Retired {
   bool is_readable = false;
 };
 
-/// Bytes on disk of a file: what it holds, in whole blocks of this size.
+/// Bytes of a file on disk: its content in whole blocks of this size.
 constexpr uint64_t kBlockBytes = 4096;
 uint64_t on_disk(uint64_t size) { return (size + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
 
@@ -62,7 +62,7 @@ Result<std::map<ContentId, uint64_t>> blobs_on_disk(const Directory& root) {
   return blobs;
 }
 
-/// Which limit the transaction is beyond; null when it stays.
+/// The limit that the transaction exceeds; null when it stays.
 const char* limit_passed(const HistoryConfig& limits, const Retired& one, uint64_t newer,
                          uint64_t newer_bytes, int64_t now_ns) {
   if (limits.keep_transactions > 0 && newer >= limits.keep_transactions) return "count";
@@ -79,7 +79,8 @@ class Pruning {
   Pruning(const StateDirectory& state, const HistoryConfig& limits, int64_t now_ns)
       : state_(&state), limits_(&limits), now_ns_(now_ns) {}
 
-  /// Chooses what goes: once one goes, all older ones go with it, so that no gap is left.
+  /// Chooses the transactions to drop: with each one it drops all older ones, so that no gap is
+  /// left.
   Result<void> choose() {
     GALLEY_ASSIGN(const auto pending, journal_ids(state_->journals()));
     for (const TxId id : pending) {
@@ -120,7 +121,7 @@ class Pruning {
     return {};
   }
 
-  /// Journals first, durably: no journal may be left without a blob that it names.
+  /// Drops journals first, durably: no journal may be left without a blob that it names.
   Result<void> carry_out() {
     for (const auto& pruned : report_.transactions) {
       GALLEY_TRY(state_->undo().remove_file(journal_name(pruned.id)));
@@ -143,7 +144,7 @@ class Pruning {
     kept_bytes_ += one.bytes;
     needed_.insert(one.blobs.begin(), one.blobs.end());
   }
-  /// Bytes of the blobs that this one is the first to need.
+  /// Bytes of the blobs that this transaction is the first to need.
   uint64_t blob_bytes(const Retired& one) const {
     uint64_t bytes = 0;
     for (const ContentId& blob : one.blobs) {
@@ -165,8 +166,8 @@ class Pruning {
   PruneReport report_;
 };
 
-/// What goes away meanwhile, or may not be read (a killed command leaves such directories), is left
-/// out.
+/// Leaves out what is removed meanwhile or may not be read (a killed command leaves such
+/// directories).
 void measure(const Directory& directory, int depth, DiskUse::Part& part) {
   const auto entries = directory.list();
   if (depth > kMaxDepth || !entries) return;

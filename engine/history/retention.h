@@ -13,7 +13,7 @@ namespace galley {
 
 class StateDirectory;
 
-/// What pruning takes away, or would.
+/// The objects that pruning removes, or would remove.
 struct PruneReport {
   struct Pruned {
     TxId id;
@@ -21,13 +21,13 @@ struct PruneReport {
     std::string why;  ///< `count`, `age` or `bytes`
   };
   std::vector<Pruned> transactions;  ///< oldest first
-  uint64_t blobs = 0;                ///< contents that no journal names any more
-  uint64_t bytes = 0;                ///< freed in all
+  uint64_t blobs = 0;                ///< contents that no journal names any longer
+  uint64_t bytes = 0;                ///< freed in total
 };
 
-/// Drops the oldest retired transactions beyond the limits, then contents that nothing names. The
-/// newest transaction is always kept, and one that is not yet retired. The caller holds the
-/// writer's lock unless `dry_run`.
+/// Drops the oldest retired transactions beyond the limits, then contents that no journal names.
+/// Always keeps the newest transaction and those that are not retired yet. The caller holds the
+/// writer lock unless `dry_run`.
 Result<PruneReport> prune_history(const StateDirectory& state, const HistoryConfig& limits,
                                   const Clock& clock, bool dry_run);
 

@@ -17,7 +17,7 @@ Proposal reversed_step(const StagedStep& step, const Overlay& staged) {
   return Proposal::from(std::move(changes), staged.store());
 }
 
-/// Later steps that changed one of these paths and are not taken back themselves.
+/// Later steps that changed one of these paths and are not undone themselves.
 std::vector<size_t> steps_in_the_way(const std::vector<StagedStep>& steps, size_t step,
                                      const std::set<size_t>& taken,
                                      const std::vector<PathConflict>& paths) {
@@ -33,7 +33,7 @@ std::vector<size_t> steps_in_the_way(const std::vector<StagedStep>& steps, size_
   return found;
 }
 
-/// Puts what was made of one step's reverse into the view.
+/// Puts the result of one step's reverse into the view.
 Result<void> take_over(const Proposal& change, Overlay& view) {
   for (const Change& one : change.changes()) GALLEY_TRY(view.node(one.path));
   Overlay::Entries entries = view.entries();
@@ -55,11 +55,11 @@ Result<void> take_over(const Proposal& change, Overlay& view) {
   return {};
 }
 
-/// One try: takes these back, the newest first, or says which step did not fit.
+/// One attempt: undoes these steps, newest first, or reports which step did not fit.
 struct RollbackTry {
   StepRollback done;
   size_t misfit = 0;
-  std::vector<PathConflict> paths;  ///< empty: all fit
+  std::vector<PathConflict> paths;  ///< empty: all of them fit
 };
 
 Result<RollbackTry> try_rollback(Overlay& staged, const std::vector<StagedStep>& steps,
@@ -102,7 +102,7 @@ Result<StepRollbackOutcome> plan_step_rollback(Overlay& staged,
     if (later.empty() || !with_later) {
       return StepRollbackOutcome(StepConflict{std::move(later), std::move(attempt.paths)});
     }
-    taken.insert(later.begin(), later.end());  // one more at least, so this ends
+    taken.insert(later.begin(), later.end());  // adds at least one, so this ends
   }
 }
 

@@ -11,15 +11,15 @@
 
 namespace galley {
 
-/// What is staged without some of the steps that made it.
+/// The staged state without some of the steps that made it.
 struct StepRollback {
-  std::vector<size_t> taken;       ///< indexes of the steps that were taken back, newest first
+  std::vector<size_t> taken;       ///< indexes of the steps that were undone, newest first
   Overlay::Entries entries;        ///< for Overlay::restore()
-  std::vector<MergedPath> merged;  ///< paths that later steps had changed, too
-  bool changes_nothing = false;    ///< what the steps did is gone already
+  std::vector<MergedPath> merged;  ///< paths that later steps had changed too
+  bool changes_nothing = false;    ///< the effect of the steps is already gone
 };
 
-/// It cannot be taken back: what does not fit, and which later steps stand in the way.
+/// The step cannot be undone: the paths that do not fit, and the later steps that prevent it.
 struct StepConflict {
   std::vector<size_t> built_upon;  ///< indexes, oldest first; empty: something else changed it
   std::vector<PathConflict> paths;
@@ -27,13 +27,13 @@ struct StepConflict {
 
 using StepRollbackOutcome = std::variant<StepRollback, StepConflict>;
 
-/// Plans taking back one of the steps of a transaction: the reverse of what it changed, merged into
-/// what is staged now, path by path and then by lines. A later step that changed other lines stays;
-/// one that changed the same lines, or works in what this step made, has built upon it.
-/// `with_later` takes those back, too, and those that have built upon them.
+/// Plans the rollback of one step of a transaction: the reverse of its changes, merged into the
+/// staged state, path by path and then by lines. A later step that changed other lines stays. A
+/// later step that changed the same lines, or works in something that this step made, has built
+/// upon it. `with_later` also undoes those steps and the ones that have built upon them.
 ///
-/// Every content that a step names has to be in the store of `staged`, which only shares what it
-/// holds. Errors mean that something could not be read.
+/// The store of `staged` must have every content that a step names; the plan only shares them.
+/// Errors mean that something could not be read.
 Result<StepRollbackOutcome> plan_step_rollback(Overlay& staged,
                                                const std::vector<StagedStep>& steps, size_t wanted,
                                                bool with_later);

@@ -43,7 +43,7 @@ std::optional<int64_t> unit_seconds(char unit) {
   }
 }
 
-/// Seconds that `T08:00:00[.123](Z|+01:00)` adds to its day; nothing when it is malformed.
+/// The seconds that `T08:00:00[.123](Z|+01:00)` adds to its day; nullopt when it is malformed.
 std::optional<int64_t> seconds_of_day(std::string_view text) {
   const auto hour = digits(text, 1, 2);
   const auto minute = digits(text, 4, 2);

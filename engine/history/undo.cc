@@ -40,13 +40,13 @@ std::string default_message(TxId id, const CommitMeta& meta) {
   return message;
 }
 
-/// The newest undo that stands and was not itself made to take back an undo.
+/// The newest undo in effect that is not itself the undo of an undo.
 Result<TxId> newest_undo(const History& history) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
   std::map<TxId, CommitMeta> metas;
   for (const TxId id : ids) {
     const auto journal = history.outline(id);
-    // Pruned since we looked.
+    // It was pruned since the ids were listed.
     if (!journal && journal.error().kind == ErrorKind::kNotFound) continue;
     if (!journal) return fail(journal.error());
     metas.emplace(id, (*journal)->journal.meta);
@@ -126,7 +126,7 @@ bool is_directory_change(const Change& change) {
          (change.is_create() || change.is_delete());
 }
 
-/// Which paths of a transaction are taken back.
+/// The paths of a transaction to undo.
 class Selection {
  public:
   Selection(TxId id, const ChangeSet& changes) : id_(id), changes_(&changes) {
@@ -159,7 +159,7 @@ class Selection {
                 wanted.str());
   }
 
-  /// Directories that the taken paths need to be there, or leave empty.
+  /// Adds the directories that the selected paths need, or that they leave empty.
   void take_directories() {
     for (const Change& change : *changes_) {
       if (!is_directory_change(change) || taken_.contains(change.path)) continue;
@@ -186,7 +186,7 @@ class Selection {
   std::set<RelPath> taken_;
 };
 
-/// The after side with some hunks turned back.
+/// The after side without some hunks.
 std::string without_hunks(const ProposedFileDiff& file, const std::set<size_t>& ranges) {
   const Lines before(*file.before);
   const Lines after(*file.after);

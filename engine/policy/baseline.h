@@ -14,20 +14,20 @@ namespace galley {
 /// A baseline with more bytes is refused.
 inline constexpr size_t kMaxBaselineBytes = size_t{64} << 20U;
 
-/// What stands as the suppression of a finding that the baseline has.
+/// The suppression of a finding that is in the baseline.
 inline constexpr std::string_view kBaselineSuppression = "known in the baseline";
 
-/// The findings that were there when a team began to look: they are shown as known and block
-/// nothing. A file of JSON (docs/validators.md), read from the unchanged tree: what a proposal
-/// writes there counts when it was committed.
+/// The findings that existed before: they are shown as known and block nothing. A JSON file
+/// (docs/validators.md), read from the unchanged tree: a proposed change of it counts only after
+/// its commit.
 class Baseline {
  public:
-  /// The baseline at a path of the workspace; one that is missing knows nothing.
+  /// Loads the baseline at a path of the workspace; a missing file is an empty baseline.
   /// Errors: kInvalid `baseline.syntax`.
   [[nodiscard]] static Result<Baseline> load(const Directory& workspace, const std::string& path);
   [[nodiscard]] static Result<Baseline> parse(std::string_view text, std::string_view file);
 
-  /// Makes notes of those that it knows, by their fingerprints.
+  /// Turns findings that are in the baseline, by their fingerprints, into notes.
   void apply(const std::vector<Finding*>& findings) const;
 
   [[nodiscard]] size_t size() const { return known_.size(); }

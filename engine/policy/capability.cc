@@ -26,7 +26,7 @@ bool is_closed_domain(std::string_view domain) {
   return domain == "fs" || domain == "exec" || domain == "net";
 }
 
-/// Letters, digits, `_`, `-` and `.`, and the two wildcards: what reads the same everywhere.
+/// Letters, digits, `_`, `-`, `.` and the two wildcards: characters that read the same everywhere.
 bool is_open_word(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -34,7 +34,7 @@ bool is_open_word(std::string_view word) {
   });
 }
 
-/// `domain:action:pattern`, the last two perhaps missing.
+/// `domain:action:pattern`; the last two may be missing.
 struct Parts {
   std::string_view domain;
   std::string_view action;
@@ -57,15 +57,15 @@ struct Parts {
   }
 };
 
-/// Whether a file capability of `action` speaks of what is needed, or of a part of it.
+/// Whether a file capability of `action` covers at least a part of the need.
 bool speaks_of(std::string_view action, std::string_view needed) {
   const bool is_part_of_write = action == "create" || action == "modify" || action == "delete";
   return action == needed || (needed == "write" && is_part_of_write) ||
          (action == "write" && needed != "read");
 }
 
-/// A program by its name; a path is given as it is written only: `./git` of the tree is not the
-/// `git` of the system.
+/// Compares a program by its name. A path must be given as it is written: `./git` of the tree is
+/// not the `git` of the system.
 bool names_program(const Capability& capability, std::string_view program) {
   if (capability.action == "*" || capability.action == program) return true;
   const auto name = RelPath::parse(program);
@@ -114,7 +114,7 @@ Result<Capability> Capability::parse(std::string_view text) {
     if (!is_known || parts.has_pattern) {
       return invalid(text, "net takes none or host: single hosts cannot be enforced");
     }
-    // `net:none` says the same as `!net:host`.
+    // `net:none` means the same as `!net:host`.
     capability.is_denial ^= parts.action == "none";
     capability.action = "host";
     return capability;
@@ -155,7 +155,7 @@ bool Capability::covers(std::string_view needed) const {
     return parts.has_action || action == "*" || domain == "net";
   }
   if (is_closed_domain(domain) || !name_matches(domain, parts.domain)) return false;
-  // A need that leaves something out needs all of it: `*` as a text is matched by `*` alone.
+  // A need that leaves something out needs all of it: the text `*` is matched only by `*`.
   if (!name_matches(action, parts.has_action ? parts.action : "*")) return false;
   return pattern.empty() || name_matches(pattern, parts.has_pattern ? parts.pattern : "*");
 }

@@ -153,7 +153,7 @@ void read_command_keys(ConfigTable& table, ValidatorConfig& validator) {
   table.text_map("environment", validator.environment);
 }
 
-/// Keys that the chosen kind of validator would ignore in silence.
+/// Keys that the chosen kind of validator would silently ignore.
 void check_kind(ConfigTable& table, const ValidatorConfig& validator) {
   static constexpr std::string_view kCommandKeys[] = {
       "per_file",    "timeout_ms", "max_output_bytes", "parser",        "parser_regex", "only_new",

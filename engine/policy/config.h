@@ -21,16 +21,16 @@
 
 namespace galley {
 
-/// What a rule says about an effect.
+/// A rule's decision about an effect.
 enum class Decision : uint8_t { kAllow, kAsk, kDeny };
 [[nodiscard]] std::string_view decision_name(Decision decision);
 
-/// What is done to a path, as rules name it. A mode change is a modify; a move is a delete of the
-/// old path and a create of the new one.
+/// The operation on a path, as rules name it. A change of mode is a modify; a move is a delete of
+/// the old path and a create of the new one.
 enum class PathOperation : uint8_t { kCreate, kModify, kDelete };
 [[nodiscard]] std::string_view operation_name(PathOperation operation);
 
-/// How much tools may do unasked; security_mode.h has the table.
+/// How much tools may do without asking; security_mode.h has the table.
 enum class SecurityMode : uint8_t { kStrict, kStandard, kPermissive };
 
 /// `[[policy.rule]]`: the last rule that matches a path decides.
@@ -38,10 +38,10 @@ struct PathRule {
   std::string name;  ///< `rule at galley.toml:12` when the file gives none
   bool has_name = false;
   GlobList paths;
-  std::vector<std::string> agents;        ///< empty: everyone; `*` and `?` match
+  std::vector<std::string> agents;        ///< empty: every agent; `*` and `?` match
   std::vector<PathOperation> operations;  ///< empty: all
   Decision decision = Decision::kDeny;
-  std::string reason;  ///< shown to who is refused
+  std::string reason;  ///< shown when the rule refuses
   uint32_t line = 0;   ///< of its table in galley.toml
 };
 
@@ -52,13 +52,13 @@ struct EffectRule {
   uint32_t line = 0;
 };
 
-/// `[policy.effects]`: rules about what a change set does as a whole or to what.
+/// `[policy.effects]`: rules about a change set as a whole, or about special kinds of paths.
 struct EffectRules {
   EffectRule<std::optional<uint64_t>> max_files;          ///< paths changed in one proposal
   EffectRule<std::optional<uint64_t>> max_changed_bytes;  ///< sum of the new contents
   EffectRule<std::optional<uint64_t>> max_deletes;
   EffectRule<std::optional<uint64_t>> max_deleted_bytes;
-  Decision over_limit = Decision::kDeny;  ///< what going over one of the four means
+  Decision over_limit = Decision::kDeny;  ///< the decision when one of the four limits is exceeded
   EffectRule<Decision> executable_bit{Decision::kAllow};
   EffectRule<Decision> symlinks{Decision::kAllow};
   EffectRule<Decision> type_changes{Decision::kAllow};
@@ -70,31 +70,31 @@ struct EffectRules {
 
 struct PolicyConfig {
   SecurityMode mode = SecurityMode::kStandard;
-  Decision default_decision = Decision::kAllow;  ///< for a path that no rule names
+  Decision default_decision = Decision::kAllow;  ///< for a path that no rule matches
   uint32_t default_line = 0;
   std::vector<PathRule> rules;
-  GlobList protected_paths;  ///< denied whatever a rule says
+  GlobList protected_paths;  ///< denied whatever the rules say
   uint32_t protected_line = 0;
   EffectRules effects;
 };
 
-/// `[agents.NAME]`: what one agent may do at most; the rules hold on top of it.
+/// `[agents.NAME]`: the most that one agent may do; the rules apply in addition.
 struct AgentProfile {
   std::string name;
   Capabilities capabilities;
   bool has_capabilities = false;   ///< false: not limited by capabilities
-  std::vector<std::string> tools;  ///< tools it may say; empty: all
-  std::string tool_profile;        ///< whose names it knows them by (docs/profiles.md); empty: none
+  std::vector<std::string> tools;  ///< tools it may call; empty: all
+  std::string tool_profile;        ///< the tool names that it uses (docs/profiles.md); empty: none
   uint32_t line = 0;
 };
 
-/// `[limits]`: bounds that are not rules; over them the answer is an Error of kind kQuota.
+/// `[limits]`: bounds that are not rules; exceeding one is an Error of kind kQuota.
 struct LimitsConfig {
   uint64_t max_file_bytes = 0;   ///< 0: the built-in bound
   uint64_t max_patch_bytes = 0;  ///< 0: the built-in bound
 };
 
-/// How a command validator's output becomes findings: by a format, or by the program that wrote it.
+/// How the output of a command validator is parsed: by format or by program.
 enum class OutputParser : uint8_t {
   kNone,
   kGcc,
@@ -123,12 +123,12 @@ struct ValidatorConfig {
   std::vector<std::string> command;  ///< program and arguments; `{files}`, `{file}` are replaced
   GlobList paths;                    ///< empty: the built-in's own, or every path
   bool has_paths = false;
-  std::vector<std::string> agents;       ///< empty: everyone
-  Severity severity = Severity::kError;  ///< kError blocks, kWarning and kNote only tell
+  std::vector<std::string> agents;       ///< empty: every agent
+  Severity severity = Severity::kError;  ///< kError blocks, kWarning and kNote only inform
   uint32_t line = 0;
-  bool is_trusted = true;  ///< false: a command that nobody trusted; it is never run
+  bool is_trusted = true;  ///< false: an untrusted command; it is never run
 
-  // Built-in validators; 0 or empty where one does not use it.
+  // Built-in validators; 0 or empty when the validator does not use it.
   uint64_t max_bytes = 0;             ///< size
   std::string style = "keep";         ///< line_endings: `keep`, `lf`, `crlf`
   std::vector<std::string> patterns;  ///< forbidden_text: RE2 patterns
@@ -147,7 +147,8 @@ struct ValidatorConfig {
   std::vector<int> ok_exit = {0};   ///< exit statuses that mean "no complaint"
   std::vector<int> findings_exit;   ///< statuses that mean "see the findings"; empty: all others
   std::vector<std::string> keep;    ///< directories whose contents persist between runs
-  std::vector<std::string> inputs;  ///< globs of what it can see, for the cache; empty: everything
+  std::vector<std::string> inputs;  ///< globs of the files it can see, for the cache; empty:
+                                    ///< everything
   bool is_cached = true;
   bool allows_network = false;
   std::map<std::string, std::string> environment;
@@ -156,18 +157,20 @@ struct ValidatorConfig {
 /// `[findings]`: which findings count.
 struct FindingsConfig {
   std::string baseline;                         ///< workspace path of a baseline; empty: none
-  Decision added_suppressions{Decision::kAsk};  ///< what a suppression that is proposed means
-  bool suppress_secrets = false;                ///< whether a comment may let a secret pass
+  Decision added_suppressions{Decision::kAsk};  ///< the decision about a suppression that is
+                                                ///< proposed
+  bool suppress_secrets = false;                ///< whether a comment may suppress a secret
 };
 
-/// `[owners]`: who must say yes to changes of which paths.
+/// `[owners]`: who must approve changes of which paths.
 struct OwnersConfig {
-  bool is_required = false;        ///< whether a change of an owned path asks
-  std::string file;                ///< of CODEOWNERS lines; empty: where GitHub and GitLab look
-  std::vector<std::string> lines;  ///< CODEOWNERS lines that stand after those of the file
+  bool is_required = false;        ///< whether a change of an owned path needs approval
+  std::string file;                ///< of CODEOWNERS lines; empty: the places where GitHub and
+                                   ///< GitLab look
+  std::vector<std::string> lines;  ///< CODEOWNERS lines, added after those of the file
 };
 
-/// `[history]`: what gc keeps. The newest transaction is always kept.
+/// `[history]`: the transactions that gc keeps. The newest one is always kept.
 struct HistoryConfig {
   uint64_t keep_transactions = 1000;         ///< 0: no limit
   uint64_t keep_days = 90;                   ///< 0: no limit
@@ -208,9 +211,9 @@ struct SandboxConfig {
   uint32_t max_cpu_seconds = 0;                    ///< 0: no limit
   uint32_t max_open_files = 1024;
   uint32_t max_parallel = 0;       ///< validators at once; 0: the number of cores
-  std::vector<std::string> allow;  ///< programs; empty: all that deny leaves
+  std::vector<std::string> allow;  ///< programs; empty: all except those in deny
   std::vector<std::string> deny;
-  std::vector<std::string> environment;  ///< names passed through
+  std::vector<std::string> environment;  ///< names of variables that are passed through
   std::vector<std::string> readable;     ///< folders of the host, `~/` is the home
 };
 
@@ -221,19 +224,20 @@ struct SecretsConfig {
 
 /// `[edits]`.
 struct EditsConfig {
-  MatchStep max_step = MatchStep::kMended;  ///< the last one an edit may need
-  std::vector<std::string> strict;          ///< leniencies that no edit may need
+  MatchStep max_step = MatchStep::kMended;  ///< the last step that an edit may need
+  std::vector<std::string> strict;          ///< leniencies that edits must not need
   uint32_t max_fuzz = 2;                    ///< context lines that may be dropped at each end
   uint32_t max_offset = 0;                  ///< lines; 0: no limit
 };
 
-/// Everything galley.toml says; default-constructed it is what holds without one.
+/// The contents of galley.toml; default-constructed, the configuration without one.
 struct Config {
   std::string file;  ///< `galley.toml`, or empty when there was none
-  /// Whether edits may change galley.toml: only a person's own configuration says so, no workspace.
+  /// Whether edits may change galley.toml. Only a person's own configuration can set this, a
+  /// workspace cannot.
   bool configuration_is_editable = false;
-  /// Whether edits in the name of an agent may change what configures agents (agent_files.h); said
-  /// by a person's own configuration, too.
+  /// Whether edits by an agent may change the configuration of agents (agent_files.h). Only a
+  /// person's own configuration can set this too.
   bool agent_files_are_editable = false;
   PolicyConfig policy;
   std::map<std::string, AgentProfile> agents;
@@ -246,17 +250,17 @@ struct Config {
   SandboxConfig sandbox;
   EditsConfig edits;
   SecretsConfig secrets;
-  /// What people granted and revoked here; null where no workspace keeps that.
+  /// Capabilities that people granted and revoked here; null when the workspace does not keep any.
   std::shared_ptr<const GrantBook> grants;
   std::map<std::string, ToolConfig> tools;  ///< `[tools.NAME]`, by the name of the tool
-  /// What of it executes or widens and was not trusted, a line each: it does not count
-  /// (trust_part.h). Empty when all of it counts.
+  /// The untrusted entries that execute or widen something, a line each: they do not count
+  /// (trust_part.h). Empty when all of the configuration counts.
   std::vector<std::string> not_trusted;
 };
 
-/// Reads galley.toml of a workspace; the defaults when there is none.
+/// Reads galley.toml of a workspace; returns the defaults when there is none.
 /// Errors: kInvalid, reason `config.syntax`, `config.unknown_key`, `config.type`, `config.value`;
-///         each message is `galley.toml:LINE:COLUMN: …` and says what would be right.
+///         each message is `galley.toml:LINE:COLUMN: …` and says what is expected.
 [[nodiscard]] Result<Config> load_config(const Directory& root);
 
 /// As load_config, for text from elsewhere; `file` is the name used in messages.

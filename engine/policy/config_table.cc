@@ -19,7 +19,7 @@ std::string array_text(const std::vector<std::string>& values) {
   return text + "]";
 }
 
-/// "64 KiB" -> 65536. Empty when it is no size.
+/// "64 KiB" -> 65536. Returns nullopt when the text is not a size.
 std::optional<uint64_t> parse_size(std::string_view text) {
   uint64_t number = 0;
   size_t at = 0;

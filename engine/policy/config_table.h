@@ -16,7 +16,7 @@
 
 namespace galley {
 
-/// What all tables of one reading share: the first error, and in a dry reading the keys asked for.
+/// State shared by all tables of one reading: the first error, and in a dry reading the keys read.
 struct ConfigReading {
   std::string file;
   std::optional<Error> error;
@@ -28,7 +28,7 @@ struct ConfigReading {
 /// One table of a TOML document, read key by key into values that hold the defaults.
 ///
 /// Only the first error of a reading is kept; after it every call does nothing. finish() refuses
-/// keys that nobody asked for. Private to the readers of configuration.
+/// unknown keys, which are those that were never read. Private to the readers of configuration.
 class ConfigTable {
  public:
   template <class E>
@@ -56,7 +56,7 @@ class ConfigTable {
 
   void table(std::string_view key, const std::function<void(ConfigTable&)>& read);
   void tables(std::string_view key, const std::function<void(ConfigTable&)>& read);
-  /// Tables below `key` whose names are the user's: read(name, table).
+  /// Tables below `key` with names chosen by the user: calls read(name, table) for each.
   void named_tables(std::string_view key,
                     const std::function<void(std::string_view, ConfigTable&)>& read);
 
@@ -66,7 +66,7 @@ class ConfigTable {
   [[nodiscard]] uint32_t line() const { return table_->line; }
   [[nodiscard]] uint32_t line_of(std::string_view key) const;
 
-  void refuse(std::string_view key, const std::string& what);  ///< a value that makes no sense
+  void refuse(std::string_view key, const std::string& what);  ///< reports an invalid value
   void require(std::string_view key, std::string_view example);
   void finish();
 
@@ -92,7 +92,7 @@ using RootReader = std::function<void(ConfigTable& root)>;
 /// Errors: kInvalid `limit.config_size`, `config.*`.
 Result<void> read_configuration(std::string_view text, std::string_view file,
                                 const RootReader& read_root);
-/// The keys that `read_root` asks for, with their defaults.
+/// The keys that `read_root` reads, with their defaults.
 [[nodiscard]] std::vector<ConfigKey> keys_asked_for(const RootReader& read_root);
 
 template <class E>

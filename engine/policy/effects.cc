@@ -20,7 +20,7 @@ struct Totals {
   uint64_t deleted_bytes = 0;
 };
 
-/// Source -> true for every path whose content lives on, unchanged, under another name.
+/// The paths whose content the proposal keeps, unchanged, under another name.
 std::set<RelPath> pure_rename_sources(const ProposedTree& tree) {
   std::set<RelPath> sources;
   for (const Change& change : tree.proposal().changes()) {
@@ -155,7 +155,7 @@ std::string fold_case(std::string_view name) {
 using FoldedNames = std::multimap<std::string, std::string>;
 using PathPairs = std::vector<std::pair<RelPath, RelPath>>;
 
-/// Pairs `path`, which is new, with each of `names` of its directory that differs only in case.
+/// Pairs the new `path` with each of `names` of its directory that differs only in case.
 Result<void> add_collisions(const ProposedTree& tree, const FoldedNames& names, const RelPath& path,
                             PathPairs& pairs) {
   const auto [begin, end] = names.equal_range(fold_case(path.name()));
@@ -183,14 +183,14 @@ Result<PathPairs> case_collisions(const ProposedTree& tree) {
     const Change* own = directory.is_root() ? nullptr : tree.change(directory);
     if (own != nullptr && own->is_create() && made.size() == 1) continue;
     const auto entries = tree.list(directory);
-    // What is no directory any more holds no names; that it is none is for the commit to say.
+    // The path is not a directory any more, so it contains no names; the commit reports that.
     const bool is_none = !entries && (entries.error().kind == ErrorKind::kNotFound ||
                                       entries.error().reason == "path.wrong_kind");
     if (!entries && !is_none) return fail(entries.error());
     FoldedNames names;
     if (entries) {
       for (const auto& entry : *entries) names.emplace(fold_case(entry.name), entry.name);
-    } else {  // a change set that leaves made parents out
+    } else {  // a change set may leave out parents that it makes
       for (const RelPath& path : made) names.emplace(fold_case(path.name()), path.name());
     }
     for (const RelPath& path : made) GALLEY_TRY(add_collisions(tree, names, path, pairs));

@@ -6,9 +6,9 @@
 
 namespace galley {
 
-/// A message or rule name that came from a file or a program is cut here.
+/// The maximum size of a message or rule name from a file or a program; longer ones are cut.
 inline constexpr size_t kMaxFindingBytes = 1000;
-/// Of a command's output that is kept with a finding: its beginning and its end.
+/// The maximum size of a command's output in a finding: its beginning and its end are kept.
 inline constexpr size_t kMaxFindingOutputBytes = size_t{8} << 10U;
 
 using Severity = Finding::Severity;

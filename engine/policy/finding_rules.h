@@ -14,29 +14,30 @@
 
 namespace galley {
 
-/// Paths of one proposal of which one of the owners must say yes.
+/// Paths of one proposal for which one of the owners must approve.
 struct OwnedPaths {
   std::string first;
   size_t count = 0;
   std::vector<std::string> owners;
 };
 
-/// What `[findings]` and `[owners]` say about one proposal: which findings pass, and who is asked.
+/// Applies `[findings]` and `[owners]` to one proposal: which findings pass, and who is asked.
 ///
-/// All of it is read from the unchanged tree but for the comments themselves.
+/// Everything is read from the unchanged tree, except the comments themselves.
 /// Ownership: borrows the configuration and the tree. Threads: confined to one thread.
 class FindingRules {
  public:
   /// Errors: kInvalid `baseline.syntax`, `owners.syntax`.
   [[nodiscard]] static Result<FindingRules> of(const Config& config, const ProposedTree& tree);
 
-  /// Adds what must be asked to the report, and what is only told to the findings.
+  /// Adds judgements that need approval to the report, and those that only inform to the findings.
   [[nodiscard]] Result<void> judge(PolicyReport& report, std::vector<Finding>& findings) const;
 
-  /// Makes notes of the validators' findings that a comment or the baseline lets pass.
+  /// Turns findings of validators that a comment or the baseline covers into notes.
   void apply(const std::vector<Finding*>& findings);
 
-  /// Of whom no one is among those who said yes: the sentence about the first; empty when all are.
+  /// A sentence about the first owned paths whose owners do not include the approver `by`; empty
+  /// when there are none.
   [[nodiscard]] std::string missing_owner(const std::string& by) const;
 
  private:
@@ -51,8 +52,8 @@ class FindingRules {
   std::vector<OwnedPaths> owned_;
 };
 
-/// For each finding a hash that stays when lines move: of its rule, path and message, and how many
-/// with the same three stand before it. SARIF calls this a partial fingerprint.
+/// A hash for each finding that stays the same when lines move: of its rule, path, message, and the
+/// number of earlier findings with the same three. SARIF calls it a partial fingerprint.
 [[nodiscard]] std::vector<std::string> fingerprints_of(const std::vector<Finding>& findings);
 
 }  // namespace galley

@@ -13,7 +13,7 @@ namespace galley {
 
 namespace {
 
-/// Who said yes, until it is known whose the approval was.
+/// The approver's name until the real one is known.
 constexpr std::string_view kGivenBeforehand = "given beforehand";
 
 Finding finding_of(const Judgement& judgement) {
@@ -51,7 +51,7 @@ std::string policy_message(const PolicyReport& report) {
                      first.remedy);
 }
 
-/// The refusal for what validators answered, if they are against it.
+/// The refusal that the validators' results require, if any.
 std::optional<Refusal> refusal_of(const std::vector<ValidatorOutcome>& outcomes) {
   for (const auto& outcome : outcomes) {
     if (outcome.run.outcome != ValidatorRun::Outcome::kUnavailable) continue;

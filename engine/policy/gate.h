@@ -25,29 +25,30 @@ using ValidatorRun = Verdict::Run;
 
 class FindingRules;
 
-/// Who wants a proposal judged, and within which bounds.
+/// The requester of a judgement, and its bounds.
 struct GateRequest {
   Principals who;
   Deadline deadline;                ///< for everything; validators have their own timeouts too
-  std::stop_token stop;             ///< cancels what is running; the answer is then an Error
-  std::vector<ContentId> approved;  ///< proposals that somebody has said yes to beforehand
-  std::string approved_by;          ///< who that was, as far as it is known
+  std::stop_token stop;             ///< cancels what is running; the result is then an Error
+  std::vector<ContentId> approved;  ///< proposals that were approved beforehand
+  std::string approved_by;          ///< who approved them, if known
   std::function<void(const GateProgress&)> on_progress;
-  size_t max_parallel = 0;  ///< 0: the configuration's, else the number of cores
+  size_t max_parallel = 0;  ///< 0: the configured number, else the number of cores
 };
 
 /// Policy and validators together: the only maker of Approvals.
 ///
-///     policy, suppressions, owners -> deny: Refusal (validators are spared)
+///     policy, suppressions, owners -> deny: Refusal (validators do not run)
 ///            -> allow | ask -> validators in parallel -> a kError finding or an Error: Refusal
 ///                                                     -> ask: approver -> yes: Approval
 ///                                                                      -> no: Refusal
 ///
-/// Invariant: an Approval names the proposal that was judged. What cannot be judged is refused.
+/// Invariant: an Approval names the proposal that was judged. A proposal that cannot be judged is
+///            refused.
 /// Ownership: borrows the Config and the Clock; owns the validators.
 /// Threads:   judge() is confined to one thread at a time and runs validators on others.
-/// Errors:    a no is a Verdict; an Error is a cancelled run (kTimeout, reason `gate.cancelled`) or
-///            a proposal that cannot be read.
+/// Errors:    a refusal is a Verdict. An Error means a cancelled run (kTimeout, reason
+///            `gate.cancelled`) or a proposal that cannot be read.
 class Gate {
  public:
   Gate(const Config& config, std::vector<std::unique_ptr<Validator>> validators, Approver approver,

@@ -20,7 +20,7 @@ constexpr size_t kMaxSubmodules = 1000;
 constexpr int kMaxLinksFollowed = 40;  // the kernel's MAXSYMLINKS
 constexpr size_t kMaxWalkSteps = 4096;
 
-/// What makes a directory a repository (git's is_git_directory).
+/// The entries that make a directory a repository (git's is_git_directory).
 enum Mark : uint8_t { kHead = 1, kObjects = 2, kRefs = 4, kCommonDir = 8 };
 constexpr std::pair<std::string_view, Mark> kMarks[] = {
     {"HEAD", kHead}, {"objects", kObjects}, {"refs", kRefs}, {"commondir", kCommonDir}};
@@ -48,15 +48,15 @@ void trim_line_ends(std::string& text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
 }
 
-/// What is not there, or cannot be reached without following a link, is nothing to git either.
+/// Objects that are absent or can only be reached through a link do not exist for git either.
 bool is_nothing(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.kind == ErrorKind::kRefused;
 }
 
 }  // namespace
 
-/// Follows one text to where it leads, a component at a time as the kernel does, in the tree as it
-/// is or as it would be.
+/// Follows one text to its target, a component at a time as the kernel does, in the present or in
+/// the proposed tree.
 class GitSearch {
  public:
   GitSearch(const ProposedTree& tree, GitDirectories& found) : tree_(tree), found_(found) {}
@@ -83,9 +83,9 @@ class GitSearch {
 
   /// A directory above a changed path.
   struct Above {
-    uint8_t marks = 0;  ///< that the proposal puts there
+    uint8_t marks = 0;  ///< those that the proposal puts there
     bool has_no_git = false;
-    bool has_no_head = false;  ///< neither now nor after the proposal
+    bool has_no_head = false;  ///< neither in the present nor in the proposed tree
   };
 
   void note_above(const Change& change) {
@@ -99,8 +99,8 @@ class GitSearch {
     }
   }
 
-  /// Most directories have neither: that is found out side by side. What cannot be looked at counts
-  /// as there, so that the one who looks again says why.
+  /// Checks the directories in parallel, since most have neither. A failed check counts as present,
+  /// so that the later check reports the reason.
   void peek() {
     constexpr size_t kBlock = 16;
     std::vector<std::pair<const RelPath, Above>*> all;
@@ -166,7 +166,7 @@ class GitSearch {
     return {};
   }
 
-  /// A file that says `gitdir: PATH`, seen from `directory`.
+  /// A file with `gitdir: PATH`, seen from `directory`.
   Result<void> follow_file(const RelPath& file, const RelPath& directory) {
     constexpr std::string_view kPrefix = "gitdir: ";
     auto text = read_file(tree_.workspace(), file, kMaxGitFileBytes);
@@ -203,7 +203,7 @@ class GitSearch {
 
   // --- walking ------------------------------------------------------------------------------
 
-  /// Where `text` leads from `start`; nothing when that is outside the workspace.
+  /// The target of `text` from `start`; nullopt when it is outside the workspace.
   Result<std::optional<RelPath>> walk(const RelPath& start, const std::string& text, View view) {
     std::vector<std::string> here;
     for (const auto part : start.components()) here.emplace_back(part);
@@ -242,8 +242,8 @@ class GitSearch {
     return std::optional(end);
   }
 
-  /// Puts the components of `text` before what is still to be walked; an absolute one begins at the
-  /// root anew. False when it leads outside the workspace.
+  /// Puts the components of `text` before those still to be walked; an absolute text begins at the
+  /// root again. Returns false when it leads outside the workspace.
   bool enter(const std::string& text, std::vector<std::string>& here,
              std::deque<std::string>& todo) const {
     std::string_view rest = text;

@@ -10,29 +10,30 @@
 
 namespace galley {
 
-/// What belongs to git in a workspace under names that do not tell: where the `.git` files and
-/// links of the directories that a proposal concerns lead (gitrepository-layout(5)), their
-/// `commondir`, and folders that git would take for a repository by what lies in them.
+/// Paths in a workspace that belong to git although their names do not show it. They are the
+/// targets of the `.git` files and links of directories that a proposal concerns
+/// (gitrepository-layout(5)), their `commondir`, and folders whose contents make git take them for
+/// a repository.
 ///
-/// The root, the directories above each changed path and the submodules that `.gitmodules` lists
-/// are looked at, nothing else: the cost does not depend on the size of the tree.
+/// Looks only at the root, the directories above each changed path and the submodules that
+/// `.gitmodules` lists, so the cost does not depend on the size of the tree.
 class GitDirectories {
  public:
-  /// Looks at the tree as it is and as it would be: a link that the proposal makes is followed,
+  /// Looks at the present tree and at the proposed tree: a link that the proposal makes is followed
   /// too.
   /// Errors: as Directory's; kQuota `limit.file_size` for a `commondir` longer than any path.
   [[nodiscard]] static Result<GitDirectories> of(const ProposedTree& tree);
 
-  /// Why no edit may make this change, as one clause; empty when nothing of git's is concerned.
+  /// Why no edit may make this change, as one clause; empty when it concerns nothing of git.
   [[nodiscard]] std::string what_protects(const Change& change) const;
-  /// Directories that look like a repository (HEAD beside objects and refs, or beside commondir)
-  /// after the proposal, and that it changes.
+  /// Directories that the proposal changes and that look like a repository after it (HEAD next to
+  /// objects and refs, or next to commondir).
   [[nodiscard]] const std::vector<RelPath>& lookalikes() const { return lookalikes_; }
 
  private:
   friend class GitSearch;
-  std::set<std::string> directories_;  ///< folded; what lies below them as well
-  std::set<RelPath> links_;            ///< passed on the way to one
+  std::set<std::string> directories_;  ///< folded; includes everything below them
+  std::set<RelPath> links_;            ///< links on the way to a directory
   std::vector<RelPath> lookalikes_;
 };
 

@@ -29,7 +29,7 @@ std::string joined_path(const std::vector<std::string>& parts) {
   return text;
 }
 
-/// One walk along a link's target, a component at a time, as the kernel would.
+/// One walk along a link's target, a component at a time, as the kernel does.
 class LinkWalk {
  public:
   LinkWalk(const ProposedTree& tree, const RelPath& link, std::string_view target) : tree_(tree) {
@@ -48,7 +48,7 @@ class LinkWalk {
   }
 
  private:
-  /// Takes the next component; a value when it settles where the link ends.
+  /// Takes the next component; returns a value when it decides where the link ends.
   Result<std::optional<LinkEnd>> step() {
     const std::string part = todo_.front();
     todo_.pop_front();
@@ -62,11 +62,11 @@ class LinkWalk {
     return enter();
   }
 
-  /// Looks at what `here_` names now.
+  /// Looks at the object that `here_` names now.
   Result<std::optional<LinkEnd>> enter() {
     const auto path = RelPath::parse(joined_path(here_));
     if (!path) {
-      is_missing_ = true;  // a name that Galley would not make; nothing of ours can be there
+      is_missing_ = true;  // a name that Galley does not allow, so no object of ours has it
       return std::nullopt;
     }
     if (path->is_protected()) return LinkEnd::kProtected;

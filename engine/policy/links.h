@@ -9,11 +9,11 @@
 
 namespace galley {
 
-/// Where a symbolic link of the proposed tree leads.
+/// The kind of place to which a symbolic link of the proposed tree leads.
 enum class LinkEnd : uint8_t {
-  kInside,     ///< to something in the workspace
-  kMissing,    ///< inside, but nothing is there
-  kOutside,    ///< absolute, or `..` above the root, on the way or at the end
+  kInside,     ///< to an object in the workspace
+  kMissing,    ///< inside, but the target is absent
+  kOutside,    ///< absolute, or `..` above the root, at any component
   kProtected,  ///< into `.git`, `.galley` or `.sage`
   kLoop,       ///< more than kMaxLinks links
 };

@@ -38,7 +38,7 @@ std::vector<std::string> words_of(std::string_view line) {
 
 }  // namespace
 
-/// Lines that follow belong to the section that stands last.
+/// Finds or adds a section; the following lines belong to the last one.
 Owners::Section& Owners::section(const std::string& name) {
   const auto known = std::find_if(sections_.begin(), sections_.end(),
                                   [&](const Section& one) { return one.name == name; });
@@ -49,7 +49,7 @@ Owners::Section& Owners::section(const std::string& name) {
   return sections_.back();
 }
 
-/// `[Name] @owner`, `^[Name]`, `[Name][2] @owner`: how many must say yes is not counted.
+/// `[Name] @owner`, `^[Name]`, `[Name][2] @owner`: the number of required approvals is ignored.
 void Owners::begin_section(std::string_view line) {
   const size_t begin = line.find('[') + 1;
   const size_t end = line.find(']', begin);

@@ -11,11 +11,12 @@
 
 namespace galley {
 
-/// Who must say yes to changes of which paths: the lines of a CODEOWNERS file.
+/// The people who must approve changes of paths: the lines of a CODEOWNERS file.
 ///
-/// The last line that matches a path decides, and one without owners takes ownership away. In
-/// GitLab's sections (`[Docs] @writers`) each section decides by itself, and an owner of each is
-/// needed; an optional one (`^[Docs]`) asks nobody. Patterns are gitignore's, as both document.
+/// The last line that matches a path decides, and a line without owners removes ownership. In
+/// GitLab's sections (`[Docs] @writers`) each section decides by itself, and an owner of each must
+/// approve; an optional section (`^[Docs]`) needs no approval. Patterns are gitignore's, as both
+/// document.
 /// Threads: immutable, safe to share.
 class Owners {
  public:
@@ -24,12 +25,12 @@ class Owners {
 
   /// Errors: kInvalid `owners.syntax`, which names the line.
   [[nodiscard]] static Result<Owners> parse(const std::vector<std::string>& lines);
-  /// The lines of `file` and then `more`. Without a file the first of the places where GitHub and
+  /// The lines of `file`, then `more`. Without a file, the first of the places where GitHub and
   /// GitLab look: .github/, the root, docs/, .gitlab/.
   [[nodiscard]] static Result<Owners> load(const Directory& workspace, const std::string& file,
                                            const std::vector<std::string>& more);
 
-  /// For each section that has owners for the path, those of whom one must say yes.
+  /// For each section with owners of the path, the owners of whom one must approve.
   [[nodiscard]] std::vector<std::vector<std::string>> of(const RelPath& path) const;
   [[nodiscard]] bool is_empty() const { return sections_.empty(); }
 
@@ -50,7 +51,7 @@ class Owners {
   std::vector<Section> sections_;
 };
 
-/// Whether `by`, who said yes, is one of these owners: `@` and case do not count.
+/// Whether the approver `by` is one of these owners; `@` and case are ignored.
 [[nodiscard]] bool is_owner(std::string_view by, const std::vector<std::string>& owners);
 
 }  // namespace galley

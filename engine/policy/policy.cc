@@ -46,7 +46,7 @@ void sort_strictest_first(std::vector<Judgement>& judgements) {
                    [](const Judgement& a, const Judgement& b) { return a.decision > b.decision; });
 }
 
-/// Symbolic links lead somewhere inside, special files and special mode bits are not committed.
+/// Refuses symbolic links that do not lead inside, special files and special mode bits.
 Result<void> judge_node(const ProposedTree& tree, const Change& change,
                         std::vector<Judgement>& out) {
   if (change.after.kind == FileKind::kOther || change.before.kind == FileKind::kOther) {
@@ -92,7 +92,7 @@ std::optional<Judgement> Policy::judge_configuration(const RelPath& path) const 
   return always(path, "the configuration of Galley is never changed by an edit", kEditItYourself);
 }
 
-/// An agent that changes what configures it can switch off the hook that judges it. People may.
+/// An agent that changes its own configuration can switch off the hook that judges it. People may.
 std::optional<Judgement> Policy::judge_agent_files(const RelPath& path,
                                                    const Principals& who) const {
   const auto agent = std::find_if(who.names().begin(), who.names().end(),
@@ -177,7 +177,7 @@ Judgement Policy::judge_read(const RelPath& path, const Principals& who) const {
   return judge_reading(path, who);
 }
 
-/// What holds whatever galley.toml says.
+/// The rules that apply whatever galley.toml says.
 Result<void> Policy::judge_always(const ProposedTree& tree, const Change& change,
                                   const Principals& who, std::vector<Judgement>& out) const {
   for (const auto* source : {&change.renamed_from, &change.copied_from}) {
@@ -206,8 +206,8 @@ void Policy::judge_change(const ProposedTree& tree, const Change& change, std::s
                           std::vector<Judgement>& out) const {
   const PathOperation operation = operation_of(change);
   const bool is_directory = is_directory_change(change);
-  // Directories that come or go with what lies below them are not asked about: only a rule that
-  // names one says something the paths below do not.
+  // Directories that come or go with their contents are not judged: only a rule that names a
+  // directory says more than the rules for the paths below.
   const bool is_implied = is_directory && has_change_below(tree.proposal().changes(), change.path);
   if (!is_implied) {
     Judgement capability = judge_write(change.path, operation, agent);

@@ -17,20 +17,20 @@
 
 namespace galley {
 
-/// What a rule decided about one path or about the whole change (empty path).
+/// A rule's decision about one path or about the whole change (empty path).
 struct Judgement {
   Decision decision = Decision::kAllow;
   std::string id;  ///< stable dotted name: `policy.path`, `policy.effect`, `policy.capability`,
-                   ///< `policy.always` for what holds whatever the configuration says
+                   ///< `policy.always` for rules that no configuration changes
   std::string path;
   std::string rule;        ///< its name: `generated code`, `policy.effects.max_files`, `agents.bot`
-  uint32_t line = 0;       ///< in galley.toml; 0 for what always holds
+  uint32_t line = 0;       ///< in galley.toml; 0 for rules that always apply
   std::string message;     ///< one sentence with rule, path and line
   std::string remedy;      ///< what to do
-  bool is_denial = false;  ///< a capability says no, not only none says yes
+  bool is_denial = false;  ///< a capability denies it; false: only no capability gives it
 };
 
-/// The strictest of what `judge` says of each name, the caller's when they are equal.
+/// The strictest result of `judge` for the names; the caller's when they are equal.
 template <class Judge>
 [[nodiscard]] Judgement strictest(const Principals& who, const Judge& judge) {
   Judgement worst = judge(who.caller());
@@ -44,15 +44,15 @@ template <class Judge>
 /// `galley.toml:12`, or the file alone without a line.
 [[nodiscard]] std::string place_in(const Config& config, uint32_t line);
 
-/// The policy's answer to a whole proposal.
+/// The policy's result for a whole proposal.
 struct PolicyReport {
   Decision decision = Decision::kAllow;  ///< the strictest of all
   std::vector<Judgement> judgements;     ///< those that are not kAllow, strictest first
 };
 
-/// The line that `galley policy explain` prints for each rule it looked at.
+/// The lines that `galley policy explain` prints.
 struct Explanation {
-  Judgement judgement;             ///< the decision and what made it
+  Judgement judgement;             ///< the decision and its cause
   std::vector<std::string> steps;  ///< every rule that matched, in order, for people
 };
 
@@ -62,60 +62,61 @@ struct PolicyTestResult {
   std::vector<Finding> failures;  ///< path is the test file, line that of the case
 };
 
-/// Path rules, effect rules and agents' capabilities of a Config, and the rules that always hold.
+/// Path rules, effect rules and agents' capabilities of a Config, and the rules that always apply.
 ///
 /// Always refused, whatever galley.toml says: protected directories (git's under other names too),
-/// galley.toml itself unless `Config::configuration_is_editable`, in the name of an agent the
-/// configuration of agents unless `Config::agent_files_are_editable`, symbolic links that lead
-/// outside the workspace or into a protected directory, special files, setuid bits. Where several
-/// are judged together, the strictest answer to one of them is the answer.
+/// special files, setuid bits, and symbolic links that lead outside the workspace or into a
+/// protected directory. Also refused are galley.toml itself unless
+/// `Config::configuration_is_editable`, and for an agent the configuration of agents unless
+/// `Config::agent_files_are_editable`. When several principals are judged together, the strictest
+/// result counts.
 /// Threads: immutable, safe to share; the Config must outlive it.
 class Policy {
  public:
   explicit Policy(const Config& config) : config_(&config) {}
 
-  /// Judges what a proposal really does, whoever or whatever asked for it.
+  /// Judges the real effects of a proposal, whatever asked for them.
   [[nodiscard]] Result<PolicyReport> judge(const ProposedTree& tree, const Principals& who) const;
 
   /// Judges one operation on one path before anything is staged: path rules, protected paths and
   /// capabilities only.
   [[nodiscard]] Judgement judge_path(const RelPath& path, PathOperation operation,
                                      const Principals& who) const;
-  /// What the profiles alone say to writing a path: no rule counts.
+  /// Judges writing a path by the profiles only, without the rules.
   [[nodiscard]] Judgement judge_write(const RelPath& path, PathOperation operation,
                                       const Principals& who) const;
-  /// Whether they may read a path, run a program, reach the network (`fs:read`, `exec`, `net`).
+  /// Whether they may read a path, run a program or use the network (`fs:read`, `exec`, `net`).
   [[nodiscard]] Judgement judge_read(const RelPath& path, const Principals& who) const;
   [[nodiscard]] Judgement judge_exec(std::string_view program, const Principals& who) const {
     return judge_exec(program, program, who);
   }
-  /// The same for one that is called by a link: a capability may name either.
+  /// The same for a program that is called through a link: a capability may name either path.
   [[nodiscard]] Judgement judge_exec(std::string_view program, std::string_view real,
                                      const Principals& who) const;
   [[nodiscard]] Judgement judge_network(const Principals& who) const;
-  /// Whether they have a capability of an open domain that a tool needs. People have all of them,
-  /// an agent has what its profile gives, or without one what was granted to it; `sec` is for
-  /// people only. Its id is `capability.missing`.
+  /// Whether they have a capability of an open domain that a tool needs. People have all of them.
+  /// An agent has what its profile gives, or without a profile what was granted to it; `sec` is for
+  /// people only. The judgement's id is `capability.missing`.
   [[nodiscard]] Judgement judge_capability(std::string_view needed, const Principals& who) const;
   /// Why a person cannot grant this to an agent: galley.toml denies it, or it is for people only.
   /// Errors: kRefused `grant.wider_than_configuration`.
   [[nodiscard]] std::optional<Error> objection_to_grant(std::string_view agent,
                                                         const Capability& capability) const;
-  /// Whether somebody's profile or a revocation takes programs away that another string gave.
+  /// Whether a principal's profile or a revocation denies programs that another string gave.
   [[nodiscard]] bool denies_programs(const Principals& who) const;
   [[nodiscard]] Judgement judge_tool(std::string_view tool, const Principals& who) const;
-  /// The same for what several tools do: one of them in a list will do. `what` is for the message,
-  /// which names the first of them.
+  /// The same for an action of several tools: one of them in the list is enough. `what` is for the
+  /// message, which names the first tool.
   [[nodiscard]] Judgement judge_tools(std::string_view what, const std::vector<std::string>& any_of,
                                       const Principals& who) const;
-  /// Whether a profile bounds what tools they may use.
+  /// Whether a profile limits the tools that they may use.
   [[nodiscard]] bool limits_tools(const Principals& who) const;
-  /// The profile of tools by whose names this agent calls them; empty: it has none.
+  /// The tool profile whose names this agent uses; empty: none.
   [[nodiscard]] std::string_view tool_profile(std::string_view agent) const;
-  /// Whether a profile bounds what they may read: without one everything can be read.
+  /// Whether a profile limits the paths that they may read: without one everything can be read.
   [[nodiscard]] bool limits_reading(const Principals& who) const;
-  /// Whether the caller's profile gives the network in so many words, and no other denies it;
-  /// without a profile nothing gives it.
+  /// Whether the caller's profile explicitly gives the network and no other profile denies it;
+  /// without a profile the network is not given.
   [[nodiscard]] bool grants_network(const Principals& who) const;
 
   [[nodiscard]] Explanation explain(const RelPath& path, PathOperation operation,
@@ -127,10 +128,10 @@ class Policy {
 
  private:
   [[nodiscard]] const AgentProfile* profile(std::string_view agent) const;
-  /// The profile of this agent, when it has one that limits capabilities.
+  /// The profile of this agent, if it limits capabilities.
   [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
   [[nodiscard]] std::optional<Capability> said_last(std::string_view agent, const Need& need) const;
-  /// `what` is it in the words of a message.
+  /// `what` names the need in a message.
   [[nodiscard]] Judgement judge_need(const Need& need, const std::string& what,
                                      const Principals& who) const;
   [[nodiscard]] Judgement judge_reading(const RelPath& path, const Principals& who) const;

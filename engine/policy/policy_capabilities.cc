@@ -1,4 +1,4 @@
-// Profiles, grants and revocations: what somebody may do at all.
+// Profiles, grants and revocations: the most that a principal may do.
 #include "engine/policy/policy.h"
 
 #include <fmt/core.h>
@@ -11,7 +11,8 @@
 namespace galley {
 namespace {
 
-/// Of a name for which galley.toml has nothing although it tells agents apart: it grants nothing.
+/// The profile of a name that is not in galley.toml although it distinguishes agents: it grants
+/// nothing.
 const AgentProfile& profile_of_unknown() {
   static const AgentProfile kProfile = [] {
     AgentProfile profile;
@@ -36,7 +37,7 @@ Judgement no_capability(const AgentProfile& profile, const Config& config, std::
   return judgement;
 }
 
-/// A person took it away from this agent (`galley revoke`).
+/// A person revoked it from this agent (`galley revoke`).
 Judgement revoked(std::string_view agent, std::string_view what, const Capability& denial) {
   Judgement judgement;
   judgement.decision = Decision::kDeny;
@@ -50,7 +51,7 @@ Judgement revoked(std::string_view agent, std::string_view what, const Capabilit
   return judgement;
 }
 
-/// Granting and revoking: an agent that could do it could give itself anything.
+/// Granting and revoking: an agent with this capability could give itself any other.
 constexpr std::string_view kPeopleDomain = "sec";
 
 bool is_for_people(std::string_view needed) {
@@ -64,7 +65,7 @@ std::string place_in(const Config& config, uint32_t line) {
   return line == 0 ? file : fmt::format("{}:{}", file, line);
 }
 
-/// What people granted to this agent or revoked from it last.
+/// The last grant or revocation for this agent.
 std::optional<Capability> Policy::said_last(std::string_view agent, const Need& need) const {
   if (config_->grants == nullptr || agent.empty()) return {};
   const auto page = config_->grants->of(agent);
@@ -86,7 +87,7 @@ const AgentProfile* Policy::bounds(std::string_view agent) const {
   return own != nullptr && own->has_capabilities ? own : nullptr;
 }
 
-/// A revocation counts first, and then the profile, where there is one.
+/// A revocation counts first, then the profile, if there is one.
 Judgement Policy::judge_need(const Need& need, const std::string& what,
                              const Principals& who) const {
   return strictest(who, [&](std::string_view agent) -> Judgement {

@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-/// Every list of agents in galley.toml that has names in it.
+/// Every non-empty list of agents in galley.toml.
 std::vector<const std::vector<std::string>*> agent_lists(const Config& config) {
   std::vector<const std::vector<std::string>*> lists;
   const auto take = [&lists](const std::vector<std::string>& names) {

@@ -11,14 +11,14 @@ namespace galley {
 
 struct Config;
 
-/// In whose names something is done: who calls and, in a transaction that somebody else began or
-/// staged in, those too. What one of them may not do is not done; what one must ask for is asked.
-/// The empty name is a person, or whoever gave none.
+/// The names for whom an action is done: the caller and, in a transaction that another agent began
+/// or staged in, those agents too. An action is done only if all of them may do it, and asks if one
+/// of them must ask. The empty name is a person, or a caller that gave no name.
 ///
-/// Invariant: the caller is first; no name stands twice.
+/// Invariant: the caller is first; each name occurs once.
 class Principals {
  public:
-  /// Somebody who acts alone. Implicit: most do.
+  /// A caller that acts alone. Implicit, because this is the common case.
   template <class Name>
   requires std::convertible_to<const Name&, std::string_view> Principals(
       const Name& caller)  // NOLINT(google-explicit-constructor)
@@ -38,19 +38,21 @@ class Principals {
   std::vector<std::string> names_;
 };
 
-/// Whether a list of agent names (`*` and `?` match) takes this agent in; an empty one takes all.
+/// Whether a list of agent names (`*` and `?` match) includes this agent; an empty list includes
+/// all.
 [[nodiscard]] bool names_agent(const std::vector<std::string>& patterns, std::string_view agent);
-/// Whether it takes one of them in.
+/// Whether the list includes at least one of them.
 [[nodiscard]] bool names_one_of(const std::vector<std::string>& patterns, const Principals& who);
 
-/// Whether galley.toml knows this name, or tells no agents apart. Empty is a person: known.
+/// Whether galley.toml knows this name, or does not distinguish agents. The empty name is a person
+/// and known.
 [[nodiscard]] bool knows_agent(const Config& config, std::string_view agent);
-/// A sentence about an agent that galley.toml does not know although it tells agents apart: with a
-/// mistyped name no profile and no rule holds that was meant to. Empty for one that it knows, by
-/// `[agents."*"]` too. Policy denies everything to an unknown name.
+/// A message about an agent that galley.toml does not know although it distinguishes agents: with a
+/// mistyped name, none of the intended profiles and rules would apply. Empty for a known agent,
+/// including by `[agents."*"]`. Policy denies everything to an unknown name.
 [[nodiscard]] std::string unknown_agent(const Config& config, std::string_view agent);
 
-/// Refuses to begin anything for such an agent, with what to do.
+/// Refuses to begin anything for an unknown agent, and says what to do.
 /// Errors: kRefused `agent.unknown`.
 [[nodiscard]] Result<void> check_agent_is_known(const Config& config, std::string_view agent);
 

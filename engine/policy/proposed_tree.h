@@ -11,37 +11,37 @@
 
 namespace galley {
 
-/// The tree as it would be after the proposal: all that a rule or validator can see, and nothing
-/// that it could write.
+/// The tree after the proposal: everything that a rule or validator can see, read only.
 ///
 /// Ownership: borrows both; they must outlive it. Threads: safe to share.
-/// Errors:    as Directory's; a path that the proposal takes away is kNotFound `path.not_found`.
+/// Errors:    as Directory's; a path that the proposal removes is kNotFound `path.not_found`.
 class ProposedTree {
  public:
-  /// `root_path` is the absolute path of the workspace, where it has one: only with it can an
-  /// absolute path that leads back inside be told.
+  /// `root_path` is the absolute path of the workspace, if it has one: it is needed to recognise an
+  /// absolute path that leads back inside.
   ProposedTree(const Proposal& proposal, const Directory& workspace, std::string root_path = {});
 
-  /// Says what names the unchanged tree with every byte in it, as the id of a tree of git does.
+  /// Sets a name that identifies every byte of the unchanged tree, for example the id of a git
+  /// tree.
   void set_base_name(std::string name) { base_name_ = std::move(name); }
-  /// Empty where nothing names it: files on disk.
+  /// Empty when there is no such name: files on disk.
   [[nodiscard]] const std::string& base_name() const { return base_name_; }
 
   [[nodiscard]] const Proposal& proposal() const { return *proposal_; }
-  /// The unchanged tree, for what was there before.
+  /// The unchanged tree, for the state before the proposal.
   [[nodiscard]] const Directory& workspace() const { return *workspace_; }
 
   [[nodiscard]] const std::string& root_path() const { return root_path_; }
 
   /// The change of this path, or nullptr.
   [[nodiscard]] const Change* change(const RelPath& path) const;
-  /// What the path holds; absent is a value. The content id is known for changed paths only.
+  /// The node at the path; absent is a value. The content id is known for changed paths only.
   [[nodiscard]] Result<Node> node(const RelPath& path) const;
   [[nodiscard]] Result<Content> read(const RelPath& path) const;
   [[nodiscard]] Result<std::string> read_link(const RelPath& path) const;
   /// Entries sorted by name, protected names left out.
   [[nodiscard]] Result<std::vector<DirectoryEntry>> list(const RelPath& directory) const;
-  /// The bytes a change replaces or takes away; empty content for a created path.
+  /// The bytes that a change replaces or removes; empty content for a created path.
   [[nodiscard]] Result<Content> read_before(const Change& change) const;
 
  private:

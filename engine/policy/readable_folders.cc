@@ -6,7 +6,7 @@
 namespace galley {
 namespace {
 
-/// What a home holds that no command is to read, relative to it.
+/// Places that commands must not read, relative to a home.
 constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
                                                             ".gnupg",
                                                             ".aws",
@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 28> kSecretPlaces = {".ssh",
                                                             ".gem/credentials",
                                                             ".gradle/gradle.properties"};
 
-/// Devices, sockets and processes: the sandbox has its own of them.
+/// Devices, sockets and processes: the sandbox has its own.
 constexpr std::array<std::string_view, 5> kMachinePlaces = {"/proc", "/sys", "/dev", "/run",
                                                             "/var/run"};
 constexpr std::array<std::string_view, 2> kServicePlaces = {"/var/lib", "/var/spool"};
@@ -60,12 +60,12 @@ bool has_odd_part(std::string_view path) {
 
 bool is_whole_home(std::string_view path, std::string_view home) {
   if (is_same_or_below(home, path)) return true;
-  // Somebody else's, too.
+  // Also when it is another user's home.
   const bool is_in_homes = path.substr(0, 6) == "/home/" && path.find('/', 6) == path.npos;
   return is_in_homes || std::find(kHomes.begin(), kHomes.end(), path) != kHomes.end();
 }
 
-/// Why a folder is not opened to a program that is, holds or lies in a place of secrets.
+/// Why a program must not get a folder that is, contains or is inside a place of secrets.
 std::string objection_to_secrets(std::string_view path, std::string_view home) {
   for (const std::string_view secret : kSecretPlaces) {
     const std::string place = std::string(home) + "/" + std::string(secret);
@@ -110,7 +110,7 @@ std::string objection_to_readable(std::string_view folder, std::string_view home
 }
 
 std::string objection_to_writable(std::string_view folder, std::string_view home) {
-  // Programs keep their own state in folders of this one.
+  // Programs keep their own state in subfolders of this folder.
   const std::string state = std::string(home) + "/.local/state";
   const std::string own = state + "/galley";
   const bool is_of_program =
@@ -119,7 +119,7 @@ std::string objection_to_writable(std::string_view folder, std::string_view home
     std::string secrets = objection_to_secrets(folder, home);
     if (!secrets.empty()) return secrets;
   }
-  // What services of the machine read and do.
+  // Folders that services of the machine read.
   const bool is_in_home = !home.empty() && is_same_or_below(folder, home);
   for (const std::string_view place : kServicePlaces) {
     if (!is_in_home && (is_same_or_below(folder, place) || is_same_or_below(place, folder))) {

@@ -10,8 +10,8 @@
 
 #include "engine/policy/toml_document.h"
 
-// None of them has `only_new`: it needs a parser for every complaint that the command can have, or
-// only the status is compared, which judges nothing where the tree is not clean already.
+// None of them has `only_new`. It needs a parser for every possible complaint of the command;
+// otherwise only the status is compared, which finds nothing when the tree already has complaints.
 
 namespace galley {
 
@@ -253,7 +253,7 @@ void Recommendations::add_c() {
   }
   const std::string keys = fmt::format("{}parser = \"gcc\"\n", kTestTime);
   if (!found_.cmake.empty()) {
-    // A folder of that name in the tree would be hidden behind the one that is kept.
+    // A folder of that name in the tree would be hidden behind the kept one.
     const std::string build = found_.has({"build"}) ? "build-galley" : "build";
     const bool has_tests = found_.cmake.find("add_test") != std::string::npos ||
                            found_.cmake.find("enable_testing") != std::string::npos ||
@@ -302,7 +302,7 @@ void Recommendations::add_python() {
 void Recommendations::add_python_tests() {
   const std::string time(kTestTime);
   if (found_.uses_pytest) {
-    // 1: tests failed, 2: they could not be read; 5, that there are none, is no answer.
+    // 1: tests failed, 2: they could not be read. 5 (no tests found) decides nothing.
     add("pytest", {"python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"}, "pytest",
         time + "parser = \"pytest\"\nfindings_exit = [1, 2]\n");
     return;
@@ -310,7 +310,7 @@ void Recommendations::add_python_tests() {
   std::string last;
   for (const auto& [folder, is_package] : found_.unittest_folders) {
     const bool is_covered =
-        !last.empty() && folder.starts_with(last + "/") && is_package;  // found by the one above
+        !last.empty() && folder.starts_with(last + "/") && is_package;  // found by the folder above
     if (is_covered) continue;
     last = folder;
     Words command = {"python3", "-m", "unittest", "discover"};
@@ -336,7 +336,7 @@ void Recommendations::add_scripts() {
   }
   for (const char* name : {"lint", "typecheck", "type-check", "format:check", "check", "test"}) {
     const auto script = found_.scripts.find(name);
-    // What `npm init` writes fails whatever is in the tree.
+    // The script that `npm init` writes always fails.
     if (script == found_.scripts.end() ||
         script->second.find("no test specified") != std::string::npos) {
       continue;
@@ -346,7 +346,7 @@ void Recommendations::add_scripts() {
   add_script_linters();
 }
 
-/// Those that lie in node_modules: npx would try to fetch what is not there.
+/// Linters in node_modules only: npx would try to download missing ones.
 void Recommendations::add_script_linters() {
   const auto is_installed = [this](const char* program) {
     return found_.package_programs.contains(program);
@@ -356,7 +356,7 @@ void Recommendations::add_script_linters() {
   };
   const bool has_lint = found_.scripts.contains("lint");
   if (!has_lint && is_installed("eslint") && is_configured("eslint.config.", ".eslintrc")) {
-    // 2: that it could not judge
+    // 2: it could not judge
     add("eslint", {"node_modules/.bin/eslint", "--format", "json", "{files}"}, "node",
         fmt::format("{}parser = \"eslint\"\nfindings_exit = [1]\n", kScriptSources));
   }
@@ -428,7 +428,7 @@ std::string command_text(const RecommendedCommand& command) {
 
 namespace {
 
-constexpr size_t kMaxLooks = 4000;  // entries; enough to meet every language of a project
+constexpr size_t kMaxLooks = 4000;  // entries; enough to find every language of a project
 constexpr size_t kMaxDepth = 4;
 constexpr size_t kMaxTestFiles = 50;
 constexpr uint64_t kMaxProjectFileBytes = uint64_t{1} << 20U;
@@ -515,7 +515,7 @@ void note_python(const Directory& root, const std::vector<RelPath>& tests, Proje
     const std::string folder = test.str().substr(
         0, test.str().rfind('/') == std::string::npos ? 0 : test.str().rfind('/'));
     const std::string name = test.str().substr(folder.empty() ? 0 : folder.size() + 1);
-    // Functions without a class are pytest's.
+    // Test functions without a class belong to pytest.
     if (!is_unittest && mentions(text, "\ndef test_")) found.uses_pytest = true;
     if (!is_unittest || !name.starts_with("test")) continue;
     const auto init = RelPath::parse((folder.empty() ? "" : folder + "/") + "__init__.py");
@@ -549,7 +549,7 @@ void note_package(const Directory& root, ProjectSurvey& found) {
   for (const auto& entry : entries_of(root, *programs)) found.package_programs.insert(entry.name);
 }
 
-/// `target: …`, but no `name := value` and no rule by pattern.
+/// Finds `target: …`, but not `name := value` or pattern rules.
 void note_make_targets(const std::string& makefile, ProjectSurvey& found) {
   for (size_t start = 0; start < makefile.size();) {
     const size_t end = std::min(makefile.find('\n', start), makefile.size());
@@ -573,7 +573,7 @@ void note_make_targets(const std::string& makefile, ProjectSurvey& found) {
 }  // namespace
 
 Result<ProjectSurvey> survey_project(const Directory& root) {
-  GALLEY_TRY(root.list());  // a root that cannot be read is an Error, anything below is not
+  GALLEY_TRY(root.list());  // an unreadable root is an Error, anything below is not
   ProjectSurvey found;
   const std::vector<RelPath> tests = note_names(root, found);
   note_python(root, tests, found);

@@ -15,26 +15,26 @@
 
 namespace galley {
 
-/// What the machine has for the commands that a configuration names.
+/// The programs on the machine for the commands that a configuration names.
 struct FoundPrograms {
-  /// Whether a program can be run; empty: all can.
+  /// Whether a program can be run; empty: all of them can.
   std::function<bool(std::string_view)> has;
-  /// The folders of `sandbox.readable` that a program needs; none where it lies in the system's.
+  /// The folders of `sandbox.readable` that a program needs; none when it is in a system folder.
   std::function<std::vector<std::string>(std::string_view)> folders;
   bool has_grammars = false;  ///< galley-syntax is installed
 };
 
-/// What becomes of the commands that are found.
+/// How commands that are found are written: as comments, or as validators.
 enum class FoundCommands : uint8_t { kAsComments, kSwitchedOn };
 
-/// Text of a galley.toml for the languages, formatters and tests found in this workspace: what is
-/// safe is on, commands (unless they are asked for) and stricter rules are there as comments. A
-/// command is proposed only where its program is there and what it judges is configured.
+/// The text of a galley.toml for the languages, formatters and tests found in this workspace. Safe
+/// settings are on; stricter rules, and commands unless switched on, are included as comments. A
+/// command is proposed only if its program exists and the workspace configures it.
 [[nodiscard]] Result<std::string> recommended_config(
     const Directory& root, const FoundPrograms& programs = {},
     FoundCommands commands = FoundCommands::kAsComments);
 
-/// What a workspace seems to be made of, and what it configures.
+/// The languages and tools that a workspace seems to use and configures.
 struct ProjectSurvey {
   std::set<std::string> extensions;            ///< `.c`
   std::set<std::string> root_entries;          ///< names of files and folders
@@ -45,29 +45,30 @@ struct ProjectSurvey {
   std::string cmake;                             ///< CMakeLists.txt of the root
   std::set<std::string> python_tools;            ///< tables below [tool] of pyproject.toml
   bool uses_pytest = false;                      ///< configured, or imported by a test
-  std::map<std::string, bool> unittest_folders;  ///< of unittest's tests; whether it is a package
+  std::map<std::string, bool> unittest_folders;  ///< folders of unittest's tests; whether each is a
+                                                 ///< package
 
   [[nodiscard]] bool has(std::initializer_list<std::string_view> any) const {
     return std::any_of(any.begin(), any.end(), [this](std::string_view one) {
       return extensions.contains(std::string(one)) || root_entries.contains(std::string(one));
     });
   }
-  /// A name in the root that begins like this.
+  /// Whether a name in the root begins like this.
   [[nodiscard]] bool has_root_prefix(std::string_view prefix) const {
     const auto at = root_entries.lower_bound(std::string(prefix));
     return at != root_entries.end() && at->starts_with(prefix);
   }
 };
 
-/// Looks at the names of a bounded number of files and into those that configure something; what
-/// cannot be read is as if it were not there.
+/// Looks at the names of a bounded number of files, and reads configuration files. An unreadable
+/// file counts as missing.
 [[nodiscard]] Result<ProjectSurvey> survey_project(const Directory& root);
 
-/// A command validator for one thing that a workspace has and configures.
+/// A command validator for one tool that a workspace has and configures.
 struct RecommendedCommand {
   std::string name;
   std::vector<std::string> command;
-  std::string program;   ///< what it needs besides the workspace's own files
+  std::string program;   ///< a required program besides the workspace's own files
   std::string keys;      ///< the other keys, as TOML, a line each
   bool is_there = true;  ///< whether `program` was found
 };

@@ -8,14 +8,14 @@
 
 namespace galley {
 
-/// What one mode does with a call of each tier, 0 to 4.
+/// The decisions of one mode for calls of each tier, 0 to 4.
 struct ModeRow {
   SecurityMode mode;
   std::string_view name;
   std::array<Decision, 5> by_tier;
 };
 
-/// The table of docs/policy.md: kAllow runs, kAsk needs somebody's yes, kDeny refuses.
+/// The table of docs/policy.md: kAllow runs, kAsk needs a confirmation, kDeny refuses.
 inline constexpr std::array<ModeRow, 3> kModeTable = {{
     {SecurityMode::kStrict,
      "strict",
@@ -29,7 +29,7 @@ inline constexpr std::array<ModeRow, 3> kModeTable = {{
 }};
 
 [[nodiscard]] const ModeRow& mode_row(SecurityMode mode);
-/// What the mode does with a call of a tool of this tier; a tier that there is not is refused.
+/// The mode's decision for a call of a tool of this tier; an unknown tier is refused.
 [[nodiscard]] Decision decision_of(SecurityMode mode, unsigned tier);
 
 }  // namespace galley

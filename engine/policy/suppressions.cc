@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMarker = "galley:allow";
 constexpr std::string_view kReasonMark = "--";
 constexpr std::string_view kSecrets = "secrets";
-/// gitleaks' own comment, which takes no reason.
+/// gitleaks' own comment, which has no reason.
 constexpr std::string_view kGitleaksMarker = "gitleaks:allow";
 
 bool is_rule_byte(char c) {
@@ -29,7 +29,7 @@ bool is_word_byte(char c) {
 
 constexpr std::string_view kLineSpaces = " \t\r";
 
-/// Without what ends a comment in the languages that need an end.
+/// Removes the end of a comment in languages that need one.
 std::string_view without_comment_end(std::string_view text) {
   text = trim(text, kLineSpaces);
   for (const std::string_view end : {"*/", "-->", "*)", "#}", "%>"}) {
@@ -38,7 +38,7 @@ std::string_view without_comment_end(std::string_view text) {
   return text;
 }
 
-/// The names before `--`; what is no list of names is none.
+/// The names before `--`; empty when the text is not a list of names.
 std::vector<std::string> rules_in(std::string_view text) {
   std::vector<std::string> rules;
   for (text = trim(text, kLineSpaces); !text.empty();) {
@@ -74,7 +74,7 @@ bool has_marker(std::string_view text) {
 
 bool is_about_secrets(std::string_view rule) { return rule.starts_with(kSecrets); }
 
-/// What makes a suppression the same one: its words and the code that it is about.
+/// Identifies a suppression: its words and the code that it is about.
 std::string key_of(const Suppression& one, const Lines& lines) {
   const auto line = [&](uint32_t number) {
     return number == 0 || number > lines.size() ? std::string_view()
@@ -175,7 +175,7 @@ Result<void> Suppressions::judge_added(std::vector<Judgement>& judgements,
     }
     for (const Suppression& one : added_suppressions(*before, *after)) {
       const std::string path = change.path.str();
-      // Those that count for nothing need no answer: what they are about stands among the findings.
+      // A suppression without effect needs no judgement: its subject is among the findings.
       if (!config_->suppress_secrets &&
           std::all_of(one.rules.begin(), one.rules.end(), is_about_secrets) && !one.rules.empty()) {
         continue;

@@ -13,32 +13,32 @@
 
 namespace galley {
 
-/// A file with more bytes has no suppressions.
+/// In a file with more bytes, comments suppress nothing.
 inline constexpr size_t kMaxSuppressionFileBytes = size_t{16} << 20U;
-/// Suppressions of one file that are looked at; the rest suppress nothing.
+/// The maximum number of suppressions in one file; further ones suppress nothing.
 inline constexpr size_t kMaxSuppressions = 10'000;
 
-/// A comment that lets findings of some rules pass: `galley:allow RULE[, RULE] -- REASON`. It holds
-/// for its own line or, when nothing but the comment stands there, for the next one.
+/// A comment that lets findings of some rules pass: `galley:allow RULE[, RULE] -- REASON`. It
+/// applies to its own line or, when the line has only the comment, to the next one.
 struct Suppression {
   uint32_t line = 0;               ///< of the comment, from 1
-  uint32_t covered_line = 0;       ///< whose findings it lets pass
-  std::vector<std::string> rules;  ///< a rule, or what it begins with before a dot
-  std::string reason;              ///< printable; empty: none was given, and it suppresses nothing
+  uint32_t covered_line = 0;       ///< the line whose findings it lets pass
+  std::vector<std::string> rules;  ///< a rule, or the part of its name before a dot
+  std::string reason;              ///< printable; empty: none was given, so it suppresses nothing
   bool operator==(const Suppression&) const = default;
 };
 
 [[nodiscard]] std::vector<Suppression> suppressions_in(std::string_view text);
 
-/// Those of `after` that `before` does not have for a line of the same text: a comment that was
-/// moved to other code is a new one.
+/// The suppressions of `after` that `before` does not have for a line of the same text: a comment
+/// that was moved to other code is new.
 [[nodiscard]] std::vector<Suppression> added_suppressions(std::string_view before,
                                                           std::string_view after);
 
-/// The suppressions that bear on one proposal.
+/// The suppressions that apply to one proposal.
 ///
-/// No suppression lets a finding of the policy pass, and one of the rules `secrets.*` only where
-/// galley.toml says so: who is judged writes the comments, too.
+/// A suppression never lets a finding of the policy pass, and one of the rules `secrets.*` only if
+/// galley.toml allows it, because the author of a change also controls its comments.
 /// Ownership: borrows the tree and the configuration.
 /// Threads:   confined to one thread.
 class Suppressions {
@@ -46,13 +46,13 @@ class Suppressions {
   Suppressions(const FindingsConfig& config, const ProposedTree& tree)
       : config_(&config), tree_(&tree) {}
 
-  /// What the change adds: a judgement for each that has a reason, a finding for each that has
-  /// none.
+  /// Judges the suppressions that the change adds: a judgement for each one with a reason, a
+  /// finding for each one without.
   /// Errors: those of reading the changed files.
   [[nodiscard]] Result<void> judge_added(std::vector<Judgement>& judgements,
                                          std::vector<Finding>& findings) const;
 
-  /// Makes a note of a finding that a comment lets pass.
+  /// Turns a finding that a comment lets pass into a note.
   void apply(Finding& finding);
 
  private:

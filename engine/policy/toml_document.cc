@@ -13,9 +13,9 @@ namespace galley {
 
 namespace {
 
-/// What toml++ 3.3 takes for impossible, hostile documents reach: that is an error of the document
-/// and no end of the process. What parse_key() asserts it reports itself right after, with the
-/// place (`[[[a]]]`; mended in later versions).
+/// Hostile documents reach states that toml++ 3.3 treats as impossible. That is an error of the
+/// document and must not end the process. A failed assertion in parse_key() is reported by
+/// parse_key() itself right after it, with the place (`[[[a]]]`; fixed in later versions).
 constexpr void check_toml_library(bool holds, std::string_view function) {
   if (!holds && function != "parse_key") throw std::logic_error("the parser cannot read it");
 }
@@ -23,13 +23,13 @@ constexpr void check_toml_library(bool holds, std::string_view function) {
 }  // namespace
 }  // namespace galley
 
-// Without NDEBUG, under which clang would take the assertions for facts.
+// Without NDEBUG, because with it clang would take the assertions for facts.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(condition) \
   ::galley::check_toml_library(static_cast<bool>(condition), static_cast<const char*>(__func__))
 #include <toml++/impl/preprocessor.h>
-// Its tables of characters take U+FE9C to U+FEFE for impossible; they are of no class.
+// Its character tables treat U+FE9C to U+FEFE as impossible; they belong to no class.
 #pragma push_macro("TOML_UNREACHABLE")
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE return false
@@ -41,16 +41,16 @@ constexpr void check_toml_library(bool holds, std::string_view function) {
 namespace galley {
 namespace {
 
-/// Finds where a document nests too deeply, in one pass and before the parser sees it: toml++
-/// recurses for each part of a dotted key, and bounds only how deep values nest.
+/// Finds where a document nests too deeply, in one pass before parsing: toml++ recurses for each
+/// part of a dotted key, and limits only the nesting of values.
 ///
-/// Up to its first error a document has the same strings, comments and brackets for both. A dot of
-/// a number is counted too, which makes one level more of it.
+/// Up to its first error a document has the same strings, comments and brackets for both. The dot
+/// of a number is counted too, which adds one level.
 class TomlDepthScan {
  public:
   explicit TomlDepthScan(std::string_view text) : text_(text) {}
 
-  /// Offset of what is too deep.
+  /// The offset of the part that is too deep.
   std::optional<size_t> run() {
     while (at_ < text_.size()) {
       const char byte = text_[at_];
@@ -118,7 +118,7 @@ class TomlDepthScan {
     open_.pop_back();
   }
 
-  /// Leaves `at_` on the last byte of the string.
+  /// Moves `at_` to the last byte of the string.
   void skip_string(char quote) {
     const bool is_long = text_.substr(at_).starts_with(std::string(3, quote));
     at_ += is_long ? 3 : 1;
@@ -180,7 +180,7 @@ void convert_value(const toml::node& node, TomlNode& out) {
   }
 }
 
-/// Recursion is bounded by kMaxTomlDepth.
+/// Its recursion is bounded by kMaxTomlDepth.
 TomlNode converted(const toml::node& node) {
   TomlNode out;
   out.line = node.source().begin.line;

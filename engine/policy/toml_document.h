@@ -13,7 +13,7 @@ namespace galley {
 
 struct TomlEntry;
 
-/// One value of a TOML document, with the place it stands at. A value; knows no library.
+/// One value of a TOML document with its place. A value; independent of the library.
 struct TomlNode {
   enum class Kind : uint8_t { kTable, kArray, kString, kInteger, kFloat, kBoolean, kTime };
 
@@ -24,7 +24,7 @@ struct TomlNode {
   bool flag = false;      ///< of kBoolean
   uint32_t line = 0;      ///< 1-based, where the value begins
   uint32_t column = 0;    ///< 1-based, in characters
-  uint32_t key_line = 0;  ///< where its key stands; 0 for elements and the document
+  uint32_t key_line = 0;  ///< the line of its key; 0 for elements and the document
   uint32_t key_column = 0;
   std::vector<TomlNode> elements;  ///< of kArray
   std::vector<TomlEntry> entries;  ///< of kTable, sorted by key
@@ -40,24 +40,25 @@ struct TomlEntry {
   TomlNode value;
 };
 
-/// Parts of keys, arrays and tables inside each other: more is refused before it is parsed.
+/// The maximum depth of key parts, arrays and tables: deeper documents are refused before parsing.
 inline constexpr size_t kMaxTomlDepth = 128;
 
-/// Why a document is not TOML, and where.
+/// Why and where a document is not TOML.
 struct TomlProblem {
   uint32_t line = 0;    ///< 1-based; 0 when the parser cannot tell
   uint32_t column = 0;  ///< 1-based, in characters
   std::string text;     ///< one phrase
 };
 
-/// Nothing when it is TOML 1.0.
+/// Returns nullopt when the text is TOML 1.0.
 [[nodiscard]] std::optional<TomlProblem> find_toml_problem(std::string_view text);
 
 /// Parses TOML 1.0 (toml++ 3.3).
 /// Errors: kInvalid, reason `config.syntax`, message `FILE:LINE:COLUMN: …`.
 [[nodiscard]] Result<TomlNode> parse_toml(std::string_view text, std::string_view file);
 
-/// A TOML basic string in printable ASCII. TOML is UTF-8, so every text of a configuration has one.
+/// A TOML basic string in printable ASCII. TOML is UTF-8, so every text of a configuration can be
+/// written like this.
 [[nodiscard]] std::string toml_quoted(std::string_view text);
 
 /// `{"NAME" = "value", …}`, in the same way.

@@ -14,11 +14,11 @@ namespace {
 
 constexpr std::string_view kPrefix = "tools.NAME.";
 
-/// No category of tools has less time: up to here a timeout cannot widen anything.
+/// Every category of tools has at least this time: a timeout up to it cannot widen anything.
 constexpr uint32_t kLeastTimeoutMs = 5'000;
 
 bool widens_time(const ToolConfig& tool) { return tool.timeout_ms > kLeastTimeoutMs; }
-/// Above what the sandbox gives a command unless galley.toml says otherwise.
+/// Above the sandbox's default memory of a command.
 bool widens_memory(const ToolConfig& tool) {
   return tool.max_memory_bytes > SandboxConfig().max_memory_bytes;
 }

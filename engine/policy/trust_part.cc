@@ -25,8 +25,8 @@ std::string_view severity_name(Severity severity) {
   return kNames[static_cast<size_t>(severity)];
 }
 
-/// Everything of a command validator: which files, which answers count and where it is cached bear
-/// on what runs as much as the command itself.
+/// All keys of a command validator: its files, accepted statuses and cache influence what runs as
+/// much as the command does.
 std::string validator_text(const ValidatorConfig& one) {
   std::string text = "[[validator]]\n";
   const auto add = [&](std::string_view key, const std::string& value) {
@@ -59,7 +59,7 @@ std::string validator_text(const ValidatorConfig& one) {
   return text;
 }
 
-/// `word word`, cut where a notice has no more room.
+/// `word word`, cut to the space in a notice.
 std::string command_line(const std::vector<std::string>& command) {
   constexpr size_t kMaxShown = 60;
   std::string line;
@@ -71,7 +71,7 @@ std::string command_line(const std::vector<std::string>& command) {
   return line.size() <= kMaxShown ? line : line.substr(0, kMaxShown) + "...";
 }
 
-/// The sandbox's limits; one above its built-in value gives commands more than everybody has.
+/// The sandbox's limits; a value above the built-in one gives commands more than the default.
 struct WideLimit {
   std::string_view key;
   uint64_t (*get)(const SandboxConfig&);
@@ -95,7 +95,7 @@ constexpr std::array kWideLimits = {
     wide_limit<&SandboxConfig::max_open_files>("max_open_files"),
 };
 
-/// 0 means that there is no limit.
+/// 0 means no limit.
 bool is_wider(uint64_t value, uint64_t standard) { return value > standard || value == 0; }
 
 void add_sandbox(const SandboxConfig& sandbox, TrustPart& part) {
@@ -122,7 +122,7 @@ void add_sandbox(const SandboxConfig& sandbox, TrustPart& part) {
   }
 }
 
-/// A capability of an open domain is nobody's unless it is given: who gives one widens.
+/// Agents do not have capabilities of an open domain by default, so giving one widens.
 bool is_widening(const Capability& capability) {
   return capability.is_open() && !capability.is_denial;
 }
@@ -138,7 +138,7 @@ void add_tool_rights(const Config& config, TrustPart& part) {
   for (const auto& [name, profile] : config.agents) {
     const auto& all = profile.capabilities;
     if (std::none_of(all.begin(), all.end(), is_widening)) continue;
-    std::vector<std::string> texts;  // with what is taken out again: without it they give more
+    std::vector<std::string> texts;  // includes denials: without them the others would give more
     for (const Capability& one : all) {
       if (one.is_open()) texts.push_back(one.text);
     }
@@ -157,7 +157,7 @@ std::string TrustPart::text() const {
 }
 
 std::string TrustPart::brief() const {
-  // A value is one line: toml_quoted() escapes newlines.
+  // A value is one line, because toml_quoted() escapes newlines.
   const auto lines_of = [](const std::string& text) {
     std::vector<std::string> lines;
     for (size_t start = 0; start < text.size();) {
@@ -185,7 +185,7 @@ TrustPart trust_part_of(const Config& config) {
     part.entries.push_back({fmt::format("hook {}: {}", key, command_line(command)),
                             fmt::format("commit.{} = {}\n", key, array_of(command))});
   };
-  // Keys of the document before its tables, as TOML wants them.
+  // The document's own keys before its tables, as TOML requires.
   add_hook("before_apply", config.commit.before_apply);
   add_hook("after_apply", config.commit.after_apply);
   add_sandbox(config.sandbox, part);
@@ -226,7 +226,7 @@ bool needs_trust(std::string_view key) {
       "commit.before_apply", "commit.after_apply",  "sandbox.fallback",
       "sandbox.network",     "sandbox.environment", "sandbox.readable",
       "policy.mode",         "secrets.in_files",    "agents.NAME.capabilities"};
-  // Keys that only a built-in validator has; all others stand in the text of a command.
+  // Keys that only built-in validators have; all others are in the text of a command.
   static constexpr std::array<std::string_view, 6> kBuiltinKeys = {
       "validator[].builtin",  "validator[].max_bytes",  "validator[].style",
       "validator[].patterns", "validator[].rules_file", "validator[].allow_comments"};

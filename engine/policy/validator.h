@@ -12,7 +12,7 @@
 
 namespace galley {
 
-/// What a validator is given: a tree to look at, and when to give up.
+/// The input of a validator: a tree to look at, and its limits.
 struct ValidatorContext {
   const ProposedTree& tree;
   const Clock& clock;
@@ -35,17 +35,17 @@ inline constexpr std::string_view kNotTrusted = "trust.needed";
 ///
 /// Threads: validate() may be called from any thread, several validators side by side, one call
 ///          at a time each.
-/// Errors:  an Error means that it could not judge, which the gate takes as a no (reason
+/// Errors:  an Error means that it could not judge, which the gate treats as a refusal (reason
 ///          `gate.validator_unavailable`); a bad tree is a finding, not an Error.
 class Validator {
  public:
   virtual ~Validator() = default;
   [[nodiscard]] virtual const std::string& name() const = 0;
-  /// Whether it has anything to look at in this change set, for this agent.
+  /// Whether this change set, for this agent, contains anything to judge.
   [[nodiscard]] virtual bool concerns(const ChangeSet& changes, const std::string& agent) const = 0;
-  /// Whether it has a tree made ready and runs a program there, which takes long.
+  /// Whether it prepares a tree and runs a program there, which takes long.
   [[nodiscard]] virtual bool runs_command() const { return false; }
-  /// Findings of kError block; the gate counts nothing else.
+  /// Findings of kError block; the gate ignores all others.
   [[nodiscard]] virtual Result<ValidatorReport> validate(const ValidatorContext& context) = 0;
 };
 

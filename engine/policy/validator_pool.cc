@@ -27,7 +27,7 @@ ValidatorOutcome unavailable(const Validator& validator, std::string why, std::s
   return outcome;
 }
 
-/// A validator is a door to third-party parsers: no exception gets past it.
+/// A validator is a door to third-party parsers: no exception may leave it.
 Result<ValidatorReport> validate_caught(Validator& validator, const ValidatorContext& context) {
   try {
     return validator.validate(context);
@@ -57,7 +57,7 @@ ValidatorOutcome run_one(Validator& validator, const ValidatorContext& context) 
       rest.severity = Severity::kNote;
       rest.message = fmt::format("{} had {} more findings than are kept", validator.name(),
                                  outcome.findings.size() - limits::kMaxFindings);
-      // Errors first, so that what is cut off can never turn a no into a yes.
+      // Errors first, so that cutting the list can never turn a refusal into an approval.
       std::stable_sort(outcome.findings.begin(), outcome.findings.end(),
                        [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
       outcome.findings.resize(limits::kMaxFindings);
@@ -69,9 +69,9 @@ ValidatorOutcome run_one(Validator& validator, const ValidatorContext& context) 
   return outcome;
 }
 
-/// In which order validators are started: one command first, so that the tree that all commands
-/// share is made while others judge in this process; the other commands, which would only wait for
-/// it, last.
+/// The order in which validators are started. One command comes first, so that the tree shared by
+/// all commands is made while others judge in this process. The other commands come last, since
+/// they would only wait for that tree.
 std::vector<size_t> starting_order(const std::vector<Validator*>& validators) {
   std::vector<size_t> order(validators.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -30,7 +30,7 @@ std::string pae(std::string_view payload) {
                      payload);
 }
 
-/// Bytes may be no UTF-8 in names: what is compared must be what was written.
+/// Names may contain bytes that are not UTF-8, so the values are compared as they are written.
 Json comparable(const Json& json) {
   return Json::parse(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
@@ -99,7 +99,7 @@ std::string member(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// The statement in an envelope, once its signature was found to be by this key.
+/// The statement in an envelope, after its signature was verified with this key.
 Result<Json> opened(const Json& envelope, const VerdictKey* key) {
   if (key == nullptr) return bad_signature("the verdict file is signed; give its key to verify it");
   std::string payload;

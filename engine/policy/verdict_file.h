@@ -15,13 +15,13 @@ namespace galley {
 /// A verdict file with more bytes is refused.
 inline constexpr size_t kMaxVerdictFileBytes = size_t{16} << 20U;
 
-/// What a verdict is about: it holds for these and for nothing else.
+/// The subject of a verdict: it is valid for these and for nothing else.
 struct JudgedSubject {
-  ContentId proposal;       ///< what would change, and from what
-  std::string tree;         ///< id of the git tree that would change; empty where there is none
-  ContentId configuration;  ///< of the bytes of the galley.toml that judged; of none without one
+  ContentId proposal;       ///< the change and its bases
+  std::string tree;         ///< id of the git tree that would change; may be empty
+  ContentId configuration;  ///< of the galley.toml that judged; of an empty text without one
   std::string version;      ///< of Galley, and so of the built-in validators
-  std::vector<std::pair<std::string, ContentId>> validators;  ///< name, hash of what it is told
+  std::vector<std::pair<std::string, ContentId>> validators;  ///< name, hash of its settings
 };
 
 /// A judgement for a later job, as a statement of in-toto (Statement v1 with the predicate
@@ -30,7 +30,7 @@ struct JudgedSubject {
 [[nodiscard]] Result<std::string> verdict_file(const JudgedSubject& subject, const Verdict& verdict,
                                                int64_t time_ns, const VerdictKey* key = nullptr);
 
-/// What a verdict file says, when it is about the subject that is at hand.
+/// The contents of a verdict file that is about the given subject.
 struct FiledVerdict {
   bool is_approved = false;
   bool is_signed = false;  ///< by the key
@@ -38,7 +38,8 @@ struct FiledVerdict {
 };
 
 /// Errors: kInvalid `verdict.syntax`; kRefused `verdict.signature` (it is not signed by this key,
-///         or signed and no key was given), `verdict.other_subject`, which says what differs.
+///         or it is signed and no key was given), `verdict.other_subject`, which names what
+///         differs.
 [[nodiscard]] Result<FiledVerdict> verify_verdict_file(std::string_view text,
                                                        const JudgedSubject& subject,
                                                        const VerdictKey* key = nullptr);

@@ -12,7 +12,7 @@ Result<VerdictKey> VerdictKey::parse(std::string_view text) {
     GALLEY_ASSIGN(key.pair_, Ed25519Key::parse(text));
     return key;
   }
-  // Without the newline that an editor leaves.
+  // Remove the newline that an editor leaves.
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
   if (text.size() < kMinVerdictKeyBytes) {
     return fail(ErrorKind::kInvalid, "verdict.short_key",

@@ -12,19 +12,19 @@ namespace galley {
 /// A shared secret of fewer bytes is refused.
 inline constexpr size_t kMinVerdictKeyBytes = 16;
 
-/// By what a verdict file is signed: a shared secret (HMAC-SHA256), or a pair of keys (Ed25519), of
-/// which the private one signs and either verifies.
+/// The key that signs a verdict file: a shared secret (HMAC-SHA256), or a pair of keys (Ed25519),
+/// of which the private one signs and either one verifies.
 ///
-/// Invariant: a PEM text is a key of Ed25519 or an error, and never a secret: else whoever has the
-///            public key could sign with it.
+/// Invariant: a PEM text is an Ed25519 key or an error, and never a secret: otherwise anyone with
+///            the public key could sign.
 /// Ownership: a value. Threads: immutable, safe to share.
 class VerdictKey {
  public:
-  /// Reads what a file of --key holds.
+  /// Reads the contents of the file given to --key.
   /// Errors: those of Ed25519Key; kInvalid `verdict.short_key`.
   static Result<VerdictKey> parse(std::string_view text);
 
-  /// A hint for whoever looks for the key; it proves nothing.
+  /// A hint for finding the key; it proves nothing.
   [[nodiscard]] std::string id() const;
   /// Errors: those of Ed25519Key.
   [[nodiscard]] Result<std::string> sign(std::string_view message) const;

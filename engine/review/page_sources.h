@@ -7,6 +7,6 @@ namespace galley::page_sources {
 
 extern const std::string_view kDocument;
 extern const std::string_view kStyle;
-extern const std::string_view kScript;  ///< all scripts, one after the other
+extern const std::string_view kScript;  ///< all scripts, joined
 
 }  // namespace galley::page_sources

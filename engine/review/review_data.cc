@@ -28,7 +28,7 @@ std::string_view name_of(Severity severity) {
   return "error";
 }
 
-/// The first bytes of a line, with no character torn.
+/// The beginning of a line, cut between characters.
 std::string_view beginning_of(std::string_view line) {
   if (line.size() <= kMaxReviewLineBytes) return line;
   size_t end = kMaxReviewLineBytes;
@@ -36,7 +36,7 @@ std::string_view beginning_of(std::string_view line) {
   return line.substr(0, end);
 }
 
-/// Sign and contents of a line, as the page takes them.
+/// The sign and contents of a line in the page's format.
 std::string shown_line(char sign, std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   const std::string_view begun = beginning_of(line);
@@ -144,7 +144,7 @@ class FileWriter {
     uint32_t new_end;
   };
 
-  /// Unchanged lines between hunks: folded on the page, or only counted.
+  /// Unchanged lines between hunks: folded on the page, or only their number.
   void add_gap(const Lines& after, const Gap& gap, Json& parts) {
     const uint32_t count = gap.new_end - gap.new_begin;
     if (count == 0) return;
@@ -206,7 +206,7 @@ Json verdict_of(const Verdict& verdict) {
   return json;
 }
 
-/// What git has no word for.
+/// The changed directories, which git's diff does not show.
 Json directories_of(const Proposal& proposal) {
   Json list = Json::array();
   for (const Change* change : bare_directories(proposal.changes())) {

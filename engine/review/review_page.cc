@@ -17,7 +17,7 @@ std::string source_hash(std::string_view text) {
   return "'sha256-" + base64({bytes, ContentId::kBytes}) + "'";
 }
 
-/// The text of the data, in which nothing can end the element that holds it.
+/// The data as text that cannot end its element.
 std::string embedded(const nlohmann::ordered_json& data) {
   const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string safe;
@@ -50,7 +50,7 @@ std::string review_page(const nlohmann::ordered_json& data, PageHome home) {
   page = page_sources::kDocument;
   put("@POLICY@", review_page_policy(home));
   put("@STYLE@", page_sources::kStyle);
-  // The data last: a placeholder in them is text.
+  // The data comes last, so that a placeholder in it stays text.
   const size_t data_at = page.find("@DATA@");
   const std::string text = embedded(data);
   const size_t script_at = page.find("@SCRIPT@");

@@ -5,18 +5,17 @@
 
 namespace galley {
 
-/// Where a review page lives.
+/// The place from which a review page is opened.
 enum class PageHome : uint8_t {
-  kFile,      ///< a file of its own: it loads nothing and asks nobody
-  kLoopback,  ///< served by `galley review`: it may ask the server that it came from
+  kFile,      ///< a separate file: it loads nothing and sends nothing
+  kLoopback,  ///< served by `galley review`: it may send requests to its server
 };
 
-/// One HTML file that shows what review_data() made: styles, program and data are inside.
+/// One HTML file that shows the result of review_data(): styles, program and data are inside.
 ///
-/// A hostile name or content cannot run script: the data stand as JSON in an element that is never
-/// executed, with every `<` escaped; the program builds the page from texts alone; and the policy
-/// in the page (Content-Security-Policy) lets nothing run but the program, known by its hash, and
-/// loads nothing.
+/// A hostile name or content cannot run a script. The data is JSON in an element that is never
+/// executed, with every `<` escaped. The program builds the page from plain text only. The page's
+/// Content-Security-Policy allows only the program, by its hash, to run, and loads nothing.
 [[nodiscard]] std::string review_page(const nlohmann::ordered_json& data, PageHome home);
 
 /// The Content-Security-Policy of the page, for a header.

@@ -27,7 +27,7 @@ Error not_pinned(const RunFolder& folder, const std::string& why) {
           "", 0};
 }
 
-/// Whether the process that the note names is there, is ours, and began when the note says.
+/// Whether the process in the note exists, belongs to us, and began when the note says.
 bool is_supervised(const RunNote& note) {
   const std::string folder = "/proc/" + std::to_string(note.supervisor.pid);
   const auto process = open_disk_directory(folder);
@@ -38,15 +38,15 @@ bool is_supervised(const RunNote& note) {
 
 Result<void> pin(const RunFolder& folder, const ChangeSet& changes) {
   const auto note = folder.note();
-  if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it did not begin yet
+  if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it has not begun yet
   if (!note) return not_pinned(folder, note.error().message);
   if (note->mount_fd < 0) return {};  // its program has ended
-  // Asked again by the caller: it may have ended just now. Seen from another PID namespace it has
-  // no process either.
+  // The caller tries again, because the process may have ended just now. It is also invisible from
+  // another PID namespace.
   if (!is_supervised(*note)) return not_pinned(folder, "its process cannot be seen");
   const auto mount = open_writable_disk_directory("/proc/" + std::to_string(note->supervisor.pid) +
                                                   "/fd/" + std::to_string(note->mount_fd));
-  // The descriptor is closed when the program is dead.
+  // The descriptor is closed after the program died.
   if (!mount && mount.error().kind == ErrorKind::kNotFound) return {};
   if (!mount) return not_pinned(folder, mount.error().message);
   GALLEY_ASSIGN(const auto upper,
@@ -55,8 +55,8 @@ Result<void> pin(const RunFolder& folder, const ChangeSet& changes) {
   return pinned ? pinned : not_pinned(folder, pinned.error().message);
 }
 
-/// A run that ends while it is pinned has no view to keep. Whoever takes up what it left holds its
-/// lock for some moments too, so a failure counts when it lasts.
+/// A run may end while it is pinned; then nothing must be kept. The process that collects its files
+/// also holds its lock for a moment, so only a lasting failure counts.
 Result<void> pin_while_live(const StateDirectory& state, const std::string& id,
                             const ChangeSet& changes) {
   for (std::chrono::milliseconds waited{0};; waited += kLookAgain) {
@@ -80,7 +80,7 @@ Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& change
 }
 
 Result<void> clear_graveyard_of_no_run(const StateDirectory& state, const Clock& clock) {
-  // A run that begins does so under this lock.
+  // Runs begin under this lock.
   const auto lock = WriterLock::take(state, clock, std::chrono::milliseconds(0));
   if (!lock && lock.error().kind == ErrorKind::kTimeout) return {};
   if (!lock) return fail(lock.error());

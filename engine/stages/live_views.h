@@ -7,18 +7,18 @@
 
 namespace galley {
 
-/// Makes the view of every live run keep what it shows of these paths (see view_pins.h): for the
-/// holder of the writer lock, before it changes them. A run that ended meanwhile has no view any
-/// more, which is fine.
+/// Makes the view of every live run keep its present contents of these paths (see view_pins.h). The
+/// holder of the writer lock calls it before it changes them. A run that ended meanwhile is
+/// skipped.
 ///
-/// What a run's note says is not believed: the process must be of this user and have begun when the
-/// note says, and what it holds open must be an overlay with the run's upper layer.
+/// A run's note is not trusted: the process must belong to this user and have begun when the note
+/// says, and its open descriptor must be an overlay with the run's upper layer.
 ///
-/// Errors: kRefused `run.not_pinned` names the run and the way out; nothing has to be taken back.
+/// Errors: kRefused `run.not_pinned` names the run and the solution; nothing must be undone.
 [[nodiscard]] Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes);
 
-/// Takes the graveyard away (engine/commit/retire.h) when no run is live any more. Where
-/// somebody else publishes just now it stays for the next one.
+/// Deletes the graveyard (engine/commit/retire.h) when the last run has ended. While another
+/// process publishes, it stays for the next call.
 Result<void> clear_graveyard_of_no_run(const StateDirectory& state, const Clock& clock);
 
 }  // namespace galley

@@ -27,7 +27,7 @@ constexpr uint64_t kMaxBasisBytes = uint64_t{256} << 20U;
 constexpr std::string_view kBasis = "basis";
 constexpr std::string_view kCheckpoint = "checkpoint";
 
-/// Empty when there is none.
+/// Returns an empty text when there is none.
 Result<std::string> read(const RunFolder& folder, std::string_view name) {
   auto text = read_file(folder.directory(), *RelPath::parse(name), kMaxBasisBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::string();
@@ -75,7 +75,7 @@ Result<std::optional<Checkpoint>> read_checkpoint(const RunFolder& folder) {
 Result<bool> is_committed(const StateDirectory& state, const Checkpoint& checkpoint) {
   const auto committed = load_committed(state, checkpoint.transaction, ImageUse::kSkip);
   if (committed) return committed->journal.proposal.hex() == checkpoint.proposal;
-  // Pruned: it was committed, since an id is given away only once.
+  // It was pruned, so it was committed, because an id is used only once.
   if (committed.error().reason == "history.pruned") return true;
   if (committed.error().kind == ErrorKind::kNotFound) return false;
   return fail(committed.error());
@@ -126,7 +126,7 @@ Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const Co
 
 namespace {
 
-/// Numbers of the layers that are there, sorted.
+/// Numbers of the existing layers, sorted.
 Result<std::vector<uint32_t>> numbers(const Directory& stage) {
   std::vector<uint32_t> all;
   const auto layers = stage.open_directory(chosen_path("layers"));
@@ -147,9 +147,9 @@ bool is_directory(const Directory& directory, const RelPath& path) {
   return stat && stat->kind == FileKind::kDirectory;
 }
 
-/// How many paths a program wrote, of the first limits::kMaxChanges that are looked at.
+/// The number of paths that a program wrote, among the first limits::kMaxChanges.
 uint64_t count_written(const WritableDirectory& upper, const std::string& path) {
-  const auto host = open_disk_directory(path);  // it may be gone
+  const auto host = open_disk_directory(path);  // it may have been deleted
   OpenDirectories open(upper);
   std::vector<RelPath> waiting = {RelPath::root()};
   uint64_t count = 0;
@@ -158,7 +158,7 @@ uint64_t count_written(const WritableDirectory& upper, const std::string& path) 
     const RelPath folder = std::move(waiting.back());
     waiting.pop_back();
     const auto entries = open.list(folder);
-    if (!entries) continue;  // the program shut it
+    if (!entries) continue;  // the program made it unreadable
     seen += entries->size();
     for (const DirectoryEntry& entry : *entries) {
       const auto name = RelPath::parse(entry.name);
@@ -180,7 +180,7 @@ Result<std::vector<RunLayer>> run_layers(const Directory& stage) {
   for (const uint32_t number : all) {
     const std::string home = "layers/" + std::to_string(number);
     auto path = read_file(stage, chosen_path(home + "/path"), kMaxHostPathBytes);
-    // Whoever made it was killed before it was used.
+    // The process that made it was killed before it was used.
     if (!path && path.error().kind == ErrorKind::kNotFound) continue;
     if (!path) return fail(path.error());
     const bool is_over_nothing = is_directory(stage, chosen_path(home + "/below"));

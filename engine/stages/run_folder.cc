@@ -92,7 +92,7 @@ RunNote from_json(const Json& json) {
   return note;
 }
 
-/// Its first field after the name, which may hold spaces and brackets, is the state, number 3.
+/// After the name, which may contain spaces and brackets, the first field is the state, number 3.
 uint64_t start_time_of(std::string_view stat) {
   constexpr int kFieldsAfterName = 20;
   const size_t name_end = stat.rfind(") ");
@@ -159,7 +159,7 @@ Result<bool> RunFolder::take_lock() {
   if (lock_ != nullptr) return true;
   GALLEY_ASSIGN(auto file, directory_->open_writable_file(chosen_path("lock"),
                                                           OpenMode::kOpenOrCreate, kPrivateFile));
-  // Whoever looks whether it is live (is_live()) shares the lock for a moment.
+  // A process that checks whether it is live (is_live()) shares the lock for a moment.
   for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
     GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
     if (is_ours) {
@@ -205,7 +205,7 @@ Result<void> RunFolder::write_note(const RunNote& note) const {
   if (text.size() > kMaxRunNoteBytes) {
     return fail(ErrorKind::kQuota, "limit.run_note", "the command line of the run is too long");
   }
-  // Others read it without a lock, so the file that was replaced is not written again.
+  // Others read it without a lock, so the file is replaced instead of rewritten.
   return replace_file(*directory_, "run.json", text);
 }
 
@@ -230,7 +230,7 @@ Result<std::string> RunFolder::find(const StateDirectory& state, const std::stri
   for (const std::string& id : ids) {
     GALLEY_ASSIGN(const RunFolder folder, open(state, id));
     const auto note = folder.note();
-    // A name is exact; of two runs with one name each has its id.
+    // A name must match exactly; two runs with one name are distinguished by their ids.
     const bool is_named = note && !note->name.empty() && note->name == wanted;
     if (is_named || (!wanted.empty() && id.starts_with(wanted))) meant.push_back(id);
   }
@@ -257,7 +257,7 @@ std::vector<std::unique_ptr<Directory>> RunFolder::hold_directories(const StateD
 
 Result<void> RunFolder::remove(const StateDirectory& state, RunFolder folder) {
   const std::string tx = folder.tx_;
-  // The note first: without it there is no run, and what is left is garbage.
+  // The note first: without it the run does not exist, and the rest is garbage.
   auto gone = folder.directory_->remove_file(chosen_path("run.json"));
   if (!gone && gone.error().kind != ErrorKind::kNotFound) return gone;
   GALLEY_ASSIGN(const auto runs, state.root().open_writable_directory(state.own("runs")));

@@ -12,18 +12,18 @@
 
 namespace galley {
 
-/// One process of this boot: numbers are used again, so the time when it started belongs to it.
+/// One process of this boot. Process numbers are reused, so the start time is part of the identity.
 struct ProcessIdentity {
   int64_t pid = 0;
   uint64_t start = 0;  ///< field 22 of /proc/PID/stat, in ticks since the boot; 0: not known
 
   friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
   [[nodiscard]] static ProcessIdentity own();
-  /// Of the process that has this number now; `start` is 0 when there is none.
+  /// The process that has this number now; `start` is 0 when there is none.
   [[nodiscard]] static ProcessIdentity of(int64_t pid);
 };
 
-/// What a run is and where it stands: `run.json`.
+/// The description of a run: `run.json`.
 struct RunNote {
   std::string tx;    ///< id of the stored transaction, and of the run
   std::string name;  ///< --name; may be empty
@@ -31,9 +31,9 @@ struct RunNote {
   std::string agent;
   std::string execution;  ///< id of its record
   ProcessIdentity supervisor;
-  int mount_fd = -1;       ///< of the supervisor: the overlay; -1: not mounted yet
+  int mount_fd = -1;       ///< the supervisor's descriptor of the overlay; -1: not mounted yet
   int64_t since_ns = 0;    ///< wall clock, when it was started
-  int64_t began_ns = 0;    ///< the same by the clock of the file system
+  int64_t began_ns = 0;    ///< the same time by the clock of the file system
   std::string history;     ///< newest committed transaction at the start; empty: none
   std::string lower_home;  ///< outside the workspace: `scratch`, and the layer of what was staged
   bool is_terminal = false;
@@ -42,42 +42,42 @@ struct RunNote {
   bool proposes_ignored = false;
   std::vector<std::string> writable;  ///< --allow-write
   std::vector<std::string> layered;   ///< --layer, of this run and those before it
-  std::string ended;                  ///< how the program ended, for people; empty: not yet
+  std::string ended;                  ///< how the program ended, for people; empty: it still runs
 };
 
 inline constexpr size_t kMaxRunNoteBytes = size_t{1} << 20U;
 inline constexpr size_t kMaxRunNameBytes = 64;
 
 /// `.galley/runs/<workspace id>/<tx>/`: a program that runs on the view of a stored transaction, or
-/// ran there and was cut off before what it wrote could be staged.
+/// that was stopped before its files could be staged.
 ///
 ///     lock        held (flock) by the run's supervisor as long as it lives
 ///     run.json    RunNote, replaced whole by rename; without it there is no run
 ///     socket      the supervisor listens (staging/sandbox/terminal)
-///     upper/      the overlay's upper layer: what the program wrote
+///     upper/      the overlay's upper layer: the program's files
 ///     work/       for overlayfs itself
-///     git/        the layer over the repository of a linked work tree, where it is one
+///     git/        the layer over the repository of a linked work tree, if it is one
 ///
-/// Ownership: owns the descriptor, and the lock once it has it. Threads: confined to one thread.
+/// Ownership: owns the descriptor, and the lock once it is taken. Threads: confined to one thread.
 /// Errors:    kNotFound `run.not_found`; kTimeout `run.live` when another process supervises it;
 ///            kInvalid `run.damaged`; kUsage `run.name`.
 class RunFolder {
  public:
-  /// Makes the folder of a transaction, or takes the one that is there, and holds its lock.
+  /// Creates or opens the folder of a transaction, and takes its lock.
   static Result<RunFolder> hold(const StateDirectory& state, const std::string& tx);
-  /// Opens the one that is there.
+  /// Opens an existing one.
   static Result<RunFolder> open(const StateDirectory& state, const std::string& tx);
-  /// Ids of all runs, sorted: those that have a note.
+  /// Ids of all runs, sorted: the folders with a note.
   static Result<std::vector<std::string>> list(const StateDirectory& state);
-  /// The transaction of the run that has this name, or whose id begins so.
+  /// The transaction of the run with this name, or with an id that begins like this.
   /// Errors: kNotFound `run.not_found`; kUsage `run.which` when several could be meant.
   static Result<std::string> find(const StateDirectory& state, const std::string& wanted);
 
   [[nodiscard]] const std::string& tx() const { return tx_; }
   [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
-  /// Where it is in the workspace, for people.
+  /// Its place in the workspace, for people.
   [[nodiscard]] std::string shown_place() const { return ".galley/" + place_.str(); }
-  /// Whether a supervisor lives: somebody else holds the lock, or we do.
+  /// Whether a supervisor lives: another process or this object holds the lock.
   [[nodiscard]] Result<bool> is_live() const;
   /// Tries to take the lock; false when a supervisor has it.
   Result<bool> take_lock();
@@ -85,9 +85,9 @@ class RunFolder {
 
   [[nodiscard]] Result<RunNote> note() const;
   Result<void> write_note(const RunNote& note) const;
-  /// Opens the directories that go with a run and its transaction. One that is removed while it is
-  /// open gives its space back when it is closed, which can wait for the disk: whoever holds them
-  /// until its answer is out makes nobody wait.
+  /// Opens the directories that are removed with a run and its transaction. A directory that is
+  /// removed while open frees its space when it is closed, which can wait for the disk. A caller
+  /// that keeps them open until it has answered does not delay its answer.
   static std::vector<std::unique_ptr<Directory>> hold_directories(const StateDirectory& state,
                                                                   const std::string& tx);
   /// Removes the folder and everything in it.
@@ -103,7 +103,7 @@ class RunFolder {
   std::unique_ptr<WritableFile> lock_;
 };
 
-/// Whether a run may be called so: letters, digits, `-`, `_` and `.`, no id.
+/// Checks the name of a run: letters, digits, `-`, `_` and `.`, and not an id.
 [[nodiscard]] Result<void> check_run_name(std::string_view name);
 
 }  // namespace galley

@@ -157,7 +157,7 @@ Result<Overlay::Entries> entries_at_savepoint(const Directory& stage, std::strin
 Result<void> drop_savepoints_after(const WritableDirectory& stage, std::string_view name) {
   GALLEY_ASSIGN(const auto found, find_savepoint(stage, name));
   GALLEY_ASSIGN(const std::vector<uint64_t> numbers, numbers_in(stage));
-  // The newest first: killed in between, what is left is still a chain up to some savepoint.
+  // The newest first: after a kill in between, the rest is still a chain up to some savepoint.
   for (auto number = numbers.rbegin(); number != numbers.rend() && *number > found.first;
        ++number) {
     GALLEY_TRY(stage.remove_file(name_of(std::string(kFolder) + "/" + std::to_string(*number))));
@@ -180,7 +180,7 @@ Result<std::vector<std::string>> family_of(const Directory& stages, std::string_
     there.insert(entry.name);
     GALLEY_ASSIGN(const std::string parent, parent_of(stages, entry.name));
     if (parent.empty()) continue;
-    // A parent that is gone still joins its children.
+    // A removed parent still connects its children.
     kin[parent].insert(entry.name);
     kin[entry.name].insert(parent);
   }

@@ -21,7 +21,7 @@ constexpr std::string_view kAboutMagic = "galley stage 1\n";
 constexpr std::chrono::milliseconds kPollEvery{10};
 constexpr uint64_t kMaxAboutBytes = uint64_t{64} << 10U;
 constexpr uint64_t kMaxOverlayBytes = uint64_t{256} << 20U;
-/// A file of staged entries that grew by less is not written anew.
+/// A file of staged entries that grew by less is not rewritten.
 constexpr uint64_t kMinGrowth = uint64_t{64} << 10U;
 
 std::string one_line(std::string text) {
@@ -31,7 +31,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// One that is not there is not copied.
+/// Skips a missing file.
 Result<void> copy_file(const WritableDirectory& from, const WritableDirectory& to,
                        std::string_view name) {
   GALLEY_ASSIGN(const RelPath file, RelPath::parse(name));
@@ -41,7 +41,7 @@ Result<void> copy_file(const WritableDirectory& from, const WritableDirectory& t
   return replace_file(to, name, *text);
 }
 
-/// A second name will do: such a file is never changed, only replaced.
+/// A second name is enough, because such a file is never changed, only replaced.
 Result<void> share_file(const WritableDirectory& from, const WritableDirectory& to,
                         std::string_view name) {
   GALLEY_ASSIGN(const RelPath file, RelPath::parse(name));
@@ -187,7 +187,7 @@ Result<void> StoredStage::save(const Overlay::Entries& entries) {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("overlay"));
   const auto file = directory().open_writable_file(name, OpenMode::kReadWrite);
   const auto stat = file ? (*file)->stat() : Result<FileStat>(file.error());
-  // One that is a fork's, too, is not written to, nor one that is not as it was left.
+  // Do not write to a file that a fork shares, or that another process changed.
   if (!stat || stat->nlink > 1 || stat->size < end) return save_whole(entries);
   saved_.reset();
   if (stat->size > end) GALLEY_TRY((*file)->truncate(end));
@@ -293,7 +293,7 @@ namespace {
 
 RelPath note() { return *RelPath::parse("scratch-home"); }
 
-/// Empty when there is none.
+/// Returns an empty text when there is none.
 Result<std::string> noted(const Directory& stage) {
   auto path = read_file(stage, note(), kMaxHostPathBytes);
   if (path) return path;
@@ -322,7 +322,7 @@ Result<void> drop_scratch_home(const Directory& stage) {
 Result<std::map<std::string, std::string>> scratch_homes(const StateDirectory& state) {
   std::map<std::string, std::string> homes;
   const auto stages = state.root().open_directory(state.own("stage"));
-  if (!stages) return homes;  // no transaction was ever stored
+  if (!stages) return homes;  // no transaction was stored yet
   GALLEY_ASSIGN(const auto entries, (*stages)->list());
   for (const DirectoryEntry& entry : entries) {
     const auto id = RelPath::parse(entry.name);

@@ -17,58 +17,58 @@
 #include "staging/overlay/overlay_file.h"
 #include "staging/overlay/staged_step.h"
 
-// The message of the commit of git that a tool of a stored transaction asked for: the file
+// The message of the git commit that a tool of a stored transaction asked for: the file
 // `git-commit` of its stage.
 
 // The git-ignored outputs of a stored transaction's commands. They are layers under the next
-// command, and overlayfs refuses a lower layer that lies in another one, which the workspace is: so
-// they lie below $TMPDIR, in a private directory whose path is the file `scratch-home` of the
+// command, and overlayfs refuses a lower layer that is inside another one, here the workspace. So
+// they are below $TMPDIR, in a private directory whose path is in the file `scratch-home` of the
 // stage.
 
 namespace galley {
 
-/// Who began a stored transaction, and why.
+/// The author and reason of a stored transaction.
 struct StageAbout {
   std::string agent;
   std::string message;
   int64_t begun_ns = 0;
-  bool has_markers = false;                    ///< conflict markers were put into what is staged
-  std::vector<std::string> contributors = {};  ///< others that staged something in it
-  uint32_t uid = 0;                            ///< the user of the system whose it is
+  bool has_markers = false;                    ///< the staged state has conflict markers
+  std::vector<std::string> contributors = {};  ///< other agents that staged changes in it
+  uint32_t uid = 0;                            ///< the system user that owns it
 };
 
-/// Whether `agent`, as this user of the system, is who began it.
+/// Whether `agent`, as this user of the system, began it.
 [[nodiscard]] bool is_own(const StageAbout& about, const std::string& agent);
 
-/// What a transaction that outlives its process keeps in its stage.
+/// The files of a transaction that outlives its process, in its stage.
 ///
-///     about       "galley stage 1", when it began, agent, reason
-///     overlay     what is staged (staging/overlay/overlay_file.h); grows at its end, and is
-///                 replaced whole by rename when that is longer than the rest; the one before it
-///                 is overlay.new
-///     calls       what each call changed (staging/overlay/staged_step.h); grows at its end
-///     markers     there when conflict markers were put into what is staged
-///     contributors  names of others that staged something, one a line
-///     pool        of a fork: whose contents it shares (engine/commit/stage_directory.h)
+///     about       "galley stage 1", its start time, agent, reason
+///     overlay     the staged state (staging/overlay/overlay_file.h); appended to, and replaced
+///                 whole by rename when the appended part is longer than the rest; the previous
+///                 one is overlay.new
+///     calls       the changes of each call (staging/overlay/staged_step.h); appended to
+///     markers     exists when conflict markers were staged
+///     contributors  names of others that staged changes, one a line
+///     pool        of a fork: the contents it shares (engine/commit/stage_directory.h)
 ///
-/// `about` is written last: without it there is no transaction, and gc clears the rest.
-/// Nothing here is synced: a power cut may lose what was staged, never a committed byte.
+/// `about` is written last: without it the transaction does not exist, and gc removes the rest.
+/// Nothing here is synced: a power cut may lose staged changes, never a committed byte.
 ///
-/// Ownership: owns the stage and so its lock, which dies with the process.
+/// Ownership: owns the stage and its lock, which the kernel drops with the process.
 /// Threads:   confined to one thread.
 /// Errors:    StageDirectory's, and kInvalid `stage.damaged`.
 class StoredStage {
  public:
-  /// Makes a new one and holds it.
+  /// Creates a new one and holds it.
   static Result<StoredStage> create(const StateDirectory& state, const StageAbout& about);
-  /// Makes another one that has the same staged, as it was last saved. What the calls changed is
-  /// copied and nothing else, so the number of files does not matter.
+  /// Makes another one with the same staged state, as last saved. Only the changes of the calls are
+  /// copied, so the cost does not depend on the number of files.
   Result<StoredStage> fork(const StateDirectory& state, const StageAbout& about) const;
-  /// Takes an existing one; waits at most `timeout` for another process to let go.
+  /// Opens an existing one; waits at most `timeout` until another process releases it.
   static Result<StoredStage> open(const StateDirectory& state, const std::string& id,
                                   std::chrono::milliseconds timeout);
 
-  /// Who began it and why, whoever has it open now.
+  /// Its author and reason, even while another process has it open.
   static Result<StageAbout> look_at(const StateDirectory& state, const std::string& id);
 
   [[nodiscard]] const std::string& id() const { return stage_.id(); }
@@ -76,21 +76,21 @@ class StoredStage {
   [[nodiscard]] const WritableDirectory& directory() const { return stage_.directory(); }
   [[nodiscard]] const std::shared_ptr<ContentStore>& contents() const { return contents_; }
 
-  /// What was staged when it was last saved; nothing for a new one.
+  /// The staged state when it was last saved; empty for a new one.
   Result<Overlay::Entries> load();
-  /// Writes what differs from what was loaded or saved before.
+  /// Writes the difference to the entries that were last loaded or saved.
   Result<void> save(const Overlay::Entries& entries);
-  /// What each call changed so far; nothing where no call was kept.
+  /// The changes of each call so far; empty when no call was recorded.
   Result<std::vector<StagedStep>> load_steps() const;
-  /// Adds what more calls changed; the oldest go beyond twice kMaxStepPaths. A damaged file stays
-  /// as it is, and load_steps() says so.
+  /// Adds the changes of further calls; drops the oldest beyond twice kMaxStepPaths. A damaged file
+  /// stays unchanged, and load_steps() reports it.
   Result<void> add_steps(const std::vector<StagedStep>& steps) const;
-  /// Remembers that conflict markers are staged.
+  /// Records that conflict markers are staged.
   Result<void> note_markers();
   [[nodiscard]] bool has_contributor(const std::string& name) const;
-  /// Remembers that somebody else than its owner stages in it; once.
+  /// Records once that an agent other than the owner stages in it.
   Result<void> note_contributor(const std::string& name);
-  /// Why, where it was begun without a reason; else, and for an empty one, nothing.
+  /// Records the reason if the transaction began without one; ignores an empty reason.
   Result<void> note_reason(const std::string& reason);
   /// Drops it with everything in it.
   static Result<void> remove(const StateDirectory& state, StoredStage stage);
@@ -103,30 +103,30 @@ class StoredStage {
 
   StageDirectory stage_;
   StageAbout about_;
-  std::optional<GrowingEntries> saved_;  ///< what `overlay` has; nothing where that is not known
+  std::optional<GrowingEntries> saved_;  ///< the contents of `overlay`; nullopt when unknown
   std::shared_ptr<ContentStore> contents_;
 };
 
-/// The longest message that is kept.
+/// The maximum size of a kept message.
 inline constexpr size_t kMaxGitMessageBytes = size_t{64} << 10U;
 
-/// Keeps it; the last one counts.
+/// Keeps the message; the last one counts.
 [[nodiscard]] Result<void> keep_git_message(const WritableDirectory& stage,
                                             const std::string& message);
 
-/// Empty when none was asked for.
+/// Returns an empty text when there is none.
 [[nodiscard]] Result<std::string> kept_git_message(const Directory& stage);
 
 inline constexpr uint64_t kMaxHostPathBytes = 4096;  ///< of a file that holds a path of the host
 
-/// The stage's directory for layers, made when it has none or when it was swept away: then the
-/// ignored outputs are gone, as they may.
+/// The stage's directory for layers. It is created when it does not exist or was deleted: then the
+/// ignored outputs are gone, which is allowed.
 [[nodiscard]] Result<std::string> need_scratch_home(const WritableDirectory& stage);
 
-/// Removes it with all that lies in it.
+/// Removes it with all its contents.
 [[nodiscard]] Result<void> drop_scratch_home(const Directory& stage);
 
-/// Where those of all stages are, by stage id: to be dropped when the stages are.
+/// The scratch homes of all stages, by stage id, so that they can be dropped with the stages.
 [[nodiscard]] Result<std::map<std::string, std::string>> scratch_homes(const StateDirectory& state);
 
 }  // namespace galley

@@ -38,12 +38,12 @@ std::vector<PieceSet> split(const PieceSet& set, size_t parts) {
   return out;
 }
 
-/// Asks the judge, several subsets at once, and remembers every answer.
+/// Judges several subsets at once and remembers every answer.
 class Questions {
  public:
   Questions(const BisectRequest& request, const Clock& clock) : request_(request), clock_(clock) {}
 
-  /// The first of `sets` that is answered by `wanted`; they are asked `parallel` at a time.
+  /// The index of the first of `sets` with the answer `wanted`; judges `parallel` sets at a time.
   std::optional<size_t> first(const std::vector<PieceSet>& sets, SubsetAnswer wanted) {
     const size_t step = std::max<size_t>(1, request_.parallel);
     for (size_t begin = 0; begin < sets.size(); begin += step) {
@@ -104,7 +104,7 @@ class Questions {
   bool is_over_ = false;
 };
 
-/// ddmin: a failing set of which every piece is needed.
+/// ddmin: returns a failing set of which every piece is needed.
 PieceSet minimise_failing(Questions& questions, PieceSet failing) {
   size_t parts = 2;
   while (failing.size() >= 2 && !questions.has_ended()) {
@@ -127,7 +127,7 @@ PieceSet minimise_failing(Questions& questions, PieceSet failing) {
   return failing;
 }
 
-/// The counterpart: a passing set to which no piece can be added.
+/// The counterpart: returns a passing set to which no piece can be added.
 PieceSet maximise_passing(Questions& questions, const PieceSet& all, PieceSet passing) {
   size_t parts = 1;
   while (!questions.has_ended()) {
@@ -149,7 +149,7 @@ PieceSet maximise_passing(Questions& questions, const PieceSet& all, PieceSet pa
   return passing;
 }
 
-/// The best passing set that minimising happened to judge: a head start for maximising.
+/// The largest passing set that minimising has judged: a head start for maximising.
 PieceSet largest_known_passing(const Questions& questions) {
   PieceSet best;
   for (const auto& [set, answer] : questions.answers()) {
@@ -181,7 +181,7 @@ Result<BisectResult> bisect(const BisectRequest& request, const Clock& clock) {
 
 namespace {
 
-/// Asks the judge about parts of one proposal, from several threads at once.
+/// Judges parts of one proposal, from several threads at once.
 class Parts {
  public:
   Parts(const ProposalPieces& pieces, const PartJudge& judge, const BisectOptions& options)
@@ -225,12 +225,12 @@ Result<BisectReport> bisect_proposal(const Proposal& proposal, const PartJudge& 
   request.parallel =
       options.parallel > 0 ? options.parallel : std::max(1U, std::thread::hardware_concurrency());
   GateRequest bounds;
-  if (request.parallel > 1) bounds.max_parallel = 1;  // the parts themselves run side by side
+  if (request.parallel > 1) bounds.max_parallel = 1;  // the parts themselves are judged in parallel
   GateRequest within_budget = bounds;
   within_budget.deadline = request.deadline;
   request.judge = [&](const PieceSet& chosen) { return parts.answer(chosen, within_budget); };
   GALLEY_ASSIGN(const BisectResult found, bisect(request, clock));
-  // Mostly answered from the cache by now, so these have no deadline.
+  // Without a deadline, because most answers are in the cache by now.
   GALLEY_ASSIGN(JudgedPart failing, parts.judged(found.smallest_failing, bounds));
   GALLEY_ASSIGN(JudgedPart passing, parts.judged(found.largest_passing, bounds));
   return BisectReport{request.pieces, std::move(failing), std::move(passing), found.questions,

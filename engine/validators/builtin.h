@@ -14,9 +14,9 @@ namespace galley {
 
 using ValidatorPtr = std::unique_ptr<Validator>;
 
-/// A built-in validator that judges each changed file by itself. `name` is what `builtin = "…"`
-/// takes (builtin_validator_names() in engine/policy knows all of them); docs/validators.md says
-/// what each looks at.
+/// A built-in validator that judges each changed file by itself. `name` is a value of
+/// `builtin = "…"` (builtin_validator_names() in engine/policy lists all of them).
+/// docs/validators.md describes what each one checks.
 struct FileRule {
   std::string_view name;
   /// Called on several threads at once, for several files.
@@ -26,18 +26,18 @@ struct FileRule {
 
 /// Syntax of whole files.
 [[nodiscard]] std::span<const FileRule> document_rules();
-/// What the change added, not what was there before.
+/// Only lines that the change added.
 [[nodiscard]] std::span<const FileRule> text_rules();
 
-// Those that need more than the file. `cache` may be null.
+// Validators that need more than the checked file. `cache` may be null.
 
-/// Syntax of programming languages, by the program galley-syntax.
+/// Syntax of programming languages, through the program galley-syntax.
 [[nodiscard]] ValidatorPtr make_syntax_validator(const ValidatorConfig&, ValidatorCache* cache);
 /// Errors: kInvalid `config.value` for a pattern that does not compile.
 [[nodiscard]] Result<ValidatorPtr> make_forbidden_text_validator(const ValidatorConfig&,
                                                                  ValidatorCache* cache);
-/// Reads `rules_file` from the workspace as it is, not as proposed: a change cannot loosen the
-/// rules that judge it.
+/// Reads `rules_file` from the present workspace, not from the proposed tree, so a change cannot
+/// loosen the rules that judge it.
 [[nodiscard]] Result<ValidatorPtr> make_secrets_validator(const ValidatorConfig&,
                                                           const Directory& workspace,
                                                           ValidatorCache* cache);

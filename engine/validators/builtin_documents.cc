@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxDepth = 1000;
 constexpr size_t kMaxDuplicates = 20;
 
-/// Walks a JSON text without building it: depth, duplicate keys and the place of an error.
+/// Parses a JSON text without building it: finds depth, duplicate keys and the place of an error.
 class JsonWalk final : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return true; }
@@ -131,14 +131,15 @@ Result<void> check_xml(const ValidatorConfig& /*config*/, const CheckedFile& fil
   return {};
 }
 
-/// Flow indicators in one file. yaml-cpp holds every token of an outermost flow collection at once,
-/// some 250 bytes each, before it reports the first: the next limit after that on bytes.
+/// The limit of flow indicators in one file. yaml-cpp keeps every token of an outermost flow
+/// collection, about 250 bytes each, before it reports the first one, so a limit on bytes alone is
+/// not enough.
 constexpr int64_t kMaxFlowIndicators = 200'000;
 
-/// Takes events and keeps nothing: no graph is built, so aliases cannot blow up.
+/// Receives events and keeps nothing: no graph is built, so aliases cannot exhaust memory.
 class YamlWalk final : public YAML::EventHandler {
  public:
-  /// yaml-cpp 0.7 begins a document at a stray `}` or `]` again and again, and never gets past it.
+  /// yaml-cpp 0.7 begins a document at a stray `}` or `]` again and again, without advancing.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos == last_start_) {
       throw YAML::ParserException(mark, "stray closing bracket or brace");

@@ -18,7 +18,7 @@ constexpr size_t kShownBytes = 4;
 constexpr std::string_view kBuiltInFingerprint = "built-in 1";
 constexpr std::string_view kGoodRules = "secret rules that compile 1\n";
 
-/// Reads its rules when it first has to judge: an answer from the cache needs none.
+/// Reads its rules when it first has to judge, because a cached result does not need them.
 class SecretsValidator final : public FileValidator {
  public:
   struct RuleText {
@@ -56,7 +56,7 @@ class SecretsValidator final : public FileValidator {
     return &*rules_;
   }
 
-  /// A finding is printed, logged and sent to models: it must not carry the secret on.
+  /// A finding is printed, logged and sent to models, so it must not contain the secret.
   static void report(const SecretMatch& match, std::string_view block, uint32_t first_line,
                      FindingSink& sink) {
     const auto [line, column] = FindingSink::place(block, match.begin);
@@ -117,8 +117,7 @@ Result<ValidatorPtr> make_secrets_validator(const ValidatorConfig& config,
   }
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(config.rules_file));
   GALLEY_ASSIGN(std::string text, read_file(workspace, path, limits::kMaxConfigBytes));
-  // That a rule file is good is an answer worth remembering: compiling it takes longer than most
-  // judgements.
+  // The result that a rule file is valid is cached: compiling it takes longer than most judgements.
   const ContentId proof = ContentId::of(std::string(kGoodRules) + text);
   if (cache == nullptr || !cache->get(proof)) {
     GALLEY_TRY(SecretRules::parse(text, config.rules_file, PatternCheck::kNow));

@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-/// What is parsed at once, so that a change of any size needs little memory.
+/// The maximum of bytes parsed at once, so that a change of any size needs little memory.
 constexpr size_t kBatchBytes = size_t{16} << 20U;
 
 class SyntaxValidator final : public FileValidator {
@@ -55,7 +55,7 @@ class SyntaxValidator final : public FileValidator {
     SyntaxAnswer answer;
   };
 
-  /// Parses the proposed texts; of those that have errors, what was there before, too.
+  /// Parses the proposed texts, and for those with errors also the old texts.
   Result<void> check_batch(const ValidatorContext& context, std::vector<Parsed>& batch,
                            std::vector<Finding>& findings) const {
     if (batch.empty()) return {};

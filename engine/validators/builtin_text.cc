@@ -36,7 +36,8 @@ Result<void> check_conflict_markers(const ValidatorConfig& /*config*/, const Che
     const char marker = marker_of(lines[i]);
     has_sides = marker == '<' || marker == '>';
   }
-  // Seven '=' alone underline a heading; only with a side marker in the file are they a conflict.
+  // A line of seven '=' may underline a heading; it is a conflict only with a side marker in the
+  // file.
   if (!has_sides) return {};
   for (const LineBlock& block : added_lines(file.before, lines)) {
     for (uint32_t i = block.begin; i < block.end; ++i) {
@@ -95,7 +96,7 @@ Result<void> check_whitespace(const ValidatorConfig& /*config*/, const CheckedFi
 Result<void> check_utf8(const ValidatorConfig& /*config*/, const CheckedFile& file,
                         FindingSink& sink) {
   const auto offset = first_invalid_utf8(file.text);
-  // A file that was in another encoding stays in it: that is not this change's doing.
+  // A file that was in another encoding before may stay in it: this change did not cause that.
   if (!offset || (file.existed && first_invalid_utf8(file.before))) return {};
   const auto [line, column] = FindingSink::place(file.text, *offset);
   sink.add("utf8", line, column,
@@ -130,7 +131,7 @@ Result<void> check_line_endings(const ValidatorConfig& config, const CheckedFile
   const EndingCounts before = count_endings(Lines(file.before));
   bool wants_crlf = config.style == "crlf";
   if (config.style == "keep") {
-    if (before.lf > 0 && before.crlf > 0) return {};  // it was mixed already
+    if (before.lf > 0 && before.crlf > 0) return {};  // it was already mixed
     wants_crlf = before.crlf > 0;
     if (before.lf + before.crlf == 0) {  // new: its first line decides
       if (lines.empty()) return {};

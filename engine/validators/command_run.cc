@@ -15,7 +15,7 @@ constexpr std::string_view kFiles = "{files}";
 constexpr std::string_view kFile = "{file}";
 constexpr int kCannotExecute = 126;  // of shells and env(1)
 constexpr int kNotFound = 127;
-constexpr size_t kShownHeadBytes = kMaxFindingOutputBytes / 4;  // the end says how it came out
+constexpr size_t kShownHeadBytes = kMaxFindingOutputBytes / 4;  // the end contains the result
 
 /// A file whose name begins with '-' must not be taken for an option.
 std::string as_argument(const RelPath& path) {
@@ -49,7 +49,7 @@ std::vector<std::string> with_file(const std::vector<std::string>& arguments, co
   for (std::string argument : arguments) {
     const size_t at = argument.find(kFile);
     if (at != argument.npos) {
-      // Inside a longer argument there is no option to be mistaken for.
+      // Within a longer argument it cannot be mistaken for an option.
       const bool is_whole = argument == kFile;
       argument.replace(at, kFile.size(), is_whole ? as_argument(file) : file.str());
     }
@@ -77,8 +77,9 @@ bool is_make_saying_missing(std::string_view line) {
   return is_make && (line.ends_with(" Error 127") || line.ends_with(" Error 126"));
 }
 
-/// Some programs run others, and when one of those is missing they end with a status of their own
-/// that looks like a complaint. The line in which python or make says so, or nothing.
+/// Some programs run others, and when one of those is missing, they exit with a status that looks
+/// like a complaint. Returns the line in which python or make reports the missing program, or
+/// nothing.
 std::string missing_program(const ValidatorConfig& config, const CommandResult& result) {
   const auto module = std::find(config.command.begin(), config.command.end(), "-m");
   const bool has_module = module != config.command.end() && module + 1 != config.command.end();
@@ -88,7 +89,7 @@ std::string missing_program(const ValidatorConfig& config, const CommandResult& 
     const size_t end = std::min(errors.find('\n', start), errors.size());
     const std::string_view line = std::string_view(errors).substr(start, end - start);
     start = end + 1;
-    // Of a traceback the name stands in quotes.
+    // In a traceback the name is in quotes.
     const bool is_no_module = has_module && line.find(no_module) != line.npos;
     if (is_no_module || is_make_saying_missing(line)) {
       return printable_line(line, kLastWordsBytes);
@@ -156,7 +157,7 @@ std::string shown_output(const CommandResult& result) {
   text = printable(text + result.standard_error.text());
   while (text.ends_with('\n')) text.pop_back();
   if (text.size() <= kMaxFindingOutputBytes) return text;
-  // Whole lines, unless one line is most of it; never a part of a character.
+  // Cut at a newline, unless one line is most of the text; never within a character.
   const size_t newline = text.rfind('\n', kShownHeadBytes);
   size_t head = newline == text.npos ? kShownHeadBytes : newline + 1;
   size_t tail = text.size() - (kMaxFindingOutputBytes - kShownHeadBytes);

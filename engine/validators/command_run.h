@@ -13,31 +13,31 @@ namespace galley {
 [[nodiscard]] std::vector<RelPath> selected_files(const ValidatorConfig& config,
                                                   const ChangeSet& changes);
 
-/// The commands of one run: `{files}` filled in (in several commands when there are too many for
-/// one), or one command for each file when it is per file.
+/// The commands of one run: with `{files}` replaced (several commands when the names do not fit
+/// into one), or one command for each file if the validator is per file.
 [[nodiscard]] std::vector<Command> commands_of(const ValidatorConfig& config,
                                                const std::vector<RelPath>& files,
                                                const ValidatorContext& context);
 
-/// How one command ended, by the validator's rules about exit statuses.
+/// The result of one command, by the validator's rules about exit statuses.
 enum class RunEnd : uint8_t {
   kNoComplaint,
   kComplaint,
 };
-/// Errors: it could not judge: a limit, a signal, a status that is neither, a program that it needs
-///         and that is missing; with its last words.
+/// Errors: it could not judge, because of a limit, a signal, a status of neither kind, or a missing
+///         program that it needs; with the last lines of its output.
 [[nodiscard]] Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result);
 
 /// The words of its command, for messages.
 [[nodiscard]] std::string command_words(const ValidatorConfig& config);
 
-/// What the command wrote, printable: its beginning and its end when it is much.
+/// The command's output, printable: only its beginning and its end when it is long.
 [[nodiscard]] std::string shown_output(const CommandResult& result);
 
-/// The Error (kRefused `trust.needed`) for a command that nobody trusted: what it would run.
+/// The Error (kRefused `trust.needed`) for an untrusted command: names what it would run.
 [[nodiscard]] Error not_trusted(const ValidatorConfig& config);
 
-/// The last lines of what a command said, for a message.
+/// The last lines of a command's output, for a message.
 [[nodiscard]] std::string last_words(const CommandResult& result);
 
 }  // namespace galley

@@ -34,7 +34,7 @@ class CommandValidator final : public Validator {
   [[nodiscard]] Result<ValidatorReport> validate(const ValidatorContext& context) override;
 
  private:
-  /// What one tree made the command say.
+  /// The command's findings about one tree.
   using Findings = std::vector<Finding>;
   Result<ValidatorReport> untrusted() const;
   Result<Findings> run_on(const ValidatorContext& context);
@@ -44,7 +44,7 @@ class CommandValidator final : public Validator {
                                            const SourceText& text) const;
   void add_unformatted(const Proposal& proposal, const Overlay& overlay, Findings& findings) const;
   Result<Findings> only_new(const ValidatorContext& context, Findings findings);
-  /// How the finding begins that says no more than the exit status.
+  /// The beginning of a finding that reports only the exit status.
   std::string status_prefix() const {
     return fmt::format("`{}` ended with status ", command_words(config_));
   }
@@ -66,7 +66,7 @@ Result<ValidatorReport> CommandValidator::validate(const ValidatorContext& conte
   if (parts_.cache != nullptr && config_.is_cached) {
     auto seen = hash_visible(context, visible_);
     if (!seen && seen.error().kind == ErrorKind::kTimeout) return fail(seen.error());
-    if (seen) {  // too many files to tell: it runs every time
+    if (seen) {  // with too many files to hash, it runs every time
       std::string files;
       for (const auto& file : selected_files(config_, context.tree.proposal().changes())) {
         files += file.str() + '\n';
@@ -84,7 +84,7 @@ Result<ValidatorReport> CommandValidator::validate(const ValidatorContext& conte
   return ValidatorReport{std::move(findings), false};
 }
 
-/// One that could not have refused only tells that it was not run.
+/// A command that cannot block only reports that it was not run.
 Result<ValidatorReport> CommandValidator::untrusted() const {
   Error error = not_trusted(config_);
   if (config_.severity == Severity::kError) return fail(std::move(error));
@@ -141,7 +141,8 @@ Result<void> CommandValidator::run_one(const Command& command, Overlay& overlay,
   Finding finding;
   finding.rule = config_.name;
   finding.severity = config_.severity;
-  // No word of the output: it may have times and process ids in it, and this is what is compared.
+  // The message does not quote the output, which may contain times and process ids, because
+  // messages are compared.
   finding.message = status_prefix() + std::to_string(result.exit_code.value_or(-1));
   finding.output = shown_output(result);
   if (config_.is_per_file && !command.argv.empty()) {
@@ -175,8 +176,8 @@ Result<std::vector<Finding>> CommandValidator::read_output(const CommandResult& 
   return reader_.read(output, text);
 }
 
-/// A fixer that would change something is a finding for each file; `galley validate --fix` is what
-/// takes its changes.
+/// Reports a finding for each file that the fixer would change; `galley validate --fix` keeps the
+/// changes.
 void CommandValidator::add_unformatted(const Proposal& proposal, const Overlay& overlay,
                                        Findings& findings) const {
   const auto selected = selected_files(config_, proposal.changes());
@@ -199,8 +200,8 @@ void CommandValidator::add_unformatted(const Proposal& proposal, const Overlay& 
   }
 }
 
-/// Where nothing but the status could be compared, that is said: a new complaint with an old status
-/// is not seen.
+/// Reports that only the status could be compared: a new complaint with an old status is not
+/// detected.
 Finding CommandValidator::only_the_status(const Finding& left_out) const {
   Finding finding;
   finding.rule = config_.name + ".only_status";
@@ -211,7 +212,7 @@ Finding CommandValidator::only_the_status(const Finding& left_out) const {
   return finding;
 }
 
-/// Takes out what the same command says about the unchanged tree.
+/// Removes findings that the same command also reports for the unchanged tree.
 Result<CommandValidator::Findings> CommandValidator::only_new(const ValidatorContext& context,
                                                               Findings findings) {
   const UnchangedFiles files(context.tree);

@@ -9,16 +9,16 @@
 
 namespace galley {
 
-/// How the rule of a finding ends that says that a fixer would change the file.
+/// The end of the rule name of a finding that a fixer would change the file.
 inline constexpr std::string_view kWouldChangeRule = ".would_change";
 
-/// What command validators are run with; either may be null.
+/// Resources of command validators; either may be null.
 struct CommandValidatorParts {
   CommandRunner* runner = nullptr;  ///< null: the validator cannot judge, so the gate refuses
   ValidatorCache* cache = nullptr;
 };
 
-/// A validator that runs a program on the proposed tree; what it writes is dropped.
+/// A validator that runs a program on the proposed tree; the program's writes are dropped.
 ///
 /// Errors: kInvalid `config.value` for a parser pattern that does not compile.
 [[nodiscard]] Result<ValidatorPtr> make_command_validator(const ValidatorConfig& config,

@@ -4,8 +4,9 @@
 
 namespace galley {
 
-/// The built-in rules of the `secrets` validator, in gitleaks' format. Forms of credentials are
-/// those that their issuers document; assignments need a telling name and high entropy.
+/// The built-in rules of the `secrets` validator, in gitleaks' format. The forms of credentials are
+/// those that their issuers document; an assignment needs a telling name and a value of high
+/// entropy.
 inline constexpr std::string_view kDefaultSecretRules = R"TOML(
 [[rules]]
 id = "private-key"

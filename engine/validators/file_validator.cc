@@ -15,7 +15,7 @@
 namespace galley {
 namespace {
 
-/// The change whose `before` is what this file's content comes from.
+/// The change whose `before` is the origin of this file's content.
 const Change& origin_of(const ProposedTree& tree, const Change& change) {
   if (!change.renamed_from) return change;
   const Change* source = tree.change(*change.renamed_from);
@@ -157,7 +157,7 @@ Result<void> FileValidator::check_change(const ProposedTree& tree, const Change&
   return check({change, *file->text, *before, existed, old.mode}, sink);
 }
 
-/// Files are judged side by side, which counts where there are thousands; findings stay in order.
+/// Judges files in parallel, which matters for thousands of files; findings stay in order.
 Result<void> FileValidator::check_all(const ValidatorContext& context,
                                       const std::vector<const Change*>& selected,
                                       std::vector<Finding>& findings) const {
@@ -181,8 +181,8 @@ Result<void> FileValidator::check_all(const ValidatorContext& context,
 }
 
 Result<ValidatorReport> FileValidator::validate(const ValidatorContext& context) {
-  // Two keys for one answer: the proposal's id, which costs nothing, and the files it looks at,
-  // which still match when only others have changed.
+  // Two keys for one result: the proposal's id, which costs nothing, and the hash of the selected
+  // files, which still matches when only other files have changed.
   ContentId whole;
   ContentId selected;
   if (cache_ != nullptr) {

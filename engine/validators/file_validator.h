@@ -13,22 +13,22 @@
 
 namespace galley {
 
-/// One changed file as a built-in validator sees it.
+/// One changed file, as the input of a built-in validator.
 struct CheckedFile {
   const Change& change;
   std::string_view text;    ///< proposed content
-  std::string_view before;  ///< content it had, under its old name when it was moved; may be empty
+  std::string_view before;  ///< old content, from the old name when it was moved; may be empty
   bool existed = false;
-  uint32_t before_mode = 0;  ///< permission bits it had
+  uint32_t before_mode = 0;  ///< its old permission bits
 };
 
-/// Collects what a validator has to say about one file.
+/// Collects the findings of a validator about one file.
 class FindingSink {
  public:
   FindingSink(const ValidatorConfig& config, std::string path, std::vector<Finding>& out)
       : config_(&config), path_(std::move(path)), out_(&out) {}
 
-  /// `line` and `column` count from 1; 0 when there is none.
+  /// `line` and `column` count from 1; 0 means none.
   void add(std::string_view rule, uint32_t line, uint32_t column, std::string_view message,
            std::string remedy);
   /// As add(), but no stricter than a warning.
@@ -43,14 +43,14 @@ class FindingSink {
   std::vector<Finding>* out_;
 };
 
-/// A validator that judges each changed regular file by itself: the changed bytes decide, nothing
-/// else, so its answers are cached by them.
+/// A validator that judges each changed regular file by itself. Only the changed bytes decide, so
+/// its results are cached by their hash.
 class FileValidator : public Validator {
  public:
   struct Options {
     std::vector<std::string> default_paths;  ///< globs used when the configuration gives none
     bool skips_binaries = true;
-    uint64_t max_bytes = uint64_t{64} << 20U;  ///< a larger file is a finding, not a guess
+    uint64_t max_bytes = uint64_t{64} << 20U;  ///< a larger file is itself a finding
     uint32_t version = 1;                      ///< of its rules: part of the cache key
   };
 
@@ -61,23 +61,23 @@ class FileValidator : public Validator {
   [[nodiscard]] Result<ValidatorReport> validate(const ValidatorContext& context) override;
 
  protected:
-  /// A changed file that was read and is to be checked.
+  /// A changed file that was read and must be checked.
   struct LoadedFile {
     const Change* change = nullptr;
-    const Change* origin = nullptr;  ///< whose `before` is what the content comes from
+    const Change* origin = nullptr;  ///< the change whose `before` is the origin of the content
     Content text;
   };
 
   [[nodiscard]] const ValidatorConfig& config() const { return config_; }
-  /// More that its answers depend on, such as the text of a rule file.
+  /// Further inputs of its results, such as the text of a rule file.
   [[nodiscard]] virtual std::string fingerprint() const { return {}; }
   /// Called on several threads at once, for several files.
   [[nodiscard]] virtual Result<void> check(const CheckedFile& file, FindingSink& sink) const;
-  /// Checks all changes that it selects: by check(), side by side, unless a validator does better.
+  /// Checks all selected changes: in parallel by check(), unless a validator overrides it.
   [[nodiscard]] virtual Result<void> check_all(const ValidatorContext& context,
                                                const std::vector<const Change*>& selected,
                                                std::vector<Finding>& findings) const;
-  /// Reads the proposed file. Returns nothing when it is too large, which is a finding, or skipped.
+  /// Reads the proposed file. Returns nullopt when it is skipped, or too large, which is a finding.
   [[nodiscard]] Result<std::optional<LoadedFile>> load(const ProposedTree& tree,
                                                        const Change& change,
                                                        FindingSink& sink) const;
@@ -94,7 +94,7 @@ class FileValidator : public Validator {
   GlobList paths_;
 };
 
-/// A hash of everything in a validator's configuration that can change its answer.
+/// A hash of all values in a validator's configuration that can change its result.
 [[nodiscard]] std::string config_fingerprint(const ValidatorConfig& config);
 
 }  // namespace galley

@@ -13,7 +13,7 @@
 namespace galley {
 namespace {
 
-/// What a fixer left on its own overlay, sorted into what it may change and what not.
+/// Takes over the changes from a fixer's own overlay that are allowed, and notes the others.
 Result<void> take_over(const Overlay& fixed, const std::vector<RelPath>& selected, Overlay& overlay,
                        FixRun& run) {
   const Overlay::Entries before = overlay.entries();
@@ -47,7 +47,7 @@ Result<FixRun> run_fixer(const ValidatorConfig& config, Overlay& overlay,
   for (Command& command : commands_of(config, selected, context)) {
     command.effects = EffectsRule::kStageAlways;
     GALLEY_ASSIGN(const CommandResult result, request.runner.run(command, fixed));
-    // A formatter that found something to do may say so by its status; one that broke is an Error.
+    // A formatter may report by its status that it changed something; one that failed is an Error.
     GALLEY_ASSIGN(const RunEnd end, end_of(config, result));
     if (end == RunEnd::kComplaint && fixed.entries() == overlay.entries()) {
       return fail(ErrorKind::kRefused, "validator.fix_failed",

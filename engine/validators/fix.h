@@ -14,15 +14,15 @@
 
 namespace galley {
 
-/// What one fixer did.
+/// The result of one fixer.
 struct FixRun {
   std::string validator;
   std::vector<RelPath> changed;  ///< staged in the overlay
   std::vector<RelPath>
-      left_out;  ///< it changed these too, but may not: not selected, or not a file
+      left_out;  ///< it also changed these, but may not: not selected, or not a file
 };
 
-/// Who asks, what runs the programs, and within which bounds.
+/// The requester, the runner of programs and the bounds of a fix.
 struct FixRequest {
   CommandRunner& runner;
   const Clock& clock;
@@ -31,16 +31,16 @@ struct FixRequest {
   std::stop_token stop;
 };
 
-/// What the fixers made of what was staged.
+/// The fixers' changes to the staged files.
 struct FixReport {
   std::vector<FixRun> runs;
-  Proposal change;  ///< from what was staged before to what is now: the fixers' own change
+  Proposal change;  ///< from the old to the new staged state: the fixers' own change
 };
 
-/// Runs every validator with `fix = true`, in order, on what the overlay proposes, and stages what
-/// each makes of the files it selects. Other files stay as they are.
+/// Runs every validator with `fix = true`, in order, on the tree that the overlay proposes, and
+/// stages each one's changes to the files that it selects. Other files stay as they are.
 ///
-/// Errors: as the runner's; the overlay is then as it was.
+/// Errors: as the runner's; then the overlay is unchanged.
 [[nodiscard]] Result<FixReport> fix_staged(const Config& config, Overlay& overlay,
                                            const FixRequest& request);
 

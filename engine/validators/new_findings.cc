@@ -22,13 +22,13 @@ Proposal unchanged(const Proposal& changed) {
   return Proposal::from(std::move(files), changed.store());
 }
 
-/// Where the lines of changed files were before, counted from 1.
+/// Maps lines of changed files to their former lines, counted from 1.
 class LineOrigins {
  public:
   explicit LineOrigins(const ProposedTree& tree) : tree_(&tree) {}
 
-  /// Nothing for a line that the proposal wrote; the line itself in a file that it leaves alone.
-  /// What is said of the end of a file is said of the end of the old one.
+  /// Returns nullopt for a line that the proposal wrote, and the same line for an unchanged file. A
+  /// place after the last line maps to the place after the old last line.
   std::optional<uint32_t> before(const std::string& path, uint32_t line) {
     const File& file = look_at(path);
     if (!file.is_changed || line == 0) return line;
@@ -42,7 +42,7 @@ class LineOrigins {
     return moved + 1;
   }
 
-  /// The line of the unchanged file as before() tells it.
+  /// The line in the unchanged file, in the numbering of before().
   uint32_t of_unchanged(const std::string& path, uint32_t line) {
     const File& file = look_at(path);
     return file.is_changed ? std::min(line, file.old_size + 1) : line;
@@ -56,7 +56,7 @@ class LineOrigins {
     std::vector<ChangedRange> ranges;
   };
 
-  /// By the name that the file has after the change.
+  /// Looks the file up by its name after the change.
   const File& look_at(const std::string& path) {
     const auto known = files_.find(path);
     if (known != files_.end()) return known->second;

@@ -13,7 +13,7 @@
 
 namespace galley {
 
-/// The files that a change touches, as they are without it: what "only new" is compared with.
+/// The files that a change touches, without the change: the reference for "only new".
 ///
 /// Ownership: borrows the unchanged tree of `changed`, not `changed` itself.
 class UnchangedFiles {
@@ -22,7 +22,7 @@ class UnchangedFiles {
   UnchangedFiles(const UnchangedFiles&) = delete;
   UnchangedFiles& operator=(const UnchangedFiles&) = delete;
 
-  /// A proposal that changes nothing about these files, on the unchanged tree.
+  /// A proposal that names these files but does not change them, on the unchanged tree.
   [[nodiscard]] const ProposedTree& tree() const { return tree_; }
 
  private:
@@ -30,19 +30,20 @@ class UnchangedFiles {
   ProposedTree tree_;
 };
 
-/// What stands in the place of a finding that was left out; nothing: nothing does.
+/// Returns a replacement for a finding that was left out, or nullopt for none.
 using LeftOutNote = std::function<std::optional<Finding>(const Finding&)>;
 
-/// Takes out of `findings` those that `known`, of the unchanged tree, has as well, each as often:
-/// compared by rule, file (through the renames of the proposal), message, and the line where each
-/// was before. One on a line that the proposal wrote is always new; one without a line is compared
-/// without it.
+/// Removes from `findings` those that are also in `known` (the findings of the unchanged tree),
+/// counting repeated ones. Findings are compared by rule, file (through the renames of the
+/// proposal), message and former line. A finding on a line that the proposal wrote is always new;
+/// one without a line is compared without it.
 [[nodiscard]] std::vector<Finding> without_known(std::vector<Finding> findings,
                                                  const std::vector<Finding>& known,
                                                  const ProposedTree& changed,
                                                  const LeftOutNote& note_for = {});
 
-/// A validator that says what `inner` says, but for what it says about the unchanged files too.
+/// A validator that returns the findings of `inner`, except those that `inner` also has for the
+/// unchanged files.
 [[nodiscard]] std::unique_ptr<Validator> make_new_findings_validator(
     std::unique_ptr<Validator> inner);
 

@@ -7,7 +7,7 @@
 #include "base/printable.h"
 #include "engine/validators/output_parsers.h"
 
-// The JSON that eslint, ruff, rustc, cargo and shellcheck write when they are asked for it.
+// The JSON output of eslint, ruff, rustc, cargo and shellcheck.
 
 namespace galley {
 
@@ -140,7 +140,7 @@ Finding shellcheck_finding(const json& one, ColumnUnit unit, OutputSources& sour
 
 // --- rustc: https://doc.rust-lang.org/rustc/json.html -------------------------------------------
 
-/// The span where a macro of another place was used, when that is where the code of this file is.
+/// The span where a macro was used, when the macro is defined elsewhere and used in this file.
 const json& used_span(const json& span) {
   constexpr int kMaxExpansions = 32;
   const json* used = &span;
@@ -171,14 +171,14 @@ void add_rust_suggestion(const json& message, OutputSources& sources, Finding& f
                        text_of(at(span, "suggested_replacement"))});
     }
     set_edits(finding, std::move(edits), ColumnUnit::kCodePoints, sources);
-    if (finding.replacement) return;  // of several suggestions the first
+    if (finding.replacement) return;  // only the first of several suggestions
   }
 }
 
 void add_rust_message(const json& message, OutputSources& sources, std::vector<Finding>& findings) {
   const std::string level = text_of(at(message, "level"));
   const json& spans = at(message, "spans");
-  // Summaries: that it could not compile, that there were so many warnings, where to read more.
+  // Skip summaries: that it could not compile, the number of warnings, where to read more.
   if (level == "failure-note" || !spans.is_array()) return;
   const std::string text = text_of(at(message, "message"));
   if (spans.empty() && (text.starts_with("aborting due to") || level != "error")) {
@@ -244,7 +244,7 @@ void read_rustc(std::string_view text, OutputSources& sources, std::vector<Findi
     const std::string_view line = without_terminator(lines[i]);
     if (!line.starts_with('{')) continue;
     const auto document = parse_output(line, "rustc's JSON");
-    if (!document) continue;  // a program under test may write such a line
+    if (!document) continue;  // the output of a tested program may contain such a line
     const std::string reason = text_of(at(*document, "reason"));
     if (reason == "compiler-message") {
       add_rust_message(at(*document, "message"), sources, findings);

@@ -7,16 +7,16 @@
 
 #include "base/result.h"
 
-/// Reading the JSON that programs write: what is missing or of another type is empty, never an
-/// exception.
+/// Reads the JSON that programs write: members that are missing or of another type are empty, never
+/// an exception.
 
 namespace galley {
 
 /// The document in `text`, no deeper than limits::kMaxJsonDepth.
-/// Errors: kInvalid `validator.output`: it is not `format`, and why.
+/// Errors: kInvalid `validator.output`: the text is not `format`, and why.
 [[nodiscard]] Result<nlohmann::json> parse_output(std::string_view text, std::string_view format);
 
-/// The Error for an output that is not what a parser reads.
+/// The Error for an output that a parser cannot read.
 [[nodiscard]] tl::unexpected<Error> not_a(std::string_view format, std::string_view why);
 
 /// A member of an object, or null.

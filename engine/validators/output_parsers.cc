@@ -18,14 +18,14 @@ namespace {
 constexpr int64_t kMaxReportPatternMemory = int64_t{32} << 20U;
 
 // GCC manual, "Formatting diagnostics": FILE:LINE:COLUMN: SEVERITY: MESSAGE [-Woption]. Clang's
-// -fdiagnostics-print-source-range-info puts {LINE:COLUMN-LINE:COLUMN}, which need not hold the
-// place, after the column.
+// -fdiagnostics-print-source-range-info adds {LINE:COLUMN-LINE:COLUMN} after the column; that range
+// need not contain the place.
 constexpr std::string_view kGccPattern =
     R"(^(?P<file>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?)"
     R"((?::(?:\{[\d:-]+\})+)?:\s+)"
     R"((?P<severity>fatal error|error|warning|note|remark):\s+)"
     R"((?P<message>.*?)(?:\s+\[(?:-W)?(?P<rule>[\w.,=+-]+)\])?\s*$)";
-// The same manual, -fdiagnostics-parseable-fixits; Clang writes the same.
+// The same manual, -fdiagnostics-parseable-fixits; Clang writes the same format.
 constexpr std::string_view kFixitPattern =
     R"re(^fix-it:"(?P<file>(?:[^"\\]|\\.)+)":\{(?P<line>\d+):(?P<column>\d+)-)re"
     R"re((?P<end_line>\d+):(?P<end_column>\d+)\}:"(?P<fix>(?:[^"\\]|\\.)*)"\s*$)re";
@@ -34,7 +34,7 @@ constexpr std::string_view kMypyPattern =
     R"(^(?P<file>[^:\n]+):(?P<line>\d+)(?::(?P<column>\d+))?)"
     R"((?::(?P<end_line>\d+):(?P<last_column>\d+))?: )"
     R"((?P<severity>error|warning|note): (?P<message>.*?)(?:\s+\[(?P<rule>[\w-]+)\])?$)";
-// tsc --pretty false, then --pretty true, then what belongs to no file
+// tsc --pretty false, then --pretty true, then messages without a file
 constexpr std::string_view kTscPattern =
     R"(^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+),(?P<column>\d+)\): )"
     R"((?P<severity>error|warning|message|suggestion) (?P<rule>TS\d+): (?P<message>.*)$)";
@@ -47,7 +47,7 @@ constexpr std::string_view kPlainTscPattern =
 constexpr std::string_view kRuffPattern =
     R"(^(?P<file>[^:\n]+):(?P<line>\d+):(?P<column>\d+): )"
     R"((?:(?P<rule>[A-Z]+\d+|[a-z][a-z-]+):? )?(?:\[\*\] )?(?P<message>.+)$)";
-// cargo --message-format short; what a failed test of Rust says has its message in the next line
+// cargo --message-format short; the message of a failed Rust test is on the next line
 constexpr std::string_view kCargoPattern =
     R"(^(?P<file>[^:\s]+):(?P<line>\d+):(?P<column>\d+): )"
     R"((?P<severity>error|warning)(?:\[(?P<rule>[^\]]+)\])?: (?P<message>.*)$)";
@@ -97,7 +97,7 @@ uint32_t number_in(std::string_view text) {
   return result.ec == std::errc() ? value : 0;
 }
 
-/// A C string's inside: fix-its escape as GCC's pretty printer does.
+/// Decodes a string literal of a fix-it, escaped as GCC's pretty printer does.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -121,7 +121,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-/// Without the colours that some programs write into a pipe, too (ECMA-48, SGR and others of CSI).
+/// Removes colours that some programs write even to a pipe (ECMA-48, SGR and other CSI sequences).
 std::string without_colors(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -134,7 +134,7 @@ std::string without_colors(std::string_view text) {
   return out;
 }
 
-/// Called for what reads_document() says yes to.
+/// Called when reads_document() returns true.
 FindingsOfOutput read_document(OutputParser parser, std::string_view output,
                                OutputSources& sources) {
   switch (parser) {
@@ -153,7 +153,7 @@ FindingsOfOutput read_document(OutputParser parser, std::string_view output,
 
 using LinesReader = void (*)(std::string_view, OutputSources&, std::vector<Finding>&);
 
-/// The reader of lines that no pattern can tell one by one, or null.
+/// The reader for output that needs several lines at once, or null.
 LinesReader lines_reader_of(OutputParser parser) {
   switch (parser) {
     case OutputParser::kPython:
@@ -181,14 +181,14 @@ Severity severity_of(std::string_view word) {
   return Severity::kError;
 }
 
-/// Compiled line patterns, and where their named groups stand.
+/// Compiled line patterns with the numbers of their named groups.
 struct OutputReader::LinePatterns {
   struct Pattern {
     std::unique_ptr<re2::RE2> expression;
     std::map<std::string, int> groups;
   };
 
-  /// What one line said; a group that is not there is empty.
+  /// The groups of one matched line; a missing group is empty.
   struct Match {
     const Pattern* pattern = nullptr;
     std::vector<re2::StringPiece> found;
@@ -262,7 +262,7 @@ bool OutputReader::reads_document(std::string_view standard_output) const {
     case OutputParser::kEslint:
       return true;
     case OutputParser::kRuff:
-    case OutputParser::kShellcheck: {  // lines or JSON, as it was asked for
+    case OutputParser::kShellcheck: {  // lines or JSON, depending on its options
       const size_t begin = standard_output.find_first_not_of(" \t\r\n");
       return begin != standard_output.npos &&
              (standard_output[begin] == '[' || standard_output[begin] == '{');
@@ -281,7 +281,7 @@ void OutputReader::read_lines(std::string_view output, OutputSources& sources,
   for (size_t i = 0; i < lines.size() && findings.size() <= limits::kMaxFindings; ++i) {
     if (!patterns_->match(without_terminator(lines[i]), match)) continue;
     if (match.has("fix")) {
-      // Two places cannot be shown as one replacement without knowing what lies between.
+      // Two places cannot be merged into one replacement without the text between them.
       if (findings.empty()) continue;
       findings.back().replacement.reset();
       if (++fixits > 1 || unescaped(match.group("file")) != findings.back().path) continue;

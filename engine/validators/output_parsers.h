@@ -13,10 +13,10 @@
 namespace galley {
 
 /// Turns the output of a command into findings: by the program that wrote it (docs/validators.md
-/// has the list), by a regular expression, SARIF 2.1.0, JUnit XML.
+/// has the list), by a regular expression, as SARIF 2.1.0 or as JUnit XML.
 ///
-/// A finding's path is what the output says; its rule is empty when the output names none. Columns
-/// are in bytes, as far as the file is there to count them in.
+/// A finding's path is the one in the output; its rule is empty when the output names none. Columns
+/// are in bytes if the file is available to count them.
 /// Threads: immutable, safe to share.
 class OutputReader {
  public:
@@ -27,12 +27,13 @@ class OutputReader {
   OutputReader& operator=(OutputReader&&) noexcept;
   ~OutputReader();
 
-  /// `text` finds the files that the output names; without it, what needs them is left out.
-  /// Errors: kInvalid `validator.output` for a document that is not what the parser reads.
+  /// Parses an output. `text` finds the files that it names; without `text`, parts that need a file
+  /// are left out.
+  /// Errors: kInvalid `validator.output` for a document that the parser cannot read.
   [[nodiscard]] Result<std::vector<Finding>> read(std::string_view output,
                                                   const SourceText& text = {}) const;
-  /// Whether this standard output is a whole document, which must not be cut off and has nothing of
-  /// standard error in it, instead of lines.
+  /// Whether this standard output is one document instead of lines. A document must not be cut off
+  /// or mixed with standard error.
   [[nodiscard]] bool reads_document(std::string_view standard_output) const;
 
  private:
@@ -47,21 +48,21 @@ class OutputReader {
 
 using FindingsOfOutput = Result<std::vector<Finding>>;
 
-/// One reader of whole documents each.
+/// Each of these reads one format of whole documents.
 [[nodiscard]] FindingsOfOutput read_sarif(std::string_view text);
 [[nodiscard]] FindingsOfOutput read_junit(std::string_view text);
 [[nodiscard]] FindingsOfOutput read_eslint(std::string_view text, OutputSources& sources);
 [[nodiscard]] FindingsOfOutput read_ruff(std::string_view text, OutputSources& sources);
 [[nodiscard]] FindingsOfOutput read_shellcheck(std::string_view text, OutputSources& sources);
 
-/// Readers of lines that belong together; what is nothing of theirs is passed over.
+/// Readers of groups of lines; they skip lines of other kinds.
 void read_rustc(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 void read_python(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 void read_pytest(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 void read_go(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 void read_javac(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 
-/// The severity that a word of a program means; an error when it means none.
+/// The severity that a program's word means; an error when the word is unknown.
 [[nodiscard]] Severity severity_of(std::string_view word);
 
 }  // namespace galley

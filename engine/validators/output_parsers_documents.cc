@@ -7,8 +7,8 @@
 #include "engine/validators/output_json.h"
 #include "engine/validators/output_parsers.h"
 
-// The two document formats that test and lint programs write: SARIF 2.1.0 (OASIS) and the JUnit XML
-// that Ant's junitreport task made common.
+// The two document formats of test and lint programs: SARIF 2.1.0 (OASIS) and the JUnit XML that
+// Ant's junitreport task made common.
 
 namespace galley {
 namespace {
@@ -46,7 +46,7 @@ Severity severity_of_level(const std::string& level) {
   return level == "note" || level == "none" ? Severity::kNote : Severity::kWarning;
 }
 
-/// What a fix puts where, when it is one replacement in the same file.
+/// Adds a fix if it is a single replacement in the same file.
 void add_fix(const json& result, Finding& finding) {
   const json& fixes = at(result, "fixes");
   if (!fixes.is_array() || fixes.empty()) return;

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "engine/validators/output_parsers.h"
 
-// Programs whose complaints take several lines: where, in several frames, and then what.
+// Readers for programs whose complaints take several lines: first the frames, then the message.
 
 namespace galley {
 namespace {
@@ -34,13 +34,13 @@ uint32_t number(const StringPiece& piece) {
   return value;
 }
 
-/// A place in a chain of calls, the innermost last.
+/// A place in a chain of calls. Lists of frames have the innermost one last.
 struct Frame {
   std::string path;
   uint32_t line = 0;
 };
 
-/// The innermost frame of the workspace's own code, else the innermost of all.
+/// The innermost frame in the workspace's own code, else the innermost of all.
 const Frame* own_frame(const std::vector<Frame>& frames, OutputSources& sources) {
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     if (sources.find(frame->path) != nullptr) return &*frame;
@@ -57,7 +57,7 @@ const re2::RE2& python_frame() {
   return kExpression;
 }
 
-/// `KeyError: 'grams'`, also with its module, also without words.
+/// `KeyError: 'grams'`, optionally with its module, optionally without a message.
 const re2::RE2& python_exception() {
   static const re2::RE2 kExpression(R"(((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?:: (.*))?$)");
   return kExpression;
@@ -65,7 +65,7 @@ const re2::RE2& python_exception() {
 
 // --- python -------------------------------------------------------------------------------------
 
-/// Reads tracebacks: frames, then the exception; of a chain the last counts.
+/// Reads tracebacks: frames, then the exception. In a chain of exceptions the last one counts.
 class PythonReader {
  public:
   PythonReader(OutputSources& sources, std::vector<Finding>& findings)
@@ -111,7 +111,7 @@ class PythonReader {
     test_.clear();
   }
 
-  /// Carets stand below a line that is shown without its indentation, behind four spaces.
+  /// Carets are below a line that is shown without its own indentation, after four spaces.
   void set_column(Finding& finding) {
     constexpr size_t kShownIndent = 4;
     const SourceFile* source = sources_.find(finding.path);
@@ -131,13 +131,13 @@ class PythonReader {
   std::vector<Finding>& findings_;
   std::vector<Frame> frames_;
   std::string caret_;
-  std::string test_;  ///< of unittest, whose traceback follows
+  std::string test_;  ///< of unittest; its traceback follows
   bool ended_one_ = false;
 };
 
 // --- pytest -------------------------------------------------------------------------------------
 
-/// Reads the sections of failures and, for what has none, the short summary.
+/// Reads the sections of failures and, for tests without a section, the short summary.
 class PytestReader {
  public:
   PytestReader(OutputSources& sources, std::vector<Finding>& findings)
@@ -243,18 +243,19 @@ class PytestReader {
   OutputSources& sources_;
   std::vector<Finding>& findings_;
   Part part_ = Part::kOther;
-  std::string test_;  ///< whose section it is; empty outside
+  std::string test_;  ///< the test of the present section; empty outside
   std::string message_;
   std::vector<Frame> frames_;
-  std::vector<std::pair<std::string, size_t>> tests_;  ///< that had a section; their findings
+  std::vector<std::pair<std::string, size_t>> tests_;  ///< tests that had a section, and their
+                                                       ///< findings
   std::vector<std::pair<Frame, std::string>> lines_;   ///< of --tb=line, in the summary's order
   size_t next_line_ = 0;
 };
 
 // --- go -----------------------------------------------------------------------------------------
 
-/// Reads what build and vet say, what tests say, and panics. Tests name a file without its
-/// directory, which is known when the package has ended.
+/// Reads output of build and vet, output of tests, and panics. Tests name a file without its
+/// directory, which is known only at the end of the package.
 class GoReader {
  public:
   GoReader(OutputSources& sources, std::vector<Finding>& findings)
@@ -292,7 +293,7 @@ class GoReader {
     if (panic_.empty()) return;
     constexpr std::string_view kAgain = " [recovered]";
     if (panic_.ends_with(kAgain)) panic_.resize(panic_.size() - kAgain.size());
-    // The innermost call stands first.
+    // The innermost call comes first.
     std::reverse(frames_.begin(), frames_.end());
     const Frame* frame = own_frame(frames_, sources_);
     Finding& finding = add("panic", test_.empty() ? panic_ : test_ + ": " + panic_);
@@ -312,8 +313,8 @@ class GoReader {
     return finding;
   }
 
-  /// An absolute path is looked up by its longest tail that exists, so the module's name may stand
-  /// before it.
+  /// An absolute path is looked up by its longest existing tail, so the module's name may precede
+  /// it.
   void place_tests(const std::string& package) {
     for (; first_of_package_ < findings_.size(); ++first_of_package_) {
       Finding& finding = findings_[first_of_package_];
@@ -332,7 +333,7 @@ class GoReader {
 
 // --- javac --------------------------------------------------------------------------------------
 
-/// Reads a message, the line it is about and the caret below that, and which symbol was not found.
+/// Reads a message, its source line and the caret below it, and the symbol that was not found.
 class JavacReader {
  public:
   JavacReader(OutputSources& sources, std::vector<Finding>& findings)
@@ -367,7 +368,7 @@ class JavacReader {
  private:
   OutputSources& sources_;
   std::vector<Finding>& findings_;
-  bool is_open_ = false;  ///< more lines of the last message may come
+  bool is_open_ = false;  ///< further lines of the last message may follow
 };
 
 template <class Reader>

@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kTabWidth = 8;
 constexpr size_t kBytesOfSurrogatePair = 4;
 
-/// How far one character takes the column; `bytes` is its length.
+/// How far one character moves the column; `bytes` is its length.
 uint32_t width_of(char first, size_t bytes, uint32_t column, ColumnUnit unit) {
   if (unit == ColumnUnit::kBytes) return static_cast<uint32_t>(bytes);
   if (unit == ColumnUnit::kUtf16) return bytes == kBytesOfSurrogatePair ? 2 : 1;
@@ -20,7 +20,7 @@ uint32_t width_of(char first, size_t bytes, uint32_t column, ColumnUnit unit) {
   return 1;
 }
 
-/// The bytes before a column; nothing when the line is shorter.
+/// The number of bytes before a column; nullopt when the line is shorter.
 std::optional<size_t> bytes_before(std::string_view line, uint32_t column, ColumnUnit unit) {
   if (column == 0) return {};
   uint32_t at = 1;
@@ -38,7 +38,7 @@ bool is_before(ToolPlace a, ToolPlace b) {
   return a.line != b.line ? a.line < b.line : a.column < b.column;
 }
 
-/// One edit for all, with what the file has between them.
+/// Joins all edits into one, with the file's text between them.
 std::optional<ToolEdit> joined(const std::vector<ToolEdit>& edits, ColumnUnit unit,
                                const SourceFile& source) {
   ToolEdit all{edits.front().begin, edits.back().end, {}};

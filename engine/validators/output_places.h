@@ -18,44 +18,44 @@ namespace galley {
 /// The text of the file that a program calls `shown`; null when the proposed tree has no such file.
 using SourceText = std::function<std::shared_ptr<const std::string>(const std::string& shown)>;
 
-/// A replacement that is longer is left out.
+/// Longer replacements are left out.
 inline constexpr size_t kMaxReplacementBytes = size_t{64} << 10U;
 
-/// What a program counts its columns in, from 1.
+/// The unit in which a program counts its columns, from 1.
 enum class ColumnUnit : uint8_t {
   kBytes,
   kCodePoints,
   kUtf16,
-  kTabStops,  ///< code points, and a tab goes on to the next multiple of eight
+  kTabStops,  ///< code points; a tab goes on to the next multiple of eight
 };
 
-/// A place as a program says it; 0 when unknown.
+/// A place as a program reports it; 0 when unknown.
 struct ToolPlace {
   uint32_t line = 0;
   uint32_t column = 0;
 };
 
-/// Text in place of what lies between two places.
+/// Text that replaces everything between two places.
 struct ToolEdit {
   ToolPlace begin;
   ToolPlace end;
   std::string text;
 };
 
-/// One file that a program speaks of, for turning its places into lines and columns in bytes.
+/// One file that a program's output names, for turning its places into lines and byte columns.
 ///
 /// Ownership: shares the text.
 class SourceFile {
  public:
   explicit SourceFile(std::shared_ptr<const std::string> text)
       : text_(std::move(text)), lines_(*text_) {}
-  /// The offset of a place; nothing when the file has none such.
+  /// The offset of a place; nullopt when the file does not have that place.
   [[nodiscard]] std::optional<size_t> offset(ToolPlace place, ColumnUnit unit) const;
   /// The offset after `units` UTF-16 code units from the beginning of the file.
   [[nodiscard]] std::optional<size_t> offset_of_utf16(uint64_t units) const;
   /// Line and column in bytes of an offset.
   [[nodiscard]] ToolPlace place(size_t offset) const;
-  /// A line without its terminator; empty when there is none.
+  /// A line without its terminator; empty when the line does not exist.
   [[nodiscard]] std::string_view line(uint32_t number) const;
   [[nodiscard]] const std::string& text() const { return *text_; }
 
@@ -64,11 +64,11 @@ class SourceFile {
   Lines lines_;
 };
 
-/// The files that one output speaks of, each looked up once.
+/// The files that one output names; each is looked up once.
 class OutputSources {
  public:
   explicit OutputSources(SourceText text) : text_(std::move(text)) {}
-  /// Null when the proposed tree has no such file, or nothing was given to look it up with.
+  /// Returns null when the proposed tree does not have the file, or without a lookup function.
   [[nodiscard]] const SourceFile* find(const std::string& shown);
 
  private:
@@ -76,29 +76,29 @@ class OutputSources {
   std::map<std::string, std::unique_ptr<SourceFile>> known_;
 };
 
-/// Sets line and column, and the end when it is known and not before the beginning. A column that
-/// is not counted in bytes and cannot be turned into bytes, for want of the file, is left out.
+/// Sets line and column, and the end if it is known and not before the beginning. A column in
+/// another unit is left out when the file is not available to turn it into bytes.
 void set_place(Finding& finding, ToolPlace begin, ToolPlace end, ColumnUnit unit,
                OutputSources& sources);
 
-/// Sets the replacement, and the place to what it replaces. Several edits become one that holds
-/// what lies between them, which needs the file. Edits that begin on another line than the finding
-/// are left out, so that nobody is sent to the wrong place, and so is what is no UTF-8.
+/// Sets the replacement and its range. Several edits become one that includes the text between
+/// them, which needs the file. Edits that begin on another line than the finding are left out,
+/// because they would lead to the wrong place. Edits that are not UTF-8 are left out too.
 void set_edits(Finding& finding, std::vector<ToolEdit> edits, ColumnUnit unit,
                OutputSources& sources);
 
-/// Holds what all findings promise: texts bounded and in one line, no end without a beginning, no
-/// replacement without a range.
+/// Enforces the invariants of all findings: texts are bounded and in one line, an end needs a
+/// beginning, and a replacement needs a range.
 void settle(Finding& finding);
 
-/// Finds which file of the proposed tree a program means: programs print paths relative to where
-/// they ran, or absolute ones of a view that does not exist outside the sandbox.
+/// Finds the file of the proposed tree that a program means. Programs print paths relative to their
+/// folder, or absolute paths of a view that does not exist outside the sandbox.
 class OutputPaths {
  public:
   explicit OutputPaths(const ProposedTree& tree) : tree_(&tree) {}
 
-  /// The workspace path, or empty when the tree has no such file. Of an absolute path the longest
-  /// tail that exists counts.
+  /// The workspace path, or empty when the tree does not have the file. An absolute path is matched
+  /// by its longest tail that exists.
   [[nodiscard]] std::string resolve(const std::string& shown);
 
  private:

@@ -21,8 +21,8 @@ constexpr size_t kMaxPatternBytes = 64 << 10U;
 constexpr size_t kMaxMatchesPerRule = 100;
 constexpr int kMaxGroups = 32;
 
-/// A regular expression that is compiled when it is first used: keywords keep most rules from ever
-/// being, and compiling all of them costs more than judging a small change.
+/// A regular expression that is compiled at its first use. Keywords make most rules unnecessary,
+/// and compiling all of them costs more than judging a small change.
 class LazyPattern {
  public:
   explicit LazyPattern(std::string text) : text_(std::move(text)) {}
@@ -56,7 +56,7 @@ struct Allowlist {
 struct Rule {
   std::string id;
   std::string description;
-  Pattern pattern;  ///< null: the rule is about a path only
+  Pattern pattern;  ///< null: the rule is only about a path
   Pattern path;
   int secret_group = 0;
   double entropy = 0;
@@ -77,7 +77,7 @@ bool any_matches(const std::vector<Pattern>& patterns, std::string_view text) {
   });
 }
 
-/// What one match offers an allowlist to look at.
+/// The parts of one match that an allowlist can check.
 struct Suspect {
   std::string_view path;
   std::string_view secret;
@@ -104,8 +104,8 @@ bool allows(const Allowlist& list, const Suspect& suspect) {
   return list.needs_all ? asked > 0 && agreed == asked : agreed > 0;
 }
 
-/// Reads one rule file; keeps the first error. Keys it does not use are left alone, as the format
-/// belongs to gitleaks and grows.
+/// Reads one rule file and keeps the first error. Ignores unknown keys, because the format belongs
+/// to gitleaks and grows.
 class RuleReader {
  public:
   RuleReader(std::string_view file, PatternCheck check) : file_(file), check_(check) {}
@@ -269,7 +269,7 @@ bool has_keyword(const Rule& rule, const std::string& lower) {
                      [&](const std::string& word) { return lower.find(word) != lower.npos; });
 }
 
-/// gitleaks' rule: the group that is named, else the first that took part, else the whole match.
+/// gitleaks' rule: the named group, else the first group that matched, else the whole match.
 re2::StringPiece secret_of(const Rule& rule, const std::vector<re2::StringPiece>& groups) {
   if (rule.secret_group > 0) return groups[static_cast<size_t>(rule.secret_group)];
   for (size_t i = 1; i < groups.size(); ++i) {
@@ -311,7 +311,7 @@ void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::stri
   }
 }
 
-/// A pattern that was only trusted to compile, and does not, must not let secrets through.
+/// A pattern that was assumed to compile and does not must not let secrets through.
 Result<void> check_use(const Rule& rule, const LazyPattern& pattern, int group = 0) {
   const re2::RE2& compiled = pattern.compiled();
   if (compiled.ok() && group <= compiled.NumberOfCapturingGroups()) return {};
@@ -345,7 +345,7 @@ Result<std::vector<SecretMatch>> SecretRules::find(std::string_view path,
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const SecretMatch& a, const SecretMatch& b) { return a.begin < b.begin; });
-  // Two rules about the same bytes make one finding: the first that names them.
+  // Two rules about the same bytes make one finding, of the first rule.
   found.erase(
       std::unique(found.begin(), found.end(),
                   [](const SecretMatch& a, const SecretMatch& b) { return b.begin < a.end; }),

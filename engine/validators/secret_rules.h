@@ -10,10 +10,10 @@
 
 namespace galley {
 
-/// Memory that one compiled pattern may take, in bytes.
+/// The maximum memory of one compiled pattern, in bytes.
 inline constexpr int64_t kMaxPatternMemory = int64_t{32} << 20U;
 
-/// A secret that was found: never its text, only where it stands and what it looks like.
+/// A secret that was found: only its place and its kind, never its text.
 struct SecretMatch {
   std::string rule;  ///< id of the rule
   std::string description;
@@ -26,8 +26,8 @@ struct SecretMatch {
 
 /// When the patterns of a rule file are compiled.
 enum class PatternCheck : uint8_t {
-  kNow,    ///< a bad one is an error at once
-  kAtUse,  ///< of rules that were seen to compile before: each when a text first needs it
+  kNow,    ///< an invalid one is an error immediately
+  kAtUse,  ///< for rules that compiled before: each when a text first needs it
 };
 
 /// A set of rules in the format of gitleaks 8: regular expression (RE2, linear time), secretGroup,
@@ -36,8 +36,8 @@ enum class PatternCheck : uint8_t {
 /// Threads: immutable, safe to share.
 class SecretRules {
  public:
-  /// Galley's own small set: credentials whose form says what they are, and assignments of
-  /// high-entropy values to names that say so.
+  /// Galley's own small set: credentials with a recognisable form, and assignments of high-entropy
+  /// values to names that suggest a secret.
   [[nodiscard]] static Result<SecretRules> built_in(PatternCheck check = PatternCheck::kAtUse);
   /// Errors: kInvalid `config.syntax` or `config.value`, with FILE:LINE.
   [[nodiscard]] static Result<SecretRules> parse(std::string_view toml, std::string_view file,
@@ -47,8 +47,8 @@ class SecretRules {
   SecretRules& operator=(SecretRules&&) noexcept;
   ~SecretRules();
 
-  /// Secrets in a piece of a file; comments that let them pass are the gate's business.
-  /// Errors: kInvalid `config.value` when a pattern that was to compile at its use does not.
+  /// Finds secrets in a part of a file; the gate handles comments that let them pass.
+  /// Errors: kInvalid `config.value` when a pattern fails to compile at its first use.
   [[nodiscard]] Result<std::vector<SecretMatch>> find(std::string_view path,
                                                       std::string_view text) const;
   [[nodiscard]] size_t size() const;

@@ -49,7 +49,7 @@ constexpr std::array kEndings = {
     NamedLanguage{".cs", SyntaxLanguage::kCSharp},
 };
 
-/// What makes an error of one text the same as one of another: its kind and the line it stands on.
+/// Identifies an error in both texts: its kind and the text of its line.
 using ErrorKey = std::pair<Kind, std::string>;
 
 ErrorKey key_of(const Lines& lines, const SyntaxError& error) {
@@ -58,7 +58,7 @@ ErrorKey key_of(const Lines& lines, const SyntaxError& error) {
   return {error.kind, std::string(trim(text, kPlainSpaces)) + "\n" + error.expected};
 }
 
-/// The errors of `after` that `before` has not, in their order.
+/// The errors of `after` that `before` does not have, in order.
 std::vector<SyntaxError> fresh_errors(const ParsedText* before, const ParsedText& after,
                                       const Lines& after_lines) {
   std::map<ErrorKey, size_t> known;
@@ -85,7 +85,7 @@ bool is_bracket(const SyntaxError& error) {
   return error.kind == Kind::kUnclosed || error.kind == Kind::kUnopened;
 }
 
-/// Chooses the place to name among the fresh errors of a file.
+/// Chooses the place to report among the new errors of a file.
 class PlaceChoice {
  public:
   PlaceChoice(const ParsedText* before, const ParsedText& after, const Lines& lines)
@@ -99,7 +99,7 @@ class PlaceChoice {
       const bool is_stop = error.kind == Kind::kUnexpected || error.kind == Kind::kMissing;
       if (is_stop && (stop == nullptr || error.offset < stop->offset)) stop = &error;
     }
-    // The parser never stops before the mistake, so what it stopped at bounds the search.
+    // The parser never stops before the mistake, so the place where it stopped bounds the search.
     const uint32_t bound = stop == nullptr ? static_cast<uint32_t>(text_.size()) : stop->offset;
     const SyntaxError* hint = last_before(bound, fresh, is_hint);
     if (hint != nullptr) return hint;
@@ -112,7 +112,7 @@ class PlaceChoice {
   }
 
  private:
-  /// The last one up to a place that the change touches.
+  /// The last error up to a place that the change touches.
   [[nodiscard]] const SyntaxError* last_before(uint32_t bound,
                                                const std::vector<SyntaxError>& fresh,
                                                bool (*is_wanted)(const SyntaxError&)) const {
@@ -123,7 +123,7 @@ class PlaceChoice {
     }
     return last;
   }
-  /// Whether a place is on a line that was added, or next to one that was changed or taken away.
+  /// Whether a place is on an added line, or next to a line that was changed or deleted.
   [[nodiscard]] bool touches_change(uint32_t offset) const {
     const size_t line = lines_.line_at(offset);
     return std::any_of(ranges_.begin(), ranges_.end(), [line](const ChangedRange& range) {
@@ -144,18 +144,18 @@ bool has_macros(SyntaxLanguage language) {
          language == SyntaxLanguage::kCHeader;
 }
 
-/// Whether a macro could make sense of what the parser stopped at: it stands for a type, for a
-/// whole statement, for an attribute or for nothing. A quote without a partner is never its doing.
+/// Whether a macro may explain the parser's error: a macro can replace a type, a whole statement or
+/// an attribute, or expand to nothing. A macro never explains an unpaired quote.
 bool may_be_macro(const SyntaxError& error) {
   return error.kind != Kind::kUnexpected || error.expected.empty();
 }
 
-/// Whether what the parser stopped at belongs to a template that makes a text of this language.
+/// Whether the parser stopped at a part of a template that generates text of this language.
 bool is_template(std::string_view text, const SyntaxError& error) {
   return text.substr(error.offset, 2) == "<%" || text.substr(error.offset, 2) == "%>";
 }
 
-/// Whether a text of JavaScript has types, which its grammar does not know.
+/// Whether a JavaScript text has types, which the grammar does not support.
 bool has_flow_types(SyntaxLanguage language, std::string_view text) {
   constexpr size_t kHeadBytes = 4'096;
   return language == SyntaxLanguage::kJavaScript &&
@@ -191,7 +191,7 @@ std::string message_of(const SyntaxError& error, std::string_view text, const Li
 }  // namespace
 
 std::optional<SyntaxLanguage> syntax_language(std::string_view path, std::string_view text) {
-  // Qt's translations end in .ts, too.
+  // Qt's translation files end in .ts too.
   if (path.ends_with(".ts") && trim(text.substr(0, 100), kPlainSpaces).starts_with("<")) return {};
   for (const NamedLanguage& one : kEndings) {
     if (path.ends_with(one.ending)) return one.language;
@@ -208,7 +208,7 @@ std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage language, const Pars
   }
   const bool breaks_brackets = std::any_of(fresh.begin(), fresh.end(), is_bracket);
   if (!breaks_brackets) {
-    // As many as before: they moved with the lines that were changed.
+    // As many errors as before: they moved with the changed lines.
     if (before != nullptr && after.answer.errors.size() <= before->answer.errors.size()) return {};
     if (has_macros(language) || has_flow_types(language, after.text)) {
       std::erase_if(fresh, may_be_macro);

@@ -53,7 +53,7 @@ std::optional<std::vector<Finding>> findings_from_json(std::string_view text) {
     }
     return findings;
   } catch (const json::exception&) {
-    return {};  // damaged: the validator runs again
+    return {};  // damaged, so the validator runs again
   }
 }
 

@@ -13,9 +13,9 @@
 
 namespace galley {
 
-/// Remembers what a validator said, by the hash of all that it can see.
+/// Remembers results of validators, by the hash of everything that they can see.
 ///
-/// An answer that was lost or is damaged is no answer: a cache never fails.
+/// A lost or damaged result counts as missing, so a cache never fails.
 /// Threads: safe to share.
 class ValidatorCache {
  public:
@@ -24,7 +24,7 @@ class ValidatorCache {
   virtual void put(const ContentId& key, const std::vector<Finding>& findings) = 0;
 };
 
-/// Keeps answers for the life of the process, the newest kMaxEntries of them.
+/// Keeps the newest kMaxEntries results as long as the process runs.
 class MemoryValidatorCache final : public ValidatorCache {
  public:
   static constexpr size_t kMaxEntries = 10'000;
@@ -38,7 +38,7 @@ class MemoryValidatorCache final : public ValidatorCache {
   size_t oldest_ = 0;
 };
 
-/// Findings as the JSON text that the cache keeps, and back; nothing when it is not such text.
+/// Converts findings to the JSON text that the cache keeps, and back; nullopt for any other text.
 [[nodiscard]] std::string findings_to_json(const std::vector<Finding>& findings);
 [[nodiscard]] std::optional<std::vector<Finding>> findings_from_json(std::string_view text);
 

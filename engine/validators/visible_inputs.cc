@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kMaxHashedFileBytes = uint64_t{256} << 10U;
 constexpr uint64_t kMaxHashedBytes = uint64_t{32} << 20U;
-constexpr int64_t kRacyNs = 2'000'000'000;  // a file this young may change within one timestamp
+constexpr int64_t kRacyNs = 2'000'000'000;  // a younger file may change again within one timestamp
 
 class TreeHasher {
  public:
@@ -34,7 +34,7 @@ class TreeHasher {
     GALLEY_ASSIGN(const auto entries, context_.tree.list(directory));
     for (const DirectoryEntry& entry : entries) {
       const auto name = RelPath::parse(entry.name);
-      if (!name) continue;  // a name that no change set and no finding can hold
+      if (!name) continue;  // a name that change sets and findings cannot contain
       GALLEY_ASSIGN(const RelPath path, directory.join(*name));
       const bool is_directory = entry.kind == FileKind::kDirectory;
       if (visible_.ignored.selects(path, is_directory)) continue;
@@ -69,7 +69,7 @@ class TreeHasher {
   Result<void> add_unchanged(const RelPath& path) {
     GALLEY_ASSIGN(const FileStat stat, context_.tree.workspace().stat(path));
     hasher_.update(fmt::format("{:o} ", stat.mode & 0777U));
-    // There the stamp is taken from the name of the content.
+    // In such a tree, the stamp is derived from the content id.
     if (!context_.tree.base_name().empty()) {
       hasher_.update(fmt::format("n{} {} {} ", stat.size, stat.inode, stat.mtime_ns));
       return {};

@@ -10,15 +10,15 @@
 
 namespace galley {
 
-/// Which part of the tree a command's answer depends on.
+/// The part of the tree that a command's result depends on.
 struct VisibleInputs {
   GlobList inputs;   ///< empty: every file
   GlobList ignored;  ///< directories that persist between runs
 };
 
-/// A hash of every path of the proposed tree that `inputs` selects: kind, mode, target, and
-/// content (its id where the proposal changes it; its bytes while they are small; else size, inode
-/// and times as on disk).
+/// A hash of every path of the proposed tree that `inputs` selects: kind, mode, target and content.
+/// The content is represented by its id if the proposal changes it, by its bytes if it is small,
+/// else by size, inode and times on disk.
 ///
 /// Errors: kQuota `limit.validator_inputs` over kMaxInputs paths; kTimeout when stopped.
 inline constexpr size_t kMaxInputs = 200'000;

@@ -15,12 +15,12 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kMark = " galley-agents 1 ";
-/// Seen of Claude Code 2.1.330 and Gemini CLI 0.61.0.
+/// Observed with Claude Code 2.1.330 and Gemini CLI 0.61.0.
 constexpr std::string_view kNotBelow =
     " reads this file where it is started, and not in folders below: start it here, or say --user";
 
-/// Whatever ends the hook otherwise, a status that an agent takes for a no: it is let through by a
-/// program that is not found or was killed.
+/// If the hook fails in any other way, its status is one that agents treat as a refusal. Without it
+/// they would let a call through when the hook program is not found or was killed.
 std::string hook_command(const std::string& before, std::string_view agent) {
   return "galley " + before + "agent-hook --agent " + std::string(agent) + " || exit 2";
 }
@@ -39,7 +39,8 @@ AgentEntry codex_entry(AgentPart part, AgentScope scope, const AgentPlaces& plac
   const std::string mcp =
       "[mcp_servers.galley]\ncommand = \"galley\"\n"
       "args = [\"mcp\", \"--agent\", \"codex\", \"--profile\", \"openai\"]\n"
-      // codex gives a server seven variables of its own choice; these decide what Galley trusts.
+      // codex passes only seven variables of its choice to a server; these decide what Galley
+      // trusts.
       "env_vars = [\"XDG_CONFIG_HOME\", \"XDG_STATE_HOME\", \"GALLEY_TRUST\"]\n"
       "default_tools_approval_mode = \"approve\"\n";
   const std::string hook =

@@ -12,13 +12,13 @@
 
 namespace galley {
 
-/// A file that is Galley's as a whole: its mark has the hash of what stands below it, so that one
-/// that somebody changed is known from one that another version of Galley wrote.
+/// A file that belongs to Galley as a whole. Its mark has the hash of the text below it, which
+/// distinguishes a file that was changed from one that another version of Galley wrote.
 ///
-/// Errors: of both kRefused `agents.foreign_entry`.
+/// Errors: both functions return kRefused `agents.foreign_entry`.
 class OwnFile {
  public:
-  /// `head` stands before the mark, each line of which begins with `comment`.
+  /// `head` comes before the mark; each line of the mark begins with `comment`.
   OwnFile(std::string head, std::string comment, std::string body);
 
   [[nodiscard]] Result<std::string> add(const std::optional<std::string>& text,
@@ -35,20 +35,20 @@ class OwnFile {
   std::string body_;
 };
 
-/// How an agent works through Galley.
+/// The way in which an agent works through Galley.
 enum class AgentPart : uint8_t {
   kMcp,      ///< it starts `galley mcp` for its tools
   kHook,     ///< its hook asks `galley agent-hook` before each call
-  kWrapper,  ///< a script that runs it inside of `galley run`
+  kWrapper,  ///< a script runs it inside `galley run`
 };
 
-/// Whether a configuration is that of one project, or of everything its user does.
+/// Whether a configuration is for one project, or for all work of its user.
 enum class AgentScope : uint8_t { kProject, kUser };
 
 [[nodiscard]] std::string_view agent_part_name(AgentPart part);
 [[nodiscard]] std::string_view agent_scope_name(AgentScope scope);
 
-/// Where agents look for their configuration.
+/// The places where agents look for their configuration.
 struct AgentPlaces {
   std::string project;      ///< root of the workspace
   std::string home;         ///< `HOME`
@@ -56,18 +56,18 @@ struct AgentPlaces {
   std::string codex_home;   ///< `CODEX_HOME`, or `~/.codex`
 };
 
-/// One entry of Galley's in one file.
+/// One entry of Galley in one file.
 struct AgentEntry {
   AgentPart part = AgentPart::kMcp;
-  /// Absolute. Of several that the agent reads, the first that is there, else the first.
+  /// Absolute paths. If the agent reads several, the first existing one is used, else the first.
   std::vector<std::string> files;
   std::variant<JsonConfigEntry, TomlConfigEntry, OwnFile> entry;
-  bool is_program = false;           ///< it is made executable
-  std::vector<std::string> folders;  ///< that may be made with it, innermost first
-  std::string next_step;             ///< what its person has to do, or empty
+  bool is_program = false;           ///< the file is made executable
+  std::vector<std::string> folders;  ///< folders that may be created with it, innermost first
+  std::string next_step;             ///< the next step for the person, or empty
 };
 
-/// An agent that Galley knows how to configure.
+/// An agent that Galley can configure.
 struct AgentProgram {
   std::string_view name;
   AgentScope usual = AgentScope::kProject;
@@ -76,8 +76,8 @@ struct AgentProgram {
 /// codex, claude, gemini and opencode.
 [[nodiscard]] const std::vector<AgentProgram>& agent_programs();
 
-/// Errors: kUsage `agents.unknown` with the names, `agents.no_such_part` where that agent has no
-///         such file, with what to do instead.
+/// Errors: kUsage `agents.unknown` with the known names, `agents.no_such_part` when that agent does
+///         not have such a file, with an alternative.
 [[nodiscard]] Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part,
                                              AgentScope scope, const AgentPlaces& places);
 

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using Meaning = ArgumentMeaning;
 
-/// All words that agents have for one argument, in lower case and without `_` and `-`.
+/// All names of one argument in agents' tools, in lower case and without `_` and `-`.
 struct Synonyms {
   Meaning meaning;
   std::array<std::string_view, 7> words;
@@ -90,9 +90,9 @@ AgentTool shell_tool(const char* name, const char* command, const char* director
           {}};
 }
 
-/// As codex 0.169, Claude Code 2.1, Gemini CLI 0.61 and opencode 1.18 have them (docs/agents.md).
+/// The tools of codex 0.169, Claude Code 2.1, Gemini CLI 0.61 and opencode 1.18 (docs/agents.md).
 const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
-  // Claude Code and codex; codex tells a hook of every shell as of `Bash`.
+  // Claude Code and codex; codex reports every shell to a hook as `Bash`.
   static const std::vector<AgentTool> kPreToolUse = {
       edit_tool("Edit", false),
       write_tool("Write", "file_path"),
@@ -128,7 +128,7 @@ const std::vector<AgentTool>& tools_of(HookProtocol protocol) {
   return protocol == HookProtocol::kBeforeTool ? kBeforeTool : kToolExecuteBefore;
 }
 
-/// Of the file system server of the Model Context Protocol.
+/// The tools of the Model Context Protocol's file system server.
 const std::vector<AgentTool>& tools_of_file_server() {
   static const std::vector<AgentTool> kTools = {
       {"write_file",
@@ -154,7 +154,7 @@ const AgentTool* named(const std::vector<AgentTool>& tools, std::string_view nam
   return found == tools.end() ? nullptr : &*found;
 }
 
-/// How the agents of a protocol name a tool of that server.
+/// The prefix with which the protocol's agents name a tool of that server.
 std::string server_prefix(HookProtocol protocol, const std::string& server) {
   if (protocol == HookProtocol::kPreToolUse) return "mcp__" + server + "__";
   return protocol == HookProtocol::kBeforeTool ? "mcp_" + server + "_" : server + "_";
@@ -165,7 +165,7 @@ Error bad_argument(const AgentTool& tool, const std::string& what) {
           "the call of '" + printable_line(tool.name) + "' cannot be judged: " + what, "", 0};
 }
 
-/// Hands over what `arguments` name; refuses what stands under a synonym of one of them.
+/// Passes on the values of `arguments`; refuses a value under a synonym of one of them.
 Result<json> taken(const AgentTool& tool, const std::vector<AgentArgument>& arguments,
                    const json& input) {
   json own = json::object();
@@ -244,7 +244,7 @@ const AgentTool* agent_tool(const HookRequest& request,
 }
 
 std::string possible_file_server(const HookRequest& request) {
-  // "\n" is in no name: what is before it is put before a name, what is behind it after one.
+  // "\n" is in no name: the text before it precedes a name, the text after it follows one.
   const std::string around = server_prefix(request.protocol, "\n");
   const std::string before = around.substr(0, around.find('\n'));
   const std::string behind = around.substr(around.find('\n') + 1);

@@ -52,7 +52,7 @@ Result<HookRequest> read_hook_request(std::string_view text) {
 }
 
 std::string hook_allows(HookProtocol protocol) {
-  // No opinion: the agent asks its person as it would without the hook. "allow" would not.
+  // No opinion: the agent asks its person as without the hook. "allow" would skip that question.
   return protocol == HookProtocol::kPreToolUse ? "" : "{}\n";
 }
 

@@ -11,40 +11,40 @@
 
 namespace galley {
 
-/// What agents send a hook before a tool runs is not longer; a longer one is denied.
+/// The maximum size of a hook request; a larger one is denied.
 inline constexpr size_t kMaxHookBytes = size_t{16} << 20U;
-/// A call on which no judgement was reached by then is denied. Agents let a call through whose hook
-/// takes longer than they wait: 60 s as `galley agents install` has it.
+/// A call that is not judged within this time is denied. Agents let a call through when its hook
+/// takes longer than their timeout: 60 s as set by `galley agents install`.
 inline constexpr std::chrono::seconds kMaxHookTime{20};
-/// Validators get so long to end after that; then the process ends by itself.
+/// After that, validators have this time to end; then the process exits.
 inline constexpr std::chrono::seconds kHookGraceTime{5};
 
-/// Whose hook protocol a request follows; docs/agents.md has what was seen of each.
+/// The hook protocol of a request; docs/agents.md describes what was observed of each.
 enum class HookProtocol : uint8_t {
   kPreToolUse,         ///< codex and Claude Code
   kBeforeTool,         ///< Gemini CLI
   kToolExecuteBefore,  ///< opencode, through the plugin that `galley agents install` writes
 };
 
-/// A tool call that an agent is about to make, as its hook is told of it.
+/// A tool call that an agent is about to make, as reported to its hook.
 struct HookRequest {
   HookProtocol protocol = HookProtocol::kPreToolUse;
-  std::string tool;      ///< the agent's own name of it
+  std::string tool;      ///< the agent's name for it
   nlohmann::json input;  ///< an object
-  std::string cwd;       ///< where the agent works; may be empty
+  std::string cwd;       ///< the agent's folder; may be empty
   std::string session;   ///< for the record; may be empty
   std::string call_id;
 };
 
-/// Reads the one JSON object that a hook is given on standard input.
+/// Parses the JSON object that a hook gets on standard input.
 /// Errors: kInvalid `hook.request`, `json.*`; kQuota `limit.json_bytes`.
 [[nodiscard]] Result<HookRequest> read_hook_request(std::string_view text);
 
-/// What a hook writes to standard output to let the call be made as it is; may be empty.
+/// The output of a hook that lets the call through unchanged; may be empty.
 [[nodiscard]] std::string hook_allows(HookProtocol protocol);
-/// The call is not made, and the model is told why.
+/// The output of a hook that denies the call and tells the model why.
 [[nodiscard]] std::string hook_denies(HookProtocol protocol, std::string_view reason);
-/// The call is made with `input` instead.
+/// The output of a hook that lets the call through with `input` instead.
 [[nodiscard]] std::string hook_replaces(HookProtocol protocol, const nlohmann::json& input);
 
 }  // namespace galley

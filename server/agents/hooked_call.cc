@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Deed = HookedCall::Deed;
 
-/// Tools of `galley mcp`, as codex and Claude Code, Gemini CLI and opencode name them.
+/// Prefixes of `galley mcp`'s tools in codex and Claude Code, Gemini CLI and opencode.
 constexpr std::array<std::string_view, 3> kOwnPrefixes = {"mcp__galley__", "mcp_galley_",
                                                           "galley_"};
 
@@ -38,18 +38,18 @@ Error bad_input(const HookRequest& request, const std::string& what) {
 
 Result<Deed> edit_of(const AgentTool& tool, const HookRequest& request) {
   GALLEY_ASSIGN(json arguments, own_arguments(tool, request.input));
-  // Gemini CLI's own schema wants it, and Galley's tool of the name too; it decides nothing.
+  // Required by Gemini CLI's schema and by Galley's tool of that name; it decides nothing.
   if (tool.name == "replace") arguments.emplace("instruction", "");
   return Deed(HookedCall::Edit{tool.ours, std::move(arguments), ""});
 }
 
-/// A command that only speaks to Galley, in plain words: it is the way to look at what was staged,
-/// and to commit it.
+/// A command that only calls Galley, in plain words: agents use it to inspect staged changes and to
+/// commit them.
 bool is_own_command(std::string_view command) {
   constexpr std::array<std::string_view, 11> kVerbs = {"status",   "diff",      "log",      "show",
                                                        "validate", "commit",    "rollback", "undo",
                                                        "redo",     "savepoint", "blame"};
-  // Others name files to write, other workspaces, agents and configurations.
+  // Other options name files to write, other workspaces, agents or configurations.
   constexpr std::array<std::string_view, 14> kOptions = {
       "--tx", "--stat",    "--numstat", "--name-status", "--json", "--to",       "-p",
       "-n",   "--dry-run", "--oneline", "--path",        "--hunk", "--proposal", "--"};
@@ -78,7 +78,8 @@ std::vector<std::string> words_before(const StagedProgram& staged) {
   return words;
 }
 
-/// `galley --agent NAME commit` is `galley commit`: so the answer to a staged command has it.
+/// Turns `galley --agent NAME commit` into `galley commit`: answers to staged commands have that
+/// form.
 std::string without_own_name(const StagedProgram& staged, const std::string& command) {
   const std::string named = "galley --agent " + staged.agent + " ";
   return command.starts_with(named) ? "galley " + command.substr(named.size()) : command;
@@ -153,7 +154,7 @@ Result<Deed> command_of(const AgentTool& tool, const HookRequest& request,
 Result<Deed> deed_of(const HookRequest& request, const StagedProgram& staged,
                      const PersonsWord& said, const IsOffered& is_offered) {
   const std::string& tool = request.tool;
-  // First: some are named as tools of the file server are, and what they do is staged.
+  // Check this first: some have names like tools of the file server, and their effects are staged.
   for (const std::string_view prefix : kOwnPrefixes) {
     if (!tool.starts_with(prefix)) continue;
     GALLEY_ASSIGN(const bool is_own, is_offered(std::string_view(tool).substr(prefix.size())));

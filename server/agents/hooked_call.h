@@ -12,49 +12,50 @@
 
 namespace galley {
 
-/// What a tool call of an agent is to Galley: what the hook has to do about it.
+/// The meaning of an agent's tool call for Galley: what the hook must do.
 struct HookedCall {
-  /// It changes nothing of the workspace, or passes Galley's gate itself.
+  /// It changes nothing in the workspace, or passes Galley's gate itself.
   struct Pass {};
-  /// It edits files: the same as a call of this tool of Galley's, with these arguments.
+  /// It edits files: equivalent to a call of this Galley tool with these arguments.
   struct Edit {
     std::string tool;
     nlohmann::json arguments;
-    std::string directory;  ///< that relative paths are meant from, seen from the agent's; may be
+    std::string directory;  ///< the base of relative paths, relative to the agent's folder; may be
                             ///< empty
   };
-  /// It runs a command, which is to run staged. `input` is the whole of the call's new arguments.
+  /// It runs a command that must run staged. `input` has all new arguments of the call.
   struct Command {
     nlohmann::json input;
-    std::string directory;  ///< where it starts, seen from the agent's; may be empty
+    std::string directory;  ///< its start folder, relative to the agent's; may be empty
   };
   using Deed = std::variant<Pass, Edit, Command>;
 };
 
-/// How the staged form of a command is begun: `/usr/bin/galley --agent codex`.
+/// The beginning of a command's staged form: `/usr/bin/galley --agent codex`.
 struct StagedProgram {
   std::string program = "galley";
   std::string agent;  ///< may be empty
 };
 
-/// Whether `galley mcp` offers a tool of this name in the workspace. Agents spell it with `_` for
-/// each character that is no letter, no digit, `_` or `-`.
+/// Whether `galley mcp` offers a tool of this name in the workspace. Agents write `_` for each
+/// character other than letters, digits, `_` and `-`.
 using IsOffered = std::function<Result<bool>(std::string_view name)>;
 
-/// What a person says of tools in the hook's own command.
+/// A person's settings about tools, from the hook's own command.
 struct PersonsWord {
-  /// Names of tools that pass unjudged; one that ends in `*` means all that begin so.
+  /// Names of tools that pass without judgement; a name that ends in `*` means all names that begin
+  /// like it.
   std::vector<std::string> passed;
-  /// Names of servers that are the file system server of the Model Context Protocol. A name of a
-  /// tool does not prove that: any server may have tools of these names.
+  /// Names of servers that are the file system server of the Model Context Protocol. The name of a
+  /// tool does not prove that, because any server may have tools of these names.
   std::vector<std::string> file_servers;
 };
 
-/// Tells what a call does. A call of Galley's own server is one of a tool that it offers: a name
-/// that only begins so may be another server's.
-/// Errors: kRefused `hook.unknown_tool` for a tool of which it cannot be told what it changes,
-///         `hook.background`; kInvalid `hook.input` when its arguments are not as that tool has
-///         them; those of `is_offered`.
+/// Decides what a call does. A call of Galley's own server is accepted only for a tool that it
+/// offers, because another server's name may begin in the same way.
+/// Errors: kRefused `hook.unknown_tool` for a tool whose effects are unknown,
+///         `hook.background`; kInvalid `hook.input` when its arguments are not those of that
+///         tool; those of `is_offered`.
 [[nodiscard]] Result<HookedCall::Deed> deed_of(const HookRequest& request,
                                                const StagedProgram& staged, const PersonsWord& said,
                                                const IsOffered& is_offered);

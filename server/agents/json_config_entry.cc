@@ -11,14 +11,14 @@ namespace galley {
 /// An object or array on the way to the entry.
 struct JsonConfigEntry::Place {
   size_t at = 0;                ///< of its opening bracket
-  std::vector<JsonItem> items;  ///< what is in it
+  std::vector<JsonItem> items;  ///< its contents
 };
 
-/// How far the way to the entry goes in a text.
+/// How far the keys of the entry exist in a text.
 struct JsonConfigEntry::Found {
   std::string plain;
-  std::vector<Place> places;      ///< the root and what of `keys_` is there, outermost first
-  std::vector<JsonItem> members;  ///< those that lead from each to the next
+  std::vector<Place> places;      ///< the root and the existing values of `keys_`, outermost first
+  std::vector<JsonItem> members;  ///< the members that lead from each to the next
   std::optional<JsonItem> entry;
 };
 
@@ -36,7 +36,7 @@ std::string without(const std::string& text, size_t from, size_t to) {
   return text.substr(0, from) + text.substr(to);
 }
 
-/// The text without an item, the comma that goes with it, and the white space before it.
+/// The text without an item, its comma and the white space before it.
 std::string without_item(const std::string& text, std::string_view plain, const JsonItem& item) {
   const size_t from = text.find_last_not_of(kPlainSpaces, item.begin - 1) + 1;
   const size_t to = item.value.end;
@@ -44,7 +44,7 @@ std::string without_item(const std::string& text, std::string_view plain, const 
   if (next != std::string_view::npos && plain[next] == ',') return without(text, from, next + 1);
   const size_t before = plain.find_last_not_of(kPlainSpaces, item.begin - 1);
   if (plain[before] == ',') return without(without(text, from, to), before, before + 1);
-  // It was alone; a last comma, which the plain text does not show, goes with it.
+  // It was the only item. A trailing comma, which the plain text does not show, is removed too.
   const size_t last = text.find_first_not_of(kPlainSpaces, to);
   const bool has_comma = last != std::string::npos && text[last] == ',';
   return without(text, from, has_comma ? last + 1 : to);
@@ -59,7 +59,7 @@ std::string pretty(const ordered_json& value, const std::string& indent, const s
   return text;
 }
 
-/// The white space between the last newline and `at`; nothing where something else stands there.
+/// The white space between the last newline and `at`; nullopt if there is other text.
 std::optional<std::string> indent_before(std::string_view text, size_t at) {
   const size_t line = text.rfind('\n', at == 0 ? 0 : at - 1);
   if (line == std::string_view::npos || line >= at) return {};
@@ -68,14 +68,14 @@ std::optional<std::string> indent_before(std::string_view text, size_t at) {
   return std::string(indent);
 }
 
-/// An object of one member.
+/// An object with one member.
 ordered_json object_of(const std::string& key, ordered_json value) {
   ordered_json object = ordered_json::object();
   object[key] = std::move(value);
   return object;
 }
 
-/// In one line, with a blank behind each comma and colon. Ours are three levels deep.
+/// In one line, with a blank after each comma and colon. Our values are three levels deep.
 std::string in_one_line(const ordered_json& value) {
   if (!value.is_structured() || value.empty()) return value.dump();
   std::string text;
@@ -141,8 +141,8 @@ Result<JsonConfigEntry::Found> JsonConfigEntry::find(const std::string& text,
   return found;
 }
 
-/// The entry, in the objects that are missing, from the key `known` on; between braces and brackets
-/// of ours stands a blank, which tells them from those that were there.
+/// The entry, in the missing objects, from the key `known` on. Our braces and brackets have a blank
+/// inside, which distinguishes them from existing ones.
 std::string JsonConfigEntry::compact(size_t known) const {
   const size_t depth = is_element_ ? keys_.size() : keys_.size() - 1;
   std::string text = in_one_line(value_);
@@ -155,7 +155,7 @@ std::string JsonConfigEntry::compact(size_t known) const {
   return text;
 }
 
-/// The same over several lines; the first is not indented.
+/// The same in several lines; the first one is not indented.
 std::string JsonConfigEntry::spread(size_t known, const std::string& indent,
                                     const std::string& unit) const {
   ordered_json whole = value_;
@@ -169,7 +169,7 @@ std::string JsonConfigEntry::spread(size_t known, const std::string& indent,
     whole = object_of(keys_.back(), std::move(whole));
   }
   for (size_t i = depth; i > known; --i) whole = object_of(keys_[i - 1], std::move(whole));
-  // Without the braces around the one member.
+  // Leave out the braces around the single member.
   const std::string& key = whole.begin().key();
   return ordered_json(key).dump() + ": " + pretty(whole.begin().value(), indent, unit);
 }
@@ -200,7 +200,7 @@ Result<std::string> JsonConfigEntry::add(const std::optional<std::string>& text,
   if (found.entry) return *text;
   const size_t at = found.places.back().at + 1;
   std::string changed = text->substr(0, at) + addition(*text, found) + text->substr(at);
-  // What was written is read back: whatever we did not think of ends here and not in the file.
+  // Parse the result again, so that an unforeseen case fails here and does not reach the file.
   GALLEY_ASSIGN(const Found again, find(changed, file));
   if (!again.entry) {
     return fail(ErrorKind::kInternal, "agents.not_added",
@@ -218,7 +218,7 @@ Result<std::optional<std::string>> JsonConfigEntry::take_away(const std::string&
     return again && *again == text;
   };
   if (makes_it({})) return std::optional<std::string>();
-  // The outermost object of which only the entry is in it may have come with the entry.
+  // The outermost object that contains only the entry may have been added with the entry.
   std::vector<JsonItem> candidates = found.members;
   for (size_t i = candidates.size(); i > 0; --i) {
     if (found.places[i].items.size() == 1) continue;
@@ -241,7 +241,7 @@ Result<bool> JsonConfigEntry::is_in(const std::string& text, const std::string& 
 
 namespace {
 
-/// Behind the string that begins at `at`; the end of the text where it has none.
+/// The position after the string that begins at `at`; the end of the text for an unclosed string.
 size_t end_of_string(std::string_view text, size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -269,7 +269,7 @@ void blank_comments(std::string& text) {
       at = end;
     } else if (text.compare(at, 2, "/*") == 0) {
       const size_t end = text.find("*/", at + 2);
-      // One without an end stays, for the parser to complain of.
+      // An unclosed comment stays, so that the parser reports it.
       if (end == std::string::npos) return;
       blank(text, at, end + 2);
       at = end + 2;
@@ -279,7 +279,8 @@ void blank_comments(std::string& text) {
   }
 }
 
-/// One comma behind an item and before the bracket; more of them, or one alone, are mistakes.
+/// Blanks one comma after an item and before the bracket; several commas, or a lone one, are
+/// errors.
 void blank_last_commas(std::string& text) {
   char before = ' ';
   for (size_t at = 0; at < text.size();) {
@@ -348,7 +349,7 @@ std::vector<JsonItem> items_of(std::string_view json, size_t at) {
       at = skip_space(json, at + 1);  // the colon
     }
     item.value = {at, end_of_value(json, at)};
-    if (item.value.end <= item.begin) return items;  // no JSON
+    if (item.value.end <= item.begin) return items;  // not JSON
     at = skip_space(json, item.value.end);
     if (at < json.size() && json[at] == ',') at = skip_space(json, at + 1);
     items.push_back(std::move(item));

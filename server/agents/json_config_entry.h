@@ -19,38 +19,40 @@ struct TextRange {
 
 /// One member of an object, or one element of an array.
 struct JsonItem {
-  std::string key;   ///< as it stands between its quotes; empty for an element
+  std::string key;   ///< as written between its quotes; empty for an element
   size_t begin = 0;  ///< of the key, or of the element
   TextRange value;
 };
 
-/// The text with spaces, byte for byte, in place of what JSON as it is written for people has more:
-/// a byte order mark, `//` and `/* */` comments, commas before a closing bracket.
+/// The text, with spaces for every byte of the extensions that people use in JSON: a byte order
+/// mark, `//` and `/* */` comments, commas before a closing bracket.
 [[nodiscard]] std::string plain_json(std::string_view text);
 
-/// The items of the object or array that begins at `at`, in their order. `json` is well-formed JSON
-/// as plain_json() makes it.
+/// The items of the object or array that begins at `at`, in order. `json` must be well-formed, as
+/// plain_json() returns it.
 [[nodiscard]] std::vector<JsonItem> items_of(std::string_view json, size_t at);
-/// Where the value that begins at `at` ends.
+/// The end of the value that begins at `at`.
 [[nodiscard]] size_t end_of_value(std::string_view json, size_t at);
 
-/// Something of Galley's in a configuration of JSON, comments and last commas allowed: the member
-/// at the end of `keys`, or an element of the list there.
+/// An entry of Galley in a JSON configuration, with comments and trailing commas allowed: the
+/// member at the end of `keys`, or an element of that list.
 ///
-/// Only the bytes of the entry, and of the objects around it that are missing, are added; all else
-/// stays as it is. What add() made of a text, take_away() makes back into that text, byte for byte.
+/// Only the bytes of the entry, and of missing objects around it, are added; everything else stays
+/// unchanged. take_away() restores the exact text that add() got, byte for byte.
 ///
-/// Errors: of both kInvalid `agents.configuration` with file, line and column for a text that is no
-///         JSON object; kRefused `agents.foreign_entry` for an entry that is there and is not ours.
+/// Errors: both functions return kInvalid `agents.configuration` with file, line and column for a
+///         text that is not a JSON object; kRefused `agents.foreign_entry` for an existing entry
+///         that is not ours.
 class JsonConfigEntry {
  public:
   JsonConfigEntry(std::vector<std::string> keys, nlohmann::ordered_json value, bool is_element)
       : keys_(std::move(keys)), value_(std::move(value)), is_element_(is_element) {}
 
-  /// Nothing stands for a file that is not there. The same text where the entry is there already.
+  /// Adds the entry; nullopt means a missing file. Returns the same text if the entry exists.
   [[nodiscard]] Result<std::string> add(const std::optional<std::string>& text,
                                         const std::string& file) const;
-  /// Nothing where add() had made the file. The same text where no such entry is there.
+  /// Removes the entry. Returns nullopt if add() had made the file, and the same text if the entry
+  /// does not exist.
   [[nodiscard]] Result<std::optional<std::string>> take_away(const std::string& text,
                                                              const std::string& file) const;
   [[nodiscard]] Result<bool> is_in(const std::string& text, const std::string& file) const;

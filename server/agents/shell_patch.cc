@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kPlain =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:@%,";
 
-/// Reads a command from its front; what cannot be told leaves it where it was.
+/// Reads a command from its beginning; stays in place at text it does not understand.
 class ShellReader {
  public:
   explicit ShellReader(std::string_view text) : rest_(text) {}
@@ -24,7 +24,7 @@ class ShellReader {
     rest_.remove_prefix(word.size());
     return true;
   }
-  /// A word of plain characters, or one in single quotes, as a shell means it.
+  /// A word of plain characters, or one in single quotes, with its meaning for a shell.
   std::optional<std::string> word() {
     if (take("'")) {
       const size_t end = rest_.find('\'');
@@ -48,7 +48,7 @@ class ShellReader {
   std::string_view rest_;
 };
 
-/// The word behind `<<`; only a quoted one leaves the text as it stands.
+/// The word after `<<`; only a quoted one leaves the text unexpanded.
 std::optional<std::string> delimiter(ShellReader& reader) {
   const bool is_double = reader.take("\"");
   const bool is_single = !is_double && reader.take("'");
@@ -62,7 +62,7 @@ std::optional<std::string> delimiter(ShellReader& reader) {
   return name;
 }
 
-/// What stands up to the line that is the delimiter, if nothing follows that line.
+/// The text before the delimiter line, if nothing follows that line.
 std::optional<std::string> here_document(std::string_view text, const std::string& name) {
   size_t line = 0;
   while (line < text.size()) {

@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-/// The same value, wherever it stands. Recursion is bounded by kMaxTomlDepth.
+/// Whether the values are equal, wherever they are. Recursion is bounded by kMaxTomlDepth.
 bool is_equal(const TomlNode& a, const TomlNode& b) {
   const bool is_alike = a.kind == b.kind && a.text == b.text && a.integer == b.integer &&
                         a.number == b.number && a.flag == b.flag &&
@@ -72,8 +72,8 @@ Result<std::optional<uint32_t>> TomlConfigEntry::find(const std::string& text,
               file);
 }
 
-/// A newline goes before the block whatever the text ends with: so no two texts become the same
-/// one, and each can be told from what was made of it.
+/// A newline always precedes the block, whatever the text ends with. So different texts have
+/// different results, and the original can be restored.
 std::string TomlConfigEntry::with_block(const std::string& text) const {
   return text + with_line_ends_of(text, "\n" + block_);
 }

@@ -6,7 +6,7 @@
 namespace galley {
 namespace {
 
-// The agent's words go behind all that stands before them, so they are moved there one by one.
+// The agent's own arguments must follow all others, so they are moved there one by one.
 constexpr std::string_view kScript =
     R"(# Runs @NAME@ inside of a transaction: what it writes is staged, and judged before it is
 # committed. 'galley agents uninstall @NAME@ --wrapper' removes this file.
@@ -24,10 +24,10 @@ done
 exec galley run --network "$@"
 )";
 
-/// What an agent needs inside of a run, in the words of a shell.
+/// The things that an agent needs inside a run, in shell syntax.
 struct WrappedAgent {
-  std::string places;     ///< that it writes beside the workspace
-  std::string variables;  ///< that name them there: the sandbox passes nothing on by itself
+  std::string places;     ///< folders outside the workspace that it writes to
+  std::string variables;  ///< variables that name them there: the sandbox passes none by default
   std::string words;      ///< program and arguments
 };
 
@@ -55,7 +55,7 @@ WrappedAgent wrapped(std::string_view agent) {
     const std::string place = "${CLAUDE_CONFIG_DIR:-$HOME/.claude}";
     return {"\"" + place + "\"", R"("HOME=$HOME" "CLAUDE_CONFIG_DIR=)" + place + "\"", "claude"};
   }
-  // Its own sandbox cannot be made inside of Galley's, which is the wall here.
+  // codex cannot make its own sandbox inside Galley's, which replaces it here.
   return {R"("${CODEX_HOME:-$HOME/.codex}")", R"("CODEX_HOME=${CODEX_HOME:-$HOME/.codex}")",
           "codex -c sandbox_mode=danger-full-access"};
 }

@@ -5,8 +5,8 @@
 
 namespace galley {
 
-/// A shell script that runs an agent inside of `galley run`, with the arguments that it is given:
-/// what it says below its first line. The agent's own state is written through.
+/// The part below the first line of a shell script that runs an agent inside `galley run` and
+/// passes its arguments on. The agent writes its own state directly.
 [[nodiscard]] std::string wrapper_script(std::string_view agent);
 
 }  // namespace galley

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// What a client has to declare to be asked this.
+/// The capability that a client must declare to get this question.
 std::string capability_for(std::string_view method) {
   return std::string(method.substr(0, method.find('/')));
 }
@@ -51,7 +51,7 @@ void McpServer::Request::log(std::string_view level, const ordered_json& data) {
     const std::lock_guard lock(server_->mutex_);
     if (severity_of(level) < severity_of(server_->log_level_)) return;
   } else {
-    // Only who asks for it in the request gets a log.
+    // Only a client that asks for it in the request gets a log.
     const auto meta = task_->params.find("_meta");
     const auto wanted = meta->find("io.modelcontextprotocol/logLevel");
     if (wanted == meta->end() || !wanted->is_string()) return;
@@ -85,7 +85,7 @@ std::optional<json> McpServer::Request::ask(std::string_view key, std::string_vi
   return {};
 }
 
-/// Sends the question and waits; `null` when nobody answers.
+/// Sends the question and waits; returns `null` without an answer.
 json McpServer::Request::wait_for_answer(std::string_view method, const ordered_json& params) {
   if (!client_can(capability_for(method))) return nullptr;
   std::unique_lock lock(server_->mutex_);
@@ -130,7 +130,7 @@ std::optional<RpcError> McpServer::Request::take_round() {
                     "'requestState' was not given for this request, was changed, or has expired; "
                     "send the request again without it"};
   }
-  // What was answered in earlier rounds the client need not say again.
+  // The client need not repeat answers of earlier rounds.
   if (const auto earlier = state->find("answers"); earlier != state->end()) {
     for (const auto& [key, answer] : earlier->items()) answers_.emplace(key, answer);
   }

@@ -9,7 +9,7 @@
 
 namespace galley {
 
-/// One request of one client, as its features see it.
+/// One request of one client, as its features use it.
 ///
 /// Threads: confined to the worker that answers it.
 class McpServer::Request final : public McpRequest {
@@ -25,10 +25,10 @@ class McpServer::Request final : public McpRequest {
   [[nodiscard]] const nlohmann::json& kept() const override { return kept_; }
   void keep(nlohmann::ordered_json state) override { keeps_ = std::move(state); }
 
-  /// Takes `inputResponses` and `requestState` of a later round.
-  /// Errors: kInvalidParams for a state that we did not give for this request.
+  /// Reads `inputResponses` and `requestState` of a later round.
+  /// Errors: kInvalidParams for a state that was not made for this request.
   std::optional<RpcError> take_round();
-  /// What the answer is when questions are open.
+  /// The answer while questions are open.
   [[nodiscard]] std::optional<McpAnswer> open_questions() const;
 
  private:
@@ -39,9 +39,9 @@ class McpServer::Request final : public McpRequest {
   Running* task_;
   std::optional<nlohmann::json> progress_token_;
   double last_progress_ = -1;
-  std::map<std::string, nlohmann::json, std::less<>> answers_;  ///< of the client, by key
+  std::map<std::string, nlohmann::json, std::less<>> answers_;  ///< from the client, by key
   nlohmann::ordered_json open_ = nlohmann::ordered_json::object();
-  std::optional<std::string> missing_;  ///< a capability that was asked for in vain
+  std::optional<std::string> missing_;  ///< a required capability that the client lacks
   nlohmann::json kept_ = nullptr;
   nlohmann::ordered_json keeps_ = nullptr;
 };

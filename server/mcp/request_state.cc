@@ -19,7 +19,7 @@ RequestState::RequestState(const Clock& clock) : clock_(&clock), key_(random_hex
 
 std::string RequestState::signature(std::string_view method, const std::string& arguments,
                                     std::string_view payload) const {
-  // A length before each part: no two triples have one text.
+  // A length before each part, so that different triples have different texts.
   std::string text;
   for (const std::string_view part : {method, std::string_view(arguments), payload}) {
     text += std::to_string(part.size());

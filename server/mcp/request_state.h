@@ -10,14 +10,14 @@
 
 namespace galley {
 
-/// What a client carries from one round of a request to the next: sealed, so that it is what we
-/// gave it, bound to the method and arguments it was given for, and good for a while only.
+/// The state that a client carries from one round of a request to the next. It is sealed, so that
+/// the client cannot change it, bound to its method and arguments, and valid for a limited time.
 ///
 /// Format: base64(JSON {state, until}) "." base64(HMAC-SHA256 of method, arguments and the former).
 /// Threads: immutable, safe to share.
 class RequestState {
  public:
-  /// The key is made at random and never leaves the process.
+  /// The key is random and never leaves the process.
   explicit RequestState(const Clock& clock);
 
   static constexpr std::chrono::minutes kLifetime{30};
@@ -25,7 +25,7 @@ class RequestState {
 
   [[nodiscard]] std::string seal(std::string_view method, const std::string& arguments,
                                  const nlohmann::ordered_json& state) const;
-  /// Nothing when it is not ours, is of another request, or has expired.
+  /// Returns nullopt when it is not ours, belongs to another request, or has expired.
   [[nodiscard]] std::optional<nlohmann::json> open(std::string_view method,
                                                    const std::string& arguments,
                                                    std::string_view sealed) const;

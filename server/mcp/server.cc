@@ -27,7 +27,7 @@ bool is_one_of(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Requests of the handshake era that the stateless one took away.
+/// Requests of the handshake era that the stateless era removed.
 bool is_of_handshake(const std::string& method) {
   static const std::vector<std::string> kMethods = {"initialize", "ping", "logging/setLevel",
                                                     "resources/subscribe", "resources/unsubscribe"};
@@ -57,7 +57,7 @@ void McpServer::take(std::string_view line) {
   if (Task task = accept(line)) enqueue(std::move(task));
 }
 
-/// Deals with one line; returns the request in it that is to be worked on.
+/// Handles one line; returns the request in it, if it needs work.
 McpServer::Task McpServer::accept(std::string_view line) {
   auto read = read_message(line);
   if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
@@ -78,8 +78,8 @@ McpServer::Task McpServer::accept(std::string_view line) {
   return nullptr;
 }
 
-/// Answers what is no request that can be worked on. An id that is being worked on gets its own
-/// answer, so the refusal does not name it.
+/// Refuses an invalid request. If its id belongs to a request in progress, that request gets its
+/// own answer, so the refusal must not have the id.
 void McpServer::refuse(std::optional<RpcId> id, const RpcError& error) {
   if (id && is_worked_on(*id)) id.reset();
   send(error_line(id, error));
@@ -94,7 +94,7 @@ void McpServer::refuse_long_line() {
   send(error_line({}, {rpc::kInvalidRequest, "a message has at most 16 MiB"}));
 }
 
-/// In whose words a request is spoken.
+/// The era of a request.
 std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& message) const {
   const json* version = meta_member(message.params, kMcpVersionKey);
   const std::lock_guard lock(mutex_);
@@ -149,7 +149,7 @@ McpServer::Task McpServer::accept_request(RpcMessage message) {
   return task;
 }
 
-/// What needs nothing of the workspace.
+/// Handles requests that do not need the workspace.
 bool McpServer::answer_at_once(const RpcMessage& message, const Era& era) {
   const std::string& method = message.method;
   if (method == "initialize") {
@@ -215,11 +215,11 @@ void McpServer::enqueue(Task task) {
 }
 
 void McpServer::take_notification(const RpcMessage& message) {
-  // The others need nothing of us; one that nobody knows is no error.
+  // The others need no action; an unknown one is not an error.
   if (message.method == "notifications/cancelled") cancel(message.params);
 }
 
-/// Some clients cancel what was answered already, so an id that is not there is none of an error.
+/// Some clients cancel requests that were already answered, so an unknown id is not an error.
 void McpServer::cancel(const json& params) {
   const json* id = member(params, "requestId");
   if (id == nullptr) return;
@@ -273,7 +273,7 @@ void McpServer::finish() {
 
 namespace {
 
-/// So many times nothing was begun: then nobody looks on any more.
+/// After so many looks without a new request, the watching thread sleeps.
 constexpr int kQuietLooks = 50;
 
 }  // namespace
@@ -307,7 +307,7 @@ void McpServer::read_in_turns(int me, const Input& input) {
   }
 }
 
-/// Returns when `me` is to read: the other one has worked on one request since the last look.
+/// Returns when `me` must read: the other thread is still handling the request of the last look.
 void McpServer::look_on(std::unique_lock<std::mutex>& lock, int me) {
   uint64_t seen = reading_.works;
   int quiet = 0;
@@ -340,11 +340,11 @@ void McpServer::take_line(const Line& line, int me) {
   lock.unlock();
   if (is_wanted) reply(task->id, std::move(answered));
   lock.lock();
-  // By now the other one may read, and work.
+  // The other thread may now be reading or handling a request.
   if (reading_.reader == me) reading_.is_at_work = false;
 }
 
-/// Whether nobody works on anything, so that who reads may do it.
+/// Whether no request is in progress, so that the reading thread may handle this one.
 bool McpServer::begin_here(const Task& task) {
   const std::lock_guard lock(mutex_);
   if (!running_.empty() || is_over_) return false;
@@ -356,7 +356,7 @@ bool McpServer::begin_here(const Task& task) {
   return true;
 }
 
-/// Waits until what was begun has ended, and stops what has not.
+/// Waits until all requests have ended, and stops those that have not.
 void McpServer::drain() {
   std::unique_lock lock(mutex_);
   if (std::exchange(is_over_, true)) return;

@@ -26,46 +26,47 @@
 
 namespace galley {
 
-/// A server of the Model Context Protocol, in both eras of it: the one with a handshake
-/// (`initialize`, up to 2025-11-25), and the stateless one (2026-07-28), in which each request says
-/// its version and what the client can do. Which one a request belongs to shows in its `_meta`.
-/// The format is that of modelcontextprotocol.io/specification, 2025-11-25 and 2026-07-28.
+/// A server of the Model Context Protocol, in both of its eras: the one with a handshake
+/// (`initialize`, up to 2025-11-25), and the stateless one (2026-07-28), in which each request
+/// states its version and the client's capabilities. The `_meta` of a request shows its era. The
+/// format is that of modelcontextprotocol.io/specification, 2025-11-25 and 2026-07-28.
 ///
 ///     accept(line) -> dispatch -> queue -> worker -> features -> send(answer)
 ///                      |                   |
 ///                      |                   +-- ask(): question to the client, or input_required
 ///                      +-- ping, cancelled, answers to our questions: at once
 ///
-/// A request that comes alone is worked on by the thread that has read it: waking another one costs
-/// more than most calls. A second thread looks on, and reads in its place when it takes long.
+/// A request that comes alone is handled by the thread that has read it, because waking another
+/// thread costs more than most calls. A second thread watches it, and takes over reading when the
+/// request takes long.
 ///
-/// Invariant: a request gets one answer, or none when it was cancelled; nothing that comes in ends
-///            the server, and what it keeps of a client is bounded. Requests of one lane
-///            (McpFeatures::lane_of) are worked on in the order in which they came, one at a time.
+/// Invariant: a request gets one answer, or none when it was cancelled; no input ends the server,
+///            and the state that it keeps for a client is bounded. Requests of one lane
+///            (McpFeatures::lane_of) are handled in order, one at a time.
 /// Ownership: borrows features and clock; owns its threads.
 /// Threads:   serve(), take() and finish() are called from one thread; `send` is called from
 ///            several, one at a time.
 class McpServer {
  public:
   using Send = std::function<void(const std::string& line)>;
-  /// What came from the client: a line, and whether another one is there already.
+  /// A line from the client, and whether another one is already available.
   struct Line {
     std::string text;
     bool is_too_long = false;
     bool has_next = false;
   };
-  /// The next line; nothing at the end of the input.
+  /// Reads the next line; nullopt at the end of the input.
   using Input = std::function<Result<std::optional<Line>>()>;
 
-  /// One message of a client. In memory it takes up to twelve times as much while it is worked on.
+  /// The maximum size of a message. During its handling it needs up to twelve times as much memory.
   static constexpr size_t kMaxMessageBytes = size_t{16} << 20U;
-  static constexpr size_t kMaxWorkers = 8;           ///< requests that are worked on side by side
-  static constexpr size_t kMaxWaiting = 1000;        ///< requests that wait for one of them
-  static constexpr size_t kMaxSubscriptions = 1000;  ///< of one client, all kinds together
-  static constexpr size_t kPageItems = 250;          ///< of one answer to a list
+  static constexpr size_t kMaxWorkers = 8;                ///< requests that are handled in parallel
+  static constexpr size_t kMaxWaiting = 1000;             ///< requests that wait for one of them
+  static constexpr size_t kMaxSubscriptions = 1000;       ///< of one client, all kinds in total
+  static constexpr size_t kPageItems = 250;               ///< of one page of a list
   static constexpr std::chrono::minutes kAnswerTime{10};  ///< for the client to answer a question
   static constexpr std::chrono::seconds kDrainTime{5};    ///< after the end of the input
-  /// A request that takes longer does not keep others from being read.
+  /// While a request takes longer than this, another thread reads on.
   static constexpr std::chrono::milliseconds kReadAgainAfter{2};
 
   McpServer(McpFeatures& features, const Clock& clock, Send send);
@@ -73,17 +74,18 @@ class McpServer {
   McpServer(const McpServer&) = delete;
   McpServer& operator=(const McpServer&) = delete;
 
-  /// Reads the input to its end and answers it; `input` is called from two threads in turns.
+  /// Reads and answers the input to its end; two threads take turns in calling `input`.
   /// Errors: those of `input`.
   Result<void> serve(const Input& input);
-  /// Takes one line from the client, and returns before it is answered.
+  /// Takes one line from the client and returns before it is answered.
   void take(std::string_view line);
-  /// The client is gone: nobody answers questions any more. Returns when what was begun has ended.
+  /// The client has disconnected: no more questions are answered. Returns when all requests have
+  /// ended.
   void finish();
 
  private:
   class Request;
-  /// What a request is answered by: the client's abilities, and in which words.
+  /// The era of a request: the client's capabilities, and the form of answers.
   struct Era {
     bool is_stateless = false;
     nlohmann::json capabilities = nlohmann::json::object();
@@ -95,12 +97,12 @@ class McpServer {
     Era era;
     std::string lane;  ///< see McpFeatures::lane_of
     std::stop_source stop;
-    std::atomic<bool> is_silent = false;  ///< cancelled: it gets no answer
+    std::atomic<bool> is_silent = false;  ///< cancelled: it is not answered
   };
   /// A stream of notifications that a stateless client asked for.
   struct Listener {
-    bool wants_resources = false;  ///< that the list of them changed
-    bool wants_tools = false;      ///< that theirs did
+    bool wants_resources = false;  ///< notify when the list of resources changed
+    bool wants_tools = false;      ///< notify when the list of tools changed
     std::set<std::string> uris;
   };
   struct Question {
@@ -108,17 +110,17 @@ class McpServer {
     nlohmann::json answer;
   };
   using Task = std::shared_ptr<Running>;
-  /// The two threads of serve(): one reads, and works on what it has read; one looks on.
+  /// The two threads of serve(): one reads, and handles what it has read; the other one watches.
   struct Reading {
-    int reader = 0;             ///< which of the two reads
-    bool is_at_work = false;    ///< it works on a request
-    uint64_t works = 0;         ///< how many it has begun
-    bool is_unwatched = false;  ///< the other one sleeps until something is begun
+    int reader = 0;             ///< which of the two is reading
+    bool is_at_work = false;    ///< it is handling a request
+    uint64_t works = 0;         ///< the number of requests that it has begun
+    bool is_unwatched = false;  ///< the other thread sleeps until a request begins
     bool is_over = false;
     Result<void> result;
   };
 
-  // --- what is read (server_input.cc) -----------------------------------------------------------
+  // --- reading (server.cc) ----------------------------------------------------------------------
   void read_in_turns(int me, const Input& input);
   void look_on(std::unique_lock<std::mutex>& lock, int me);
   void take_line(const Line& line, int me);
@@ -167,25 +169,26 @@ class McpServer {
   const Clock* clock_;
   Send send_;
   RequestState states_;
-  std::mutex send_mutex_;  ///< taken before `mutex_`, never under it: a client may not read
+  std::mutex send_mutex_;  ///< locked before `mutex_`, never while holding it: a client may not
+                           ///< read
 
   mutable std::mutex mutex_;      ///< guards everything below
   std::condition_variable wake_;  ///< answers to our questions, and the end
   std::condition_variable work_;  ///< requests for a worker, and the end
   std::deque<Task> waiting_;
-  std::map<RpcId, Task> running_;     ///< waiting ones, too
-  std::set<std::string> busy_lanes_;  ///< of what is worked on
+  std::map<RpcId, Task> running_;     ///< includes waiting ones
+  std::set<std::string> busy_lanes_;  ///< lanes of requests in progress
   Reading reading_;
-  std::condition_variable watch_;  ///< of the thread that looks on
+  std::condition_variable watch_;  ///< of the watching thread
   std::vector<std::thread> workers_;
-  size_t idle_ = 0;  ///< workers that take the next request, or will when their answer is out
-  std::map<RpcId, Question> questions_;  ///< that the client was asked
+  size_t idle_ = 0;  ///< workers that take the next request, now or after their answer is sent
+  std::map<RpcId, Question> questions_;  ///< to the client
   int64_t last_question_ = 0;
   std::map<RpcId, Listener> listeners_;
   std::set<std::string> subscribed_;  ///< of the handshake era
   bool is_initialized_ = false;
-  bool is_over_ = false;                                           ///< the client is gone
-  bool is_finished_ = false;                                       ///< so are the workers
+  bool is_over_ = false;                                           ///< the client has disconnected
+  bool is_finished_ = false;                                       ///< the workers have ended
   nlohmann::json client_capabilities_ = nlohmann::json::object();  ///< of the handshake era
   std::string log_level_ = "info";                                 ///< of the handshake era
 };

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// How long a stateless client may believe what it was told, in milliseconds.
+/// How long a stateless client may cache an answer, in milliseconds.
 constexpr int64_t kDiscoverTtlMs = 60'000;
 constexpr int64_t kListTtlMs = 5'000;
 constexpr int64_t kContentTtlMs = 0;
@@ -68,7 +68,7 @@ void McpServer::reply(const RpcId& id, McpAnswer answer) {
   }
 }
 
-/// A worker: takes requests in the order in which they came.
+/// A worker: takes requests in order.
 void McpServer::work() {
   std::unique_lock lock(mutex_);
   ++idle_;
@@ -81,7 +81,7 @@ void McpServer::work() {
     McpAnswer answered = run(*task);
     lock.lock();
     const bool is_wanted = leave(*task);
-    // Before the answer goes out: what the client sends because of it finds this worker.
+    // Before the answer is sent, so that the client's next request finds this worker.
     ++idle_;
     lock.unlock();
     if (is_wanted) reply(task->id, std::move(answered));
@@ -89,7 +89,7 @@ void McpServer::work() {
   }
 }
 
-/// The first that waits and whose lane is free; none where there is none.
+/// The first waiting request whose lane is free; null when there is none.
 McpServer::Task McpServer::next_task() {
   for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
     Task task = *at;
@@ -101,8 +101,8 @@ McpServer::Task McpServer::next_task() {
   return nullptr;
 }
 
-/// Ends the work on a request, under the lock and before the answer goes out: what the client sends
-/// because of it may have the same id. Returns whether it is to be answered.
+/// Ends the work on a request, under the lock and before the answer is sent: the client's next
+/// request may have the same id. Returns whether the request must be answered.
 bool McpServer::leave(const Running& task) {
   running_.erase(task.id);
   busy_lanes_.erase(task.lane);
@@ -161,7 +161,7 @@ McpAnswer McpServer::call_tool(const Running& task, Request& request) {
   return features_->call_tool(name, *arguments, request);
 }
 
-/// One page of a list. A cursor is the number of what comes first, and of nobody's concern.
+/// One page of a list. A cursor is the number of the page's first item, and opaque to clients.
 McpAnswer McpServer::list(const Running& task, const char* member,
                           std::vector<ordered_json> items) const {
   size_t first = 0;
@@ -184,7 +184,7 @@ McpAnswer McpServer::list(const Running& task, const char* member,
 }
 
 McpAnswer McpServer::complete(const Running& task) {
-  constexpr size_t kMaxValues = 100;  // what the protocol allows
+  constexpr size_t kMaxValues = 100;  // the protocol's limit
   const auto reference = task.params.find("ref");
   const auto argument = task.params.find("argument");
   if (reference == task.params.end() || !reference->is_object() || argument == task.params.end() ||
@@ -217,7 +217,7 @@ McpAnswer McpServer::discover() const {
   return out;
 }
 
-/// What the stateless era adds to each result.
+/// Adds the members that the stateless era requires in each result.
 void McpServer::finish_answer(const Running& task, ordered_json& result) const {
   if (!task.era.is_stateless) return;
   if (!result.contains("resultType")) result["resultType"] = "complete";

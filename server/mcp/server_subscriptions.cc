@@ -42,7 +42,7 @@ McpAnswer McpServer::subscribe(const json& params, bool is_on) {
   return ordered_json::object();
 }
 
-/// Opens a stream of notifications; its first message tells what it will carry.
+/// Opens a stream of notifications; its first message says which ones it will contain.
 void McpServer::listen(const RpcMessage& message) {
   const auto wanted = message.params.find("notifications");
   if (wanted == message.params.end() || !wanted->is_object()) {
@@ -76,7 +76,7 @@ void McpServer::listen(const RpcMessage& message) {
   ordered_json params;
   params["_meta"][kSubscriptionKey] = to_json(message.id);
   params["notifications"] = std::move(agreed);
-  // Held so long: what changes from now on is told behind the first message.
+  // Held until the first message is sent, so that later changes are reported after it.
   const std::lock_guard sending(send_mutex_);
   if (!add_listener(message.id, std::move(listener))) {
     send_(error_line(message.id, {rpc::kInvalidRequest, "there are too many subscriptions"}));
@@ -91,7 +91,7 @@ bool McpServer::add_listener(const RpcId& id, Listener listener) {
   return listeners_.emplace(id, std::move(listener)).second;
 }
 
-/// Called by the features, from the thread of a request.
+/// The features call it from the thread of a request.
 void McpServer::changed(std::string_view uri) {
   std::vector<std::string> lines;
   {
@@ -112,7 +112,7 @@ void McpServer::changed(std::string_view uri) {
   for (const std::string& line : lines) send(line);
 }
 
-/// A stream that we end is answered; one that the client cancelled is not.
+/// A stream that the server ends is answered; one that the client cancelled is not.
 void McpServer::end_listeners() {
   std::map<RpcId, Listener> ended;
   {

@@ -15,8 +15,8 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr size_t kMaxListed = 200;         // changes and findings of one answer
-constexpr size_t kMaxNotes = 20;           // of what was let pass in an edit
-constexpr size_t kMaxCommandChanges = 20;  // paths in front of a command's output
+constexpr size_t kMaxNotes = 20;           // about leniencies in an edit
+constexpr size_t kMaxCommandChanges = 20;  // paths above a command's output
 
 char letter_of(const Change& change) {
   if (change.renamed_from) return 'R';
@@ -62,7 +62,8 @@ std::string finding_text(const Finding& finding) {
   return text;
 }
 
-/// What a command did, and which paths it changed: a file that it left behind is staged with them.
+/// The result of a command and the paths that it changed, because files that it left are staged
+/// too.
 std::string command_text(const ordered_json& data) {
   std::string text = "exit " + std::to_string(data.value("exitCode", 0)) + "\n";
   if (data.contains("changes")) {
@@ -83,7 +84,7 @@ std::string command_text(const ordered_json& data) {
   return text;
 }
 
-/// What an MCP server answered: the texts of its content, and each block that is none as JSON.
+/// The content of an MCP server's answer: text blocks as text, all others as JSON.
 std::string block_texts(const ordered_json& content) {
   std::string text;
   for (const ordered_json& block : content) {
@@ -94,7 +95,8 @@ std::string block_texts(const ordered_json& content) {
   return text;
 }
 
-/// The content of a file or a search; of a long file the first lines, and how the next are had.
+/// The content of a file or a search; for a long file its first lines, and how to get the next
+/// ones.
 std::string content_text(const ordered_json& data) {
   std::string text = text_member(data, "content");
   if (text.size() <= kMaxPageText || !data.contains("startLine") || data.contains("encoding")) {
@@ -109,7 +111,7 @@ std::string content_text(const ordered_json& data) {
          std::to_string(after) + "]\n" + text;
 }
 
-/// What was let pass in an edit, which the caller should know of.
+/// Leniencies of an edit that the caller should know about.
 std::string notes_of(const ordered_json& data) {
   const auto report = data.find("report");
   if (report == data.end() || !report->contains("leniencies")) return {};
@@ -202,7 +204,7 @@ ordered_json failed_result(const ToolError& error) {
   if (error.details) {
     structured["error"]["details"] = *error.details;
     const std::string details = pretty_json_text(*error.details);
-    // An edit report is said in the message already; what else there is stands for itself.
+    // The message already contains an edit report; only other details are added.
     if (!error.details->contains("files")) text += "\n" + details;
   }
   ordered_json out = call_result(std::move(text), std::move(structured));
@@ -320,7 +322,7 @@ ordered_json refused_result(const Refused& refused, const std::string& tx) {
   if (!tx.empty()) text += "; the transaction stays open";
   text += "\n" + verdict_words(refused.preview.verdict);
   if (refused.refusal().reason == "gate.approval_missing") {
-    // What no transaction keeps is found by its whole id only.
+    // A proposal that is not kept by a transaction can be found only by its full id.
     const std::string whole = refused.preview.proposal.id().hex();
     const std::string id = tx.empty() ? whole : whole.substr(0, kShownProposalDigits);
     const std::string how = "a person has to say yes in a terminal of their own: galley approve " +
@@ -389,12 +391,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// How much of each text and each list stays.
+/// The maximum that is kept of each text and each list.
 struct Caps {
   size_t text_bytes;
   size_t items;
 };
-/// From generous to strict; the first that makes it short enough is taken.
+/// From generous to strict; the first one that makes the answer short enough is used.
 constexpr std::array<Caps, 8> kSteps = {{{24'000, 1'000},
                                          {12'000, 500},
                                          {6'000, 200},
@@ -405,7 +407,7 @@ constexpr std::array<Caps, 8> kSteps = {{{24'000, 1'000},
                                          {60, 3}}};
 constexpr size_t kMaxNamedPlaces = 20;
 
-/// The beginning of a text, up to the end of a line where there is one.
+/// The beginning of a text, cut after a line if possible.
 std::string beginning_of(std::string_view text, size_t most) {
   size_t end = text.rfind('\n', most - 1);
   end = end == std::string_view::npos ? most : end + 1;
@@ -426,7 +428,7 @@ class Cutter {
     return out;
   }
 
-  /// What is missing, by place.
+  /// Reports what is missing, by place.
   [[nodiscard]] ordered_json left_out() && {
     if (unnamed_ > 0) places_["more"] = std::to_string(unnamed_) + " more places";
     return std::move(places_);

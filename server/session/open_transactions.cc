@@ -25,7 +25,7 @@ std::string OpenTransactions::own() const {
 
 std::shared_ptr<OpenTransactions::Slot> OpenTransactions::slot_of(const std::string& id) {
   const std::lock_guard lock(mutex_);
-  // The thread that closes them sleeps only while there is none.
+  // The closing thread sleeps until the first slot is added.
   if (slots_.empty()) wake_.notify_all();
   auto& slot = slots_[id];
   if (!slot) slot = std::make_shared<Slot>();
@@ -37,7 +37,7 @@ Result<std::string> OpenTransactions::named(const std::string& beginning) const 
     const std::lock_guard lock(mutex_);
     if (slots_.contains(beginning)) return beginning;
   }
-  // Two slots of one transaction would wait for each other's lock.
+  // Two slots for one transaction would wait for each other's lock.
   return workspace_->stage_named(beginning);
 }
 
@@ -77,13 +77,13 @@ Result<OpenTransactions::Lease> OpenTransactions::resume(const std::string& id) 
     if (own_ == id && resumed.error().kind == ErrorKind::kNotFound) own_.clear();
   }
   lease.lock_.unlock();
-  lease.slot_.reset();  // there is nothing to give back
+  lease.slot_.reset();  // nothing must be given back
   return fail(resumed.error());
 }
 
 Result<void> OpenTransactions::Lease::give_back(bool is_over) {
   const std::shared_ptr<Slot> slot = std::exchange(slot_, nullptr);
-  // What a call that failed did is taken back already; saving tells what is left.
+  // The changes of a failed call were already undone; saving keeps the rest.
   const Result<void> saved = slot->transaction->save();
   is_over = is_over && saved;
   if (is_over) slot->transaction.reset();
@@ -98,7 +98,7 @@ Result<OpenTransactions::Lease> OpenTransactions::lend(const std::string& id) {
     GALLEY_ASSIGN(const std::string whole, named(id));
     return resume(whole);
   }
-  // Somebody else may have committed or dropped it meanwhile: then another one is begun, once.
+  // It may have been committed or dropped meanwhile: then another one is begun, once.
   for (bool is_again = false;; is_again = true) {
     std::string own;
     {
@@ -119,7 +119,7 @@ Result<OpenTransactions::Lease> OpenTransactions::look(const std::string& id) {
   return resume(which);
 }
 
-/// The thread that closes what nobody uses.
+/// The thread that closes unused transactions.
 void OpenTransactions::close_idle_ones() {
   std::unique_lock lock(mutex_);
   while (!is_over_) {

@@ -17,13 +17,13 @@ namespace galley {
 
 /// The stored transactions that one connection works on.
 ///
-/// One is the connection's own: it is begun by the first call that needs one. The others are named
-/// by their ids, whoever began them. A transaction that nobody called for kIdleTime is closed, with
-/// everything saved, so that `galley diff` and `galley commit` work on it from another terminal;
-/// the next call opens it again.
+/// One is the connection's own: the first call that needs it begins it. The others are named by
+/// their ids, whichever agent began them. A transaction without a call for kIdleTime is saved and
+/// closed, so that `galley diff` and `galley commit` can use it from another terminal; the next
+/// call opens it again.
 ///
-/// Invariant: what a call staged is saved before its caller hears of it: when the process dies, the
-///            transaction is there with it.
+/// Invariant: staged changes of a call are saved before its caller gets the answer, so they survive
+///            the death of the process.
 /// Ownership: borrows the workspace; owns the open transactions and one thread that closes them.
 /// Threads:   may be used from several; each transaction is used by one at a time.
 /// Errors:    those of Workspace::begin_stored and resume.
@@ -36,17 +36,16 @@ class OpenTransactions {
   OpenTransactions(const OpenTransactions&) = delete;
   OpenTransactions& operator=(const OpenTransactions&) = delete;
 
-  /// A transaction, lent: nobody else uses it until it is given back or the lease goes.
+  /// Exclusive use of a transaction until it is given back or the lease is destroyed.
   class Lease;
-  /// Lends a transaction. An empty id means the connection's own, which is begun where there is
-  /// none.
+  /// Lends a transaction. An empty id means the connection's own, which is begun if necessary.
   Result<Lease> lend(const std::string& id);
-  /// The same of one that is there: nothing is begun. An empty lease where the connection has none
-  /// of its own.
+  /// The same, but begins nothing. Returns an empty lease if the connection does not have its own
+  /// transaction.
   Result<Lease> look(const std::string& id);
-  /// Begins another one and makes it the connection's own.
+  /// Begins another one as the connection's own.
   Result<std::string> begin(const std::string& message);
-  /// The connection's own; empty where there is none.
+  /// The id of the connection's own; empty when there is none.
   [[nodiscard]] std::string own() const;
 
  private:
@@ -56,7 +55,7 @@ class OpenTransactions {
     std::chrono::steady_clock::time_point used;
   };
   std::shared_ptr<Slot> slot_of(const std::string& id);
-  /// The whole id of what a caller names by the beginning of one.
+  /// The full id for the beginning of an id.
   Result<std::string> named(const std::string& beginning) const;
   Result<Lease> resume(const std::string& id);
   void forget(const std::string& id);
@@ -64,12 +63,12 @@ class OpenTransactions {
 
   Workspace* workspace_;
   std::string agent_;
-  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::mutex mutex_;  ///< guards all of the following
   std::map<std::string, std::shared_ptr<Slot>> slots_;
   std::string own_;
   bool is_over_ = false;
   std::condition_variable wake_;
-  std::mutex begin_mutex_;  ///< one own transaction is begun, not two
+  std::mutex begin_mutex_;  ///< ensures that only one own transaction is begun
   std::thread closer_;
 };
 
@@ -78,7 +77,8 @@ class OpenTransactions::Lease {
   Lease() = default;
   Lease(Lease&&) = default;
   Lease& operator=(Lease&&) = delete;
-  /// One that is not given back is saved all the same: whatever went wrong is told instead.
+  /// Saves a lease that was not given back. Ignores a failure, because the caller already has an
+  /// error to report.
   ~Lease() {
     if (*this) (void)give_back();
   }
@@ -86,7 +86,7 @@ class OpenTransactions::Lease {
   [[nodiscard]] explicit operator bool() const { return slot_ != nullptr; }
   [[nodiscard]] Transaction* operator->() const { return slot_->transaction.get(); }
   [[nodiscard]] Transaction& operator*() const { return *slot_->transaction; }
-  /// Saves what is staged; `is_over` after a commit or a rollback.
+  /// Saves the staged changes; `is_over` after a commit or a rollback.
   Result<void> give_back(bool is_over = false);
 
  private:

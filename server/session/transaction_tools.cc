@@ -80,7 +80,7 @@ ordered_json nothing_staged() {
   return structured;
 }
 
-/// A list of what rules and validators do, for somebody who waits.
+/// Reports to the waiting client what rules and validators do.
 std::function<void(const Verdict::Progress&)> progress_to(McpRequest& request) {
   return [&request](const Verdict::Progress& progress) {
     request.progress(static_cast<double>(progress.done), static_cast<double>(progress.total),
@@ -264,7 +264,7 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
     GALLEY_TRY(transaction.give_back());
   }
   ordered_json result = call_result(std::move(text), std::move(structured));
-  // Beside many findings less of the diff has room: the rest begins where it was cut.
+  // With many findings, less of the diff fits: the rest begins at the cut.
   ordered_json& shown = result["structuredContent"];
   const bool is_cut = shown.contains("leftOut") && shown.contains("diff");
   if (is_cut) shown["nextOffset"] = shown["diff"].get_ref<const std::string&>().size();

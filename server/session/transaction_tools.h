@@ -12,9 +12,9 @@
 
 namespace galley {
 
-/// The tools that speak of transactions and not of files: `galley_begin`, `galley_status`,
-/// `galley_diff`, `galley_preview`, `galley_validate`, `galley_commit`, `galley_rollback`,
-/// `galley_undo`, `galley_log`. They are the verbs of the command line, no second way around it.
+/// The tools for transactions instead of files: `galley_begin`, `galley_status`, `galley_diff`,
+/// `galley_preview`, `galley_validate`, `galley_commit`, `galley_rollback`, `galley_undo`,
+/// `galley_log`. They do the same as the commands of those names and do not bypass them.
 ///
 /// Ownership: borrows workspace and transactions. Threads: may be called from several.
 class TransactionTools {
@@ -25,11 +25,11 @@ class TransactionTools {
   /// `Tool` objects of the protocol.
   [[nodiscard]] static const std::vector<nlohmann::ordered_json>& list();
   [[nodiscard]] static bool has(std::string_view name);
-  /// A `CallToolResult`; what is wrong with the arguments is one, too.
+  /// Returns a `CallToolResult`, also for invalid arguments.
   nlohmann::ordered_json call(const std::string& name, const nlohmann::json& arguments,
                               McpRequest& request);
 
-  /// The diff and the status of a transaction, for resources as well.
+  /// The diff and the status of a transaction, also used for resources.
   Result<std::string> diff_text(const std::string& tx);
   Result<nlohmann::ordered_json> status(const std::string& tx);
 

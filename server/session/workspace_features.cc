@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// The request that the calling thread works on, for the approver.
+/// The present request of the calling thread, for the approver.
 thread_local McpRequest* current_request = nullptr;
 
 class CurrentRequest {
@@ -42,17 +42,17 @@ constexpr const char* kAutocommitInstructions =
     "one "
     "that is refused leaves no trace. galley_undo takes a commit back.";
 
-/// The connection's own transaction, which may not be begun yet.
+/// The connection's own transaction, which may not have begun yet.
 constexpr const char* kOwnLane = "own";
 
-/// Some clients add a member of their own to the arguments of every call.
+/// Some clients add their own member to the arguments of every call.
 void drop_client_members(const ToolInfo& info, json& arguments) {
   if (info.input_schema.find("wait_for_previous") == std::string::npos) {
     arguments.erase("wait_for_previous");
   }
 }
 
-/// Asks the client's user for a yes.
+/// Asks the client's user for approval.
 /// Errors: kRefused `call.unanswered` while there is no answer.
 Result<bool> is_approved_by_client(McpRequest& request, const std::string& key, std::string text) {
   ordered_json params;
@@ -127,7 +127,7 @@ void WorkspaceFeatures::tell_of_list(std::string_view which) {
 }
 
 void WorkspaceFeatures::refresh_tools() {
-  // What cannot be read now is said when it is called.
+  // A tool that cannot be read now is reported when it is called.
   const auto is_new = kept_tools_.refresh();
   if (is_new && *is_new) tell_of_list(kListOfTools);
 }
@@ -140,10 +140,10 @@ bool WorkspaceFeatures::is_shown(const ToolInfo& info) const {
                                        : is_shown_without_profile(info.name);
 }
 
-/// Whether `tx` is added to a tool's arguments: not to those of a tool that has a `tx` of its own.
+/// Whether `tx` is added to a tool's arguments; not if the tool has its own `tx`.
 bool WorkspaceFeatures::takes_tx(const ToolInfo& info) const {
   if (options_.commits_each_call) return false;
-  // Most schemas do not even have the word.
+  // Most schemas do not contain the word at all.
   return info.input_schema.find("\"tx\"") == std::string::npos ||
          !ordered_json::parse(info.input_schema)["properties"].contains("tx");
 }
@@ -164,7 +164,7 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   tool["outputSchema"] = answer_schema(ordered_json::parse(info.output_schema));
   const bool is_held = !options_.commits_each_call && !info.annotations.open_world;
   tool["annotations"]["readOnlyHint"] = info.annotations.read_only;
-  // What is staged destroys nothing: it can be looked at and dropped.
+  // Staged changes destroy nothing: they can be inspected and dropped.
   tool["annotations"]["destructiveHint"] = !is_held && info.annotations.destructive;
   tool["annotations"]["idempotentHint"] = info.annotations.idempotent;
   tool["annotations"]["openWorldHint"] = info.annotations.open_world;
@@ -199,7 +199,7 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   } else {
     answered = unknown_tool(name);
   }
-  // A transaction that came or went is a resource, and so is a commit.
+  // A new or ended transaction changes the resources, and so does a commit.
   const bool may_publish = options_.commits_each_call || name == "galley_undo";
   if (may_publish || open_.own() != own) tell_of_list({});
   return answered;
@@ -241,7 +241,7 @@ CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
           question.why + "\n" + question.tool + " " + question.arguments.substr(0, kMaxResultText));
     };
   }
-  // Lines of output count as progress: nobody knows how many there will be.
+  // Lines of output count as progress, because their total is unknown.
   options.logger = [&request, lines = 0.0](const CallOptions::Log& log) mutable {
     lines += 1;
     request.progress(lines, {}, log.text.substr(0, 200));
@@ -264,7 +264,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (options_.commits_each_call && !info.annotations.read_only) {
     return call_and_commit(info, std::move(arguments), request);
   }
-  // Reading begins no transaction.
+  // Reading does not begin a transaction.
   const bool only_reads = info.annotations.read_only;
   if (only_reads && tx.empty() && open_.own().empty()) {
     TransactionOptions options;
@@ -282,7 +282,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   return tool_call_result(called, only_reads ? std::string() : id);
 }
 
-/// The arguments are those of a message, so they were read as strictly as a call's are.
+/// The arguments come from a message, so they were parsed as strictly as those of a call.
 ToolResult WorkspaceFeatures::call_in(Transaction& transaction, const ToolInfo& info,
                                       json arguments, McpRequest& request) const {
   ToolCall call;
@@ -307,7 +307,7 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   if (std::holds_alternative<NothingToCommit>(*outcome)) return result;
   ordered_json committed = commit_result(*outcome, {});
   if (!std::holds_alternative<Receipt>(*outcome)) return committed;
-  // What the tool answered stands, with what became of it in front.
+  // The tool's answer stays, after the result of the commit.
   const std::string text = committed["content"][0]["text"].get<std::string>() +
                            result["content"][0]["text"].get<std::string>();
   result["content"][0]["text"] = text;

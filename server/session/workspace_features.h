@@ -17,25 +17,25 @@ namespace galley {
 
 struct ToolProfile;
 
-/// How a connection works.
+/// The options of a connection.
 struct SessionOptions {
-  std::string agent = {};    ///< picks the profile in galley.toml; never what the client says
+  std::string agent = {};    ///< selects the profile in galley.toml; never taken from the client
   std::string version = {};  ///< of the program
   std::set<std::string> tools = {};  ///< which of the workspace's tools are shown; empty: all
-  /// By whose names they are shown, where `tools` is empty; null: the standard ones.
+  /// The names under which tools are shown, if `tools` is empty; null: the standard names.
   const ToolProfile* profile = nullptr;
-  /// Each call that changes something is a transaction of its own, committed at once if the gate
-  /// says yes and dropped otherwise.
+  /// Each call that changes something is a separate transaction, committed at once if the gate
+  /// approves and dropped otherwise.
   bool commits_each_call = false;
   SecretProvider secrets = {};
 };
 
-/// Answers the gate's questions by asking the client of the request that is being worked on, where
-/// it can be asked; else nobody says yes.
+/// An approver that asks the client of the present request, if it can be asked, and otherwise
+/// refuses.
 [[nodiscard]] Approver client_approver();
 
-/// What Galley offers to an agent over the Model Context Protocol: the tools of the workspace and
-/// those of transactions, diffs and files as resources, prompts for review.
+/// The features that Galley offers to an agent over the Model Context Protocol: the tools of the
+/// workspace and of transactions, diffs and files as resources, prompts for review.
 ///
 /// Ownership: borrows the workspace. Threads: as McpFeatures; calls of one transaction take turns.
 class WorkspaceFeatures final : public McpFeatures {
@@ -49,7 +49,7 @@ class WorkspaceFeatures final : public McpFeatures {
   std::vector<nlohmann::ordered_json> tools() override;
   McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
                       McpRequest& request) override;
-  /// That of the transaction; what only reads needs none.
+  /// The lane of the transaction; requests that only read need none.
   [[nodiscard]] std::string lane_of(const std::string& method,
                                     const nlohmann::json& params) const override;
   std::vector<nlohmann::ordered_json> resources() override;
@@ -74,9 +74,9 @@ class WorkspaceFeatures final : public McpFeatures {
                                          McpRequest& request);
   [[nodiscard]] CallOptions call_options(McpRequest& request) const;
   void tell_of_change(const std::string& tx);
-  /// Tells that the list of resources, or with kListOfTools that of tools, is another one.
+  /// Reports that the list of resources, or with kListOfTools the list of tools, has changed.
   void tell_of_list(std::string_view which);
-  /// Takes in tools that people added or took away, and tells of it.
+  /// Loads tools that people added or removed, and reports the change.
   void refresh_tools();
   Result<std::string> transaction_resource(const std::string& tx, const std::string& part,
                                            std::string& mime);

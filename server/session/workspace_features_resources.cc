@@ -50,7 +50,7 @@ ordered_json contents_of(const std::string& uri, const std::string& mime,
   return out;
 }
 
-/// `%2F` and the like, as a URI has them.
+/// Decodes `%2F` and other escapes of a URI.
 std::string decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -142,7 +142,7 @@ Result<std::string> WorkspaceFeatures::transaction_resource(const std::string& t
     return fail(ErrorKind::kNotFound, "resource.not_found", "there is no such part");
   }
   mime = "text/plain";
-  // Read as the tool reads: the rules about reading hold, and the call is on record.
+  // Reads through the tool, so that the rules about reading apply and the call is recorded.
   GALLEY_ASSIGN(auto transaction, open_.look(tx));
   const json arguments = {{"file", part.substr(kFiles.size())}};
   const CallResult called = transaction->call("Read", json_text(arguments));
@@ -158,7 +158,7 @@ Result<std::string> WorkspaceFeatures::transaction_resource(const std::string& t
   return bytes;
 }
 
-/// What a prompt says of a transaction.
+/// The description of a transaction in a prompt.
 Result<std::string> WorkspaceFeatures::staged_words(const std::string& tx) {
   GALLEY_ASSIGN(auto transaction, open_.look(tx));
   if (!transaction) return std::string("Nothing is staged.\n");
@@ -221,8 +221,8 @@ McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arg
   return out;
 }
 
-/// Entries of the directory that `typed` is in, as the transaction proposes it; a directory ends in
-/// `/`, so that what lies in it is completed next.
+/// Entries of the directory that contains `typed`, in the transaction's proposed tree. A directory
+/// ends in `/`, so that its contents are completed next.
 std::vector<std::string> WorkspaceFeatures::paths_below(const std::string& typed,
                                                         const std::string& tx) {
   std::vector<std::string> out;
