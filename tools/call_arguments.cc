@@ -96,6 +96,20 @@ Result<RelPath> directory_argument(const std::string& text, const PathOrigin& or
   while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
   if (rest.empty() || rest == "." || rest == "./") return origin.cwd;
   const bool is_root = origin.root.empty() ? rest == "/" : rest == origin.root;
+CallIds take_call_ids(const ToolInfo& info, json& args) {
+  CallIds ids;
+  for (const auto& [name, id] :
+       {std::pair("sessionId", &ids.session_id), std::pair("callId", &ids.call_id)}) {
+    const auto given = args.find(name);
+    if (given == args.end() || !given->is_string()) continue;
+    const json schema = json::parse(info.input_schema, nullptr, false);
+    if (schema.value("properties", json::object()).contains(name)) continue;
+    *id = given->get<std::string>();
+    args.erase(given);
+  }
+  return ids;
+}
+
   if (is_root) return RelPath::root();
   std::optional<RelPath> above = origin.cwd;
   const std::string_view below = climb(rest, above);

@@ -12,6 +12,7 @@
 #include "engine/calls/secrets.h"
 #include "staging/overlay/restaged.h"
 #include "staging/sandbox/fixed_time.h"
+#include "tools/call_arguments.h"
 #include "tools/output_sanitizer.h"
 #include "tools/redactor.h"
 #include "tools/tool_definition.h"
@@ -234,11 +235,23 @@ Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
   return what;
 }
 
+/// Ids among the arguments go to the record, unless the options of the call have them.
+void Executor::take_ids(const ToolInfo& info, Admitted& what) const {
+  what.args = what.given;
+  if (!what.given->contains("sessionId") && !what.given->contains("callId")) return;
+  json args = *what.given;
+  CallIds ids = take_call_ids(info, args);
+  what.args = std::make_shared<const json>(std::move(args));
+  AuditEvent& record = what.action.record;
+  if (options_.session_id.empty()) record.session_id = std::move(ids.session_id);
+  if (options_.call_id.empty() && record.call_id.empty()) record.call_id = std::move(ids.call_id);
+}
+
 /// What a call needs and will touch; with an error when its arguments are not what the tool takes.
 void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admitted& what) const {
   const ToolInfo& info = entry.tool->info();
   Action& action = what.action;
-  what.args = what.given;
+  take_ids(info, what);
   action.record.risk_level = to_string(info.risk_level);
   action.record.capabilities_used = info.capabilities;
   action.tools = {info.name};
@@ -370,6 +383,9 @@ ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadN
   LogFilter log(options_.logger, attempt.secrets.redactor());
   ToolContext context = context_for(info, attempt, notes);
   context.deadline = Deadline::after(*clock_, time);
+  const AuditEvent& record = action.record;
+  if (!record.call_id.empty()) context.call.call_id = record.call_id;
+  if (!record.session_id.empty()) context.call.session_id = record.session_id;
   if (with_values == nullptr) context.parsed = action.intent.parsed;  // of what was sent
   if (!is_aside) {
     context.logger = context.call.logger = [&log](const ToolLog& line) { log.take(line); };

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 
+#include "tools/custom_tool.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -28,10 +29,6 @@ struct RetryRule {
   /// Waits on this thread unless `pause` is given; false when a stop was requested.
   [[nodiscard]] bool wait(std::chrono::milliseconds span, const std::stop_token& stop) const;
 };
-
-/// Whether the same call may succeed in a moment: `service.unavailable`, `service.timeout`,
-/// `net.unreachable`, `net.timeout`, `tool.busy`.
-[[nodiscard]] bool is_transient(const ToolError& error);
 
 /// Whether trying a call again can do no harm: the tool says it is idempotent, and what a failed
 /// attempt left can be taken back or was nothing.

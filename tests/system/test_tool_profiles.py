@@ -71,10 +71,10 @@ class ToolProfiles(SystemCase):
         self.galley("call", "--profile", "aios", "fs.write",
                     '{"path": "etc/hosts", "content": "two\\n", "backup": true}', expect=0)
         self.galley("call", "--profile", "nachos", "filesystem",
-                    '{"action": "write", "path": "new.txt", "content": "n"}', expect=0)
+                    '{"action": "write", "path": "workspace/new.txt", "content": "n"}', expect=0)
         self.galley("commit", expect=0)
         self.assertEqual((self.work / "etc" / "hosts").read_text(), "two\n")
-        self.assertEqual((self.work / "new.txt").read_text(), "n")
+        self.assertEqual((self.work / "workspace" / "new.txt").read_text(), "n")
         backups = list((self.work / "var" / "lib" / "aios" / "backups").iterdir())
         self.assertEqual([path.read_text() for path in backups], ["one\n"])
         self.galley("undo", expect=0)

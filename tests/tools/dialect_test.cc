@@ -95,6 +95,15 @@ TEST_F(Dialects, NachosFoldersAreComparedByComponent) {
             "EVALIDATION args.path_not_allowed");
 }
 
+TEST_F(Dialects, NachosFolderIsWorkspaceUnlessTheConfigurationSaysOtherwise) {
+  add();
+  put("workspace/a.txt", "a");
+  put("b.txt", "b");
+  EXPECT_EQ(done("filesystem", {{"action", "read"}, {"path", "./workspace/a.txt"}})["result"], "a");
+  EXPECT_EQ(refused("filesystem", {{"action", "read"}, {"path", "b.txt"}}),
+            "EVALIDATION args.path_not_allowed");
+}
+
 TEST_F(Dialects, AnUnknownActionIsNoCall) {
   add();
   const auto entry = registry_.get("filesystem");
