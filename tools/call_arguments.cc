@@ -10,6 +10,19 @@
 namespace galley {
 namespace {
 
+/// Whether the `..` of a relative path lead out of the workspace from a folder.
+bool leads_out(std::string_view text, const RelPath& cwd) {
+  int64_t depth = 0;
+  for (RelPath at = cwd; !at.is_root(); at = at.parent()) ++depth;
+  while (!text.empty() && depth >= 0) {
+    const std::string_view part = text.substr(0, text.find('/'));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (part == "..") --depth;
+    if (part != ".." && part != "." && !part.empty()) ++depth;
+  }
+  return depth < 0;
+}
+
 /// Takes `./` and, below the root, `../` off the front of a relative path; what they lead to is in
 /// `from`, which is empty when it lies outside the workspace. A `..` anywhere else is no path.
 std::string_view climb(std::string_view text, std::optional<RelPath>& from) {
@@ -28,15 +41,15 @@ std::string_view climb(std::string_view text, std::optional<RelPath>& from) {
 }
 
 Result<RelPath> below_cwd(std::string_view text, const RelPath& cwd) {
+  if (leads_out(text, cwd)) {
+    return fail(ErrorKind::kRefused, "path.outside",
+                "the path '" + std::string(text) + "' leads out of the workspace" +
+                    (cwd.is_root() ? "" : " from '" + cwd.str() + "', where the call starts"),
+                std::string(text));
+  }
   if (cwd.is_root()) return RelPath::parse(text);
   std::optional<RelPath> from = cwd;
   const std::string_view rest = climb(text, from);
-  if (!from) {
-    return fail(ErrorKind::kRefused, "path.outside",
-                "the path '" + std::string(text) + "' leads out of the workspace from '" +
-                    cwd.str() + "', where the call starts",
-                std::string(text));
-  }
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(rest));
   return from->join(path);
 }
@@ -83,19 +96,6 @@ std::vector<std::string> texts_of(const json& args, const char* key) {
   return texts;
 }
 
-Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin) {
-  if (text.empty() || text.front() != '/') return below_cwd(text, origin.cwd);
-  if (!origin.root.empty()) return RelPath::parse_within(text, origin.root);
-  return fail(ErrorKind::kRefused, "path.outside",
-              "the path '" + text + "' is absolute; name files relative to the workspace root",
-              text);
-}
-
-Result<RelPath> directory_argument(const std::string& text, const PathOrigin& origin) {
-  std::string_view rest = text;
-  while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
-  if (rest.empty() || rest == "." || rest == "./") return origin.cwd;
-  const bool is_root = origin.root.empty() ? rest == "/" : rest == origin.root;
 CallIds take_call_ids(const ToolInfo& info, json& args) {
   CallIds ids;
   for (const auto& [name, id] :
@@ -110,6 +110,19 @@ CallIds take_call_ids(const ToolInfo& info, json& args) {
   return ids;
 }
 
+Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin) {
+  if (text.empty() || text.front() != '/') return below_cwd(text, origin.cwd);
+  if (!origin.root.empty()) return RelPath::parse_within(text, origin.root);
+  return fail(ErrorKind::kRefused, "path.outside",
+              "the path '" + text + "' is absolute; name files relative to the workspace root",
+              text);
+}
+
+Result<RelPath> directory_argument(const std::string& text, const PathOrigin& origin) {
+  std::string_view rest = text;
+  while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
+  if (rest.empty() || rest == "." || rest == "./") return origin.cwd;
+  const bool is_root = origin.root.empty() ? rest == "/" : rest == origin.root;
   if (is_root) return RelPath::root();
   std::optional<RelPath> above = origin.cwd;
   const std::string_view below = climb(rest, above);

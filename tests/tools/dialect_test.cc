@@ -122,7 +122,7 @@ TEST_F(Dialects, ACommandStartsInItsDirectory) {
   done("run_shell_command", {{"command", "ls"}, {"directory", "src"}});
   EXPECT_EQ(runner_.commands().back().working_directory, rel("src"));
   EXPECT_EQ(refused("run_command", {{"command", "ls"}, {"cwd", "../up"}}),
-            "EVALIDATION path.invalid");
+            "EPERMISSION path.outside");
 }
 
 TEST_F(Dialects, TheTimeThatTheArgumentsAskForIsThatOfTheCall) {
@@ -200,7 +200,7 @@ TEST_F(Dialects, NoRevisionIsAnOptionAndNoPathAPattern) {
   EXPECT_EQ(argv[1], "--literal-pathspecs");
   EXPECT_EQ(argv.back(), "src");
   EXPECT_EQ(argv[argv.size() - 2], "--");
-  EXPECT_EQ(refused("git_diff", {{"path", "../x"}}), "EVALIDATION path.invalid");
+  EXPECT_EQ(refused("git_diff", {{"path", "../x"}}), "EPERMISSION path.outside");
 }
 
 TEST_F(Dialects, NothingOfGitRunsWithoutASandbox) {

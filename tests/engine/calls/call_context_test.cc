@@ -312,6 +312,7 @@ TEST_F(CallContext, RelativePathsStartFromTheFolderOfTheCall) {
   EXPECT_EQ(read("/ws/top.txt"), "top\n");
   EXPECT_EQ(read("../../../top.txt"), "EPERMISSION path.outside");
   EXPECT_EQ(read("x/../a.txt"), "EVALIDATION path.invalid");
+  EXPECT_EQ(read("x/../../../../top.txt"), "EPERMISSION path.outside");
   EXPECT_EQ((*call("Glob", {{"pattern", "*.txt"}}).data)["filenames"],
             json::array({"src/app/a.txt"}));
   EXPECT_EQ((*call("List", {{"path", ".."}}).data)["path"], "src");
@@ -336,7 +337,7 @@ TEST_F(CallContext, AFolderThatIsNoneOrLiesOutsideIsRefused) {
        std::vector<std::pair<std::string, std::string>>{{"none", "EVALIDATION call.cwd"},
                                                         {"file", "EVALIDATION call.cwd"},
                                                         {"/etc", "EPERMISSION path.outside"},
-                                                        {"../up", "EVALIDATION path.invalid"},
+                                                        {"../up", "EPERMISSION path.outside"},
                                                         {".git", "EPERMISSION path.protected"}}) {
     options_.cwd = cwd;
     EXPECT_EQ(said(call("List", json::object())), reason) << cwd;

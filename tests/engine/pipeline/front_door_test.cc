@@ -243,7 +243,7 @@ TEST_F(FrontDoor, AnOwnToolIsHeldToWhatItsCallerMayDo) {
   EXPECT_EQ(reason("", R"({"path": "a.txt"})"), "");
   EXPECT_NE(reason("", R"({"path": "fixed/f"})"), "");
   EXPECT_NE(reason("", R"({"path": ".galley/x"})"), "");
-  EXPECT_EQ(reason("", R"({"path": "../outside"})"), "path.invalid");
+  EXPECT_EQ(reason("", R"({"path": "../outside"})"), "path.outside");
 }
 
 TEST_F(FrontDoor, AnOwnToolThatSaysItReadsMayNotWrite) {
