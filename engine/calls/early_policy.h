@@ -74,6 +74,11 @@ class EarlyPolicy {
   SessionBounds session_;
 };
 
+/// Whether a file may have the size that a change gives it.
+/// Errors: kQuota `limit.file_size`.
+Result<void> check_file_size(const LimitsConfig& limits, const RelPath& path, const Node& before,
+                             const Node& after);
+
 /// What a session that only reads is refused.
 [[nodiscard]] Error refusal_of_writing();
 
