@@ -6,8 +6,8 @@
 
 namespace galley {
 
-/// Adds `sec.grant` and `sec.revoke` (aiOS). They act on `.galley`, where no overlay takes them
-/// back, so they are of tier 3: the mode asks. Both are for people only.
+/// Adds `sec.grant`, `sec.revoke` and `sec.audit` (aiOS). The first two act on `.galley`, where no
+/// overlay takes them back, so they are of tier 3: the mode asks. They are for people only.
 /// Errors: as ToolRegistry::add.
 Result<void> add_security_tools(ToolRegistry& registry, WorkspaceState& workspace);
 
