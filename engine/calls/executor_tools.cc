@@ -272,7 +272,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   if (!filled) return refuse(tool_error_from(filled.error()));
   if (*filled) what.args = std::make_shared<const json>(**std::move(filled));
   action.arguments = what.args.get();
-  auto intent = entry.tool->intent(*what.args, {options_.root, scope_->cwd()});
+  auto intent = entry.tool->intent(*what.args, {options_.root, scope_->cwd(), options_.agent});
   if (!intent) {
     return refuse(entry.factory != nullptr ? entry.factory->with_cause(intent.error())
                                            : tool_error_from(intent.error()));
