@@ -382,6 +382,8 @@ class AiosPack(CustomToolCase):
         self.add(PACK)
         self.galley("--agent", "net", "begin", expect=0)
 
+    ABSENT = ("firewall.rules", "hw.gpu", "monitor.gpu", "service.logs")
+
     def names(self):
         return sorted(path.name.removesuffix(".tool.json") for path in PACK.glob("*.tool.json"))
 
@@ -392,12 +394,20 @@ class AiosPack(CustomToolCase):
     def test_every_tool_answers_as_its_manifest_says(self):
         for name in self.names():
             with self.subTest(tool=name):
-                if name == "service.status":
-                    continue  # what services there are is the machine's; the next test asks for one
+                if name == "service.status" or name in self.ABSENT:
+                    continue  # what services there are is the machine's; the next tests ask
                 answer = self.ask(name)
                 self.assertTrue(answer["ok"], answer)
                 self.assertIsInstance(answer["data"]["hidden"], list)
-        self.assertEqual(len(self.names()), 20)
+        self.assertEqual(len(self.names()), 24)
+
+    def test_what_the_sandbox_hides_is_not_available_and_says_why(self):
+        for name in self.ABSENT:
+            with self.subTest(tool=name):
+                arguments = {"name": "ssh"} if name == "service.logs" else {}
+                error = self.ask(name, arguments, expect=(1, 3))["error"]
+                self.assertEqual((error["code"], error["reason"]), ("ERUNTIME", "tool.failed"))
+                self.assertIn("not available on this machine", error["message"])
 
     def test_an_unknown_service_is_an_error_that_says_where_it_looked(self):
         error = self.ask("service.status", {"name": "no-such-service"}, expect=(1, 3))["error"]

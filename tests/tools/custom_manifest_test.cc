@@ -222,7 +222,7 @@ TEST(CustomManifests, ThoseOfTheAiosPackAreSound) {
     }
     names.insert(manifest->info.name);
   }
-  EXPECT_EQ(names.size(), 20U);
+  EXPECT_EQ(names.size(), 24U);
 }
 
 }  // namespace
