@@ -214,6 +214,10 @@ class Workspace {
   /// Takes a tool away, also a standard one: all of that name. Calls that run end as they would.
   /// Errors: kUsage `tool.unknown`, with the nearest name.
   Result<void> remove_tool(std::string_view name);
+  /// Takes all tools away.
+  Result<void> clear_tools();
+  /// Whether there is a tool of that name, whoever may call it.
+  [[nodiscard]] bool has_tool(std::string_view name) const;
   /// Lets the tools of a name be called, or not (`tool.disabled`).
   /// Errors: kUsage `tool.unknown`; kRefused `tool.disabled` for one that galley.toml disables.
   Result<void> enable_tool(const std::string& name, bool is_enabled);
@@ -228,6 +232,13 @@ class Workspace {
   Result<std::vector<std::string>> check_call(std::string_view tool,
                                               std::string_view json_arguments,
                                               const std::string& agent = {}) const;
+  struct HealthStatus {
+    bool healthy = true;
+    std::string error = {};  ///< why not
+  };
+  /// Whether a tool is well: what its own check says, and whether it failed several times in a row.
+  /// Errors: as tool().
+  Result<HealthStatus> tool_health(const std::string& name, const std::string& agent = {}) const;
 
   // --- what was found ---------------------------------------------------------------------------
   /// Absolute path of the root.

@@ -284,6 +284,17 @@ TEST_F(FrontDoor, AToolIsAddedAndRemovedWhileTheWorkspaceIsOpen) {
   EXPECT_EQ(workspace.remove_tool("Mine").error().reason, "tool.unknown");
 }
 
+TEST_F(FrontDoor, ToolsAreLookedForAndAllTakenAway) {
+  Workspace& workspace = open();
+  EXPECT_TRUE(workspace.has_tool("Read"));
+  EXPECT_FALSE(workspace.has_tool("Mine"));
+  ASSERT_TRUE(workspace.clear_tools());
+  EXPECT_FALSE(workspace.has_tool("Read"));
+  EXPECT_TRUE(workspace.tools()->empty());
+  ASSERT_TRUE(workspace.add_tool(reading_tool("Mine")));
+  EXPECT_TRUE(workspace.has_tool("Mine"));
+}
+
 TEST_F(FrontDoor, WhatAnOwnToolAnswersOrThrowsCannotHarm) {
   Workspace& workspace = open();
   ASSERT_TRUE(workspace.add_tool(
