@@ -16,6 +16,7 @@
 #include "engine/calls/call_supervisor.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/trust.h"
 #include "engine/policy/policy.h"
 #include "staging/fs/host_file.h"
@@ -111,6 +112,18 @@ Result<int> tools_list(Session& session) {
   return kExitDone;
 }
 
+/// The manifest of a custom tool as it was given; null for any other tool.
+Result<Json> given_manifest(const Session& session, const Workspace& workspace) {
+  GALLEY_ASSIGN(const auto kept, trusted_tools(session.user(), workspace.root_path()));
+  for (const TrustedTools& tools : kept) {
+    GALLEY_ASSIGN(const ToolFolder folder, ToolFolder::read(tools.files));
+    for (const CustomManifest& manifest : folder.manifests) {
+      if (manifest.info.name == session.arguments().name) return Json::parse(manifest.text);
+    }
+  }
+  return Json();
+}
+
 Result<int> tools_show(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(*workspace).registry());
@@ -123,6 +136,13 @@ Result<int> tools_show(Session& session) {
     const std::string& wanted = session.arguments().shape;
     GALLEY_ASSIGN(const ToolShape* shape, tool_shape_named(wanted.empty() ? "nachos" : wanted));
     const ToolInfo& info = entry->tool->info();
+    if (is_manifest && shape->name == "nachos") {
+      GALLEY_ASSIGN(const Json given, given_manifest(session, *workspace));
+      if (!given.is_null()) {
+        session.print(given);
+        return kExitDone;
+      }
+    }
     session.print(is_manifest ? shape->manifest(info) : shape->definition(info));
     return kExitDone;
   }

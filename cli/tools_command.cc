@@ -20,8 +20,10 @@ std::string shown_tool(const CustomManifest& manifest) {
   std::string text = fmt::format("{} {}: {}\n", printable_line(manifest.info.name),
                                  manifest.info.version, printable_line(manifest.info.title));
   text += "  is described as: " + printable_line(manifest.info.description) + "\n";
-  text += fmt::format("  runs {} in the sandbox, at most {} ms\n",
-                      printable_line(manifest.executable), manifest.info.timeout->count());
+  text += manifest.executable.empty()
+              ? "  cannot be called: its manifest names no executable\n"
+              : fmt::format("  runs {} in the sandbox, at most {} ms\n",
+                            printable_line(manifest.executable), manifest.info.timeout->count());
   std::string needs;
   for (const std::string& need : manifest.info.capabilities) {
     needs += (needs.empty() ? "" : ", ") + printable_line(need);

@@ -10,6 +10,19 @@
 namespace galley {
 namespace {
 
+/// Whether the `..` of a relative path lead out of the workspace from a folder.
+bool leads_out(std::string_view text, const RelPath& cwd) {
+  int64_t depth = 0;
+  for (RelPath at = cwd; !at.is_root(); at = at.parent()) ++depth;
+  while (!text.empty() && depth >= 0) {
+    const std::string_view part = text.substr(0, text.find('/'));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    if (part == "..") --depth;
+    if (part != ".." && part != "." && !part.empty()) ++depth;
+  }
+  return depth < 0;
+}
+
 /// Takes `./` and, below the root, `../` off the front of a relative path; what they lead to is in
 /// `from`, which is empty when it lies outside the workspace. A `..` anywhere else is no path.
 std::string_view climb(std::string_view text, std::optional<RelPath>& from) {
@@ -28,15 +41,15 @@ std::string_view climb(std::string_view text, std::optional<RelPath>& from) {
 }
 
 Result<RelPath> below_cwd(std::string_view text, const RelPath& cwd) {
+  if (leads_out(text, cwd)) {
+    return fail(ErrorKind::kRefused, "path.outside",
+                "the path '" + std::string(text) + "' leads out of the workspace" +
+                    (cwd.is_root() ? "" : " from '" + cwd.str() + "', where the call starts"),
+                std::string(text));
+  }
   if (cwd.is_root()) return RelPath::parse(text);
   std::optional<RelPath> from = cwd;
   const std::string_view rest = climb(text, from);
-  if (!from) {
-    return fail(ErrorKind::kRefused, "path.outside",
-                "the path '" + std::string(text) + "' leads out of the workspace from '" +
-                    cwd.str() + "', where the call starts",
-                std::string(text));
-  }
   GALLEY_ASSIGN(const RelPath path, RelPath::parse(rest));
   return from->join(path);
 }
@@ -81,6 +94,20 @@ std::vector<std::string> texts_of(const json& args, const char* key) {
     if (one.is_string()) texts.push_back(one.get<std::string>());
   }
   return texts;
+}
+
+CallIds take_call_ids(const ToolInfo& info, json& args) {
+  CallIds ids;
+  for (const auto& [name, id] :
+       {std::pair("sessionId", &ids.session_id), std::pair("callId", &ids.call_id)}) {
+    const auto given = args.find(name);
+    if (given == args.end() || !given->is_string()) continue;
+    const json schema = json::parse(info.input_schema, nullptr, false);
+    if (schema.value("properties", json::object()).contains(name)) continue;
+    *id = given->get<std::string>();
+    args.erase(given);
+  }
+  return ids;
 }
 
 Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin) {

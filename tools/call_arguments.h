@@ -13,6 +13,7 @@
 namespace galley {
 
 struct PathOrigin;
+struct ToolInfo;
 
 // One argument of a call by its name. One that is absent or of another type counts as not given:
 // the schema has refused the latter.
@@ -28,6 +29,14 @@ struct PathOrigin;
 [[nodiscard]] std::optional<uint32_t> mode_in(const std::string& text);
 /// The texts of a list.
 [[nodiscard]] std::vector<std::string> texts_of(const nlohmann::json& args, const char* key);
+
+/// The ids of a call that Nachos sends among the arguments of every tool.
+struct CallIds {
+  std::string session_id;
+  std::string call_id;
+};
+/// Takes `sessionId` and `callId` out of arguments where the tool's schema does not name them.
+[[nodiscard]] CallIds take_call_ids(const ToolInfo& info, nlohmann::json& args);
 
 /// A path argument: relative to the origin's folder, from which `../` leads upwards, or absolute
 /// inside the workspace.

@@ -123,6 +123,7 @@ CatalogueRow read_row(ordered_json row, const ordered_json& changes, CatalogueRo
   take_member(row, "name", info.name);
   take_member(row, "title", info.title);
   take_member(row, "description", info.description);
+  take_member(row, "version", info.version);
   take_hints(row, info);
   take_member(row, "namespace", info.namespace_name);
   take_member(row, "needs", info.capabilities);

@@ -71,7 +71,7 @@ Result<ordered_json> answer_write(const CatalogueCall& call, const ordered_json&
 
 /// Folders hold whole components: `work` does not let `workshop` in, as a prefix of text would.
 Result<void> check_allowed(const RelPath& path, const CatalogueCall& call) {
-  const std::string allowed = setting_or(call.setting, "filesystem", "allowedPaths", ".");
+  const std::string allowed = setting_or(call.setting, "filesystem", "allowedPaths", "./workspace");
   for (const std::string& text : pieces_of(allowed, ',')) {
     GALLEY_ASSIGN(const RelPath folder, directory_argument(text, {call.origin.root}));
     if (folder.is_root() || path == folder || path.is_below(folder)) return {};

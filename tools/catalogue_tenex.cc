@@ -22,7 +22,9 @@ std::vector<std::string> command_of(const CatalogueCall& call, std::string_view 
   return pieces_of(setting_or(call.setting, tool, "command", ""), ' ');
 }
 
-Plan plan_configured(const CatalogueCall& call, const std::string& tool, bool only_looks) {
+/// `more` follows the words of the command.
+Plan plan_configured(const CatalogueCall& call, const std::string& tool, bool only_looks,
+                     const std::vector<std::string>& more = {}) {
   RunCommand run;
   run.argv = command_of(call, tool);
   if (run.argv.empty()) {
@@ -31,6 +33,7 @@ Plan plan_configured(const CatalogueCall& call, const std::string& tool, bool on
                     "': a person gives it in galley.toml, [tools." + tool +
                     "] config = { command = \"make test\" }, and trusts it");
   }
+  run.argv.insert(run.argv.end(), more.begin(), more.end());
   run.only_looks = only_looks;
   if (const auto timeout = count_of(call.args, "timeout")) {
     run.timeout = std::chrono::milliseconds(*timeout);
@@ -48,6 +51,23 @@ ordered_json judged(const ordered_json& run, std::vector<std::string> command) {
 Plan plan_tests(const CatalogueCall& call) { return plan_configured(call, "run_tests", true); }
 Result<ordered_json> answer_tests(const CatalogueCall& call, const ordered_json& run) {
   return judged(run, command_of(call, "run_tests"));
+}
+
+Plan plan_manage(const CatalogueCall& call) {
+  std::vector<std::string> words = texts_of(call.args, "arguments");
+  words.insert(words.begin(), text_member(call.args, "action"));
+  return plan_configured(call, "manage_project", false, words);
+}
+Result<ordered_json> answer_manage(const CatalogueCall& call, const ordered_json& run) {
+  return judged(run, command_of(call, "manage_project"));
+}
+
+Plan plan_summon(const CatalogueCall& call) {
+  return plan_configured(call, "summon_agent", false,
+                         {text_member(call.args, "agent"), text_member(call.args, "task")});
+}
+Result<ordered_json> answer_summon(const CatalogueCall& call, const ordered_json& run) {
+  return judged(run, command_of(call, "summon_agent"));
 }
 
 Plan plan_build(const CatalogueCall& call) { return plan_configured(call, "build_project", false); }
@@ -125,13 +145,33 @@ Result<void> admit_default_agent(const std::string& agent, const ToolSetting& se
   const std::string allowed = setting_or(setting, "update_spec", "default_agent", "default");
   if (agent.empty() || agent == allowed) return {};
   return fail(ErrorKind::kRefused, "agent.not_default",
-              "only the agent '" + allowed + "' updates specifications; tell it what to change");
+              "only the agent '" + allowed +
+                  "' changes specifications and project; tell it what to change");
+}
+
+/// The argument, or what the configuration has: `ev-1`, or `coder=ev-1 planner=ev-2`.
+std::string event_of(const CatalogueCall& call) {
+  const std::string given = text_member(call.args, "eventId");
+  if (!given.empty()) return given;
+  for (const std::string& word :
+       pieces_of(setting_or(call.setting, "remember_lesson", "eventId", ""), ' ')) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos) return word;
+    if (word.substr(0, equals) == call.origin.agent) return word.substr(equals + 1);
+  }
+  return {};
 }
 
 Plan plan_remember_lesson(const CatalogueCall& call) {
-  GALLEY_ASSIGN(RelPath path,
-                path_in(setting_or(call.setting, "remember_lesson", "folder", "lessons"),
-                        text_member(call.args, "eventId") + ".jsonl"));
+  const std::string event = event_of(call);
+  if (event.empty()) {
+    return fail(ErrorKind::kRefused, "agent.no_event",
+                "only an agent with an event learns: give `eventId`, or have a person write "
+                "[tools.remember_lesson] config.eventId in galley.toml");
+  }
+  GALLEY_ASSIGN(
+      RelPath path,
+      path_in(setting_or(call.setting, "remember_lesson", "folder", "lessons"), event + ".jsonl"));
   ordered_json line = {{"title", call.args["title"]}, {"lesson", call.args["lesson"]}};
   if (call.args.contains("context")) line["context"] = call.args["context"];
   return std::vector<Operation>{AppendText{std::move(path), json_text(line) + "\n"}};
@@ -148,10 +188,10 @@ Result<void> admit_orchestrators(const std::string& agent, const ToolSetting& se
   const auto allowed = pieces_of(setting_or(setting, "find_agent", "orchestrators", ""), ' ');
   const bool is_listed = std::find(allowed.begin(), allowed.end(), agent) != allowed.end();
   if (agent.empty() || is_listed) return {};
-  return fail(
-      ErrorKind::kRefused, "agent.no_orchestrator",
-      "only orchestrators look for other agents; [tools.find_agent] config.orchestrators in "
-      "galley.toml lists them");
+  return fail(ErrorKind::kRefused, "agent.no_orchestrator",
+              "only orchestrators look for other agents and summon them; [tools.find_agent] "
+              "config.orchestrators in "
+              "galley.toml lists them");
 }
 
 }  // namespace
@@ -159,6 +199,8 @@ Result<void> admit_orchestrators(const std::string& agent, const ToolSetting& se
 std::vector<NamedCall> tenex_calls() {
   return {{"run_tests", plan_tests, answer_tests},
           {"build_project", plan_build, answer_build},
+          {"manage_project", plan_manage, answer_manage, admit_default_agent},
+          {"summon_agent", plan_summon, answer_summon, admit_orchestrators},
           {"read_specs", plan_read_specs, answer_read_specs},
           {"update_spec", plan_update_spec, answer_update_spec, admit_default_agent},
           {"remember_lesson", plan_remember_lesson},

@@ -252,10 +252,15 @@ Result<void> read_danger(const ManifestObject& manifest, const ManifestObject& p
   }
   GALLEY_ASSIGN(out.info.requires_confirmation, manifest.flag("requires_confirmation"));
   GALLEY_ASSIGN(out.info.annotations.idempotent, manifest.flag("idempotent"));
+  GALLEY_ASSIGN(out.info.is_context_aware, manifest.flag("context_aware"));
   out.info.annotations.read_only = !out.writes && !out.uses_network;
   out.info.annotations.destructive = out.writes;
   out.info.annotations.open_world = true;
   out.info.is_reversible = out.writes;
+  if (manifest.find("reversible") != nullptr) {
+    GALLEY_ASSIGN(out.info.is_reversible, manifest.flag("reversible"));
+  }
+  GALLEY_ASSIGN(out.info.rollback_tool, manifest.text("rollback_tool", false));
   return {};
 }
 
@@ -272,10 +277,12 @@ Result<void> read_examples(const ManifestObject& manifest, CustomManifest& out) 
 }
 
 Result<void> read_program(const ManifestObject& manifest, CustomManifest& out) {
-  GALLEY_ASSIGN(out.executable, manifest.text("executable", true));
-  const auto path = RelPath::parse(out.executable);
-  if (!path) return manifest.wrong("executable", "a path below the manifest's folder");
-  out.executable = path->str();
+  GALLEY_ASSIGN(out.executable, manifest.text("executable", false));
+  if (!out.executable.empty()) {
+    const auto path = RelPath::parse(out.executable);
+    if (!path) return manifest.wrong("executable", "a path below the manifest's folder");
+    out.executable = path->str();
+  }
   GALLEY_ASSIGN(out.secrets, manifest.texts("secrets"));
   static const re2::RE2 kName("[A-Za-z_][A-Za-z0-9_]{0,127}");
   for (const std::string& name : out.secrets) {
@@ -296,7 +303,10 @@ Result<void> read_identity(const ManifestObject& manifest, const ManifestObject&
     return manifest.wrong("version", "a semantic version such as \"1.0.0\"");
   }
   GALLEY_ASSIGN(out.info.name, provides.text("tool", true));
-  GALLEY_ASSIGN(out.info.description, manifest.text("description", true));
+  GALLEY_ASSIGN(out.info.description, manifest.text("description", false));
+  if (out.info.description.empty()) {
+    out.info.description = "The tool of " + out.package + ", which does not describe it.";
+  }
   GALLEY_ASSIGN(out.info.title, manifest.text("title", false));
   if (out.info.title.empty()) {
     out.info.title = out.info.description.substr(0, out.info.description.find_first_of(".\n"));
@@ -321,14 +331,17 @@ Result<CustomManifest> CustomManifest::parse(std::string_view text, const std::s
   }
   const ManifestObject manifest(*document, "", file);
   GALLEY_TRY(manifest.check_keys(
-      {"name", "version", "type", "capabilities", "provides", "description", "title",
-       "input_schema", "output_schema", "required_capabilities", "category", "risk_level",
-       "timeout_ms", "executable", "requires_confirmation", "idempotent", "examples", "secrets"}));
+      {"name",        "version",       "type",         "capabilities",  "provides",
+       "description", "title",         "input_schema", "output_schema", "required_capabilities",
+       "category",    "risk_level",    "timeout_ms",   "executable",    "requires_confirmation",
+       "idempotent",  "context_aware", "reversible",   "rollback_tool", "examples",
+       "secrets"}));
   GALLEY_ASSIGN(const ManifestObject capabilities, manifest.below("capabilities"));
   GALLEY_TRY(capabilities.check_keys({"network", "resources"}));
   GALLEY_ASSIGN(const ManifestObject provides, manifest.below("provides", true));
   GALLEY_TRY(provides.check_keys({"tool", "securityTier"}));
   CustomManifest out;
+  out.text = text;
   GALLEY_TRY(read_identity(manifest, provides, out));
   GALLEY_TRY(read_program(manifest, out));
   GALLEY_TRY(read_egress(capabilities, out));

@@ -23,7 +23,8 @@ struct CustomManifest {
 
   ToolInfo info;                         ///< of the tool; its timeout is always set
   std::string package;                   ///< `name` of the manifest: who made it calls it so
-  std::string executable;                ///< relative to the manifest's folder, without `..`
+  std::string text;                      ///< of the manifest, as it was given
+  std::string executable;                ///< in the manifest's folder; empty: it cannot be called
   bool uses_network = false;             ///< the host's, all of it
   bool writes = false;                   ///< what it writes is staged; else it is dropped
   std::vector<std::string> writable;     ///< patterns of `fs:write:…`; empty: anywhere

@@ -14,6 +14,7 @@
 #include "staging/sandbox/command_runner.h"
 #include "tools/json_input.h"
 #include "tools/program_effects.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -122,14 +123,14 @@ JsonDocument details_of(ordered_json details) {
   return std::make_shared<const ordered_json>(std::move(details));
 }
 
-/// A code of SAGE's counts as it stands; any other is an error of the tool's own.
-ToolErrorCode code_named(const std::string& name) {
-  for (const ToolErrorCode code :
-       {ToolErrorCode::kValidation, ToolErrorCode::kPermission, ToolErrorCode::kRuntime,
-        ToolErrorCode::kTimeout, ToolErrorCode::kQuota}) {
-    if (to_string(code) == name) return code;
+/// A code of SAGE's or Nachos' counts as it stands; any other is an error of the tool's own.
+std::optional<ToolErrorCode> code_named(const std::string& name) {
+  for (const char* system : {"sage", "nachos"}) {
+    const auto& codes = (*tool_shape_named(system))->codes;
+    const auto* found = std::find(codes.begin(), codes.end(), name);
+    if (found != codes.end()) return static_cast<ToolErrorCode>(found - codes.begin());
   }
-  return ToolErrorCode::kRuntime;
+  return {};
 }
 
 class CustomTool final : public Tool {
@@ -144,11 +145,17 @@ class CustomTool final : public Tool {
   Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     Intent intent;
     intent.is_open_ended = true;
-    intent.programs = {program_name()};
+    if (!manifest_.executable.empty()) intent.programs = {program_name()};
     return intent;
   }
 
   ToolResult run(const json& args, ToolContext& context) const override {
+    if (manifest_.executable.empty()) {
+      return failure(ToolErrorCode::kRuntime, "tool.no_program",
+                     named() +
+                         " cannot be called: its manifest names no 'executable'; give it "
+                         "one and add the tool again with galley tools add");
+    }
     if (context.commands == nullptr) {
       return failure(ToolErrorCode::kPermission, "sandbox.unavailable",
                      named() + " is a program, and none can be run here: no sandbox was set up");
@@ -304,10 +311,12 @@ ToolResult CustomTool::said_no(const CustomAnswer& answer) const {
                        std::to_string(time.count()) + " ms)",
                    details_of({{"retry_after_ms", time.count()}}));
   }
-  ToolError error{code_named(answer.code), "tool.failed", named() + " says: " + answer.message,
-                  answer.details};
-  const bool is_own_code = !answer.code.empty() && to_string(error.code) != answer.code;
-  if (is_own_code) {
+  const auto code = code_named(answer.code);
+  ToolError error{code.value_or(ToolErrorCode::kRuntime), answer.code,
+                  named() + " says: " + answer.message, answer.details};
+  if (is_transient(error)) return ToolResult::failure(std::move(error));
+  error.reason = "tool.failed";
+  if (!code && !answer.code.empty()) {
     ordered_json details = {{"code", answer.code}};
     if (answer.details) details["details"] = *answer.details;
     error.details = details_of(std::move(details));
@@ -319,6 +328,12 @@ ToolResult CustomTool::said_no(const CustomAnswer& answer) const {
 
 std::unique_ptr<const Tool> make_custom_tool(CustomManifest manifest, CustomToolFiles files) {
   return std::make_unique<CustomTool>(std::move(manifest), std::move(files));
+}
+
+bool is_transient(const ToolError& error) {
+  static constexpr std::array<std::string_view, 5> kTransient = {
+      "service.unavailable", "service.timeout", "net.unreachable", "net.timeout", "tool.busy"};
+  return std::find(kTransient.begin(), kTransient.end(), error.reason) != kTransient.end();
 }
 
 bool is_fault_of_tool(const ToolError& error) {

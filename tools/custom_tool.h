@@ -20,8 +20,8 @@ namespace galley {
 struct CustomAnswer {
   bool ok = false;
   JsonDocument data;
-  std::string code;                       ///< of SAGE's, the tool's own, or empty
-  std::string message;                    ///< of an error
+  std::string code;     ///< SAGE's, Nachos', a transient reason, its own, or empty
+  std::string message;  ///< of an error
   std::optional<int64_t> retry_after_ms;  ///< the service asked to be left alone for so long
   JsonDocument details;                   ///< may be null
   std::vector<std::string> warnings;
@@ -46,10 +46,14 @@ struct CustomToolFiles {
 /// Its intent is open-ended: what it touches shows when it has ended, and then each path is judged.
 /// Threads: as every Tool.
 /// Errors:  `tool.timeout`, `limit.tool_output`, `tool.output`, `tool.exit`, `tool.failed`,
-///          `tool.effects`, `service.rate_limited`, whose details have `retry_after_ms`;
-///          those of CommandRunner and of `check`.
+///          `tool.effects`, `tool.no_program`, `service.rate_limited`, whose details have
+///          `retry_after_ms`; those of is_transient(), of CommandRunner and of `check`.
 [[nodiscard]] std::unique_ptr<const Tool> make_custom_tool(CustomManifest manifest,
                                                            CustomToolFiles files);
+
+/// Whether the same call may succeed in a moment: `service.unavailable`, `service.timeout`,
+/// `net.unreachable`, `net.timeout`, `tool.busy`.
+[[nodiscard]] bool is_transient(const ToolError& error);
 
 /// Whether a failure of a call says that the tool itself is not well: it hung, flooded, crashed, or
 /// answered with what is no answer. What callers do wrong, what policy refuses and what the tool

@@ -78,6 +78,9 @@ ordered_json command_data(const CommandResult& result) {
   ordered_json data;
   data["stdout"] = redact_patterns(result.standard_output.text());
   data["stderr"] = redact_patterns(result.standard_error.text());
+  const uint64_t omitted =
+      result.standard_output.omitted_bytes + result.standard_error.omitted_bytes;
+  if (omitted > 0) data["omittedBytes"] = omitted;
   data["exitCode"] = result.exit_code.value_or(kSignalStatusBase + result.exit_signal.value_or(0));
   if (result.exit_signal) data["signal"] = *result.exit_signal;
   data["staged"] = result.effects_staged;

@@ -7,6 +7,7 @@
 
 #include "base/process_usage.h"
 #include "base/text.h"
+#include "tools/call_arguments.h"
 #include "tools/json_input.h"
 #include "tools/output_sanitizer.h"
 #include "tools/tool_definition.h"
@@ -233,8 +234,9 @@ nlohmann::ordered_json ToolRegistry::schemas() const {
 std::vector<SchemaViolation> check_arguments(const ToolRegistry::Entry& entry,
                                              std::string_view json_arguments,
                                              const std::string& root) {
-  const auto args = parse_json(json_arguments);
+  auto args = parse_json(json_arguments);
   if (!args) return {{"", args.error().message}};
+  (void)take_call_ids(entry.tool->info(), *args);
   std::vector<SchemaViolation> violations = entry.input.check(*args);
   if (!violations.empty() || entry.factory != nullptr) return violations;
   const auto filled = entry.defaults.fill(*args);

@@ -182,10 +182,16 @@ Json nachos_manifest(const ToolInfo& info) {
       {"provides", {{"tool", info.name}, {"securityTier", static_cast<int>(info.security_tier)}}}};
 }
 
+/// The document's tools say what they require: of alternatives the first is shown.
 Json tenex_definition(const ToolInfo& info) {
-  return {{"name", info.name},
-          {"description", info.description},
-          {"input_schema", schema_of(info.input_schema)}};
+  Json schema = schema_of(info.input_schema);
+  if (schema.contains("anyOf") && !alternatives(schema["anyOf"]).empty()) {
+    const Json first = schema["anyOf"][0]["required"];
+    schema.erase("anyOf");
+    for (const Json& name : first) schema["required"].push_back(name);
+  }
+  return {
+      {"name", info.name}, {"description", info.description}, {"input_schema", std::move(schema)}};
 }
 
 Json faultmaven_definition(const ToolInfo& info) {
@@ -262,6 +268,7 @@ Json sage_result(const ToolShape& shape, const std::string& /*tool*/, const std:
   out["meta"] = {{"startedAt", result.meta.started_at},
                  {"endedAt", result.meta.ended_at},
                  {"durationMs", result.meta.duration_ms}};
+  if (result.meta.dry_run) out["meta"]["dryRun"] = true;
   return out;
 }
 

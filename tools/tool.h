@@ -93,10 +93,11 @@ struct ParsedArguments {
   virtual ~ParsedArguments() = default;
 };
 
-/// What the path arguments of a call are read against.
+/// Where a call comes from: what its path arguments are read against, and who calls.
 struct PathOrigin {
   std::string root;  ///< absolute path of the workspace; empty: absolute paths are refused
   RelPath cwd = RelPath::root();  ///< what relative paths start from
+  std::string agent = {};         ///< may be empty
 };
 
 /// What one call will touch, as far as its arguments tell; for the early policy only, since the
@@ -144,7 +145,7 @@ struct ToolContext {
   std::function<ToolResult(const std::string& tool, const nlohmann::json& args)> call_tool{};
   RelPath cwd = RelPath::root();  ///< what relative paths start from
 
-  [[nodiscard]] PathOrigin origin() const { return {root, cwd}; }
+  [[nodiscard]] PathOrigin origin() const { return {root, cwd, agent}; }
   /// Whether the time is over or somebody asked for a stop: what the tool still does is dropped.
   [[nodiscard]] bool is_over() const { return stop.stop_requested() || deadline.has_passed(clock); }
   /// Why it is: kTimeout, `call.cancelled` or `tool.timeout`, whose message ends in `remedy`.

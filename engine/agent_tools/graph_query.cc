@@ -10,6 +10,7 @@
 #include "engine/history/history.h"
 #include "engine/history/rebase.h"
 #include "staging/overlay/overlay.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -19,7 +20,7 @@ using nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kGraphTime{5'000};
 
-Result<QueryParameters> parameters_of(const json& args) {
+QueryParameters parameters_of(const json& args) {
   QueryParameters out;
   const auto params = args.find("params");
   if (params == args.end()) return out;
@@ -35,8 +36,7 @@ Result<QueryParameters> parameters_of(const json& args) {
     } else if (value.is_string()) {
       bound = value.get<std::string>();
     } else {
-      return fail(ErrorKind::kUsage, "query.parameter",
-                  "the parameter '" + name + "' is neither text, number, boolean nor null");
+      bound = json_text(value);  // for json_each(:name)
     }
   }
   return out;
@@ -86,11 +86,10 @@ ToolInfo graph_info() {
       "files, agents (what was committed), audit (every call), tree (path, kind, mode, size, hash "
       "of the tree that `commit` names: a transaction's number or a revision of git; without it "
       "the proposed one), git_commits (hash, parents, author, email, time, subject). `params` are "
-      "bound to :name.";
+      "bound to :name, lists and objects as JSON text: IN (SELECT value FROM json_each(:name)).";
   info.input_schema = R"({"type":"object","additionalProperties":false,"properties":{
         "query":{"type":"string","minLength":1,"description":"one SELECT"},
-        "params":{"type":"object","description":"values of :name in the query",
-          "additionalProperties":{"type":["string","number","boolean","null"]}},
+        "params":{"type":"object","description":"values of :name in the query"},
         "commit":{"type":"string","maxLength":200,
           "description":"a transaction's number, or a commit, branch or tag of git"}},
         "required":["query"]})";
@@ -129,7 +128,7 @@ class GraphQueryTool final : public Tool {
   Result<ordered_json> query(const json& args, ToolContext& context) const {
     const std::string sql = args.at("query").get<std::string>();
     const std::string commit = args.value("commit", "");
-    GALLEY_ASSIGN(const QueryParameters parameters, parameters_of(args));
+    const QueryParameters parameters = parameters_of(args);
     const StateDirectory* state = sources_.state();
     std::unique_ptr<HistoryIndex> index;
     if (state != nullptr) {

@@ -51,10 +51,11 @@ json aios_entry(const json& record, const std::map<std::string, TxId>& committed
   entry["input"] = member(record, "input", json::object());
   json output = member(record, "output", json::object());
   if (record.contains("error")) output = {{"success", false}, {"error", record.at("error")}};
+  // A call that made a copy has told its caller of that one.
+  entry["backup_path"] = member(output, "backup_path", backup_path(record, committed));
   entry["output"] = std::move(output);
   entry["duration_ms"] = member(record, "duration_ms", 0);
   entry["capabilities_used"] = member(record, "capabilities_used", json::array());
-  entry["backup_path"] = backup_path(record, committed);
   return entry;
 }
 

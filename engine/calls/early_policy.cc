@@ -153,12 +153,33 @@ std::optional<Error> EarlyPolicy::refusal_by_rules(const Action& action) const {
   return {};
 }
 
-bool EarlyPolicy::judges_effects() const { return !who_.is_alone() || policy_.limits_tools(who_); }
+Result<void> check_file_size(const LimitsConfig& limits, const RelPath& path, const Node& before,
+                             const Node& after) {
+  const bool is_held = limits.max_file_bytes > 0 && after.content != before.content;
+  if (!is_held || after.size <= limits.max_file_bytes) return {};
+  return fail(ErrorKind::kQuota, "limit.file_size",
+              "'" + path.str() + "' would have " + std::to_string(after.size) +
+                  " bytes; limits.max_file_bytes allows " + std::to_string(limits.max_file_bytes),
+              path.str());
+}
+
+bool EarlyPolicy::judges_effects() const {
+  return !who_.is_alone() || policy_.limits_tools(who_) || config_->limits.max_file_bytes > 0;
+}
 
 std::optional<Error> EarlyPolicy::refusal_of_effect(const Action& action,
                                                     const Overlay::Entries& before,
                                                     const Overlay::Entries& now) const {
   const AuditKind kind = action.record.kind;
+  // What a run leaves is not dropped for one file: the gate will say so.
+  if (config_->limits.max_file_bytes > 0 && stages(kind) && kind != AuditKind::kRun) {
+    for (const RelPath& path : restaged_paths(before, now)) {
+      const auto at = now.find(path);
+      if (at == now.end()) continue;
+      const auto size = check_file_size(config_->limits, path, at->second.before, at->second.now);
+      if (!size) return size.error();
+    }
+  }
   if (!who_.is_alone() && stages(kind)) {
     const auto denied = denied_changes(*config_, who_, before, now);
     if (!denied.empty()) return error_of(denied.front());

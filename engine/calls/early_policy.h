@@ -76,6 +76,11 @@ class EarlyPolicy {
   SessionBounds session_;
 };
 
+/// Checks the size that a change gives a file.
+/// Errors: kQuota `limit.file_size`.
+Result<void> check_file_size(const LimitsConfig& limits, const RelPath& path, const Node& before,
+                             const Node& after);
+
 /// The error for writes in a read-only session.
 [[nodiscard]] Error refusal_of_writing();
 

@@ -264,7 +264,7 @@ void Executor::sign(AuditEvent& event) const {
   event.owner = options_.owner;
   event.task_id = options_.task_id;
   event.goal_id = options_.goal_id;
-  event.session_id = options_.session_id;
+  if (!options_.session_id.empty()) event.session_id = options_.session_id;
   if (event.context == nullptr) event.context = context_of(options_);
   if (event.call_id.empty()) event.call_id = options_.call_id;
   if (event.reason.empty()) event.reason = options_.reason;

@@ -150,6 +150,7 @@ class Executor {
       std::string_view name) const;
   [[nodiscard]] Admitted asked(const ToolCall& call) const;
   void name_call(const ToolCall& call, AuditEvent& record) const;
+  void take_ids(const ToolInfo& info, Admitted& what) const;
   void prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admitted& what) const;
   [[nodiscard]] std::optional<Error> check_start(Overlay& overlay) const;
   ToolResult answer(Allowed& call, const Place& place);

@@ -12,6 +12,7 @@
 #include "engine/calls/secrets.h"
 #include "staging/overlay/restaged.h"
 #include "staging/sandbox/fixed_time.h"
+#include "tools/call_arguments.h"
 #include "tools/output_sanitizer.h"
 #include "tools/redactor.h"
 #include "tools/tool_definition.h"
@@ -233,11 +234,23 @@ Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
   return what;
 }
 
+/// Moves ids among the arguments to the record, unless the options of the call have them.
+void Executor::take_ids(const ToolInfo& info, Admitted& what) const {
+  what.args = what.given;
+  if (!what.given->contains("sessionId") && !what.given->contains("callId")) return;
+  json args = *what.given;
+  CallIds ids = take_call_ids(info, args);
+  what.args = std::make_shared<const json>(std::move(args));
+  AuditEvent& record = what.action.record;
+  if (options_.session_id.empty()) record.session_id = std::move(ids.session_id);
+  if (options_.call_id.empty() && record.call_id.empty()) record.call_id = std::move(ids.call_id);
+}
+
 /// Finds what a call needs and will touch. Sets an error if the arguments are invalid.
 void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admitted& what) const {
   const ToolInfo& info = entry.tool->info();
   Action& action = what.action;
-  what.args = what.given;
+  take_ids(info, what);
   action.record.risk_level = to_string(info.risk_level);
   action.record.capabilities_used = info.capabilities;
   action.tools = {info.name};
@@ -258,7 +271,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   if (!filled) return refuse(tool_error_from(filled.error()));
   if (*filled) what.args = std::make_shared<const json>(**std::move(filled));
   action.arguments = what.args.get();
-  auto intent = entry.tool->intent(*what.args, {options_.root, scope_->cwd()});
+  auto intent = entry.tool->intent(*what.args, {options_.root, scope_->cwd(), options_.agent});
   if (!intent) {
     return refuse(entry.factory != nullptr ? entry.factory->with_cause(intent.error())
                                            : tool_error_from(intent.error()));
@@ -370,6 +383,9 @@ ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadN
   LogFilter log(options_.logger, attempt.secrets.redactor());
   ToolContext context = context_for(info, attempt, notes);
   context.deadline = Deadline::after(*clock_, time);
+  const AuditEvent& record = action.record;
+  if (!record.call_id.empty()) context.call.call_id = record.call_id;
+  if (!record.session_id.empty()) context.call.session_id = record.session_id;
   if (with_values == nullptr) context.parsed = action.intent.parsed;  // from the original ones
   if (!is_aside) {
     context.logger = context.call.logger = [&log](const ToolLog& line) { log.take(line); };

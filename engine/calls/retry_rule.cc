@@ -40,12 +40,6 @@ bool RetryRule::wait(milliseconds span, const std::stop_token& stop) const {
   return !stop.stop_requested();
 }
 
-bool is_transient(const ToolError& error) {
-  static constexpr std::array<std::string_view, 5> kTransient = {
-      "service.unavailable", "service.timeout", "net.unreachable", "net.timeout", "tool.busy"};
-  return std::find(kTransient.begin(), kTransient.end(), error.reason) != kTransient.end();
-}
-
 bool may_be_repeated(const ToolInfo& info) {
   return info.annotations.read_only || info.annotations.idempotent;
 }

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <string>
 
+#include "tools/custom_tool.h"
 #include "tools/registry.h"
 #include "tools/tool.h"
 
@@ -28,10 +29,6 @@ struct RetryRule {
   /// Waits on this thread unless `pause` is given. Returns false if a stop was requested.
   [[nodiscard]] bool wait(std::chrono::milliseconds span, const std::stop_token& stop) const;
 };
-
-/// Whether the same call may succeed soon: `service.unavailable`, `service.timeout`,
-/// `net.unreachable`, `net.timeout`, `tool.busy`.
-[[nodiscard]] bool is_transient(const ToolError& error);
 
 /// Whether it is safe to repeat a call: the tool declares that it is idempotent, and the effects of
 /// a failed attempt can be reverted, if there are any.

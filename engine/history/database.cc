@@ -65,6 +65,8 @@ int is_over(void* budget) {
 class QueryMode {
  public:
   QueryMode(sqlite3* connection, QueryBudget& budget) : connection_(connection) {
+    // SQLite declares the table of json_each at its first use, which no query may.
+    sqlite3_exec(connection, "SELECT 1 FROM json_each('[]')", nullptr, nullptr, nullptr);
     sqlite3_set_authorizer(connection, allow_reading, &budget);
     sqlite3_progress_handler(connection, kStepsBetweenLooks, is_over, &budget);
     sqlite3_limit(connection, SQLITE_LIMIT_LENGTH,

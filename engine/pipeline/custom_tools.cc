@@ -130,6 +130,7 @@ bool is_manifest(const std::string& path) {
 }
 
 Result<void> check_program(const ToolFolder& folder, const CustomManifest& manifest) {
+  if (manifest.executable.empty()) return {};
   const auto found = std::find_if(folder.items.begin(), folder.items.end(), [&](const auto& item) {
     return item.path == manifest.executable;
   });

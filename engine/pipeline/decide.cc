@@ -131,14 +131,8 @@ Config config_for(const Config& config, const TransactionOptions& who) {
 
 /// Limits are checked before rules. Rules cannot override them.
 Result<void> check_limits(const LimitsConfig& limits, const Proposal& proposal) {
-  if (limits.max_file_bytes == 0) return {};
   for (const Change& change : proposal.changes()) {
-    const bool is_new = change.after.content != change.before.content;
-    if (!is_new || change.after.size <= limits.max_file_bytes) continue;
-    return fail(ErrorKind::kQuota, "limit.file_size",
-                "'" + change.path.str() + "' would have " + std::to_string(change.after.size) +
-                    " bytes; limits.max_file_bytes allows " + std::to_string(limits.max_file_bytes),
-                change.path.str());
+    GALLEY_TRY(check_file_size(limits, change.path, change.before, change.after));
   }
   return {};
 }

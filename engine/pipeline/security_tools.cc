@@ -85,11 +85,56 @@ class SecurityTool final : public Tool {
   ToolInfo info_;
 };
 
+/// `galley audit verify` as a tool.
+class AuditTool final : public Tool {
+ public:
+  explicit AuditTool(const KeptState& kept) : kept_(&kept) {
+    info_.name = "sec.audit";
+    info_.title = "Check the audit log";
+    info_.description = "Checks the chain of the audit log and lists what is wrong with it.";
+    info_.input_schema = R"({"type": "object", "additionalProperties": false})";
+    info_.output_schema = R"({
+      "type": "object", "required": ["intact", "records", "defects"],
+      "additionalProperties": false,
+      "properties": {
+        "intact": {"type": "boolean"}, "records": {"type": "integer"},
+        "defects": {"type": "array", "items": {"type": "object",
+                                               "required": ["line", "reason", "message"]}}}})";
+    info_.annotations = {.read_only = true, .idempotent = true};
+    info_.capabilities = {"audit:read"};
+    info_.risk_level = ToolInfo::Risk::kLow;
+    info_.security_tier = ToolInfo::Tier::kStandard;
+    info_.examples = {"{}"};
+  }
+
+  [[nodiscard]] const ToolInfo& info() const override { return info_; }
+  Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
+    return Intent();
+  }
+  ToolResult run(const json& /*args*/, ToolContext& /*context*/) const override {
+    const auto found = kept_->verify_audit();
+    if (!found) return ToolResult::failure(tool_error_from(found.error()));
+    ordered_json defects = ordered_json::array();
+    for (const AuditDefect& defect : found->defects) {
+      defects.push_back(
+          {{"line", defect.line}, {"reason", defect.reason}, {"message", defect.message}});
+    }
+    return ToolResult::success({{"intact", found->is_intact()},
+                                {"records", found->records},
+                                {"defects", std::move(defects)}});
+  }
+
+ private:
+  const KeptState* kept_;
+  ToolInfo info_;
+};
+
 }  // namespace
 
 Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules, KeptState& kept) {
   GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(rules, kept, false)));
-  return registry.add(std::make_unique<SecurityTool>(rules, kept, true));
+  GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(rules, kept, true)));
+  return registry.add(std::make_unique<AuditTool>(kept));
 }
 
 }  // namespace galley

@@ -24,6 +24,17 @@ Result<void> Workspace::remove_tool(std::string_view name) {
   return {};
 }
 
+Result<void> Workspace::clear_tools() {
+  GALLEY_ASSIGN(ToolRegistry * registry, state_->tools.registry());
+  registry->clear();
+  return {};
+}
+
+bool Workspace::has_tool(std::string_view name) const {
+  const auto registry = state_->tools.registry();
+  return registry && (*registry)->has(name);
+}
+
 Result<void> Workspace::enable_tool(const std::string& name, bool is_enabled) {
   GALLEY_ASSIGN(ToolRegistry * registry, state_->tools.registry());
   GALLEY_TRY(registry->get(name));
@@ -63,6 +74,19 @@ Result<std::vector<std::string>> Workspace::check_call(std::string_view tool,
     errors.push_back((one.pointer.empty() ? "" : one.pointer + ": ") + one.message);
   }
   return errors;
+}
+
+Result<Workspace::HealthStatus> Workspace::tool_health(const std::string& name,
+                                                       const std::string& agent) const {
+  GALLEY_ASSIGN(const ToolRegistry* registry, state_->tools.registry());
+  GALLEY_TRY(state_->rules.refresh_grants(state_->kept));
+  GALLEY_ASSIGN(const auto found, ToolView(*registry, state_->rules.caller(agent)).find(name));
+  if (state_->tools.supervisor().health_of(name) == ToolHealth::State::kOut) {
+    return HealthStatus{false, "it failed several times in a row and is out for a while"};
+  }
+  const FactoryTool* factory = found.front()->factory;
+  const auto checked = factory != nullptr ? factory->check_health() : Result<void>();
+  return checked ? HealthStatus() : HealthStatus{false, checked.error().message};
 }
 
 Result<void> Workspace::grant(const std::string& agent, const std::string& capability,

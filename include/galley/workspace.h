@@ -226,6 +226,10 @@ class Workspace {
   /// Removes all tools of a name, also standard ones. Running calls finish.
   /// Errors: kUsage `tool.unknown`, with the most similar name.
   Result<void> remove_tool(std::string_view name);
+  /// Removes all tools.
+  Result<void> clear_tools();
+  /// Whether a tool has that name, whoever may call it.
+  [[nodiscard]] bool has_tool(std::string_view name) const;
   /// Enables or disables the tools of a name (`tool.disabled`).
   /// Errors: kUsage `tool.unknown`; kRefused `tool.disabled` if galley.toml disables the tool.
   Result<void> enable_tool(const std::string& name, bool is_enabled);
@@ -240,6 +244,13 @@ class Workspace {
   Result<std::vector<std::string>> check_call(std::string_view tool,
                                               std::string_view json_arguments,
                                               const std::string& agent = {}) const;
+  struct HealthStatus {
+    bool healthy = true;
+    std::string error = {};  ///< why not
+  };
+  /// Whether a tool is well: what its own check says, and whether it failed several times in a row.
+  /// Errors: as tool().
+  Result<HealthStatus> tool_health(const std::string& name, const std::string& agent = {}) const;
 
   // --- state of the workspace -------------------------------------------------------------------
   /// Returns the absolute path of the root.

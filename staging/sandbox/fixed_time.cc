@@ -32,6 +32,7 @@ std::map<std::string, std::string> deterministic_environment(const std::string& 
   // Waiting programs must see that time passes, and make must see which file is newer.
   all["DONT_FAKE_MONOTONIC"] = all["FAKETIME_DONT_FAKE_MONOTONIC"] = "1";
   all["NO_FAKE_STAT"] = "1";
+  all["FAKERANDOM_SEED"] = "0x0000000000000001";  // of getrandom
   return all;
 }
 
@@ -41,9 +42,8 @@ std::vector<std::string> determinism_notes(const std::string& library) {
           ? "programs saw the real clock: libfaketime is not installed on this machine"
           : "programs saw a clock that stands still (" + library +
                 "); those that are linked statically or ask the kernel themselves did not";
-  return {clock,
-          "still random: /dev/urandom, process ids, addresses, the order of threads, times of "
-          "files"};
+  return {clock, std::string("still random: ") + (library.empty() ? "getrandom, " : "") +
+                     "process ids, addresses, the order of threads, times of files"};
 }
 
 }  // namespace galley

@@ -257,6 +257,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
     request.host_network = 1;
     add_host_network_files(request);
   }
+  request.fixed_random = command.is_deterministic ? 1 : 0;
   request.has_input = command.input_relay != nullptr || !command.input.empty() ? 1 : 0;
   set_limits(command.limits.or_usual(), request);
   request.restricts_programs = command.walls.is_restricted ? 1 : 0;

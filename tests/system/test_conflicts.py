@@ -213,9 +213,13 @@ class Conflicts(SystemCase):
     def test_limits_of_the_configuration_hold(self):
         self.write("galley.toml", "[limits]\nmax_file_bytes = 10\nmax_patch_bytes = 400\n")
         self.galley("begin", expect=0)
-        self.call("Write", {"file_path": "a.txt", "content": "more than ten bytes\n"})
-        said = self.galley("commit", expect=(1, 3)).stderr.decode()
-        self.assertIn("limits.max_file_bytes allows 10", said)
+        arguments = json.dumps({"file_path": "a.txt", "content": "more than ten bytes\n"})
+        error = json.loads(self.galley("--json", "call", "Write", arguments, expect=(1, 3)).stdout)["error"]
+        self.assertEqual((error["code"], error["reason"]), ("EQUOTA", "limit.file_size"))
+        self.assertIn("limits.max_file_bytes allows 10", error["message"])
+        new = b"--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+more than ten bytes\n"
+        self.assertIn(b"allows 10", self.galley("stage", "-", stdin=new, expect=(1, 3)).stderr)
+        self.assertEqual(self.galley("diff", expect=0).stdout, b"")
         self.call("Write", {"file_path": "a.txt", "content": "few\n"})
         self.commit(expect=0)
         patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-few\n+" + b"x" * 400 + b"\n"

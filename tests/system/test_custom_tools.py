@@ -173,6 +173,32 @@ class CustomToolsInTheSandbox(CustomToolCase):
                 self.assertEqual(answer["ok"], expected, answer)
 
 
+    def test_one_without_a_program_is_listed_and_says_why_it_cannot_be_called(self):
+        manifest = {"name": "nachos-tool-t", "version": "1.0.0", "type": "tool", "provides": {"tool": "t"}}
+        (self.folder / "manifest.json").write_text(json.dumps(manifest))
+        self.add()
+        self.assertIn(b"\nt ", self.galley("tools", "list", expect=0).stdout)
+        self.galley("begin", expect=0)
+        self.assertEqual(self.refused(), "ERUNTIME tool.no_program")
+
+    def test_a_service_that_is_away_is_asked_again_where_that_does_no_harm(self):
+        away = '''printf '{"ok": false, "error": {"code": "service.unavailable", "message": "away"}}' '''
+        for is_idempotent, attempts in ((True, 3), (False, 1)):
+            self.write_tool(away, idempotent=is_idempotent, required_capabilities=["fs:write"])
+            self.add()
+            self.galley("begin", expect=0)
+            answer = self.call(expect=(1, 3))
+            self.galley("rollback", expect=0)
+            self.assertEqual(answer["error"]["reason"], "service.unavailable")
+            self.assertEqual(answer["meta"].get("attempts", 1), attempts)
+
+    def test_ids_of_nachos_go_to_the_record(self):
+        self.galley("begin", expect=0)
+        self.call("Write", json.dumps({"file": "a.txt", "content": "x", "sessionId": "s-1", "callId": "c-1"}))
+        record = json.loads((self.work / ".galley" / "audit.jsonl").read_text().splitlines()[-1])
+        self.assertEqual((record["session_id"], record["call_id"]), ("s-1", "c-1"))
+
+
 class CustomToolsAreTrusted(CustomToolCase):
     is_about_missing_walls = True
 
@@ -356,6 +382,8 @@ class AiosPack(CustomToolCase):
         self.add(PACK)
         self.galley("--agent", "net", "begin", expect=0)
 
+    ABSENT = ("firewall.rules", "hw.gpu", "monitor.gpu", "service.logs")
+
     def names(self):
         return sorted(path.name.removesuffix(".tool.json") for path in PACK.glob("*.tool.json"))
 
@@ -366,12 +394,20 @@ class AiosPack(CustomToolCase):
     def test_every_tool_answers_as_its_manifest_says(self):
         for name in self.names():
             with self.subTest(tool=name):
-                if name == "service.status":
-                    continue  # what services there are is the machine's; the next test asks for one
+                if name == "service.status" or name in self.ABSENT:
+                    continue  # what services there are is the machine's; the next tests ask
                 answer = self.ask(name)
                 self.assertTrue(answer["ok"], answer)
                 self.assertIsInstance(answer["data"]["hidden"], list)
-        self.assertEqual(len(self.names()), 20)
+        self.assertEqual(len(self.names()), 24)
+
+    def test_what_the_sandbox_hides_is_not_available_and_says_why(self):
+        for name in self.ABSENT:
+            with self.subTest(tool=name):
+                arguments = {"name": "ssh"} if name == "service.logs" else {}
+                error = self.ask(name, arguments, expect=(1, 3))["error"]
+                self.assertEqual((error["code"], error["reason"]), ("ERUNTIME", "tool.failed"))
+                self.assertIn("not available on this machine", error["message"])
 
     def test_an_unknown_service_is_an_error_that_says_where_it_looked(self):
         error = self.ask("service.status", {"name": "no-such-service"}, expect=(1, 3))["error"]

@@ -236,6 +236,18 @@ class Exec(SystemCase):
         said = self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
         self.assertEqual(said, b"1980-01-01\n315532800\n1980-01-01-315532800\n")
 
+    def test_deterministic_commands_see_the_same_random_bytes(self):
+        self.galley("begin", expect=0)
+        line = "head -c 16 /dev/urandom | od -An -tx1; head -c 16 /dev/random | od -An -tx1; head -c 100000 /dev/urandom | wc -c"
+        if list(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")):
+            line += "; python3 -c 'import os, uuid; print(os.urandom(16).hex(), uuid.uuid4())'; mktemp -u"
+        first, second = (self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
+                         for _ in range(2))
+        self.assertEqual(first, second)
+        self.assertNotEqual(first.split()[0:16], [b"00"] * 16)
+        other = self.galley("exec", "--", "sh", "-c", "head -c 16 /dev/urandom | od -An -tx1", expect=0).stdout
+        self.assertNotEqual(other.split(), first.split()[:16])
+
     def test_command_rules_hold_at_every_door(self):
         (self.work / "galley.toml").write_text(
             '[sandbox]\nallow = ["sh", "git", "/usr/bin/env"]\ndeny = ["git push", "env -i"]\n'

@@ -125,10 +125,13 @@ class Samples(support.SystemCase):
         self.galley("tools", "remove", name, expect=0)
 
     def run_manifest(self, sample):
-        whole = {**sample["manifest"], **sample["needs"]}
+        whole = {**sample["manifest"], **sample.get("needs", {})}
+        name = whole["provides"]["tool"]
         added = self.take_manifest(whole, 0)
-        self.assertEqual(added["tools"][0]["name"], whole["provides"]["tool"])
-        self.galley("tools", "remove", whole["provides"]["tool"], expect=0)
+        self.assertEqual(added["tools"][0]["name"], name)
+        shown = self.galley("tools", "show", name, "--manifest", expect=0)
+        self.assertEqual(json.loads(shown.stdout), whole, "it comes back as it was given")
+        self.galley("tools", "remove", name, expect=0)
 
     def run_sample(self, system, sample):
         if "manifest" in sample:

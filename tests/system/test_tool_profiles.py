@@ -26,8 +26,8 @@ class ToolProfiles(SystemCase):
 
     def test_a_profile_is_the_list_that_the_door_shows(self):
         aios = self.listed("aios")
-        self.assertEqual(len(aios), 13)
-        self.assertTrue(all(name.startswith("fs.") for name in aios), aios)
+        self.assertEqual(len(aios), 16)
+        self.assertTrue(all(name.startswith(("fs.", "sec.")) for name in aios), aios)
         self.assertEqual(self.listed("nachos"), ["filesystem"])
         self.assertEqual(self.listed("sage"), ["Read", "Write", "Edit", "Bash", "GraphQuery"])
         self.assertIn("git_status", self.listed("tenex"))
@@ -48,7 +48,7 @@ class ToolProfiles(SystemCase):
 
     def test_the_profile_of_an_agent_holds_without_the_option_and_is_not_widened_by_it(self):
         (self.work / "galley.toml").write_text('[agents.fixer]\nprofile = "aios"\n')
-        self.assertEqual(len(self.names("--agent", "fixer")), 13)
+        self.assertEqual(len(self.names("--agent", "fixer")), 16)
         self.galley("--agent", "fixer", "begin", expect=0)
         for words in ((), ("--profile", "native")):
             refused = self.galley("--agent", "fixer", "--json", "call", *words, "Bash", '{"command": "true"}', expect=2)
@@ -71,10 +71,10 @@ class ToolProfiles(SystemCase):
         self.galley("call", "--profile", "aios", "fs.write",
                     '{"path": "etc/hosts", "content": "two\\n", "backup": true}', expect=0)
         self.galley("call", "--profile", "nachos", "filesystem",
-                    '{"action": "write", "path": "new.txt", "content": "n"}', expect=0)
+                    '{"action": "write", "path": "workspace/new.txt", "content": "n"}', expect=0)
         self.galley("commit", expect=0)
         self.assertEqual((self.work / "etc" / "hosts").read_text(), "two\n")
-        self.assertEqual((self.work / "new.txt").read_text(), "n")
+        self.assertEqual((self.work / "workspace" / "new.txt").read_text(), "n")
         backups = list((self.work / "var" / "lib" / "aios" / "backups").iterdir())
         self.assertEqual([path.read_text() for path in backups], ["one\n"])
         self.galley("undo", expect=0)

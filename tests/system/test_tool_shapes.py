@@ -46,6 +46,14 @@ class ToolShapes(SystemCase):
                     if key in good:
                         self.assertEqual((good[key], bad[key]), (value, not value))
 
+    def test_what_goes_wrong_before_a_call_has_the_shape_too(self):
+        said = self.galley("call", "Read", '{"file": "README.md"}', "--format", "sage", expect=(1, 2, 3))
+        document = json.loads(said.stdout)
+        self.assertEqual((document["ok"], set(document["error"])), (False, {"code", "message"}))
+        self.assertIn("galley begin", document["error"]["message"])
+        said = self.galley("call", "Bash", "{}", "--format", "nachos", "--profile", "nachos", expect=2)
+        self.assertEqual(json.loads(said.stdout)["success"], False)
+
     def test_an_unknown_shape_is_an_error_of_usage(self):
         said = self.galley("tools", "list", "--format", "anthropc", expect=2)
         self.assertIn(b"anthropic", said.stderr)

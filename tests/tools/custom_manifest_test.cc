@@ -58,6 +58,30 @@ TEST(CustomManifests, TheShapeOfNachosIsRead) {
   EXPECT_THAT(manifest->info.capabilities, ElementsAre("fs:read", "exec", "net:host"));
 }
 
+TEST(CustomManifests, ThatOfTheDocumentIsTakenAsItStands) {
+  json manifest = nachos();
+  manifest.erase("description");
+  manifest.erase("executable");
+  const auto read = parsed(manifest);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->executable, "");
+  EXPECT_EQ(read->info.description, "The tool of nachos-tool-browser, which does not describe it.");
+  EXPECT_EQ(json::parse(read->text), manifest);
+}
+
+TEST(CustomManifests, ContextAndTheWayBackAreSaid) {
+  const auto plain = parsed(nachos());
+  EXPECT_FALSE(plain->info.is_context_aware || plain->info.is_reversible);
+  json manifest = nachos();
+  manifest.update(
+      {{"context_aware", true}, {"reversible", true}, {"rollback_tool", "browser.back"}});
+  const auto read = parsed(manifest);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_TRUE(read->info.is_context_aware && read->info.is_reversible);
+  EXPECT_EQ(read->info.rollback_tool, "browser.back");
+  EXPECT_THAT(manifest_refusal(with("/reversible", "yes")), HasSubstr("manifest.value"));
+}
+
 TEST(CustomManifests, ACategoryDecidesTheTimeUnlessTheManifestDoes) {
   using std::chrono::milliseconds;
   EXPECT_EQ(parsed(nachos())->info.category, ToolInfo::Category::kApi);
@@ -112,7 +136,7 @@ TEST(CustomManifests, UnknownKeysAreRefusedWithTheNearest) {
 }
 
 TEST(CustomManifests, WhatIsMissingOrOfAnotherKindIsNamed) {
-  for (const char* key : {"name", "version", "type", "provides", "description", "executable"}) {
+  for (const char* key : {"name", "version", "type", "provides"}) {
     json manifest = nachos();
     manifest.erase(key);
     EXPECT_THAT(manifest_refusal(manifest),
@@ -198,7 +222,7 @@ TEST(CustomManifests, ThoseOfTheAiosPackAreSound) {
     }
     names.insert(manifest->info.name);
   }
-  EXPECT_EQ(names.size(), 20U);
+  EXPECT_EQ(names.size(), 24U);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class CustomTools : public ToolFixture {
     json manifest = {{"name", "pack-t"},    {"version", "1.2.0"},
                      {"type", "tool"},      {"provides", {{"tool", "t"}}},
                      {"description", "T."}, {"executable", "bin/run"}};
-    manifest.update(fields);
+    manifest.merge_patch(fields);
     auto parsed = CustomManifest::parse(manifest.dump(), "t");
     ASSERT_TRUE(parsed) << parsed.error().message;
     const auto added = registry_.add(
@@ -129,6 +129,32 @@ TEST_F(CustomTools, ANoOfTheToolKeepsItsCode) {
   error = failed();
   EXPECT_EQ(error.code, ToolErrorCode::kRuntime);
   EXPECT_EQ((*error.details)["code"], "E42");
+}
+
+TEST_F(CustomTools, ACodeOfNachosStaysOneAndATransientReasonIsTold) {
+  add();
+  std::string code;
+  answer_ = [&](const Command&, Overlay&) {
+    return answered(R"({"ok": false, "error": {"message": "no", "code": ")" + code + "\"}}");
+  };
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"VALIDATION_ERROR", "EVALIDATION tool.failed"},
+      {"POLICY_DENIED", "EPERMISSION tool.failed"},
+      {"EXECUTION_ERROR", "ERUNTIME tool.failed"},
+      {"service.unavailable", "ERUNTIME service.unavailable"},
+      {"tool.busy", "ERUNTIME tool.busy"},
+      {"service.else", "ERUNTIME tool.failed"}};
+  for (const auto& [said, expected] : cases) {
+    code = said;
+    EXPECT_EQ(reason(), expected) << said;
+  }
+  EXPECT_EQ((*failed().details)["code"], "service.else");
+}
+
+TEST_F(CustomTools, OneWithoutAProgramSaysSo) {
+  add({{"executable", nullptr}});
+  EXPECT_EQ(reason(), "ERUNTIME tool.no_program");
+  EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
 TEST_F(CustomTools, AHungFloodingOrBrokenToolIsItsOwnFault) {

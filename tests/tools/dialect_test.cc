@@ -96,6 +96,15 @@ TEST_F(Dialects, NachosFoldersAreComparedByComponent) {
             "EVALIDATION args.path_not_allowed");
 }
 
+TEST_F(Dialects, NachosFolderIsWorkspaceUnlessTheConfigurationSaysOtherwise) {
+  add();
+  put("workspace/a.txt", "a");
+  put("b.txt", "b");
+  EXPECT_EQ(done("filesystem", {{"action", "read"}, {"path", "./workspace/a.txt"}})["result"], "a");
+  EXPECT_EQ(refused("filesystem", {{"action", "read"}, {"path", "b.txt"}}),
+            "EVALIDATION args.path_not_allowed");
+}
+
 TEST_F(Dialects, AnUnknownActionIsNoCall) {
   add();
   const auto entry = registry_.get("filesystem");
@@ -114,7 +123,7 @@ TEST_F(Dialects, ACommandStartsInItsDirectory) {
   done("run_shell_command", {{"command", "ls"}, {"directory", "src"}});
   EXPECT_EQ(runner_.commands().back().working_directory, rel("src"));
   EXPECT_EQ(refused("run_command", {{"command", "ls"}, {"cwd", "../up"}}),
-            "EVALIDATION path.invalid");
+            "EPERMISSION path.outside");
 }
 
 TEST_F(Dialects, TheTimeThatTheArgumentsAskForIsThatOfTheCall) {
@@ -137,6 +146,35 @@ TEST_F(Dialects, TestsRunTheConfiguredCommandAndNoOther) {
   const auto entry = registry_.get("run_tests");
   EXPECT_FALSE((*entry)->input.check(json{{"command", "rm"}}).empty());
   EXPECT_EQ(refused("build_project", json::object()), "ERUNTIME tool.not_configured");
+}
+
+TEST_F(Dialects, ProjectAndAgentsAreManagedByConfiguredCommands) {
+  const json manage = {{"action", "add-task"}, {"arguments", {"tests", "soon"}}};
+  const json summon = {{"agent", "planner"}, {"task", "Plan it."}};
+  add({{"update_spec.default_agent", "tester"}, {"find_agent.orchestrators", "tester"}});
+  EXPECT_EQ(refused("manage_project", manage), "ERUNTIME tool.not_configured");
+  EXPECT_EQ(refused("summon_agent", summon), "ERUNTIME tool.not_configured");
+  registry_.clear();
+  add({{"update_spec.default_agent", "tester"},
+       {"find_agent.orchestrators", "tester"},
+       {"manage_project.command", "scripts/project now"},
+       {"summon_agent.command", "summon"}});
+  answer(said("ok\n"));
+  EXPECT_EQ(done("manage_project", manage)["passed"], true);
+  EXPECT_EQ(runner_.commands().back().argv,
+            (std::vector<std::string>{"scripts/project", "now", "add-task", "tests", "soon"}));
+  done("summon_agent", summon);
+  EXPECT_EQ(runner_.commands().back().argv,
+            (std::vector<std::string>{"summon", "planner", "Plan it."}));
+  for (const char* option : {"--all", ""}) {
+    EXPECT_FALSE((*registry_.get("summon_agent"))
+                     ->input.check(json{{"agent", "planner"}, {"task", option}})
+                     .empty());
+  }
+  registry_.clear();
+  add({{"manage_project.command", "x"}, {"summon_agent.command", "x"}});
+  EXPECT_EQ(refused("manage_project", manage), "EPERMISSION agent.not_default");
+  EXPECT_EQ(refused("summon_agent", summon), "EPERMISSION agent.no_orchestrator");
 }
 
 TEST_F(Dialects, AStatusOfGitIsReadRecordByRecord) {
@@ -192,7 +230,7 @@ TEST_F(Dialects, NoRevisionIsAnOptionAndNoPathAPattern) {
   EXPECT_EQ(argv[1], "--literal-pathspecs");
   EXPECT_EQ(argv.back(), "src");
   EXPECT_EQ(argv[argv.size() - 2], "--");
-  EXPECT_EQ(refused("git_diff", {{"path", "../x"}}), "EVALIDATION path.invalid");
+  EXPECT_EQ(refused("git_diff", {{"path", "../x"}}), "EPERMISSION path.outside");
 }
 
 TEST_F(Dialects, NothingOfGitRunsWithoutASandbox) {
@@ -276,13 +314,27 @@ TEST_F(Dialects, NoNameOfASpecificationLeavesItsFolder) {
 TEST_F(Dialects, ALessonNeedsAnEvent) {
   add();
   const auto entry = registry_.get("remember_lesson");
-  EXPECT_FALSE((*entry)->input.check(json{{"title", "t"}, {"lesson", "l"}}).empty());
+  const json lesson = {{"title", "t"}, {"lesson", "l"}, {"context", "c"}};
+  EXPECT_EQ(refused("remember_lesson", lesson), "EPERMISSION agent.no_event");
   EXPECT_FALSE(
       (*entry)->input.check(json{{"title", "t"}, {"lesson", "l"}, {"eventId", "../x"}}).empty());
   done("remember_lesson", {{"title", "one"}, {"lesson", "a\nb"}, {"eventId", "ev-1"}});
   done("remember_lesson", {{"title", "two"}, {"lesson", "c"}, {"eventId", "ev-1"}});
   EXPECT_EQ(staged("lessons/ev-1.jsonl"),
             "{\"title\":\"one\",\"lesson\":\"a\\nb\"}\n{\"title\":\"two\",\"lesson\":\"c\"}\n");
+}
+
+TEST_F(Dialects, TheEventOfTheConfigurationIsThatOfALesson) {
+  add({{"remember_lesson.eventId", "ev-9"}});
+  done("remember_lesson", {{"title", "t"}, {"lesson", "l"}, {"context", "c"}});
+  EXPECT_EQ(staged("lessons/ev-9.jsonl"), "{\"title\":\"t\",\"lesson\":\"l\",\"context\":\"c\"}\n");
+  done("remember_lesson", {{"title", "t"}, {"lesson", "l"}, {"eventId", "ev-1"}});
+  EXPECT_NE(staged("lessons/ev-1.jsonl"), "");
+  registry_.clear();
+  add({{"remember_lesson.eventId", "coder=ev-2 tester=ev-3"}});
+  done("remember_lesson", {{"title", "t"}, {"lesson", "l"}});
+  EXPECT_EQ(staged("lessons/ev-2.jsonl"), "<path.not_found>");
+  EXPECT_EQ(staged("lessons/ev-3.jsonl"), "{\"title\":\"t\",\"lesson\":\"l\"}\n");
 }
 
 TEST_F(Dialects, OnlyOrchestratorsFindAgents) {

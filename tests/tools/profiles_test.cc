@@ -13,7 +13,7 @@ namespace {
 /// Tools of profiles that need the engine: the workspace adds them (engine/agent_tools).
 const std::set<std::string_view>& engine_tools() {
   static const std::set<std::string_view> table = {"GraphQuery", "git_commit", "sec.grant",
-                                                   "sec.revoke"};
+                                                   "sec.revoke", "sec.audit"};
   return table;
 }
 

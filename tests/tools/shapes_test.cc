@@ -113,6 +113,20 @@ TEST_F(Shapes, EverySystemHasItsDefinition) {
                   {"examples", {{{"path", "README.md"}}}}}));
 }
 
+TEST_F(Shapes, TenexSaysWhatIsRequiredWhereThereAreAlternatives) {
+  const json schema =
+      shape("tenex").definition((*registry_.get("Read"))->tool->info())["input_schema"];
+  EXPECT_EQ(schema["required"], json{"file"});
+  EXPECT_FALSE(schema.contains("anyOf"));
+}
+
+TEST_F(Shapes, ADryRunIsSaidInSagesMeta) {
+  ToolResult tried = done_sample();
+  EXPECT_FALSE(result_in("sage", tried)["meta"].contains("dryRun"));
+  tried.meta.dry_run = true;
+  EXPECT_EQ(result_in("sage", tried)["meta"]["dryRun"], true);
+}
+
 TEST_F(Shapes, EverySystemHasItsResult) {
   const json data = {{"kind", "file"}};
   EXPECT_EQ(result_in("sage", done_sample()), (json{{"ok", true},

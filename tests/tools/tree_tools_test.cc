@@ -179,6 +179,19 @@ TEST_F(TreeTools, BashRunsAProgramOrAShellLine) {
   EXPECT_EQ(line["exitCode"], 3);
 }
 
+TEST_F(TreeTools, WhatIsLeftOutOfTheOutputIsCounted) {
+  CommandResult long_one;
+  long_one.exit_code = 0;
+  long_one.standard_output = {"head", "tail", 1000};
+  long_one.standard_error = {"head", "tail", 24};
+  FakeCommandRunner runner(
+      [&](const Command&, Overlay&) -> Result<CommandResult> { return long_one; });
+  commands_ = &runner;
+  EXPECT_EQ(done("Bash", {{"command", "yes"}})["omittedBytes"], 1024);
+  long_one.standard_output.omitted_bytes = long_one.standard_error.omitted_bytes = 0;
+  EXPECT_FALSE(done("Bash", {{"command", "yes"}}).contains("omittedBytes"));
+}
+
 TEST_F(TreeTools, ABreachIsATimeoutWithTheOutputSoFar) {
   FakeCommandRunner runner([](const Command&, Overlay&) -> Result<CommandResult> {
     CommandResult result;

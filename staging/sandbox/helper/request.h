@@ -27,7 +27,7 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790008;  // "galley", 8
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790009;  // "galley", 9
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 /// A nameless helper's own file (nameless_program.h); the helper closes it.
@@ -64,6 +64,7 @@ struct SandboxRequest {
   uint64_t uid = 0;                    ///< of the command, inside
   uint64_t gid = 0;
   uint64_t host_network = 0;
+  uint64_t fixed_random = 0;  ///< 1: /dev/random and /dev/urandom are a file of fixed bytes
   uint64_t wall_ms = 0;
   uint64_t grace_ms = 0;
   uint64_t cpu_s = 0;
@@ -118,7 +119,7 @@ void for_each_field(Request& r, Field field) {
   field(r.keep_from), field(r.keep_to), field(r.system), field(r.readable);
   field(r.restricts_programs), field(r.programs), field(r.covered), field(r.hidden);
   field(r.uid), field(r.gid);
-  field(r.host_network), field(r.wall_ms), field(r.grace_ms), field(r.cpu_s);
+  field(r.host_network), field(r.fixed_random), field(r.wall_ms), field(r.grace_ms), field(r.cpu_s);
   field(r.memory_bytes), field(r.processes), field(r.file_bytes), field(r.written_bytes);
   field(r.open_files), field(r.private_bytes);
   field(r.live), field(r.terminal), field(r.rows), field(r.columns);

@@ -58,6 +58,7 @@ namespace {
 
 constexpr const char* kNewRoot = "/tmp";
 constexpr uint64_t kRootTmpfsBytes = uint64_t{1} << 20U;
+constexpr size_t kFixedRandomBytes = size_t{64} << 10U;
 constexpr mode_t kDirectoryMode = 0755;
 
 std::string in_new_root(std::string_view path) { return kNewRoot + std::string(path); }
@@ -216,11 +217,30 @@ bool place_terminals(SetupFailure& failure) {
 std::vector<std::string> system_paths(const SandboxRequest& request) {
   std::vector<std::string> paths = request.system;
   if (request.live != 0) paths.emplace_back("/dev/tty");
-  for (const char* device :
-       {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}) {
-    paths.emplace_back(device);
-  }
+  for (const char* device : {"/dev/null", "/dev/zero", "/dev/full"}) paths.emplace_back(device);
+  if (request.fixed_random != 0) return paths;
+  for (const char* device : {"/dev/random", "/dev/urandom"}) paths.emplace_back(device);
   return paths;
+}
+
+/// The same bytes for every command that is to be repeatable, and for each that opens the file.
+bool place_fixed_random(SetupFailure& failure) {
+  std::string bytes(kFixedRandomBytes, '\0');
+  uint64_t state = 1;
+  for (char& byte : bytes) {  // xorshift (Marsaglia 2003)
+    state ^= state << 13U;
+    state ^= state >> 7U;
+    state ^= state << 17U;
+    byte = static_cast<char>(state >> 32U);
+  }
+  for (const char* path : {"/dev/random", "/dev/urandom"}) {
+    const Fd file(open(in_new_root(path).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0444));
+    if (!file.is_open() ||
+        write(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+      return failed(failure, std::string("make ") + path);
+    }
+  }
+  return true;
 }
 
 bool place_dev_links(SetupFailure& failure) {
@@ -443,6 +463,7 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
   }
   if (mkdir(in_new_root("/tmp/home").c_str(), 0700) != 0) return failed(failure, "make the home");
   const bool is_placed = place_system(system, failure) && place_dev_links(failure) &&
+                         (request.fixed_random == 0 || place_fixed_random(failure)) &&
                          place_home(request, failure) &&
                          place_system(host_trees(request, trees, std::move(over_host)), failure);
   if (!is_placed) return false;

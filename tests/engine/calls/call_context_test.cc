@@ -70,6 +70,35 @@ TEST_F(CallContext, DefaultsOfTheSchemaAreThereForIntentAndRun) {
   EXPECT_EQ(records().back()["input"], json::object()) << "on record is what the caller said";
 }
 
+TEST_F(CallContext, IdsAmongTheArgumentsAreTakenOutAndOnRecord) {
+  json seen;
+  std::string session;
+  std::string id;
+  const auto run = [&](const json& args, ToolContext& context) {
+    seen = args;
+    session = context.call.session_id;
+    id = context.call.call_id;
+    return done();
+  };
+  add("Closed", run).definition().input_schema =
+      R"({"type":"object","additionalProperties":false,"properties":{"n":{"type":"integer"}}})";
+  add("Named", run).definition().input_schema =
+      R"({"type":"object","properties":{"callId":{"type":"string"}}})";
+  EXPECT_TRUE(call_own("Closed").ok);
+  const json ids = {{"sessionId", "s-1"}, {"callId", "c-1"}};
+  EXPECT_EQ(said(call("Closed", ids)), "ok");
+  EXPECT_EQ(seen, json::object());
+  EXPECT_EQ(session + " " + id, "s-1 c-1");
+  EXPECT_EQ(records().back()["session_id"], "s-1");
+  EXPECT_EQ(records().back()["call_id"], "c-1");
+  EXPECT_EQ(said(call("Closed", {{"sessionId", 1}})), "EVALIDATION args.schema");
+  EXPECT_EQ(said(call("Named", ids)), "ok");
+  EXPECT_EQ(seen, json({{"callId", "c-1"}})) << "the schema names it";
+  options_.session_id = "own";
+  EXPECT_EQ(said(call("Closed", ids)), "ok");
+  EXPECT_EQ(records().back()["session_id"], "own") << "what the caller says itself counts first";
+}
+
 // --- time -------------------------------------------------------------------------------------
 
 TEST_F(CallContext, TheCategoryDecidesHowLongACallMayTake) {
@@ -283,6 +312,7 @@ TEST_F(CallContext, RelativePathsStartFromTheFolderOfTheCall) {
   EXPECT_EQ(read("/ws/top.txt"), "top\n");
   EXPECT_EQ(read("../../../top.txt"), "EPERMISSION path.outside");
   EXPECT_EQ(read("x/../a.txt"), "EVALIDATION path.invalid");
+  EXPECT_EQ(read("x/../../../../top.txt"), "EPERMISSION path.outside");
   EXPECT_EQ((*call("Glob", {{"pattern", "*.txt"}}).data)["filenames"],
             json::array({"src/app/a.txt"}));
   EXPECT_EQ((*call("List", {{"path", ".."}}).data)["path"], "src");
@@ -307,7 +337,7 @@ TEST_F(CallContext, AFolderThatIsNoneOrLiesOutsideIsRefused) {
        std::vector<std::pair<std::string, std::string>>{{"none", "EVALIDATION call.cwd"},
                                                         {"file", "EVALIDATION call.cwd"},
                                                         {"/etc", "EPERMISSION path.outside"},
-                                                        {"../up", "EVALIDATION path.invalid"},
+                                                        {"../up", "EPERMISSION path.outside"},
                                                         {".git", "EPERMISSION path.protected"}}) {
     options_.cwd = cwd;
     EXPECT_EQ(said(call("List", json::object())), reason) << cwd;

@@ -149,7 +149,16 @@ TEST_F(AgentTools, AQueryChangesNothingAndIsBounded) {
   EXPECT_EQ(refused({{"query", "SELECT :a"}}), "query.parameter");
   EXPECT_EQ(refused({{"query", "SELECT ?"}}), "query.parameter");
   EXPECT_EQ(refused({{"query", "SELECT 1"}, {"params", {{"a", 1}}}}), "query.parameter");
-  EXPECT_EQ(refused({{"query", "SELECT :a"}, {"params", {{"a", json::array()}}}}), "args.schema");
+}
+
+TEST_F(AgentTools, AListIsAParameterAsJson) {
+  open();
+  EXPECT_EQ(ask({{"query", "SELECT value FROM json_each(:names) WHERE value > 'a'"},
+                 {"params", {{"names", {"a", "b", "c"}}}}}),
+            json::parse(R"([{"value":"b"},{"value":"c"}])"));
+  EXPECT_EQ(
+      ask({{"query", "SELECT json_extract(:of, '$.n') AS n"}, {"params", {{"of", {{"n", 7}}}}}}),
+      json::parse(R"([{"n":7}])"));
 }
 
 TEST_F(AgentTools, BeforeTheFirstCommitTheTablesAreEmpty) {

@@ -110,6 +110,26 @@ TEST_F(AiosExport, ACallIsTheSampleOfTheDocumentFieldByField) {
   }
 }
 
+TEST_F(AiosExport, ACopyThatACallMadeIsTheOneInItsAnswer) {
+  ASSERT_TRUE(workspace_->remove_tool("fs.write"));
+  ASSERT_TRUE(workspace_->add_tool([] {
+    ToolDefinition own;
+    own.info.name = "fs.write";
+    own.info.description = "Writes a file.";
+    own.info.input_schema = own.info.output_schema = R"({"type": "object"})";
+    own.info.capabilities = {"fs:write"};
+    own.run = [](ToolRun& call) -> Result<std::string> {
+      if (auto written = call.write("a", "a"); !written) return fail(written.error());
+      return R"({"success": true, "backup_path": "var/lib/aios/backups/a.1"})";
+    };
+    return own;
+  }()));
+  auto transaction = *workspace_->begin();
+  ASSERT_TRUE(transaction.call("fs.write", "{}"));
+  ASSERT_TRUE(transaction.commit());
+  EXPECT_EQ(exported()[0]["backup_path"], "var/lib/aios/backups/a.1");
+}
+
 TEST_F(AiosExport, WhatIsNotCommittedOrChangedNothingHasNoBackup) {
   auto transaction = *workspace_->begin_stored();
   ASSERT_TRUE(transaction.call("fs.write", R"({"path": "a", "content": "a"})"));

@@ -301,7 +301,7 @@ TEST_F(FrontDoor, AnOwnToolIsHeldToWhatItsCallerMayDo) {
   EXPECT_EQ(reason("", R"({"path": "a.txt"})"), "");
   EXPECT_NE(reason("", R"({"path": "fixed/f"})"), "");
   EXPECT_NE(reason("", R"({"path": ".galley/x"})"), "");
-  EXPECT_EQ(reason("", R"({"path": "../outside"})"), "path.invalid");
+  EXPECT_EQ(reason("", R"({"path": "../outside"})"), "path.outside");
 }
 
 TEST_F(FrontDoor, AnOwnToolThatSaysItReadsMayNotWrite) {
@@ -340,6 +340,17 @@ TEST_F(FrontDoor, AToolIsAddedAndRemovedWhileTheWorkspaceIsOpen) {
   EXPECT_EQ(transaction->call("Mine", "{}").json(), R"({"still":"here"})");
   EXPECT_EQ(transaction->call("Mine", "{}").error().reason, "tool.unknown");
   EXPECT_EQ(workspace.remove_tool("Mine").error().reason, "tool.unknown");
+}
+
+TEST_F(FrontDoor, ToolsAreLookedForAndAllTakenAway) {
+  Workspace& workspace = open();
+  EXPECT_TRUE(workspace.has_tool("Read"));
+  EXPECT_FALSE(workspace.has_tool("Mine"));
+  ASSERT_TRUE(workspace.clear_tools());
+  EXPECT_FALSE(workspace.has_tool("Read"));
+  EXPECT_TRUE(workspace.tools()->empty());
+  ASSERT_TRUE(workspace.add_tool(reading_tool("Mine")));
+  EXPECT_TRUE(workspace.has_tool("Mine"));
 }
 
 TEST_F(FrontDoor, WhatAnOwnToolAnswersOrThrowsCannotHarm) {

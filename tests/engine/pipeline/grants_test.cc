@@ -183,6 +183,20 @@ TEST_F(GrantsTest, TheToolsAskAPersonAndDoTheSame) {
             "call.dry_run_outside");
 }
 
+TEST_F(GrantsTest, TheAuditLogIsCheckedByThoseWhoMay) {
+  EXPECT_EQ(called("bot", "sec.audit"), "capability.missing");
+  ASSERT_EQ(said(workspace_->grant("bot", "audit:read", "ann")), "ok");
+  EXPECT_EQ(called("bot", "sec.audit"), "ok");
+  auto transaction = workspace_->begin();
+  const auto whole = transaction->call("sec.audit", "{}");
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_THAT(whole.json(), HasSubstr(R"("intact":true)"));
+  std::string log = tree_.read(".galley/audit.jsonl");
+  log[log.find("audit:read") + 4] = 'A';
+  tree_.write(".galley/audit.jsonl", log);
+  EXPECT_THAT(transaction->call("sec.audit", "{}").json(), HasSubstr("audit.changed"));
+}
+
 TEST_F(GrantsTest, AnotherProcessIsHeard) {
   auto other = opened();
   ASSERT_EQ(said(other->grant("bot", kDeploy, "ann")), "ok");

@@ -282,7 +282,7 @@ const std::set<std::string>& quiet_entries() {
       // of a workspace; a transaction that was begun holds nothing yet
       "begin", "begin_view", "begin_stored", "resume", "judge",
       // which tools there are
-      "add_tool", "remove_tool", "enable_tool"};
+      "add_tool", "remove_tool", "clear_tools", "enable_tool"};
   return names;
 }
 

@@ -30,6 +30,7 @@ TEST(FixedTime, WithItTheClockStandsStillAndWaitingEnds) {
   const auto all = deterministic_environment("/lib/faketime.so");
   EXPECT_EQ(all.at("LD_PRELOAD"), "/lib/faketime.so");
   EXPECT_EQ(all.at("FAKETIME"), "1980-01-01 00:00:00");
+  EXPECT_TRUE(all.contains("FAKERANDOM_SEED"));
   EXPECT_EQ(all.at("FAKETIME_DONT_FAKE_MONOTONIC"), "1");
   EXPECT_NE(determinism_notes("/lib/faketime.so").front().find("/lib/faketime.so"),
             std::string::npos);
