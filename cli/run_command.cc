@@ -176,7 +176,8 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   commits.say();
   Json document = ending_json(ending, changes_json(proposal.changes()), layers_json(layers));
   AtEnd wish = wish_of(session.arguments().run);
-  if (wish == AtEnd::kAsk && !proposal.is_empty()) {
+  const bool has_nothing_else = proposal.is_empty() && layers.empty();
+  if (wish == AtEnd::kAsk && !has_nothing_else) {
     GALLEY_ASSIGN(wish, ask_at_end(session, transaction));
   }
   GALLEY_ASSIGN(const bool keeps_commits, commits.wants_keep());
@@ -185,11 +186,10 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
     return commit_run(session, transaction, ending, commits, document);
   }
   GALLEY_ASSIGN(const int status, settle_commits(ending, commits, document));
-  // Nothing else is in it, and this was decided.
   const bool is_settled =
       keeps_commits || commits_files || session.arguments().run.git_commits == "drop";
-  const bool is_done = status == ending.status && is_settled && proposal.is_empty() &&
-                       layers.empty() && ending.was_begun;
+  const bool is_done =
+      status == ending.status && is_settled && has_nothing_else && ending.was_begun;
   if (wish == AtEnd::kDrop || is_done) {
     GALLEY_TRY(transaction.rollback());
     commits.say_dropped();

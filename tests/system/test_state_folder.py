@@ -126,6 +126,7 @@ class StateFolder(SystemCase):
         self.galley("apply", FIRST, expect=0)
         self.put("large.bin", "x" * (2 << 20), "apply")
         self.put("README.md", "new\n", "apply")
+        self.commit_to_git_inside()
         self.stage_in_every_way()
         self.commit_with_an_approval()
         self.grant_and_confirm()
@@ -148,6 +149,13 @@ class StateFolder(SystemCase):
         self.galley("gc", expect=0, env={"GALLEY_BOOT_ID": "boot-2"})
         self.assertFalse((self.own_state("stage") / old).exists())
         self.assertTrue((self.own_state("stage") / young).exists())
+
+    def commit_to_git_inside(self):
+        self.git("init", "-q")
+        ran = self.galley("run", "--json", "--", "git", "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q",
+                          "--allow-empty", "-m", "inside", expect=0)
+        self.galley("rollback", "--tx", json.loads(ran.stdout)["tx"], expect=0)
+        shutil.rmtree(self.work / ".git")
 
     def stage_in_every_way(self):
         tx = self.begin()
