@@ -121,6 +121,13 @@ class HunkPlacer {
       const HunkPlaces& places = searches_[i].places;
       const bool is_folded = !places.starts.empty() && places.fold > LineFolding::kLineEnds;
       if (needs_mending(i) || (is_folded && may_mend())) mend(i, is_folded);
+      const auto adds_entity = [](const HunkLine& line) {
+        return line.role == LineRole::kAdded && has_entity(line);
+      };
+      const std::vector<HunkLine>& lines = hunk(i).lines;
+      if (may_be_escaped_ && std::any_of(lines.begin(), lines.end(), adds_entity)) {
+        searches_[i].places.is_doubtful = true;
+      }
     }
     for (Search& search : searches_) search.feasible = search.places.starts;
     return !is_over();
@@ -157,17 +164,20 @@ class HunkPlacer {
     return *mender_;
   }
 
+  static bool has_entity(const HunkLine& line) {
+    return line.text.find('&') != std::string_view::npos &&
+           line.text.find(';') != std::string_view::npos;
+  }
+
   /// Puts the signs of all hunks in their place, where one of them shows that they were escaped.
   void unescape() {
-    const auto has_entity = [](const HunkLine& line) {
-      return line.text.find('&') != std::string_view::npos &&
-             line.text.find(';') != std::string_view::npos;
-    };
     const bool is_any = std::any_of(edit_.hunks.begin(), edit_.hunks.end(), [&](const Hunk& hunk) {
       return std::any_of(hunk.lines.begin(), hunk.lines.end(), has_entity);
     });
     if (!is_any || !may_mend() || options_.is_strict("escaped_markup")) return;
-    if (!mender().are_escaped(edit_.hunks)) return;
+    const std::optional<bool> are_escaped = mender().are_escaped(edit_.hunks);
+    may_be_escaped_ = !are_escaped;
+    if (!are_escaped.value_or(false)) return;
     for (size_t i = 0; i < searches_.size(); ++i) {
       if (auto plain = mender().unescaped(edit_.hunks[i])) replace(i, *std::move(plain));
     }
@@ -624,6 +634,7 @@ class HunkPlacer {
   std::vector<std::string> ids_;
   std::vector<Search> searches_;
   std::vector<size_t> chosen_;
+  bool may_be_escaped_ = false;  ///< a line with `&lt;` or its kin was passed over
   std::unique_ptr<HunkMender> mender_;
   std::deque<MendedHunk> replaced_;             // all that were searched for
   std::map<size_t, const MendedHunk*> mended_;  // those that fit nowhere as they were written
