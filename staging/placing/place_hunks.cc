@@ -308,7 +308,7 @@ class HunkPlacer {
 
   void decide() {
     take_choices();
-    bool changed = true;
+    bool changed = !settle_in_other_order();
     for (int round = 0; changed && round < kMaxRounds; ++round) {
       changed = false;
       prune();
@@ -324,6 +324,32 @@ class HunkPlacer {
       doubt_rival_of_stated(i);
       doubt_near_duplicate(i);
     }
+  }
+
+  /// Hunks in another order than the file's are taken where each fits at one place, byte for byte,
+  /// and their line numbers do not contradict.
+  bool settle_in_other_order() {
+    std::vector<std::pair<int64_t, size_t>> places;
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      const HunkPlaces& found = searches_[i].places;
+      const bool is_sure = found.starts.size() == 1 && found.step <= MatchStep::kLineEnds &&
+                           !found.is_doubtful && !found.anchor_against && length(i) > 0;
+      if (!is_sure) return false;
+      places.emplace_back(found.starts.front(), i);
+    }
+    if (std::is_sorted(places.begin(), places.end())) return false;
+    std::sort(places.begin(), places.end());
+    for (size_t k = 1; k < places.size(); ++k) {
+      const auto [start, i] = places[k - 1];
+      const auto [next, j] = places[k];
+      const bool contradicts = searches_[i].search.stated() >= 0 &&
+                               searches_[j].search.stated() >= 0 &&
+                               searches_[i].search.stated() >= searches_[j].search.stated();
+      if (start + length(i) > next || contradicts) return false;
+    }
+    for (const auto& [start, i] : places) settle(searches_[i], start);
+    is_in_other_order_ = true;
+    return true;
   }
 
   void take_choices() {
@@ -499,8 +525,14 @@ class HunkPlacer {
       report_leniencies(i, out);
       report_same_lines(i, std::span(splices).subspan(before), out);
     }
+    if (is_in_other_order_) {
+      out.leniencies.push_back({"hunk_order",
+                                "the hunks are not in the order of the file; each fits at one "
+                                "place",
+                                edit_.path, edit_.document_line});
+    }
     auto joined = Splices::from(index_.lines().text().size(), std::move(splices));
-    GALLEY_CHECK(joined.has_value());  // places of ordered hunks do not overlap
+    GALLEY_CHECK(joined.has_value());  // places of hunks do not overlap
     out.splices = std::move(*joined);
     return out;
   }
@@ -634,6 +666,7 @@ class HunkPlacer {
   std::vector<std::string> ids_;
   std::vector<Search> searches_;
   std::vector<size_t> chosen_;
+  bool is_in_other_order_ = false;
   bool may_be_escaped_ = false;  ///< a line with `&lt;` or its kin was passed over
   std::unique_ptr<HunkMender> mender_;
   std::deque<MendedHunk> replaced_;             // all that were searched for
