@@ -74,6 +74,17 @@ IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start) {
   return map;
 }
 
+bool is_doubtful_shift(const IndentMap& indent, const Hunk& hunk) {
+  if (indent.describe() != "- ") return false;
+  bool removes = false;
+  for (const HunkLine& line : hunk.lines) {
+    if (line.text.find_first_not_of(" \t\r\n") == std::string_view::npos) continue;
+    removes = removes || line.role == LineRole::kRemoved;
+    if (line.role == LineRole::kAdded && !line.text.starts_with(' ')) return true;
+  }
+  return !removes;
+}
+
 HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& options)
     : index_(index),
       hunk_(hunk),
@@ -178,6 +189,10 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
   }
   places.is_cut = starts.size() >= kMaxPlaces;
   std::erase_if(starts, [&](uint32_t start) { return is_done_at(start, fold); });
+  places.is_doubtful = fold >= LineFolding::kBlanks &&
+                       std::any_of(starts.begin(), starts.end(), [&](uint32_t start) {
+                         return is_doubtful_shift(indent_at(index_.lines(), hunk_, start), hunk_);
+                       });
   places.starts.assign(starts.begin(), starts.end());
   narrow_by_anchors(places);
   return places;

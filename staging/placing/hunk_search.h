@@ -81,5 +81,8 @@ class HunkSearch {
 /// The indentation that the hunk's lines have at `start` beside the one they were written with. A
 /// context line with a blank too few has lost the one that stands for its sign; it says nothing.
 [[nodiscard]] IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start);
+/// True where all old lines have one blank more than the file's and the new lines do not show
+/// whether they have it, too: it may be one that was put behind the sign of the context alone.
+[[nodiscard]] bool is_doubtful_shift(const IndentMap& indent, const Hunk& hunk);
 
 }  // namespace galley

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -36,23 +37,6 @@ constexpr size_t kMostElisions = 20;
 constexpr size_t kMostLines = 5000;
 
 bool is_blank_text(std::string_view line) { return trimmed(without_terminator(line)).empty(); }
-
-/// `...`, or a comment that says that lines were left out.
-bool is_elision(std::string_view line) {
-  std::string_view text = trimmed(without_terminator(line));
-  if (text == "..." || text == "\u2026" || text == "[...]") return true;
-  static constexpr std::array<std::string_view, 7> kComments = {"//",   "#", "/*", "--",
-                                                                "<!--", ";", "%"};
-  const bool is_comment =
-      std::any_of(kComments.begin(), kComments.end(),
-                  [&](std::string_view mark) { return text.starts_with(mark); });
-  if (!is_comment || text.size() < 4) return false;
-  static constexpr std::array<std::string_view, 7> kSays = {
-      "...", "\u2026", "rest of", "unchanged", "existing code", "omitted", "remaining"};
-  const std::string lower = to_lower(text);
-  return std::any_of(kSays.begin(), kSays.end(),
-                     [&](std::string_view says) { return lower.find(says) != std::string::npos; });
-}
 
 /// `line` with `&lt;` and its kin as characters.
 std::string without_entities(std::string_view line) {
@@ -118,6 +102,22 @@ size_t number_length(std::string_view line, uint64_t& number) {
 
 }  // namespace
 
+bool is_elision(std::string_view line) {
+  std::string_view text = trimmed(without_terminator(line));
+  if (text == "..." || text == "\u2026" || text == "[...]") return true;
+  static constexpr std::array<std::string_view, 7> kComments = {"//",   "#", "/*", "--",
+                                                                "<!--", ";", "%"};
+  const bool is_comment =
+      std::any_of(kComments.begin(), kComments.end(),
+                  [&](std::string_view mark) { return text.starts_with(mark); });
+  if (!is_comment || text.size() < 4) return false;
+  static constexpr std::array<std::string_view, 7> kSays = {
+      "...", "\u2026", "rest of", "unchanged", "existing code", "omitted", "remaining"};
+  const std::string lower = to_lower(text);
+  return std::any_of(kSays.begin(), kSays.end(),
+                     [&](std::string_view says) { return lower.find(says) != std::string::npos; });
+}
+
 /// One file, and the readings of one hunk after the other.
 class HunkMender::Work {
  public:
@@ -127,7 +127,8 @@ class HunkMender::Work {
   }
 
   /// A line that is in the file only without entities shows that all of them are signs.
-  bool are_escaped(const std::vector<Hunk>& hunks) {
+  std::optional<bool> are_escaped(const std::vector<Hunk>& hunks) {
+    bool is_open = false;
     for (const Hunk& hunk : hunks) {
       for (const HunkLine& line : hunk.lines) {
         if (line.role == LineRole::kAdded || line.text.find('&') == std::string_view::npos)
@@ -136,9 +137,10 @@ class HunkMender::Work {
         if (text == line.text) continue;
         if (!index_.lines_like(line.text, LineFolding::kBlanks).empty()) return false;
         if (!index_.lines_like(text, LineFolding::kBlanks).empty()) return true;
+        is_open = true;
       }
     }
-    return false;
+    return is_open ? std::nullopt : std::optional(false);
   }
 
   std::optional<MendedHunk> unescaped(const Hunk& hunk) {
@@ -159,75 +161,47 @@ class HunkMender::Work {
 
   std::optional<MendedHunk> mend(const Hunk& hunk, bool only_exact) {
     if (hunk.lines.size() > kMostLines) return std::nullopt;
-    std::vector<Reading> readings = readings_of_hunk(hunk);
-    if (only_exact) {
+    const std::vector<Reading> readings = readings_of_hunk(hunk);
+    for (const Attempt& attempt : kAttempts) {
       for (const Reading& reading : readings) {
-        if (reading.rule.empty()) continue;
-        const HunkPlaces places = places_of(reading.hunk);
-        if (places.starts.size() == 1 && places.fold <= LineFolding::kLineEnds) {
-          return made(reading, reading.hunk, {});
+        // Blanks that were put in or taken off must make the indentation that the file has.
+        options_.last_step =
+            reading.is_shifted || only_exact ? MatchStep::kLineEnds : MatchStep::kMended;
+        if (only_exact && reading.rule.empty()) continue;
+        auto found = (this->*attempt.find)(reading.hunk);
+        if (!found) continue;
+        MendedHunk out{*std::move(found), {}};
+        for (const auto& [rule, message] :
+             {std::pair(reading.rule, reading.message), std::pair(attempt.rule, attempt.message)}) {
+          if (!rule.empty()) {
+            out.leniencies.push_back({std::string(rule), std::string(message), "", 0});
+          }
         }
+        return out;
       }
-      return std::nullopt;
-    }
-    for (const Reading& reading : readings) {
-      if (reading.rule.empty()) continue;
-      if (places_of(reading.hunk).starts.size() == 1) return made(reading, reading.hunk, {});
-    }
-    for (const Reading& reading : readings) {
-      if (auto found = without_blank_lines(reading.hunk)) {
-        return made(reading, *std::move(found),
-                    {"blank_lines", "blank lines of the hunk are not those of the file", "", 0});
-      }
-    }
-    for (const Reading& reading : readings) {
-      if (auto found = by_segments(reading.hunk)) {
-        return made(reading, *std::move(found),
-                    {"elided_context", "the hunk leaves lines out; those of the file stay", "", 0});
-      }
-    }
-    for (const Reading& reading : readings) {
-      if (auto found = by_parts(reading.hunk)) {
-        return made(
-            reading, *std::move(found),
-            {"joined_hunks",
-             "the hunk joins places that are apart; each of its parts fits at one place", "", 0});
-      }
-    }
-    for (const Reading& reading : readings) {
-      if (auto found = by_positions(reading.hunk)) {
-        return made(reading, *std::move(found),
-                    {"context_differs",
-                     "context lines of the hunk are not those of the file; all others are there, "
-                     "in their places",
-                     "", 0});
-      }
-    }
-    for (const Reading& reading : readings) {
-      if (auto found = by_changes(reading.hunk)) {
-        return made(reading, *std::move(found),
-                    {"context_differs",
-                     "context lines of the hunk are not those of the file; what it removes is "
-                     "there, at one place",
-                     "", 0});
-      }
+      if (only_exact) break;
     }
     return std::nullopt;
   }
 
  private:
   struct Reading {
-    std::string rule;
-    std::string message;
+    std::string_view rule;
+    std::string_view message;
     Hunk hunk;
+    bool is_shifted = false;  ///< blanks before its lines were put in or taken off
   };
 
-  std::optional<MendedHunk> made(const Reading& reading, Hunk hunk, Leniency note) {
-    MendedHunk out;
-    out.hunk = std::move(hunk);
-    if (!reading.rule.empty()) out.leniencies.push_back({reading.rule, reading.message, "", 0});
-    if (!note.rule.empty()) out.leniencies.push_back(std::move(note));
-    return out;
+  /// A way to find a reading of the hunk, and what the report says of it.
+  struct Attempt {
+    std::optional<Hunk> (Work::*find)(const Hunk& hunk);
+    std::string_view rule;
+    std::string_view message;
+  };
+  static const std::array<Attempt, 6> kAttempts;
+
+  std::optional<Hunk> as_it_is(const Hunk& hunk) {
+    return places_of(hunk).starts.size() == 1 ? std::optional(hunk) : std::nullopt;
   }
 
   std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
@@ -245,8 +219,9 @@ class HunkMender::Work {
   std::vector<Reading> readings_of_hunk(const Hunk& hunk) {
     std::vector<Reading> out;
     out.push_back({"", "", hunk});
-    const auto add = [&](const char* rule, const char* message, std::optional<Hunk> made) {
-      if (made) out.push_back({rule, message, *std::move(made)});
+    const auto add = [&](const char* rule, const char* message, std::optional<Hunk> made,
+                         bool is_shifted = true) {
+      if (made) out.push_back({rule, message, *std::move(made), is_shifted});
     };
     add("bare_context", "context lines without their leading blank were taken as they are",
         with_bare_context(hunk));
@@ -257,7 +232,7 @@ class HunkMender::Work {
     add("sign_blank", "a blank follows the sign of changed lines; it was taken off",
         without_sign_blank(hunk, false));
     add("lost_markup", "context lines have lost '<', '>' or '&'; they were found without",
-        with_markup(hunk));
+        with_markup(hunk), false);
     return out;
   }
 
@@ -298,19 +273,34 @@ class HunkMender::Work {
     return count >= 2 ? std::optional(std::move(out)) : std::nullopt;
   }
 
+  /// Where nothing is removed, the blank may stand behind the signs of the context alone: the new
+  /// lines must be indented as the context without it, and not as the context with it.
   static std::optional<Hunk> without_sign_blank(const Hunk& hunk, bool everywhere) {
     Hunk out = hunk;
     size_t count = 0;
+    bool removes = false;
+    std::set<size_t> indents;  // of the context, without the blank
     for (HunkLine& line : out.lines) {
+      removes = removes || (line.role == LineRole::kRemoved && !is_blank_text(line.text));
       if (!everywhere && line.role == LineRole::kContext) continue;
       if (!line.text.starts_with(' ')) {
         if (is_blank_text(line.text)) continue;
         return std::nullopt;
       }
       line.text.remove_prefix(1);
+      if (line.role == LineRole::kContext && !is_blank_text(line.text)) {
+        indents.insert(indent_of(line.text).size());
+      }
       ++count;
     }
-    return count > 0 ? std::optional(std::move(out)) : std::nullopt;
+    bool is_told = removes;
+    for (const HunkLine& line : out.lines) {
+      if (removes || line.role != LineRole::kAdded || is_blank_text(line.text)) continue;
+      const size_t indent = indent_of(line.text).size();
+      if (indents.contains(indent + 1)) return std::nullopt;
+      is_told = is_told || indents.contains(indent);
+    }
+    return count > 0 && is_told ? std::optional(std::move(out)) : std::nullopt;
   }
 
   /// Context lines that lack signs which HTML takes away, with those of the file. A line to be
@@ -377,6 +367,7 @@ class HunkMender::Work {
     int64_t at = *first;
     size_t old = 0;
     const IndentMap indent = indent_of_partners(hunk, partner);
+    if (is_doubtful_shift(indent, hunk)) return std::nullopt;
     for (const HunkLine& line : hunk.lines) {
       if (line.role == LineRole::kAdded) {
         const bool is_last = at == static_cast<int64_t>(file_.size());
@@ -428,8 +419,9 @@ class HunkMender::Work {
   /// Removed lines are of one kind with what they stand for: blanks inside may differ, but where
   /// indentation has meaning the indentation may not.
   [[nodiscard]] LineFolding coarsest() const {
-    return options_.indentation_is_meaning && !options_.ignore_white_space ? LineFolding::kLineEnds
-                                                                           : LineFolding::kBlanks;
+    const bool is_exact = options_.last_step == MatchStep::kLineEnds ||
+                          (options_.indentation_is_meaning && !options_.ignore_white_space);
+    return is_exact ? LineFolding::kLineEnds : LineFolding::kBlanks;
   }
 
   /// The file's line of each old line, where all but the blank ones stand one behind the other.
@@ -731,11 +723,26 @@ class HunkMender::Work {
   std::unordered_map<std::string, std::vector<std::string_view>> by_rest_;
 };
 
+const std::array<HunkMender::Work::Attempt, 6> HunkMender::Work::kAttempts = {
+    {{&Work::as_it_is, "", ""},
+     {&Work::without_blank_lines, "blank_lines",
+      "blank lines of the hunk are not those of the file"},
+     {&Work::by_segments, "elided_context", "the hunk leaves lines out; those of the file stay"},
+     {&Work::by_parts, "joined_hunks",
+      "the hunk joins places that are apart; each of its parts fits at one place"},
+     {&Work::by_positions, "context_differs",
+      "context lines of the hunk are not those of the file; all others are there, in their places"},
+     {&Work::by_changes, "context_differs",
+      "context lines of the hunk are not those of the file; what it removes is there, at one "
+      "place"}}};
+
 HunkMender::HunkMender(FileIndex& index, const MatchOptions& options)
     : work_(std::make_unique<Work>(index, options)) {}
 HunkMender::~HunkMender() = default;
 
-bool HunkMender::are_escaped(const std::vector<Hunk>& hunks) { return work_->are_escaped(hunks); }
+std::optional<bool> HunkMender::are_escaped(const std::vector<Hunk>& hunks) {
+  return work_->are_escaped(hunks);
+}
 
 std::optional<MendedHunk> HunkMender::unescaped(const Hunk& hunk) { return work_->unescaped(hunk); }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "staging/formats/edit_set.h"
@@ -37,8 +38,9 @@ class HunkMender {
 
   /// `only_exact`: only a reading whose lines are those of the file byte for byte.
   [[nodiscard]] std::optional<MendedHunk> mend(const Hunk& hunk, bool only_exact = false);
-  /// True when lines of the hunks are in the file only where `&lt;` and its kin are read as signs.
-  [[nodiscard]] bool are_escaped(const std::vector<Hunk>& hunks);
+  /// True when lines of the hunks are in the file only where `&lt;` and its kin are read as signs;
+  /// nothing when a line with such is in the file in neither way, and no other line tells.
+  [[nodiscard]] std::optional<bool> are_escaped(const std::vector<Hunk>& hunks);
   /// The hunk with signs for entities; nothing when it has none.
   [[nodiscard]] std::optional<MendedHunk> unescaped(const Hunk& hunk);
 
@@ -46,5 +48,8 @@ class HunkMender {
   class Work;
   std::unique_ptr<Work> work_;
 };
+
+/// `...`, or a comment that says that lines were left out.
+[[nodiscard]] bool is_elision(std::string_view line);
 
 }  // namespace galley

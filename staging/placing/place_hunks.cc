@@ -121,6 +121,13 @@ class HunkPlacer {
       const HunkPlaces& places = searches_[i].places;
       const bool is_folded = !places.starts.empty() && places.fold > LineFolding::kLineEnds;
       if (needs_mending(i) || (is_folded && may_mend())) mend(i, is_folded);
+      const auto adds_entity = [](const HunkLine& line) {
+        return line.role == LineRole::kAdded && has_entity(line);
+      };
+      const std::vector<HunkLine>& lines = hunk(i).lines;
+      if (may_be_escaped_ && std::any_of(lines.begin(), lines.end(), adds_entity)) {
+        searches_[i].places.is_doubtful = true;
+      }
     }
     for (Search& search : searches_) search.feasible = search.places.starts;
     return !is_over();
@@ -157,17 +164,20 @@ class HunkPlacer {
     return *mender_;
   }
 
+  static bool has_entity(const HunkLine& line) {
+    return line.text.find('&') != std::string_view::npos &&
+           line.text.find(';') != std::string_view::npos;
+  }
+
   /// Puts the signs of all hunks in their place, where one of them shows that they were escaped.
   void unescape() {
-    const auto has_entity = [](const HunkLine& line) {
-      return line.text.find('&') != std::string_view::npos &&
-             line.text.find(';') != std::string_view::npos;
-    };
     const bool is_any = std::any_of(edit_.hunks.begin(), edit_.hunks.end(), [&](const Hunk& hunk) {
       return std::any_of(hunk.lines.begin(), hunk.lines.end(), has_entity);
     });
     if (!is_any || !may_mend() || options_.is_strict("escaped_markup")) return;
-    if (!mender().are_escaped(edit_.hunks)) return;
+    const std::optional<bool> are_escaped = mender().are_escaped(edit_.hunks);
+    may_be_escaped_ = !are_escaped;
+    if (!are_escaped.value_or(false)) return;
     for (size_t i = 0; i < searches_.size(); ++i) {
       if (auto plain = mender().unescaped(edit_.hunks[i])) replace(i, *std::move(plain));
     }
@@ -298,7 +308,7 @@ class HunkPlacer {
 
   void decide() {
     take_choices();
-    bool changed = true;
+    bool changed = !settle_in_other_order();
     for (int round = 0; changed && round < kMaxRounds; ++round) {
       changed = false;
       prune();
@@ -314,6 +324,32 @@ class HunkPlacer {
       doubt_rival_of_stated(i);
       doubt_near_duplicate(i);
     }
+  }
+
+  /// Hunks in another order than the file's are taken where each fits at one place, byte for byte,
+  /// and their line numbers do not contradict.
+  bool settle_in_other_order() {
+    std::vector<std::pair<int64_t, size_t>> places;
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      const HunkPlaces& found = searches_[i].places;
+      const bool is_sure = found.starts.size() == 1 && found.step <= MatchStep::kLineEnds &&
+                           !found.is_doubtful && !found.anchor_against && length(i) > 0;
+      if (!is_sure) return false;
+      places.emplace_back(found.starts.front(), i);
+    }
+    if (std::is_sorted(places.begin(), places.end())) return false;
+    std::sort(places.begin(), places.end());
+    for (size_t k = 1; k < places.size(); ++k) {
+      const auto [start, i] = places[k - 1];
+      const auto [next, j] = places[k];
+      const bool contradicts = searches_[i].search.stated() >= 0 &&
+                               searches_[j].search.stated() >= 0 &&
+                               searches_[i].search.stated() >= searches_[j].search.stated();
+      if (start + length(i) > next || contradicts) return false;
+    }
+    for (const auto& [start, i] : places) settle(searches_[i], start);
+    is_in_other_order_ = true;
+    return true;
   }
 
   void take_choices() {
@@ -489,8 +525,14 @@ class HunkPlacer {
       report_leniencies(i, out);
       report_same_lines(i, std::span(splices).subspan(before), out);
     }
+    if (is_in_other_order_) {
+      out.leniencies.push_back({"hunk_order",
+                                "the hunks are not in the order of the file; each fits at one "
+                                "place",
+                                edit_.path, edit_.document_line});
+    }
     auto joined = Splices::from(index_.lines().text().size(), std::move(splices));
-    GALLEY_CHECK(joined.has_value());  // places of ordered hunks do not overlap
+    GALLEY_CHECK(joined.has_value());  // places of hunks do not overlap
     out.splices = std::move(*joined);
     return out;
   }
@@ -624,6 +666,8 @@ class HunkPlacer {
   std::vector<std::string> ids_;
   std::vector<Search> searches_;
   std::vector<size_t> chosen_;
+  bool is_in_other_order_ = false;
+  bool may_be_escaped_ = false;  ///< a line with `&lt;` or its kin was passed over
   std::unique_ptr<HunkMender> mender_;
   std::deque<MendedHunk> replaced_;             // all that were searched for
   std::map<size_t, const MendedHunk*> mended_;  // those that fit nowhere as they were written
