@@ -53,8 +53,8 @@ class Review {
   /// Stages `text` in place of these lines.
   Result<void> edit_lines(const ReviewedState& seen, const PieceRange& hunks,
                           const std::string& text);
-  /// Commits the proposal that was shown, and approves it if a rule asks a person. An empty `message`
-  /// keeps that of the transaction.
+  /// Commits the proposal that was shown, and approves it if a rule asks a person. An empty
+  /// `message` keeps that of the transaction.
   Result<CommitOutcome> commit(const ReviewedState& seen, const std::string& message = {});
 
   static constexpr const char* kBeforeReview = "before-review";

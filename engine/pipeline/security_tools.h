@@ -6,9 +6,9 @@
 
 namespace galley {
 
-/// Adds `sec.grant`, `sec.revoke` and `sec.audit` (aiOS). The first two write to `.galley` directly,
-/// so a rollback does not revert them. Hence they have tier 3, and the mode asks. They are for people
-/// only.
+/// Adds `sec.grant`, `sec.revoke` and `sec.audit` (aiOS). The first two write to `.galley`
+/// directly, so a rollback does not revert them. Hence they have tier 3, and the mode asks. They
+/// are for people only.
 /// Errors: as ToolRegistry::add.
 Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules, KeptState& kept);
 

@@ -40,8 +40,8 @@ RunReport report_of(const RunNote& note, const RunCapture& capture) {
           capture.report.protected_paths};
 }
 
-/// Keeps the git commits of a run, which would be lost with its layer. A failure is reported, and does
-/// not stop the staging.
+/// Keeps the git commits of a run, which would be lost with its layer. A failure is reported, and
+/// does not stop the staging.
 void keep_commits_of(const RunFolder& folder, const WritableDirectory& stage, RunReport& report) {
   for (const char* layer : {"upper/.git", "git/upper"}) {
     const auto repository = folder.directory().open_writable_directory(chosen_path(layer));
