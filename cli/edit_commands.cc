@@ -70,6 +70,13 @@ Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspa
   GALLEY_ASSIGN(const CallsOfText found, parse_tool_calls(text, *tools));
   for (const CallProblem& problem : found.problems) {
     if (!problem.is_recovered) return fail(ErrorKind::kInvalid, problem.reason, problem.message);
+    const std::string rule = problem.reason.substr(problem.reason.find('.') + 1);
+    const std::vector<std::string>& strict = inside(workspace).config.edits.strict;
+    if (std::find(strict.begin(), strict.end(), rule) != strict.end()) {
+      return fail(ErrorKind::kRefused, "edit.leniency",
+                  "the edit needs '" + rule + "' (" + problem.message +
+                      "), which [edits] strict does not allow");
+    }
     session.say(problem.message);
   }
   std::vector<ToolCall> calls;
@@ -248,7 +255,8 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   GALLEY_ASSIGN(std::string input, session.read_input(name, "the edit", limits::kMaxPatchBytes));
   session.terminal().work_on("fitting the edit into the files");
   transaction.set_default_message(mail_subject(input));
-  const bool is_tool_text = arguments.format == "tool_text";
+  const bool is_tool_text =
+      arguments.format == "tool_text" || (arguments.format == "auto" && is_raw_calls(input));
   const EditFormat format = is_tool_text ? EditFormat::kCalls : format_named(arguments.format);
   const auto calls_text = calls_document(input);
   const bool has_calls =

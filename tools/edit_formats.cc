@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "staging/formats/answer.h"
 #include "staging/formats/read_edits.h"
 #include "tools/json_input.h"
@@ -156,43 +157,46 @@ class EditsReader {
   size_t count_ = 0;
 };
 
-/// JSON as models get it wrong, written as JSON: line ends and tabs inside of strings, commas
-/// before a closing bracket, and one closing brace that is missing at the end. A list that is not
-/// closed may lack more than its bracket: it stays as it is, unless the document `is_complete`.
+}  // namespace
+
 std::string mended_json(std::string_view text, bool is_complete) {
   std::string out;
   std::string open;  // brackets
-  bool is_string = false;
+  char quote = 0;    // of the string that it is in
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (is_string) {
+    if (quote != 0) {
       if (c == '\n' || c == '\r' || c == '\t') {
         out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
-        continue;
+      } else if (c == quote) {
+        out.push_back('"');
+        quote = 0;
+      } else if (c == '"') {
+        out += "\\\"";
+      } else if (c == '\\' && at + 1 < text.size()) {
+        const char next = text[++at];
+        out += next == '\'' ? "'" : std::string{c, next};
+      } else {
+        out.push_back(c);
       }
-      out.push_back(c);
-      if (c == '\\' && at + 1 < text.size()) out.push_back(text[++at]);
-      if (c == '"') is_string = false;
       continue;
     }
     if (c == ',') {
       const size_t next = text.find_first_not_of(" \t\r\n", at + 1);
       if (next != std::string_view::npos && (text[next] == '}' || text[next] == ']')) continue;
     }
-    if (c == '"') is_string = true;
+    if (c == '"' || c == '\'') quote = c;
     if (c == '{' || c == '[') open.push_back(c);
     if ((c == '}' || c == ']') && !open.empty()) open.pop_back();
-    out.push_back(c);
+    out.push_back(quote != 0 ? '"' : c);
   }
   const size_t last = out.find_last_not_of(" \t\r\n");
-  const bool may_close = !is_string && last != std::string::npos &&
+  const bool may_close = quote == 0 && last != std::string::npos &&
                          std::string_view(",:").find(out[last]) == std::string_view::npos &&
                          (open == "{" || is_complete);
   for (; may_close && !open.empty(); open.pop_back()) out.push_back(open.back() == '{' ? '}' : ']');
   return out;
 }
-
-}  // namespace
 
 Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& options) {
   EditSet set;
@@ -204,8 +208,9 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
     if (!again) return fail(parse_json(text).error());
     parsed = std::move(again);
     set.leniencies.push_back({"json_mended",
-                              "the JSON has line ends in strings, commas at the end of a list or "
-                              "no last brace; it was read as if it had been written well",
+                              "the JSON has line ends in strings, single quotes, commas at the "
+                              "end of a list or no last brace; it was read as if it had been "
+                              "written well",
                               "", 0});
   }
   const json& document = *parsed;
@@ -229,6 +234,28 @@ std::optional<std::string_view> calls_document(std::string_view text) {
   const AnswerPart& part = answer.parts.front();
   if (part.format != EditFormat::kCalls) return std::nullopt;
   return is_json ? text : text.substr(part.begin, part.end - part.begin);
+}
+
+bool is_raw_calls(std::string_view text) {
+  const std::string_view body = trim(text, kPlainSpaces);
+  const auto has = [&](std::string_view what) { return body.find(what) != std::string_view::npos; };
+  const bool is_json = body.starts_with('{') || body.starts_with('[');
+  const bool is_marked = body.starts_with("[TOOL_CALLS]") || body.starts_with("<|python_tag|>");
+  bool is_any = is_marked;
+  for (const std::string_view tag :
+       {"<tool_call>", "<function=", "<function_calls>", "<invoke name=", "<tool_use>"}) {
+    is_any = is_any || body.starts_with(tag) || has("\n" + std::string(tag));
+  }
+  const auto has_word = [&](const std::string& word) {
+    return has('"' + word + '"') || has("'" + word + "'");
+  };
+  if (is_json && !is_marked) {
+    is_any = has_word("tool_use") || has_word("tool_calls") || has_word("function") ||
+             (has_word("name") && (has_word("arguments") || has_word("parameters")));
+  }
+  if (!is_any) return false;
+  const Answer answer = divide_answer(text);
+  return answer.parts.empty() && answer.unread.empty();
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -23,9 +24,19 @@ namespace galley {
 ///         place.
 Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& options = {});
 
+/// JSON as models get it wrong, written as JSON: line ends and tabs inside of strings, strings in
+/// single quotes, commas before a closing bracket, and one closing brace that is missing at the
+/// end. A list that is not closed may lack more than its bracket: it stays as it is, unless the
+/// document `is_complete`. What has another mistake stays no JSON.
+[[nodiscard]] std::string mended_json(std::string_view text, bool is_complete);
+
 /// The JSON of a document of tool calls (`--format calls`), alone or in a markdown fence; nothing
 /// when the document is, or also holds, anything else.
 [[nodiscard]] std::optional<std::string_view> calls_document(std::string_view text);
+
+/// True for a document of tool calls as providers send them and chat templates write them, and no
+/// other edit in it: `--format auto` reads it as `tool_text`.
+[[nodiscard]] bool is_raw_calls(std::string_view text);
 
 /// The outcome of staging edits for programs; its shape is docs/json/edits.schema.json.
 [[nodiscard]] nlohmann::ordered_json edit_report_json(const EditOutcome& outcome);

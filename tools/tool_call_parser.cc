@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "tools/edit_formats.h"
 #include "tools/json_input.h"
 #include "tools/shapes.h"
 
@@ -260,7 +261,7 @@ class CallFinder {
       : text_(text), registry_(registry), scanner_(text) {}
 
   Result<CallsOfText> run() {
-    size_t at = 0;
+    size_t at = take_document() ? text_.size() : 0;
     while (at < text_.size()) {
       const size_t next = text_.find_first_of("<`", at);
       if (next == std::string_view::npos) break;
@@ -279,14 +280,104 @@ class CallFinder {
     return fail(ErrorKind::kQuota, "limit.call_text", "the text with tool calls " + why);
   }
 
+  /// Whether the text is JSON as a whole and holds calls, understood or not.
+  bool take_document() {
+    size_t at = scanner_.past_space(0);
+    for (const std::string_view mark : {"[TOOL_CALLS]", "<|python_tag|>"}) {
+      if (text_.substr(at).starts_with(mark)) at = scanner_.past_space(at + mark.size());
+    }
+    const std::string_view body = trim(text_.substr(at), kPlainSpaces);
+    return (body.starts_with('{') || body.starts_with('[')) && take_json(at, body);
+  }
+
   // --- tags -----------------------------------------------------------------------------------
 
   size_t take_tag(size_t at) {
+    if (text_.substr(at).starts_with(kFunction)) return take_function(at);
     const auto tag = scanner_.tag_at(at);
     if (!tag || tag->is_closing || tag->is_empty) return at + 1;
     if (tag->name == "tool_use") return take_tool_use(at, *tag);
     if (tag->name == "invoke") return take_invoke(at, *tag);
+    if (tag->name == "tool_call") return take_tool_call(at, *tag);
     return at + 1;
+  }
+
+  /// `<tool_call>` with JSON in it; other tags in it are read by themselves.
+  size_t take_tool_call(size_t at, const CallTag& open) {
+    constexpr std::string_view kEnd = "</tool_call>";
+    if (!text_.substr(scanner_.past_space(open.end)).starts_with('{')) return open.end;
+    const auto is_whole = [&](size_t at) {
+      scanner_.charge(at - open.end);
+      return parse_json(trim(text_.substr(open.end, at - open.end), kPlainSpaces)).has_value();
+    };
+    // The end may be in a string of the JSON, too.
+    const size_t first = scanner_.find(kEnd, open.end);
+    size_t end = first;
+    while (end != std::string_view::npos && !is_whole(end)) end = scanner_.find(kEnd, end + 1);
+    if (end == std::string_view::npos && !is_whole(text_.size())) end = first;
+    if (end == std::string_view::npos) {
+      report(at, true, "call_text.not_closed", "</tool_call> is missing: the text ends with it");
+    }
+    const size_t body_end = std::min(end, text_.size());
+    if (!take_json(at, trim(text_.substr(open.end, body_end - open.end), kPlainSpaces))) {
+      report(at, false, "call_text.value", "<tool_call> has no call in it");
+    }
+    return end == std::string_view::npos ? text_.size() : end + kEnd.size();
+  }
+
+  /// `<function=NAME>` with a JSON object or with `<parameter=NAME>value</parameter>` in it.
+  size_t take_function(size_t at) {
+    constexpr std::string_view kEnd = "</function>";
+    const size_t name_end = scanner_.find(">", at);
+    if (name_end == std::string_view::npos || name_end - at > kMaxTagBytes) return at + 1;
+    Found found =
+        begin_call(at, trim(text_.substr(at, name_end - at).substr(kFunction.size()), "\"' "));
+    const auto not_closed = [&](std::string_view what) {
+      report(at, false, "call_text.not_closed", std::string(what) + " is missing");
+      return name_end + 1;
+    };
+    size_t next = scanner_.past_space(name_end + 1);
+    if (text_.substr(next).starts_with('{')) {
+      size_t end = scanner_.find(kEnd, next);
+      Result<json> object = json();
+      for (; end != std::string_view::npos; end = scanner_.find(kEnd, end + 1)) {
+        scanner_.charge(end - next);
+        object = parse_json(trim(text_.substr(next, end - next), kPlainSpaces));
+        if (object) break;
+      }
+      if (end == std::string_view::npos) return not_closed("</function> behind a JSON object");
+      if (object->is_object()) found.args = *std::move(object);
+      next = end;
+    }
+    while (text_.substr(next).starts_with(kParameter)) {
+      const size_t key_end = scanner_.find(">", next);
+      if (key_end == std::string_view::npos) return not_closed("'>'");
+      const std::string key(
+          trim(text_.substr(next, key_end - next).substr(kParameter.size()), "\"' "));
+      const size_t end = end_of_parameter(key_end + 1);
+      if (end == std::string_view::npos) return not_closed("</parameter>");
+      std::string_view value = without_layout(text_.substr(key_end + 1, end - key_end - 1));
+      if (value.ends_with('\n')) value.remove_suffix(1);
+      if (found.args.contains(key)) {
+        report(next, false, "call_text.twice", "the parameter '" + key + "' is given twice");
+      }
+      found.args[key] = typed(found, key, value, next);
+      next = scanner_.past_space(end + kParameterEnd.size());
+    }
+    if (!text_.substr(next).starts_with(kEnd)) return not_closed(kEnd);
+    found.call.args = std::make_shared<const json>(std::move(found.args));
+    out_.calls.push_back(std::move(found.call));
+    return next + kEnd.size();
+  }
+
+  /// The first end behind which another parameter or the end of the function is.
+  size_t end_of_parameter(size_t from) {
+    for (size_t end = scanner_.find(kParameterEnd, from); end != std::string_view::npos;
+         end = scanner_.find(kParameterEnd, end + 1)) {
+      const std::string_view rest = text_.substr(scanner_.past_space(end + kParameterEnd.size()));
+      if (rest.starts_with(kParameter) || rest.starts_with("</function>")) return end;
+    }
+    return std::string_view::npos;
   }
 
   /// Where to go on after a block that was not understood.
@@ -524,8 +615,17 @@ class CallFinder {
 
   /// Whether a fence holds calls, understood or not.
   bool take_json(size_t at, std::string_view body) {
-    const auto document = parse_json(body);
+    auto document = parse_json(body);
     if (!document) {
+      auto mended = parse_json(mended_json(body, false));
+      const size_t before = out_.calls.size() + out_.problems.size();
+      if (mended && take_items(at, *mended) && out_.calls.size() + out_.problems.size() > before) {
+        report(
+            at, true, "call_text.json_mended",
+            "the JSON has line ends in strings, single quotes, commas at the end of a list or no "
+            "last brace: taken as if it had been written well");
+        return true;
+      }
       const bool means_calls = (body.find("\"tool\"") != std::string_view::npos ||
                                 body.find("\"name\"") != std::string_view::npos) &&
                                (body.find("\"args\"") != std::string_view::npos ||
@@ -535,18 +635,54 @@ class CallFinder {
       }
       return means_calls;
     }
-    if (!document->is_array()) return take_json_call(at, *document);
+    return take_items(at, *document);
+  }
+
+  bool take_items(size_t at, const json& items) {
+    if (!items.is_array()) return take_json_call(at, items);
     bool any = false;
-    for (const json& item : *document) any = take_json_call(at, item) || any;
+    for (const json& item : items) any = take_json_call(at, item) || any;
+    return any;
+  }
+
+  /// The calls of a message, or of the messages of a response. One that was cut off for its length
+  /// may lack calls.
+  bool take_message(size_t at, const json& message) {
+    for (const char* why : {"stop_reason", "finish_reason"}) {
+      const std::string reason = text_member(message, why);
+      if (reason != "max_tokens" && reason != "length") continue;
+      report(at, false, "call_text.cut_off",
+             "the answer was cut off (" + std::string(why) + ": " + reason + ")");
+    }
+    bool any = false;
+    for (const char* list : {"choices", "output", "content", "tool_calls"}) {
+      if (message.contains(list) && message[list].is_array()) {
+        any = take_items(at, message[list]) || any;
+      }
+    }
+    if (message.contains("message") && message["message"].is_object()) {
+      any = take_message(at, message["message"]) || any;
+    }
     return any;
   }
 
   bool take_json_call(size_t at, const json& item) {
     if (!item.is_object()) return false;
-    if (item.contains("function")) return take_json_call(at, item["function"]);
+    if (item.contains("function") && item["function"].is_object()) {
+      const size_t before = out_.calls.size();
+      if (!take_json_call(at, item["function"])) return false;
+      if (out_.calls.size() > before) out_.calls.back().call_id = text_member(item, "id");
+      return true;
+    }
     const bool has_tool = item.contains("tool");
+    const bool is_use = text_member(item, "type") == "tool_use";
+    const bool has_parameters = !item.contains("arguments") && item.contains("parameters");
     const char* name = has_tool ? "tool" : "name";
-    const char* arguments = has_tool ? "args" : "arguments";
+    const char* arguments = has_tool         ? "args"
+                            : is_use         ? "input"
+                            : has_parameters ? "parameters"
+                                             : "arguments";
+    if (!item.contains(name)) return take_message(at, item);
     if (!item.contains(name) || !item[name].is_string()) return false;
     if (!has_tool && !item.contains(arguments)) return false;
     Found found = begin_call(at, item[name].get_ref<const std::string&>());
@@ -597,6 +733,9 @@ class CallFinder {
   }
 
   static constexpr std::string_view kMark = "<![CDATA[";
+  static constexpr std::string_view kFunction = "<function=";
+  static constexpr std::string_view kParameter = "<parameter=";
+  static constexpr std::string_view kParameterEnd = "</parameter>";
 
   std::string_view text_;
   const ToolRegistry& registry_;

@@ -54,6 +54,11 @@ struct CallsOfText {
 ///     <tool_use><tool_name>T</tool_name><parameters><p>value</p></parameters></tool_use>
 ///     <function_calls><invoke name="T"><parameter name="p">value</parameter></invoke>…
 ///     ```json {"tool": "T", "args": {…}}  or  {"name": "T", "arguments": {…}}, or a list of them
+///     <tool_call>{"name": "T", "arguments": {…}}</tool_call>
+///     <function=T>{…}</function>  or  <function=T><parameter=p>value</parameter></function>
+///
+/// A text may also be JSON as a whole: one of these, a `tool_use` of Anthropic, a `function` of
+/// OpenAI, a message or a response that holds such. `[TOOL_CALLS]` may be before it.
 ///
 /// A value is taken byte for byte, markup, `<` and `&` too; one newline right behind its opening
 /// tag is layout. `<![CDATA[…]]>` may stand round it. What type it has the tool's input schema

@@ -231,6 +231,12 @@ EditFormat Answer::format() const {
   return are_same ? first : EditFormat::kAuto;
 }
 
-Answer divide_answer(std::string_view text) { return AnswerDivider(text).run(); }
+Answer divide_answer(std::string_view text) {
+  Answer out = AnswerDivider(text).run();
+  if (out.parts.empty() && out.unread.empty() && !shown_files(Lines(text)).empty()) {
+    out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
+  }
+  return out;
+}
 
 }  // namespace galley

@@ -76,6 +76,40 @@ BlockLines block_lines(const Lines& document, size_t head, bool same_signs) {
   return out;
 }
 
+/// `text` where it is the name of a file: with a dot or a slash, and nothing but the name.
+std::string file_name_in(std::string_view text) {
+  for (const std::string_view label : {"File:", "file:", "title=", "file=", "filename=", "path="}) {
+    if (text.starts_with(label)) text = trimmed(text.substr(label.size()));
+  }
+  text = trim(text, "\"'{}");
+  const size_t colon = text.find(':');  // `python:app.py`
+  if (colon != std::string_view::npos && colon + 1 < text.size()) text = text.substr(colon + 1);
+  std::string name = block_name_of(text);
+  const bool is_path = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_./-+@").find(c) != std::string_view::npos;
+  });
+  const bool is_name = name.find_first_of("./") != std::string::npos &&
+                       std::string_view("./-").find(name.back()) == std::string_view::npos;
+  return is_name && is_path ? name : std::string();
+}
+
+/// The file that the fence at line `at` says it holds; empty where it says none.
+std::string shown_name(const Lines& document, size_t at, size_t floor) {
+  const std::string_view line = trimmed(document[at]);
+  const std::string_view info =
+      trimmed(line.substr(std::min(line.find_first_not_of(line.front()), line.size())));
+  if (info == "diff" || info == "patch") return {};
+  std::string name = file_name_in(info.substr(info.find_last_of(' ') + 1));
+  for (size_t back = 1; name.empty() && back <= 2 && at >= floor + back; ++back) {
+    const std::string_view before = trimmed(document[at - back]);
+    if (before.empty()) continue;
+    name = file_name_in(before);
+    break;
+  }
+  return name;
+}
+
 BlockMarks problem(BlockMarks marks, const char* reason, size_t line, std::string what) {
   marks.reason = reason;
   marks.problem = std::move(what);
@@ -178,6 +212,46 @@ std::string block_name_of(std::string_view line) {
   }
   if (name.find(' ') != std::string_view::npos) return {};
   return std::string(name);
+}
+
+size_t skip_block_headers(const Lines& document, const BlockMarks& marks) {
+  const auto is_header = [](std::string_view line) {
+    for (const std::string_view key : {":start_line:", ":end_line:"}) {
+      if (!line.starts_with(key)) continue;
+      const std::string_view number = trimmed(line.substr(key.size()));
+      return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+    }
+    return false;
+  };
+  size_t at = marks.head + 1;
+  while (at < marks.divider && is_header(trimmed(document[at]))) ++at;
+  const bool is_any = at > marks.head + 1;
+  return is_any && at < marks.divider && trimmed(document[at]) == "-------" ? at + 1 : at;
+}
+
+std::vector<ShownFile> shown_files(const Lines& document) {
+  std::vector<ShownFile> out;
+  size_t floor = 0;  // the line behind the last fence
+  size_t open = document.size();
+  for (size_t at = 0; at < document.size(); ++at) {
+    if (!is_fence(document[at])) continue;
+    if (open == document.size()) {
+      open = at;
+      continue;
+    }
+    const std::string_view mark = trimmed(document[at]);
+    const std::string_view begin = trimmed(document[open]);
+    const size_t signs = begin.find_first_not_of(begin.front());
+    if (mark != begin.substr(0, signs)) return {};
+    std::string name = shown_name(document, open, floor);
+    const bool is_known = std::any_of(out.begin(), out.end(),
+                                      [&](const ShownFile& file) { return file.name == name; });
+    if (is_known) return {};
+    if (!name.empty()) out.push_back({std::move(name), open, at});
+    floor = at + 1;
+    open = document.size();
+  }
+  return open == document.size() ? out : std::vector<ShownFile>();
 }
 
 bool is_nearly_mark(std::string_view line) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "staging/text/lines.h"
 
@@ -66,6 +67,22 @@ inline constexpr size_t kBlockNameLines = 3;
 /// The file name that line `at` gives to the block after it, or nothing; decorations of markdown
 /// are taken off.
 [[nodiscard]] std::string block_name_of(std::string_view line);
+
+/// The first line of a block's old text behind the headers that some agents put there: Roo's
+/// `:start_line:3` and `:end_line:5`, and a line of dashes behind them.
+[[nodiscard]] size_t skip_block_headers(const Lines& document, const BlockMarks& marks);
+
+// --- whole files in fences --------------------------------------------------------------------
+
+/// A fence that says which file it holds.
+struct ShownFile {
+  std::string name;
+  size_t fence = 0;  ///< its first line
+  size_t end = 0;    ///< its last line
+};
+/// The fences of an answer that name a file, in their first line or in the line before it. None
+/// where it is not certain where each of them ends, or two name the same file.
+[[nodiscard]] std::vector<ShownFile> shown_files(const Lines& document);
 
 // --- what was meant as a marker ---------------------------------------------------------------
 

@@ -6,7 +6,8 @@
 namespace galley {
 namespace {
 
-/// Reads Aider's edit blocks: a file name, a fence, SEARCH, =======, REPLACE.
+/// Reads Aider's edit blocks: a file name, a fence, SEARCH, =======, REPLACE. Without any: its
+/// whole files, a name and a fence.
 class BlockReader {
  public:
   BlockReader(std::string_view text, EditSet& set) : document_(text), set_(set) {}
@@ -19,10 +20,26 @@ class BlockReader {
         ++at_;
       }
     }
+    if (count_ == 0) read_shown_files();
     return {};
   }
 
  private:
+  /// Whole files. Whether one is the file and not a part of it shows beside the file.
+  void read_shown_files() {
+    for (const ShownFile& shown : shown_files(document_)) {
+      FileEdit file;
+      file.path = shown.name;
+      file.whole = document_.span(shown.fence + 1, shown.end);
+      file.document_line = static_cast<uint32_t>(shown.fence + 1);
+      set_.leniencies.push_back({"whole_file",
+                                 "a fence holds all of the file; it was compared with the file and "
+                                 "taken in its place",
+                                 file.path, file.document_line});
+      set_.files.push_back(std::move(file));
+    }
+  }
+
   tl::unexpected<Error> bad(std::string reason, size_t line, const std::string& what) const {
     return fail(ErrorKind::kInvalid, std::move(reason),
                 "line " + std::to_string(line + 1) + " of the edit: " + what);
@@ -51,7 +68,14 @@ class BlockReader {
     if (!marks.reason.empty()) return bad(marks.reason, marks.problem_line, marks.problem);
     TextEdit edit;
     edit.whole_lines = true;
-    edit.old_text = document_.span(head + 1, marks.divider);
+    const size_t begin = skip_block_headers(document_, marks);
+    if (begin > head + 1) {
+      set_.leniencies.push_back({"block_header",
+                                 "line numbers stand in the block before its text; they were not "
+                                 "taken for text",
+                                 name, static_cast<uint32_t>(head + 2)});
+    }
+    edit.old_text = document_.span(begin, marks.divider);
     edit.new_text = document_.span(marks.divider + 1, marks.end);
     edit.document_line = static_cast<uint32_t>(head + 1);
     at_ = after_block_ = marks.end + 1;

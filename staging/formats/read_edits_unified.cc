@@ -75,9 +75,11 @@ class UnifiedReader {
   /// A changed line behind a hunk that ended too early, at a context line without its blank.
   [[nodiscard]] bool is_lost_change(std::string_view line) const {
     if (set_.files.empty() || set_.files.back().hunks.empty() || line.size() < 2) return false;
-    // A fence may be a line of the file, too, where more lines are stated than stand before it.
-    if (is_hunk_closed_ && (!so_far_.is_short || line[0] != '+')) return false;
     const bool is_word = line[1] != ' ' && line[1] != line[0] && line[1] != '=';
+    // A fence may be a line of the file, too, where more lines are stated than stand before it, or
+    // where what follows is no list.
+    const bool is_of_hunk = line[0] == '+' && (so_far_.is_short || is_word);
+    if (is_hunk_closed_ && !is_of_hunk) return false;
     return (line[0] == '+' && (is_word || line[1] == ' ')) || (line[0] == '-' && is_word);
   }
 

@@ -9,6 +9,10 @@
 #include "staging/formats/binary_patch.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
+#include "staging/placing/mend.h"
+#include "staging/placing/text_view.h"
+#include "staging/text/diff.h"
+#include "staging/text/fold.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -26,6 +30,7 @@ class ContentMaker {
                   "'" + path_.str() + "' is not what the edit was made on; read it again",
                   path_.str());
     }
+    if (edit_.whole && edit_.op == FileOp::kModify) return shown_content(base);
     if (edit_.whole) return std::string(*edit_.whole);
     if (edit_.binary) return binary_content(base);
     if (edit_.hunks.empty() && edit_.text_edits.empty()) return base;
@@ -33,6 +38,65 @@ class ContentMaker {
   }
 
  private:
+  tl::unexpected<Error> not_whole(const std::string& why) const {
+    return fail(ErrorKind::kRefused, "patch.part_of_file",
+                "'" + path_.str() + "' may not be all of the file in the fence: " + why +
+                    "; send a diff, or write the file with the JSON edit {\"path\", \"content\"}",
+                path_.str());
+  }
+
+  /// The file as an answer shows it. An answer that shows a part of a file looks alike, and the
+  /// rest would be lost: so it must begin and end as the file does, and keep most of its lines.
+  Result<std::string> shown_content(const std::string& base) const {
+    constexpr size_t kEndLines = 3;
+    std::string text(*edit_.whole);
+    if (TextView::of(base)) return not_whole("the file is not UTF-8 with ends of lines as here");
+    const Lines before(base);
+    const bool is_crlf = base.find("\r\n") != std::string::npos;
+    for (size_t i = 0; is_crlf && i < before.size(); ++i) {
+      if (before[i].ends_with('\n') && !before[i].ends_with("\r\n")) {
+        return not_whole("its lines end in different ways");
+      }
+    }
+    if (is_crlf && text.find('\r') == std::string::npos) text = with_crlf(text);
+    if (!base.empty() && !before.ends_with_newline()) text = without_terminator(text);
+    const Lines after(text);
+    enum class Fate : uint8_t { kKept, kReplaced, kGone };
+    std::vector<Fate> fates(before.size(), Fate::kKept);
+    for (const ChangedRange& range : diff_lines(before, after)) {
+      const Fate fate = range.new_begin < range.new_end ? Fate::kReplaced : Fate::kGone;
+      std::fill(fates.begin() + range.old_begin, fates.begin() + range.old_end, fate);
+    }
+    std::vector<Fate> telling;
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (bears_identity(before[i])) telling.push_back(fates[i]);
+    }
+    const auto ends = static_cast<int64_t>(std::min(kEndLines, telling.size()));
+    const bool has_ends = ends > 0 && telling.front() == Fate::kKept &&
+                          telling.back() == Fate::kKept &&
+                          std::count(telling.begin(), telling.begin() + ends, Fate::kGone) == 0 &&
+                          std::count(telling.end() - ends, telling.end(), Fate::kGone) == 0;
+    if (!has_ends) return not_whole("it does not begin and end as the file");
+    const auto kept = static_cast<size_t>(std::count(telling.begin(), telling.end(), Fate::kKept));
+    if (3 * kept < 2 * telling.size()) return not_whole("many lines of the file are not there");
+    for (size_t i = 0; i < after.size(); ++i) {
+      if (is_elision(after[i]) && base.find(after[i]) == std::string::npos) {
+        return not_whole("line " + std::to_string(i + 1) + " says that lines are left out");
+      }
+    }
+    GALLEY_TRY(check_encoding(path_, base, text));
+    return text;
+  }
+
+  static std::string with_crlf(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+      if (c == '\n') out.push_back('\r');
+      out.push_back(c);
+    }
+    return out;
+  }
+
   Result<std::string> place(const std::string& base) {
     FileOutcome& out = context_.outcome;
     MatchOptions match = context_.options.match;

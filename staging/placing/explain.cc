@@ -87,6 +87,15 @@ EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful) {
   return out;
 }
 
+EditFailure explain_new_lines(const FailedHunk& failed, std::string_view doubt) {
+  EditFailure out = base_of(failed);
+  out.reason = "patch.doubtful_lines";
+  out.message = hunk_name(failed) +
+                ": it is not certain what its new lines are: " + std::string(doubt) +
+                "; send it with the lines as the file has them";
+  return out;
+}
+
 EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t anchor) {
   EditFailure out = base_of(failed);
   out.reason = "patch.wrong_anchor";

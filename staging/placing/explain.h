@@ -32,6 +32,8 @@ inline constexpr std::string_view kHowToChoose =
 /// Nothing at any step: already applied, or the nearest place, the difference and the hunk rebased.
 [[nodiscard]] EditFailure explain_missing(FileIndex& index, const FailedHunk& failed,
                                           std::string_view path);
+/// Its place may be certain, but not whether its new lines are as they are written.
+[[nodiscard]] EditFailure explain_new_lines(const FailedHunk& failed, std::string_view doubt);
 [[nodiscard]] EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful);
 /// Its lines are in the file, but anchor number `anchor` speaks against each of their places.
 [[nodiscard]] EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t anchor);

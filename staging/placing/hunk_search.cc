@@ -189,10 +189,15 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
   }
   places.is_cut = starts.size() >= kMaxPlaces;
   std::erase_if(starts, [&](uint32_t start) { return is_done_at(start, fold); });
-  places.is_doubtful = fold >= LineFolding::kBlanks &&
-                       std::any_of(starts.begin(), starts.end(), [&](uint32_t start) {
-                         return is_doubtful_shift(indent_at(index_.lines(), hunk_, start), hunk_);
-                       });
+  const bool is_shift_open =
+      fold >= LineFolding::kBlanks &&
+      std::any_of(starts.begin(), starts.end(), [&](uint32_t start) {
+        return is_doubtful_shift(indent_at(index_.lines(), hunk_, start), hunk_);
+      });
+  if (is_shift_open) {
+    places.doubt =
+        "its context has one blank more than the file, and its new lines may have it, too";
+  }
   places.starts.assign(starts.begin(), starts.end());
   narrow_by_anchors(places);
   return places;

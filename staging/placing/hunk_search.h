@@ -25,6 +25,8 @@ struct HunkPlaces {
   size_t drop_trailing = 0;
   bool is_cut = false;       ///< there are more places than were kept
   bool is_doubtful = false;  ///< one place, but the evidence does not single it out
+  /// Why it is not certain what the new lines are; empty: it is. To choose a place settles nothing.
+  std::string_view doubt;
   /// One place, where context lines were left out that nothing there accounts for: only the line
   /// number can vouch for it.
   bool is_unexplained = false;

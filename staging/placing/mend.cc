@@ -208,7 +208,7 @@ class HunkMender::Work {
 
   HunkPlaces places_of(const Hunk& hunk) {
     HunkPlaces places = HunkSearch(index_, hunk, options_).find();
-    const bool is_sure = places.starts.size() == 1 && !places.is_doubtful &&
+    const bool is_sure = places.starts.size() == 1 && !places.is_doubtful && places.doubt.empty() &&
                          !places.is_unexplained && !places.anchor_against && places.fuzz == 0 &&
                          places.fold != LineFolding::kTypography;
     return is_sure ? places : HunkPlaces();
@@ -227,6 +227,8 @@ class HunkMender::Work {
         with_bare_context(hunk));
     add("numbered_lines", "the lines have line numbers before them; they were read without",
         without_numbers(hunk));
+    add("numbered_lines", "the lines have line numbers before their signs; they were read without",
+        with_signs_behind_numbers(hunk));
     add("sign_blank", "a blank follows the sign of each line; it was taken off",
         without_sign_blank(hunk, true));
     add("sign_blank", "a blank follows the sign of changed lines; it was taken off",
@@ -271,6 +273,36 @@ class HunkMender::Work {
       line.text.remove_prefix(std::min(length, without_terminator(line.text).size()));
     }
     return count >= 2 ? std::optional(std::move(out)) : std::nullopt;
+  }
+
+  /// All lines have a number, one blank or separator, and then their sign.
+  static std::optional<Hunk> with_signs_behind_numbers(const Hunk& hunk) {
+    Hunk out = hunk;
+    uint64_t last = 0;
+    for (HunkLine& line : out.lines) {
+      uint64_t number = 0;
+      size_t end = number_length(line.text, number);
+      if (end == 0) {
+        end = line.text.find_first_not_of("0123456789", line.text.find_first_of("0123456789"));
+        const std::string digits(trimmed(line.text.substr(0, std::min(end, line.text.size()))));
+        const bool is_number = end < line.text.size() && line.text[end] == ' ' &&
+                               number_length(digits, number) == digits.size();
+        if (!is_number) return std::nullopt;
+        ++end;
+      }
+      if (line.role != LineRole::kContext || number < last) return std::nullopt;
+      last = number;
+      line.text.remove_prefix(std::min(end, without_terminator(line.text).size()));
+      if (is_blank_text(line.text)) {
+        line.text.remove_prefix(without_terminator(line.text).size());
+        continue;
+      }
+      const char sign = line.text.front();
+      if (sign != ' ' && sign != '+' && sign != '-') return std::nullopt;
+      if (sign != ' ') line.role = sign == '+' ? LineRole::kAdded : LineRole::kRemoved;
+      line.text.remove_prefix(1);
+    }
+    return has_change(out) ? std::optional(std::move(out)) : std::nullopt;
   }
 
   /// Where nothing is removed, the blank may stand behind the signs of the context alone: the new
@@ -367,7 +399,7 @@ class HunkMender::Work {
     int64_t at = *first;
     size_t old = 0;
     const IndentMap indent = indent_of_partners(hunk, partner);
-    if (is_doubtful_shift(indent, hunk)) return std::nullopt;
+    if (is_doubtful_shift(indent, hunk) || !tells_blank_lines(hunk, partner)) return std::nullopt;
     for (const HunkLine& line : hunk.lines) {
       if (line.role == LineRole::kAdded) {
         const bool is_last = at == static_cast<int64_t>(file_.size());
@@ -388,6 +420,39 @@ class HunkMender::Work {
       put(line.role, at++, out);
     }
     return out;
+  }
+
+  /// Where lines are put in next to blank lines, the hunk must have as many of these as the file:
+  /// else the new lines may belong before or behind one of them.
+  [[nodiscard]] bool tells_blank_lines(const Hunk& hunk,
+                                       const std::vector<int64_t>& partner) const {
+    int64_t before = -1;  // the file's line of the last old line that is not blank
+    int64_t blanks = 0;   // of the hunk since
+    bool adds = false;
+    bool removes = false;
+    size_t old = 0;
+    for (const HunkLine& line : hunk.lines) {
+      if (line.role == LineRole::kAdded) {
+        adds = true;
+        continue;
+      }
+      const int64_t to = partner[old++];
+      removes = removes || line.role == LineRole::kRemoved;
+      if (is_blank_text(line.text)) {
+        ++blanks;
+        continue;
+      }
+      if (adds && !removes && before >= 0 && to > before && to - before - 1 != blanks) {
+        for (auto i = static_cast<size_t>(before + 1); i < static_cast<size_t>(to); ++i) {
+          if (is_blank_text(file_[i])) return false;
+        }
+      }
+      before = to;
+      blanks = 0;
+      adds = false;
+      removes = line.role == LineRole::kRemoved;
+    }
+    return true;
   }
 
   /// How the lines are shifted; nothing where they are shifted unevenly.

@@ -126,7 +126,9 @@ class HunkPlacer {
       };
       const std::vector<HunkLine>& lines = hunk(i).lines;
       if (may_be_escaped_ && std::any_of(lines.begin(), lines.end(), adds_entity)) {
-        searches_[i].places.is_doubtful = true;
+        searches_[i].places.doubt =
+            "lines of the edit are escaped as in HTML, or are about such; no line of the file "
+            "tells";
       }
     }
     for (Search& search : searches_) search.feasible = search.places.starts;
@@ -205,7 +207,7 @@ class HunkPlacer {
     const auto is_off = [&](const Leniency& leniency) { return options_.is_strict(leniency.rule); };
     if (std::any_of(mended->leniencies.begin(), mended->leniencies.end(), is_off)) return;
     HunkPlaces places = HunkSearch(index_, mended->hunk, options_).find();
-    if (places.starts.size() != 1 || places.is_doubtful) return;
+    if (places.starts.size() != 1 || places.is_doubtful || !places.doubt.empty()) return;
     if (adds_what_is_near(hunk(i), mended->hunk, places.starts.front())) return;
     places.step = MatchStep::kMended;
     replace(i, *std::move(mended));
@@ -329,6 +331,7 @@ class HunkPlacer {
   /// Hunks in another order than the file's are taken where each fits at one place, byte for byte,
   /// and their line numbers do not contradict.
   bool settle_in_other_order() {
+    if (options_.is_strict("hunk_order")) return false;
     std::vector<std::pair<int64_t, size_t>> places;
     for (size_t i = 0; i < searches_.size(); ++i) {
       const HunkPlaces& found = searches_[i].places;
@@ -511,7 +514,7 @@ class HunkPlacer {
     for (size_t i = 0; i < searches_.size(); ++i) {
       Search& search = searches_[i];
       if (!search.is_decided || search.places.is_doubtful || search.places.anchor_against ||
-          step_of(i) > options_.last_step) {
+          !search.places.doubt.empty() || step_of(i) > options_.last_step) {
         out.failures.push_back(explain(i));
         continue;
       }
@@ -639,6 +642,9 @@ class HunkPlacer {
   EditFailure explain(size_t i) {
     const Search& search = searches_[i];
     const FailedHunk failed = failed_hunk(i);
+    if (!search.places.doubt.empty() && !search.places.starts.empty()) {
+      return explain_new_lines(failed, search.places.doubt);
+    }
     const bool is_only_late =
         search.is_decided && !search.places.is_doubtful && !search.places.anchor_against;
     if (is_only_late) return explain_step(failed, step_of(i));

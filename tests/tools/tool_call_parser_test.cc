@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tools/edit_formats.h"
 #include "tools/tool_factory.h"
 #include "tools/tool_fixture.h"
 
@@ -137,6 +138,54 @@ TEST_F(ToolCallParser, ClearSlipsAreRecoveredAndTold) {
             "call_text.unbalanced+\n");
   EXPECT_EQ(calls_of(tool_use("Write", "<file>a</file><content>a <content> b</content>")),
             "Write {\"content\":\"a <content> b\",\"file\":\"a\"}\n");
+}
+
+TEST_F(ToolCallParser, WhatProvidersSendIsRead) {
+  const std::string call = "Read {\"file\":\"a\"}\n";
+  const std::string use = R"({"type":"tool_use","id":"t1","name":"Read","input":{"file":"a"}})";
+  const std::string function =
+      R"({"id":"c1","type":"function","function":{"name":"Read","arguments":"{\"file\":\"a\"}"}})";
+  for (
+      const std::string& text :
+      {use, "[" + use + "]", R"({"role":"assistant","content":[{"type":"text"},)" + use + "]}",
+       function, R"({"role":"assistant","content":null,"tool_calls":[)" + function + "]}",
+       R"({"choices":[{"finish_reason":"tool_calls","message":{"tool_calls":[)" + function +
+           "]}}]}",
+       std::string(
+           R"({"output":[{"type":"function_call","name":"Read","arguments":"{\"file\":\"a\"}"}]})"),
+       std::string(R"([TOOL_CALLS][{"name":"Read","arguments":{"file":"a"}}])"),
+       std::string(R"({"name":"Read","parameters":{"file":"a"}})"),
+       std::string("{'name': 'Read', 'arguments': {'file': 'a'},}")}) {
+    EXPECT_EQ(calls_of(text), call) << text;
+    EXPECT_TRUE(parsed(text).is_whole()) << text;
+    EXPECT_TRUE(is_raw_calls(text)) << text;
+  }
+  EXPECT_EQ(parsed(use).calls[0].call_id, "t1");
+  EXPECT_EQ(parsed(function).calls[0].call_id, "c1");
+  EXPECT_EQ(problems_of("{'name': 'Read', 'arguments': {'file': 'a'}}"),
+            "call_text.json_mended+\n");
+  EXPECT_EQ(problems_of(R"({"stop_reason":"max_tokens","content":[)" + use + "]}"),
+            "call_text.cut_off\n");
+}
+
+TEST_F(ToolCallParser, WhatChatTemplatesWriteIsRead) {
+  const std::string call = "Write {\"content\":\"</tool_call>\\n <b>\",\"file\":\"a\"}\n";
+  const std::string json = R"({"content": "</tool_call>\n <b>", "file": "a"})";
+  const std::string tool_call = R"({"name": "Write", "arguments": )" + json + "}";
+  for (const std::string& text :
+       {"I write it.\n<tool_call>\n" + tool_call + "\n</tool_call>\nDone.",
+        "<tool_call>" + tool_call, "<function=Write>" + json + "</function>",
+        std::string(
+            "<tool_call>\n<function=Write>\n<parameter=content>\n</tool_call>\n <b>\n"
+            "</parameter>\n<parameter=file>\na\n</parameter>\n</function>\n</tool_call>")}) {
+    EXPECT_EQ(calls_of(text), call) << text;
+    EXPECT_TRUE(parsed(text).is_whole()) << text;
+    EXPECT_TRUE(is_raw_calls(text)) << text;
+  }
+  EXPECT_FALSE(parsed("<function=Write><parameter=file>a</function>").is_whole());
+  EXPECT_FALSE(parsed("<tool_call>{\"name\": \"Write\", \"argu").is_whole());
+  EXPECT_FALSE(is_raw_calls("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-<tool_call>\n+<tool_use>\n"));
+  EXPECT_FALSE(is_raw_calls("A call is written as <tool_call>.\n"));
 }
 
 TEST_F(ToolCallParser, WhatIsNotClearIsAProblemWithItsPlace) {
