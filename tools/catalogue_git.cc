@@ -58,7 +58,7 @@ class StatusReader {
     while (!rest_.empty() && take(next())) {
     }
     data_["clean"] = data_["entries"].empty();
-    // A malformed record means that output was cut there.
+    // A malformed record means that git's output was cut.
     data_["truncated"] = !rest_.empty() || is_broken_;
     return data_;
   }

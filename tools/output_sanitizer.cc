@@ -34,7 +34,7 @@ size_t end_of_escape(std::string_view text, size_t at) {
     for (size_t end = next + 1; end < text.size(); ++end) {
       if (text[end] == kBell) return end + 1;
       if (text[end] == kEscape) return std::min(end + 2, text.size());
-      if (text[end] == '\n') return end;  // it has no end: the rest is text
+      if (text[end] == '\n') return end;  // unterminated: the rest is text
     }
     return text.size();
   }

@@ -45,7 +45,7 @@ struct ToolStanding {
 ///
 /// Invariant: the schemas of every tool compile; two tools of one name differ in agent or priority;
 ///            list() and schemas() keep the order of registration.
-/// Ownership: owns its tools. There is no global registry: each program makes its own.
+/// Ownership: owns its tools. No registry is global: each program makes its own.
 /// Threads:   safe to share. An Entry stays valid and unchanged when its tool is removed.
 class ToolRegistry {
  public:

@@ -21,7 +21,7 @@ namespace galley {
 
 namespace {
 
-/// Whatever a maker throws is a failure of its tool: the code that registered the tool owns it.
+/// An exception of a maker is a failure of its tool: the registering code supplies the maker.
 Result<void> made_by(const ToolLifecycle::Make& make, const std::string& tool) {
   try {
     return make ? make() : Result<void>();
@@ -89,7 +89,7 @@ void ToolLifecycle::close_if_left(std::unique_lock<std::mutex>& lock) {
   try {
     close_();
   } catch (...) {
-    // There is no caller to report it to.
+    // No call is left to report the exception.
   }
 }
 

@@ -118,7 +118,7 @@ class FactoryTool final : public Tool {
 
   [[nodiscard]] ToolPhase phase() const { return lifecycle_->phase(); }
   void drain() const { lifecycle_->drain(); }
-  /// The tool's own report. A tool that was not made yet, or has no report, is healthy.
+  /// The tool's own report. A tool that was not made yet, or does not report, is healthy.
   [[nodiscard]] Result<void> check_health() const;
   /// An error of intent() or check_health() for the record: with the last exception's text.
   [[nodiscard]] ToolError with_cause(const Error& error) const;
@@ -140,7 +140,7 @@ class FactoryTool final : public Tool {
 ///
 /// Its intent is open-ended: its effects are known only while it runs, so each access is judged
 /// when it is made (ToolContext::judge).
-/// Errors: kInvalid, reason `tool.no_function`, when it has no function.
+/// Errors: kInvalid, reason `tool.no_function`, when its function is missing.
 [[nodiscard]] Result<std::unique_ptr<const Tool>> make_defined_tool(ToolDefinition definition);
 
 }  // namespace galley

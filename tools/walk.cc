@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-/// The text of a directory's .gitignore in the proposed tree; empty when there is no readable one.
+/// The text of a directory's .gitignore in the proposed tree; empty when it cannot be read.
 std::string ignore_file(Overlay& overlay, const RelPath& directory) {
   const auto path = directory.join(*RelPath::parse(".gitignore"));
   if (!path) return {};

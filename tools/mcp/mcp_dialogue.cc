@@ -166,8 +166,8 @@ void McpDialogue::take_line(std::string_view line) {
   }
 }
 
-/// Answers pings and requests for the workspace's root, and refuses all others: a server cannot ask
-/// a model or a person.
+/// Handles pings and requests for the workspace's root. Others are refused: a server cannot ask a
+/// model or a person.
 void McpDialogue::take_request(const RpcMessage& message) {
   if (++requests_ > kMaxServerRequests) {
     return end({ErrorKind::kQuota, "limit.tool_output",

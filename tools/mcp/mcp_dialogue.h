@@ -38,9 +38,8 @@ struct McpReply {
   nlohmann::json result = nullptr;          ///< of the call: an object
 };
 
-/// One dialogue of a client with a server of the Model Context Protocol, without any I/O. Input is
-/// the server's output, and output is the text to send to it. It speaks both eras
-/// (docs/mcp-servers.md).
+/// One dialogue of a client with a server of the Model Context Protocol, without any I/O. It takes
+/// the server's output and returns the text to send. It speaks both eras (docs/mcp-servers.md).
 ///
 ///     probe ─► initialize ─► list … ─► call ─► list again, if it said that the list changed
 ///        '────────────────────▲                                                       │
@@ -65,7 +64,7 @@ class McpDialogue {
 
   /// The first text to send to the server.
   [[nodiscard]] std::string begin();
-  /// Reads output of the server, in pieces of any size. Returns the text to send to it.
+  /// Reads output of the server, in pieces of any size. Returns the text to send.
   [[nodiscard]] std::string take(std::string_view piece);
   /// Whether the dialogue is over: the server's input may be closed.
   [[nodiscard]] bool is_over() const { return step_ == Step::kOver; }
@@ -99,7 +98,7 @@ class McpDialogue {
   std::string out_;
   std::string pending_;
   size_t taken_ = 0;     ///< bytes of all output of the server
-  size_t searched_ = 0;  ///< the first bytes of `pending_`, which have no line end
+  size_t searched_ = 0;  ///< so many first bytes of `pending_` lack a line end
   int64_t last_id_ = 0;
   bool is_stateless_ = false;
   bool list_changed_ = false;

@@ -41,7 +41,7 @@ inline constexpr const char* kMcpCapabilitiesKey = "io.modelcontextprotocol/clie
 /// The versions of the protocol that need no handshake.
 [[nodiscard]] const std::vector<std::string>& stateless_versions();
 
-/// The reason why a request has no result.
+/// The reason why a request failed.
 struct RpcError {
   int code = rpc::kInternalError;
   std::string message;
@@ -50,13 +50,14 @@ struct RpcError {
 
 /// One received message. A value.
 ///
-/// Format: JSON-RPC 2.0, one object. The Model Context Protocol has no batches.
+/// Format: JSON-RPC 2.0, one object. Batches are not read: the Model Context Protocol
+/// excludes them.
 struct RpcMessage {
   enum class Kind : uint8_t { kRequest, kNotification, kResponse };
   Kind kind = Kind::kNotification;
   RpcId id;                                          ///< of requests and responses
   std::string method;                                ///< of requests and notifications
-  nlohmann::json params = nlohmann::json::object();  ///< an object; empty when the message has none
+  nlohmann::json params = nlohmann::json::object();  ///< an object; empty when absent
   nlohmann::json result = nullptr;                   ///< of a successful response
   std::optional<RpcError> error;                     ///< of an error response
 };
