@@ -10,9 +10,10 @@ namespace galley {
 
 /// A JSON document inside a text.
 struct JsonExtent {
-  EditFormat format = EditFormat::kAuto;  ///< kEdits, kCalls, or kAuto: another document
-  size_t end = 0;                         ///< the byte after it
-  bool is_cut_off = false;                ///< the text ends inside its brackets
+  EditFormat format =
+      EditFormat::kAuto;    ///< kEdits, kCalls, or kAuto for any other kind of document
+  size_t end = 0;           ///< the byte after it
+  bool is_cut_off = false;  ///< the text ends inside its brackets
 };
 
 /// The JSON document that begins at byte `begin`, if its first key is a key of edits or tool calls.
