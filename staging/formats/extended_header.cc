@@ -36,7 +36,7 @@ std::string meaning_of(FileOp op) {
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-/// One name with a/ or b/ and one without are the same.
+/// A name with a/ or b/ before it equals the name without.
 bool is_same_name(const std::string& one, const std::string& other) {
   const auto rest = [](const std::string& name) { return strip_components(name, 1); };
   return one == other || rest(one) == other || one == rest(other) ||

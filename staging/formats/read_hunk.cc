@@ -161,7 +161,7 @@ class BodyReader {
     return line.starts_with('+') || line.starts_with('-') || minus_sign(line) > 0;
   }
 
-  /// The length of a typographic minus sign or dash at the begin of the line.
+  /// The length of a typographic minus sign or dash at the start of the line.
   static size_t minus_sign(std::string_view line) {
     for (const std::string_view sign : {"\u2212", "\u2013"}) {
       if (line.starts_with(sign)) return sign.size();
