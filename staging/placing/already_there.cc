@@ -8,7 +8,7 @@
 
 // When an edit counts as made already:
 //
-// After "already there" an agent goes on. If that is false, the change is lost unnoticed. So the
+// After "already there" an agent continues. If that is false, the change is lost unnoticed. So the
 // context of the edit must be in the file, with the new lines in it. A new line alone may be there
 // for another reason.
 //

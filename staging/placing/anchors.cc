@@ -4,7 +4,7 @@
 
 #include "staging/placing/hunk_text.h"
 
-// Why an anchor is more than a line to pass:
+// Why every anchor must agree with the place of a hunk:
 //
 // "@@ class Second:" says in which class the change belongs. Perhaps only class First has the lines
 // of the hunk now, because class Second has changed. Without the anchor the change would go into

@@ -193,8 +193,8 @@ class Corrector {
     return out;
   }
 
-  /// True when the hunk may mean another, equal line. Then the line next to the core equals its
-  /// outer line, or the file has a telling line of the core more often around it than the hunk has.
+  /// True when the hunk may mean another, equal line: either the line next to the core equals its
+  /// outer line, or the file has a telling line of the core more often around it than the hunk.
   bool is_repeated(const Run& run, int64_t start, const Neighbours& there) const {
     const Window near = window(run, start);
     const int64_t end = near.core_end;
@@ -298,7 +298,7 @@ class Corrector {
     return run.core_begin != run.pattern_begin || run.core_end != run.pattern_end;
   }
 
-  /// The number of telling context lines at any other place, with or without the core.
+  /// The most telling context lines that point to one other place, with or without the core.
   uint32_t weight_elsewhere(const Run& run, int64_t best) {
     std::vector<std::string_view> context = pattern_;
     for (size_t i = run.pattern_begin; i < run.pattern_end; ++i) context[i] = {};

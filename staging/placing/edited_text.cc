@@ -60,7 +60,7 @@ void EditedText::fill(Block& block, size_t begin) const {
 std::vector<EditedText::Block> EditedText::blocks_of(size_t begin, size_t end) const {
   std::vector<Block> out;
   while (begin < end) {
-    // A rest that is too small for its own block is added to the last block.
+    // A remainder that is too small for its own block is added to the last block.
     const size_t rest = end - begin;
     Block block;
     block.size = rest < 2 * kBlockBytes ? rest : kBlockBytes;

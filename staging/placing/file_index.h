@@ -68,8 +68,7 @@ class FileIndex {
     std::vector<uint32_t> ids;       // of each line of the file
     std::vector<uint32_t> first;     // the start of an id's places in `places`
     std::vector<uint32_t> places;    // lines by id, ascending
-    std::vector<uint32_t> suffixes;  // lines sorted by the lines from there on; built after much
-                                     // work
+    std::vector<uint32_t> suffixes;  // lines sorted by the text from there; built after much work
     uint64_t work = 0;
   };
   Index& index(LineFolding fold);

@@ -16,7 +16,7 @@ namespace galley {
 [[nodiscard]] std::vector<std::string_view> pre_image(const Hunk& hunk);
 /// The lines after the change: context and added lines.
 [[nodiscard]] std::vector<std::string_view> post_image(const Hunk& hunk);
-/// The number of context lines at the begin and end of the hunk.
+/// The number of context lines at the start and end of the hunk.
 struct ContextCounts {
   size_t leading = 0;
   size_t trailing = 0;

@@ -34,7 +34,7 @@ struct MatchOptions {
   /// Whether the file is known to be the edit's base (true) or another version (false), by the
   /// index line of a git patch; unset when the edit does not say.
   std::optional<bool> base_is_proven;
-  bool ignore_white_space = false;      ///< --ignore-whitespace: also if it has meaning
+  bool ignore_white_space = false;      ///< --ignore-whitespace: also where it has meaning
   bool indentation_is_meaning = false;  ///< in this file: shifts must be uniform
   WhiteSpaceFix white_space = WhiteSpaceFix::kNoWarn;
   std::vector<std::string> choices;  ///< candidate ids that choose a place

@@ -32,7 +32,7 @@ void set_rule(std::string_view word, WhiteSpaceRules& rules) {
   if (code == std::errc() && width > 0 && width <= kMaxTabWidth) rules.tab_width = width;
 }
 
-/// The white space at the begin of a line.
+/// The white space at the start of a line.
 struct Indent {
   size_t last_tab_end = 0;    ///< the byte after the last tab; 0: none
   size_t last_space_end = 0;  ///< the byte after the last blank; 0: none
