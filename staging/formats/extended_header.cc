@@ -36,7 +36,7 @@ std::string meaning_of(FileOp op) {
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-/// A name with a/ or b/ before it equals the name without.
+/// Whether two names are equal except for a first component such as a/ or b/.
 bool is_same_name(const std::string& one, const std::string& other) {
   const auto rest = [](const std::string& name) { return strip_components(name, 1); };
   return one == other || rest(one) == other || one == rest(other) ||
