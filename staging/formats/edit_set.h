@@ -20,7 +20,7 @@ namespace galley {
 /// The format of `--format NAME`; kAuto for an unknown name.
 [[nodiscard]] EditFormat format_named(std::string_view name);
 
-/// An irregularity that was accepted, and that a strict reader or matcher would refuse. It is always
+/// An irregularity that was accepted, and that a strict reader or matcher would refuse. Always
 /// reported.
 struct Leniency {
   std::string rule;     ///< stable word: `count_mismatch`, `no_line_numbers`, `crlf_patch`, ...
