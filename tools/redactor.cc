@@ -89,8 +89,8 @@ std::string url_form(const std::string& value, std::string_view digits, bool plu
 struct Rule {
   const char* name;
   const char* pattern;  // group 1 is replaced
-  /// Every match contains one of these, in lower case. The pattern of a text without them is not
-  /// compiled, since compiling all patterns takes longer than most commands.
+  /// Every match contains one of these, in lower case. For a text without them the pattern is not
+  /// compiled: compiling all patterns takes longer than most commands.
   std::array<std::string_view, 2> marks;
 };
 
