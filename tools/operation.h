@@ -12,7 +12,7 @@
 
 namespace galley {
 
-/// Part or all of a file. With `takes_directory` also the listing of a directory.
+/// Part or all of a file or, with `takes_directory`, the listing of a directory.
 struct ReadFile {
   RelPath path = RelPath::root();
   uint64_t first_line = 1;                  ///< 1-based
@@ -88,10 +88,11 @@ struct MovePath {
 struct CopyPath {
   RelPath from = RelPath::root();
   RelPath to = RelPath::root();
-  bool recursive = false;  ///< removes a directory with everything below it
+  bool recursive = false;  ///< also copies a directory with all below it
 };
 
-/// A copy of the file at `path` in `directory`, named after path and time. No file, no copy.
+/// A copy of the file at `path` in `directory`, named after path and time. A missing file is not an
+/// error.
 struct BackUpFile {
   RelPath path = RelPath::root();
   RelPath directory = RelPath::root();

@@ -143,7 +143,7 @@ std::vector<std::string> wrong_arguments(const ToolInfo& info) {
     out.push_back(json_text(more));
     for (const auto& [name, value] : good.items()) {
       json wrong = good;
-      // A member has the other type, or an empty list in a list, which no tool accepts.
+      // Arrays become objects, other values become [[]]: no member of a tool accepts both.
       wrong[name] = value.is_array() ? json::object() : json::array({json::array()});
       out.push_back(json_text(wrong));
     }
