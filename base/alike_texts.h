@@ -8,19 +8,20 @@
 
 namespace galley {
 
-/// What is said of many things, in order. Texts that are the same but for the name of the thing are
-/// said once, with how many there are and the names of some.
+/// A list of texts about many things, in order. Texts that differ only in the name of the thing are
+/// printed once, with their number and some of the names.
 ///
-/// Invariant: of three or more alike only the first is printed; one or two are printed as they are.
+/// Invariant: three or more alike texts are printed as one, the first; one or two are printed as
+///            they are.
 class AlikeTexts {
  public:
-  /// `text` ends with a newline and is about `name`. Texts are alike when their keys are equal: see
-  /// key_without().
+  /// `text` must end with a newline and be about `name`. Texts are alike when their keys are equal:
+  /// see key_without().
   void add(std::string key, std::string name, std::string text);
 
-  /// One for each that is printed.
+  /// The printed texts.
   [[nodiscard]] std::vector<std::string> said() const;
-  /// All of them in one.
+  /// The printed texts as one.
   [[nodiscard]] std::string str() const;
 
  private:
@@ -29,7 +30,7 @@ class AlikeTexts {
   std::vector<std::vector<std::string>> names_;        ///< of each group
 };
 
-/// `text` without the places where `name` is in it.
+/// `text` with every occurrence of `name` replaced by a zero byte.
 [[nodiscard]] std::string key_without(std::string text, std::string_view name);
 
 }  // namespace galley

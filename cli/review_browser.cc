@@ -49,8 +49,8 @@ HttpResponse refusal(const Error& error) {
 /// Serves the page of one review to one browser.
 ///
 /// The token in the printed address opens the review once and leads to the page, whose path begins
-/// with a secret. There is no cookie: browsers send cookies to every port of a host, so another
-/// server on this machine would receive it. A request must name this address as its host and
+/// with a secret. Cookies are not used: browsers send cookies to every port of a host, so another
+/// server on this machine would receive them. A request must name this address as its host and
 /// origin. A change also needs a second token from the page, which no other page can read.
 class BrowserReview {
  public:

@@ -102,7 +102,7 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
 bool RunCommits::keep() {
   bool is_yes = true;
   for (size_t i = 0; is_wanted_ && i < commits_.size(); ++i) {
-    // The transaction may be committed by now, and then nothing here has failed but this.
+    // The transaction may be committed already. So a failure here is reported, and not returned.
     const auto done = keep_one(commits_[i], kept_[i]);
     if (!done) {
       session_->say_wrong(fmt::format("git: {} is not kept: {}\n",

@@ -9,12 +9,12 @@
 
 namespace galley {
 
-/// The commits of git that runs of a transaction made, and what becomes of them:
+/// The git commits that runs of a transaction made, from their report to their references:
 ///
-///     of -> say           named in the summary
-///        -> wants_keep    --git-commits, or a person who is asked
-///        -> copy          their objects, before a commit of the transaction drops its stage
-///        -> keep          judged by the gate as a push is, then each reference moves
+///     of -> say           lists them in the summary
+///        -> wants_keep    follows --git-commits, or asks the person
+///        -> copy          copies their objects, before a commit of the transaction drops the stage
+///        -> keep          asks the gate as a push does, and then moves each reference
 ///
 /// Ownership: borrows the session.
 class RunCommits {
@@ -25,13 +25,13 @@ class RunCommits {
   void say() const;
   [[nodiscard]] Json json() const;
 
-  /// Errors: kRefused `person.agent` when an agent asks for it.
+  /// Errors: kRefused `person.agent` when an agent asks to keep them.
   Result<bool> wants_keep();
-  /// Nothing unless they are to be kept, here and in keep().
+  /// Does nothing unless wants_keep() returned true; the same for keep().
   Result<void> copy();
-  /// False when the gate refused one, or it could not be kept; the others are.
+  /// Returns false when a commit was refused or could not be kept. It still keeps the others.
   bool keep();
-  /// What is said of those that go with the transaction.
+  /// Reports the commits that are dropped with the transaction.
   void say_dropped() const;
 
  private:

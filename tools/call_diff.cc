@@ -130,7 +130,8 @@ Result<std::vector<CallDiff::Pair>> CallDiff::changed_pairs() {
     GALLEY_ASSIGN(pair.after, look(*overlay_, path));
     pairs.push_back(std::move(pair));
   }
-  // The contents of before are read through the entries of before, then those of now come back.
+  // The contents of `before` are read through the entries of `before`. Then those of `now` are
+  // restored.
   overlay_->restore(*entries_);
   for (Pair& pair : pairs) {
     auto before = look(*overlay_, pair.path);
@@ -185,7 +186,7 @@ Result<void> CallDiff::finish(ordered_json& data,
     text.resize(text.rfind('\n', kMaxDiffBytes) + 1);
     is_cut = true;
   }
-  if (!is_utf8(text)) data["diffIsLossy"] = true;  // JSON cannot carry the other bytes
+  if (!is_utf8(text)) data["diffIsLossy"] = true;  // JSON cannot hold the other bytes
   if (is_cut) data["diffTruncated"] = true;
   data["diff"] = std::move(text);
   data["changes"] = std::move(changes);

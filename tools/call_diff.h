@@ -11,7 +11,7 @@
 
 namespace galley {
 
-/// What one call changed in the overlay, as a diff against what it found there.
+/// The changes that one call made in the overlay, as a diff against the overlay before the call.
 ///
 /// Ownership: borrows the overlay; shares contents. Threads: confined to one thread.
 class CallDiff {
@@ -19,12 +19,12 @@ class CallDiff {
   /// Remembers these paths before the call.
   /// Errors: the overlay's.
   static Result<CallDiff> watch(Overlay& overlay, const std::vector<RelPath>& paths);
-  /// Remembers everything touched so far, for calls whose paths show only afterwards.
+  /// Remembers everything touched so far, for calls whose paths are known only afterwards.
   static CallDiff watch_all(Overlay& overlay);
 
   /// Puts `diff` (git-exact text), `structuredPatch` (of a single file) and `changes` into `data`.
-  /// Text beyond kMaxDiffBytes is left out and `diffTruncated` says so; so is that of files which
-  /// `may_read`, when there is one, denies, and `diffLeftOut` names them.
+  /// Text beyond kMaxDiffBytes is left out, and `diffTruncated` is set. Text of files that
+  /// `may_read` denies is left out too, and `diffLeftOut` names them. `may_read` may be null.
   Result<void> finish(nlohmann::ordered_json& data,
                       const std::function<bool(const RelPath&)>& may_read);
 

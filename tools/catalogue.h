@@ -26,24 +26,24 @@ using ToolSetting = std::function<std::string(std::string_view tool, std::string
 /// The pieces between separators, without blanks around them and without empty ones.
 [[nodiscard]] std::vector<std::string> pieces_of(std::string_view text, char separator);
 
-/// A call as functions of the catalogue get it. `args` conforms to the tool's schema.
+/// A call as functions of the catalogue receive it. `args` conforms to the tool's schema.
 struct CatalogueCall {
   const nlohmann::json& args;
   const PathOrigin& origin;
   const ToolSetting& setting;  ///< may be empty
 };
 
-/// A function for a tool whose call the forms of a row cannot express. `with` names it.
+/// A function for a tool whose call cannot be expressed by the forms of a row. `with` names it.
 ///
-/// The functions are pure: what is done is done by perform(), as for every tool.
+/// The functions are pure: perform() does the work, as for every tool.
 /// Errors: those of plan() and answer() fail the call, and nothing is staged.
 struct NamedCall {
   std::string_view name;
   Result<std::vector<Operation>> (*plan)(const CatalogueCall& call);
-  /// From what the first operation answered; null: as the row says.
+  /// Makes the answer from the first operation's answer; null: as the row says.
   Result<nlohmann::ordered_json> (*answer)(const CatalogueCall& call,
                                            const nlohmann::ordered_json& first) = nullptr;
-  /// Whether this agent (empty: a person) may call it; null: everybody may.
+  /// Whether this agent (empty: a person) may call the tool; null: no agent is refused.
   Result<void> (*admit)(const std::string& agent, const ToolSetting& setting) = nullptr;
 };
 
@@ -57,19 +57,20 @@ struct NamedCall {
 /// One tool: a row of tools/catalogue/*.json describes it completely (docs/adr/0095).
 struct CatalogueRow {
   ToolInfo info;
-  bool is_standard = false;  ///< shown without a profile, too
+  bool is_standard = false;  ///< also shown without a profile
   bool follows_from_contents = false;
-  std::string verb;                   ///< what it does in a word, for profiles
-  std::vector<std::string> profiles;  ///< those that show it
-  /// What a call does: the operations of `steps` (tools/verbs.h), or what the named call plans.
+  std::string verb;                   ///< what the tool does, in one word, for profiles
+  std::vector<std::string> profiles;  ///< the profiles that show it
+  /// The effect of a call: the operations of `steps` (tools/verbs.h), or the plan of the named
+  /// call.
   std::shared_ptr<const nlohmann::json> steps;
   const NamedCall* with = nullptr;
   /// The form of its answer; null: the answer of the first operation.
   std::shared_ptr<const nlohmann::ordered_json> answer;
 };
 
-/// Every tool but those of the engine, in the order in which they are listed. Read at the first
-/// call; a row that makes no sense is a bug of Galley's.
+/// Every tool except those of the engine, in the order in which they are listed. The rows are read
+/// at the first call. An invalid row is a bug in Galley.
 [[nodiscard]] const std::vector<CatalogueRow>& catalogue();
 
 }  // namespace galley

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// One old/new pair, in whichever words it came.
+/// One old/new pair, under whichever names the call gave it.
 struct Pair {
   std::string old_text;
   std::string new_text;
@@ -34,7 +34,7 @@ Result<TextEdit> text_edit(EditSet& set, Pair pair) {
   return edit;
 }
 
-/// Edits of one file. An empty old text alone means: this is the whole of a new file.
+/// Edits of one file. A single edit with an empty old text has the whole text of a new file.
 Result<Operation> edits_of_file(const RelPath& path, std::vector<Pair> pairs, bool check_only) {
   EditFiles operation;
   operation.check_only = check_only;
@@ -59,8 +59,8 @@ Result<Operation> edits_of_file(const RelPath& path, std::vector<Pair> pairs, bo
   return Operation(std::move(operation));
 }
 
-/// A path in a patch may be absolute inside the workspace as well, and is else relative to where
-/// the call starts.
+/// A path in a patch may be absolute inside the workspace. Otherwise it is relative to the
+/// directory in which the call starts.
 Result<void> bring_inside(std::string& path, const PathOrigin& origin) {
   if (path.empty() || path == "/dev/null") return {};
   const bool stays = path.front() == '/' ? origin.root.empty() : origin.cwd.is_root();
@@ -103,7 +103,7 @@ Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
   const std::string patch = text_member(args, "patch");
   auto read = patch_operation(patch, EditFormat::kAuto, check_only, origin);
   if (!read && read.error().reason == "edit.no_file_name") {
-    // Hunks alone are enough here: the file is an argument of its own.
+    // Hunks alone are enough here: the file is a separate argument.
     const std::string header =
         "--- " + quote_path("a/" + path.str()) + "\n+++ " + quote_path("b/" + path.str()) + "\n";
     read = patch_operation(header + patch, EditFormat::kUnified, check_only, {origin.root});
@@ -116,7 +116,7 @@ Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
                     " files; Edit takes one, apply_patch takes many");
   }
   FileEdit& file = edits.files.front();
-  // `file` decides: models often leave prefixes or whole headers of a one-file patch wrong.
+  // `file` decides: models often get prefixes or whole headers of a one-file patch wrong.
   const bool is_move = file.op == FileOp::kRename || file.op == FileOp::kCopy;
   if (!is_move) {
     file.path = path.str();
@@ -227,7 +227,8 @@ Result<Operation> adapt_text_editor(const json& args, const PathOrigin& origin) 
               "savepoint");
 }
 
-/// Callers of the old/new dialect are answered with what they asked for, as they know it.
+/// A call in the old/new dialect gets its texts back in the answer, under the names of that
+/// dialect.
 Result<ordered_json> echoed(const CatalogueCall& call, const ordered_json& first) {
   ordered_json data = first;
   if (!call.args.contains("old_string") || !call.args.contains("new_string")) return data;
@@ -240,7 +241,7 @@ Result<ordered_json> echoed(const CatalogueCall& call, const ordered_json& first
 template <Result<Operation> (*kAdapt)(const json& args, const PathOrigin& origin)>
 Result<std::vector<Operation>> only(const CatalogueCall& call) {
   GALLEY_ASSIGN(Operation operation, kAdapt(call.args, call.origin));
-  // Candidate ids that an ambiguity named, sent back.
+  // The call sends back candidate ids from an earlier ambiguity error.
   if (auto* edit = std::get_if<EditFiles>(&operation))
     edit->choices = texts_of(call.args, "choices");
   std::vector<Operation> operations;

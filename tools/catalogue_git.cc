@@ -1,5 +1,5 @@
-// git's view of the proposed tree: the program git runs in the sandbox, where the tree is as it
-// would be after the commit, and what it changes is dropped.
+// git's view of the proposed tree. The program git runs in the sandbox, which shows the tree as it
+// would be after the commit. Changes that git makes are dropped.
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -14,9 +14,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxGitWords = 400;  // of what git says that is passed on
+constexpr size_t kMaxGitWords = 400;  // of git's output, in an answer
 
-/// Nothing that the repository configures is run: it may come from anybody.
+/// Runs no program that the repository configures: its configuration is untrusted.
 RunCommand git(std::vector<std::string> words) {
   RunCommand run;
   run.argv = {"git",
@@ -29,12 +29,12 @@ RunCommand git(std::vector<std::string> words) {
               "core.quotePath=false"};
   run.argv.insert(run.argv.end(), std::make_move_iterator(words.begin()),
                   std::make_move_iterator(words.end()));
-  run.directory = RelPath::root();  // what paths are relative to
+  run.directory = RelPath::root();  // git prints paths relative to it
   run.only_looks = true;
   return run;
 }
 
-/// git's own words when it failed.
+/// git's output, or its own message as an error when it failed.
 Result<std::string> output_of(const ordered_json& run) {
   if (run["exitCode"] == 0) return run["stdout"].get<std::string>();
   std::string words = run["stderr"];
@@ -58,7 +58,7 @@ class StatusReader {
     while (!rest_.empty() && take(next())) {
     }
     data_["clean"] = data_["entries"].empty();
-    // A record that makes no sense stands where output was left out.
+    // A malformed record means that git's output was cut.
     data_["truncated"] = !rest_.empty() || is_broken_;
     return data_;
   }
@@ -71,7 +71,7 @@ class StatusReader {
     return record;
   }
 
-  /// What is behind `count` blanks; empty when there are fewer.
+  /// The text after `count` blanks; empty when there are fewer.
   static std::string_view after_fields(std::string_view record, size_t count) {
     for (; count > 0; --count) {
       const size_t blank = record.find(' ');
@@ -137,7 +137,7 @@ class StatusReader {
   bool is_broken_ = false;
 };
 
-/// git with these words, for the path of the call or the whole tree.
+/// Runs git with these words, for the path of the call or the whole tree.
 Result<std::vector<Operation>> plan_git(const CatalogueCall& call, std::vector<std::string> words) {
   words.emplace_back("--");
   if (call.args.contains("path")) {

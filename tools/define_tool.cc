@@ -103,21 +103,21 @@ class ShapeWriter {
   const Shape& shape_;
 };
 
-/// Makes the schema of a shape. Structs that hold themselves become `$defs`.
+/// Makes the schema of a shape. Structs that contain themselves become `$defs`.
 class ShapeSchema {
  public:
   using Shape = ToolDefinition::Shape;
   explicit ShapeSchema(const Shape& shape) : shape_(shape), writer_(shape) {}
 
-  /// As text, since a member that is described twice must stand in it twice: the registry refuses
-  /// that with its name, a document would keep one of them in silence.
+  /// Returns text, not a document: a document would silently keep one of two members of one name.
+  /// In text both are present, and the registry refuses them by name.
   std::string text_of(size_t index) {
     std::string out = object_text(shape_.nodes_[index], index);
     if (defs_.empty()) return out;
     out.pop_back();
     out += R"(,"$defs":{)";
     bool is_first = true;
-    for (size_t i = 0; i < defs_.size(); ++i) {  // it grows meanwhile
+    for (size_t i = 0; i < defs_.size(); ++i) {  // defs_ grows in the loop
       const size_t def = defs_[i];
       out +=
           (is_first ? "\"" : ",\"") + name_of(def) + "\":" + object_text(shape_.nodes_[def], kNone);
@@ -150,12 +150,12 @@ class ShapeSchema {
   void add_default(const Shape::Node& node, const Shape::Member& member, std::string& schema) {
     const auto made = node.make();
     const auto value = writer_.write(member.node, member, member.place(made.get()));
-    if (!value) return;  // one that cannot be written is no default that a caller could send
+    if (!value) return;  // an unwritable value is not a default that a caller could send
     schema.pop_back();
     schema += (schema.size() > 1 ? ",\"default\":" : "\"default\":") + json_text(*value) + "}";
   }
 
-  /// The schema of a member, of its items, or of what is optional in it.
+  /// The schema of a member, of its items, or of the value that is optional in it.
   std::string member_text(const Shape::Member& member, size_t index) {
     const Shape::Node& node = shape_.nodes_[index];
     if (node.kind == Shape::Kind::kOptional) return member_text(member, node.item);
@@ -234,7 +234,7 @@ class ShapeSchema {
     return out;
   }
 
-  /// What is asked for and what the type holds, whichever is narrower.
+  /// Adds the narrower of the member's bounds and the range of its type.
   static void add_range(const Shape::Node& node, const Shape::Member& member, ordered_json& out) {
     double least = static_cast<double>(node.least);
     double most = static_cast<double>(node.most);
@@ -363,7 +363,7 @@ struct ToolRun::State {
   [[nodiscard]] Result<RelPath> directory(std::string_view text) const {
     return directory_argument(std::string(text), context.origin());
   }
-  /// Whether who calls may do this.
+  /// Whether the caller may do this.
   [[nodiscard]] Result<void> admit(const Intent& intent) const {
     if (!intent.writes.empty() && info.annotations.read_only) {
       return fail(ErrorKind::kRefused, "tool.read_only",
@@ -387,8 +387,8 @@ Intent intent_to(std::vector<RelPath> read, std::vector<RelPath> write) {
   return intent;
 }
 
-/// The code that an exception amounts to. What it says is about the inside of the tool or of what
-/// the tool uses, so it goes on record; the caller learns code and reason.
+/// The error code for an exception. Its message may describe internals, so it goes to the record
+/// only. The caller gets the code and the reason.
 ToolErrorCode code_of_exception(const std::exception& thrown) {
   if (const auto* failed = dynamic_cast<const std::system_error*>(&thrown)) {
     if (failed->code() == std::errc::timed_out) return ToolErrorCode::kTimeout;
@@ -510,7 +510,7 @@ void ToolRun::progress(uint64_t done, uint64_t total) {
 
 bool ToolRun::is_late() const { return state_->context.is_over(); }
 
-/// The adapter between what a program defines and what the executor runs.
+/// The adapter between a program's definition of a tool and the executor.
 class DefinedTool final : public Tool {
  public:
   explicit DefinedTool(ToolDefinition definition) : definition_(std::move(definition)) {}

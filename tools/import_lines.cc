@@ -18,9 +18,9 @@
 namespace galley {
 namespace {
 
-constexpr size_t kMaxImportLineBytes = 2000;  // longer lines were written by no person
+constexpr size_t kMaxImportLineBytes = 2000;  // longer lines are generated code
 
-/// A language: endings of its files, and expressions whose first group is what is imported.
+/// A language: its file name endings, and expressions whose first group is the imported name.
 struct Language {
   std::string_view name;
   std::vector<std::string_view> endings;
@@ -97,7 +97,7 @@ void add_modules(std::string_view language, std::string found, uint32_t line,
 /// Go's `import ( … )` has a path on each line.
 class GoBlock {
  public:
-  /// True when the line belongs to a block; its path, if it has one, goes to `out`.
+  /// True when the line belongs to a block. If the line has a path, it is added to `out`.
   bool take(std::string_view text, uint32_t line, std::vector<ImportLine>& out) {
     static const auto* opening = new re2::RE2(R"re(^\s*import\s*\()re");
     static const auto* path = new re2::RE2(R"re(^\s*(?:[\w.]+\s+)?"([^"]+)")re");
@@ -157,7 +157,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxImportingFiles = 5000;                   // of one answer
 constexpr size_t kMaxImports = 50'000;                        // of one answer
-constexpr uint64_t kMaxImportFileBytes = uint64_t{8} << 20U;  // larger files are passed over
+constexpr uint64_t kMaxImportFileBytes = uint64_t{8} << 20U;  // larger files are skipped
 
 /// Collects what the files of a tree import.
 class ImportTable {
@@ -177,7 +177,7 @@ class ImportTable {
         {{"path", path.str()}, {"language", language}, {"imports", std::move(imports)}});
   }
 
-  /// The modules that most files name come first.
+  /// Sorts the modules that most files import first.
   ordered_json finish() {
     std::vector<std::pair<std::string, size_t>> modules;
     for (const auto& [module, files] : files_of_) modules.emplace_back(module, files.size());

@@ -7,17 +7,17 @@
 
 namespace galley {
 
-/// One line by which a file names another, or a package.
+/// One line in which a file names another file or a package.
 struct ImportLine {
-  std::string module;  ///< as the line has it: `os.path`, `./api`, `stdio.h`
+  std::string module;  ///< as in the line: `os.path`, `./api`, `stdio.h`
   uint32_t line = 0;   ///< 1-based
 };
 
-/// The language of a file by its name's ending; empty for one whose imports are not known.
+/// The language of a file by its name's ending; empty for a language without import rules.
 [[nodiscard]] std::string_view import_language(std::string_view file_name);
 
-/// The imports of a text, line by line and without parsing the language: what stands in a comment
-/// of several lines or is put together at run time is not told apart.
+/// The imports of a text, found line by line without parsing the language. It also finds lines
+/// inside comments of several lines, and misses names that are built at run time.
 [[nodiscard]] std::vector<ImportLine> import_lines(std::string_view language,
                                                    std::string_view text);
 

@@ -25,7 +25,7 @@ std::string shown_json(const ordered_json& value) {
   return text + "…";
 }
 
-/// 2024-01-01T12:34:56, with what may follow.
+/// 2024-01-01T12:34:56, with any text after it.
 bool is_time(const ordered_json& value) {
   if (!value.is_string()) return false;
   constexpr std::string_view kShape = "dddd-dd-ddTdd:dd:dd";

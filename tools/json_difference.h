@@ -14,21 +14,21 @@ struct JsonDifference {
   std::string found;     ///< as JSON, shortened; empty: there is nothing
 };
 
-/// Differences beyond this are counted by nobody.
+/// The search stops at this number of differences.
 inline constexpr size_t kMaxJsonDifferences = 100;
 
 /// How documents are compared.
 struct JsonComparison {
-  bool ignores_times = false;  ///< two RFC 3339 times are equal, whatever they say
+  bool ignores_times = false;  ///< two RFC 3339 times are always equal
 };
 
-/// Where `found` differs from `expected`, in the order of the expected document; none when they are
-/// equal. Numbers are equal by value, members in any order.
+/// The places where `found` differs from `expected`, in the order of the expected document; empty
+/// when they are equal. Numbers are equal by value, and members may be in any order.
 [[nodiscard]] std::vector<JsonDifference> json_differences(const nlohmann::ordered_json& expected,
                                                            const nlohmann::ordered_json& found,
                                                            const JsonComparison& how = {});
 
-/// "/a/b: expected 1, found 2", a line each.
+/// One line for each difference: "/a/b: expected 1, found 2".
 [[nodiscard]] std::string describe(const std::vector<JsonDifference>& differences);
 
 }  // namespace galley

@@ -29,7 +29,8 @@ std::string place_of(std::string_view text, size_t offset) {
          std::to_string(before.size() - line_start + 1);
 }
 
-/// Builds the document from the library's events, so that what its own builder lets pass is caught.
+/// Builds the document from the library's events, to find errors that the library's builder
+/// accepts.
 class StrictBuilder final : public nlohmann::json_sax<json> {
  public:
   StrictBuilder(std::string_view text, const JsonLimits& limits) : text_(text), limits_(limits) {}
@@ -74,8 +75,8 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
     if (error.id == kNumberOverflow) {
       return refuse(ErrorKind::kInvalid, "json.number", "a number does not fit a double");
     }
-    // The library's text is "[json.exception.parse_error.101] parse error at line …: why": our own
-    // place is given instead, since its column counts differently in each version.
+    // The library's text is "[json.exception.parse_error.101] parse error at line …: why". We give
+    // our own place instead, since the library's column counts differ between versions.
     std::string why = error.what();
     const size_t colon = why.find(": ");
     if (colon != std::string::npos) why = why.substr(colon + 2);
@@ -148,11 +149,11 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
 };
 
 // --- writing --------------------------------------------------------------------------------
-// The library decodes each byte of a text for itself, and an answer with a file in it is hardly
-// anything but text: here eight bytes are looked at together. What is seldom, the library writes.
+// The library decodes each byte of a text. An answer with a file in it is almost only text, so this
+// writer examines eight bytes at a time. It leaves rare cases to the library.
 
-/// Whether one of eight bytes cannot stand in a JSON text as it is: a control character, a quote,
-/// a backslash. (After "Bit Twiddling Hacks", "Determine if a word has a byte less than n".)
+/// Whether one of eight bytes must be escaped in a JSON text: a control character, a quote, a
+/// backslash. (After "Bit Twiddling Hacks", "Determine if a word has a byte less than n".)
 bool has_byte_to_escape(const char* bytes) {
   constexpr uint64_t kOnes = 0x0101010101010101U;
   constexpr uint64_t kHighBits = 0x8080808080808080U;
@@ -252,7 +253,7 @@ Result<json> parse_json(std::string_view text, const JsonLimits& limits) {
                     std::to_string(limits.max_bytes) + " that are read");
   }
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    // The library takes a NUL byte for the end of the text and would ignore what follows.
+    // The library would take a NUL byte as the end of the text and ignore the rest.
     return fail(ErrorKind::kInvalid, "json.syntax",
                 "this is not JSON at " + place_of(text, nul) + ": a NUL byte");
   }
@@ -285,7 +286,7 @@ std::string pretty_json_text(const nlohmann::ordered_json& document) {
 }
 
 std::string member_pointer(const std::string& pointer, const std::string& key) {
-  // Every schema of every tool comes by here when a workspace opens.
+  // This path is hot: every schema of every tool is read when a workspace opens.
   if (key.find_first_of("~/") == std::string::npos) return pointer + "/" + key;
   return pointer + (json::json_pointer() / key).to_string();
 }

@@ -10,17 +10,18 @@
 
 namespace galley {
 
-/// Values and keys of one document: each takes many times its bytes in memory.
+/// Values and keys of one document. Each takes many times its size in memory.
 inline constexpr size_t kMaxJsonValues = 1'000'000;
 
-/// Bounds of a JSON document from outside.
+/// Limits for an untrusted JSON document.
 struct JsonLimits {
   size_t max_bytes = limits::kMaxJsonBytes;
   int max_depth = limits::kMaxJsonDepth;
   size_t max_values = kMaxJsonValues;
 };
 
-/// Parses untrusted JSON (RFC 8259), the one way to do so: nothing is guessed or lost.
+/// Parses untrusted JSON (RFC 8259). All untrusted JSON goes through it. It guesses and loses
+/// nothing.
 ///
 /// Refused: more than one document, bytes that are not UTF-8, a key twice in one object, nesting
 /// beyond max_depth, numbers that do not fit 64 bits or a double. A number such as 1.0 that is a
@@ -29,17 +30,17 @@ struct JsonLimits {
 ///         line and column; kQuota, reason `limit.json_bytes`, `limit.json_values`.
 Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
-/// A text member of an object; empty where there is none, or it is no text.
+/// A text member of an object; empty when it is missing or not text.
 [[nodiscard]] std::string text_member(const nlohmann::json& object, const char* key);
 [[nodiscard]] std::string text_member(const nlohmann::ordered_json& object, const char* key);
 
-/// The document as text in one line. Bytes that are not UTF-8 in its strings become U+FFFD.
+/// The document as text on one line. Bytes in its strings that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_text(const nlohmann::json& document);
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);
 /// The same, indented by two spaces.
 [[nodiscard]] std::string pretty_json_text(const nlohmann::ordered_json& document);
 
-/// The JSON Pointer (RFC 6901) of a member of what stands at `pointer`.
+/// The JSON Pointer (RFC 6901) of a member of the object at `pointer`.
 [[nodiscard]] std::string member_pointer(const std::string& pointer, const std::string& key);
 
 }  // namespace galley

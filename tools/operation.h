@@ -12,36 +12,36 @@
 
 namespace galley {
 
-/// Part or all of a file, or the listing of a directory where `takes_directory`.
+/// Part or all of a file or, with `takes_directory`, the listing of a directory.
 struct ReadFile {
   RelPath path = RelPath::root();
   uint64_t first_line = 1;                  ///< 1-based
-  std::optional<uint64_t> line_count = {};  ///< all that follow when absent
-  std::optional<uint64_t> last_lines = {};  ///< instead: so many at the end
+  std::optional<uint64_t> line_count = {};  ///< absent: all lines that follow
+  std::optional<uint64_t> last_lines = {};  ///< instead: this many lines at the end
   bool numbered = false;                    ///< each line after its number and a tab
   bool takes_directory = false;
 };
 
 struct ListDirectory {
   RelPath path = RelPath::root();
-  bool is_tree = false;       ///< all below it, nested
+  bool is_tree = false;       ///< all entries below it, nested
   bool with_details = false;  ///< size and mode of each entry that may be read
 };
 
 struct FileInfo {
   RelPath path = RelPath::root();
-  bool with_stat = false;  ///< times and owner besides, where the disk has the path
+  bool with_stat = false;  ///< also times and owner, if the disk has the path
 };
 
-/// What a file, or a directory with all below it, takes up in the proposed tree.
+/// The size of a file, or of a directory with everything below it, in the proposed tree.
 struct MeasureUsage {
   RelPath path = RelPath::root();
 };
 
 struct FindFiles {
   RelPath under = RelPath::root();
-  std::string pattern;  ///< gitignore's language, `{a,b}` besides; relative to `under`
-  std::vector<std::string> excluded;  ///< the same
+  std::string pattern;                ///< gitignore's syntax, also `{a,b}`; relative to `under`
+  std::vector<std::string> excluded;  ///< patterns in the same syntax
   bool include_ignored = false;
 };
 
@@ -49,7 +49,7 @@ struct SearchText {
   enum class Output : uint8_t { kFiles, kContent, kCount };
   RelPath under = RelPath::root();
   std::string pattern;  ///< RE2
-  std::string glob;     ///< which files; empty: all
+  std::string glob;     ///< of the files; empty: all
   std::string type;     ///< `py`, `ts` …; empty: all
   Output output = Output::kFiles;
   uint32_t lines_before = 0;
@@ -65,14 +65,14 @@ struct SearchText {
 struct WriteFile {
   RelPath path = RelPath::root();
   std::string content;
-  std::optional<uint32_t> mode = {};  ///< permission bits it gets; absent: it keeps its own
+  std::optional<uint32_t> mode = {};  ///< permission bits; absent: unchanged
 };
 
-/// Any edit by text: every dialect compiles to an EditSet.
+/// An edit of text in any dialect: every dialect compiles to an EditSet.
 struct EditFiles {
   EditSet edits;
-  bool check_only = false;           ///< tell what would happen, stage nothing
-  std::vector<std::string> choices;  ///< candidate ids of an ambiguity, sent back
+  bool check_only = false;           ///< report the result, stage nothing
+  std::vector<std::string> choices;  ///< candidate ids from an ambiguity error
 };
 
 struct RemovePath {
@@ -88,10 +88,11 @@ struct MovePath {
 struct CopyPath {
   RelPath from = RelPath::root();
   RelPath to = RelPath::root();
-  bool recursive = false;  ///< takes a directory with all below it, too
+  bool recursive = false;  ///< also copies a directory with all below it
 };
 
-/// A copy of the file at `path`, if there is one, in `directory`, named after path and time.
+/// A copy of the file at `path` in `directory`, named after path and time. A missing file is not an
+/// error.
 struct BackUpFile {
   RelPath path = RelPath::root();
   RelPath directory = RelPath::root();
@@ -102,7 +103,7 @@ struct ChangeMode {
   uint32_t mode = 0;
 };
 
-/// Owners belong to the disk and are never staged: only what changes nothing is done.
+/// Owners belong to the disk and are never staged: only a call that changes nothing succeeds.
 struct ChangeOwner {
   RelPath path = RelPath::root();
   std::optional<uint32_t> user = {};
@@ -112,15 +113,15 @@ struct ChangeOwner {
 struct MakeSymlink {
   RelPath path = RelPath::root();
   std::string target;
-  bool must_be_new = false;  ///< else it replaces a file or link
+  bool must_be_new = false;  ///< else it may replace a file or link
 };
 
 struct MakeDirectory {
   RelPath path = RelPath::root();
-  std::optional<uint32_t> mode = {};  ///< of one that is made
+  std::optional<uint32_t> mode = {};  ///< of a new directory
 };
 
-/// Puts text behind the last line of a file, which is made when there is none.
+/// Appends text to a file. A missing file is created.
 struct AppendText {
   RelPath path = RelPath::root();
   std::string text;
@@ -131,29 +132,29 @@ struct RunCommand {
   bool is_shell = false;  ///< argv is {"sh", "-c", text}
   std::optional<std::chrono::milliseconds> timeout = {};
   std::optional<RelPath> directory = {};  ///< where it starts; absent: where the call does
-  bool only_looks = false;                ///< what it changes is dropped
+  bool only_looks = false;                ///< its changes are dropped
 };
 
-/// Where a word of the code stands, and which of the places define it.
+/// The places of a word in the code, and which of them define it.
 struct FindReferences {
   RelPath under = RelPath::root();
   std::string symbol;
-  std::string glob;  ///< which files; empty: all
+  std::string glob;  ///< of the files; empty: all
 };
 
-/// The lines by which files of common languages name others: import, include, use, require.
+/// The lines in which files of common languages name others: import, include, use, require.
 struct ListImports {
   RelPath under = RelPath::root();
 };
 
-/// Descriptions of agents, a JSON file each: {name, description, capabilities}.
+/// Descriptions of agents, one JSON file each: {name, description, capabilities}.
 struct FindAgents {
   RelPath folder = RelPath::root();
   std::string query;       ///< in name or description, case ignored; empty: all
   std::string capability;  ///< one of its capabilities; empty: any
 };
 
-/// What a call means, whichever dialect it was said in.
+/// The meaning of a call, in whichever dialect it was written.
 using Operation = std::variant<ReadFile, ListDirectory, FileInfo, MeasureUsage, FindFiles,
                                SearchText, WriteFile, EditFiles, RemovePath, MovePath, CopyPath,
                                BackUpFile, ChangeMode, ChangeOwner, MakeSymlink, MakeDirectory,

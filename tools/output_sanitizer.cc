@@ -19,8 +19,8 @@ bool is_control(char c) {
   return (byte < ' ' && c != '\n' && c != '\t') || c == '\x7f';
 }
 
-/// The end of the escape sequence that begins at `at` (ECMA-48): of a CSI its final byte, of an OSC
-/// or another string its terminator.
+/// The end of the escape sequence that begins at `at` (ECMA-48): the final byte of a CSI, the
+/// terminator of an OSC or another string.
 size_t end_of_escape(std::string_view text, size_t at) {
   const size_t next = at + 1;
   if (next >= text.size()) return text.size();
@@ -34,14 +34,15 @@ size_t end_of_escape(std::string_view text, size_t at) {
     for (size_t end = next + 1; end < text.size(); ++end) {
       if (text[end] == kBell) return end + 1;
       if (text[end] == kEscape) return std::min(end + 2, text.size());
-      if (text[end] == '\n') return end;  // it never ended: the rest is text
+      if (text[end] == '\n') return end;  // unterminated: the rest is text
     }
     return text.size();
   }
   return next + 1;
 }
 
-/// U+0080 to U+009F, and what turns the direction of text (U+202A to U+202E, U+2066 to U+2069).
+/// U+0080 to U+009F, and the characters that change the direction of text (U+202A to U+202E, U+2066
+/// to U+2069).
 bool is_hidden_control(std::string_view sequence) {
   if (sequence.size() == 2)
     return sequence[0] == '\xc2' && static_cast<uint8_t>(sequence[1]) < 0xa0;

@@ -35,7 +35,7 @@ struct Perform {
   }
 };
 
-/// Adds every path that an edit of one file may name.
+/// Adds every path that an edit of one file may touch.
 Result<void> add_paths(const FileEdit& file, Intent& intent) {
   const bool keeps_source = file.op == FileOp::kCopy;
   for (const std::string* text :
@@ -44,7 +44,7 @@ Result<void> add_paths(const FileEdit& file, Intent& intent) {
     GALLEY_ASSIGN(RelPath path, RelPath::parse(*text));
     const bool is_source = text == &file.path || text == &file.other_path;
     const bool is_left =
-        file.op == FileOp::kRename && is_source;  // its content can be read elsewhere
+        file.op == FileOp::kRename && is_source;  // its content can be read under the other name
     if (is_left || (keeps_source && is_source)) intent.reads.push_back(path);
     if (!keeps_source || !is_source) intent.writes.push_back(std::move(path));
   }
@@ -72,7 +72,7 @@ struct IntentOf {
   Result<void> operator()(const AppendText& op) { return write(op.path); }
   Result<void> operator()(const ListImports& op) { return read(op.under); }
   Result<void> operator()(const FindAgents& op) { return read(op.folder); }
-  /// It may run a program: Universal Ctags, where it is installed and the caller may.
+  /// It may run a program: Universal Ctags, if it is installed and the caller may run programs.
   Result<void> operator()(const FindReferences& op) {
     intent.is_open_ended = true;
     return read(op.under);
@@ -86,7 +86,7 @@ struct IntentOf {
     GALLEY_TRY(read(op.from));
     return write(op.to);
   }
-  /// Its name shows only when it is made, and is judged then.
+  /// The backup's name is known, and judged, only when it is made.
   Result<void> operator()(const BackUpFile& op) { return read(op.path); }
   Result<void> operator()(const EditFiles& op) {
     for (const FileEdit& file : op.edits.files) GALLEY_TRY(add_paths(file, intent));

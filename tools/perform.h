@@ -9,13 +9,13 @@
 
 namespace galley {
 
-/// What an operation will touch, as far as it says.
+/// The paths and programs that an operation names before it runs.
 Result<Intent> intent_of(const Operation& operation);
 
-/// Does an operation on the overlay of the context. A failed one leaves the overlay as it was.
+/// Does an operation on the overlay of the context. If it fails, the overlay is unchanged.
 [[nodiscard]] ToolResult perform(const Operation& operation, ToolContext& context);
 
-// One function a family of operations; each returns the data of a ToolResult.
+// One function for each family of operations. Each returns the data of a ToolResult.
 using Performed = Result<nlohmann::ordered_json>;
 Performed perform_read(const ReadFile& read, ToolContext& context);
 Performed perform_list(const ListDirectory& list, ToolContext& context);
@@ -31,7 +31,7 @@ Performed perform_tree_change(const Operation& operation, ToolContext& context);
 [[nodiscard]] ToolResult perform_edit(const EditFiles& edit, ToolContext& context);
 [[nodiscard]] ToolResult perform_command(const RunCommand& run, ToolContext& context);
 
-/// Permission bits as people write them: `0644`.
+/// Permission bits in octal: `0644`.
 [[nodiscard]] std::string octal_mode(uint32_t mode);
 
 }  // namespace galley

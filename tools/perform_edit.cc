@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// The error of an edit that does not fit: the first reason as its own, the whole report as
-/// details.
+/// The error of an edit that does not fit. Its reason is the first one, and its details are the
+/// whole report.
 ToolError error_of(const EditOutcome& outcome) {
   ToolError error{ToolErrorCode::kRuntime, "patch.failed", {}, nullptr};
   for (const FileOutcome& file : outcome.files) {

@@ -18,10 +18,10 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxReadBytes = size_t{16} << 20U;  // of one answer
 constexpr size_t kMaxListed = 10'000;                // entries of one answer
-constexpr size_t kMaxTreeDepth = 50;  // levels of a tree: two of JSON each, which has a limit too
+constexpr size_t kMaxTreeDepth = 50;  // levels of a tree: two of JSON each, which also has a limit
 constexpr size_t kNumberWidth = 6;
 
-/// The name as JSON can carry it; names that are not UTF-8 are given in base64 besides.
+/// Puts a name into JSON. A name that is not UTF-8 is added in base64 too.
 void put_name(ordered_json& out, const char* key, const std::string& name) {
   out[key] = name;
   if (!is_utf8(name)) out[std::string(key) + "Base64"] = base64(name);
@@ -49,7 +49,7 @@ Window window_of(const ReadFile& read, size_t lines) {
   return {begin, begin + count};
 }
 
-/// Size and mode of an entry. One that no path can name, or that who calls may not read, has none.
+/// Adds size and mode of an entry, unless its name is not a path or the caller may not read it.
 Result<void> put_details(ordered_json& out, const RelPath& directory, const DirectoryEntry& entry,
                          ToolContext& context) {
   const auto name = RelPath::parse(entry.name);
@@ -79,7 +79,7 @@ class TreeBuilder {
       put_name(item, "name", entry.name);
       item["type"] = kind_name(entry.kind);
       const auto name = RelPath::parse(entry.name);
-      const auto path = name ? directory.join(*name) : name;  // one that no path can name is a leaf
+      const auto path = name ? directory.join(*name) : name;  // an unusable name is a leaf
       const bool has_children = entry.kind == FileKind::kDirectory && path;
       if (has_children && depth < kMaxTreeDepth) {
         GALLEY_ASSIGN(item["children"], children(*path, depth + 1));
@@ -194,8 +194,8 @@ tl::unexpected<Error> nothing_at(const RelPath& path) {
               path.str());
 }
 
-/// What the disk tells of a path that the proposed tree takes from there; nothing of one that was
-/// made or replaced here, which has times and an owner only after the commit.
+/// The disk's stat of a path that the transaction did not make or replace. Other paths return
+/// nullopt: they get times and an owner only at the commit.
 Result<std::optional<FileStat>> stat_of(const RelPath& path, const Node& node,
                                         ToolContext& context) {
   const auto entry = context.overlay.entries().find(path);
@@ -208,7 +208,7 @@ Result<std::optional<FileStat>> stat_of(const RelPath& path, const Node& node,
   return std::optional<FileStat>(stat);
 }
 
-/// null where the file system does not tell.
+/// null when the file system has no such time.
 ordered_json time_text(int64_t time_ns) {
   return time_ns == 0 ? ordered_json() : ordered_json(rfc3339_utc(time_ns));
 }

@@ -1,5 +1,5 @@
-// Words are found here, definitions by Universal Ctags, which runs behind the sandbox like any
-// other program and only over files in which the word stands.
+// This file finds the words. Universal Ctags finds the definitions: it runs in the sandbox like any
+// other program, and reads only the files that contain the word.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -18,11 +18,11 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr size_t kMaxReferences = 1000;                     // of one answer
-constexpr uint64_t kMaxCodeFileBytes = uint64_t{8} << 20U;  // larger files are passed over
-constexpr size_t kMaxTaggedFiles = 200;                     // given to ctags in one run
-constexpr uint64_t kMaxCtagsBytes = uint64_t{8} << 20U;     // of its answer
+constexpr uint64_t kMaxCodeFileBytes = uint64_t{8} << 20U;  // larger files are skipped
+constexpr size_t kMaxTaggedFiles = 200;                     // passed to ctags in one run
+constexpr uint64_t kMaxCtagsBytes = uint64_t{8} << 20U;     // of ctags' output
 constexpr std::chrono::seconds kTagTime{10};
-constexpr size_t kMaxCodeLineBytes = 400;  // of a line that is shown
+constexpr size_t kMaxCodeLineBytes = 400;  // of a printed line
 
 bool is_word_byte(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -30,8 +30,8 @@ bool is_word_byte(char c) {
          byte >= 0x80U;
 }
 
-/// Whether the bytes [at, at + size) are a word of their own. An end that is no letter, as that of
-/// `operator+`, needs no edge.
+/// Whether the bytes [at, at + size) are a whole word. An end that is not a letter, as in
+/// `operator+`, needs no word boundary.
 bool stands_alone(std::string_view text, size_t at, size_t size) {
   const bool opens = at == 0 || !is_word_byte(text[at - 1]) || !is_word_byte(text[at]);
   const size_t end = at + size;
@@ -45,7 +45,7 @@ class ReferenceSearch {
  public:
   explicit ReferenceSearch(const FindReferences& find) : symbol_(find.symbol) {}
 
-  /// False when no more is wanted.
+  /// Returns false when the search is full.
   bool take(const RelPath& path, std::string_view text) {
     const Lines lines(text);
     for (size_t at = text.find(symbol_); at != std::string_view::npos;
@@ -86,7 +86,7 @@ class ReferenceSearch {
   bool is_cut_ = false;
 };
 
-/// `--options=NONE` comes first: what the tree has in .ctags.d must not say what ctags runs.
+/// `--options=NONE` comes first: otherwise .ctags.d in the tree could make ctags run programs.
 Command tags_command(const std::set<RelPath>& files, const ToolContext& context) {
   Command command;
   command.argv = {
@@ -118,7 +118,7 @@ void add_definition(std::string_view line, const std::string& symbol, ordered_js
   out.push_back({{"path", path}, {"line", *number}, {"kind", text("kind")}});
 }
 
-/// Nothing where ctags is not installed, or the caller may run no programs.
+/// Returns nullopt when ctags is not installed, or when the caller may not run programs.
 std::optional<ordered_json> definitions_of(const std::string& symbol,
                                            const std::set<RelPath>& files, ToolContext& context) {
   if (files.empty() || context.commands == nullptr) return {};

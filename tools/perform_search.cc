@@ -21,10 +21,10 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxAnswerLines = 10'000;
 constexpr size_t kMaxAnswerBytes = size_t{4} << 20U;
-constexpr uint64_t kMaxSearchedFileBytes = uint64_t{64} << 20U;  // larger files are passed over
+constexpr uint64_t kMaxSearchedFileBytes = uint64_t{64} << 20U;  // larger files are skipped
 constexpr size_t kMaxShownLineBytes = 2000;
 
-/// Glob of each type name that ripgrep's users know.
+/// The glob of each of ripgrep's type names.
 const std::map<std::string, std::string>& file_types() {
   static const std::map<std::string, std::string> table = {
       {"c", "*.{c,h}"},
@@ -51,7 +51,7 @@ const std::map<std::string, std::string>& file_types() {
   return table;
 }
 
-/// The pattern, once for text in UTF-8 and once for bytes of any other kind.
+/// The pattern, compiled once for UTF-8 and once for other bytes.
 class Matcher {
  public:
   static Result<Matcher> make(const SearchText& search) {
@@ -97,7 +97,7 @@ std::vector<Match> matches_in(const re2::RE2& expression, std::string_view text,
   for (size_t at = 0; at <= text.size() && out.size() < limit;) {
     if (!expression.Match(all, at, text.size(), re2::RE2::UNANCHORED, &found, 1)) break;
     const auto begin = static_cast<size_t>(found.data() - text.data());
-    if (begin == text.size() && found.empty()) break;  // after the last line is no line
+    if (begin == text.size() && found.empty()) break;  // the end of the text does not begin a line
     out.push_back({begin, begin + found.size()});
     at = begin + std::max<size_t>(1, found.size());
   }
@@ -109,7 +109,7 @@ class SearchAnswer {
  public:
   SearchAnswer(const SearchText& search, size_t limit) : search_(search), limit_(limit) {}
 
-  /// False when no more is wanted.
+  /// Returns false when the search is full.
   bool take(const RelPath& path, std::string_view text, const std::vector<Match>& matches) {
     ++files_;
     matches_ += matches.size();

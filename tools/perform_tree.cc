@@ -16,9 +16,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxBackupName = 200;  // bytes of it, the last ones; time and number come behind
+constexpr size_t kMaxBackupName = 200;  // the last bytes of the path; time and number follow
 
-/// Does the operations that change whole paths; the diff is the caller's.
+/// Does the operations on whole paths; the caller makes the diff.
 struct ChangeTree {
   ToolContext& context;
   ordered_json& data;
@@ -140,7 +140,7 @@ struct ChangeTree {
                 path.str());
   }
 
-  /// The names below are read before anything is made, so that a copy never sees itself.
+  /// The names below are read before anything is made, so that a copy never copies itself.
   Result<void> copy_directory(const RelPath& from, const RelPath& to, uint32_t mode) {
     GALLEY_ASSIGN(const Node target, overlay.node_without_content(to));
     if (target.kind != FileKind::kAbsent) return exists_already(to);
@@ -169,8 +169,8 @@ struct ChangeTree {
     return {};
   }
 
-  /// `etc/nginx/nginx.conf` -> `DIRECTORY/etc_nginx_nginx.conf.20240101T120000`, with a number
-  /// behind it when that is taken.
+  /// `etc/nginx/nginx.conf` -> `DIRECTORY/etc_nginx_nginx.conf.20240101T120000`. A number is added
+  /// when that name exists.
   Result<RelPath> backup_path(const BackUpFile& op) {
     constexpr size_t kTimeBytes = 15;
     std::string time = rfc3339_utc(overlay.clock().wall_ns());
@@ -189,7 +189,7 @@ struct ChangeTree {
   }
 };
 
-/// Whether what the operation touches is exactly the paths that it names.
+/// Whether the operation touches exactly the paths that it names.
 bool touches_named_paths_only(const Operation& operation) {
   return std::holds_alternative<WriteFile>(operation) ||
          std::holds_alternative<ChangeMode>(operation) ||

@@ -10,13 +10,13 @@
 
 namespace galley {
 
-/// The list of tools that one door shows: the names that the agents behind it already know.
+/// The list of tools that one door shows, under the names that its agents already know.
 ///
-/// Invariant: no profile has two tools of one verb, so an agent never has to choose between
+/// Invariant: a profile has one tool for each verb, so an agent never has to choose between
 ///            spellings. Every tool of a profile is one of Galley's own.
 /// Threads:   a value; profiles() is immutable.
 struct ToolProfile {
-  /// A tool, and what it does in one word: `read`, `edit`, `run`.
+  /// A tool and its verb: `read`, `edit`, `run`.
   struct Row {
     std::string tool;
     std::string verb;
@@ -25,11 +25,11 @@ struct ToolProfile {
   std::string about;  ///< one line for people
   std::vector<Row> tools;
 
-  /// Whether its door shows the tool. Tools that are not Galley's own are shown at every door.
+  /// Whether its door shows the tool. Every door shows the tools that are not Galley's own.
   [[nodiscard]] bool shows(std::string_view tool) const;
   /// Whether one of its tools runs programs.
   [[nodiscard]] bool runs_programs() const;
-  /// Errors: kUsage, reason `tool.not_in_profile`, with the nearest name that is.
+  /// Errors: kUsage, reason `tool.not_in_profile`, with the nearest name in the profile.
   [[nodiscard]] Result<void> check_shows(std::string_view tool) const;
 };
 
@@ -40,10 +40,10 @@ struct ToolProfile {
 [[nodiscard]] Result<const ToolProfile*> profile_named(std::string_view name);
 
 /// Whether a door without a profile shows the tool: the standard ones in all their dialects, and
-/// those that are not Galley's own. What stands in a profile only is called with it.
+/// those that are not Galley's own. Other tools of profiles can be called only with a profile.
 [[nodiscard]] bool is_shown_without_profile(std::string_view tool);
 
-/// What a door shows of a registry; `profile` may be null.
+/// The tools of a registry that a door shows; `profile` may be null.
 [[nodiscard]] std::vector<ToolInfo> shown_tools(const ToolRegistry& registry,
                                                 const ToolProfile* profile);
 

@@ -9,9 +9,9 @@
 namespace galley {
 namespace {
 
-constexpr size_t kMaxComplaintBytes = 2048;  // of what it says on standard error, in an error
+constexpr size_t kMaxComplaintBytes = 2048;  // of its standard error, in a message
 
-/// Whether one of these paths, which are sorted, lies below `path`.
+/// Whether one of these sorted paths is below `path`.
 bool is_parent_of_one(const RelPath& path, const std::vector<RelPath>& paths) {
   const std::string below = path.str() + "/";
   const auto first = std::partition_point(
@@ -30,7 +30,7 @@ std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
   const auto patterns = GlobList::parse(writable);
   for (const RelPath& path : changed) {
     if (writable.empty() || (patterns && patterns->selects(path))) continue;
-    if (is_parent_of_one(path, changed)) continue;  // it was needed for what lies in it
+    if (is_parent_of_one(path, changed)) continue;  // it is a parent of a changed path
     return ToolError{ToolErrorCode::kPermission, "tool.effects",
                      named + " changed '" + printable_line(path.str()) +
                          "', which its manifest does not speak of; nothing was staged",

@@ -10,16 +10,16 @@
 
 namespace galley {
 
-/// Judges what the program of a tool staged, path by path: each one has to be selected by
-/// `writable` (patterns; empty: anywhere), and its caller has to be allowed to write it. `named`
-/// begins the message: "the tool 'x'".
-/// Returns why it is refused (`tool.effects`, or what the policy says), or nothing.
+/// Judges, path by path, what the program of a tool staged. Each path must be selected by
+/// `writable` (patterns; empty: anywhere), and the caller must be allowed to write it. `named`
+/// begins the message: "the tool 'x'". Returns the refusal (`tool.effects`, or the policy's), or
+/// nothing.
 [[nodiscard]] std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
                                                           const std::vector<std::string>& writable,
                                                           const std::string& named,
                                                           const ToolContext& context);
 
-/// The end of what a program wrote, as far as a message takes it; every character visible.
+/// The end of a program's output for a message, with every character visible.
 [[nodiscard]] std::string last_words(const CapturedOutput& output);
 
 /// How a program ended: "ended with status 2", "was ended by signal 9".

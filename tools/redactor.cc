@@ -19,10 +19,10 @@ constexpr std::string_view kHex = "0123456789ABCDEF";
 constexpr std::string_view kLowerHex = "0123456789abcdef";
 constexpr std::string_view kMarkerStart = "[REDACTED:";
 
-/// `value` in base64 when it stands `shift` bytes into a triple.
+/// `value` in base64 when it begins `shift` bytes into a group of three.
 struct Base64Form {
-  std::string digits;  ///< those that depend on nothing but `value`
-  std::string last;    ///< what the digit behind them can be: it has bits of what follows, too
+  std::string digits;  ///< the digits that depend only on `value`
+  std::string last;    ///< the possible next digits, which also have bits of the next byte
 };
 
 Base64Form base64_form(const std::string& value, size_t shift) {
@@ -30,20 +30,20 @@ Base64Form base64_form(const std::string& value, size_t shift) {
   const size_t whole = padded.size() * 8 / 6;
   const size_t shared_bits = padded.size() * 8 % 6;
   const std::string all = base64(padded);
-  constexpr std::array<size_t, 3> kMixedDigits = {0, 2, 3};  // with bytes of before
+  constexpr std::array<size_t, 3> kMixedDigits = {0, 2, 3};  // with bits of the byte before
   Base64Form form;
   if (whole > kMixedDigits[shift]) {
     form.digits = all.substr(kMixedDigits[shift], whole - kMixedDigits[shift]);
   }
   if (shared_bits > 0) {
-    // The padding counts as zero bits, so this is the first of a row of 4 or 16 digits.
+    // The padding counts as zero bits, so this is the first of 4 or 16 consecutive digits.
     const size_t first = kBase64Digits.find(all[whole]);
     form.last = kBase64Digits.substr(first, size_t{1} << (6 - shared_bits));
   }
   return form;
 }
 
-/// base64url (RFC 4648, section 5) of what is in base64.
+/// Changes base64 digits to base64url (RFC 4648, section 5).
 std::string url_alphabet(std::string digits) {
   for (char& c : digits) c = c == '+' ? '-' : c == '/' ? '_' : c;
   return digits;
@@ -59,14 +59,14 @@ std::string hex_form(const std::string& value) {
   return out;
 }
 
-/// The inside of a JSON string, with characters beyond ASCII as they are or as \u escapes.
+/// The inside of a JSON string, with characters beyond ASCII unchanged or as \u escapes.
 std::string json_form(const std::string& value, bool escapes_all) {
   using Handler = nlohmann::json::error_handler_t;
   const std::string quoted = nlohmann::json(value).dump(-1, ' ', escapes_all, Handler::replace);
   return quoted.substr(1, quoted.size() - 2);
 }
 
-/// Percent-encoded (RFC 3986), the digits in `digits`, a blank as %20 or as forms have it.
+/// Percent-encoded (RFC 3986) with the digits in `digits`, and a blank as %20 or as `+`.
 std::string url_form(const std::string& value, std::string_view digits, bool plus_for_blank) {
   std::string out;
   for (const char c : value) {
@@ -88,9 +88,9 @@ std::string url_form(const std::string& value, std::string_view digits, bool plu
 
 struct Rule {
   const char* name;
-  const char* pattern;  // what group 1 holds is replaced
-  /// Every match has one of these in it, in lower case: what has none needs no pattern. Compiling
-  /// them all costs more than most commands.
+  const char* pattern;  // group 1 is replaced
+  /// Every match contains one of these, in lower case. For a text without them the pattern is not
+  /// compiled: compiling all patterns takes longer than most commands.
   std::array<std::string_view, 2> marks;
 };
 
@@ -110,7 +110,7 @@ constexpr std::array<Rule, 9> kRules = {{
     {"url-password", R"(://[^/\s:@]{0,100}:([^/\s@]{1,200})@)", {"://", ""}},
 }};
 
-/// Compiled at the first text that may match it.
+/// Compiled for the first text that may match it.
 const re2::RE2& compiled_rule(size_t index) {
   static std::array<std::once_flag, kRules.size()> once;
   static std::array<std::unique_ptr<re2::RE2>, kRules.size()> rules;
@@ -166,7 +166,7 @@ void Redactor::take_in(std::vector<Form> forms) {
     if (known == forms_.end()) {
       forms_.push_back(std::move(form));
     } else {
-      known->last += form.last;  // the same digits in both alphabets, and then another last one
+      known->last += form.last;  // both alphabets can share all digits but the last
     }
   }
   std::stable_sort(forms_.begin(), forms_.end(),

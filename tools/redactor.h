@@ -9,66 +9,66 @@
 
 namespace galley {
 
-/// Replaces secret values by `[REDACTED:name]`: each value as it is, in base64 of both alphabets
-/// wherever it stands in the encoded text, in hexadecimal, and as URLs and JSON write it.
+/// Replaces secret values by `[REDACTED:name]`. It finds each value as it is, in hexadecimal, as
+/// written in URLs and JSON, and in base64 of both alphabets at any offset of the encoded text.
 ///
 /// Threads: confined to one thread while secrets are added; then immutable, safe to share.
 class Redactor {
  public:
-  /// Values shorter than this would tear ordinary text apart and are left alone.
+  /// Shorter values occur in ordinary text and are not replaced.
   static constexpr size_t kMinSecretBytes = 6;
 
   void add(const std::string& name, const std::string& value);
-  /// Takes in what the other knows.
+  /// Adds all secrets of the other redactor.
   void add_all(const Redactor& other);
   [[nodiscard]] bool is_empty() const { return forms_.empty(); }
 
-  /// Where the text ends with base64 of a secret, `last_digits` gets what the digit behind it can
-  /// be that has the secret's last bits.
+  /// If the text ends with base64 of a secret, `last_digits` gets the digits that may follow it and
+  /// have the secret's last bits.
   [[nodiscard]] std::string redact(std::string_view text, std::string* last_digits = nullptr) const;
   /// Whether redact() would change the text.
   [[nodiscard]] bool finds(std::string_view text) const;
-  /// Every string and key of a document.
+  /// Redacts every string and key of a document.
   [[nodiscard]] nlohmann::ordered_json redact_document(
       const nlohmann::ordered_json& document) const;
 
-  /// Bytes at the end of `text` that may be the beginning of a secret still to come.
+  /// The number of bytes at the end of `text` that may begin a secret.
   [[nodiscard]] size_t undecided_suffix(std::string_view text) const;
 
  private:
   struct Form {
     std::string text;
     std::string replacement;
-    std::string last;  ///< one of these may follow and is replaced with it
+    std::string last;  ///< one of these may follow and is replaced too
   };
   void take_in(std::vector<Form> forms);
 
   std::vector<Form> forms_;  ///< longest first
 };
 
-/// Redacts a stream that arrives in pieces, wherever the cuts fall.
+/// Redacts a stream that arrives in pieces, wherever it was cut.
 ///
 /// Ownership: borrows the redactor. Threads: confined to one thread.
 class StreamRedactor {
  public:
   explicit StreamRedactor(const Redactor& redactor) : redactor_(&redactor) {}
-  /// Takes a piece and returns what may be shown so far.
+  /// Takes a piece and returns the text that is certain so far.
   std::string feed(std::string_view piece);
-  /// What was held back.
+  /// Returns the rest of the text.
   std::string finish();
 
  private:
   const Redactor* redactor_;
   std::string held_;
-  std::string last_digits_;  ///< the next piece may begin with one, which is still the secret's
+  std::string last_digits_;  ///< digits of the secret that the next piece may begin with
 };
 
-/// Replaces what looks like a secret (keys, tokens, passwords in URLs) by `[REDACTED:rule]`: for
-/// records, logs and the output of commands, never for texts that an agent goes on working with.
+/// Replaces text that looks like a secret (keys, tokens, passwords in URLs) by `[REDACTED:rule]`.
+/// It is for records, logs and the output of commands, never for texts that an agent edits.
 [[nodiscard]] std::string redact_patterns(std::string_view text);
 
-/// redact_patterns for a stream that arrives in pieces. A line is shown when it is whole, or when
-/// more of it is held than kMaxHeldLineBytes; a private key is hidden to its last line.
+/// redact_patterns for a stream that arrives in pieces. It returns a line when the line is
+/// complete, or longer than kMaxHeldLineBytes. A private key is hidden to its last line.
 ///
 /// Threads: confined to one thread.
 class PatternStream {
@@ -76,7 +76,7 @@ class PatternStream {
   static constexpr size_t kMaxHeldLineBytes = size_t{16} << 10U;
 
   std::string feed(std::string_view piece);
-  /// What was held back.
+  /// Returns the rest of the text.
   std::string finish();
 
  private:
@@ -86,10 +86,10 @@ class PatternStream {
   bool is_in_key_ = false;
 };
 
-/// How many times `[REDACTED:name]` stands in a text.
+/// The number of `[REDACTED:name]` in a text.
 [[nodiscard]] size_t count_redaction_markers(std::string_view text);
 
-/// Whether a value under this key is a secret by its name: `password`, `api_key`, `Authorization` …
+/// Whether the name of a key marks its value as a secret: `password`, `api_key`, `Authorization` …
 [[nodiscard]] bool is_secret_key(std::string_view key);
 
 }  // namespace galley

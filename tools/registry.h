@@ -16,37 +16,37 @@
 
 namespace galley {
 
-/// Who asks for a tool, as availability rules see it.
+/// The caller of a tool, for rules of availability.
 struct ToolCaller {
   std::string agent;    ///< may be empty
   std::string session;  ///< may be empty
-  /// Whether it has a capability now, by configuration and grants; empty: all of them.
+  /// Whether it has a capability now, by configuration and grants. Empty: it has all.
   std::function<bool(std::string_view needed)> has = {};
 };
 
-/// Who may see a tool. Rules of which nothing is said hold for everybody.
+/// The callers that may see a tool. A rule that is not given allows every caller.
 struct ToolAvailability {
   std::vector<std::string> agents;                    ///< `*` and `?` match; empty: everyone
   std::vector<std::string> capabilities;              ///< the caller must have each of these
-  std::function<bool(const ToolCaller&)> holds = {};  ///< asked at every call; empty: yes
+  std::function<bool(const ToolCaller&)> holds = {};  ///< evaluated at every call; empty: yes
 };
 
-/// How a tool stands among those of its name: the highest priority is called, a tool that names the
-/// agent before one for everyone; the others are its fallbacks.
+/// The order among tools of one name. The highest priority is called, and a tool that names the
+/// agent comes before a tool for every agent. The others are its fallbacks.
 struct ToolStanding {
   int priority = 0;
   ToolAvailability availability = {};
-  /// Its answer follows from its arguments and the contents it reads through its context alone, so
-  /// that an earlier answer about the same contents is as good.
+  /// Its answer depends only on its arguments and on contents that it reads through its context, so
+  /// an earlier answer for the same contents can be reused.
   bool follows_from_contents = false;
 };
 
 /// The tools that can be called, each with its compiled schemas.
 ///
-/// Invariant: every tool in it has schemas that compile; two tools of one name can be told apart by
-///            agent or priority; list() and schemas() keep one order, that of registration.
-/// Ownership: owns its tools. There is no global registry: whoever composes the program makes one.
-/// Threads:   safe to share. An entry that was got stays as it is, also when its tool is removed.
+/// Invariant: the schemas of every tool compile; two tools of one name differ in agent or priority;
+///            list() and schemas() keep the order of registration.
+/// Ownership: owns its tools. No registry is global: each program makes its own.
+/// Threads:   safe to share. An Entry stays valid and unchanged when its tool is removed.
 class ToolRegistry {
  public:
   enum class Mode : uint8_t { kAll, kReadOnly };
@@ -57,15 +57,15 @@ class ToolRegistry {
     JsonSchema input;
     JsonSchema output;
     SchemaDefaults defaults = {};  ///< of the input
-    /// By how much taking it raised the most memory that this process ever had.
+    /// The growth of this process's peak memory when the tool was registered.
     uint64_t instance_bytes = 0;
     ToolStanding standing = {};
-    const FactoryTool* factory = nullptr;  ///< `tool`, where a factory makes it; else null
-    uint64_t number = 0;                   ///< of its registration; no two entries share one
+    const FactoryTool* factory = nullptr;  ///< `tool`, when a factory makes it; else null
+    uint64_t number = 0;                   ///< of its registration; unique
   };
   using EntryPointer = std::shared_ptr<const Entry>;
 
-  /// What there is to say of a registered tool beside its definition.
+  /// The state of a registered tool, with its definition.
   struct Status {
     ToolInfo info;
     ToolStanding standing;
@@ -73,39 +73,39 @@ class ToolRegistry {
     ToolPhase phase = ToolPhase::kReady;
   };
 
-  /// In kReadOnly mode tools whose annotations do not say read_only are not taken.
+  /// In kReadOnly mode, tools whose annotations do not say read_only are refused.
   explicit ToolRegistry(Mode mode = Mode::kAll) : mode_(mode) {}
 
   [[nodiscard]] Mode mode() const { return mode_; }
 
-  /// Takes a tool.
+  /// Registers a tool.
   /// Errors: kInvalid, reason `tool.exists` (one of that name and priority for the same agents),
-  ///         `tool.schema` (a schema that cannot be checked faithfully is refused here, not ignored
-  ///         later), those of check_definition; kRefused `tool.not_read_only`.
+  ///         `tool.schema` (a schema with a part that cannot be checked is refused here, not
+  ///         ignored later), those of check_definition; kRefused `tool.not_read_only`.
   Result<void> add(std::unique_ptr<const Tool> tool, ToolStanding standing = {});
-  /// Takes a factory: its tool is made by its first call.
+  /// Registers a factory: the first call makes its tool.
   Result<void> add(ToolFactory factory, ToolStanding standing = {});
-  /// What factories that are added from now on are given. Before it is shared.
+  /// The dependencies for factories that are added from now on. Call it before the registry is
+  /// shared.
   void set_dependencies(ToolDependencies dependencies);
 
-  /// The first tool of that name, whoever may see it.
+  /// The first tool of that name, for any caller.
   /// Errors: kUsage, reason `tool.unknown`, with the nearest name.
   Result<EntryPointer> get(std::string_view name) const;
   /// All tools of that name, best first: those that name agents, then by priority.
   [[nodiscard]] std::vector<EntryPointer> all_named(std::string_view name) const;
   [[nodiscard]] bool has(std::string_view name) const;
-  /// Takes away all tools of that name; false when there was none. Calls that run end as they
-  /// would.
+  /// Removes all tools of that name; false when there was none. Running calls finish normally.
   bool remove(std::string_view name);
   void clear();
 
-  /// Lets the tools of a name be called, or not; also of a name that is added later.
+  /// Enables or disables the tools of a name, also of a name that is added later.
   void set_enabled(const std::string& name, bool is_enabled);
   [[nodiscard]] bool is_enabled(const std::string& name) const;
 
-  /// Those that are enabled, one for each name: the one that get() answers.
+  /// The enabled tools, one for each name: the one that get() returns.
   [[nodiscard]] std::vector<ToolInfo> list() const;
-  /// Each registered tool, fallbacks and disabled ones too.
+  /// Each registered tool, including fallbacks and disabled ones.
   [[nodiscard]] std::vector<Status> statuses() const;
   /// The definitions of list(): the document of docs/json/tools-list.schema.json.
   [[nodiscard]] nlohmann::ordered_json schemas() const;
@@ -116,20 +116,20 @@ class ToolRegistry {
 
   Mode mode_;
   mutable std::shared_mutex mutex_;
-  std::vector<EntryPointer> entries_;  ///< guarded by mutex_, as what follows
+  std::vector<EntryPointer> entries_;  ///< guarded by mutex_, like all below
   std::set<std::string> disabled_;
   uint64_t last_number_ = 0;
   std::shared_ptr<const ToolDependencies> dependencies_;
 };
 
-/// "there is no tool named …", with the nearest of `names`.
+/// The error "there is no tool named …", with the nearest of `names`.
 [[nodiscard]] Error unknown_tool(std::string_view name, const std::vector<std::string>& names);
 
-/// What is wrong with the arguments of a call, without calling anything: all that the schema
-/// refuses, or, when it refuses nothing, the first thing that the tool cannot make sense of.
-/// Whether files are there and who may do it shows only in a call.
+/// Checks the arguments of a call without calling anything. Returns every violation of the schema;
+/// if there is none, the first error that the tool finds when it parses the arguments. Only a call
+/// shows whether files exist and whether the caller has permission.
 ///
-/// `root` is as in ToolContext. A tool that is not made yet is not made for this.
+/// `root` is as in ToolContext. This does not make a tool that was not made yet.
 [[nodiscard]] std::vector<SchemaViolation> check_arguments(const ToolRegistry::Entry& entry,
                                                            std::string_view json_arguments,
                                                            const std::string& root);

@@ -32,7 +32,7 @@ std::string pointer_of(const std::vector<std::string>& context) {
   return out;
 }
 
-/// "'x'" of a library message.
+/// The name in quotes, "'x'", in a message of the library.
 std::string quoted_name(const std::string& text) {
   const size_t from = text.find(": '");
   const size_t start = from != std::string::npos ? from + 2 : text.find('\'');
@@ -70,7 +70,7 @@ std::vector<std::string> strings_of(const json& array) {
   return out;
 }
 
-/// Whether a message of the library only says that something further in was wrong.
+/// Whether a message of the library only says that an inner part was wrong.
 bool is_outer_message(const std::string& text) {
   return text.starts_with("Failed to validate against schema associated with") ||
          text.starts_with("Failed to validate item #") ||
@@ -79,7 +79,7 @@ bool is_outer_message(const std::string& text) {
          text.starts_with("Failed to validate against a conditional schema");
 }
 
-/// The part of the schema that judges one place, for messages only: best effort.
+/// The part of the schema for one place, for messages only: best effort.
 class SchemaPlace {
  public:
   explicit SchemaPlace(const json& root) : root_(root), node_(&root) { settle(); }

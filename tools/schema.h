@@ -11,10 +11,10 @@
 
 namespace galley {
 
-/// One place where a document is not what its schema asks for.
+/// One place where a document violates its schema.
 struct SchemaViolation {
   std::string pointer;  ///< JSON Pointer (RFC 6901) into the document; empty for the whole
-  std::string message;  ///< one sentence: what is there, what is wanted
+  std::string message;  ///< one sentence: found and expected
   bool operator==(const SchemaViolation&) const = default;
 };
 
@@ -22,10 +22,10 @@ inline constexpr size_t kMaxSchemaBytes = size_t{4} << 20U;  ///< the text of on
 
 /// A compiled JSON Schema (2020-12 or draft 7), and the only door to the schema library.
 ///
-/// Invariant: it judges every keyword that it accepted. Keywords of 2020-12 that the library does
-///            not know are lowered to draft 7; what cannot be lowered is refused by compile().
-///            Patterns run in linear time (RE2). `format` is judged for uri, date-time, email, uuid
-///            and regex; another format, `title`, `default` and the like are annotations.
+/// Invariant: it checks every keyword that it accepted. Keywords of 2020-12 that the library does
+///            not know are lowered to draft 7; compile() refuses those that cannot be lowered.
+///            Patterns run in linear time (RE2). `format` is checked for uri, date-time, email,
+///            uuid and regex. Other formats, `title`, `default` and the like are annotations.
 /// Ownership: self-contained. Threads: immutable, safe to share.
 class JsonSchema {
  public:
@@ -48,7 +48,7 @@ class JsonSchema {
   std::unique_ptr<const Compiled> compiled_;
 };
 
-/// The violations as one message: "/edits/0/oldText: …; /path: …", cut after a few.
+/// The violations as one message: "/edits/0/oldText: …; /path: …", limited to a few.
 [[nodiscard]] std::string describe(const std::vector<SchemaViolation>& violations);
 
 }  // namespace galley

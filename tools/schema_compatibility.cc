@@ -16,14 +16,14 @@ using nlohmann::json;
 
 constexpr size_t kMaxComparedDepth = 64;
 
-/// Says nothing about which documents conform.
+/// Whether the keyword has no effect on which documents conform.
 bool is_annotation(std::string_view key) {
   static constexpr std::array<std::string_view, 8> kAnnotations = {
       "title", "description", "examples", "$comment", "deprecated", "readOnly", "writeOnly", "$id"};
   return std::find(kAnnotations.begin(), kAnnotations.end(), key) != kAnnotations.end();
 }
 
-/// A keyword with a number, and whether a greater one takes less.
+/// A keyword with a number, and whether a greater number accepts fewer documents.
 struct Bound {
   std::string_view key;
   bool greater_takes_less;
@@ -51,7 +51,7 @@ const json* schema_member(const json& schema, const char* key) {
   return found == schema.end() ? nullptr : &*found;
 }
 
-/// The types that a schema takes; nothing where it takes all.
+/// The types that a schema accepts; nullopt when it accepts all.
 std::optional<std::set<std::string>> declared_types(const json& schema) {
   const json* type = schema_member(schema, "type");
   if (type == nullptr) return {};
@@ -68,7 +68,7 @@ std::optional<std::set<std::string>> declared_types(const json& schema) {
   return types;
 }
 
-/// The values that `enum` or `const` leaves; nothing where there is neither.
+/// The values that `enum` or `const` allows; nullopt when there is neither.
 std::optional<std::set<std::string>> values_of(const json& schema) {
   std::set<std::string> values;
   if (const json* only = schema_member(schema, "const"))
@@ -184,7 +184,7 @@ class SchemaComparison {
     if (is_annotation(key)) {
       add(place, message, false);
     } else if (key == "default") {
-      // A caller who leaves the argument out would get something else.
+      // A caller that leaves the argument out would get a different value.
       add(place, message, is_input() && was != nullptr);
     } else if (const Bound* bound = bound_of(key)) {
       add(place, message, is_breaking_bound(*bound, was, now));
@@ -205,8 +205,8 @@ class SchemaComparison {
     return (is_greater == bound.greater_takes_less) == is_input();
   }
 
-  /// Callers of an input may have sent what was allowed; readers of an output pass over what they
-  /// do not know.
+  /// Callers of an input may have sent members that were allowed. Readers of an output ignore
+  /// unknown members.
   [[nodiscard]] bool is_breaking_rest(const json* was, const json* now) const {
     if (!is_input()) return false;
     const bool takes_all = now == nullptr || *now == json(true);

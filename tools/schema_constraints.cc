@@ -34,7 +34,7 @@ void report(valijson::ValidationResults* results, const Context& context,
   if (results != nullptr) results->pushError(context, description);
 }
 
-/// Judges one value by one of our definitions, errors placed below `context`.
+/// Judges one value by one of our definitions, with errors placed below `context`.
 bool judge(const valijson::Schema& schema, const NlohmannJsonAdapter& value, const Context& context,
            valijson::ValidationResults* results) {
   valijson::Validator validator;
@@ -53,7 +53,7 @@ const NlohmannJsonAdapter& as_json(const Adapter& target) {
   return static_cast<const NlohmannJsonAdapter&>(target);  // the only adapter that schema.cc uses
 }
 
-/// What every constraint of ours shares: the library copies constraints into its own memory.
+/// The common base of our constraints: the library copies constraints into its own memory.
 template <class Derived>
 class OwnConstraint : public valijson::constraints::PolyConstraint {
  private:
@@ -172,7 +172,7 @@ class ContainsConstraint final : public OwnConstraint<ContainsConstraint> {
   const CompiledDefinitions* definitions_;
 };
 
-/// The library compares every pair of items; this sorts their texts instead.
+/// The library compares every pair of items. This sorts their texts instead.
 class UniqueItemsConstraint final : public OwnConstraint<UniqueItemsConstraint> {
  public:
   bool validate(const Adapter& target, const Context& context,
@@ -190,7 +190,7 @@ class UniqueItemsConstraint final : public OwnConstraint<UniqueItemsConstraint> 
   }
 
  private:
-  /// A text that two values share exactly when they are equal.
+  /// Equal values have equal texts, and different values different ones.
   static void write(const NlohmannJsonAdapter& value, std::string& out) {
     if (value.isArray()) {
       out += '[';
@@ -221,7 +221,7 @@ class UniqueItemsConstraint final : public OwnConstraint<UniqueItemsConstraint> 
 using Make = valijson::constraints::Constraint* (*)(const json& value,
                                                     const CompiledDefinitions& all);
 
-/// Hands the value of a keyword to the maker of its constraint.
+/// Passes the value of a keyword to the function that makes its constraint.
 class OwnBuilder final : public valijson::ConstraintBuilder {
  public:
   OwnBuilder(Make make_constraint, const CompiledDefinitions& definitions)

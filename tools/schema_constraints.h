@@ -14,15 +14,15 @@
 
 namespace galley {
 
-/// Definitions of a lowered schema that our own constraints judge with, compiled one by one.
+/// Definitions of a lowered schema that our own constraints use, compiled one by one.
 using CompiledDefinitions = std::map<std::string, valijson::Schema>;
 
-/// Adds the constraints behind the keywords of tools/schema_lowering.h. They keep a pointer to
+/// Adds the constraints for the keywords of tools/schema_lowering.h. They keep a pointer to
 /// `definitions`, which must outlive every schema that the parser fills.
 void add_own_constraints(valijson::SchemaParser& parser, const CompiledDefinitions& definitions);
 
-/// The names under `definitions` that kMembers and kContains of this document use, and a check that
-/// every pattern compiles.
+/// The names under `definitions` that kMembers and kContains of this document use. It also checks
+/// that every pattern compiles.
 /// Errors: kInvalid, reason `schema.pattern`.
 Result<CompiledDefinitions> definitions_of_own_constraints(const nlohmann::json& lowered);
 

@@ -16,11 +16,11 @@ struct SchemaDefaults::Walk {
   size_t places_left;
 };
 
-/// What one place of a document may leave out, and the places below it.
+/// The properties that one place of a document may leave out, and the places below it.
 struct SchemaDefaults::Place {
   struct Property {
     std::optional<json> value;
-    std::shared_ptr<const Place> below;  ///< null: nothing there has a default
+    std::shared_ptr<const Place> below;  ///< null: no defaults there
   };
   std::map<std::string, Property> properties;
   std::shared_ptr<const Place> items;
@@ -38,21 +38,21 @@ struct SchemaDefaults::Place {
 
 namespace {
 
-constexpr size_t kMaxDefaultDepth = 32;  // of schemas inside each other, references followed
-constexpr size_t kMaxPlaces = 100'000;   // looked at, once for every way that leads there
+constexpr size_t kMaxDefaultDepth = 32;  // of nested schemas, through references
+constexpr size_t kMaxPlaces = 100'000;   // visited, once for every way to them
 
 tl::unexpected<Error> bad_default(const std::string& pointer, const std::string& why) {
   return fail(ErrorKind::kInvalid, "schema.default",
               "the default of '" + pointer + "' cannot be used: " + why);
 }
 
-/// A default has to be what callers may give.
+/// A default must be a value that callers may give.
 Result<void> check_default(const json& schema, const json& root, const std::string& pointer) {
-  // The default of a plain flag needs no compiled schema, and most defaults are such.
+  // A plain flag needs no compiled schema, and most defaults are flags.
   const bool is_flag = schema.size() == 2 && schema.value("type", json()) == "boolean";
   if (is_flag && schema["default"].is_boolean()) return {};
   json value = schema;
-  // Draft 3: it says something of the object that has the property, and nothing of the value.
+  // Draft 3: this is about the object that has the property, not about the value.
   if (value.value("required", json()).is_boolean()) value.erase("required");
   json alone = {{"allOf", json::array({std::move(value)})}};
   for (const char* key : {"$defs", "definitions"}) {

@@ -11,24 +11,24 @@
 
 namespace galley {
 
-/// What a schema says of properties that a document leaves out (`default`), ready to be put in.
+/// A schema's values for properties that a document leaves out (`default`), ready to be filled in.
 ///
 /// A default counts in `properties`, at any depth of `properties`, `items`, `allOf` and local
-/// `$ref`. Below `anyOf`, `oneOf`, `not` and `if` it is the annotation that 2020-12 has: there it
-/// would depend on which branch is meant.
+/// `$ref`. Below `anyOf`, `oneOf`, `not` and `if` it is only an annotation, as in 2020-12: its
+/// value would depend on the branch.
 ///
-/// Invariant: every default conforms to its own schema; one that does not is refused by compile().
+/// Invariant: every default conforms to its own schema; compile() refuses others.
 /// Ownership: self-contained. Threads: immutable, safe to share.
 class SchemaDefaults {
  public:
-  /// None at all.
+  /// Has no defaults.
   SchemaDefaults() = default;
-  /// `schema_text` is one that JsonSchema::compile takes.
+  /// `schema_text` must be valid for JsonSchema::compile.
   /// Errors: kInvalid `schema.default`, with the place.
   static Result<SchemaDefaults> compile(std::string_view schema_text);
 
-  /// The document with what it leaves out; nothing when it leaves nothing out. It conforms to the
-  /// schema already.
+  /// The document with its defaults filled in; nullopt when it leaves nothing out. The document
+  /// must conform to the schema.
   /// Errors: kQuota `limit.defaults`.
   [[nodiscard]] Result<std::optional<nlohmann::json>> fill(const nlohmann::json& document) const;
 
@@ -36,10 +36,10 @@ class SchemaDefaults {
   struct Place;
   struct Walk;
   explicit SchemaDefaults(std::shared_ptr<const Place> root) : root_(std::move(root)) {}
-  std::shared_ptr<const Place> root_;  ///< null: there are none
+  std::shared_ptr<const Place> root_;  ///< null: no defaults
 };
 
-/// Defaults put into one document.
+/// The most defaults in one document.
 inline constexpr size_t kMaxFilledDefaults = 100'000;
 
 }  // namespace galley

@@ -11,10 +11,10 @@ namespace {
 
 constexpr size_t kMaxEmailBytes = 254;      // RFC 5321, 4.5.3.1 and its erratum 1690
 constexpr size_t kMaxEmailNameBytes = 64;   // the same
-constexpr size_t kMaxRegexBytes = 1 << 16;  // a pattern in a document; RE2 bounds what it becomes
+constexpr size_t kMaxRegexBytes = 1 << 16;  // a pattern in a document; RE2 limits its program
 
 bool is_uri(std::string_view text) {
-  // RFC 3986, appendix A; the parts by their names there.
+  // RFC 3986, appendix A, with its names for the parts.
   static const re2::RE2 kUri([] {
     const std::string pchar = "(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})";
     const std::string userinfo = "(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?";

@@ -68,7 +68,7 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
-/// One schema document on its way down to draft 7.
+/// One schema document while it is lowered to draft 7.
 class Lowering {
  public:
   explicit Lowering(const json& root) : root_(root) { find_anchors(root, ""); }
@@ -100,7 +100,7 @@ class Lowering {
     }
   }
 
-  /// The name under `definitions` of the schema that stands at `pointer` in the original.
+  /// The name under `definitions` of the schema at `pointer` in the original.
   std::string define(const std::string& pointer) {
     const auto [at, is_new] = names_.try_emplace(pointer, "r" + std::to_string(names_.size()));
     if (is_new) pending_.push_back(pointer);
@@ -198,7 +198,7 @@ class Lowering {
   Result<void> lower_array_keywords(const json& node, const std::string& where, json& out) {
     const bool has_prefix = node.contains("prefixItems");
     const bool is_draft7_tuple = node.contains("items") && node["items"].is_array();
-    std::optional<std::string> rest;  // the keyword that judges what follows a tuple
+    std::optional<std::string> rest;  // the keyword for items after a tuple
     if (has_prefix || is_draft7_tuple) {
       const char* tuple = has_prefix ? "prefixItems" : "items";
       GALLEY_ASSIGN(out["items"], lower_all(node[tuple], child(where, tuple)));
@@ -253,7 +253,7 @@ class Lowering {
     if (node.contains("patternProperties")) return lower_members(node, rest, where, out);
     if (!node.contains(rest)) return {};
     if (node[rest].is_boolean()) {
-      out["additionalProperties"] = node[rest];  // the library says it better than {"not": {}}
+      out["additionalProperties"] = node[rest];  // a clearer library message than with {"not": {}}
       return {};
     }
     GALLEY_ASSIGN(out["additionalProperties"], lower(node[rest], child(where, rest)));
@@ -290,15 +290,15 @@ class Lowering {
     return {};
   }
 
-  /// Draft 3 has `required: true` inside a property: it becomes a name in its parent's list, and
-  /// `$comment` of what is lowered says so.
+  /// In draft 3, `required: true` is inside a property. It becomes a name in the parent's list, and
+  /// `$comment` of the result records that.
   static void lift_required(const json& node, json& out) {
     if (!node.contains("properties") || !node["properties"].is_object()) return;
     for (const auto& [name, property] : node["properties"].items()) {
       if (!property.is_object() || property.value("required", json()) != true) continue;
       json& required = out["required"];
       if (required.is_null()) required = json::array();
-      if (!required.is_array()) return;  // the library says that it is malformed
+      if (!required.is_array()) return;  // the library reports it as malformed
       if (std::find(required.begin(), required.end(), name) == required.end()) {
         required.push_back(name);
       }
@@ -307,7 +307,7 @@ class Lowering {
     }
   }
 
-  /// `unevaluated…` equals `additional…` only where no neighbour evaluates in place.
+  /// `unevaluated…` equals `additional…` only without a neighbour that evaluates in place.
   static Result<void> check_nothing_evaluates(const json& node, const std::string& keyword,
                                               const std::string& where) {
     for (const char* applicator :
@@ -322,7 +322,7 @@ class Lowering {
   }
 
   Result<void> lower_dependencies(const json& node, const std::string& where, json& out) {
-    json wanted = json::object();  // property -> conjunction of what it depends on
+    json wanted = json::object();  // property -> conjunction of its dependencies
     for (const char* key : {"dependencies", "dependentRequired", "dependentSchemas"}) {
       if (!node.contains(key)) continue;
       const std::string here = child(where, key);
@@ -343,7 +343,7 @@ class Lowering {
     return {};
   }
 
-  /// allOf and $ref: draft 7 ignores what stands beside a $ref, 2020-12 does not.
+  /// allOf and $ref: draft 7 ignores the neighbours of a $ref, 2020-12 does not.
   Result<void> lower_conjunction(const json& node, const std::string& where, json& out) {
     json all = json::array();
     if (node.contains("allOf")) {

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The references that judge the same value as `node` does; one for each time.
+/// The references that judge the same value as `node`, with repetitions.
 void collect_references(const json& node, std::vector<std::string>& out) {
   if (!node.is_object()) return;
   if (node.contains("$ref")) out.push_back(node["$ref"].get<std::string>());
@@ -39,7 +39,7 @@ class ReferenceWalk {
   }
 
  private:
-  /// How many schemas judge one value when this one does.
+  /// The number of schemas that judge one value together with this one.
   Result<uint64_t> visit(const std::string& reference) {
     if (const auto known = weights_.find(reference); known != weights_.end()) return known->second;
     if (!open_.insert(reference).second) {

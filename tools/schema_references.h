@@ -10,23 +10,23 @@
 
 namespace galley {
 
-inline constexpr size_t kMaxSchemaReferences = 1000;  ///< places of one schema that are referred to
+inline constexpr size_t kMaxSchemaReferences = 1000;     ///< distinct references in one schema
 inline constexpr uint64_t kMaxSchemaExpansion = 10'000;  ///< schemas that judge one value together
 
 /// Refuses a schema that refers to more than kMaxSchemaReferences places.
 /// Errors: kInvalid, reason `schema.reference`.
 Result<void> check_reference_count(size_t count);
 
-/// Refuses a lowered schema whose references lead back to themselves without going down into the
-/// instance, since judging one would never end, and one whose references multiply: two in each of
-/// thirty definitions ask for a billion judgements of one value.
+/// Refuses a lowered schema with endless or multiplying references. Endless ones lead back to
+/// themselves without going down into the instance. Multiplying ones, such as two in each of thirty
+/// definitions, need a billion checks of one value.
 /// Errors: kInvalid, reason `schema.reference`.
 Result<void> check_references_end(const nlohmann::json& lowered);
 
-/// What the lowering of a schema does with a keyword.
+/// How the lowering of a schema treats a keyword.
 enum class SchemaKeyword : uint8_t {
-  kAnnotation,   ///< says nothing about validity
-  kPlain,        ///< taken over as it is
+  kAnnotation,   ///< has no effect on validity
+  kPlain,        ///< copied unchanged
   kSchema,       ///< holds a schema
   kSchemas,      ///< holds an array of schemas
   kSchemaMap,    ///< holds an object of schemas
@@ -34,7 +34,7 @@ enum class SchemaKeyword : uint8_t {
   kUnsupported,  ///< would be ignored or misjudged
 };
 
-/// Every keyword that a schema may have, but for those that begin with `x-`.
+/// Every keyword that a schema may have, except those that begin with `x-`.
 [[nodiscard]] const std::map<std::string, SchemaKeyword>& schema_keywords();
 
 }  // namespace galley

@@ -25,8 +25,8 @@ std::string_view name_at(std::string_view text) {
   return text.substr(0, end);
 }
 
-/// Calls `take(before, name)` for each placeholder with the text since the last one; returns what
-/// comes after them.
+/// Calls `take(before, name)` for each placeholder with the text since the last one. Returns the
+/// text after the last placeholder.
 template <class Take>
 std::string_view each_placeholder(std::string_view text, const Take& take) {
   size_t done = 0;

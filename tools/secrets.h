@@ -13,28 +13,28 @@
 
 namespace galley {
 
-/// `$ENV.NAME` in a text stands for the secret NAME (letters, digits and `_`, no digit first).
-/// Returns the names that a text asks for, each once, in their order.
+/// `$ENV.NAME` in a text is replaced by the secret NAME (letters, digits and `_`, not beginning
+/// with a digit). Returns the names in a text, each once, in their order.
 [[nodiscard]] std::vector<std::string> secrets_named_in(std::string_view text);
 
 /// The text with `put(NAME)` in place of each placeholder.
 [[nodiscard]] std::string replace_placeholders(
     std::string_view text, const std::function<std::string(const std::string& name)>& put);
 
-/// Whether a string anywhere in the document asks for a secret.
+/// Whether a string anywhere in the document has a placeholder.
 [[nodiscard]] bool asks_for_secrets(const nlohmann::json& document);
 
-/// The document with the values in place of the placeholders of its strings.
-/// Errors: kRefused `secret.unknown`, which names the first that the provider does not answer.
+/// The document with values in place of the placeholders of its strings.
+/// Errors: kRefused `secret.unknown`, which names the first that the provider does not know.
 [[nodiscard]] Result<nlohmann::json> with_secrets(const nlohmann::json& document,
                                                   const SecretProvider& provider);
 
-/// The secrets of a file: a line `NAME=value` each. Empty lines and lines that begin with `#` say
-/// nothing; a value is taken as it stands, to the end of its line.
+/// The secrets of a file, one line `NAME=value` each. Empty lines and lines that begin with `#` are
+/// ignored. A value extends unchanged to the end of its line.
 /// Errors: kInvalid `secret.file_malformed`, with the line's number and never its text.
 [[nodiscard]] Result<std::map<std::string, std::string>> parse_secrets(std::string_view text);
 
-/// The bytes of a file of secrets, and the secrets in it.
+/// The most bytes of a file of secrets.
 inline constexpr size_t kMaxSecretFileBytes = size_t{1} << 20U;
 
 }  // namespace galley

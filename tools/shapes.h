@@ -11,23 +11,23 @@
 
 namespace galley {
 
-/// One system in whose own shape tools and results are written (docs/tool-shapes.md): a row of the
-/// one table, in which nothing is missing.
+/// The form in which one system writes tools and results (docs/tool-shapes.md). A row of the table
+/// of shapes, with every field set.
 struct ToolShape {
-  std::string_view name;   ///< as `--format` has it
-  std::string_view about;  ///< whose shape it is
-  /// What the system wants to know of a tool before it calls it.
+  std::string_view name;   ///< as in `--format`
+  std::string_view about;  ///< the system with this shape
+  /// The definition of a tool as the system needs it before a call.
   nlohmann::ordered_json (*definition)(const ToolInfo& info);
   /// All tools in one document.
   nlohmann::ordered_json (*list)(const ToolShape& shape, const std::vector<ToolInfo>& tools);
-  /// The manifest of a tool; where the system has none, its definition.
+  /// The manifest of a tool. In systems without manifests, its definition.
   nlohmann::ordered_json (*manifest)(const ToolInfo& info);
-  /// What came of a call. Neither a cause nor anything else of the inside is in it.
+  /// The result of a call, without causes and other internals.
   nlohmann::ordered_json (*result)(const ToolShape& shape, const std::string& tool,
                                    const std::string& call_id, const ToolResult& result);
-  /// What the five codes are called there, in the order of ToolErrorCode.
+  /// The system's names of the five codes, in the order of ToolErrorCode.
   std::array<std::string_view, 5> codes;
-  /// What `tool.threw` and other failures of a tool's inside are called there.
+  /// The system's code for `tool.threw` and other internal failures of a tool.
   std::string_view internal_code;
 };
 
@@ -39,10 +39,10 @@ struct ToolShape {
 /// Errors: kUsage, reason `usage.unknown_format`, with the nearest name.
 Result<const ToolShape*> tool_shape_named(std::string_view name);
 
-/// What an error is called in a shape.
+/// The name of an error in a shape.
 [[nodiscard]] std::string_view error_code_in(const ToolShape& shape, const ToolError& error);
 
-/// A tool's name where dots may not stand: `fs.read` is `fs_read`.
+/// A tool's name for systems that allow no dots: `fs.read` is `fs_read`.
 [[nodiscard]] std::string name_without_dots(std::string_view name);
 
 }  // namespace galley

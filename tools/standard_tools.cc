@@ -20,7 +20,7 @@ struct ParsedOperations final : ParsedArguments {
   Operations operations;
 };
 
-/// Puts what another operation of the call touches behind it.
+/// Appends the intent of another operation of the call.
 void add(Intent more, Intent& intent) {
   const auto append = [](auto& from, auto& to) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -31,8 +31,8 @@ void add(Intent more, Intent& intent) {
   intent.is_open_ended |= more.is_open_ended;
 }
 
-/// A row of the catalogue as a tool: it says what a call means, perform() does it. A call is all or
-/// nothing, however many operations it is.
+/// A row of the catalogue as a tool. It translates a call to operations, and perform() does them. A
+/// call does all of its operations or none.
 class CatalogueTool final : public Tool {
  public:
   CatalogueTool(const CatalogueRow& row, std::shared_ptr<const ToolSetting> setting)

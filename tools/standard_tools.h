@@ -6,12 +6,12 @@
 
 namespace galley {
 
-/// Adds the standard tools (docs/tools.md), all names and dialects, in a fixed order. In a
-/// read-only registry only those that read.
+/// Adds the standard tools (docs/tools.md), with all names and dialects, in a fixed order. A
+/// read-only registry gets only those that read.
 Result<void> add_standard_tools(ToolRegistry& registry);
 
-/// Adds the tools that stand in profiles only (docs/profiles.md has the keys of `setting`), in a
-/// fixed order. In a read-only registry only those that read.
+/// Adds the tools that only profiles show, in a fixed order (docs/profiles.md has the keys of
+/// `setting`). A read-only registry gets only those that read.
 Result<void> add_dialect_tools(ToolRegistry& registry, ToolSetting setting = {});
 
 }  // namespace galley

@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-/// Refusals that state a fact about the tree, not a missing permission.
+/// Whether a refusal states a fact about the tree, not a missing permission.
 bool is_about_the_tree(std::string_view reason) {
   static constexpr std::array<std::string_view, 4> kFacts = {
       "path.is_directory", "path.not_directory", "path.exists", "path.directory_not_empty"};

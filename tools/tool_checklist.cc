@@ -101,7 +101,7 @@ ToolCheckPoint security_point(const ToolInfo& info) {
   return unchecked(name, "people review a tool that reaches other machines");
 }
 
-/// The text of a line without the marks of a heading: `## 2. When Used` and `**When Used**: …`.
+/// The text of a heading without its marks: `## 2. When Used` and `**When Used**: …`.
 std::string heading_of(std::string_view line) {
   const size_t begin = line.find_first_not_of("#*_ \t-.0123456789");
   if (begin == std::string_view::npos || begin == 0) return {};
@@ -143,7 +143,7 @@ std::vector<std::string> wrong_arguments(const ToolInfo& info) {
     out.push_back(json_text(more));
     for (const auto& [name, value] : good.items()) {
       json wrong = good;
-      // No member of a tool takes both: a list of a list of nothing is of no use.
+      // Arrays become objects, other values become [[]]: no member of a tool accepts both.
       wrong[name] = value.is_array() ? json::object() : json::array({json::array()});
       out.push_back(json_text(wrong));
     }

@@ -11,23 +11,23 @@
 
 namespace galley {
 
-/// One point of a list that a tool has to meet.
+/// One point of a checklist for tools.
 struct ToolCheckPoint {
   enum class Outcome : uint8_t { kMet, kNotMet, kNotChecked };
   std::string name;
   Outcome outcome = Outcome::kNotChecked;
-  std::string message;  ///< what was seen, or why a program cannot judge it
+  std::string message;  ///< the observation, or why a program cannot judge it
 };
 
-/// A call that was made in a transaction that is thrown away.
+/// A call in a transaction that is then discarded.
 struct ToolTrial {
   std::string arguments;
-  bool is_wrong = false;  ///< the arguments were made not to conform
+  bool is_wrong = false;  ///< the arguments were made so that they do not conform
   ToolResult result;
 };
 
-/// Arguments that the tool must refuse: each of its examples with a member of another type, with an
-/// unknown member, and none at all where some are required.
+/// Arguments that the tool must refuse. Each of its examples is used with a member of another type
+/// and with an unknown member. If some members are required, an empty object is added.
 [[nodiscard]] std::vector<std::string> wrong_arguments(const ToolInfo& info);
 
 /// The twelve points of FaultMaven's compliance list. `documentation` is the page about the tool.
@@ -35,10 +35,10 @@ struct ToolTrial {
                                                      const std::vector<ToolTrial>& trials,
                                                      std::string_view documentation);
 
-/// One point for each of the seven headings that the documentation of a tool has.
+/// One point for each of the seven headings of a tool's documentation.
 [[nodiscard]] std::vector<ToolCheckPoint> check_tool_documentation(std::string_view text);
 
-/// Whether a text has one of the headings at all.
+/// Whether a text has any of the headings.
 [[nodiscard]] bool has_tool_heading(std::string_view text);
 
 /// The document of `galley tools check --json`.

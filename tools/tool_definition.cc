@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr size_t kMaxNameBytes = 64;  // what the common model interfaces take
+constexpr size_t kMaxNameBytes = 64;  // accepted by the common model interfaces
 
 tl::unexpected<Error> flaw(const ToolInfo& info, std::string reason, const std::string& what) {
   return fail(ErrorKind::kInvalid, std::move(reason), "the tool '" + info.name + "' " + what);

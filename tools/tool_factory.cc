@@ -21,7 +21,7 @@ namespace galley {
 
 namespace {
 
-/// The maker belongs to whoever registered the tool: what it throws is a failure of it.
+/// An exception of a maker is a failure of its tool: the registering code supplies the maker.
 Result<void> made_by(const ToolLifecycle::Make& make, const std::string& tool) {
   try {
     return make ? make() : Result<void>();
@@ -89,7 +89,7 @@ void ToolLifecycle::close_if_left(std::unique_lock<std::mutex>& lock) {
   try {
     close_();
   } catch (...) {
-    // Nobody is left who could be told.
+    // No call is left to report the exception.
   }
 }
 
@@ -117,7 +117,7 @@ Result<void> FactoryTool::make() {
                 "the tool '" + name + "' needs '" + need +
                     "', which this workspace was not given; open it with that dependency");
   }
-  // Only what it names: it cannot come to depend on what else there happens to be.
+  // Only the dependencies that it names: it cannot come to depend on others by accident.
   ToolDependencies given;
   for (const auto* names : {&factory_.needs, &factory_.takes}) {
     for (const std::string& one : *names) {
@@ -140,7 +140,7 @@ Result<void> FactoryTool::make() {
   return {};
 }
 
-/// What whoever registered the tool throws is a failure of the tool.
+/// An exception of the factory is a failure of the tool.
 Result<ToolInstance> FactoryTool::made_from(const ToolDependencies& given) const {
   const std::string what = "the tool '" + factory_.info.name + "' could not be made";
   try {
@@ -152,7 +152,7 @@ Result<ToolInstance> FactoryTool::made_from(const ToolDependencies& given) const
   }
 }
 
-/// What was thrown is for the record alone: it may name anything of the inside.
+/// The exception's text goes only to the record: it may contain internals.
 Error FactoryTool::threw(const std::string& what, const std::string& cause) const {
   const std::lock_guard lock(mutex_);
   last_thrown_ = cause;

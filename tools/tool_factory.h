@@ -18,21 +18,21 @@
 
 namespace galley {
 
-/// Where a tool is between its registration and its end; the drawing is in tool_factory.cc.
+/// The phase of a tool between registration and end; the drawing is in tool_factory.cc.
 enum class ToolPhase : uint8_t { kRegistered, kInitialising, kReady, kDraining, kClosed };
 
 /// "registered", "ready" and so on.
 [[nodiscard]] std::string_view to_string(ToolPhase phase);
 
-/// Counts the calls of one tool from its first to its last, so that it is made once and closed
-/// when nobody is in it any more.
+/// Counts the calls of one tool from its first to its last, so that it is made once, and closed
+/// when no call uses it.
 ///
 /// Invariant: `make` succeeds at most once; `close` runs at most once, after the last call has left
 ///            and only if `make` succeeded. No call begins after drain().
 /// Threads:   safe to share. `make` and `close` run without the lock, on the thread of a call or of
 ///            drain(); a second caller waits while another makes the tool.
-/// Errors:    kRefused `tool.draining` for a call that comes too late; those of `make`, after which
-///            the next call tries again.
+/// Errors:    kRefused `tool.draining` for a call after drain(); those of `make`, after which the
+///            next call tries again.
 class ToolLifecycle {
  public:
   using Make = std::function<Result<void>()>;
@@ -44,7 +44,7 @@ class ToolLifecycle {
   ToolLifecycle(const ToolLifecycle&) = delete;
   ToolLifecycle& operator=(const ToolLifecycle&) = delete;
 
-  /// One call's stay; the tool is not closed while it lasts.
+  /// One call's use of the tool; the tool is not closed before it ends.
   class Stay {
    public:
     explicit Stay(ToolLifecycle& lifecycle) : lifecycle_(&lifecycle) {}
@@ -62,7 +62,7 @@ class ToolLifecycle {
 
   /// Begins a call: makes the tool if this is the first.
   Result<Stay> enter();
-  /// Lets no further call in. The tool is closed now, or by the last call that leaves.
+  /// Refuses further calls. Closes the tool now, or when the last call ends.
   void drain();
 
   [[nodiscard]] ToolPhase phase() const;
@@ -76,26 +76,26 @@ class ToolLifecycle {
   Close close_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  ToolPhase phase_ = ToolPhase::kRegistered;  ///< guarded by mutex_, as what follows
+  ToolPhase phase_ = ToolPhase::kRegistered;  ///< guarded by mutex_, like all below
   bool is_made_ = false;
   size_t calls_ = 0;
 };
 
-/// What tools can be given when they are made, by name: a graph, a sanitizer, a sender.
+/// Dependencies of tools by name: a graph, a sanitizer, a sender.
 using ToolDependencies = ToolDefinition::Dependencies;
 
-/// A tool that has been made, with what belongs to its life.
+/// A tool that has been made, with its functions for health and end.
 struct ToolInstance {
   std::unique_ptr<const Tool> tool;
-  std::function<Result<void>()> check_health = {};  ///< asked before it is tried again
-  std::function<void()> close = {};                 ///< after its last call
+  std::function<Result<void>()> check_health = {};  ///< called before a retry
+  std::function<void()> close = {};                 ///< called after its last call
 };
 
-/// How a tool is made: once a workspace, at its first call.
+/// How to make a tool: once for each workspace, at its first call.
 struct ToolFactory {
   ToolInfo info;
-  std::vector<std::string> needs;  ///< dependencies without which it cannot be made
-  std::vector<std::string> takes;  ///< those it uses where they are there
+  std::vector<std::string> needs;  ///< required dependencies
+  std::vector<std::string> takes;  ///< optional dependencies
   /// Threads: called on the thread of the first call.
   std::function<Result<ToolInstance>(const ToolDependencies& given)> make;
   TextSanitizer sanitize = {};  ///< as Tool::sanitizer
@@ -104,8 +104,8 @@ struct ToolFactory {
 /// A registered factory as a tool: made by its first call, closed after its last.
 ///
 /// Ownership: shares the dependencies until the tool was made; owns the tool.
-/// Errors:    of a call: EPERMISSION `tool.draining`; ERUNTIME `tool.dependency`, which names what
-///            is missing, `tool.threw`, `tool.factory`, and the factory's own.
+/// Errors:    of a call: EPERMISSION `tool.draining`; ERUNTIME `tool.dependency`, which names the
+///            missing one, `tool.threw`, `tool.factory`, and the factory's own.
 class FactoryTool final : public Tool {
  public:
   FactoryTool(ToolFactory factory, std::shared_ptr<const ToolDependencies> dependencies);
@@ -118,9 +118,9 @@ class FactoryTool final : public Tool {
 
   [[nodiscard]] ToolPhase phase() const { return lifecycle_->phase(); }
   void drain() const { lifecycle_->drain(); }
-  /// What the tool says of itself; a tool that was not made yet, or says nothing, is healthy.
+  /// The tool's own report. A tool that was not made yet, or does not report, is healthy.
   [[nodiscard]] Result<void> check_health() const;
-  /// An error of intent() or check_health() as the record has it: with what was thrown last.
+  /// An error of intent() or check_health() for the record: with the last exception's text.
   [[nodiscard]] ToolError with_cause(const Error& error) const;
 
  private:
@@ -136,11 +136,11 @@ class FactoryTool final : public Tool {
   mutable std::string last_thrown_;  ///< guarded by mutex_
 };
 
-/// A tool that the embedding program defined, as the registry takes it.
+/// A tool that the embedding program defined, for the registry.
 ///
-/// Its intent is open-ended: what it touches shows only while it runs, so each access is judged
+/// Its intent is open-ended: its effects are known only while it runs, so each access is judged
 /// when it is made (ToolContext::judge).
-/// Errors: kInvalid, reason `tool.no_function`, when there is nothing to run.
+/// Errors: kInvalid, reason `tool.no_function`, when its function is missing.
 [[nodiscard]] Result<std::unique_ptr<const Tool>> make_defined_tool(ToolDefinition definition);
 
 }  // namespace galley

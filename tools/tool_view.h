@@ -7,9 +7,9 @@
 
 namespace galley {
 
-/// The tools of a registry that one caller sees: an agent's own registry, without a copy.
+/// The tools of a registry that one caller sees, without a copy.
 ///
-/// What is added to, removed from or disabled in the registry shows here at once.
+/// Changes of the registry (add, remove, disable) are visible here at once.
 /// Ownership: borrows the registry. Threads: immutable, safe to share.
 class ToolView {
  public:
@@ -17,11 +17,11 @@ class ToolView {
            ToolRegistry::Mode mode = ToolRegistry::Mode::kAll)
       : registry_(&registry), caller_(std::move(caller)), mode_(mode) {}
 
-  /// The tools of that name that the caller may call, best first: the others are fallbacks.
+  /// The tools of that name that the caller may call, best first; the others are fallbacks.
   /// Errors: kUsage `tool.unknown`, with the nearest name that the caller sees; kRefused
   ///         `tool.disabled`, `tool.not_available`, `tool.not_read_only`.
   [[nodiscard]] Result<std::vector<ToolRegistry::EntryPointer>> find(std::string_view name) const;
-  /// One for each name that find() answers, in the order of registration.
+  /// One tool for each name that find() knows, in the order of registration.
   [[nodiscard]] std::vector<ToolInfo> list() const;
 
  private:

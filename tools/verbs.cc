@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 // --- members ----------------------------------------------------------------------------------
 
-// A value of another type than the member's counts as not given: the schema has refused it.
+// A value of another type than the member's counts as missing: the schema has already refused it.
 
 void set(const json& value, bool& out) {
   if (value.is_boolean()) out = value.get<bool>();
@@ -50,7 +50,7 @@ Value& member(Operation& operation, Value Verb::*which) {
   return std::get<Verb>(operation).*which;
 }
 
-/// Puts a value of a call into a member of an operation; null: it was not given.
+/// Puts a value of a call into a member of an operation; null: the value was not given.
 using Put = Result<void> (*)(Operation& operation, const json* value, const PathOrigin& origin);
 
 template <auto kMember>
@@ -70,7 +70,7 @@ Result<void> file(Operation& operation, const json* value, const PathOrigin& ori
   return {};
 }
 
-/// A path that may be the folder where the call starts, which it is when it is not given.
+/// A path that may be the folder where the call starts; that is also the default.
 template <auto kMember>
 Result<void> folder(Operation& operation, const json* value, const PathOrigin& origin) {
   GALLEY_ASSIGN(member(operation, kMember), directory_argument(text_in(value), origin));
@@ -103,7 +103,7 @@ Result<void> context(Operation& operation, const json* value, const PathOrigin& 
   return {};
 }
 
-/// Lines are counted from 1, and some callers count from 0.
+/// Lines are counted from 1. Callers that count from 0 may send 0.
 Result<void> first_line(Operation& operation, const json* value, const PathOrigin& /*origin*/) {
   uint64_t& line = std::get<ReadFile>(operation).first_line;
   if (value != nullptr) set(*value, line);
@@ -111,7 +111,7 @@ Result<void> first_line(Operation& operation, const json* value, const PathOrigi
   return {};
 }
 
-/// A line for the shell.
+/// A command line for the shell.
 Result<void> shell(Operation& operation, const json* value, const PathOrigin& /*origin*/) {
   auto& run = std::get<RunCommand>(operation);
   run.argv = {"sh", "-c", text_in(value)};
@@ -220,7 +220,7 @@ const std::vector<Verb>& verbs() {
   return table;
 }
 
-/// Evaluates a value of a row for one call; null: an argument that was not given.
+/// Evaluates a value of a row for one call; null when the argument was not given.
 const json* given(const json& value, const json& args, json& scratch) {
   if (value.is_array()) {
     for (const json& one : value) {
@@ -239,7 +239,7 @@ const json* given(const json& value, const json& args, json& scratch) {
   return found == args.end() ? nullptr : &*found;
 }
 
-/// A word of the catalogue that no table here has is a bug.
+/// An unknown word in the catalogue is a bug.
 template <class Rows, class Name>
 const auto& known(const Rows& rows, const std::string& word, Name name_of) {
   const auto found =

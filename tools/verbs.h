@@ -9,19 +9,19 @@
 
 namespace galley {
 
-// The language of the rows of tools/catalogue: four forms, and no fifth (docs/adr/0095). A tool
-// that needs more names a function of C++.
+// The language of the rows of tools/catalogue has four forms and gets no fifth (docs/adr/0095). A
+// tool that needs more names a C++ function.
 
 /// The operations of a row's `do`: a list of `{"verb": {"member": value}}`. A value is a literal;
-/// `"$name"`, an argument, without which the member stays as the verb has it; a list of such, the
-/// first that is given; `{"not": value}`.
+/// `"$name"`, an argument (if it is missing, the member keeps the verb's default); a list of such
+/// values, of which the first given one counts; `{"not": value}`.
 /// Errors: kInvalid `path.invalid`; kRefused `path.outside`.
 [[nodiscard]] Result<std::vector<Operation>> operations_of(const nlohmann::json& steps,
                                                            const nlohmann::json& args,
                                                            const PathOrigin& origin);
 
-/// The answer of a row: a literal; `"$0"`, what the first operation answered, or `"$0.member"` of
-/// it; an object of such, in which what is not there is left out.
+/// The answer of a row: a literal; `"$0"`, the first operation's answer, or `"$0.member"` of it; an
+/// object of such values, in which missing ones are left out.
 [[nodiscard]] nlohmann::ordered_json answer_of(const nlohmann::ordered_json& form,
                                                const std::vector<JsonDocument>& results);
 

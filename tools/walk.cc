@@ -8,8 +8,7 @@
 namespace galley {
 namespace {
 
-/// The text of a directory's .gitignore in the proposed tree; empty when there is none, or none
-/// that can be read.
+/// The text of a directory's .gitignore in the proposed tree; empty when it cannot be read.
 std::string ignore_file(Overlay& overlay, const RelPath& directory) {
   const auto path = directory.join(*RelPath::parse(".gitignore"));
   if (!path) return {};
@@ -17,7 +16,7 @@ std::string ignore_file(Overlay& overlay, const RelPath& directory) {
   return content ? **content : std::string();
 }
 
-/// What git tracks, as it is on disk; only of a repository that lies in the workspace.
+/// The paths that git tracks, from the index on disk; only for a repository in the workspace.
 TrackedPaths tracked_paths(const Directory& workspace) {
   constexpr uint64_t kMaxIndexBytes = uint64_t{64} << 20U;
   return TrackedPaths::read([&](const std::string& name) {
@@ -62,7 +61,7 @@ class Walk {
 
   Result<bool> one(const RelPath& directory_path, const DirectoryEntry& entry) {
     const auto name = RelPath::parse(entry.name);
-    if (!name) return true;  // a name that no tool can say
+    if (!name) return true;  // a name that tools cannot write
     const auto path = directory_path.join(*name);
     if (!path) return true;
     const bool is_directory = entry.kind == FileKind::kDirectory;
@@ -113,8 +112,8 @@ tl::unexpected<Error> invalid(const std::string& pattern, const std::string& why
   return fail(ErrorKind::kInvalid, "glob.invalid", "the pattern '" + pattern + "' " + why);
 }
 
-/// Positions that cut `{a,b}` at `open` into its parts, the closing brace last; empty when it never
-/// closes.
+/// Positions that cut `{a,b}` at `open` into its parts, the closing brace last; empty when it is
+/// never closed.
 std::vector<size_t> cuts_of(const std::string& text, size_t open) {
   std::vector<size_t> cuts;
   int depth = 0;

@@ -14,29 +14,29 @@
 
 namespace galley {
 
-/// What a walk does after looking at one path.
+/// The next step of a walk after one path.
 enum class WalkStep : uint8_t { kGoOn, kSkipDirectory, kStop };
 
-/// Visits everything below `under` in the proposed tree, sorted, directories before what they hold.
-/// Protected directories are left out, and, unless `include_ignored`, what the .gitignore files on
-/// the way down ignore, and files that the context may not show. Links are not followed.
+/// Visits everything below `under` in the proposed tree, sorted, each directory before its entries.
+/// It leaves out protected directories and files that the context may not show. Without
+/// `include_ignored` it also leaves out paths that .gitignore files on the way ignore. It does not
+/// follow links.
 /// Errors: kTimeout, reason `tool.timeout`; kQuota, reason `limit.walk`, beyond kMaxWalkedPaths.
 Result<void> walk(ToolContext& context, const RelPath& under, bool include_ignored,
                   const std::function<Result<WalkStep>(const RelPath&, FileKind)>& visit);
 
 inline constexpr size_t kMaxWalkedPaths = 2'000'000;
 
-/// The bytes of a file of the proposed tree, without making it a base of the transaction when it is
-/// only looked through.
+/// The bytes of a file of the proposed tree. Reading it here does not make it a base of the
+/// transaction.
 Result<Content> peek(Overlay& overlay, const RelPath& path, uint64_t max_bytes);
 
-/// Which paths a search is about: a glob in gitignore's language, with `{a,b}` alternatives
-/// besides.
+/// The paths that a search covers: a glob in gitignore's syntax, also with `{a,b}` alternatives.
 ///
 /// Errors: kInvalid, reason `glob.invalid`.
 class PathFilter {
  public:
-  /// An empty pattern takes every path.
+  /// An empty pattern matches every path.
   static Result<PathFilter> parse(const std::string& pattern);
 
   [[nodiscard]] bool selects(const RelPath& path, bool is_directory = false) const;

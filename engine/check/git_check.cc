@@ -605,7 +605,7 @@ Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress
   GALLEY_ASSIGN(Verdict verdict,
                 verdict_on(basis, *state.proposal, state.options.who, std::move(judging)));
   if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
-  // Where a yes cannot be kept, the push asks again.
+  // If the approval cannot be recorded, the push asks again.
   for (const RulesChange& change : state.asked_changes) {
     if (verdict.is_approved() && state.kind == Kind::kStaged) {
       (void)record_rules_change(*state.user, change);

@@ -180,12 +180,12 @@ Result<void> keep_record(const UserSettings& settings, const std::string& root, 
   return replace_file(*folder, name.str(), document.dump(-1, ' ', false, Handler::replace) + "\n");
 }
 
-/// Of the yes that led to these bytes.
+/// The record's name for the approval of these bytes.
 Result<RelPath> rules_record_name(const RulesChange& change) {
   return record_name(change.repository + '\0' + change.path + '\0' + change.after);
 }
 
-/// What was there before the bytes that it led to.
+/// The earlier bytes in a record: those that the approved change replaced.
 std::optional<std::string> parse_rules_record(const std::string& text) {
   try {
     const auto document = nlohmann::json::parse(text);

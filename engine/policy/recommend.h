@@ -68,7 +68,7 @@ struct ProjectSurvey {
 struct RecommendedCommand {
   std::string name;
   std::vector<std::string> command;
-  std::string program;   ///< a required program besides the workspace's own files
+  std::string program;   ///< a required program, in addition to the workspace's own files
   std::string keys;      ///< the other keys, as TOML, a line each
   bool is_there = true;  ///< whether `program` was found
 };

@@ -37,7 +37,7 @@ bool is_pack_file(std::string_view name) {
   return is_object_id(name.substr(0, dot)) && (ending == ".pack" || ending == ".idx");
 }
 
-/// Moves the files of a folder below `objects` whose names are wanted; returns how many.
+/// Moves the wanted files of a folder below `objects`. Returns their number.
 Result<size_t> move_files(const WritableDirectory& objects, const std::string& folder,
                           const WritableDirectory& stage,
                           const std::function<bool(std::string_view)>& is_wanted) {
@@ -61,7 +61,7 @@ Result<size_t> move_files(const WritableDirectory& objects, const std::string& f
 
 Result<size_t> move_objects(const WritableDirectory& repository, const WritableDirectory& stage) {
   const auto objects = repository.open_writable_directory(chosen_path("objects"));
-  if (!objects) return 0;  // or a file of that name
+  if (!objects) return 0;  // missing, or not a folder
   GALLEY_ASSIGN(const auto entries, (*objects)->list());
   size_t count = 0;
   for (const DirectoryEntry& entry : entries) {

@@ -11,23 +11,23 @@ namespace galley {
 
 /// A reference that a run set in its view of the repository.
 struct RunRef {
-  std::string name;  ///< `refs/heads/main`, `refs/tags/v1`, or `HEAD` for one that is detached
-  std::string id;    ///< 40 or 64 hexadecimal digits; not believed to name anything
+  std::string name;  ///< `refs/heads/main`, `refs/tags/v1`, or `HEAD` if detached
+  std::string id;    ///< 40 or 64 hexadecimal digits; the object may not exist
 };
 
-/// Keeps what a run of a transaction committed to git. `repository` is the layer over the
-/// repository, of a run that is over:
+/// Keeps the git commits of a run of a transaction. `repository` is the layer over the repository,
+/// after the run has ended:
 ///
 ///     git/objects/  its objects, moved there: loose ones, packs and their indexes
-///     git/refs      its references, a line each: id SP name; later runs replace their names
+///     git/refs      its references, one line each: id SP name; later runs replace their names
 ///
-/// Nothing else of the layer is kept: no configuration, hook or list of alternates, which git would
-/// follow. Returns how many references are kept; without objects none are.
+/// Everything else of the layer is dropped: git would follow its configuration, hooks and lists of
+/// alternates. Returns the number of kept references; without objects it keeps none.
 /// Errors: kIo.
 [[nodiscard]] Result<size_t> keep_run_commits(const WritableDirectory& repository,
                                               const WritableDirectory& stage);
 
-/// The references that were kept.
+/// Returns the kept references.
 [[nodiscard]] Result<std::vector<RunRef>> run_refs(const Directory& stage);
 
 }  // namespace galley

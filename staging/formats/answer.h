@@ -9,36 +9,35 @@
 
 namespace galley {
 
-/// Stretches of different dialects in one answer; more are refused.
+/// The most parts in one answer; an answer with more is refused.
 inline constexpr size_t kMaxAnswerParts = 1000;
 
-/// A stretch of an answer that is written in one dialect, with the prose after it; a JSON document
-/// stands alone.
+/// A part of an answer in one dialect, with the prose after it. Each JSON document is its own part.
 struct AnswerPart {
   EditFormat format = EditFormat::kUnified;
   size_t begin = 0;  ///< bytes [begin, end) of the text
   size_t end = 0;
-  size_t line = 0;  ///< where it begins, 0-based
+  size_t line = 0;  ///< its first line, 0-based
 };
 
-/// A line that looks like a part of an edit, but no reader takes it.
+/// A line that looks like a part of an edit, but that no reader accepts.
 struct UnreadLine {
   size_t line = 0;  ///< 0-based
   std::string text;
 };
 
-/// What a model's answer is made of: edits in one or several dialects, and prose between them.
+/// A model's answer: edits in one or several dialects, and prose between them.
 struct Answer {
-  std::vector<AnswerPart> parts;  ///< in order; neighbours differ, but for JSON documents
+  std::vector<AnswerPart> parts;  ///< in order; formats of neighbours differ, except for JSON
   std::vector<UnreadLine> unread;
 
   /// The one dialect of all parts; kAuto when there are none, or several.
   [[nodiscard]] EditFormat format() const;
 };
 
-/// Divides an answer. What stands inside of an edit belongs to it, whatever it looks like: the
-/// lines of a hunk, of a V4A patch, of a SEARCH/REPLACE block, of a JSON document; so does the
-/// message of a git mail. Linear in the text.
+/// Divides an answer. Lines inside an edit belong to it, whatever they look like: the lines of a
+/// hunk, of a V4A patch, of a SEARCH/REPLACE block, of a JSON document. So does the message of a
+/// git mail. Linear in the text.
 [[nodiscard]] Answer divide_answer(std::string_view text);
 
 }  // namespace galley

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 
-/// How many bytes the SGR sequence at the start of `text` has; 0 when there is none. GNU programs
+/// The size in bytes of the SGR sequence at the start of `text`; 0 when it has none. GNU programs
 /// add "erase to the end of the line".
 size_t code_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
@@ -24,7 +24,7 @@ std::string_view take_code(std::string_view& text) {
   return code;
 }
 
-/// Takes what stands before the next escape.
+/// Takes the text before the next escape.
 std::string_view take_plain(std::string_view& text) {
   const std::string_view plain = text.substr(0, text.find(kEscape));
   text.remove_prefix(plain.size());
@@ -44,10 +44,10 @@ std::string without_all_codes(std::string_view text) {
 bool starts_file(std::string_view line) { return line.starts_with("diff --git "); }
 bool starts_hunk(std::string_view line) { return line.starts_with("@@ -"); }
 
-/// Takes the codes off line by line; knows which lines are a hunk's.
+/// Removes the codes line by line, and knows which lines belong to a hunk.
 class CodeStripper {
  public:
-  /// The line without its codes; nothing when they cannot be told from its bytes.
+  /// The line without its codes; nullopt when its bytes do not show which codes to remove.
   std::optional<std::string> plain(std::string_view line) {
     std::string stripped = without_all_codes(line);
     if (starts_hunk(stripped)) {
@@ -68,7 +68,7 @@ class CodeStripper {
  private:
   std::optional<std::string> body_line(std::string_view line) {
     std::string end;
-    if (line.ends_with('\r')) {  // git puts it behind the last code
+    if (line.ends_with('\r')) {  // git puts it after the last code
       end = "\r";
       line.remove_suffix(1);
     }
@@ -80,7 +80,7 @@ class CodeStripper {
     if (sign != '-' && new_left_ > 0) --new_left_;
     if (color.empty()) {
       if (sign != ' ') return std::nullopt;
-      // GNU diff leaves context as it is; git puts its reset behind it.
+      // GNU diff leaves context as it is; git puts its reset after it.
       if (reset_ != kGitReset) return sign + std::string(line) + end;
     }
     auto text = sign == '+' ? added_text(line, color) : text_of(line);
@@ -91,13 +91,13 @@ class CodeStripper {
   /// text RESET
   std::optional<std::string> text_of(std::string_view rest) const {
     const std::string_view text = take_plain(rest);
-    // A git that has no color for context puts nothing behind it.
+    // git writes a reset after context only when it colors context.
     if (rest.empty() || rest == reset_) return std::string(text);
     return std::nullopt;
   }
 
   /// text RESET, or by git: RESET (blanks | CODE blanks RESET)* [COLOR text RESET]
-  /// [CODE blanks RESET], where wrong white space has a code of its own.
+  /// [CODE blanks RESET], where wrong white space has its own code.
   std::optional<std::string> added_text(std::string_view rest, std::string_view color) const {
     std::string out(take_plain(rest));
     if (!out.empty() || rest == reset_) {
@@ -108,9 +108,9 @@ class CodeStripper {
     while (!rest.empty()) {
       const std::string_view code = take_code(rest);
       const std::string_view piece = take_plain(rest);
-      if (piece.empty()) return std::nullopt;  // no program colors nothing
+      if (piece.empty()) return std::nullopt;  // programs color only text
       if (!code.empty() && take_code(rest) != reset_) return std::nullopt;
-      // The text in its color comes once, behind it only marked white space.
+      // The colored text comes once, and only marked white space may follow it.
       const bool is_text = code == color;
       if (!is_text && !is_blank(piece, " \t\r")) return std::nullopt;
       if (has_text && (is_text || code.empty() || !rest.empty())) return std::nullopt;

@@ -8,15 +8,15 @@
 
 namespace galley {
 
-/// `text` as the diff was before `git diff --color=always` or `diff --color=always` put color codes
-/// (SGR sequences, ECMA-48) into it; nothing when it is not such a diff.
+/// Returns `text` without the color codes (SGR sequences, ECMA-48) of `git diff --color=always` or
+/// `diff --color=always`; nullopt when it is not such a diff.
 ///
-/// Only a diff whose headers are all colored is one. There, exactly the codes go that those
-/// programs write: around a line, behind its sign, around white space at its end. So the bytes of
-/// files that hold escape sequences themselves are never touched, in colored diffs or plain ones.
+/// In a colored diff, all headers are colored. Only the codes that those programs write are
+/// removed: around a line, after its sign, around white space at its end. So escape sequences in
+/// the files themselves are never touched, in colored diffs or plain ones.
 ///
-/// Errors: kInvalid, reason `edit.color_codes`, where codes of the diff cannot be told from bytes
-///         of a file.
+/// Errors: kInvalid, reason `edit.color_codes`, when codes of the diff cannot be told from bytes of
+///         a file.
 Result<std::optional<std::string>> without_color_codes(std::string_view text);
 
 }  // namespace galley

@@ -15,12 +15,13 @@
 
 namespace galley {
 
-/// What `--format` calls it.
+/// The name of a format in `--format`.
 [[nodiscard]] std::string_view format_name(EditFormat format);
-/// The format that `--format NAME` means; kAuto for a name that is none.
+/// The format of `--format NAME`; kAuto for an unknown name.
 [[nodiscard]] EditFormat format_named(std::string_view name);
 
-/// Something the reader or matcher let pass that a strict one would refuse. Always reported.
+/// An irregularity that was accepted, and that a strict reader or matcher would refuse. Always
+/// reported.
 struct Leniency {
   std::string rule;     ///< stable word: `count_mismatch`, `no_line_numbers`, `crlf_patch`, ...
   std::string message;  ///< one sentence
@@ -32,29 +33,29 @@ struct Leniency {
 
 enum class LineRole : uint8_t { kContext, kRemoved, kAdded };
 
-/// One line of a hunk, with its terminator exactly as the patch has it: text without a "\n" is a
-/// last line that lacks one.
+/// One line of a hunk, with its terminator exactly as in the patch: text without a "\n" is a last
+/// line without a terminator.
 struct HunkLine {
   LineRole role = LineRole::kContext;
   std::string_view text;
 };
 
-/// Lines that are to be found (context and removed) and what is to stand there (context and added).
+/// The lines to find (context and removed) and the lines to put there (context and added).
 struct Hunk {
   std::vector<HunkLine> lines;
   uint32_t old_start = 0;  ///< 1-based as stated; meaningless unless has_numbers
   uint32_t new_start = 0;
   bool has_numbers = false;
-  bool counts_agree = true;               ///< the stated counts were those of the body
+  bool counts_agree = true;               ///< the stated counts match the body
   bool at_end = false;                    ///< must end at the end of the file ("*** End of File")
-  bool minimal_context = false;           ///< diffs without context were asked for (--unidiff-zero)
+  bool minimal_context = false;           ///< a diff without context is accepted (--unidiff-zero)
   bool has_bare_context = false;          ///< context lines lacked their leading blank
-  std::vector<std::string_view> anchors;  ///< lines to pass first, in order ("@@ class Foo")
+  std::vector<std::string_view> anchors;  ///< lines above it, in order ("@@ class Foo")
   std::string_view section;               ///< text after the second @@, for reports
   uint32_t document_line = 0;             ///< 1-based line of its header in the edit document
 };
 
-/// Edits by text or by line that are applied one after the other, each on the result of the last.
+/// An edit by text or by line. Edits are applied in order, each to the result of the previous one.
 struct TextEdit {
   enum class Kind : uint8_t {
     kReplace,      ///< `old_text` by `new_text`; once, or everywhere with replace_all
@@ -65,11 +66,12 @@ struct TextEdit {
   std::string_view old_text;
   std::string_view new_text;
   bool replace_all = false;
-  bool whole_lines = false;   ///< old_text and new_text are lines (SEARCH/REPLACE blocks)
-  bool has_elisions = false;  ///< lines of "..." in both stand for lines that stay
+  bool whole_lines = false;   ///< old_text and new_text are whole lines (SEARCH/REPLACE blocks)
+  bool has_elisions = false;  ///< lines of "..." in both mean unchanged lines
   uint32_t first_line = 0;
   uint32_t last_line = 0;
-  /// SHA-256 in hex (any prefix of at least 8 digits) of the lines as they were seen; empty: none.
+  /// SHA-256 in hex (any prefix of at least 8 digits) of the lines that the caller saw; empty:
+  /// none.
   std::string_view anchor_hash;
   uint32_t document_line = 0;
 };
@@ -83,11 +85,11 @@ struct BinaryPatch {
 };
 
 /// The last hunk of a document has fewer lines than its header states: it was cut off, or the
-/// counts are wrong. The document does not tell; perhaps the file does.
+/// counts are wrong. The document does not show which; perhaps the file does.
 struct CutDoubt {
-  std::string message;     ///< of the refusal, where the file does not tell either
+  std::string message;     ///< of the refusal, if the file does not show it either
   bool is_likely = false;  ///< the counts of the other hunks are right
-  bool is_ended = true;    ///< the last line has its end
+  bool is_ended = true;    ///< the last line has a line end
   uint32_t missing_old = 0;
   uint32_t missing_new = 0;
 };
@@ -101,69 +103,69 @@ enum class FileOp : uint8_t {
   kWrite,  ///< the whole content, whether the file exists or not
 };
 
-/// What is to happen to one file; every dialect compiles to these.
+/// The edit of one file; every dialect compiles to these.
 struct FileEdit {
   FileOp op = FileOp::kModify;
   std::string path;      ///< the pre-image's path (of a create: the new path)
   std::string new_path;  ///< of a rename or copy
-  /// The same paths with the other reading of an uncertain prefix (`a/` missing or meant); empty
-  /// when the reading is sure. Which one exists decides.
+  /// The same paths when an uncertain prefix is read differently (`a/` as part of the name or not).
+  /// Empty when the reading is certain. The path that exists is used.
   std::string other_path;
   std::string other_new_path;
   std::optional<uint32_t> old_mode;  ///< git modes: 0100644, 0100755, 0120000, 0160000
   std::optional<uint32_t> new_mode;
   std::string old_blob;  ///< hex digits of the index line; may be abbreviated
   std::string new_blob;
-  std::vector<Hunk> hunks;                    ///< placed together: order kept, no overlap
-  std::vector<TextEdit> text_edits;           ///< one after the other
+  std::vector<Hunk> hunks;                    ///< placed together: in order, without overlap
+  std::vector<TextEdit> text_edits;           ///< in order, each on the result of the last
   std::optional<std::string_view> whole;      ///< of kWrite, and of kCreate without hunks
   std::optional<BinaryPatch> binary;          ///< pre-image to post-image
   std::optional<BinaryPatch> binary_reverse;  ///< post-image to pre-image
   bool binary_missing = false;    ///< "Binary files differ": the bytes are not in the patch
   std::string wanted_base;        ///< content id in hex that the file must have, or empty
   std::optional<CutDoubt> doubt;  ///< of the last hunk
-  /// Names in the text around the edit, for one whose own names no file.
+  /// Names in the text around an edit that does not name its file.
   std::vector<std::string> mentioned;
-  bool is_by_program = false;  ///< has what git or diff write, and models do not
+  bool is_by_program = false;  ///< shows marks of git or diff that models do not write
   uint32_t document_line = 0;
-  /// Which part of an answer in several dialects it is of; a part sees the results of those before.
+  /// The part of an answer in several dialects. A part sees the results of the parts before it.
   uint32_t part = 0;
 };
 
-/// Everything one edit document asks for, in its order.
+/// All edits of one edit document, in its order.
 ///
-/// Ownership: keeps the texts that the views of its files point into; copies share them.
+/// Ownership: keeps the texts that its files' views point to; copies share them.
 struct EditSet {
   EditFormat format = EditFormat::kUnified;
   std::vector<FileEdit> files;
   std::vector<Leniency> leniencies;
   std::vector<std::shared_ptr<const std::string>> texts;
-  bool is_reversed = false;  ///< -R has turned it around
+  bool is_reversed = false;  ///< -R has reversed it
 
-  /// Keeps `text` as long as the set and returns a view of it.
+  /// Keeps `text` while the set lives. Returns a view of the kept text.
   std::string_view keep(std::string text) {
     texts.push_back(std::make_shared<const std::string>(std::move(text)));
     return *texts.back();
   }
 };
 
-/// What the caller knows of the document's end.
+/// The caller's knowledge about the document's end.
 enum class DocumentEnd : uint8_t { kUnknown, kComplete, kCutOff };
 
-/// How to read an edit document; names and meanings of `git apply`.
+/// Options for reading an edit document, with names and meanings of `git apply`.
 struct ReadOptions {
   std::optional<uint32_t> strip;  ///< -p N; without it the prefix is recognised
   bool reverse = false;           ///< -R
   bool recount = false;
   bool unidiff_zero = false;
   bool allow_empty = false;
-  /// The transport says where the document ends (a string of JSON), so that a short count at its
-  /// end is a wrong count and no sign of a document that was cut off.
+  /// The transport marks the end of the document (a string of JSON). So a short count at its end is
+  /// a wrong count, not a sign of a document that was cut off.
   bool is_delimited = false;
   DocumentEnd end = DocumentEnd::kUnknown;
-  /// Asked of the format of each part when the document is read as kAuto; its error refuses all.
+  /// Called for the format of each part when the document is read as kAuto; its error refuses all.
   std::function<Result<void>(EditFormat)> check_format;
-  std::string directory;  ///< --directory: goes before every path
+  std::string directory;  ///< --directory: prefix of every path
   /// --include and --exclude in the order given; the first pattern that matches decides.
   struct Filter {
     bool include = false;

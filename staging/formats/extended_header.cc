@@ -20,7 +20,7 @@ tl::unexpected<Error> contradiction(size_t first, const std::string& says, size_
   return bad_header(second, but + ", but line " + std::to_string(first) + " says " + says);
 }
 
-/// What the line that makes `op` says, for a reader.
+/// The meaning of the header line that makes `op`, for messages.
 std::string meaning_of(FileOp op) {
   switch (op) {
     case FileOp::kCreate:
@@ -36,7 +36,7 @@ std::string meaning_of(FileOp op) {
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-/// One name with a/ or b/ before it and one without are the same.
+/// Whether two names are equal except for a first component such as a/ or b/.
 bool is_same_name(const std::string& one, const std::string& other) {
   const auto rest = [](const std::string& name) { return strip_components(name, 1); };
   return one == other || rest(one) == other || one == rest(other) ||
@@ -70,7 +70,7 @@ class HeaderReader {
  private:
   [[nodiscard]] size_t line_number() const { return at_ + 1; }
 
-  /// Notes that the file is made, deleted, renamed or copied; it can be only one of them.
+  /// Notes that the file is created, deleted, renamed or copied. It can be only one of them.
   Result<void> set_op(FileOp op) {
     if (header_.op_line != 0 && edit_.op != op) {
       return contradiction(header_.op_line, meaning_of(edit_.op), line_number(),
@@ -157,7 +157,7 @@ class HeaderReader {
   ExtendedHeader& header_;
 };
 
-/// The side of a `---` or `+++` line against what the file's other lines say of it.
+/// Compares one `---` or `+++` line with the other header lines of the file.
 Result<void> check_side(const ExtendedHeader& header, const FileEdit& edit, bool is_old) {
   const NameLine& given = is_old ? header.old_name : header.new_name;
   if (given.line == 0) return {};
@@ -170,7 +170,7 @@ Result<void> check_side(const ExtendedHeader& header, const FileEdit& edit, bool
   }
   const bool is_move = edit.op == FileOp::kRename || edit.op == FileOp::kCopy;
   if (given.name.is_null) {
-    if (header.op_line == 0) return {};  // models leave the line of a new or deleted file out
+    if (header.op_line == 0) return {};  // models leave out the line of a new or deleted file
     return contradiction(header.op_line, meaning_of(edit.op), given.line, named);
   }
   if (is_move) {
@@ -178,7 +178,7 @@ Result<void> check_side(const ExtendedHeader& header, const FileEdit& edit, bool
     if (meant.line == 0 || is_same_name(given.name.text, meant.name.text)) return {};
     return contradiction(meant.line, quoted(meant.name.text), given.line, named);
   }
-  // Where the two names of the first line differ, blanks in them may have been split wrongly.
+  // If the two names of the first line differ, it may have been split at the wrong blank.
   if (!header.git_names) return {};
   const NamePair& names = *header.git_names;
   if (!is_same_name(names.old_name, names.new_name)) return {};
@@ -200,9 +200,9 @@ Result<void> check_header_names(const ExtendedHeader& header, const FileEdit& ed
 }
 
 bool announces_body(const ExtendedHeader& header, const FileEdit& edit) {
-  if (edit.op == FileOp::kDelete) return false;  // the index line proves what is deleted
+  if (edit.op == FileOp::kDelete) return false;  // the index line proves the deleted content
   if (header.is_dissimilar) return true;
-  constexpr uint32_t kLinkMode = 0120000;  // a link without a target there is not
+  constexpr uint32_t kLinkMode = 0120000;  // a link always has a target
   if (edit.op == FileOp::kCreate && edit.new_mode == kLinkMode) return true;
   if (edit.old_blob.empty() || edit.old_blob == edit.new_blob) return false;
   return edit.op != FileOp::kCreate || !(kEmptyBlobSha1.starts_with(edit.new_blob) ||

@@ -11,39 +11,39 @@
 
 namespace galley {
 
-/// A name that a header line gives, and where.
+/// A name in a header line, and its line.
 struct NameLine {
   HeaderName name;
-  size_t line = 0;         ///< 1-based; 0 when no line gives one
+  size_t line = 0;         ///< 1-based; 0 when no line has one
   bool has_stamp = false;  ///< a tab follows the name, as diff writes it
 };
 
-/// What git's extended header lines of one file say beyond what FileEdit holds (gitdiff
+/// The data of git's extended header lines of one file that FileEdit does not have (gitdiff
 /// documentation, "Generating patch text with -p").
 struct ExtendedHeader {
   std::optional<NamePair> git_names;  ///< of the `diff --git` line
   size_t git_line = 0;                ///< 1-based
   NameLine from;                      ///< of rename and copy lines, unstripped
   NameLine to;
-  NameLine old_name;   ///< of the `---` line
-  NameLine new_name;   ///< of the `+++` line
-  size_t op_line = 0;  ///< 1-based, the first that says create, delete, rename or copy; 0: none
+  NameLine old_name;           ///< of the `---` line
+  NameLine new_name;           ///< of the `+++` line
+  size_t op_line = 0;          ///< 1-based, the first create, delete, rename or copy line; 0: none
   bool is_dissimilar = false;  ///< a similarity below 100 %
 };
 
-/// Reads the lines from `at` on into `edit` and `header`; returns the line after them.
+/// Reads the lines from `at` on into `edit` and `header`. Returns the line after them.
 /// Errors: kInvalid, reason `edit.bad_header`, also where two lines contradict each other.
 Result<size_t> read_extended_header(const Lines& document, size_t at, FileEdit& edit,
                                     ExtendedHeader& header);
 
-/// Holds the `---` and `+++` lines against the others, as git does.
+/// Compares the `---` and `+++` lines with the other ones, as git does.
 /// Errors: kInvalid, reason `edit.bad_header`, naming both lines.
 Result<void> check_header_names(const ExtendedHeader& header, const FileEdit& edit);
 
-/// True when the header says that the file's content changes, so that a body has to follow.
+/// True when the header says that the file's content changes, so a body must follow.
 [[nodiscard]] bool announces_body(const ExtendedHeader& header, const FileEdit& edit);
 
-/// True when the header alone asks for something: a mode, a name, a file made or deleted.
+/// True when the header alone makes a change: a mode, a name, a file created or deleted.
 [[nodiscard]] bool changes_metadata(const FileEdit& edit);
 
 }  // namespace galley

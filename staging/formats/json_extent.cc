@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kFirstKeys = {"path", "file_path", "edits",   "content",
                                                         "tool", "args",      "call_id", "reason"};
-/// White space before the first key that is looked through.
+/// The most white space before the first key.
 constexpr size_t kMaxLead = 64;
 
-/// The end of the string whose opening quote is at `at`: the byte after its closing one.
+/// The end of the string whose opening quote is at `at`: the byte after its closing quote.
 size_t string_end(std::string_view text, size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -38,7 +38,7 @@ bool begins_with_a_key(std::string_view text, size_t begin) {
   });
 }
 
-/// Collects the keys of the objects that are the document or its items.
+/// Collects the keys of the document's object, or of the objects in its array.
 class Keys {
  public:
   void add(std::string_view key) {

@@ -8,16 +8,16 @@
 
 namespace galley {
 
-/// A JSON document inside of a text.
+/// A JSON document inside a text.
 struct JsonExtent {
   EditFormat format =
-      EditFormat::kAuto;    ///< kEdits, kCalls, or kAuto: a document of something else
+      EditFormat::kAuto;    ///< kEdits, kCalls, or kAuto for any other kind of document
   size_t end = 0;           ///< the byte after it
-  bool is_cut_off = false;  ///< the text ends before its brackets are closed
+  bool is_cut_off = false;  ///< the text ends inside its brackets
 };
 
-/// The JSON document that begins at byte `begin`, when its first key is one of edits or tool calls.
-/// Only brackets and strings are looked at: whether it is JSON is for the parser to say.
+/// The JSON document that begins at byte `begin`, if its first key is a key of edits or tool calls.
+/// Only brackets and strings are read: the parser checks whether it is JSON.
 [[nodiscard]] std::optional<JsonExtent> json_edit_at(std::string_view text, size_t begin);
 
 }  // namespace galley

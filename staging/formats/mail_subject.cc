@@ -26,7 +26,7 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/// RFC 2047, 4.2: `_` is a blank, `=C3` a byte.
+/// RFC 2047, 4.2: `_` means a blank, `=C3` a byte.
 std::optional<std::string> from_q(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -49,7 +49,7 @@ std::optional<std::string> from_b(std::string_view text) {
   return from_base64(text, bytes) ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
-/// The encoded word at the start of `text`, which is taken off: `=?UTF-8?q?na=C3=AFve?=`.
+/// Takes the encoded word from the start of `text`: `=?UTF-8?q?na=C3=AFve?=`.
 std::optional<std::string> take_encoded_word(std::string_view& text) {
   if (!starts_with_any_case(text, "=?utf-8?") && !starts_with_any_case(text, "=?us-ascii?")) {
     return std::nullopt;
@@ -68,7 +68,7 @@ std::string decoded(std::string_view text) {
   std::string out;
   bool is_behind_word = false;
   while (!text.empty()) {
-    // Blanks between two encoded words are no part of the text.
+    // Blanks between two encoded words do not belong to the text.
     std::string_view next = text;
     while (is_behind_word && !next.empty() && is_linear_space(next.front())) next.remove_prefix(1);
     if (const auto word = take_encoded_word(next)) {
@@ -84,7 +84,7 @@ std::string decoded(std::string_view text) {
   return out;
 }
 
-/// As git am: `Re:` and everything in brackets at the start.
+/// Removes `Re:` and everything in brackets at the start, as git am does.
 std::string cleaned(std::string_view subject) {
   for (;;) {
     subject = trim(subject, kBlanks);
@@ -108,7 +108,7 @@ std::string cleaned(std::string_view subject) {
   return out;
 }
 
-/// "From: x", "Date: x": what a header of a mail looks like.
+/// Whether the line looks like a mail header: "From: x", "Date: x".
 bool is_header_line(std::string_view line) {
   const size_t colon = line.find(':');
   if (colon == 0 || colon == std::string_view::npos) return false;
@@ -116,7 +116,7 @@ bool is_header_line(std::string_view line) {
                      [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-/// The line that separates mails in a file of them, as format-patch writes it.
+/// The line between mails in one file, as written by format-patch.
 bool separates_mails(std::string_view line) {
   if (!line.starts_with("From ")) return false;
   const size_t end = line.find(' ', 5);
@@ -125,8 +125,8 @@ bool separates_mails(std::string_view line) {
                      [](char c) { return hex_digit(c) >= 0; });
 }
 
-/// The subject in the header block that begins at line `at`, which moves behind the block; empty
-/// when no sender stands there with it.
+/// The subject in the header block that begins at line `at`. Moves `at` past the block. Empty when
+/// the block does not name a sender.
 std::string subject_of_block(const Lines& document, size_t& at) {
   std::string subject;
   bool has_sender = false;

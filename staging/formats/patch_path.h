@@ -9,16 +9,16 @@
 
 namespace galley {
 
-/// A file name as a diff header has it, before any prefix is taken off.
+/// A file name in a diff header, before any prefix is removed.
 struct HeaderName {
   std::string text;
   bool is_null = false;  ///< /dev/null, or a time stamp of the epoch (GNU diff -N)
   bool is_given = false;
-  bool is_epoch = false;  ///< it is the time stamp that says so
+  bool is_epoch = false;  ///< true because of the time stamp
 };
 
 /// Reads git's C-style quoted name at the start of `text` ("a/\303\244.txt", with the quotes).
-/// Returns the name and how many bytes it took; nothing when the quoting is broken.
+/// Returns the name and the number of bytes that it used, or nullopt when the quoting is broken.
 struct QuotedName {
   std::string name;
   size_t length = 0;
@@ -35,14 +35,13 @@ struct NamePair {
 };
 [[nodiscard]] std::optional<NamePair> split_git_names(std::string_view text);
 
-/// `name` without its first `count` components, as -p takes them off; empty when it has too few.
+/// `name` without its first `count` components, as for -p; empty when it has too few.
 [[nodiscard]] std::string strip_components(std::string_view name, uint32_t count);
 
-/// Adds what looks like a file name in a line of prose, a title or a fence; each once, few in all.
+/// Adds names that look like files in a line of prose, a title or a fence; each once, few in all.
 void add_mentioned_names(std::string_view line, std::vector<std::string>& names);
 
-/// Puts the paths of `edit` from what its headers said.
-/// Returns false when neither name says which file is meant.
+/// Sets the paths of `edit` from its headers. Returns false when neither name identifies a file.
 bool resolve_paths(const HeaderName& old_name, const HeaderName& new_name,
                    const ReadOptions& options, EditSet& set, FileEdit& edit);
 

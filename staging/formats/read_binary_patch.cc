@@ -15,10 +15,10 @@ class BinaryReader {
       : document_(document), at_(at), path_(path) {}
 
   [[nodiscard]] size_t at() const { return at_; }
-  /// The document ended before the empty line that ends the part, and the part is not all there.
+  /// The document ended before the empty line after the part, and the part is incomplete.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
-  /// False when no part begins here.
+  /// Returns false when no part begins here.
   Result<bool> read_part(BinaryPatch& part) {
     if (at_ >= document_.size()) return false;
     std::string_view line = text();
@@ -50,7 +50,7 @@ class BinaryReader {
     return true;
   }
 
-  /// Before anything is inflated: a document of a few bytes can state any number of gibibytes.
+  /// Runs before anything is inflated: a document of a few bytes can state any number of gibibytes.
   Result<void> count_stated(const BinaryPatch& part, uint64_t& total) {
     auto stated = stated_bytes(part);
     if (!stated) {
@@ -64,7 +64,7 @@ class BinaryReader {
                       ": its binary patches state that together they make more than " +
                       std::to_string(kMaxBinaryPatchBytes) + " bytes; split it");
     }
-    // Without the empty line at its end only the part itself can say that it is whole.
+    // Without the empty line at its end, only the part itself shows whether it is complete.
     is_cut_ = !is_ended_ && !is_whole(part);
     return {};
   }

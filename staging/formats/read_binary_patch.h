@@ -9,14 +9,14 @@
 
 namespace galley {
 
-/// What the binary patches of one document state that they make, in each direction.
+/// The bytes that the binary patches of one document state, in each direction.
 struct BinaryTotals {
   uint64_t forward = 0;
   uint64_t backward = 0;
 };
 
-/// Reads what follows the line `GIT binary patch` (git's apply.c, parse_binary): a part for each
-/// direction, the second of which may be missing. Returns the line after it.
+/// Reads the lines after `GIT binary patch` (git's apply.c, parse_binary): one part for each
+/// direction. The second part may be missing. Returns the line after them.
 ///
 /// Errors: kInvalid, reasons `edit.corrupt_binary`, `edit.bad_header` and, where the document ends
 ///         inside a part, `edit.truncated`; kQuota `limit.binary_patch`.

@@ -47,7 +47,7 @@ Result<EditSet> read_one(std::string text, EditFormat format, const ReadOptions&
   }
 }
 
-/// The parts that the format asked for does not read.
+/// The parts in other formats than the one that the caller asked for.
 std::vector<UnreadLine> parts_of_others(std::string_view text, const Answer& answer,
                                         EditFormat format) {
   std::vector<UnreadLine> out;
@@ -75,7 +75,7 @@ void append(std::vector<T>&& from, std::vector<T>& to) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-/// Reads each part for itself; the paths and the direction are left to the whole.
+/// Reads each part separately. Paths and direction are handled for the whole document.
 Result<EditSet> read_parts(const std::string& text, const Answer& answer,
                            const ReadOptions& options, JsonReader read_json) {
   if (answer.parts.size() > kMaxAnswerParts) {
@@ -96,7 +96,8 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
     of_part.end = i + 1 < answer.parts.size() ? DocumentEnd::kComplete : options.end;
     auto set = read_one(own, part.format, of_part, read_json);
     if (!set) {
-      // Once more with as many lines before it as the whole has, so that the error names the line.
+      // Read again with as many lines before it as in the document, so that the error has the right
+      // line.
       auto again = read_one(std::string(part.line, '\n') + own, part.format, of_part, read_json);
       return fail(again ? std::move(set.error()) : std::move(again.error()));
     }
@@ -114,8 +115,8 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
   return with_options(std::move(all), options);
 }
 
-/// The text without the "> " of a mail, or the indentation of a list, before each line of the diff
-/// that it holds; empty when there is none.
+/// The text without the "> " of a mail, or the indentation of a list, before each line of its diff.
+/// Empty when it has no such diff.
 std::string without_quoting(std::string_view text) {
   const Lines lines(text);
   std::string prefix;
@@ -193,7 +194,7 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
   if (format == EditFormat::kAuto && options.check_format) {
     for (const AnswerPart& part : answer.parts) GALLEY_TRY(options.check_format(part.format));
   }
-  // A document that is JSON from its first byte on is JSON to its last.
+  // A document that begins as JSON must be JSON to its end.
   const std::string_view body = trimmed(text);
   const bool is_bare_json = (asked == EditFormat::kAuto || asked == EditFormat::kEdits) &&
                             answer.parts.size() < 2 &&

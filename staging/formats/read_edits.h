@@ -24,22 +24,22 @@ Result<EditSet> read_apply_patch(std::string text, const ReadOptions& options);
 /// Errors: as read_apply_patch, and `edit.no_file_name`, `edit.truncated`.
 Result<EditSet> read_search_replace(std::string text, const ReadOptions& options);
 
-/// Reads the JSON documents of an answer (`--format edits`); lives in tools/.
+/// Reads the JSON documents of an answer (`--format edits`); implemented in tools/.
 using JsonReader = Result<EditSet> (*)(std::string_view text, const ReadOptions& options);
 
-/// Reads an answer: edits of any of these dialects, several of them in any order, among prose. All
-/// of it is read, or it is refused: what looks like an edit and no reader takes is an error that
-/// names its lines, and so is another dialect than `format` unless that is kAuto.
+/// Reads an answer: edits of any of these dialects, in any order, among prose. It reads all of the
+/// answer or refuses it. Text that looks like an edit but cannot be read is an error that names its
+/// lines. So is a dialect other than `format`, unless `format` is kAuto.
 ///
-/// Each part (FileEdit::part) is to be staged on the result of those before it.
+/// Each part (FileEdit::part) must be staged on the result of the parts before it.
 /// Errors: those of the readers; kInvalid `edit.unread`; kQuota `limit.answer_parts`. Without
 ///         `read_json` JSON documents are `edit.not_a_patch`.
 Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
                            JsonReader read_json = nullptr);
 
-/// The set as the options want it: turned around (-R: what it would create is deleted, and so on,
-/// last file first), then with --directory, --include and --exclude applied to its paths.
-/// Errors: kInvalid, reason `edit.not_reversible`, where the pre-image is not in the document.
+/// The set after the options: reversed (-R: creations become deletions, and so on, last file
+/// first), then with --directory, --include and --exclude applied to its paths.
+/// Errors: kInvalid, reason `edit.not_reversible`, when the pre-image is not in the document.
 Result<EditSet> with_options(EditSet set, const ReadOptions& options);
 
 }  // namespace galley

@@ -53,7 +53,7 @@ class ApplyPatchReader {
   enum class State : uint8_t {
     kOutside,
     kBegun,    ///< after "*** Begin Patch"
-    kAssumed,  ///< after an operation without one: ends at a blank line
+    kAssumed,  ///< after an operation without it: ends at a blank line
   };
 
   [[nodiscard]] std::string_view text_at(size_t at) const {
@@ -84,7 +84,7 @@ class ApplyPatchReader {
     return read_update(operation.path);
   }
 
-  /// A line inside a patch that belongs to no operation.
+  /// A line inside a patch that is not part of an operation.
   Result<void> read_between(std::string_view line) {
     if (line.starts_with("*** ")) {
       return bad("'" + std::string(line.substr(0, kQuotedBytes)) +
@@ -103,7 +103,7 @@ class ApplyPatchReader {
     return {};
   }
 
-  /// The word that ends a heredoc: in capital letters, and nothing but blank lines after it.
+  /// The word that ends a heredoc: in capital letters, with only blank lines after it.
   [[nodiscard]] bool is_heredoc_end() const {
     const std::string_view word = text_at(at_);
     const bool is_word = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
@@ -188,7 +188,7 @@ class ApplyPatchReader {
     return add(std::move(edit));
   }
 
-  /// A fence ends a patch whose last line is missing. An indented marker may be a context line.
+  /// A fence ends a patch without a last line. An indented marker may be a context line.
   [[nodiscard]] bool ends_update() const {
     const std::string_view line = text_at(at_);
     return (line.starts_with("***") && trimmed(line) != kEndOfFile) || line.starts_with("```") ||
@@ -199,7 +199,7 @@ class ApplyPatchReader {
     return line.starts_with('+') || line.starts_with('-') || line.starts_with(' ');
   }
 
-  /// An empty line stands for an empty context line when the body goes on after it.
+  /// An empty line counts as an empty context line when the body continues after it.
   [[nodiscard]] bool is_body_after_blank() {
     const std::string_view next = line_after_blanks();
     return !next.empty() && is_body(next);
@@ -264,7 +264,7 @@ class ApplyPatchReader {
     return {};
   }
 
-  /// "-1,3 +1,4": a unified header inside; its numbers say nothing in this format.
+  /// "-1,3 +1,4": a unified header inside a patch. This format ignores its numbers.
   [[nodiscard]] static bool is_number_range(std::string_view anchor) {
     return anchor.starts_with('-') && anchor.size() > 1 && is_digit(anchor[1]) &&
            anchor.find('+') != std::string_view::npos;
@@ -275,21 +275,21 @@ class ApplyPatchReader {
   EditSet& set_;
   size_t at_ = 0;
   size_t begin_ = 0;      // the first line of the patch
-  size_t blank_end_ = 0;  // the line that is not empty after at_, once it was looked for
+  size_t blank_end_ = 0;  // the first line after at_ that is not empty, if known
   State state_ = State::kOutside;
   bool has_begin_ = false;
   bool has_end_ = false;
-  bool lacks_end_ = false;  // one of the patches
+  bool lacks_end_ = false;  // at least one of the patches
 };
 
-/// The line ends of the first marker are those of a document that a transport changed.
+/// Whether the first marker ends in CR LF: then a transport changed the document's line ends.
 bool has_crlf_marks(std::string_view text) {
   const size_t mark = text.find("*** ");
   const size_t end = mark == std::string_view::npos ? mark : text.find('\n', mark);
   return end != std::string_view::npos && text[end - 1] == '\r';
 }
 
-/// `text` without the indentation that its first marker and every other line have in common.
+/// `text` without the common indentation of its first marker and every other line.
 std::string without_indent(std::string_view text) {
   const size_t mark = text.find("*** ");
   const size_t begin = mark == std::string_view::npos ? 0 : text.rfind('\n', mark) + 1;

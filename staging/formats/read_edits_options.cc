@@ -40,7 +40,7 @@ Result<void> reverse_file(FileEdit& edit) {
       std::swap(edit.path, edit.new_path);
       break;
     case FileOp::kCopy:
-      // The copy goes away; what it was made from stays (git apply -R does the same).
+      // The copy is deleted; its source stays (git apply -R does the same).
       edit.op = FileOp::kDelete;
       edit.path = edit.new_path;
       edit.new_path.clear();
@@ -56,7 +56,7 @@ Result<void> reverse_file(FileEdit& edit) {
   return {};
 }
 
-/// The path that filters and --directory speak of.
+/// The path that filters and --directory apply to.
 const std::string& target_of(const FileEdit& edit) {
   return edit.new_path.empty() ? edit.path : edit.new_path;
 }

@@ -26,7 +26,7 @@ struct GitPlaces {
 
 /// Reads git's own files for a workspace, without libgit2.
 ///
-/// It only uses a `.git`, a configuration and the files that these name if they belong to this
+/// It uses a `.git`, a configuration and the files that these name only if they belong to this
 /// user, to root or to the workspace's owner. Each must be a regular file of a bounded size.
 /// Included configurations are not followed.
 class GitFiles {

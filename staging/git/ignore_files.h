@@ -15,14 +15,14 @@ namespace galley {
 /// `info/exclude`, and core.excludesFile. Read without libgit2, whose matching is unbounded and
 /// which opens FIFOs.
 ///
-/// It only uses a `.git`, a configuration, an excludes file and an index that belong to this user,
-/// to root or to the workspace's owner. Each must be a regular file of a bounded size. Included
-/// configurations are not followed.
+/// It uses a `.git`, a configuration, an excludes file and an index only if they belong to this
+/// user, to root or to the workspace's owner. Each must be a regular file of a bounded size.
+/// Included configurations are not followed.
 ///
 /// Ownership: owns the directory of the work tree. Threads: confined to one thread.
 class IgnoreFiles {
  public:
-  /// The rules for `workspace` (absolute, links resolved). Outside of a git work tree nothing is
+  /// The rules for `workspace` (absolute, links resolved). Outside a git work tree nothing is
   /// ignored.
   static Result<IgnoreFiles> open(const std::string& workspace);
 
@@ -31,7 +31,8 @@ class IgnoreFiles {
   Result<IgnoreAnswer> answer(const RelPath& path, bool is_directory, const Deadline& deadline,
                               const Clock& clock);
 
-  /// A larger index is not read, and nothing counts as tracked: some two million paths.
+  /// A larger index is not read, and then no path counts as tracked. It is enough for about two
+  /// million paths.
   static constexpr uint64_t kMaxIndexBytes = uint64_t{256} << 20U;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace galley {
 
-/// The lines of a file that a pre-image comes nearest to, line by line.
+/// The lines of a file that are nearest to a pre-image, line by line.
 struct NearPlace {
   size_t begin = 0;  ///< lines [begin, end) of the file
   size_t end = 0;

@@ -8,20 +8,20 @@
 
 // When an edit counts as made already:
 //
-// After "already there" an agent goes on. If that is false, the change is lost unnoticed. So the
+// After "already there" an agent continues. If that is false, the change is lost unnoticed. So the
 // context of the edit must be in the file, with the new lines in it. A new line alone may be there
 // for another reason.
 //
 // The opposite mistake is to add lines twice. An edit that only adds lines still fits after it was
 // made. It is refused when a line that it names proves that. Otherwise (an insertion by line
-// number, lines at the end) it is made, and the report says that the same lines are next to it.
+// number, lines at the end) it is made, and the report mentions the same lines next to it.
 
 namespace galley {
 namespace {
 
 bool is_role(const HunkLine& line, LineRole role) { return line.role == role; }
 
-/// True when the hunk has context before and behind each change that adds no telling line.
+/// True when each change that adds no telling line has context before and after it.
 bool frames_removals(const Hunk& hunk, bool is_at_start, bool is_at_end) {
   const std::vector<HunkLine>& lines = hunk.lines;
   for (size_t begin = 0; begin < lines.size();) {
@@ -47,7 +47,7 @@ bool tells_context(const Hunk& hunk) {
   });
 }
 
-/// The hunk that takes the change back; without anchors that are lines which the change removed.
+/// The hunk that reverts the change, without anchors that are lines removed by the change.
 Hunk reversed(const Hunk& hunk) {
   Hunk out = hunk;
   std::string one;
@@ -69,7 +69,7 @@ bool is_proved_at(FileIndex& index, const Hunk& hunk, const Hunk& back, int64_t 
   const bool is_at_number =
       hunk.has_numbers && hunk.counts_agree && start + 1 == static_cast<int64_t>(hunk.new_start);
   if (!tells_context(hunk)) return is_at_number;
-  // A diff with numbers has less context only at an end of the file.
+  // A diff with numbers has less context only at the start or end of the file.
   const auto size = static_cast<int64_t>(index.lines().size());
   const int64_t end = start + static_cast<int64_t>(pre_image(back).size());
   const bool shows_ends = hunk.has_numbers || hunk.at_end;
@@ -86,7 +86,7 @@ bool ends_line(std::string_view file, size_t at) {
   return at == file.size() || begins_line(file, at) || file[at] == '\n' || is_at(file, at, "\r\n");
 }
 
-/// Whether `before` stands before the old text at `offset`, and `behind` behind it, as lines.
+/// Whether the old text at `offset` is between the whole lines `before` and `behind`.
 bool stand_around(std::string_view file, size_t offset, size_t length, std::string_view before,
                   std::string_view behind) {
   if (offset < before.size()) return false;
@@ -132,7 +132,7 @@ int64_t new_lines_at(FileIndex& index, const Hunk& hunk) {
 
 std::optional<size_t> same_lines_beside(std::string_view file, size_t offset,
                                         std::string_view old_text, std::string_view new_text) {
-  // The old text is where the new one has it first or last.
+  // The new text contains the old one at its start or end.
   const size_t first = new_text.find(old_text);
   if (first == std::string_view::npos) return std::nullopt;
   for (const size_t at : {first, new_text.rfind(old_text)}) {

@@ -4,7 +4,7 @@
 
 #include "staging/placing/hunk_text.h"
 
-// Why an anchor is more than a line to pass:
+// Why every anchor must agree with the place of a hunk:
 //
 // "@@ class Second:" says in which class the change belongs. Perhaps only class First has the lines
 // of the hunk now, because class Second has changed. Without the anchor the change would go into
@@ -16,11 +16,11 @@
 namespace galley {
 namespace {
 
-/// Lines like an anchor that are tried for one place.
+/// The most candidate lines for one anchor.
 constexpr size_t kTriedLines = 1000;
 
-/// The lines of the file that tell in which blocks a change is: the hunk's lines up to its first
-/// change, or the nearest one above an insertion.
+/// The lines of the file that show which blocks contain a change: the hunk's lines up to its first
+/// change, or the nearest line above an insertion.
 class ChangedPlace {
  public:
   ChangedPlace(FileIndex& index, const Hunk& hunk, int64_t start) : outline_(index.outline()) {
@@ -31,13 +31,13 @@ class ChangedPlace {
                       hunk.lines[static_cast<size_t>(leading)].role == LineRole::kAdded;
     const int64_t first = start + leading;
     const bool tells = first < size && outline_.counts[static_cast<size_t>(first)];
-    // Lines that are put in may go on with the block above them.
+    // Inserted lines may continue the block above them.
     const bool looks_up = lines_.empty() && (adds || !tells);
     for (int64_t line = start; looks_up && lines_.empty() && line > 0;) add(--line);
     if (tells) lines_.push_back(first);
   }
 
-  /// Whether the block that `anchor` opens has the change in it.
+  /// Whether the change is in the block that `anchor` opens.
   [[nodiscard]] bool is_inside(int64_t anchor) const {
     return std::any_of(lines_.begin(), lines_.end(), [&](int64_t line) {
       return line == anchor || outline_.is_inside(line, anchor);
@@ -67,7 +67,7 @@ std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t
   const FileIndex::Outline& outline = index.outline();
   const ChangedPlace change(index, hunk, start);
   const auto opens = [&](int64_t line) { return outline.opens[static_cast<size_t>(line)]; };
-  // The last anchor is the innermost: from there upwards, each as far below as it can be.
+  // The last anchor is the innermost. Go up from there, and take the lowest line for each anchor.
   int64_t below = start + static_cast<int64_t>(std::max<size_t>(pre_image(hunk).size(), 1));
   int64_t inner = -1;  // the line of the anchor after this one
   for (size_t i = hunk.anchors.size(); i-- > 0;) {

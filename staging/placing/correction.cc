@@ -28,19 +28,19 @@
 namespace galley {
 namespace {
 
-/// Changes of one hunk; a hunk with more is not corrected.
+/// The most changes in one hunk that is corrected.
 constexpr size_t kRuns = 20;
-/// Places of a core that are weighed; one with more says too little.
+/// The most places of a core; more places prove too little.
 constexpr size_t kCorePlaces = 8;
-/// Context lines of the hunk that are weighed on each side of a core.
+/// Context lines of the hunk that count on each side of a core.
 constexpr size_t kWeighedLines = 20;
-/// Lines of the file that may have come or gone between lines of the hunk.
+/// The most lines of the file that may be added or missing between lines of the hunk.
 constexpr int64_t kDriftedLines = 8;
-/// Context lines of a correction: as few as make it stand at one place.
+/// The fewest context lines of a correction; it gets more until its place is unique.
 constexpr size_t kFewestContext = 3;
 constexpr size_t kMostContext = 10;
 
-/// Lines of a text whose readings are compared; the tables are quadratic.
+/// The most lines of a text with several readings; the tables are quadratic.
 constexpr size_t kReadLines = 400;
 
 constexpr std::string_view kPatchNames = "--- a/f\n+++ b/f\n";
@@ -54,7 +54,7 @@ struct Run {
   size_t core_begin = 0;  ///< pattern[core_begin, core_end) must be in the file
   size_t core_end = 0;
   int64_t start = -1;        ///< the file's line of pattern_begin
-  bool is_only_one = false;  ///< the file has its removed lines once, blanks apart
+  bool is_only_one = false;  ///< its removed lines occur once, ignoring blanks
 };
 
 bool is_telling(const std::vector<std::string_view>& lines, size_t begin, size_t end) {
@@ -62,7 +62,7 @@ bool is_telling(const std::vector<std::string_view>& lines, size_t begin, size_t
                      lines.begin() + static_cast<int64_t>(end), bears_identity);
 }
 
-/// The telling lines of a longest common subsequence.
+/// The number of telling lines in a longest common subsequence.
 uint32_t telling_in_common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::vector<uint32_t> row(b.size() + 1, 0);
   for (const std::string& line : a) {
@@ -124,9 +124,9 @@ class Corrector {
     }
   }
 
-  /// The removed lines. If the first or last of them tells nothing, the context next to it is added
-  /// up to a telling line. A run that only adds lines takes `most` telling lines on each side: only
-  /// these say between which lines the new ones belong.
+  /// The core has the removed lines. If its first or last line is not telling, it is extended by
+  /// context up to a telling line. A run that only adds lines takes `most` telling lines on each
+  /// side: only these show between which lines the new ones belong.
   bool choose_core(Run& run, size_t most) const {
     run.core_begin = run.pattern_begin;
     run.core_end = run.pattern_end;
@@ -166,20 +166,20 @@ class Corrector {
             run.core_end < pattern_.size() && is_at(run.core_end, end)};
   }
 
-  /// True when both neighbours are there, or one that tells something.
+  /// True when both neighbours match, or one that is a telling line.
   [[nodiscard]] bool has_neighbour(const Run& run, const Neighbours& there) const {
     return (there.before && there.behind) ||
            (there.before && bears_identity(pattern_[run.core_begin - 1])) ||
            (there.behind && bears_identity(pattern_[run.core_end]));
   }
 
-  /// The lines that are weighed when the core begins at one line of the file.
+  /// The lines that count when the core begins at one line of the file.
   struct Window {
     size_t first = 0;  ///< pattern[first, last)
     size_t last = 0;
     int64_t low = 0;  ///< the file's lines [low, high)
     int64_t high = 0;
-    int64_t core_end = 0;  ///< the file's line behind the core
+    int64_t core_end = 0;  ///< the file's line after the core
   };
   [[nodiscard]] Window window(const Run& run, int64_t start) const {
     Window out;
@@ -193,8 +193,8 @@ class Corrector {
     return out;
   }
 
-  /// True when the hunk may mean another, equal line: the line next to the core equals its outer
-  /// line, or the file has a telling line of the core more often around it than the hunk has.
+  /// True when the hunk may mean another, equal line: either the line next to the core equals its
+  /// outer line, or the file has a telling line of the core more often around it than the hunk.
   bool is_repeated(const Run& run, int64_t start, const Neighbours& there) const {
     const Window near = window(run, start);
     const int64_t end = near.core_end;
@@ -206,7 +206,8 @@ class Corrector {
     const std::vector<std::string> around = of_file(near.low, near.high);
     const std::vector<std::string> meant = of_pattern(near.first, near.last);
     const std::vector<std::string> core = of_pattern(run.core_begin, run.core_end);
-    // Where the hunk has the line several times, both neighbours must tell which one is meant.
+    // If the hunk has the line several times, both neighbours must match to show which one is
+    // meant.
     const std::vector<std::string>& known = there.before && there.behind ? meant : core;
     return std::any_of(core.begin(), core.end(), [&](const std::string& line) {
       return bears_identity(line) && std::count(around.begin(), around.end(), line) >
@@ -214,7 +215,7 @@ class Corrector {
     });
   }
 
-  /// Of the hunk's telling context lines those that stand around `start` of the core, in order.
+  /// The number of the hunk's telling context lines around `start` of the core, in order.
   uint32_t weight_at(const Run& run, int64_t start) const {
     const Window near = window(run, start);
     uint32_t weight =
@@ -245,14 +246,14 @@ class Corrector {
     return out;
   }
 
-  /// The one place of the core that nothing comes near.
+  /// Finds the place of the core. Fails when another place is almost as good.
   bool place(Run& run) {
     const std::vector<std::string_view> core(
         pattern_.begin() + static_cast<int64_t>(run.core_begin),
         pattern_.begin() + static_cast<int64_t>(run.core_end));
     const auto starts = index_.find(core, LineFolding::kLineEnds, kCorePlaces + 1);
     if (starts.empty() || starts.size() > kCorePlaces) return false;
-    // Of changes that may be far apart the context of one says nothing of another.
+    // If changes may be far apart, the context of one proves nothing about another.
     if (is_to_be_made_ && runs_.size() > 1 && starts.size() > 1) return false;
     int64_t best = -1;
     uint32_t weight = 0;
@@ -283,7 +284,7 @@ class Corrector {
     return true;
   }
 
-  /// True when a line that is removed says so much that another one would hardly be equal.
+  /// True when a removed line has so many words that an equal line elsewhere is unlikely.
   [[nodiscard]] bool is_long(const Run& run) const {
     constexpr size_t kWords = 3;
     for (size_t i = run.pattern_begin; i < run.pattern_end; ++i) {
@@ -297,7 +298,7 @@ class Corrector {
     return run.core_begin != run.pattern_begin || run.core_end != run.pattern_end;
   }
 
-  /// How many telling context lines point to another place, whether the core is there or not.
+  /// The most telling context lines that point to one other place, with or without the core.
   uint32_t weight_elsewhere(const Run& run, int64_t best) {
     std::vector<std::string_view> context = pattern_;
     for (size_t i = run.pattern_begin; i < run.pattern_end; ++i) context[i] = {};
@@ -307,7 +308,7 @@ class Corrector {
     return is_here ? nearest.torn_rival_votes : nearest.votes;
   }
 
-  /// The runs stand one behind the other, about as far apart as in the hunk.
+  /// The runs are in order, and about as far apart as in the hunk.
   bool is_in_order() const {
     for (size_t i = 1; i < runs_.size(); ++i) {
       const Run& before = runs_[i - 1];
@@ -385,7 +386,7 @@ class Corrector {
     return holds ? out : std::string();
   }
 
-  /// False where a line behind one without a terminator would have to be printed.
+  /// False when a line would have to be printed after one without a terminator.
   bool put_run(const Run& run, size_t& at, Body& body) const {
     const size_t first = at;
     const auto end = static_cast<size_t>(end_of(run));
@@ -395,7 +396,7 @@ class Corrector {
     for (size_t i = run.begin; i < run.end; ++i) {
       left += hunk_.lines[i].role == LineRole::kAdded ? 1 : 0;
     }
-    // New lines end as those that they replace, one by one, or as the line that they follow.
+    // New lines end like the lines that they replace, one by one, or like the line before them.
     size_t like = end > first || first == 0 ? first : first - 1;
     for (size_t i = run.begin; i < run.end; ++i) {
       if (hunk_.lines[i].role == LineRole::kRemoved) {
@@ -418,7 +419,7 @@ class Corrector {
   std::vector<Run> runs_;
 };
 
-/// The lines that a change removes and adds, in order, without their terminators.
+/// The lines that a change removes and adds, in order, without terminators.
 std::vector<std::pair<LineRole, std::string_view>> net_of(const std::vector<HunkLine>& lines) {
   std::vector<std::pair<LineRole, std::string_view>> out;
   for (const HunkLine& line : lines) {
@@ -427,7 +428,7 @@ std::vector<std::pair<LineRole, std::string_view>> net_of(const std::vector<Hunk
   return out;
 }
 
-/// True when the hunk's old lines stand where it says, byte for byte.
+/// True when the hunk's old lines are at the stated place, byte for byte.
 bool stands_as_stated(const Lines& file, const Hunk& hunk) {
   const std::vector<std::string_view> before = pre_image(hunk);
   const size_t start = hunk.old_start - (before.empty() ? 0 : std::min(hunk.old_start, 1U));
@@ -462,8 +463,8 @@ class CommonLines {
     }
   }
 
-  /// The script that keeps the lines met first from one end; between two ways that keep as many it
-  /// passes over an old line first, or over a new one.
+  /// The script with a longest common subsequence, matched greedily from one end. Between two
+  /// equally long ones it skips an old line first, or a new one.
   [[nodiscard]] EditScript script(bool from_end, bool old_first) const {
     const auto pairs = from_end ? kept_from_end(old_first) : kept_from_begin(old_first);
     EditScript out;
@@ -521,11 +522,11 @@ class CommonLines {
 
   const Lines& before_;
   const Lines& after_;
-  std::vector<uint16_t> head_;  // length of the longest of the first i and j lines
-  std::vector<uint16_t> tail_;  // of those from i and j on
+  std::vector<uint16_t> head_;  // lengths for the first i and j lines
+  std::vector<uint16_t> tail_;  // lengths for the lines from i and j on
 };
 
-/// True when both corrections leave the same lines.
+/// True when both corrections have the same result.
 bool make_the_same(const Lines& file, const std::string& one, const std::string& other) {
   const auto a = read_unified(std::string(kPatchNames) + one, {});
   const auto b = read_unified(std::string(kPatchNames) + other, {});
@@ -601,7 +602,7 @@ std::vector<Hunk> readings_of(const Lines& before, const Lines& after) {
 }
 
 std::string correction_of_all(FileIndex& index, const std::vector<Hunk>& readings) {
-  std::string out;  // of the last reading
+  std::string out;  // from the last reading
   for (const Hunk& hunk : readings) {
     std::string next = correction_of(index, hunk);
     if (next.empty()) return {};

@@ -11,32 +11,33 @@
 namespace galley {
 
 /// True when `patch`, a unified diff of one file, fits the file byte for byte at its line numbers,
-/// and its removed and added lines are those of `stated`, in that order; context does not count.
-/// Every correction must pass this check before it is offered.
+/// and its removed and added lines are those of `stated`, in order. Context does not count. Every
+/// correction must pass this check before it is offered.
 [[nodiscard]] bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
                                        std::string patch);
 
-/// The hunk with the lines that the file has around its change, ready to be sent; empty where the
-/// place of the change is not certain.
+/// The hunk with the file's own lines around its change, ready to send; empty when the place of the
+/// change is not certain.
 ///
-/// The lines that the hunk removes must be in the file as they are in the hunk; lines that are only
-/// added need the hunk's lines before and after them. No other place may come near: of the telling
-/// context lines it has less than half as many.
+/// The file must have the removed lines exactly as the hunk does. Lines that are only added need
+/// the hunk's lines before and after them. Every other place must have less than half as many of
+/// the telling context lines.
 ///
-/// `is_to_be_made`: nobody looks at it before it is made, but it was asked for as a whole. Then its
-/// changes may be far apart, where each has removed lines that the file has once.
+/// `is_to_be_made`: the correction is made without a check by an agent or a person, but the edit
+/// was requested as a whole. Then its changes may be far apart, if the file has the removed lines
+/// of each change once.
 [[nodiscard]] std::string correction_of(FileIndex& index, const Hunk& hunk,
                                         bool is_to_be_made = false);
 
-/// The hunk that makes `after` of `before` by `script`; what they share is context.
+/// The hunk that changes `before` to `after` by `script`, with their common lines as context.
 [[nodiscard]] Hunk hunk_between(const Lines& before, const Lines& after, const EditScript& script);
 
-/// The hunks that a text and its replacement can mean: of two equal lines the first may have gone,
-/// or the second. None when the texts are too long to tell.
+/// The hunks that a text and its replacement can mean: of two equal lines, the first or the second
+/// may have been removed. Empty when the texts are too long.
 [[nodiscard]] std::vector<Hunk> readings_of(const Lines& before, const Lines& after);
 
-/// The correction of a change that can be read in several ways; empty unless all of them make the
-/// same of this file.
+/// The correction of a change with several readings; empty unless all readings have the same result
+/// in this file.
 [[nodiscard]] std::string correction_of_all(FileIndex& index, const std::vector<Hunk>& readings);
 
 }  // namespace galley

@@ -8,15 +8,16 @@
 namespace galley {
 namespace {
 
-/// Below these the blocks cost more than they save.
+/// With fewer searches, blocks cost more than they save.
 constexpr size_t kSearchesWorthBlocks = 8;
 constexpr size_t kBytesWorthBlocks = size_t{64} * 1024;
-/// More splices than this in one change: the blocks are made anew.
+/// After more splices than this in one change, all blocks are rebuilt.
 constexpr size_t kSplicesOneByOne = 32;
 constexpr size_t kGramBytes = 4;
-/// Grams of a text that are asked for; a start in a block puts all of them there or in the next.
+/// Grams of the wanted text that are tested. All of them begin in the block of its start, or in the
+/// next.
 constexpr size_t kAskedGrams = 64;
-/// What finding one place costs beside the bytes read.
+/// The cost of finding one place, besides the bytes read.
 constexpr uint64_t kWorkOfAPlace = 64;
 
 size_t count_newlines(std::string_view text) {
@@ -29,7 +30,7 @@ struct EditedText::Search {
   std::string_view wanted;
   bool whole_lines = false;
   size_t limit = 0;
-  size_t next = 0;  // the first byte where the next place may begin
+  size_t next = 0;  // the first byte at which the next place may begin
   std::vector<size_t> places;
 };
 
@@ -59,7 +60,7 @@ void EditedText::fill(Block& block, size_t begin) const {
 std::vector<EditedText::Block> EditedText::blocks_of(size_t begin, size_t end) const {
   std::vector<Block> out;
   while (begin < end) {
-    // A rest too small for a block of its own stays with the one before it.
+    // A remainder that is too small for its own block is added to the last block.
     const size_t rest = end - begin;
     Block block;
     block.size = rest < 2 * kBlockBytes ? rest : kBlockBytes;
@@ -157,8 +158,8 @@ size_t EditedText::line_offset(size_t line) const {
 void EditedText::splice(const Splice& change) {
   text_.replace(change.offset, change.length, change.text);
   if (blocks_.empty()) return;
-  // The block before the change has grams that reach into it, so it is made anew as well; so are
-  // neighbours, until the stretch is large enough for a block of full size.
+  // The block before the change has grams that extend into it, so it is rebuilt too. So are
+  // neighbours, until the range is large enough for a full block.
   size_t first = 0;
   size_t begin = 0;
   while (first + 1 < blocks_.size() && begin + blocks_[first].size + kGramBytes <= change.offset) {

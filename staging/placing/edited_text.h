@@ -11,39 +11,39 @@
 
 namespace galley {
 
-/// A text that changes splice by splice and is searched in between.
+/// A text that is searched between splices.
 ///
-/// Many edits of one large text would each read all of it. Told to expect many, it keeps blocks of
-/// about 4 KiB, each with its count of lines and a signature of its four-byte grams (a Bloom filter
-/// of one hash function, as in signature files: Faloutsos and Christodoulakis, 1984): a search
-/// reads only blocks that may hold the start of what is looked for.
+/// Without an index each edit of a large text would read all the text. So for many searches it
+/// keeps blocks of about 4 KiB, each with its line count and a signature of its four-byte grams (a
+/// Bloom filter with one hash function, as in signature files: Faloutsos and Christodoulakis,
+/// 1984). A search reads only blocks that may contain the start of the wanted text.
 ///
-/// Invariant: the blocks tile the text, none but an only one is smaller than kBlockBytes; a
-///            signature has the bit of every gram that begins in its block. So a search misses no
-///            place.
+/// Invariant: the blocks tile the text; none is smaller than kBlockBytes, unless it is the only
+///            one; a signature has the bit of every gram that begins in its block. So a search
+///            misses no place.
 /// Ownership: owns its text. Threads: confined to one thread.
 class EditedText {
  public:
-  /// `searches`: about how many searches and splices are to come.
+  /// `searches`: the expected number of searches and splices, roughly.
   EditedText(std::string_view content, size_t searches);
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  /// Where `wanted` (not empty) stands, left to right without overlap, `limit` places at most;
-  /// `whole_lines`: only at the begin of a line.
+  /// The offsets of `wanted` (not empty), left to right without overlap, at most `limit`.
+  /// `whole_lines`: only at the start of a line.
   [[nodiscard]] std::vector<size_t> find(std::string_view wanted, bool whole_lines,
                                          size_t limit) const;
-  /// What the searches have cost so far: about the bytes they have read.
+  /// The cost of all searches so far: about the number of bytes read.
   [[nodiscard]] uint64_t work() const { return work_; }
 
-  /// The line, counted from 0, that holds the byte at `offset`.
+  /// The 0-based line that contains the byte at `offset`.
   [[nodiscard]] size_t line_at(size_t offset) const;
-  /// Lines of the text; a last one without its "\n" counts.
+  /// Lines of the text, including a last one without "\n".
   [[nodiscard]] size_t line_count() const;
-  /// Where line `line` begins; the length of the text for line_count().
+  /// The offset of line `line`; for line_count() the length of the text.
   [[nodiscard]] size_t line_offset(size_t line) const;
 
-  /// Makes the change; `splices` are of this text.
+  /// Makes the change; `splices` must be of this text.
   void apply(const Splices& splices);
 
  private:
@@ -65,12 +65,12 @@ class EditedText {
   [[nodiscard]] std::vector<Block> blocks_of(size_t begin, size_t end) const;
   void splice(const Splice& change);
   [[nodiscard]] bool may_begin_in(size_t block, const std::vector<uint32_t>& grams) const;
-  /// Adds the places that begin in [begin, end), from `next` on; moves `next` behind each.
+  /// Adds the places that begin in [begin, end), from `next` on. Moves `next` past each.
   struct Search;
   void find_between(size_t begin, size_t end, Search& search) const;
 
   std::string text_;
-  std::vector<Block> blocks_;  // none: every search reads the text
+  std::vector<Block> blocks_;  // empty: every search reads the text
   mutable uint64_t work_ = 0;
 };
 

@@ -9,16 +9,16 @@
 namespace galley {
 namespace {
 
-/// Comparisons by the plain way after which the suffix array pays.
+/// The number of comparisons after which the suffix array is worth its cost.
 constexpr uint64_t kPlainWork = uint64_t{1} << 24U;
-/// Patterns of so many lines are few in any document: each may cost a walk through the file.
+/// Long patterns are rare in any document, so each may cost a pass over the file.
 constexpr size_t kLongPattern = 1024;
-/// Lines that stand more often than this say nothing about a place.
+/// Lines that occur more often than this are not evidence for a place.
 constexpr uint32_t kCommonLine = 64;
-/// How far apart the parts of a torn place may have moved, in lines.
+/// The most lines by which the parts of a torn place may have moved apart.
 constexpr int64_t kTorn = 4;
 
-/// False for a line whose column says nothing of its block.
+/// False for a line whose indentation says nothing about its block.
 bool shows_structure(std::string_view line, bool indentation_is_meaning) {
   const std::string_view text = trimmed(without_terminator(line));
   if (!bears_identity(text)) return false;
@@ -27,11 +27,11 @@ bool shows_structure(std::string_view line, bool indentation_is_meaning) {
   }
   const bool is_word = text.find_first_of(" \t\"'(") == std::string_view::npos;
   if (!is_word || !text.ends_with(':')) return true;
-  // A label of C; in Python what goes on with the block of the line above it.
+  // A label in C. In Python these words continue the block of the line above.
   return indentation_is_meaning && text != "else:" && text != "except:" && text != "finally:";
 }
 
-/// In columns, a tab up to the next eighth.
+/// Counts columns; a tab ends at a multiple of eight.
 size_t indent_width(std::string_view line) {
   size_t width = 0;
   for (const char c : indent_of(line)) width = c == '\t' ? width / 8 * 8 + 8 : width + 1;
@@ -124,7 +124,7 @@ std::span<const uint32_t> FileIndex::lines_like(std::string_view line, LineFoldi
   return std::span(index.places).subspan(index.first[id], index.first[id + 1] - index.first[id]);
 }
 
-/// Knuth, Morris and Pratt (1977): linear whatever the lines are.
+/// Knuth, Morris and Pratt (1977): linear for any lines.
 std::vector<uint32_t> FileIndex::find_long(const Index& index, const std::vector<uint32_t>& ids,
                                            size_t limit) {
   std::vector<uint32_t> border(ids.size(), 0);
@@ -145,8 +145,8 @@ std::vector<uint32_t> FileIndex::find_long(const Index& index, const std::vector
   return starts;
 }
 
-/// Prefix doubling with counting sort (Manber and Myers, 1990), as deep as short patterns need:
-/// n log n whatever the lines are.
+/// Prefix doubling with counting sort (Manber and Myers, 1990), as deep as short patterns need.
+/// Takes n log n for any lines.
 void FileIndex::build_suffixes(Index& index) {
   const size_t n = index.ids.size();
   std::vector<uint32_t>& order = index.suffixes;
@@ -188,7 +188,8 @@ void FileIndex::build_suffixes(Index& index) {
 
 std::vector<uint32_t> FileIndex::find_by_suffixes(const Index& index,
                                                   const std::vector<uint32_t>& ids, size_t limit) {
-  // The suffix array is sorted by rank, and first ranks are ids: ids compare as the array does.
+  // The suffix array is sorted by rank, and first ranks are ids. So ids compare in the array's
+  // order.
   const auto compare = [&](uint32_t suffix) {
     for (size_t i = 0; i < ids.size(); ++i) {
       if (suffix + i >= index.ids.size()) return -1;
@@ -263,7 +264,7 @@ const FileIndex::Outline& FileIndex::outline() {
     int32_t line = -1;
     size_t width = 0;
   };
-  std::vector<Block> open;  // the lines whose blocks the last counted line is in, that line itself
+  std::vector<Block> open;  // the open blocks of the last counted line, with that line
   for (size_t i = 0; i < lines_.size(); ++i) {
     const bool counts = shows_structure(lines_[i], indentation_is_meaning_);
     const size_t width = counts ? indent_width(lines_[i]) : 0;

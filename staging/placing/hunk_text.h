@@ -12,28 +12,28 @@
 
 namespace galley {
 
-/// The lines that a hunk looks for: context and removed.
+/// The lines that a hunk looks for: context and removed lines.
 [[nodiscard]] std::vector<std::string_view> pre_image(const Hunk& hunk);
-/// The lines that stand there afterwards: context and added.
+/// The lines after the change: context and added lines.
 [[nodiscard]] std::vector<std::string_view> post_image(const Hunk& hunk);
-/// How many context lines the hunk begins and ends with.
+/// The number of context lines at the start and end of the hunk.
 struct ContextCounts {
   size_t leading = 0;
   size_t trailing = 0;
 };
 [[nodiscard]] ContextCounts context_counts(const Hunk& hunk);
 
-/// True when the lines from `start` on end as those of `pattern` do, byte for byte.
+/// True when the lines from `start` on have the same terminators as those of `pattern`.
 [[nodiscard]] bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern,
                               int64_t start);
-/// True when the hunk is about line ends: it puts a line in place of the same line with another.
+/// True when the hunk changes line ends: it replaces a line by the same line with another end.
 [[nodiscard]] bool changes_line_ends(const Hunk& hunk);
 
-/// The byte splices of a hunk whose pre-image stands at line `start` under `fold`.
+/// The byte splices of a hunk whose pre-image matches at line `start` under `fold`.
 ///
-/// Under kBytes new lines are put as the patch has them; otherwise they take the indentation of
-/// the place through `indent` and, where the place's lines do not end as the pre-image's, the
-/// terminator of their neighbours.
+/// Under kBytes new lines are written as in the patch. Otherwise they get the indentation of the
+/// place through `indent`. They get the terminators of their neighbours if the lines of the place
+/// end differently than the pre-image's.
 void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold,
                  const IndentMap& indent, std::vector<Splice>& out);
 

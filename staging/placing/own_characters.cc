@@ -28,7 +28,7 @@ bool is_blank_sign(std::string_view text) {
   return length > 0 ? kin == ' ' : text.front() == ' ' || text.front() == '\t';
 }
 
-/// The bytes of the unit that `text` begins with.
+/// The size of the first unit of `text`.
 size_t unit_length(std::string_view text) {
   const auto sign = [](std::string_view rest) {
     return std::max<size_t>(ascii_kin(rest).second, 1);
@@ -46,7 +46,7 @@ size_t unit_length(std::string_view text) {
   return end;
 }
 
-/// The units of a line, without blanks at its ends, with its "\n" as the last one.
+/// Appends the units of a line, without blanks at its ends. Its "\n" is the last unit.
 void append_units(std::string_view line, Texts& out) {
   std::string_view text = without_terminator(line);
   const size_t begin = out.size();
@@ -65,7 +65,7 @@ Texts units_of(const Texts& lines) {
   return out;
 }
 
-/// For each added unit the number of the removed one that it is; npos for a new one.
+/// For each added unit the index of the equal removed one; npos for a new unit.
 std::vector<size_t> shared_units(const Texts& removed, const Texts& added, bool is_backwards) {
   std::unordered_map<std::string_view, LineId> ids;
   const auto ids_of = [&](Texts texts) {
@@ -96,14 +96,14 @@ std::vector<size_t> shared_units(const Texts& removed, const Texts& added, bool 
   return out;
 }
 
-/// One stretch of changed lines, with the file's lines that are to go.
+/// One run of changed lines, with the file's lines that it removes.
 struct Respelling {
   Texts removed;
   Texts own;
   Texts added;
 };
 
-/// True when a sign that the file writes otherwise went, and the same one came elsewhere.
+/// True when a sign that the file spells differently was removed, and added elsewhere.
 bool moves_sign(const Texts& removed, const Texts& own, const Texts& added,
                 const std::vector<size_t>& shared) {
   std::vector<bool> stays(removed.size(), false);
@@ -119,7 +119,7 @@ bool moves_sign(const Texts& removed, const Texts& own, const Texts& added,
   return false;
 }
 
-/// The added lines as the file would write them; nothing when that is not certain.
+/// The added lines in the file's spelling; nullopt when that is not certain.
 std::optional<std::vector<std::string>> rewritten(const Respelling& run) {
   const Texts removed = units_of(run.removed);
   const Texts own = units_of(run.own);
@@ -135,7 +135,7 @@ std::optional<std::vector<std::string>> rewritten(const Respelling& run) {
       std::string out;
       std::string_view rest = line;
       for (; added[unit] != "\n"; ++unit) {
-        // Between units there is only indentation.
+        // Only indentation is between units.
         const size_t at = static_cast<size_t>(added[unit].data() - rest.data());
         out += rest.substr(0, at);
         rest.remove_prefix(at + added[unit].size());

@@ -10,11 +10,11 @@
 
 namespace galley {
 
-/// The hunk, which stands at line `start` but for typographic characters, with added lines that
-/// have the file's characters wherever the hunk's removed and added lines share theirs.
+/// The hunk with the file's own characters in its added lines, wherever removed and added lines
+/// share theirs. It must match at line `start`, except for typographic characters.
 ///
-/// Nothing when that can be read in several ways, or when a quote or dash that the file writes
-/// otherwise was taken away and the same one added elsewhere. `kept` holds the new lines.
+/// Returns nullopt when there are several readings. Also when a quote or dash that the file spells
+/// differently was removed and the same one was added elsewhere. `kept` owns the new lines.
 [[nodiscard]] std::optional<Hunk> with_own_characters(const Lines& file, const Hunk& hunk,
                                                       size_t start, std::deque<std::string>& kept);
 

@@ -13,7 +13,7 @@ PlacedEdits place_in(const EndQuestion& is_over, std::string_view content, const
                                  : place_text_edits_until(is_over, content, edit, options);
 }
 
-/// True when the edit speaks of raw bytes of the file that its view does not show.
+/// True when the edit contains raw bytes of the file that the view hides.
 bool speaks_of(std::string_view raw, const FileEdit& edit) {
   const auto has = [&](std::string_view text) { return text.find(raw) != std::string_view::npos; };
   return std::any_of(edit.hunks.begin(), edit.hunks.end(),
@@ -25,14 +25,14 @@ bool speaks_of(std::string_view raw, const FileEdit& edit) {
                      [&](const TextEdit& text) { return has(text.old_text); });
 }
 
-/// Whether the edit is of the file's text, whatever its raw bytes may match.
+/// Whether the edit is for the file's text, even if the raw bytes match.
 bool is_of_text(const TextView& view, const FileEdit& edit) {
   using namespace std::string_view_literals;
   if (view.is_utf16()) return !speaks_of("\0"sv, edit);
   return view.form() == TextView::Form::kCrLines && !speaks_of("\r"sv, edit);
 }
 
-/// Whether a placed edit would put bytes before the mark, or take it away unasked.
+/// Whether a placed edit would put bytes before the mark, or remove it without naming it.
 bool moves_mark(const TextView& view, const FileEdit& edit, const PlacedEdits& placed) {
   return view.form() == TextView::Form::kUtf8WithMark && !placed.splices.is_empty() &&
          placed.splices.all().front().offset == 0 && !speaks_of("\xEF\xBB\xBF", edit);

@@ -5,7 +5,7 @@
 
 namespace galley {
 
-/// As place_hunks of place.h, on a file whose index is kept for more than one call.
+/// Like place_hunks of place.h, on a file index that serves several calls.
 [[nodiscard]] PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit,
                                       const MatchOptions& options);
 

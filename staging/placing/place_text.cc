@@ -20,18 +20,19 @@ namespace galley {
 namespace {
 
 constexpr size_t kMinHashDigits = 8;
-/// Places of an edit that means one of them; more are not counted.
+/// The most places that are counted for an edit of one place.
 constexpr size_t kCountedPlaces = 1000;
-/// Places that the edits of one file may replace in all.
+/// The most places that all edits of one file may replace.
 constexpr size_t kMaxReplacements = size_t{2} << 20U;
-/// What the searches in one file may cost (EditedText::work), whatever its size or by its size.
+/// The most work of the searches in one file (EditedText::work), fixed and by size.
 constexpr uint64_t kMaxSearchWork = uint64_t{512} << 20U;
 constexpr uint64_t kMaxSearchWorkByByte = 64;
-/// Bytes whose lines are indexed for edits that do not fit as written, each time the text changed.
+/// The most bytes that are indexed for edits that do not fit as written, over all changes of the
+/// text.
 constexpr uint64_t kMaxIndexedBytes = uint64_t{64} << 20U;
 constexpr uint64_t kMaxIndexings = 8;
 
-/// Places the text edits of one file, each on the result of those before.
+/// Places the text edits of one file, each on the result of the edits before it.
 class TextPlacer {
  public:
   TextPlacer(std::string_view content, const FileEdit& edit, const MatchOptions& options,
@@ -102,8 +103,8 @@ class TextPlacer {
     }
   }
 
-  /// An edit that adds lines beside its old text still fits after it was made. True, and refused,
-  /// when that text tells where the same lines stand at every place.
+  /// An edit that adds lines next to its old text still fits after it was made. If the old text
+  /// proves that all its places already have these lines, the edit is refused. Then returns true.
   bool was_made(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
     const std::string_view file = current_.text();
     const bool takes_ends = takes_line_ends(edit.old_text, edit.new_text);
@@ -148,7 +149,7 @@ class TextPlacer {
                                     "smaller portions"));
   }
 
-  /// Text of several lines in a file with CR LF: the same with the file's line ends.
+  /// Places text of several lines in a file with CR LF: the same text with the file's line ends.
   bool place_with_crlf(size_t i, const TextEdit& edit) {
     const bool is_lf = edit.old_text.find('\n') != std::string_view::npos &&
                        edit.old_text.find('\r') == std::string_view::npos;
@@ -160,7 +161,7 @@ class TextPlacer {
     TextEdit meant = edit;
     meant.old_text = old_text;
     meant.new_text = new_text;
-    // When it is refused, that has been said.
+    // If it was refused, the failure is already noted.
     if (was_made(i, meant, places) || !take(i, meant, places)) return true;
     out_.placements.back().step = MatchStep::kLineEnds;
     ends_differ_ = true;
@@ -176,7 +177,7 @@ class TextPlacer {
     return out;
   }
 
-  /// The splices of steps [begin, end) as one, in n log n instead of one after the other.
+  /// Combines the splices of steps [begin, end), in n log n instead of one after the other.
   [[nodiscard]] Splices composed(size_t begin, size_t end) const {
     if (begin == end) return Splices(base_.size());
     if (end - begin == 1) return steps_[begin];
@@ -189,7 +190,7 @@ class TextPlacer {
     return newlines + (text.empty() || text.back() == '\n' ? 0 : 1);
   }
 
-  /// False when the limit on replacements refuses it.
+  /// Returns false when the limit on replacements refuses the edit.
   bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
     replacements_ += places.size();
     if (replacements_ > kMaxReplacements) {
@@ -212,8 +213,8 @@ class TextPlacer {
     return true;
   }
 
-  /// Whether new lines end as the file's lines do that they replace or follow: everywhere, but for
-  /// an edit that is about line ends.
+  /// Whether new lines get the line ends of the file's lines that they replace or follow: always,
+  /// except in an edit of line ends.
   bool takes_line_ends(std::string_view old_text, std::string_view new_text) {
     if (new_text.find('\n') == std::string_view::npos) return false;
     if (!has_returns_) has_returns_ = base_.find('\r') != std::string_view::npos;
@@ -273,14 +274,14 @@ class TextPlacer {
     const uint32_t count = count_of(edit.old_text);
     const size_t end = current_.line_offset(first + count);
     const Lines lines(std::string_view(current_.text()).substr(begin, end - begin));
-    // Two places in one line differ by their byte.
+    // Two places in one line differ in their byte offset.
     const std::string key = ids_[edit_.hunks.size() + i] + ":" + std::to_string(at);
     Candidate out = candidate_at(key, lines, 0, count);
     out.line = static_cast<uint32_t>(first + 1);
     return out;
   }
 
-  /// Not there byte for byte: the lines are looked for by the later steps of the matcher.
+  /// Without a match byte for byte, the later steps of the matcher look for the lines.
   void place_by_lines_of_text(size_t i, const TextEdit& edit) {
     std::string old_text(edit.old_text);
     std::string new_text(edit.new_text);
@@ -326,8 +327,8 @@ class TextPlacer {
     compose(std::move(splices), std::move(placement));
   }
 
-  /// A correction is sent back alone: it must be the whole edit, however that is read, and fit the
-  /// file without the edits before this one.
+  /// The agent sends a correction by itself. So it must be the whole edit in every reading, and fit
+  /// the file without the edits before this one.
   std::string correction_alone(const Lines& before, const Lines& after) {
     if (!steps_.empty() && !base_index_) {
       indexed_bytes_ += base_.size();
@@ -336,8 +337,8 @@ class TextPlacer {
     return correction_of_all(steps_.empty() ? *index_ : *base_index_, readings_of(before, after));
   }
 
-  /// A text with "\n" in two letters where the file has the end of a line: says so, and offers the
-  /// edit with its escape sequences read.
+  /// Reports a text with the two letters "\n" in place of a line end of the file, and offers the
+  /// edit with its escape sequences decoded.
   void name_escapes(const std::string& old_text, const std::string& new_text, EditFailure& out) {
     const std::string old_meant = unescaped(old_text);
     if (old_meant == old_text) return;
@@ -382,8 +383,8 @@ class TextPlacer {
     out_.failures.push_back(std::move(out));
   }
 
-  /// SEARCH text with "..." lines: the stretches between them stand in order, each to be placed;
-  /// what the dots stand for stays. False when old and new have not as many of them.
+  /// SEARCH text with "..." lines: the parts between them are placed in order. The lines that the
+  /// dots mean stay. False when old and new text have different numbers of them.
   static bool add_elided(const Lines& before, const Lines& after, const TextEdit& edit,
                          FileEdit& out) {
     const auto dots_in = [](const Lines& lines) {
@@ -405,7 +406,7 @@ class TextPlacer {
         out.hunks.push_back(
             hunk_of({before, old_at, old_dots[i]}, {after, new_at, new_dots[i]}, edit));
       } else if (new_dots[i] > new_at) {
-        return false;  // new lines with nothing to stand beside
+        return false;  // new lines without a neighbour
       }
       old_at = old_dots[i] + 1;
       new_at = new_dots[i] + 1;
@@ -421,7 +422,7 @@ class TextPlacer {
     [[nodiscard]] std::string_view text() const { return lines.span(begin, end); }
   };
 
-  /// Old against new lines; what they share is context, so that it keeps the file's own bytes.
+  /// A hunk from old and new lines. Common lines are context, so that they keep the file's bytes.
   static Hunk hunk_of(Stretch before, Stretch after, const TextEdit& edit) {
     const Lines old_lines(before.text());
     const Lines new_lines(after.text());
@@ -492,10 +493,10 @@ class TextPlacer {
   std::string_view base_;
   EditedText current_;
   std::vector<Splices> steps_;
-  std::unique_ptr<FileIndex> index_;       // of current_; gone when that changes
+  std::unique_ptr<FileIndex> index_;       // of current_; reset when that changes
   std::unique_ptr<FileIndex> base_index_;  // of base_
-  std::optional<bool> has_returns_;        // of the text or what was put into it
-  bool ends_differ_ = false;               // of the edit that is being placed
+  std::optional<bool> has_returns_;        // true if base or new text has a CR
+  bool ends_differ_ = false;               // of the current edit
   uint64_t indexed_bytes_ = 0;
   size_t replacements_ = 0;
   PlacedEdits out_;

@@ -8,17 +8,17 @@
 
 namespace galley {
 
-/// Whether what is being done is to end here. Once it says yes it goes on saying so. Empty: never.
+/// Whether the operation must end now. After true it always returns true. Empty: never.
 using EndQuestion = std::function<bool()>;
 
-/// As place_edits; `is_over` is asked before each hunk or text edit. Once it says yes, what comes
-/// back means nothing.
+/// Like place_edits, but calls `is_over` before each hunk or text edit. After it has returned true,
+/// the result is undefined.
 [[nodiscard]] PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view content,
                                             const FileEdit& edit, const MatchOptions& options);
-/// The same of place_hunks.
+/// The same for place_hunks.
 [[nodiscard]] PlacedEdits place_hunks_until(const EndQuestion& is_over, std::string_view content,
                                             const FileEdit& edit, const MatchOptions& options);
-/// The same of place_text_edits.
+/// The same for place_text_edits.
 [[nodiscard]] PlacedEdits place_text_edits_until(const EndQuestion& is_over,
                                                  std::string_view content, const FileEdit& edit,
                                                  const MatchOptions& options);

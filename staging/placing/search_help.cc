@@ -14,21 +14,21 @@
 namespace galley {
 namespace {
 
-/// Lines listed besides the nearest one.
+/// Lines listed in addition to the nearest one.
 constexpr size_t kListedLines = 5;
-/// Shorter texts are like too many.
+/// Shorter texts resemble too many lines.
 constexpr size_t kMinComparedBytes = 3;
 
-/// What was pasted with the text, and the text without it.
+/// The foreign text that was pasted, and the lines without it.
 struct Pasted {
   std::string what;  ///< "line numbers ('80\t')"
   std::vector<std::string_view> lines;
-  bool is_sure = false;  ///< nothing else looks like it
-  uint64_t number = 0;   ///< of the first line, where numbers were pasted
+  bool is_sure = false;  ///< nothing else explains the text
+  uint64_t number = 0;   ///< of the first line, for pasted line numbers
 };
 
-/// The length of a line number and what separates it from the line: `  80\t`, `80|`, `80: `, `80→`;
-/// 0 when there is none. A line without text may end after its number.
+/// The length of a line number with its separator: `  80\t`, `80|`, `80: `, `80→`; 0 when there is
+/// none. A line without text may end after its number.
 size_t number_length(std::string_view line, uint64_t& number) {
   constexpr size_t kMaxDigits = 9;
   const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
@@ -44,8 +44,8 @@ size_t number_length(std::string_view line, uint64_t& number) {
   return 0;
 }
 
-/// The lines without numbers that count up by one. One line alone may begin with a number of its
-/// own: then only the file can tell.
+/// The lines without numbers that count up by one. A single line may have a number as its own text.
+/// Then only the file shows which it is.
 std::optional<Pasted> without_numbers(const std::vector<std::string>& lines) {
   Pasted out;
   uint64_t last = 0;
@@ -89,7 +89,7 @@ std::optional<Pasted> without_prompt(const std::vector<std::string>& lines,
   return out;
 }
 
-/// The file as it is looked through for one failure after the other.
+/// The file, with its index, for one failure after the other.
 class Explainer {
  public:
   Explainer(std::string_view content, uint64_t& work) : index_(content), work_(work) {}
@@ -141,7 +141,7 @@ class Explainer {
     return true;
   }
 
-  /// One line that is like the one its number names.
+  /// Whether a single line resembles the line with its number.
   bool is_like_its_line(const Pasted& pasted) {
     if (pasted.number == 0) return false;
     const auto alike = similar_lines(index_.lines(), trimmed(pasted.lines.front()), work_);
@@ -150,7 +150,8 @@ class Explainer {
     });
   }
 
-  /// The only or first place of the lines, blanks aside, or where the one line is a part; -1: none.
+  /// The first place of the lines, ignoring blanks, or of a line that contains a single one; -1:
+  /// none.
   int64_t line_of(const std::vector<std::string_view>& wanted) {
     if (!spend(index_.lines().text().size())) return -1;
     const auto places = index_.find(wanted, LineFolding::kBlanks, 1);
@@ -174,7 +175,7 @@ class Explainer {
 
   void name_similar(EditFailure& failure) {
     const auto& expected = failure.expected;
-    // Of several lines the longest says most.
+    // The longest of several lines has the most information.
     const auto key = std::max_element(expected.begin(), expected.end(),
                                       [](const std::string& a, const std::string& b) {
                                         return trimmed(a).size() < trimmed(b).size();

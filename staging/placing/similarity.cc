@@ -13,9 +13,9 @@ namespace galley {
 namespace {
 
 constexpr size_t kPairs = size_t{1} << 16U;
-/// Less than this of the text's characters in common is nothing like it.
+/// The least part of the text's characters that a similar line has.
 constexpr double kLeastPart = 0.6;
-/// Of its pairs: every change of a character takes two of them away.
+/// The least part of its pairs: every changed character changes two pairs.
 constexpr double kLeastPairs = 0.25;
 
 std::string lower_case_head(std::string_view text, size_t limit) {
@@ -58,7 +58,7 @@ class PairCounter {
   size_t pairs_ = 0;
 };
 
-/// Changes that make `wanted` of some part of `line`.
+/// The number of changes that turn some part of `line` into `wanted`.
 size_t distance_to_part(std::string_view wanted, std::string_view line) {
   using Row = std::vector<size_t>;
   Row before(line.size() + 1, 0);

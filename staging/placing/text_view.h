@@ -10,12 +10,12 @@
 
 namespace galley {
 
-/// A file that is text in a form which edits are not written in, shown as UTF-8 with "\n".
+/// A text file in a form that edits do not use, viewed as UTF-8 with "\n".
 ///
-/// Knows UTF-16 with a byte order mark, UTF-8 with one, and lines that end in a lone CR.
+/// Supports UTF-16 and UTF-8 with a byte order mark, and lines that end in a lone CR.
 ///
-/// Invariant: to_raw of no splices is no splices; bytes outside the splices of the text are outside
-///            the raw ones. A file that does not survive the way there and back is not viewed.
+/// Invariant: `to_raw({})` returns an empty list; bytes outside the splices of the text are outside
+///            the raw ones. Files that do not survive a round trip are not viewed.
 class TextView {
  public:
   enum class Form : uint8_t { kUtf16LittleEndian, kUtf16BigEndian, kUtf8WithMark, kCrLines };
@@ -25,7 +25,7 @@ class TextView {
   [[nodiscard]] Form form() const { return form_; }
   [[nodiscard]] bool is_utf16() const { return form_ <= Form::kUtf16BigEndian; }
   [[nodiscard]] const std::string& text() const { return text_; }
-  /// Splices of the text as splices of the raw content; nothing when new text is not UTF-8.
+  /// Splices of the text as splices of the raw content; nullopt when new text is not UTF-8.
   [[nodiscard]] std::optional<Splices> to_raw(const Splices& splices) const;
 
  private:
@@ -44,8 +44,8 @@ class TextView {
   std::vector<Milestone> milestones_;
 };
 
-/// True when `added` has letters in UTF-8 and `file` is text whose letters are in another encoding:
-/// together they could not be read in either. Said of neither UTF-16 nor of what is not text.
+/// True when `added` has letters in UTF-8 and `file` is text with letters in another encoding:
+/// together they would be unreadable in both. False for UTF-16 and for files that are not text.
 [[nodiscard]] bool mixes_encodings(std::string_view file, std::string_view added);
 
 }  // namespace galley

@@ -32,12 +32,12 @@ void set_rule(std::string_view word, WhiteSpaceRules& rules) {
   if (code == std::errc() && width > 0 && width <= kMaxTabWidth) rules.tab_width = width;
 }
 
-/// The white space that a line begins with.
+/// The white space at the start of a line.
 struct Indent {
-  size_t last_tab_end = 0;    ///< one past the last tab; 0: none
-  size_t last_space_end = 0;  ///< one past the last blank; 0: none
+  size_t last_tab_end = 0;    ///< the byte after the last tab; 0: none
+  size_t last_space_end = 0;  ///< the byte after the last blank; 0: none
   bool has_space_before_tab = false;
-  bool has_wide_spaces = false;  ///< as many blanks behind the last tab as a tab is wide
+  bool has_wide_spaces = false;  ///< at least a tab's width of blanks after the last tab
 };
 
 Indent indent_in(std::string_view line, uint32_t tab_width) {
@@ -54,13 +54,13 @@ Indent indent_in(std::string_view line, uint32_t tab_width) {
   return out;
 }
 
-/// Tabs for every full width of blanks in a row.
+/// Replaces every full width of blanks by a tab.
 std::string with_tabs(std::string_view indent, uint32_t tab_width) {
   std::string out;
   uint32_t blanks = 0;
   for (const char c : indent) {
     if (c != ' ') {
-      blanks = 0;  // blanks before a tab are within its width
+      blanks = 0;  // the tab covers the blanks before it
       out.push_back(c);
     } else if (++blanks == tab_width) {
       out.push_back('\t');

@@ -10,30 +10,30 @@
 
 namespace galley {
 
-/// Which white space is wrong: git's core.whitespace (git-config) with git's defaults.
+/// The rules for wrong white space: git's core.whitespace (git-config) with git's defaults.
 struct WhiteSpaceRules {
   bool blank_at_eol = true;
   bool blank_at_eof = true;
   bool space_before_tab = true;
   bool indent_with_non_tab = false;
   bool tab_in_indent = false;
-  bool cr_at_eol = false;  ///< a CR before the LF is no error
+  bool cr_at_eol = false;  ///< a CR before the LF is allowed
   uint32_t tab_width = 8;
 
   bool operator==(const WhiteSpaceRules&) const = default;
 };
 
-/// The defaults as `text` changes them: `trailing-space,-space-before-tab,tabwidth=4`. Unknown
-/// words are passed over, as git does.
+/// The defaults, changed by `text`: `trailing-space,-space-before-tab,tabwidth=4`. Unknown words
+/// are ignored, as in git.
 [[nodiscard]] WhiteSpaceRules white_space_rules(std::string_view text);
 
-/// What is wrong in a line, in git's words ("trailing whitespace, tab in indent"); empty: nothing.
+/// The errors of a line in git's words ("trailing whitespace, tab in indent"); empty: none.
 [[nodiscard]] std::string white_space_errors(std::string_view line, const WhiteSpaceRules& rules);
 
-/// `line` as `git apply --whitespace=fix` mends it (git's ws.c, ws_fix_copy).
+/// `line` as repaired by `git apply --whitespace=fix` (git's ws.c, ws_fix_copy).
 [[nodiscard]] std::string mended_line(std::string_view line, const WhiteSpaceRules& rules);
 
-/// A hunk with added lines that the rules call wrong.
+/// A hunk with added lines that violate the rules.
 struct WhiteSpaceFinding {
   uint32_t document_line = 0;  ///< of the hunk
   std::string errors;
@@ -41,17 +41,17 @@ struct WhiteSpaceFinding {
 [[nodiscard]] std::vector<WhiteSpaceFinding> find_white_space(const FileEdit& edit,
                                                               const WhiteSpaceRules& rules);
 
-/// The edit with its added lines mended; `kept` holds their texts.
+/// The edit with its added lines repaired; `kept` owns their texts.
 [[nodiscard]] FileEdit with_lines_mended(const FileEdit& edit, const WhiteSpaceRules& rules,
                                          std::deque<std::string>& kept);
 
-/// The rules for one file's edit: where the lines that it finds end in CR LF, that is no error.
+/// The rules for one file's edit: a CR is allowed if the lines that it finds end in CR LF.
 [[nodiscard]] WhiteSpaceRules rules_for(const FileEdit& edit, WhiteSpaceRules rules);
 
-/// How many blank lines the hunk puts at its end, where blank context may follow.
+/// The number of blank lines that the hunk adds at its end, possibly before blank context.
 [[nodiscard]] size_t blank_lines_added_last(const Hunk& hunk);
 
-/// `text` without its last `count` lines, as far as those are blank.
+/// `text` without its last `count` lines, as long as these are blank.
 [[nodiscard]] std::string_view without_last_blank_lines(std::string_view text, size_t count);
 
 }  // namespace galley

@@ -15,17 +15,17 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kNobody = 65534;  // the user that has nothing, by convention of every system
+constexpr uint32_t kNobody = 65534;  // the user without permissions, on every system
 
-/// Without namespaces root cannot be fenced in: the command becomes the workspace's owner, or
-/// nobody when that is root.
+/// Without namespaces root cannot be confined. So the command runs as the workspace's owner, or as
+/// `nobody` when that is root.
 FileStat copy_owner(const FileStat& root) {
   FileStat owner = root;
   if (owner.uid == 0) owner.uid = owner.gid = kNobody;
   return owner;
 }
 
-/// The private place of one run. Removed with all it holds when the object goes.
+/// The private directory of one run. The destructor removes it with everything in it.
 struct CopyPlace {
   LayerHome home;
   std::unique_ptr<WritableDirectory> upper;
@@ -51,7 +51,7 @@ Result<CopyPlace> make_place(Overlay& overlay, const WritableDirectory& scratch,
   return CopyPlace{std::move(home), std::move(upper), std::move(tree), std::move(copy)};
 }
 
-/// Turns a request for the namespaces into one for the copy in `home`.
+/// Adapts a request for the namespaces to the copy in `home`.
 void adapt(SandboxRequest& request, const std::string& home) {
   const std::string from = request.workspace;
   const std::string to = home + "/tree";
@@ -61,7 +61,7 @@ void adapt(SandboxRequest& request, const std::string& home) {
   request.copy_level = 1;
   request.workspace = to;
   request.upper_home = home + "/tmp";
-  request.writable.clear();  // the host's own folders are there
+  request.writable.clear();  // the host's own folders are visible
   move_below(request.program);
   for (std::string& program : request.programs) move_below(program);
   move_below(request.working_directory);
@@ -87,7 +87,7 @@ Result<CommandResult> CopyRunner::run(const Command& command, Overlay& overlay,
   adapt(request, place.home.path());
   const auto started = parts_.clock.steady();
   GALLEY_ASSIGN(WaitingProcess helper, WaitingProcess::start(parts_.helper));
-  // Its EndingProcess waits before the place is removed.
+  // Its EndingProcess waits before the directory is removed.
   GALLEY_ASSIGN(HelperRun ended, std::move(helper).run(request, command));
   const EndingProcess ending = std::move(ended.helper);
   GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));

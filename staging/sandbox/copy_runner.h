@@ -11,17 +11,17 @@
 
 namespace galley {
 
-/// Runs commands on a copy of the proposed tree, for machines without user namespaces or overlayfs.
-/// Each run copies the whole tree into a private place, which is removed with the run:
+/// Runs commands on a copy of the proposed tree, on machines without user namespaces or overlayfs.
+/// Each run copies the whole tree into a private directory, and removes it afterwards:
 ///
 ///     tree/    the copy, where the command runs     tmp/   its TMPDIR, with its home
-///     upper/   what the command changed
+///     upper/   the changes of the command
 ///
-/// Ownership: borrows everything that it is made of.
+/// Ownership: borrows everything that it is constructed from.
 /// Threads:   run() may be called from several threads on distinct overlays.
 class CopyRunner {
  public:
-  /// What a runner works with; all of it outlives the runner.
+  /// The parts that a runner needs; all must outlive it.
   struct Parts {
     const LayerHomes& homes;
     const ReadBack& read_back;
@@ -31,7 +31,7 @@ class CopyRunner {
 
   explicit CopyRunner(const Parts& parts) : parts_(parts) {}
 
-  /// Runs the command and reads its effects back. `request` is as build_request() made it.
+  /// Runs the command and reads its effects. `request` must come from build_request().
   /// Errors: as CommandRunner::run; kRefused `sandbox.unavailable` for a command that keeps
   ///         directories between runs.
   Result<CommandResult> run(const Command& command, Overlay& overlay, SandboxRequest request);

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxShownBytes = 500;  // of a server's words in a message of ours
+constexpr size_t kMaxShownBytes = 500;  // of a server's text in one of our messages
 
 std::string server_words(std::string_view words) { return printable_line(words, kMaxShownBytes); }
 
@@ -21,10 +21,10 @@ bool is_one_of(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// The name under which the workspace is told: its last component.
+/// The name of the workspace in the answer to a server: the last component of its path.
 std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// A path as a URI has it (RFC 3986): all but the unreserved characters is escaped.
+/// A path as in a URI (RFC 3986): all characters except the unreserved ones are escaped.
 std::string file_uri(const std::string& path) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   constexpr std::string_view kPlain =
@@ -166,7 +166,8 @@ void McpDialogue::take_line(std::string_view line) {
   }
 }
 
-/// It may know the workspace. Nobody here answers a model's or a person's part.
+/// Handles pings and requests for the workspace's root. Others are refused: a server cannot ask a
+/// model or a person.
 void McpDialogue::take_request(const RpcMessage& message) {
   if (++requests_ > kMaxServerRequests) {
     return end({ErrorKind::kQuota, "limit.tool_output",
@@ -235,7 +236,7 @@ void McpDialogue::take_probe(const RpcMessage& message) {
   ask_list(Step::kList);
 }
 
-/// What the server calls itself.
+/// Notes the name that the server gives itself.
 void McpDialogue::note_server(const json& from, const char* key) {
   const auto info = from.find(key);
   if (info == from.end() || !info->is_object()) return;

@@ -14,61 +14,61 @@
 
 namespace galley {
 
-/// What a client of the Model Context Protocol asks a server in one dialogue.
+/// The requests of a client of the Model Context Protocol to a server in one dialogue.
 struct McpErrand {
-  /// One call, made when the definitions were found to be as they should.
+  /// One call, made after `check` has accepted the definitions.
   struct Call {
     std::string tool;  ///< by the server's own name
     nlohmann::json arguments = nlohmann::json::object();
   };
-  std::string version;       ///< of the protocol; empty: ask the server which ones it speaks
-  bool skips_probe = false;  ///< where `version` is empty: the server does not take the question
-  std::string root;          ///< absolute path of the workspace, told to who asks for roots
-  std::optional<Call> call;  ///< absent: only the definitions are wanted
-  /// Judges the definitions, each time they were read; the dialogue ends with its error.
+  std::string version;       ///< of the protocol; empty: ask the server for its versions
+  bool skips_probe = false;  ///< if `version` is empty: do not ask; the server cannot answer
+  std::string root;          ///< absolute path of the workspace, for a server that asks
+  std::optional<Call> call;  ///< absent: only the definitions are read
+  /// Checks the definitions each time they were read; its error ends the dialogue.
   std::function<Result<void>(const std::vector<nlohmann::json>&)> check;
-  std::function<void(const std::string&)> on_log;  ///< a line that the server logs; may be empty
+  std::function<void(const std::string&)> on_log;  ///< called with each logged line; may be empty
 };
 
-/// What a server said.
+/// The answers of a server.
 struct McpReply {
-  std::string version;                      ///< of the protocol, as it was agreed on
-  std::string server;                       ///< what the server calls itself, with its version
+  std::string version;                      ///< of the protocol, as agreed
+  std::string server;                       ///< the server's name for itself, with its version
   std::vector<nlohmann::json> definitions;  ///< of its tools, by name, without `_meta`
   nlohmann::json result = nullptr;          ///< of the call: an object
 };
 
-/// One dialogue of a client with a server of the Model Context Protocol, without any I/O: what the
-/// server wrote goes in, what to write to it comes out. Both eras are spoken (docs/mcp-servers.md).
+/// One dialogue of a client with a server of the Model Context Protocol, without any I/O. It takes
+/// the server's output and returns the text to send. It speaks both eras (docs/mcp-servers.md).
 ///
 ///     probe ─► initialize ─► list … ─► call ─► list again, if it said that the list changed
 ///        '────────────────────▲                                                       │
-///     any: garbage, an answer that nobody asked for, too much of something ─► over ◄───'
+///     any: garbage, an answer without a request, too much of something ─────► over ◄───'
 ///
-/// Invariant: what is held of a server is bounded; each of its requests is answered once; nothing
-///            is called before the definitions were judged.
+/// Invariant: the data kept of a server is bounded; each of its requests is answered once; nothing
+///            is called before the definitions were checked.
 /// Threads:   confined to one thread.
-/// Errors:    kIo `tool.output` for what is no answer as the protocol has it; kQuota
-///            `limit.tool_output`, `limit.mcp_tools`; kIo `tool.failed` when it says no;
-///            those of McpErrand::check.
+/// Errors:    kIo `tool.output` when an answer does not follow the protocol; kQuota
+///            `limit.tool_output`, `limit.mcp_tools`; kIo `tool.failed` when the server reports an
+///            error; those of McpErrand::check.
 class McpDialogue {
  public:
   static constexpr size_t kMaxMcpMessageBytes = size_t{8} << 20U;    ///< of one message
   static constexpr size_t kMaxMcpDialogueBytes = size_t{16} << 20U;  ///< of all its messages
   static constexpr size_t kMaxMcpTools = 256;                        ///< of one server
   static constexpr size_t kMaxListPages = 64;                        ///< of one list of tools
-  static constexpr size_t kMaxServerRequests = 64;  ///< that a server makes in one dialogue
-  static constexpr size_t kMaxListReadings = 4;     ///< a list that changes on and on is none
+  static constexpr size_t kMaxServerRequests = 64;  ///< of a server in one dialogue
+  static constexpr size_t kMaxListReadings = 4;     ///< a list that changes more often is an error
 
   explicit McpDialogue(McpErrand errand) : errand_(std::move(errand)) {}
 
-  /// What is written first.
+  /// The first text to send to the server.
   [[nodiscard]] std::string begin();
-  /// Takes what the server wrote, in pieces of any size, and returns what is to be written to it.
+  /// Reads output of the server, in pieces of any size. Returns the text to send.
   [[nodiscard]] std::string take(std::string_view piece);
-  /// Whether nothing more is to be said: the server's input may end.
+  /// Whether the dialogue is over: the server's input may be closed.
   [[nodiscard]] bool is_over() const { return step_ == Step::kOver; }
-  /// What came of it: an error while it is not over, too.
+  /// The result; an error also while the dialogue is not over.
   [[nodiscard]] Result<McpReply> outcome() const;
 
  private:
@@ -97,8 +97,8 @@ class McpDialogue {
   std::optional<Error> error_;
   std::string out_;
   std::string pending_;
-  size_t taken_ = 0;     ///< of all that the server wrote
-  size_t searched_ = 0;  ///< no line end in so many bytes of `pending_`
+  size_t taken_ = 0;     ///< bytes of all output of the server
+  size_t searched_ = 0;  ///< so many first bytes of `pending_` lack a line end
   int64_t last_id_ = 0;
   bool is_stateless_ = false;
   bool list_changed_ = false;

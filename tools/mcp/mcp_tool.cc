@@ -24,12 +24,12 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using std::chrono::milliseconds;
 
-/// What a server that has answered has to end by itself, once its input ended.
+/// The time that a server gets to exit after its input was closed.
 constexpr milliseconds kServerEndTime{500};
 
-/// Ends a server that does not end by itself.
+/// Kills a server that does not exit.
 ///
-/// Threads: arm() and the destructor on one thread; the waiting is done on another.
+/// Threads: arm() and the destructor on one thread; another thread waits.
 class EndTimer {
  public:
   [[nodiscard]] std::stop_token token() const { return end_.get_token(); }
@@ -54,7 +54,7 @@ Error server_error(ErrorKind kind, std::string reason, const std::string& messag
   return {kind, std::move(reason), message, "", 0};
 }
 
-/// What came of a run: the dialogue's word, unless the sandbox has a graver one.
+/// The result of a run. An error that ended the dialogue comes first, then errors of the sandbox.
 Result<McpReply> judged(const TrustedMcpServer& server, const McpDialogue& dialogue,
                         const CommandResult& ran) {
   const std::string named = "the MCP server '" + server.name + "'";
@@ -231,7 +231,7 @@ Command mcp_server_command(const TrustedMcpServer& server) {
   command.limits.wall = server.timeout;
   command.limits.max_memory_bytes = server.memory_bytes;
   if (server.uses_network) command.network = NetworkAccess::kHost;
-  // How a server ends says nothing about its answer; many are ended by a signal.
+  // A server's exit status says nothing about its answer; many servers are ended by a signal.
   command.effects = server.writes ? EffectsRule::kStageAlways : EffectsRule::kDrop;
   return command;
 }

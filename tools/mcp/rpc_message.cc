@@ -28,7 +28,7 @@ BrokenMessage broken(std::optional<RpcId> id, std::string why) {
   return {std::move(id), {rpc::kInvalidRequest, std::move(why)}};
 }
 
-/// A response to something that we asked.
+/// A response to one of our requests.
 std::variant<RpcMessage, BrokenMessage> read_response(json document, RpcId id) {
   RpcMessage message;
   message.kind = RpcMessage::Kind::kResponse;

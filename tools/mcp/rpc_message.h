@@ -28,52 +28,53 @@ inline constexpr int kMissingCapability = -32021;   ///< since 2026-07-28
 inline constexpr int kUnsupportedVersion = -32022;  ///< since 2026-07-28
 }  // namespace rpc
 
-/// Values and keys of one message: each takes many times its bytes in memory.
+/// Values and keys of one message. Each takes many times its size in memory.
 inline constexpr size_t kMaxMessageValues = 250'000;
 
-/// The key in `_meta` under which a request of the stateless era says its version.
+/// The key in `_meta` with the version of a request of the stateless era.
 inline constexpr const char* kMcpVersionKey = "io.modelcontextprotocol/protocolVersion";
-/// The one under which it says what its client can do.
+/// The key in `_meta` with the capabilities of its client.
 inline constexpr const char* kMcpCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 
 /// The versions of the Model Context Protocol that a handshake may agree on, oldest first.
 [[nodiscard]] const std::vector<std::string>& handshake_versions();
-/// The versions of it that need no handshake.
+/// The versions of the protocol that need no handshake.
 [[nodiscard]] const std::vector<std::string>& stateless_versions();
 
-/// Why a request was not answered with a result.
+/// The reason why a request failed.
 struct RpcError {
   int code = rpc::kInternalError;
   std::string message;
   nlohmann::ordered_json data = nullptr;  ///< null: none
 };
 
-/// One message as it came in. A value.
+/// One received message. A value.
 ///
-/// Format: JSON-RPC 2.0, one object; of the Model Context Protocol without batches.
+/// Format: JSON-RPC 2.0, one object. Batches are not read: the Model Context Protocol
+/// excludes them.
 struct RpcMessage {
   enum class Kind : uint8_t { kRequest, kNotification, kResponse };
   Kind kind = Kind::kNotification;
   RpcId id;                                          ///< of requests and responses
   std::string method;                                ///< of requests and notifications
-  nlohmann::json params = nlohmann::json::object();  ///< an object; empty when there are none
-  nlohmann::json result = nullptr;                   ///< of a response that is no error
-  std::optional<RpcError> error;                     ///< of a response that is one
+  nlohmann::json params = nlohmann::json::object();  ///< an object; empty when absent
+  nlohmann::json result = nullptr;                   ///< of a successful response
+  std::optional<RpcError> error;                     ///< of an error response
 };
 
-/// Why a line is no message, with the id to answer to, if one could be read.
+/// Why a line is not a message, with the id to answer to if one could be read.
 struct BrokenMessage {
   std::optional<RpcId> id;
   RpcError error;
 };
 
-/// Reads one line from a peer that may be hostile: its size, depth and encoding are bounded as of
-/// all JSON from outside (tools/json_input.h).
+/// Reads one line from a peer that may be hostile. Its size, depth and encoding are limited as for
+/// all untrusted JSON (tools/json_input.h).
 [[nodiscard]] std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line);
 
-// Each of these is one line without its end.
+// Each function returns one line without its line end.
 [[nodiscard]] std::string result_line(const RpcId& id, nlohmann::ordered_json result);
-/// `id` is left out where it could not be read.
+/// `id` is left out when it could not be read.
 [[nodiscard]] std::string error_line(const std::optional<RpcId>& id, const RpcError& error);
 [[nodiscard]] std::string request_line(const RpcId& id, std::string_view method,
                                        const nlohmann::ordered_json& params);

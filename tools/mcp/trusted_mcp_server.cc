@@ -27,7 +27,7 @@ std::string name_of(const json& definition) { return text_member(definition, "na
 
 std::string short_line(const std::string& text) { return printable_line(text, kMaxShownNameBytes); }
 
-/// What it calls itself in one line for people.
+/// The title of a tool in one line for people.
 std::string title_of(const json& definition) {
   std::string title = text_member(definition, "title");
   const auto hints = definition.find("annotations");
@@ -42,7 +42,7 @@ bool hints_at(const json& definition, const char* hint) {
   return hints != definition.end() && hints->is_object() && hints->value(hint, json()) == true;
 }
 
-/// The words that a model reads are cleaned as an answer is.
+/// Text that a model reads is cleaned as in an answer.
 Result<std::string> cleaned_schema(const json& schema) {
   GALLEY_ASSIGN(const ordered_json cleaned, sanitized_answer(ordered_json(schema), sanitized_text));
   return json_text(cleaned);
@@ -110,7 +110,7 @@ ordered_json TrustedMcpServer::to_json() const {
   out["version"] = version;
   out["given_ns"] = given_ns;
   out["tools"] = ordered_json::array();
-  // Through the sorted form, so that two spellings of one definition are the same bytes.
+  // Through the sorted form: two spellings of one definition become the same bytes.
   for (const json& definition : definitions) out["tools"].push_back(ordered_json(definition));
   return out;
 }
@@ -204,8 +204,8 @@ Result<ToolInfo> TrustedMcpServer::tool_info(const json& definition) const {
                                   "' has no inputSchema with \"type\": \"object\"");
   }
   GALLEY_ASSIGN(info.input_schema, cleaned_schema(*input));
-  // What the server says of its structured answer is judged by itself (McpTool): its references
-  // would point elsewhere from inside another schema.
+  // McpTool validates the structured answer against the server's output schema. That schema is not
+  // nested here: its references would point elsewhere inside another schema.
   info.output_schema =
       R"({"type":"object","required":["content"],"properties":{"content":{"type":"array",)"
       R"("items":{"type":"object"}},"structuredContent":{"type":"object"}}})";
@@ -219,7 +219,7 @@ Result<ToolInfo> TrustedMcpServer::tool_info(const json& definition) const {
   info.annotations.destructive = writes;
   info.annotations.open_world = true;
   info.is_reversible = writes && !uses_network;
-  // Beyond the tree nothing can be taken back.
+  // Effects outside the tree cannot be undone.
   info.security_tier = uses_network ? ToolInfo::Tier::kRestricted : ToolInfo::Tier::kElevated;
   const bool is_grave = uses_network || hints_at(definition, "destructiveHint");
   info.risk_level = is_grave ? ToolInfo::Risk::kHigh : ToolInfo::Risk::kMedium;
