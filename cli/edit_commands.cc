@@ -71,7 +71,7 @@ Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspa
   for (const CallProblem& problem : found.problems) {
     if (!problem.is_recovered) return fail(ErrorKind::kInvalid, problem.reason, problem.message);
     const std::string rule = problem.reason.substr(problem.reason.find('.') + 1);
-    const std::vector<std::string>& strict = inside(workspace).config.edits.strict;
+    const std::vector<std::string>& strict = rules_of(workspace).config.edits.strict;
     if (std::find(strict.begin(), strict.end(), rule) != strict.end()) {
       return fail(ErrorKind::kRefused, "edit.leniency",
                   "the edit needs '" + rule + "' (" + problem.message +

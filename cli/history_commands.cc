@@ -10,7 +10,9 @@
 #include "cli/history_text.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
+#include "engine/history/blame.h"
 #include "engine/history/history.h"
+#include "engine/history/index.h"
 #include "engine/history/undo.h"
 
 namespace galley {

@@ -58,8 +58,8 @@ TEST_F(TreeWorkspaceTest, WhatIsReadIsTheTreeAndNotWhatLiesInTheWorkTree) {
   std::string names;
   const auto entries = transaction->list("");
   ASSERT_TRUE(entries.has_value());
-  for (const DirectoryEntry& entry : *entries) names += entry.name + " ";
-  EXPECT_EQ(names, "a.txt galley.toml sub ");
+  for (const std::string& name : *entries) names += name + " ";
+  EXPECT_EQ(names, "a.txt galley.toml sub/ ");
 }
 
 TEST_F(TreeWorkspaceTest, StagedEditsGiveTheDiffThatGitGives) {
@@ -113,9 +113,7 @@ TEST_F(TreeWorkspaceTest, CommandsAreRunOnTheTree) {
   options.runner = &runner;
   const auto workspace = open("HEAD", std::move(options));
   auto transaction = workspace->begin();
-  Command command;
-  command.argv = {"make"};
-  ASSERT_TRUE(transaction->run(command).has_value());
+  ASSERT_TRUE(transaction->run({"make"}).has_value());
   EXPECT_EQ(seen, "one\ntwo\n");
   EXPECT_EQ(*transaction->read("made.txt"), "made\n");
 }
