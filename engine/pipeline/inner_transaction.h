@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <galley/transaction.h>
+#include "engine/calls/executor.h"
 #include "engine/history/rebase.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/validators/bisect.h"
