@@ -47,8 +47,8 @@ class LayerGauge {
   /// counted, too; null means every process of this /proc except pid 1. Walking the trees is slow:
   /// it returns 0 without a walk while the file systems have grown by at most `suspect_bytes` and
   /// no memory was freed there. With 0 it always walks, and opens directories that their owner, the
-  /// caller, has closed. A tree that is too deep or cannot be read counts as the growth of its whole
-  /// file system.
+  /// caller, has closed. A tree that is too deep or cannot be read counts as the growth of its
+  /// whole file system.
   [[nodiscard]] uint64_t grown(uint64_t suspect_bytes, const std::set<pid_t>* processes);
 
  private:

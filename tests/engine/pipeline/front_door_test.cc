@@ -162,7 +162,7 @@ TEST_F(FrontDoor, AConflictIsStagedWithMarkers) {
 
 TEST_F(FrontDoor, FindingsAreFixedAndTheFixIsAProposal) {
   tree_.write("galley.toml",
-              "[[validators]]\nname = \"upper\"\nfix = true\npaths = [\"*.txt\"]\n"
+              "[[validator]]\nname = \"upper\"\nfix = true\npaths = [\"*.txt\"]\n"
               "command = [\"sed\", \"-i\", \"s/two/TWO/\", \"a.txt\"]\n");
   auto transaction = open({.trusts_configuration = true}).begin();
   ASSERT_TRUE(transaction->edit("a.txt", "one", "1"));
