@@ -298,7 +298,7 @@ class Hints(EverydayCase):
         self.assertEqual((self.work / "amb.txt").read_text(), "a\ny\nb\na\nx\nb\n")
 
     def test_sixty_near_equal_errors_are_one_with_a_count(self):
-        """cargo, gcc: what is the same everywhere is said once."""
+        """cargo: what is the same everywhere is said once."""
         patch = refused = ""
         for number in range(60):
             (self.work / f"f{number}.txt").write_text("one\n")
