@@ -175,7 +175,7 @@ int run_call(Session& session) {
   const Arguments& arguments = session.arguments();
   const auto shape = tool_shape_named(arguments.shape);
   if (status || !shape) return session.finish(status);
-  // What went wrong before there was a call is a result, too.
+  // An error before the call is a result, too.
   const ToolResult result = ToolResult::failure(tool_error_from(status.error()));
   session.print((*shape)->result(**shape, arguments.name, arguments.call.call_id, result));
   return exit_status(status.error().kind);

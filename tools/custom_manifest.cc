@@ -30,8 +30,7 @@ constexpr int64_t kMaxTimeoutMs = 600'000;
 constexpr uint64_t kMinMemoryBytes = uint64_t{1} << 20U;
 constexpr double kMaxProcessors = 1024;
 
-/// One object of a manifest. Every question about a key is asked here, so that one that nobody asks
-/// about is unknown.
+/// One object of a manifest. Every key is read here, so a key that is never read is unknown.
 class ManifestObject {
  public:
   ManifestObject(const json& object, std::string place, const std::string& file)
@@ -179,7 +178,7 @@ Result<void> read_egress(const ManifestObject& capabilities, CustomManifest& man
   return fail(std::move(error));
 }
 
-/// What the tool needs of who calls it. It always runs a program and sees the tree.
+/// The capabilities that the tool needs of its caller. It always runs a program and sees the tree.
 Result<void> read_needs(const ManifestObject& manifest, CustomManifest& out) {
   GALLEY_ASSIGN(auto needs, manifest.texts("required_capabilities"));
   constexpr std::string_view kWrite = "fs:write";

@@ -139,7 +139,7 @@ class CustomTool final : public Tool {
       : manifest_(std::move(manifest)), files_(std::move(files)) {}
 
   [[nodiscard]] const ToolInfo& info() const override { return manifest_.info; }
-  /// Whatever it asks, a program's words are not Galley's.
+  /// The words of a program are never Galley's.
   [[nodiscard]] TextSanitizer sanitizer() const override { return sanitized_text; }
 
   Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
@@ -257,7 +257,7 @@ std::string CustomTool::request(const json& args, const ToolContext& context,
   return json_text(out) + "\n";
 }
 
-/// What came of a run, the effects aside.
+/// The result of a run, without its effects.
 ToolResult CustomTool::judged(const CommandResult& ran, const AskedLimits& asked) const {
   if (ran.breach) return broke_limit(*ran.breach);
   if (ran.standard_output.omitted_bytes > 0) {

@@ -38,7 +38,7 @@ std::string alternatives(const Json& schema) {
 }
 
 /// A schema for model interfaces that take no alternatives at its top: they are said in the
-/// description instead. A call is held against the whole schema all the same.
+/// description instead. A call is validated against the whole schema nevertheless.
 struct PlainTool {
   Json parameters;
   std::string description;
@@ -220,7 +220,7 @@ Json named_list(const ToolShape& shape, const std::vector<ToolInfo>& tools) {
 
 Json result_data(const ToolResult& result) { return result.data ? *result.data : Json::object(); }
 
-/// What a model reads of an error.
+/// The part of an error that a model reads.
 Json error_document(const ToolShape& shape, const ToolError& error) {
   Json out = {
       {"code", error_code_in(shape, error)}, {"reason", error.reason}, {"message", error.message}};

@@ -28,7 +28,7 @@ struct CallTag {
   size_t end = 0;         ///< behind it
 };
 
-/// Reads tags and values out of a text that is no XML: what is in a value need not be well-formed.
+/// Reads tags and values from a text that is not XML: a value need not be well-formed.
 ///
 /// Invariant: what all searches read together is bounded by kMaxReadings times the text; beyond it
 ///            has_given_up() is true and nothing is found any more.
@@ -41,14 +41,14 @@ class CallTextScanner {
   [[nodiscard]] size_t past_space(size_t at) const;
   /// The tag at `at`, which is `<`.
   [[nodiscard]] std::optional<CallTag> tag_at(size_t at) const;
-  /// The tag behind white space; nothing when something else stands there.
+  /// Returns the tag after white space, or nothing if other text follows.
   [[nodiscard]] std::optional<CallTag> next_tag(size_t at) const;
-  /// Counts bytes that somebody else read of the text.
+  /// Counts bytes of the text that another function read.
   void charge(size_t bytes);
   /// Where `what` stands next; npos when nowhere.
   size_t find(std::string_view what, size_t from);
 
-  /// What a value may be followed by.
+  /// The tags that may follow a value.
   struct ValueEnd {
     std::string element;           ///< whose closing tag ends it
     std::string block;             ///< `tool_use` or `invoke`: whose end may follow

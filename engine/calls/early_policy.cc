@@ -171,7 +171,7 @@ std::optional<Error> EarlyPolicy::refusal_of_effect(const Action& action,
                                                     const Overlay::Entries& before,
                                                     const Overlay::Entries& now) const {
   const AuditKind kind = action.record.kind;
-  // What a run leaves is not dropped for one file: the gate will say so.
+  // The changes of a run are not dropped because of one file: the gate will refuse it.
   if (config_->limits.max_file_bytes > 0 && stages(kind) && kind != AuditKind::kRun) {
     for (const RelPath& path : restaged_paths(before, now)) {
       const auto at = now.find(path);

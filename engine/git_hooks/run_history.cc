@@ -24,7 +24,7 @@ Result<std::vector<RunHistory>> RunRepository::history(const std::vector<RunRef>
                   with_run_.try_run(new_in({"rev-list", "--count"}, ref.id)));
     const auto count = number_of<uint64_t>(output_line(counted.output));
     if (counted.status != 0 || !count || *count == 0) continue;
-    // A detached HEAD tells of nothing where a branch has the same.
+    // A detached HEAD adds nothing if a branch has the same commit.
     const bool is_known = std::any_of(all.begin(), all.end(),
                                       [&](const RunHistory& one) { return one.ref.id == ref.id; });
     if (is_known) continue;

@@ -157,7 +157,8 @@ class AnswerDivider {
       }
       const std::string_view line = text_at(at_);
       const bool is_of_patch = is_body_line(line) || line.starts_with("@@") || line.front() == '*';
-      // What is no line of a patch is refused by the reader, but where something else begins.
+      // A line that cannot be in a patch is refused by the reader, unless something else begins
+      // there.
       const bool is_else = line.starts_with("```") || line.starts_with("~~~") ||
                            line.starts_with("diff --git ") || is_block_head(line);
       if (is_begin ? is_else : !is_of_patch) break;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMinSigns = 5;
 constexpr size_t kMaxSigns = 9;
-/// Deeper in, a line is no marker: so few columns bound how often a text is looked through.
+/// A marker is not indented further: so few columns limit how often a text is searched.
 constexpr size_t kMaxIndent = 16;
 
 size_t indent_width(std::string_view line) {
@@ -46,7 +46,7 @@ bool is_end(const Mark& mark) {
 
 bool is_divider(const Mark& mark) { return mark.sign == '=' && mark.word.empty(); }
 
-/// The lines between the head of a block and its end, and what stands there.
+/// The lines between the head of a block and its end, and their text.
 struct BlockLines {
   std::vector<size_t> dividers;  ///< with as many signs as the head
   std::vector<size_t> others;    ///< with another number of signs

@@ -25,7 +25,7 @@ class BlockReader {
   }
 
  private:
-  /// Whole files. Whether one is the file and not a part of it shows beside the file.
+  /// Whole files. Only the file itself shows whether a fence has all of it.
   void read_shown_files() {
     for (const ShownFile& shown : shown_files(document_)) {
       FileEdit file;
@@ -45,7 +45,8 @@ class BlockReader {
                 "line " + std::to_string(line + 1) + " of the edit: " + what);
   }
 
-  /// The file name stands before the fence, or before SEARCH; else the last block's file is meant.
+  /// The file name is before the fence, or before SEARCH; otherwise the block is for the file of
+  /// the last block.
   [[nodiscard]] std::string name_before(size_t at) const {
     for (size_t back = 1; back <= kBlockNameLines && back <= at; ++back) {
       const std::string_view line = trimmed(document_[at - back]);

@@ -76,8 +76,8 @@ class UnifiedReader {
   [[nodiscard]] bool is_lost_change(std::string_view line) const {
     if (set_.files.empty() || set_.files.back().hunks.empty() || line.size() < 2) return false;
     const bool is_word = line[1] != ' ' && line[1] != line[0] && line[1] != '=';
-    // A fence may be a line of the file, too, where more lines are stated than stand before it, or
-    // where what follows is no list.
+    // A fence may also be a line of the file, if the hunk states more lines than it has so far, or
+    // if no list follows.
     const bool is_of_hunk = line[0] == '+' && (so_far_.is_short || is_word);
     if (is_hunk_closed_ && !is_of_hunk) return false;
     return (line[0] == '+' && (is_word || line[1] == ' ')) || (line[0] == '-' && is_word);
@@ -214,7 +214,7 @@ class UnifiedReader {
     }
   }
 
-  /// True where a hunk begins, or changed lines that have no header before them.
+  /// Returns true where a hunk begins, or changed lines without a header.
   [[nodiscard]] bool begins_hunk(const FileEdit& edit) const {
     if (at_ >= document_.size()) return false;
     return text_at(at_).starts_with("@@") ||

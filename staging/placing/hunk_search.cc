@@ -44,8 +44,8 @@ bool holds_all(const std::vector<std::string_view>& words,
   return true;
 }
 
-/// How many lines of the post-image lead through added lines to the first context line behind the
-/// outer context, that line with them; 0 when no added line stands beside the outer context.
+/// Returns the number of lines of the post-image from its begin to the first context line after
+/// added lines, or 0 if no added line is next to the outer context.
 template <typename Iterator>
 size_t first_kept_context(Iterator begin, Iterator end, size_t outer_context) {
   size_t count = outer_context;
@@ -204,8 +204,8 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
 }
 
 /// A left-out context line is accounted for when it tells nothing, was pushed away by lines put
-/// between, or is still there with something added or taken away. Anything else may be another
-/// place that looks alike, unless the line number vouches for it.
+/// between, or is still there with something added or taken away. Any other place may only look
+/// alike, unless the line number confirms it.
 bool HunkSearch::is_explained(size_t pattern_line, int64_t file_line) const {
   const Lines& lines = index_.lines();
   const std::string_view wanted = without_terminator(pattern_[pattern_line]);
@@ -273,7 +273,7 @@ HunkPlaces HunkSearch::fuzzy() {
 /// Whether what is left of the hunk singles out the one place that it was found at.
 void HunkSearch::weigh_fuzz(HunkPlaces& places) {
   const int64_t start = places.starts.front();
-  // Lines put in beside context that is gone could belong on either side of what came there.
+  // Lines that are inserted next to removed context could belong on either side of the new lines.
   const bool lost_a_side =
       (places.drop_leading > 0 && places.drop_leading == context_.leading &&
        first_kept_context(hunk_.lines.begin(), hunk_.lines.end(), context_.leading) > 0) ||

@@ -192,7 +192,7 @@ class HunkMender::Work {
     bool is_shifted = false;  ///< blanks before its lines were put in or taken off
   };
 
-  /// A way to find a reading of the hunk, and what the report says of it.
+  /// A way to read the hunk, and its name in the report.
   struct Attempt {
     std::optional<Hunk> (Work::*find)(const Hunk& hunk);
     std::string_view rule;
@@ -244,7 +244,7 @@ class HunkMender::Work {
     bool is_any = false;
     for (HunkLine& line : out.lines) {
       if (line.role != LineRole::kContext || is_blank_text(line.text)) continue;
-      // Lines without a sign have none to be put back; they are views of the document.
+      // Lines without a sign stay as they are; they are views of the document.
       if (hunk.has_bare_context && *(line.text.data() - 1) != ' ') continue;
       line.text = keep(" " + std::string(line.text));
       is_any = true;
@@ -305,8 +305,8 @@ class HunkMender::Work {
     return has_change(out) ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// Where nothing is removed, the blank may stand behind the signs of the context alone: the new
-  /// lines must be indented as the context without it, and not as the context with it.
+  /// If nothing is removed, the blank may belong to the signs of the context lines only: then the
+  /// new lines must be indented as the context without it, and not as the context with it.
   static std::optional<Hunk> without_sign_blank(const Hunk& hunk, bool everywhere) {
     Hunk out = hunk;
     size_t count = 0;
@@ -335,8 +335,8 @@ class HunkMender::Work {
     return count > 0 && is_told ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// Context lines that lack signs which HTML takes away, with those of the file. A line to be
-  /// removed or added that lacks some would be another line, so there is no such reading of it.
+  /// Context lines that lack signs which HTML takes away, with those of the file. A removed or
+  /// added line without some of them would be another line, so there is no such reading of it.
   std::optional<Hunk> with_markup(const Hunk& hunk) {
     Hunk out = hunk;
     bool is_any = false;
@@ -387,7 +387,7 @@ class HunkMender::Work {
   // --- by a partner of each line -----------------------------------------------------------------
 
   /// The hunk with the file's lines: `partner` has the file's line of each old line, or -1 where a
-  /// blank context line has none. Nothing where it cannot be written so.
+  /// blank context line has none. Returns nothing if it cannot be written so.
   std::optional<Hunk> with_lines_of_file(const Hunk& hunk, const std::vector<int64_t>& partner) {
     const auto first =
         std::find_if(partner.begin(), partner.end(), [](int64_t p) { return p >= 0; });
@@ -573,7 +573,7 @@ class HunkMender::Work {
     return !only_adds || (context.leading > 0 && context.trailing > 0);
   }
 
-  /// True where a change only puts in blank lines: these may be the ones that are there.
+  /// Returns true if a change only inserts blank lines: these may be in the file already.
   static bool adds_only_blank(const Hunk& hunk) {
     bool adds = false;
     bool tells = false;
@@ -691,7 +691,7 @@ class HunkMender::Work {
   // --- line by line, with another context line here and there -----------------------------------
 
   /// The hunk at the one place that has its lines but some of the context, each where the hunk has
-  /// it. What is put in has lines that tell something on both sides.
+  /// it. The inserted lines have telling lines on both sides.
   std::optional<Hunk> by_positions(const Hunk& hunk) {
     const std::vector<std::string_view> pattern = pre_image(hunk);
     if (!hunk.anchors.empty() || pattern.empty() || !has_change(hunk)) return std::nullopt;

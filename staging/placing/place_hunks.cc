@@ -35,7 +35,7 @@
 //    changed version of the hunk, another place with nearly as many telling lines. A doubtful
 //    place is a candidate, which the caller may choose by its id.
 //
-// WrongPlace (thousands of random edits) and scripts/differential hold this to no wrong place.
+// WrongPlace (thousands of random edits) and scripts/differential check that no place is wrong.
 
 namespace galley {
 namespace {
@@ -98,7 +98,7 @@ class HunkPlacer {
       searches_.push_back({HunkSearch(index_, hunk, options_), {}, {}, -1, false});
       Search& search = searches_.back();
       const int64_t start = search.search.stated();
-      // Numbers beside wrong counts are a guess: they may not choose between equal places.
+      // Numbers with wrong counts are a guess: they may not choose between equal places.
       if (!all_fit || !hunk.counts_agree || start < free_from ||
           !search.search.stands_at_stated()) {
         all_fit = false;
@@ -112,7 +112,7 @@ class HunkPlacer {
     return true;
   }
 
-  /// False when somebody asked for an end meanwhile.
+  /// Returns false if the caller asked to stop.
   bool search_all() {
     unescape();
     for (size_t i = 0; i < searches_.size(); ++i) {
@@ -191,7 +191,7 @@ class HunkPlacer {
       mended.leniencies.insert(mended.leniencies.begin(), before->second->leniencies.begin(),
                                before->second->leniencies.end());
     }
-    // What was searched for before is referred to until it is searched for anew.
+    // Refers to the earlier search until there is a new one.
     const Hunk& hunk = replaced_.emplace_back(std::move(mended)).hunk;
     mended_[i] = &replaced_.back();
     // A search refers to what it looks for, so it cannot be assigned.

@@ -38,7 +38,7 @@ struct Made {
   std::vector<std::string> offers;  ///< the place that the refusal offers for each misfit
 };
 
-/// The one place of each misfit; none where one of them has no place, or several.
+/// The only place of each misfit; empty if a misfit has no place, or several.
 std::vector<std::string> offers_of(const EditOutcome& outcome) {
   std::vector<std::string> out;
   for (const FileOutcome& file : outcome.files) {
