@@ -230,7 +230,11 @@ std::optional<std::string_view> calls_document(std::string_view text) {
   const Answer answer = divide_answer(text);
   if (!answer.unread.empty() || answer.parts.size() > 1) return std::nullopt;
   const bool is_json = text[first] == '{' || text[first] == '[';
-  if (answer.parts.empty()) return is_json ? std::optional(text) : std::nullopt;
+  if (answer.parts.empty()) {
+    // JSON edits that must be mended first are not a part of an answer, and not calls either.
+    const bool is_calls = is_json && !parse_edits_json(text);
+    return is_calls ? std::optional(text) : std::nullopt;
+  }
   const AnswerPart& part = answer.parts.front();
   if (part.format != EditFormat::kCalls) return std::nullopt;
   return is_json ? text : text.substr(part.begin, part.end - part.begin);

@@ -139,6 +139,15 @@ class ModelAnswers(EverydayCase):
                 self.assertIn(f"'{prompt}'", failure["message"])
                 self.assertEqual(failure["nearest"]["line"], 2)
 
+    def test_edits_in_single_quotes_are_edits_and_not_calls(self):
+        """sh: 'a' and "a" are one word."""
+        edit = "{'path': 'b.txt', 'edits': [{'old_string': 'beta', 'new_string': 'BETA'}]}"
+        result = self.apply(edit, expect=0)
+        self.assertIn("single quotes", result.out + result.err)
+        self.assertEqual((self.work / "b.txt").read_text(), "alpha\nBETA\ngamma\ndelta\n")
+        calls = "[{'tool': 'Write', 'args': {'file_path': 'c.txt', 'content': 'c'}}]"
+        self.assertIn("this is not JSON", self.apply(calls, expect=2).err)
+
     def test_the_id_of_a_candidate_chooses_it(self):
         """git: what a hint names can be typed where it is given."""
         edit = json.dumps({"path": "src.py", "edits": [{"old_string": "items", "new_string": "goods"}]})
