@@ -213,7 +213,7 @@ Result<void> refuse_entries_to_agents(const Arguments& arguments) {
   GALLEY_TRY(refuse_inside_exec("agents " + arguments.subcommand));
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "person.agent",
-              "how agents are configured is a person's to say: say it without --agent");
+              "only a person may configure agents: leave out --agent");
 }
 
 Result<int> change(Session& session) {

@@ -50,7 +50,7 @@ FoundPrograms found_programs() {
 Result<void> refuse_init_to_agents(const Arguments& arguments) {
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "person.agent",
-              "galley.toml is a person's to write: say it without --agent");
+              "only a person may write galley.toml: leave out --agent");
 }
 
 Result<int> init(Session& session) {

@@ -79,9 +79,9 @@ Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& ques
 
 Result<void> refuse_inside_exec(const std::string& command) {
   if (!may_be_inside_exec()) return {};
-  return fail(ErrorKind::kRefused, "person.inside_exec",
-              "`galley " + command +
-                  "` is a person's word and is refused inside a command that Galley runs");
+  return fail(
+      ErrorKind::kRefused, "person.inside_exec",
+      "only a person may use `galley " + command + "`, and not inside a command that Galley runs");
 }
 
 Approver approver_at_terminal(Session& session) {
@@ -125,8 +125,8 @@ Result<void> need_person(Session& session, const std::string& text, const std::s
   auto terminal = ControllingTerminal::open();
   if (!terminal) {
     return fail(ErrorKind::kRefused, "person.no_terminal",
-                "`galley " + command +
-                    "` is a person's word: say it at a terminal. On a machine with nobody at it, "
+                "only a person may use `galley " + command +
+                    "`, at a terminal. On a machine without people, "
                     "put `unattended = true` into your own configuration (" +
                     session.user().config_path + ")");
   }

@@ -56,7 +56,7 @@ Result<Review> Review::open(Session& session) {
   GALLEY_TRY(refuse_inside_exec("review"));
   if (!session.arguments().global.agent.empty()) {
     return fail(ErrorKind::kRefused, "review.by_agent",
-                "`galley review` is a person's work: without --agent");
+                "only a person may review a transaction: leave out --agent");
   }
   GALLEY_ASSIGN(const Transaction transaction, session.resume());
   return Review(session, transaction.id());

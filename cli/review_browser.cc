@@ -274,7 +274,7 @@ Result<void> tell_address(Session& session, const std::string& address) {
   GALLEY_TRY(session.open());
   if (!session.is_unattended()) {
     return fail(ErrorKind::kRefused, "person.no_terminal",
-                "`galley review` is a person's work: begin it at a terminal");
+                "only a person may use `galley review`: start it at a terminal");
   }
   if (session.is_json()) {
     session.terminal().talk(address + "\n");  // standard output has the one document

@@ -60,7 +60,7 @@ Result<bool> RunCommits::wants_keep() {
   const std::string& said = arguments.run.git_commits;
   if (said == "keep" && !arguments.global.agent.empty()) {
     return fail(ErrorKind::kRefused, "person.agent",
-                "to move references of git is a person's: say --git-commits keep without --agent");
+                "only a person may move git references: use --git-commits keep without --agent");
   }
   is_wanted_ = !is_empty() && said == "keep";
   const bool has_person = !session_->is_json() && session_->terminal().is_error_terminal() &&
@@ -68,8 +68,7 @@ Result<bool> RunCommits::wants_keep() {
   auto terminal = ControllingTerminal::open();
   if (!is_empty() && said.empty() && has_person && terminal && arguments.global.agent.empty()) {
     session_->terminal().hand_over();
-    GALLEY_ASSIGN(const std::string answer,
-                  (*terminal)->ask("Keep its commits of git, too? [y/N] "));
+    GALLEY_ASSIGN(const std::string answer, (*terminal)->ask("Keep its git commits, too? [y/N] "));
     is_wanted_ = answer == "y" || answer == "yes";
   }
   return is_wanted_;
@@ -90,7 +89,7 @@ Result<bool> RunCommits::keep_one(const RunHistory& one, std::string& kept) {
   session_->say("git: kept as " + printable_line(update.ref));
   if (update.ref != one.ref.name) {
     session_->say("  " + printable_line(one.ref.name) +
-                  " went on meanwhile, or is none to move; take them in with: git merge " +
+                  " has moved meanwhile or is not a branch; merge the commits with: git merge " +
                   printable_line(update.ref));
   }
   if (!index_follows) {

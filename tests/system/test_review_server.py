@@ -287,13 +287,13 @@ class Guarded(ServedCase):
         own = self.scratch / "config" / "galley" / "config.toml"
         own.write_text(f'trusted_folders = ["{self.scratch}"]\n')
         result = self.galley("review", expect=1, start_new_session=True)
-        self.assertIn(b"person's work", result.stderr)
+        self.assertIn(b"only a person may use", result.stderr)
         self.assertEqual(result.stdout, b"")
 
     def test_an_agent_reviews_nothing(self):
         self.galley("begin", expect=0)
         result = self.galley("--agent", "bot", "review", expect=1)
-        self.assertIn(b"without --agent", result.stderr)
+        self.assertIn(b"leave out --agent", result.stderr)
 
 
 class ServedInBrowser(BrowserCase, ServedCase):

@@ -98,7 +98,7 @@ class GitCommits(RunCase):
     def test_an_agent_moves_no_reference(self):
         (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:*"]\n')
         ran = self.galley("--agent", "bot", "run", "--git-commits", "keep", "--", "sh", "-c", COMMIT)
-        self.assertIn(b"is a person's", ran.stderr)
+        self.assertIn(b"only a person may", ran.stderr)
         self.assertEqual(self.rev("main"), self.first)
 
     def test_nothing_of_the_layer_is_believed(self):
@@ -133,7 +133,7 @@ class GitCommits(RunCase):
         session = self.on_terminal("run", "--", "sh", "-c", COMMIT)
         session.expect(r"Commit, keep or drop what it changed\? \[c/K/d, v shows it\] ")
         session.type("c\n")
-        session.expect(r"Keep its commits of git, too\? \[y/N\] ")
+        session.expect(r"Keep its git commits, too\? \[y/N\] ")
         session.type("y\n")
         self.assertEqual(session.finish(), 0, session.screen)
         self.assertEqual(self.subjects(), ["third", "second", "first"])

@@ -255,7 +255,7 @@ class BrokenConfiguration(EverydayCase):
         for rules in (self.BROKEN, '[agents."*"]\ncapabilities = ["fs:read"]\n'):
             (self.work / "galley.toml").write_text(rules)
             refused = self.run_here("init", "--force", "--agent", "bot", expect=1)
-            self.assertIn("a person's to write", refused.err)
+            self.assertIn("only a person may write galley.toml", refused.err)
             self.assertEqual((self.work / "galley.toml").read_text(), rules)
 
     def test_init_writes_a_new_one_in_its_place(self):

@@ -168,7 +168,7 @@ class Asked(Reviewed):
     def test_an_agent_reviews_nothing(self):
         """gh pr: nobody approves what they proposed."""
         result = self.run_here("--agent", "bot", "review", "--tty", expect=1)
-        self.assertIn("without --agent", result.err)
+        self.assertIn("leave out --agent", result.err)
 
     def test_a_rule_that_asks_is_answered_by_it(self):
         """gh pr: an approving review is the approval."""
