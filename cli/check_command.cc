@@ -76,7 +76,6 @@ bool wants_verdict_file(Session& session) {
 
 /// Like `galley validate`, but supports --only-new.
 Result<int> check_transaction(Session& session) {
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   JudgedSubject subject;
   if (wants_verdict_file(session)) {
