@@ -252,7 +252,7 @@ class Editing(EverydayCase):
         """git: GIT_EDITOR=false for what runs inside."""
         env = {**self.editor(f"touch {self.scratch}/ran\n"), "GALLEY_SANDBOX": "1"}
         result = self.run_here("edit", "README.md", env=env, expect=1)
-        self.assertIn("refused inside a command", result.err)
+        self.assertIn("not inside a command that Galley runs", result.err)
         self.assertFalse((self.scratch / "ran").exists())
 
     def test_the_editor_has_the_terminal(self):
