@@ -32,7 +32,7 @@ void add_diff(Json& document, const std::string& diff);
 
 /// Returns the text of a document, with a newline at its end. With `is_ascii`, other characters are
 /// escaped as `\u202e`. If a text in it is not UTF-8, `not_utf8` has its exact bytes
-/// (docs/output.md).
+/// (docs/start.md).
 [[nodiscard]] std::string document_text(const Json& document, bool is_ascii = false);
 
 /// "create", "modify", "delete", "rename", "copy", "mode" or "type".

@@ -19,7 +19,7 @@ struct ReportRequest {
   std::string file;  ///< empty: standard output, in place of the text
 };
 
-/// Returns the formats of --report, sorted (docs/output.md).
+/// Returns the formats of --report, sorted (docs/start.md).
 [[nodiscard]] const std::vector<std::string>& report_formats();
 
 /// Parses the values of --report.

@@ -12,7 +12,7 @@ add_library(galley INTERFACE)
 add_library(Galley::galley ALIAS galley)
 target_link_libraries(galley INTERFACE galley_engine_pipeline)
 target_compile_features(galley INTERFACE cxx_std_20)
-# For tests of programs and tools (docs/testing.md).
+# For tests of programs and tools (CONTRIBUTING.md).
 add_library(Galley::testing ALIAS galley_testing)
 set_target_properties(galley_testing PROPERTIES EXPORT_NAME testing)
 target_include_directories(galley_testing PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -14,7 +14,7 @@
 namespace galley {
 
 /// What the manifest of a custom tool says: a program that answers JSON with JSON
-/// (docs/custom-tools.md). Its shape is Nachos', with the fields that a tool of Galley's has
+/// (docs/tools.md). Its shape is Nachos', with the fields that a tool of Galley's has
 /// besides.
 ///
 /// A value: parse() takes nothing on trust, and asks for nothing that no wall can hold.

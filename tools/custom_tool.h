@@ -14,7 +14,7 @@
 
 namespace galley {
 
-/// What the program of a custom tool answered: one JSON object (docs/custom-tools.md).
+/// What the program of a custom tool answered: one JSON object (docs/tools.md).
 ///
 /// Invariant: ok means that `data` is set to an object; otherwise `message` says why not.
 struct CustomAnswer {
@@ -41,7 +41,7 @@ struct CustomToolFiles {
 
 /// A tool that is a program: it gets one JSON object on its standard input, answers with one on its
 /// standard output, and runs in the sandbox on the tree that the transaction proposes
-/// (docs/custom-tools.md has the protocol).
+/// (docs/tools.md has the protocol).
 ///
 /// Its intent is open-ended: what it touches shows when it has ended, and then each path is judged.
 /// Threads: as every Tool.

@@ -11,7 +11,7 @@
 
 namespace galley {
 
-/// The form in which one system writes tools and results (docs/tool-shapes.md). A row of the table
+/// The form in which one system writes tools and results (docs/tools.md). A row of the table
 /// of shapes, with every field set.
 struct ToolShape {
   std::string_view name;   ///< as in `--format`

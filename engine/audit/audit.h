@@ -19,7 +19,7 @@
 
 namespace galley {
 
-/// The kind of a record; docs/audit.md describes each one.
+/// The kind of a record; docs/operations.md describes each one.
 enum class AuditKind : uint8_t {
   kCall,
   kCallDryRun,
@@ -127,7 +127,7 @@ struct AuditVerification {
 inline constexpr size_t kMaxAuditDefects = 100;
 
 /// The hash-chained record of every call and outcome: `audit.jsonl`, one JSON object a line
-/// (docs/audit.md). Its lock and anchor is `audit/<workspace id>/head`, which no pull can replace.
+/// (docs/operations.md). Its lock and anchor is `audit/<workspace id>/head`, which no pull can replace.
 ///
 /// Invariant: records are only ever added; each one contains the hash of the one before. A record
 ///            is written before append() returns, but not flushed to the disk. A record that must

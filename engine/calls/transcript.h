@@ -13,7 +13,7 @@
 #include "tools/redactor.h"
 #include "tools/tool.h"
 
-// A transcript: every call of a tool with its full contents, as JSON Lines (docs/transcripts.md,
+// A transcript: every call of a tool with its full contents, as JSON Lines (docs/library.md,
 // docs/json/transcript.schema.json). Each group of calls that were staged together has a header,
 // which says where they were made. Each call is one line. A patch or a command that staged
 // something is a line as well, with its changes, so that replay can report what it lacks.

@@ -52,7 +52,7 @@ struct JournalNote {
 
 /// The contents of one journal: a transaction with both images of every path.
 ///
-/// The byte format is described in docs/commit.md and on top of journal_reader.cc.
+/// The byte format is described in docs/formats.md and on top of journal_reader.cc.
 struct Journal {
   TxId id;
   TxId parent;  ///< the transaction committed before it, 0 for the first

@@ -115,7 +115,7 @@ Error query_error(sqlite3* connection, int code) {
     case SQLITE_MISMATCH:
       return {ErrorKind::kUsage,
               "query.sql",
-              text + "; docs/history.md lists the tables and views",
+              text + "; docs/transactions.md lists the tables and views",
               {},
               0};
     default:

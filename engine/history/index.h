@@ -27,7 +27,7 @@ struct QueryTable {
   std::vector<std::vector<QueryValue>> rows;
 };
 
-/// `.galley/index.db`: the history as tables (docs/history.md), so that long lists are fast and
+/// `.galley/index.db`: the history as tables (docs/transactions.md), so that long lists are fast and
 /// people can run their own queries.
 ///
 /// Invariant: derived. A missing, damaged or outdated index is made again from the journals;

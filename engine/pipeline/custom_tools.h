@@ -14,7 +14,7 @@
 
 namespace galley {
 
-// Custom tools that a person added to a workspace (docs/custom-tools.md). They are stored
+// Custom tools that a person added to a workspace (docs/tools.md). They are stored
 // next to the trust records, outside every workspace:
 //
 //     $XDG_STATE_HOME/galley/tools/<SHA-256 of the root's path>/<hash of the files>/

@@ -14,7 +14,7 @@
 
 namespace galley {
 
-// MCP servers whose tools a workspace may call, since a person added them (docs/mcp-servers.md).
+// MCP servers whose tools a workspace may call, since a person added them (docs/agents.md).
 // They are stored next to custom tools (custom_tools.h), outside every workspace:
 //
 //     $XDG_STATE_HOME/galley/tools/<SHA-256 of the root's path>/mcp-<name>.json

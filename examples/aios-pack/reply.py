@@ -1,4 +1,4 @@
-"""The protocol of a custom tool: one request on standard input, one answer on standard output (docs/custom-tools.md)."""
+"""The protocol of a custom tool: one request on standard input, one answer on standard output (docs/tools.md)."""
 
 import json
 import sys

@@ -29,7 +29,7 @@ struct ToolInfo {
   /// How much damage a wrong call can do. Each tool states it; it is never derived from
   /// annotations.
   enum class Risk : uint8_t { kLow, kMedium, kHigh, kCritical };
-  /// The most that a tool may do; docs/tools.md says what each mode does with each tier.
+  /// The most that a tool may do; docs/policy.md says what each mode does with each tier.
   enum class Tier : uint8_t {
     kSafe = 0,        ///< no side effects
     kStandard = 1,    ///< reads
@@ -189,7 +189,7 @@ using SecretProvider = std::function<std::optional<std::string>(const std::strin
 
 /// Returns only the environment variables that are named here.
 [[nodiscard]] SecretProvider secrets_from_environment(std::vector<std::string> names);
-/// Returns the secrets of a file with lines `NAME=value` (docs/secrets.md), as it is now.
+/// Returns the secrets of a file with lines `NAME=value` (docs/security.md), as it is now.
 /// Errors: kUsage `secret.file_not_found`; kRefused `secret.file_not_private` unless it is a
 ///         regular file that belongs to this user and that no other user may read; kInvalid
 ///         `secret.file_malformed`.
@@ -200,7 +200,7 @@ using SecretProvider = std::function<std::optional<std::string>(const std::strin
 /// Options of one call, one command, or several that are staged together.
 ///
 /// `secrets`, `confirm`, `logger` and `progress` are called only on the thread of the call. All
-/// options except functions go on record (docs/audit.md), and the tool sees all of them.
+/// options except functions go on record (docs/operations.md), and the tool sees all of them.
 struct CallOptions {
   /// Output of a running tool: a line of progress or a piece of a command's output.
   struct Log {

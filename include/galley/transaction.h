@@ -50,7 +50,7 @@ struct TransactionOptions {
   bool is_preview = false;
   /// Nothing can be staged or committed, and only tools that read can be called.
   bool reads_only = false;
-  /// Commands see a fixed time, zone and locale, and no network (docs/tool-runs.md).
+  /// Commands see a fixed time, zone and locale, and no network (docs/tools.md).
   bool is_deterministic = false;
   /// A stop request ends the validators and fixers of this transaction. They return an Error
   /// (`gate.cancelled`, `sandbox.cancelled`). Calls have their own (CallOptions).
@@ -197,7 +197,7 @@ class Transaction {
   Result<Ran> run(const std::vector<std::string>& argv, const CallOptions& options = {});
 
   /// From now on appends every tool call, with its full contents and result, to this file
-  /// (docs/transcripts.md). A missing file is created with mode 0600. Values of secrets become
+  /// (docs/library.md). A missing file is created with mode 0600. Values of secrets become
   /// their placeholders.
   /// Errors: kUsage `transcript.in_workspace`; kRefused `transcript.mode`; kIo.
   Result<void> transcribe_to(const std::string& file);

@@ -35,7 +35,7 @@ struct WorkspaceOptions {
   ToolDefinition::Dependencies dependencies = {};
   /// Nothing can be staged or committed, and only tools that read can be called.
   bool reads_only = false;
-  /// Commands see a fixed time, zone and locale, and no network (docs/tool-runs.md).
+  /// Commands see a fixed time, zone and locale, and no network (docs/tools.md).
   bool is_deterministic = false;
   /// Trusts galley.toml: the commands that it runs and the rights that it widens are in force
   /// (docs/trust.md).
@@ -213,7 +213,7 @@ class Workspace {
   /// Errors: kNotFound; kRefused `blame.binary`, and the rule's reason if `agent` may not read the
   ///         file.
   Result<Blame> blame(std::string_view path, const std::string& agent = {}) const;
-  /// Runs one SELECT on the history's tables (docs/history.md), for at most ten seconds.
+  /// Runs one SELECT on the history's tables (docs/transactions.md), for at most ten seconds.
   /// Errors: kUsage `query.sql`, `query.not_read_only`; kTimeout `query.timeout`; kQuota
   ///         `query.memory`.
   Result<QueryResult> query(std::string_view sql) const;

@@ -120,7 +120,7 @@ std::string remedy_for(std::string_view step, int code) {
     return "user namespaces are switched off here: set kernel.unprivileged_userns_clone=1, "
            "user.max_user_namespaces above 0 and (AppArmor) "
            "kernel.apparmor_restrict_unprivileged_userns=0 (in a container: start it with other "
-           "options, docs/containers.md), or allow the fallback sandbox.fallback = \"copy\"";
+           "options, docs/sandbox.md), or allow the fallback sandbox.fallback = \"copy\"";
   }
   if (step == "map the owners of the layers") {
     return "as root the sandbox needs idmapped mounts, which this file system does not have: run "

@@ -1,4 +1,4 @@
-"""Makes a `.galley` as somebody would who knows the formats: bytes of docs/commit.md and docs/formats.md."""
+"""Makes a `.galley` by the formats of docs/formats.md, as an attacker would."""
 
 import hashlib
 import os

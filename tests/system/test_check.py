@@ -471,7 +471,7 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
 
 
 class IgnoredFolders(CheckCase):
-    """What docs/check.md says to do about node_modules and its like."""
+    """What docs/hooks.md says to do about node_modules and its like."""
 
     def test_one_that_is_named_is_seen_where_it_lies_and_not_written(self):
         self.need_walls()

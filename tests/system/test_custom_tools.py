@@ -346,7 +346,7 @@ except urllib.error.HTTPError as no:
 """
 
     def test_the_page_shows_this_program(self):
-        page = (support.ROOT / "docs" / "custom-tools.md").read_text()
+        page = (support.ROOT / "docs" / "tools.md").read_text()
         self.assertIn("```python\n#!/usr/bin/env python3\n" + self.PROGRAM + "```\n", page)
 
     def test_it_is_asked_with_its_secret_and_left_alone_when_it_says_so(self):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program in one file (docs/packages.md): what it needs of the machine, and that it works where nothing else of Galley is."""
+"""The program in one file (docs/start.md): what it needs of the machine, and that it works where nothing else of Galley is."""
 
 import os
 import re
@@ -14,7 +14,7 @@ SINGLE = Path(os.environ.get("GALLEY_SINGLE", str(ROOT / "build" / "single" / "g
 MOST_BYTES = 12_000_000
 # Of libc itself, on any processor.
 OWN_LIBRARIES = re.compile(r"libc\.so\.6|libm\.so\.6|ld-linux-[a-z0-9-]+\.so\.[12]")
-# What docs/packages.md says: Debian 12 has 2.36, Ubuntu 22.04 has 2.35.
+# What docs/start.md says: Debian 12 has 2.36, Ubuntu 22.04 has 2.35.
 NEWEST_GLIBC = (2, 35)
 
 

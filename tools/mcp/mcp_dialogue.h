@@ -39,7 +39,7 @@ struct McpReply {
 };
 
 /// One dialogue of a client with a server of the Model Context Protocol, without any I/O. It takes
-/// the server's output and returns the text to send. It speaks both eras (docs/mcp-servers.md).
+/// the server's output and returns the text to send. It speaks both eras (docs/agents.md).
 ///
 ///     probe ─► initialize ─► list … ─► call ─► list again, if it said that the list changed
 ///        '────────────────────▲                                                       │

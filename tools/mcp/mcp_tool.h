@@ -34,7 +34,7 @@ struct McpServerRun {
 
 /// A tool of a server of the Model Context Protocol. Each call starts the server in the sandbox on
 /// the tree that the transaction proposes. It compares the server's definitions with the trusted
-/// ones, makes one call, and ends the server (docs/mcp-servers.md).
+/// ones, makes one call, and ends the server (docs/agents.md).
 ///
 /// Its intent is open-ended, as for a custom tool.
 /// Errors: of make: kInvalid `tool.name`, `tool.schema`. Of a call: those of run_mcp_server;

@@ -19,7 +19,7 @@ namespace galley {
 
 /// A server of the Model Context Protocol that a person trusts for a workspace: how to start it,
 /// its permissions, and the definitions of its tools when the person trusted it
-/// (docs/mcp-servers.md).
+/// (docs/agents.md).
 ///
 /// A value.
 struct TrustedMcpServer {

@@ -36,7 +36,7 @@ Assertion is_absent(Transaction& transaction, std::string_view path);
 /// Two JSON texts are equal: members in any order, numbers by value.
 Assertion json_is(std::string_view found, std::string_view expected);
 
-/// A transcript (docs/transcripts.md), replayed in this transaction of the workspace, gives the
+/// A transcript (docs/library.md), replayed in this transaction of the workspace, gives the
 /// recorded results and the recorded tree. `secrets` provides the values of its placeholders.
 Assertion replays(Workspace& workspace, Transaction& transaction, std::string_view transcript,
                   const SecretProvider& secrets = {});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything for tests of programs and tools (docs/testing.md); link `Galley::testing`. It works
+/// Everything for tests of programs and tools (CONTRIBUTING.md); link `Galley::testing`. It works
 /// with any test framework and needs none.
 #include <galley/testing/assertion.h>
 #include <galley/testing/fake_clock.h>

@@ -10,7 +10,7 @@ namespace galley {
 namespace {
 
 TEST(AuditKinds, TheDocumentListsExactlyTheKindsThatThereAre) {
-  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/audit.md");
+  std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/operations.md");
   std::set<std::string> documented;
   bool is_inside = false;
   for (std::string line; std::getline(file, line);) {

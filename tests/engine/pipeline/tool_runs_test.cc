@@ -1,4 +1,4 @@
-// How tools are found and run (docs/tool-runs.md), through the front door.
+// How tools are found and run (docs/tools.md), through the front door.
 #include <galley/workspace.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -29,7 +29,7 @@ class InAContainer(EverydayCase):
         result = self.run_here("exec", "--", "touch", "made", expect=1)
         self.assertIn("could not make the namespaces", result.err)
         self.assertIn('sandbox.fallback = "copy"', result.err)
-        self.assertIn("docs/containers.md", result.err)
+        self.assertIn("docs/sandbox.md", result.err)
         self.assertEqual(json.loads(self.run_here("diff", "--json", expect=0).out)["changes"], [])
         self.assertFalse((self.work / "made").exists())
 

@@ -1,4 +1,4 @@
-// The traps that were met while the sandbox was designed; docs/sandbox.md lists them in order.
+// The traps that were met while the sandbox was designed.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/inotify.h>
