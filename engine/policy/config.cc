@@ -396,7 +396,7 @@ const std::vector<std::string>& builtin_validator_names() {
 
 std::vector<ConfigKey> config_keys() {
   Config defaults;
-  return keys_asked_for([&](ConfigTable& root) { read_root(root, defaults); });
+  return keys_asked_for([&](ConfigTable& root) { read_root(root, defaults); }, config_key_texts());
 }
 
 Result<Config> parse_config(std::string_view text, std::string_view file) {

@@ -69,7 +69,7 @@ const TomlNode* ConfigTable::ask(std::string_view key, std::string_view type,
                                  std::string default_value) {
   known_.emplace_back(key);
   if (is_dry()) {
-    reading_->record->push_back({full(key), std::string(type), std::move(default_value)});
+    reading_->record->push_back({full(key), std::string(type), std::move(default_value), "", ""});
   }
   return has_failed() ? nullptr : table_->find(key);
 }
@@ -327,13 +327,21 @@ Result<void> read_configuration(std::string_view text, std::string_view file,
   return {};
 }
 
-std::vector<ConfigKey> keys_asked_for(const RootReader& read_root) {
+std::vector<ConfigKey> keys_asked_for(const RootReader& read_root,
+                                      std::span<const ConfigKeyText> texts) {
   std::vector<ConfigKey> keys;
   ConfigReading reading;
   reading.record = &keys;
   const TomlNode empty;
   ConfigTable root(reading, empty, "");
   read_root(root);
+  for (ConfigKey& key : keys) {
+    const auto text = std::find_if(texts.begin(), texts.end(),
+                                   [&](const ConfigKeyText& one) { return one.key == key.key; });
+    if (text == texts.end()) continue;
+    key.meaning = text->meaning;
+    key.untrusted = text->untrusted;
+  }
   return keys;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "base/glob.h"
 #include "base/result.h"
 #include "engine/policy/config.h"
+#include "engine/policy/config_key_texts.h"
 #include "engine/policy/toml_document.h"
 
 namespace galley {
@@ -92,8 +94,9 @@ using RootReader = std::function<void(ConfigTable& root)>;
 /// Errors: kInvalid `limit.config_size`, `config.*`.
 Result<void> read_configuration(std::string_view text, std::string_view file,
                                 const RootReader& read_root);
-/// The keys that `read_root` reads, with their defaults.
-[[nodiscard]] std::vector<ConfigKey> keys_asked_for(const RootReader& read_root);
+/// The keys that `read_root` reads, with their defaults and their texts.
+[[nodiscard]] std::vector<ConfigKey> keys_asked_for(const RootReader& read_root,
+                                                    std::span<const ConfigKeyText> texts);
 
 template <class E>
 void ConfigTable::choice(std::string_view key, E& out, const Choices<E>& choices) {

@@ -2,17 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
-
 #include "engine/policy/config_table.h"
 #include "engine/policy/toml_document.h"
 #include "engine/policy/trust_part.h"
 
 namespace galley {
 namespace {
-
-constexpr std::string_view kPrefix = "tools.NAME.";
 
 /// Every category of tools has at least this time: a timeout up to it cannot widen anything.
 constexpr uint32_t kLeastTimeoutMs = 5'000;
@@ -76,13 +71,6 @@ void take_trust_away(std::map<std::string, ToolConfig>& tools) {
     if (widens_queue(tool)) tool.max_queued = ToolConfig().max_queued;
     tool.config.clear();
   }
-}
-
-bool is_trusted_tool_key(std::string_view key) {
-  static constexpr std::array<std::string_view, 5> kKeys = {
-      "timeout_ms", "max_memory_bytes", "max_concurrent", "max_queued", "config"};
-  return key.starts_with(kPrefix) &&
-         std::find(kKeys.begin(), kKeys.end(), key.substr(kPrefix.size())) != kKeys.end();
 }
 
 }  // namespace galley

@@ -41,7 +41,5 @@ void read_tool(ConfigTable& table, ToolConfig& tool);
 void add_tools(const std::map<std::string, ToolConfig>& tools, TrustPart& part);
 /// Leaves only entries that narrow.
 void take_trust_away(std::map<std::string, ToolConfig>& tools);
-/// Whether a key of `[tools.NAME]` executes or widens something, for some of its values.
-[[nodiscard]] bool is_trusted_tool_key(std::string_view key);
 
 }  // namespace galley

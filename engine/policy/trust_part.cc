@@ -221,23 +221,4 @@ void take_trust_away(Config& config) {
   for (ValidatorConfig& one : config.validators) one.is_trusted = !one.builtin.empty();
 }
 
-bool needs_trust(std::string_view key) {
-  static constexpr std::array<std::string_view, 9> kKeys = {
-      "commit.before_apply", "commit.after_apply",  "sandbox.fallback",
-      "sandbox.network",     "sandbox.environment", "sandbox.readable",
-      "policy.mode",         "secrets.in_files",    "agents.NAME.capabilities"};
-  // Keys that only built-in validators have; all others are in the text of a command.
-  static constexpr std::array<std::string_view, 6> kBuiltinKeys = {
-      "validator[].builtin",  "validator[].max_bytes",  "validator[].style",
-      "validator[].patterns", "validator[].rules_file", "validator[].allow_comments"};
-  if (key.starts_with("validator[].")) {
-    return std::find(kBuiltinKeys.begin(), kBuiltinKeys.end(), key) == kBuiltinKeys.end();
-  }
-  if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) return true;
-  if (is_trusted_tool_key(key)) return true;
-  return std::any_of(kWideLimits.begin(), kWideLimits.end(), [&](const WideLimit& limit) {
-    return key == fmt::format("sandbox.{}", limit.key);
-  });
-}
-
 }  // namespace galley

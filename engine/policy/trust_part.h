@@ -40,7 +40,4 @@ struct TrustPart {
 /// values. `config.not_trusted` then holds the summaries.
 void take_trust_away(Config& config);
 
-/// Whether a key of config_keys() executes or widens something, for some of its values.
-[[nodiscard]] bool needs_trust(std::string_view key);
-
 }  // namespace galley

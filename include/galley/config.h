@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-/// The keys of galley.toml (docs/configuration.md), for programs that write or check the file.
+/// The keys of galley.toml (docs/reference/configuration.md), for programs that write or check the file.
 namespace galley {
 
 /// The name of a workspace's configuration, at its root.
@@ -16,6 +16,8 @@ struct ConfigKey {
   std::string key;  ///< `policy.rule[].paths`, `agents.NAME.tools`
   std::string type;
   std::string default_value;
+  std::string meaning;    ///< a sentence or two, in Markdown
+  std::string untrusted;  ///< what counts until a person trusts the workspace; empty: the value
   bool operator==(const ConfigKey&) const = default;
 };
 

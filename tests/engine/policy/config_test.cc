@@ -6,16 +6,19 @@
 #include <sstream>
 
 #include "base/limits.h"
+#include "engine/policy/config_key_texts.h"
 #include "engine/policy/toml_document.h"
+#include "engine/policy/user_config.h"
 #include "staging/fs/memory_directory.h"
 #include "support/temp_directory.h"
-#include "tests/engine/policy/documented_keys.h"
 
 namespace galley {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAreArray;
 
 std::string error_of(std::string_view text) {
   const auto config = parse_config(text, "galley.toml");
@@ -169,6 +172,8 @@ TEST(Config, WrongTypesAreNamed) {
   EXPECT_EQ(config_reason("[sandbox]\ntimeout_ms = 99999999999\n"), "config.value");
 }
 
+// Limit: kMaxCallsPerMinute of engine/policy/tool_config.h
+// Limit: kMaxToolTables of engine/policy/tool_config.h
 TEST(Config, BadValuesSayWhatWouldBeRight) {
   EXPECT_THAT(error_of("[policy]\ndefault = \"alow\"\n"), HasSubstr("did you mean 'allow'?"));
   EXPECT_THAT(error_of("[limits]\nmax_file_bytes = \"3 parsecs\"\n"), HasSubstr("KiB"));
@@ -194,6 +199,7 @@ TEST(Config, BadValuesSayWhatWouldBeRight) {
   EXPECT_THAT(error_of(many), HasSubstr("more than 1000 tables"));
 }
 
+// Limit: kMaxConfigBytes of base/limits.h
 TEST(Config, HugeAndDeepFilesAreRefused) {
   EXPECT_EQ(config_reason(std::string(limits::kMaxConfigBytes + 1, '#')), "limit.config_size");
   EXPECT_EQ(config_reason("a = " + std::string(100'000, '[')), "config.syntax");
@@ -205,6 +211,7 @@ std::string repeated(std::string_view text, size_t count) {
   return out;
 }
 
+// Limit: kMaxTomlDepth of engine/policy/toml_document.h
 TEST(Config, DeepKeysAreAnErrorWithItsPlace) {
   const std::string parts = repeated("a.", 30'000) + "a";
   for (const std::string& text :
@@ -241,8 +248,25 @@ TEST(Config, LinkInPlaceOfTheFileIsRefused) {
   EXPECT_EQ(config.error().reason, "config.not_a_file");
 }
 
-TEST(Config, EveryKeyStandsInTheDocumentWithItsDefault) {
-  EXPECT_EQ(documented_keys("docs/configuration.md"), keys_with_defaults(config_keys()));
+std::vector<std::string> names_of(std::span<const ConfigKeyText> texts) {
+  std::vector<std::string> names;
+  for (const ConfigKeyText& text : texts) names.emplace_back(text.key);
+  return names;
+}
+
+std::vector<std::string> names_of(const std::vector<ConfigKey>& keys) {
+  std::vector<std::string> names;
+  for (const ConfigKey& key : keys) {
+    names.push_back(key.key);
+    EXPECT_THAT(key.meaning, EndsWith(".")) << key.key;
+  }
+  return names;
+}
+
+TEST(Config, EveryKeyHasATextAndEveryTextAKey) {
+  EXPECT_THAT(names_of(config_keys()), UnorderedElementsAreArray(names_of(config_key_texts())));
+  EXPECT_THAT(names_of(user_config_keys()),
+              UnorderedElementsAreArray(names_of(user_config_key_texts())));
 }
 
 }  // namespace
