@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/help.h"
 #include "cli/option_table.h"
+#include "cli/reference.h"
 
 namespace galley {
 namespace {
@@ -69,12 +70,20 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
          (is_top ? " --help' for what can be said.\n" : " -h' for its options.\n");
 }
 
-/// `galley help`: for all commands, or for the one that the words name.
+/// `galley help`: for all commands, or for the command, reason or key that the words name.
 ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) {
   ParsedCommandLine result;
   if (arguments.show) {
     result.text = manual_page(table);
     return result;
+  }
+  if (arguments.global.is_json) {
+    result.text = reference_document(table);
+    return result;
+  }
+  if (arguments.words.size() == 1) {
+    result.text = word_help(arguments.words.front());
+    if (!result.text.empty()) return result;
   }
   const CLI::App* command = &table.app();
   for (const std::string& word : arguments.words) {
@@ -82,7 +91,11 @@ ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) 
     const auto named = std::find_if(all.begin(), all.end(),
                                     [&](const CLI::App* one) { return one->get_name() == word; });
     if (named == all.end()) {
-      result.text = "galley: " + no_such_command(*command, word) +
+      const bool is_word = word.find('.') != std::string::npos;
+      result.text = "galley: " +
+                    (is_word ? "there is no reason or key '" + printable_line(word) + "'" +
+                                   word_suggestion(word)
+                             : no_such_command(*command, word)) +
                     "\nRun 'galley help' for what can be said.\n";
       result.status = kUsageStatus;
       return result;

@@ -169,8 +169,8 @@ void add_help_commands(OptionTable& table) {
   CLI::App* completions = table.add("completions", "A completion script for a shell", kCareGroup);
   table.add_choice(completions, "shell", args.name, {"bash", "zsh", "fish"}, "bash, zsh or fish")
       ->required();
-  CLI::App* help = table.add("help", "Help for a command", kCareGroup);
-  help->add_option("words", args.words, "A command; without one, all are listed")
+  CLI::App* help = table.add("help", "Explain a command, an error's reason or a key", kCareGroup);
+  help->add_option("words", args.words, "A command, a reason (path.outside) or a key (policy.mode)")
       ->type_name("NAME");
   help->add_flag("--man", args.show, "The manual page, for man(1)");
 }

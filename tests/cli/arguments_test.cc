@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/option_table.h"
 
 namespace galley {
@@ -79,7 +81,9 @@ TEST(Arguments, MistypedWordsAreNamedWithTheOneThatWasMeant) {
         Case{{"pick", "--dry-rum"}, "did you mean '--dry-run'?"},
         Case{{"aply"}, "did you mean 'apply'?"}, Case{{"tools", "lst"}, "did you mean 'list'?"},
         Case{{"apply", "--format", "unifed"}, "did you mean 'unified'?"},
-        Case{{"help", "comit"}, "did you mean 'commit'?"}}) {
+        Case{{"help", "comit"}, "did you mean 'commit'?"},
+        Case{{"help", "path.outsid"}, "did you mean 'path.outside'?"},
+        Case{{"help", "policy.moed"}, "did you mean 'policy.mode'?"}}) {
     const ParsedCommandLine result = parse(one.words);
     EXPECT_EQ(result.status, 2);
     EXPECT_NE(result.text.find(one.said), std::string::npos) << result.text;
@@ -98,6 +102,26 @@ TEST(Arguments, HelpAndItsLongOptionAreTheSame) {
   EXPECT_EQ(text, parse({"undo", "--help"}).text);
   EXPECT_NE(text.find("Examples:"), std::string::npos);
   EXPECT_EQ(parse({"undo", "-h"}).text.find("Examples:"), std::string::npos);
+}
+
+TEST(Arguments, HelpOfAReasonHasCodeMeaningAndNextStep) {
+  EXPECT_EQ(parse({"help", "path.outside"}).text,
+            "path.outside (EPERMISSION)\n\nThe path is outside of the workspace.\n"
+            "Use a path inside the workspace.\n");
+}
+
+TEST(Arguments, HelpOfAKeyHasDefaultMeaningAndTrust) {
+  const std::string text = parse({"help", "policy.mode"}).text;
+  EXPECT_TRUE(text.starts_with("policy.mode = \"standard\"\n\nThe actions that tools may take"));
+  EXPECT_NE(text.find("Until you trust it: "), std::string::npos) << text;
+  EXPECT_EQ(parse({"help", "policy.rule.paths"}).text, parse({"help", "policy.rule[].paths"}).text);
+}
+
+TEST(Arguments, HelpAsJsonIsWhatTheReferenceIsMadeOf) {
+  const auto document = nlohmann::json::parse(parse({"help", "--json"}).text);
+  for (const char* part : {"commands", "keys", "reasons", "profiles", "exit_statuses"}) {
+    EXPECT_FALSE(document.at(part).empty()) << part;
+  }
 }
 
 TEST(Arguments, LogTakesACountAsGitHasIt) {

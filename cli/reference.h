@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/option_table.h"
+
+namespace galley {
+
+namespace reference_text {
+
+/// cli/reasons.json, as the build embeds it: `"REASON": [CODE, what happened, what to do]`.
+extern const std::string_view kReasons;
+
+}  // namespace reference_text
+
+/// `galley help WORD` for a reason of an error or a key of a configuration; empty if it is neither.
+[[nodiscard]] std::string word_help(std::string_view word);
+/// The same for a mistyped word: `; did you mean 'path.outside'?`, or nothing.
+[[nodiscard]] std::string word_suggestion(std::string_view word);
+
+/// `galley help --json`: all commands, keys, reasons, profiles and exit statuses. scripts/reference
+/// makes docs/reference/ of it.
+[[nodiscard]] std::string reference_document(const OptionTable& table);
+
+}  // namespace galley
