@@ -41,6 +41,8 @@ TEST(RelPath, RefusesWhatCouldLeaveOrConfuse) {
   EXPECT_TRUE(RelPath::parse(std::string(RelPath::kMaxComponentBytes, 'a')));
 }
 
+// Limit: kMaxBytes of include/galley/path.h
+// Limit: kMaxComponentBytes of include/galley/path.h
 TEST(RelPath, BytesNamesAndLevelsAreBounded) {
   std::string deep = "a";
   for (size_t i = 1; i < RelPath::kMaxComponents; ++i) deep += "/a";

@@ -37,6 +37,8 @@ TEST(Http, WhatABrowserDoesNotSendIsRefused) {
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nA: b\x01\r\n\r\n"), 400);
 }
 
+// Limit: kMaxHttpBodyBytes of cli/http.h
+// Limit: kMaxHttpHeadBytes of cli/http.h
 TEST(Http, HeadAndBodyAreBounded) {
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nA: " + std::string(kMaxHttpHeadBytes, 'x')), 413);
   EXPECT_EQ(status_of("GET / HTTP/1.1\r\nContent-Length: " + std::to_string(kMaxHttpBodyBytes + 1) +

@@ -418,6 +418,7 @@ class Others(HookCase):
         self.hook("opencode", request, expect=2)
         self.hook("somebody", request, expect=0)
 
+    # Limit: kMaxHookBytes of server/agents/hook_request.h
     def test_a_hundred_megabytes_are_read_and_denied(self):
         said = self.hook("codex", b'{"tool_input": "' + b"x" * 100_000_000 + b'"}', expect=2)
         self.assert_one_clear_message(said)
@@ -432,6 +433,7 @@ class Others(HookCase):
         self.hook("claude", edit, work=self.scratch / "no" / "such", expect=2)
         self.galley("agent-hook", "--no-such-option", expect=2)
 
+    # Limit: kMaxHookTime of server/agents/hook_request.h
     def test_a_validator_that_takes_longer_than_a_hook_may_is_a_no(self):
         (self.work / "galley.toml").write_text('[[validator]]\nname = "slow"\ncommand = ["sleep", "100"]\n')
         request = self.request("claude", "Write", {"file_path": "b.txt", "content": "x"})
@@ -439,6 +441,7 @@ class Others(HookCase):
         self.skip_if_unavailable(said.stdout, said.stderr)
         self.assertIn(b'"deny"', said.stdout)
 
+    # Limit: kMaxHookTime of server/agents/hook_request.h
     def test_an_input_that_never_ends_is_a_no(self):
         reading, writing = os.pipe()
         try:

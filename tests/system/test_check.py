@@ -413,6 +413,7 @@ name = "count"
 command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
 """
 
+    # Limit: kMaxTreeBytes of engine/check/tree_cache.h
     def test_a_command_sees_the_proposed_tree(self):
         repo = self.make("commands", self.COUNTS)
         self.put(repo, {"untracked": "x\n", "a.txt": "good\n"})
@@ -425,6 +426,7 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
         self.assertIn("bad", output)
         self.assertNotIn("untracked", output)
 
+    # Limit: kMaxTrees of engine/check/tree_cache.h
     def test_a_second_tree_writes_only_what_changed(self):
         repo = self.make("commands", self.COUNTS, {f"many/{i}": f"{i}\n" for i in range(50)})
         self.put(repo, {"a.txt": "good\n"})
@@ -643,6 +645,7 @@ class HangingGit(CheckCase):
         (folder / "git").chmod(0o755)
         return {"PATH": f"{folder}:{os.environ['PATH']}", "GALLEY_GIT_TIMEOUT": "1"}
 
+    # Limit: kMaxTime of staging/git/git_program.h
     def test_is_ended_and_named(self):
         self.put(self.repo, {"sub/b.json": "{broken\n"})
         self.run_git(self.repo, "add", "-A")

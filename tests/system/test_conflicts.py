@@ -210,6 +210,7 @@ class Conflicts(SystemCase):
         self.galley("recover", "--adopt", expect=1)
         self.assertEqual(file.read_bytes(), b"galley 3 something\n")
 
+    # Limit: kMaxPatchBytes of base/limits.h
     def test_limits_of_the_configuration_hold(self):
         self.write("galley.toml", "[limits]\nmax_file_bytes = 10\nmax_patch_bytes = 400\n")
         self.galley("begin", expect=0)

@@ -300,6 +300,8 @@ class CustomToolsAreTrusted(CustomToolCase):
                 self.assertEqual(self.reason(result), expected)
                 self.assert_one_clear_message(self.galley("tools", "add", self.folder, expect=(1, 2)))
 
+    # Limit: kMaxToolBytes of engine/pipeline/custom_tools.h
+    # Limit: kMaxToolFiles of engine/pipeline/custom_tools.h
     def test_a_folder_over_its_limit_is_refused(self):
         self.write_tool("exit 0")
         for number in range(1000):

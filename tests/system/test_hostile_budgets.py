@@ -103,6 +103,7 @@ class BinaryPatches(Budgets):
                       f"copy from seed.bin\ncopy to copy{number}.bin\nGIT binary patch\n{there}{back}")
         return patch
 
+    # Limit: kMaxBinaryPatchBytes of staging/formats/binary_patch.h
     def test_many_deltas_that_state_a_gibibyte_each_are_refused_unread(self):
         result = self.apply(self.deltas(7, 1 << 30), expect=(1, 2, 3))
         self.assertIn(b"binary", result.stderr)
@@ -128,6 +129,7 @@ class BinaryPatches(Budgets):
 
 
 class JsonDocuments(Budgets):
+    # Limit: kMaxJsonValues of tools/json_input.h
     def test_a_document_of_many_values_is_refused_in_little_memory(self):
         for text in (b"[" + b"[]," * 20_000_000 + b"[]]", b"[" + b"0," * 25_000_000 + b"0]",
                      b'[{"path":"a","edits":[' + b'{"old_string":"a","new_string":"b"},' * 1_000_000 + b"{}]}]"):
@@ -149,6 +151,7 @@ class Configuration(Budgets):
             "[[" + ".".join(["a"] * depth) + "]]\n" for depth in range(1, 300)),
     }
 
+    # Limit: kMaxTomlDepth of engine/policy/toml_document.h
     def test_deep_keys_are_one_error(self):
         for name, text in self.DEEP.items():
             with self.subTest(shape=name):
@@ -226,6 +229,7 @@ class Queries(Budgets):
         "rows without an end": "with recursive t(n) as (select 1 union all select n from t) select count(*) from t",
     }
 
+    # Limit: kMaxQueryValueBytes of engine/history/index.h
     def test_no_answer_takes_more_than_its_limit(self):
         self.galley("apply", hostile.ROOT / "fixtures/patches/good/01-discounts.patch", expect=0)
         for name, sql in self.BOMBS.items():
@@ -262,6 +266,7 @@ class AfterACommand(Budgets):
         self.galley("commit", expect=0)
         self.assertEqual((self.work / "a40").read_text(), "x")
 
+    # Limit: kReadBackGrace of staging/sandbox/command_runner.h
     def test_sparse_files_past_the_deadline_are_dropped_and_said_so(self):
         result = self.exec("for n in range(60): open(f'a{n}', 'w').truncate(1 << 30)\n", expect=3,
                            timeout_ms=1000)
@@ -271,6 +276,7 @@ class AfterACommand(Budgets):
         self.assertEqual((self.work / "good").read_text(), "x")
         self.assertFalse((self.work / "a0").exists())
 
+    # Limit: kMaxFileBytes of base/ignore_rules.h
     def test_an_ignore_pattern_without_an_end_costs_nothing(self):
         self.git("init", "-q")
         self.write(".gitignore", "*a" * 300 + "b\n" + ("**/" + "*a" * 60 + "\n") * 2000 + "build/\n")
@@ -313,6 +319,7 @@ class SparseFiles(Budgets):
         self.assertEqual(ran.returncode, 0, ran.stderr[-2000:])
         return ran.stdout, int(ran.stderr.splitlines()[-1])
 
+    # Limit: kMaxDiffedBytes of staging/overlay/proposal_diff.h
     def test_is_looked_at_in_little_memory(self):
         self.write("galley.toml", "")
         self.galley("begin", expect=0)
@@ -353,6 +360,7 @@ class DeepTrees(Budgets):
     def begin(self):
         self.galley("begin", expect=0)
 
+    # Limit: kMaxComponents of include/galley/path.h
     def test_a_deep_tree_that_a_command_made_is_refused_and_cleared(self):
         for where in ("os.mkdir('top'); os.chdir('top')", "pass"):
             self.begin()

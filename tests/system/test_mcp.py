@@ -237,6 +237,8 @@ class Editing(McpCase):
         self.assertEqual((self.work / "a.json").read_text(), "{}\n")
         self.assertEqual(self.galley("status", expect=0).stdout.decode().count("{"), 0)
 
+    # Limit: kMaxResultText of server/session/call_results.h
+    # Limit: kMaxStructuredPage of server/session/call_results.h
     def test_long_diffs_come_in_pages_that_make_the_whole(self):
         client = self.connect()
         client.call("Write", file="long.txt", content="".join(f"line {i}\n" for i in range(9000)))
@@ -253,6 +255,7 @@ class Editing(McpCase):
         self.assertEqual(len(whole.encode()), page["bytes"])
         self.assertEqual(whole.count("\n+line "), 9000)
 
+    # Limit: kMaxPageText of server/session/call_results.h
     def test_a_long_file_is_read_in_pages_that_say_their_lines(self):
         lines = [f"line {i}\n" for i in range(1, 9001)]
         (self.work / "long.txt").write_text("".join(lines))
@@ -274,6 +277,8 @@ class Editing(McpCase):
         denied = client.call("Write", file="a.txt", content="x")
         self.assertEqual(denied["structuredContent"]["error"]["code"], "EPERMISSION")
 
+    # Limit: kMaxCompletedPaths of server/session/workspace_features.h
+    # Limit: kMaxListedCommits of server/session/workspace_features.h
     def test_resources_prompts_and_completion_show_the_transaction(self):
         client = self.connect()
         tx = client.call("galley_begin")["structuredContent"]["tx"]
@@ -394,6 +399,7 @@ class Hostile(McpCase):
              b"[" * 100_000, b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}',
              b'{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":7,"arguments":[]}}')
 
+    # Limit: kMaxWorkers of server/mcp/server.h
     def test_no_line_ends_the_server_and_none_gets_two_answers(self):
         client = self.connect()
         for line in self.LINES:

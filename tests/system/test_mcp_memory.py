@@ -45,6 +45,7 @@ class LongLines(SystemCase):
     def call(arguments):
         return (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"Write","arguments":' + arguments + b"}}")
 
+    # Limit: kMaxMessageBytes of server/mcp/server.h
     def test_the_longest_message_is_worked_on_in_bounded_memory(self):
         size = self.LIMIT - 200
         shapes = {"a text": b'{"file_path":"a.txt","content":"' + b"x" * size + b'"}',
@@ -57,11 +58,13 @@ class LongLines(SystemCase):
                 self.assertEqual(answer["id"], 7, str(answer)[:300])
                 self.assertLess(peak, self.MOST_KIB)
 
+    # Limit: kMaxMessageValues of tools/mcp/rpc_message.h
     def test_one_of_too_many_values_is_refused(self):
         answer, peak = self.cost(self.call(b'{"a":[' + b"[]," * 5_000_000 + b"[]]}"))
         self.assertIn("250000 values", answer["error"]["message"])
         self.assertLess(peak, 160 * 1024)
 
+    # Limit: kMaxMessageBytes of server/mcp/server.h
     def test_a_longer_one_is_refused_unread(self):
         for content in (b"x", b"x\\n"):
             line = self.call(b'{"file_path":"a.txt","content":"' + content * (60_000_000 // len(content)) + b'"}')

@@ -269,6 +269,7 @@ class Trust(ServerCase):
         other.mkdir()
         self.assertNotIn(b"srv.", self.galley("tools", "list", work=other, expect=0).stdout)
 
+    # Limit: kMaxRecordBytes of tools/mcp/trusted_mcp_server.h
     def test_a_record_of_another_workspace_or_of_no_sense_trusts_nothing(self):
         self.add()
         record, = (self.scratch / "state" / "galley" / "tools").rglob("mcp-srv.json")

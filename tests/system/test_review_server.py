@@ -233,6 +233,7 @@ class Guarded(ServedCase):
             self.assertNotEqual(answer.status, 200, target)
             self.assertNotIn("galley-data", text)
 
+    # Limit: kMaxLoopbackGuests of staging/fs/loopback_listener.h
     def test_half_a_request_keeps_nobody_waiting(self):
         self.serve()
         name, port = self.host.split(":")

@@ -433,6 +433,7 @@ class Faults(RunCase):
         self.galley("rollback", "--tx", tx, expect=0)
         self.assertEqual((self.notes(), self.open_transactions()), ([], []))
 
+    # Limit: kMaxRunUnsentBytes of staging/sandbox/terminal/run_socket.h
     def test_a_client_that_does_not_read_makes_it_wait_and_is_no_harm(self):
         client = subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--drop", "--", "seq", "1", "300000"],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -453,6 +454,7 @@ class Faults(RunCase):
         wait_until(lambda: int(read.read_text().split()[1]) > 256 << 10, "nobody reads the input")
         return client
 
+    # Limit: kMaxRunUnsentBytes of staging/sandbox/terminal/run_socket.h
     def test_one_that_does_not_read_what_it_is_given_can_be_stopped(self):
         client = self.with_endless_input("exec sleep 1000")
         self.galley("stop", "mine", expect=0)

@@ -69,6 +69,7 @@ class Tracked(RunCase):
 
 
 class AfterARun(RunCase):
+    # Limit: kMaxIgnoreTime of engine/calls/guarded_runner.h
     def test_ignore_rules_without_an_end_keep_it_in_its_layer(self):
         self.git("init", "-q")
         (self.work / ".gitignore").write_text(("*a" * 60 + "b\n") * 8000)

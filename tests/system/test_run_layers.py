@@ -28,6 +28,7 @@ class Layers(RunCase):
     def kept(self):
         return self.open_transactions()[0]["tx"]
 
+    # Limit: kMaxHostPathBytes of engine/stages/stored_stage.h
     def test_the_host_keeps_its_own_and_a_resumed_run_finds_the_layer(self):
         ran = self.run_in("cat config; echo new > config; rm -r sessions; mkdir logs; echo line > logs/today; cat config",
                           "--layer", self.state)

@@ -106,6 +106,7 @@ class WhiteSpaceFix(SystemCase):
         self.assertEqual((folder / "sub" / "f").read_text(), "a\n\tB  \n")
         self.assertEqual((folder / "other" / "f").read_text(), "a\n        B\n")
 
+    # Limit: kMaxAttributesBytes of staging/git/white_space_attributes.h
     def test_a_giant_attributes_file_is_passed_over(self):
         folder = self.prepared("ours", "a\nb\n", None, "# x\n" * (1 << 18) + "f -whitespace\n")
         patch = b"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B  \n"

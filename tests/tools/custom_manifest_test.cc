@@ -160,6 +160,7 @@ TEST(CustomManifests, WhatIsMissingOrOfAnotherKindIsNamed) {
   EXPECT_THAT(manifest_refusal(json::array()), HasSubstr("manifest.malformed"));
 }
 
+// Limit: kMaxManifestBytes of tools/custom_manifest.h
 TEST(CustomManifests, WhatATextMayBeIsBounded) {
   EXPECT_EQ(CustomManifest::parse("{", "x").error().reason, "manifest.malformed");
   EXPECT_EQ(CustomManifest::parse(R"({"name": "a", "name": "b"})", "x").error().reason,

@@ -35,6 +35,7 @@ TEST(JsonDifference, TwoTimesAreEqualOnlyWhereTimesAreIgnored) {
   EXPECT_NE(differences(one, R"({"t": 7})", {.ignores_times = true}), "");
 }
 
+// Limit: kMaxJsonDifferences of tools/json_difference.h
 TEST(JsonDifference, LongValuesAreCutBetweenCharactersAndTheListEnds) {
   const ordered_json expected = std::string(199, 'x') + "éé";
   const auto found = json_differences(expected, ordered_json("y"));

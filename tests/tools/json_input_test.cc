@@ -46,6 +46,7 @@ TEST(JsonInput, AWholeNumberWrittenAsAFractionIsAnInteger) {
   EXPECT_TRUE((*document)[3].is_number_float());
 }
 
+// Limit: kMaxJsonDepth of base/limits.h
 TEST(JsonInput, DepthIsCappedWithoutRecursion) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_EQ(parse_outcome(deep), "json.depth");
@@ -54,6 +55,7 @@ TEST(JsonInput, DepthIsCappedWithoutRecursion) {
   EXPECT_EQ(parse_outcome("[" + allowed + "]"), "json.depth");
 }
 
+// Limit: kMaxJsonBytes of base/limits.h
 TEST(JsonInput, BytesAreCapped) {
   JsonLimits limits;
   limits.max_bytes = 4;
@@ -61,6 +63,7 @@ TEST(JsonInput, BytesAreCapped) {
   EXPECT_EQ(parse_outcome("[123]", limits), "limit.json_bytes");
 }
 
+// Limit: kMaxJsonValues of tools/json_input.h
 TEST(JsonInput, ValuesAreCapped) {
   JsonLimits limits;
   limits.max_values = 3;

@@ -121,6 +121,7 @@ TEST(PatternStream, HidesAPrivateKeyAcrossPieces) {
   }
 }
 
+// Limit: kMaxHeldLineBytes of tools/redactor.h
 TEST(PatternStream, ShowsALineThatNeverEndsInParts) {
   PatternStream stream;
   const std::string line(PatternStream::kMaxHeldLineBytes + 1, 'x');

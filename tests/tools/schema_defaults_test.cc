@@ -95,6 +95,7 @@ TEST(SchemaDefaults, ASchemaThatUnfoldsWithoutEndIsAnError) {
             "schema.default");
 }
 
+// Limit: kMaxFilledDefaults of tools/schema_defaults.h
 TEST(SchemaDefaults, NoDocumentIsFilledBeyondTheLimit) {
   const auto defaults = SchemaDefaults::compile(
       R"({"properties":{"list":{"items":{"properties":{"x":{"default":1}}}}}})");

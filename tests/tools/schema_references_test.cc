@@ -29,6 +29,7 @@ json chain_of(int length, int times) {
   return schema;
 }
 
+// Limit: kMaxSchemaExpansion of tools/schema_references.h
 TEST(SchemaReferences, ThatMultiplyAreRefused) {
   EXPECT_EQ(verdict_on(chain_of(5, 2)), "compiles");
   EXPECT_EQ(verdict_on(chain_of(40, 2)),
@@ -37,6 +38,7 @@ TEST(SchemaReferences, ThatMultiplyAreRefused) {
             "the references of the schema multiply to more than 10000 schemas for one value");
 }
 
+// Limit: kMaxSchemaReferences of tools/schema_references.h
 TEST(SchemaReferences, AreBoundedInNumber) {
   EXPECT_EQ(verdict_on(chain_of(200, 1)), "compiles");
   EXPECT_EQ(verdict_on(chain_of(50'000, 1)), "the schema refers to more than 1000 places");

@@ -237,11 +237,13 @@ TEST(Schema, ConditionsAreJudged) {
   EXPECT_TRUE(is_valid(R"({"then":false})", "1")) << "without an if it says nothing";
 }
 
+// Limit: kMaxSchemaBytes of tools/schema.h
 TEST(Schema, HugeSchemasAreRefusedUnread) {
   const std::string schema = R"({"description":")" + std::string(kMaxSchemaBytes, 'a') + "\"}";
   EXPECT_EQ(schema_refusal(schema).substr(0, 19), "limit.schema_bytes:");
 }
 
+// Limit: kMaxSchemaPlaces of tools/schema_lowering.h
 TEST(Schema, OneWithTooManyPlacesIsRefused) {
   const auto schema_of = [](size_t properties) {
     nlohmann::json members;

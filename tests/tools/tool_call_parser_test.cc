@@ -250,6 +250,10 @@ TEST_F(ToolCallParser, PrefixesOfTagsAreTakenOff) {
             "Read {\"file\":\"a\"}\n");
 }
 
+// Limit: kMaxCallProblems of tools/tool_call_parser.h
+// Limit: kMaxCallTextBytes of tools/tool_call_parser.h
+// Limit: kMaxCallsInText of tools/tool_call_parser.h
+// Limit: kMaxReadings of tools/tool_call_parser.h
 TEST_F(ToolCallParser, HostileTextsAreReadInBoundedTime) {
   std::string open;
   for (int i = 0; i < 20'000; ++i) {
@@ -264,6 +268,7 @@ TEST_F(ToolCallParser, HostileTextsAreReadInBoundedTime) {
   EXPECT_EQ(parse_tool_calls(calls, registry_).error().reason, "limit.call_text");
 }
 
+// Limit: kMaxCallTextBytes of tools/tool_call_parser.h
 TEST_F(ToolCallParser, ATextThatIsTooLargeIsRefused) {
   const std::string text(kMaxCallTextBytes + 1, 'a');
   EXPECT_EQ(parse_tool_calls(text, registry_).error().reason, "limit.call_text");

@@ -464,6 +464,7 @@ TEST(AuditRecord, ASecretWithBytesThatAreNoTextIsRedacted) {
   EXPECT_EQ(audit_record(call, kNow).find("hunter"), std::string::npos);
 }
 
+// Limit: kMaxAuditRecordBytes of engine/audit/audit.h
 TEST(AuditRecord, IsBoundedAndCanonicalWhateverGoesIn) {
   AuditEvent call = event(std::string(100'000, 'i'));
   call.agent = "bytes \xff\xfe and \n newline";

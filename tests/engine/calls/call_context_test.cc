@@ -182,6 +182,7 @@ TEST_F(CallContext, WhatCommandsTookIsAddedUp) {
   EXPECT_EQ(result.meta.peak_memory, 77'000'000);
 }
 
+// Limit: kMaxToolCallBytes of tools/tool_definition.h
 TEST_F(CallContext, CommandsOfAToolHaveItsMemory) {
   options_.commands = &runner_;
   FunctionTool& tool = add("Runs", [](const json&, ToolContext& context) {
@@ -205,6 +206,7 @@ std::vector<char> block_beyond(uint64_t bytes) {
   return block;
 }
 
+// Limit: kMaxToolInstanceBytes of tools/tool_definition.h
 TEST_F(CallContext, ACallThatTakesTooMuchOfThisProcessHasAWarning) {
   add("Heavy", [](const json&, ToolContext&) {
     const std::vector<char> block = block_beyond(kMaxToolCallBytes);
@@ -345,6 +347,7 @@ TEST_F(CallContext, AFolderThatIsNoneOrLiesOutsideIsRefused) {
   }
 }
 
+// Limit: kMaxEnvironmentBytes of engine/calls/call_scope.h
 TEST_F(CallContext, TheEnvironmentReachesCommandsAndDecidesNotWhatTheyRun) {
   options_.commands = &runner_;
   options_.environment = {{"CC", "clang"}};

@@ -39,6 +39,7 @@ TEST(CallStack, AToolMayNotCallWhatLedToIt) {
   EXPECT_EQ(stack.execution_id(), "exec-2");
 }
 
+// Limit: kMaxCallDepth of engine/calls/call_stack.h
 TEST(CallStack, DepthIsLimited) {
   CallStack stack;
   std::vector<ToolInfo> tools;
@@ -53,6 +54,7 @@ TEST(CallStack, DepthIsLimited) {
   EXPECT_FALSE(stack.is_nested());
 }
 
+// Limit: kMaxNestedCalls of engine/calls/call_stack.h
 TEST(CallStack, CallsOfOneCallAreCounted) {
   CallStack stack;
   const ToolInfo outer = tool("Outer");

@@ -92,6 +92,7 @@ TEST_F(ResultCacheTest, WhoMayNotReadAPathIsNotAnsweredFromIt) {
             nullptr);
 }
 
+// Limit: kMaxCachedAnswers of engine/calls/result_cache.h
 TEST_F(ResultCacheTest, WhatWasNotAskedForTheLongestIsForgotten) {
   for (size_t i = 0; i <= kMaxCachedAnswers; ++i) {
     keep(question({{"offset", i}}), {});
@@ -101,6 +102,7 @@ TEST_F(ResultCacheTest, WhatWasNotAskedForTheLongestIsForgotten) {
   EXPECT_FALSE(knows(question({{"offset", 1}}), overlay_));
 }
 
+// Limit: kMaxCachedReads of engine/calls/result_cache.h
 TEST_F(ResultCacheTest, ACallThatReadTooMuchIsNotWhole) {
   ReadNotes notes(true);
   for (size_t i = 0; i < kMaxCachedReads; ++i) notes.note(overlay_, rel("a.txt"));
@@ -109,6 +111,7 @@ TEST_F(ResultCacheTest, ACallThatReadTooMuchIsNotWhole) {
   EXPECT_FALSE(notes.is_whole());
 }
 
+// Limit: kMaxCachedAnswerBytes of engine/calls/result_cache.h
 TEST_F(ResultCacheTest, BytesAreBounded) {
   keep(question({{"offset", 0}}), {}, std::string(kMaxCachedAnswerBytes / 4 + 1, 'x'));
   EXPECT_EQ(cache_.size(), 0U) << "too large for one";

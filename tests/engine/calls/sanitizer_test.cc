@@ -48,6 +48,8 @@ TEST(InputSanitizer, NamesAndCommandsAreJudgedContentsAreNot) {
       << "what lies inside has its own name";
 }
 
+// Limit: kMaxCommandArgumentBytes of engine/calls/sanitizer.h
+// Limit: kMaxNameArgumentBytes of engine/calls/sanitizer.h
 TEST(InputSanitizer, LongNamesAndCommandsAreOverALimit) {
   EXPECT_EQ(refusal_of({{"path", std::string(kMaxNameArgumentBytes, 'a')}}), "ok");
   EXPECT_EQ(refusal_of({{"path", std::string(kMaxNameArgumentBytes + 1, 'a')}}),

@@ -21,6 +21,8 @@ TEST(SeenContentsTest, KnowsWhatItWasShownAndNothingElseOfThatFile) {
   EXPECT_TRUE(seen.knows("a", seen_path("f"), content(1))) << "it is known still";
 }
 
+// Limit: kMaxSeenFiles of engine/calls/seen_contents.h
+// Limit: kMaxSeenVersions of engine/calls/seen_contents.h
 TEST(SeenContentsTest, IsBounded) {
   SeenContents seen;
   for (size_t i = 0; i <= kMaxSeenVersions; ++i) seen.note("a", seen_path("f"), content(i));

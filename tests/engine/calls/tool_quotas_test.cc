@@ -45,6 +45,7 @@ TEST(ToolQuotas, TenRunAtOnceAndTheEleventhWaitsForAPlace) {
   EXPECT_TRUE(is_in);
 }
 
+// Limit: kMaxAllToolsBytes of tools/tool_definition.h
 TEST(ToolQuotas, ProgramsOfAllToolsTogetherMayTakeOneGibibyte) {
   const ManualClock clock;
   ToolQuotas quotas(clock);

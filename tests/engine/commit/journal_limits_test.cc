@@ -59,6 +59,7 @@ Journal small_journal() {
   return ::testing::AssertionSuccess();
 }
 
+// Limit: kMaxTextBytes of engine/commit/journal_format.h
 TEST(JournalLimits, ATextIsTakenUpToItsLimit) {
   for (std::string CommitMeta::*text :
        {&CommitMeta::message, &CommitMeta::agent, &CommitMeta::tool}) {
@@ -75,6 +76,7 @@ TEST(JournalLimits, ATextIsTakenUpToItsLimit) {
   EXPECT_FALSE(is_taken(journal));
 }
 
+// Limit: kMaxAttributes of engine/commit/journal_format.h
 TEST(JournalLimits, AttributesAreTakenUpToTheirNumber) {
   for (JournalSide JournalOp::*side : {&JournalOp::before, &JournalOp::after}) {
     Journal journal = small_journal();
@@ -88,6 +90,8 @@ TEST(JournalLimits, AttributesAreTakenUpToTheirNumber) {
   }
 }
 
+// Limit: kMaxAttributeBytes of engine/commit/journal_format.h
+// Limit: kMaxAttributeNameBytes of engine/commit/journal_format.h
 TEST(JournalLimits, AnAttributeIsTakenUpToItsSizes) {
   Journal journal = small_journal();
   auto& attributes = journal.ops[0].before.attributes;
@@ -99,6 +103,7 @@ TEST(JournalLimits, AnAttributeIsTakenUpToItsSizes) {
   EXPECT_FALSE(is_taken(journal));
 }
 
+// Limit: kMaxPayloadBytes of engine/commit/journal_format.h
 TEST(JournalLimits, AttributesAreTakenUpToTheSizeOfARecord) {
   Journal journal = small_journal();
   auto& attributes = journal.ops[0].before.attributes;
@@ -117,6 +122,7 @@ TEST(JournalLimits, AttributesAreTakenUpToTheSizeOfARecord) {
   EXPECT_FALSE(is_taken(journal));
 }
 
+// Limit: kMaxSymlinkBytes of base/limits.h
 TEST(JournalLimits, ALinkIsTakenUpToTheLengthOfItsTarget) {
   for (const size_t size : {size_t{1}, limits::kMaxSymlinkBytes}) {
     Journal journal = small_journal();
@@ -135,6 +141,7 @@ TEST(JournalLimits, ASourceThatIsProtectedIsRefusedBeforeItIsWritten) {
   EXPECT_EQ(check_journal_limits(journal).error().reason, "path.protected");
 }
 
+// Limit: kMaxJournalRecords of engine/commit/journal.h
 TEST(JournalLimits, ANoteTooLongIsCutAndOneTooManyLeavesRoomForWhatCounts) {
   const auto directory = make_memory_directory();
   auto file = directory->open_writable_file(rel("j"), OpenMode::kCreateNew);

@@ -281,6 +281,7 @@ TEST_P(PublisherFacts, HardLinksAreBrokenForAModeToo) {
   EXPECT_EQ(picture_of(ws())["b"], "f 644 same");
 }
 
+// Limit: kMaxImageBytes of engine/commit/journal.h
 TEST_P(PublisherFacts, ContentsOverAMegabyteGoToBlobs) {
   const std::string large(kMaxImageBytes + 1, 'x');
   put_file(ws(), "a", large);

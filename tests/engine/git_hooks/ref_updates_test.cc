@@ -42,6 +42,7 @@ TEST(RefUpdates, WhatGitDoesNotWriteIsNamedByItsLine) {
   }
 }
 
+// Limit: kMaxRefUpdates of engine/git_hooks/ref_updates.h
 TEST(RefUpdates, AreBounded) {
   std::string text;
   for (size_t i = 0; i <= kMaxRefUpdates; ++i) text += kA + " " + kB + " refs/heads/m\n";

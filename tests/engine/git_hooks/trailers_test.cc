@@ -19,6 +19,7 @@ TEST(Trailers, NameTransactionsInTheirOrderAndEachAgentOnce) {
   EXPECT_EQ(trailers[3], "Galley-Agent: fixer");
 }
 
+// Limit: kMaxTransactionTrailers of engine/git_hooks/trailers.h
 TEST(Trailers, OfVeryManyTransactionsAreCounted) {
   std::vector<ContributingTransaction> many;
   for (uint64_t number = 50; number > 0; --number) many.push_back(transaction(number, "a"));

@@ -212,6 +212,8 @@ class RacingClock final : public Clock {
   mutable int looks_ = 0;
 };
 
+// Limit: kMaxRows of engine/history/index.h
+// Limit: kMaxSqlBytes of engine/history/index.h
 TEST_F(IndexTest, EndlessAndHugeQueriesAreStopped) {
   const RacingClock clock;
   const auto endless = open()->query(
@@ -230,6 +232,7 @@ TEST_F(IndexTest, EndlessAndHugeQueriesAreStopped) {
   EXPECT_EQ(many->rows.size(), HistoryIndex::kMaxRows);
 }
 
+// Limit: kMaxAnswerBytes of engine/history/index.h
 TEST_F(IndexTest, AnAnswerEndsBeforeTheRowThatIsTooMuch) {
   const std::string value = "printf('%.*c', 1000000, 'x')";
   const auto narrow = ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT " +
@@ -245,6 +248,7 @@ TEST_F(IndexTest, AnAnswerEndsBeforeTheRowThatIsTooMuch) {
   EXPECT_TRUE(wide->rows.empty());
 }
 
+// Limit: kMaxQueryMemoryBytes of engine/history/index.h
 TEST_F(IndexTest, AQueryThatNeedsTooMuchMemoryIsRefusedAndTheNextOneAnswered) {
   const auto index = open();
   const auto sorted = index->query(

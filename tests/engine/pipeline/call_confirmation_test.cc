@@ -226,6 +226,8 @@ TEST_F(CallConfirmation, WhereNothingIsKeptTheMessageSaysSo) {
   EXPECT_FALSE(fresh.exists(".galley")) << "a question alone makes no state";
 }
 
+// Limit: kMaxAskedArgumentBytes of engine/calls/confirmation.h
+// Limit: kMaxAskedCalls of engine/pipeline/asked_calls.h
 TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   const AskedCalls asked(*kept_of(*workspace_).state());

@@ -78,6 +78,7 @@ TEST_F(McpServersKept, AreNeverKeptInsideTheWorkspace) {
   EXPECT_EQ(trust_mcp_server(settings_, root_, server("a")).error().reason, "trust.no_place");
 }
 
+// Limit: kMaxMcpServers of engine/pipeline/mcp_servers.h
 TEST_F(McpServersKept, AreAtMostSoMany) {
   for (size_t i = 0; i < kMaxMcpServers; ++i) {
     ASSERT_TRUE(trust_mcp_server(settings_, root_, server("s" + std::to_string(i))));

@@ -298,6 +298,7 @@ TEST_F(TranscriptTest, WhatIsNoTranscriptIsRefusedWithItsLine) {
   EXPECT_TRUE(read_transcript("{\"schema\":\"galley.transcript/1\"}\n{\"cut off")->empty());
 }
 
+// Limit: kMaxTranscriptLineBytes of engine/calls/transcript.h
 TEST_F(TranscriptTest, WhatIsTooLongIsNamedByItsHashAndSaysSo) {
   TranscriptEntry entry;
   entry.tool = "Write";

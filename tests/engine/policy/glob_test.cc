@@ -58,6 +58,7 @@ TEST(Glob, ClassesAndEscapes) {
   EXPECT_FALSE(matches("\\*", "x"));
 }
 
+// Limit: kMaxPatternBytes of base/glob.h
 TEST(Glob, WhatGitNeverMatchesIsRefused) {
   for (const char* bad :
        {"", "!", "/", "# note", "a[b", "a\\", "a/../b", "./a", "a//b", "[[:x:]]"}) {
@@ -73,6 +74,7 @@ TEST(GlobList, LastMatchWinsAlsoBelowAMatchedDirectory) {
   EXPECT_TRUE(list.selects(rel("src/gen/keep.c")));
 }
 
+// Limit: kMaxPatternBytes of base/glob.h
 TEST(Glob, ManyStarsTakeNoExponentialTime) {
   std::string pattern;
   for (int i = 0; i < 300; ++i) pattern += "*a";

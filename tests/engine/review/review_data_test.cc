@@ -66,6 +66,7 @@ TEST_F(ReviewDataTest, WhatCannotBeSeenIsMarkedAndNamesStayInTheirLine) {
             (Json{"+x\033[7m<U+202E>\033[27m\033[7m^M\033[27m", "+\033[7m\\xff\033[27m"}));
 }
 
+// Limit: kMaxReviewLineBytes of engine/review/review_data.h
 TEST_F(ReviewDataTest, ALongLineEndsAtItsLimitAndTearsNoCharacter) {
   std::string line(kMaxReviewLineBytes - 1, 'x');
   line += "\xc3\xa9tail";
@@ -75,6 +76,7 @@ TEST_F(ReviewDataTest, ALongLineEndsAtItsLimitAndTearsNoCharacter) {
             "+" + std::string(kMaxReviewLineBytes - 1, 'x') + "\033[7m… 6 more bytes\033[27m");
 }
 
+// Limit: kMaxFoldedLines of engine/review/review_data.h
 TEST_F(ReviewDataTest, ALongRunOfUnchangedLinesIsOnlyCounted) {
   tree_.write("a.txt", numbered(1, 3000));
   write("a.txt", numbered(1, 3000) + "more\n");
@@ -99,6 +101,7 @@ TEST_F(ReviewDataTest, EachHunkSaysWhichPieceItIs) {
   EXPECT_EQ(files[1]["piece"], 2);
 }
 
+// Limit: kMaxReviewLines of engine/review/review_data.h
 TEST_F(ReviewDataTest, TooManyLinesAreOnlyCounted) {
   std::string many;
   for (size_t i = 0; i <= kMaxReviewLines; ++i) many += "x\n";

@@ -99,6 +99,7 @@ TEST_F(CommandValidators, BadStatusWithoutAParserIsOneFindingWithTheOutputAsItWa
   EXPECT_EQ(report.findings[0].output, "lots\nof text\nit broke\n\\x1b[0m");
 }
 
+// Limit: kMaxFindingOutputBytes of engine/policy/finding.h
 TEST_F(CommandValidators, ALongOutputKeepsItsBeginningAndItsEndInWholeLines) {
   command("");
   for (const size_t line_bytes : {size_t{7}, size_t{100}, size_t{1} << 20U}) {

@@ -125,6 +125,7 @@ TEST_F(BuiltinSyntaxComponent, WhatTheBaseHadIsNotCounted) {
   EXPECT_THAT(findings(), ElementsAre(HasSubstr("a.js:2:")));
 }
 
+// Limit: kMaxSyntaxBytes of staging/sandbox/syntax/wire.h
 TEST_F(BuiltinSyntaxComponent, AFileOverTheLimitIsAFinding) {
   propose("a.c", std::string(kMaxSyntaxBytes + 1, '\n'));
   EXPECT_THAT(findings(), ElementsAre(HasSubstr("validator.too_large a.c")));

@@ -38,6 +38,7 @@ TEST(ValidatorCache, DamagedTextIsNoAnswer) {
       findings_from_json("{\"format\":3,\"findings\":[[\"a\",9,\"\",0,0,\"\",\"\",\"\",0,0]]}"));
 }
 
+// Limit: kMaxEntries of engine/validators/validator_cache.h
 TEST(ValidatorCache, MemoryCacheForgetsTheOldest) {
   MemoryValidatorCache cache;
   for (size_t i = 0; i <= MemoryValidatorCache::kMaxEntries; ++i) {

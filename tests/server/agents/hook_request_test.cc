@@ -32,6 +32,7 @@ TEST(HookRequest, WhatIsNoneIsAnError) {
   }
 }
 
+// Limit: kMaxHookBytes of server/agents/hook_request.h
 TEST(HookRequest, IsBounded) {
   const auto request = read_hook_request(std::string(kMaxHookBytes + 1, ' '));
   ASSERT_FALSE(request.has_value());

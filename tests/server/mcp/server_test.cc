@@ -57,6 +57,7 @@ TEST_F(McpServerFacts, CancellingAnIdThatIsNotThereDoesNothing) {
   EXPECT_TRUE(answer_to(1).contains("result"));
 }
 
+// Limit: kMaxWaiting of server/mcp/server.h
 TEST_F(McpServerFacts, TooManyRequestsAreAnsweredWithAnError) {
   Door door;
   features.work = [&](McpRequest&) -> McpAnswer {
@@ -71,6 +72,7 @@ TEST_F(McpServerFacts, TooManyRequestsAreAnsweredWithAnError) {
   for (size_t i = 0; i < kAll; ++i) answer_to(i);
 }
 
+// Limit: kMaxSubscriptions of server/mcp/server.h
 TEST_F(McpServerFacts, SubscriptionsAreBounded) {
   shake_hands();
   for (size_t i = 0; i <= McpServer::kMaxSubscriptions; ++i) {
@@ -294,6 +296,7 @@ class SetClock final : public Clock {
   [[nodiscard]] std::chrono::steady_clock::time_point steady() const override { return {}; }
 };
 
+// Limit: kMaxBytes of server/mcp/request_state.h
 TEST(RequestStateFacts, AnotherRequestAKeyAndTimeMakeItWorthless) {
   SetClock clock;
   const RequestState states(clock);

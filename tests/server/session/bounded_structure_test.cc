@@ -22,6 +22,7 @@ TEST(BoundedStructures, ShortOnesStayAsTheyAre) {
   EXPECT_EQ(bounded_structure(short_one), short_one);
 }
 
+// Limit: kMaxStructureText of server/session/call_results.h
 TEST(BoundedStructures, StayBelowWhatClientsCut) {
   ordered_json many_texts = ordered_json::object();
   for (int i = 0; i < 5000; ++i) many_texts["key" + std::to_string(i)] = lines(20);

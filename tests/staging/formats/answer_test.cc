@@ -76,6 +76,7 @@ TEST(Answers, WhatLooksLikeAnEditIsNamed) {
   EXPECT_EQ(shape_of(diff + "{\"path\": \"f\", \"content\": \"cut off\n"), "u1 !6");
 }
 
+// Limit: kMaxAnswerParts of staging/formats/answer.h
 TEST(Answers, AreAsLongAsTheyAreInTime) {
   // Each of these once began a search for its end: together they are read once.
   std::string open;

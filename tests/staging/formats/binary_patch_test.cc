@@ -70,6 +70,7 @@ std::string document(int count, uint64_t size, bool is_reverse) {
   return text;
 }
 
+// Limit: kMaxBinaryPatchBytes of staging/formats/binary_patch.h
 TEST(BinaryPatchLimits, TheSizesOfADocumentAreSummedInEachDirection) {
   const uint64_t third = kMaxBinaryPatchBytes / 3;
   for (const bool is_reverse : {false, true}) {

@@ -91,6 +91,7 @@ TEST_F(ContentPackFacts, AHeadThatNamesMoreThanAPackedContentHasIsTheEnd) {
   EXPECT_EQ(got(store(), id), "stage.content_missing");
 }
 
+// Limit: kMaxPackedBytes of staging/fs/content_store.h
 TEST_F(ContentPackFacts, ALongContentIsAFileOfItsOwn) {
   const auto writer = store();
   const ContentId packed = *writer->put(std::string(kMaxPackedBytes, 'a'));
@@ -101,6 +102,7 @@ TEST_F(ContentPackFacts, ALongContentIsAFileOfItsOwn) {
   EXPECT_EQ(got(store(), alone).size(), kMaxPackedBytes + 1);
 }
 
+// Limit: kMaxPackBytes of staging/fs/content_store.h
 TEST_F(ContentPackFacts, AFullPackIsFollowedByAnother) {
   const auto writer = store();
   std::vector<ContentId> ids;
@@ -114,6 +116,7 @@ TEST_F(ContentPackFacts, AFullPackIsFollowedByAnother) {
   EXPECT_EQ(got(store(), ids.front()), "0" + std::string(kMaxPackedBytes - 4, 'b'));
 }
 
+// Limit: kMaxPacks of staging/fs/content_store.h
 TEST_F(ContentPackFacts, WhereEveryPackIsTakenAContentIsAFile) {
   const auto directory = *open_writable_disk_directory(tree.path());
   std::vector<std::unique_ptr<WritableFile>> held;
@@ -127,6 +130,7 @@ TEST_F(ContentPackFacts, WhereEveryPackIsTakenAContentIsAFile) {
   EXPECT_EQ(got(store(), id), "alone");
 }
 
+// Limit: kMaxPackedContents of staging/fs/content_store.h
 TEST_F(ContentPackFacts, MoreContentsThanAreKnownByTheirPlaceAreFiles) {
   std::string records;
   for (size_t i = 0; i < kMaxPackedContents; ++i) {

@@ -231,6 +231,7 @@ TEST_P(DirectoryFacts, RemoveTreeRemovesLinksAndNotWhatTheyPointTo) {
   EXPECT_TRUE(remove_tree(*root_, path("t")));
 }
 
+// Limit: kMaxComponents of include/galley/path.h
 TEST_P(DirectoryFacts, RemoveTreeRemovesMoreLevelsThanThereAreDescriptors) {
   struct rlimit before {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -273,6 +274,7 @@ TEST_P(DirectoryFacts, MakeDirectoriesIsIdempotentAndRefusesAFileOnTheWay) {
   EXPECT_FALSE(make_directories(*root_, path("file/b"), 0755));
 }
 
+// Limit: kMaxFileBytes of base/limits.h
 TEST_P(DirectoryFacts, ReadFileHoldsTheLimit) {
   put(*root_, "a", "12345");
   EXPECT_TRUE(read_file(*root_, path("a"), 5));

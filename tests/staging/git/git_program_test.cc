@@ -37,6 +37,7 @@ class GitProgramTest : public ::testing::Test {
   std::string path_;
 };
 
+// Limit: kMaxTime of staging/git/git_program.h
 TEST_F(GitProgramTest, OneThatHangsIsEndedAndNamed) {
   pretend("exec sleep 1000");
   const auto said = git().run({"diff-index", "HEAD"});
@@ -54,6 +55,7 @@ TEST_F(GitProgramTest, OneThatIsSpokenWithAndHangsIsEnded) {
   EXPECT_EQ(objects.content("HEAD", "commit", 100).error().reason, "git.timeout");
 }
 
+// Limit: kMaxOutputBytes of staging/git/git_program.h
 TEST_F(GitProgramTest, OneThatSaysTooMuchIsEnded) {
   pretend("exec yes");
   const auto said = git().run({"ls-files"});

@@ -97,6 +97,7 @@ TEST_F(ArmedRepository, AnIncludedConfigurationIsDisarmedToo) {
   EXPECT_FALSE(ran());
 }
 
+// Limit: kMaxConfigTime of staging/git/git_program.h
 TEST_F(ArmedRepository, APipeThatIsIncludedEndsInFiveSeconds) {
   ASSERT_EQ(::mkfifo((repository_.path() + "/pipe").c_str(), 0600), 0);
   add("[include]\n\tpath = ../pipe");

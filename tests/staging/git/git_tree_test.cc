@@ -114,6 +114,7 @@ TEST_P(GitTreeTest, ABlobIsFoundByItsContent) {
   EXPECT_EQ(store.get(ContentId::of("never")).error().reason, "stage.content_missing");
 }
 
+// Limit: kMaxKeptBytes of staging/git/git_blob_store.h
 TEST_P(GitTreeTest, ABlobThatIsNotKeptIsReadAgain) {
   const std::string large(GitBlobStore::kMaxKeptBytes, 'x');
   write("large", large);

@@ -96,6 +96,7 @@ TEST_F(InferRenames, TwoFilesThatChangePlacesAreNoRename) {
   EXPECT_EQ(renames(), Lines{});
 }
 
+// Limit: kMaxInferredRenameBytes of staging/overlay/infer_renames.h
 TEST_F(InferRenames, LargeFilesAreComparedWholeOnly) {
   const std::string text(kMaxInferredRenameBytes / 2, 'x');
   tree_.write("large", text + "\n");

@@ -99,6 +99,7 @@ TEST_F(StagedStepTest, TheTextFormIsReadBackAndADamagedOneRefused) {
   }
 }
 
+// Limit: kMaxStepsTailBytes of staging/overlay/staged_step.h
 TEST_F(StagedStepTest, StepsThatAreAddedContinueTheText) {
   Change change;
   change.path = rel("a.txt");
@@ -123,6 +124,7 @@ TEST_F(StagedStepTest, StepsThatAreAddedContinueTheText) {
   EXPECT_TRUE(decode_steps(encode_steps({}))->empty());
 }
 
+// Limit: kMaxStepPaths of staging/overlay/staged_step.h
 TEST_F(StagedStepTest, TheOldestAreDroppedBeyondTheLimit) {
   Change change;
   change.path = rel("a.txt");

@@ -39,6 +39,7 @@ TEST(PipedProcess, OneThatDoesNotReadEndsNobody) {
   EXPECT_EQ(said->status, 0);
 }
 
+// Limit: kMaxComplaintBytes of staging/sandbox/piped_process.h
 TEST(PipedProcess, ComplaintsAreKeptToTheirLimit) {
   const auto said = run_piped({"sh", "-c", "yes | head -c 100000 >&2"}, {}, "", 100);
   ASSERT_TRUE(said.has_value());

@@ -40,6 +40,7 @@ TEST(SyntaxProgram, AProgramThatIsNotThereIsNotInstalled) {
             "syntax.not_installed");
 }
 
+// Limit: kMaxSyntaxRun of staging/sandbox/syntax_program.h
 TEST(SyntaxProgram, AStopEndsAChildThatNeverAnswers) {
   const TempDirectory place;
   place.write("endless", "#!/bin/sh\nexec sleep 1000\n", 0755);
@@ -114,6 +115,7 @@ TEST_F(SyntaxComponent, ManyTextsAreSharedByChildrenAndAnsweredInOrder) {
   for (size_t i = 0; i < 20; ++i) EXPECT_EQ(answers->at(i).errors.empty(), i % 3 != 0) << i;
 }
 
+// Limit: kMaxSyntaxFileMs of staging/sandbox/syntax/wire.h
 TEST_F(SyntaxComponent, NestingWithoutEndNeitherCrashesNorHangs) {
   const std::string deep(50'000, '(');
   for (const auto language : {SyntaxLanguage::kC, SyntaxLanguage::kPython, SyntaxLanguage::kTsx}) {
@@ -142,6 +144,7 @@ std::string text_of_file(const std::string& path) {
   return text.str();
 }
 
+// Limit: kMaxSyntaxMemory of staging/sandbox/syntax/wire.h
 TEST_F(SyntaxComponent, IsConfinedBeforeItReadsItsFirstByte) {
   int to_child[2];
   int from_child[2];

@@ -17,6 +17,7 @@ using std::chrono::seconds;
 
 class SandboxLimits : public SandboxTest {};
 
+// Limit: sandbox.timeout_ms
 TEST_P(SandboxLimits, WallTimeKillsAHundredProcesses) {
   as_user(GetParam(), [] {
     World world;
@@ -52,6 +53,7 @@ TEST_P(SandboxLimits, SigtermComesFirstAndMayBeUsed) {
   });
 }
 
+// Limit: sandbox.grace_ms
 TEST_P(SandboxLimits, IgnoringSigtermBuysTheGraceOnly) {
   as_user(GetParam(), [] {
     World world;
@@ -83,6 +85,7 @@ while True:
   });
 }
 
+// Limit: sandbox.max_processes
 TEST_P(SandboxLimits, ProcessesAreCountedExactly) {
   as_user(GetParam(), [] {
     World world;
@@ -102,6 +105,7 @@ except OSError as e:
   });
 }
 
+// Limit: sandbox.max_output_bytes
 TEST_P(SandboxLimits, OutputFloodIsCappedAndCounted) {
   as_user(GetParam(), [] {
     World world;
@@ -114,6 +118,7 @@ TEST_P(SandboxLimits, OutputFloodIsCappedAndCounted) {
   });
 }
 
+// Limit: sandbox.max_file_bytes
 TEST_P(SandboxLimits, FileOfFiveGigabytesStopsAtTheLimit) {
   as_user(GetParam(), [] {
     World world;
@@ -132,6 +137,7 @@ TEST_P(SandboxLimits, FileOfFiveGigabytesStopsAtTheLimit) {
   });
 }
 
+// Limit: sandbox.max_written_bytes
 TEST_P(SandboxLimits, ManyFilesTogetherStopAtTheTotal) {
   as_user(GetParam(), [] {
     World world;
@@ -167,6 +173,7 @@ TEST_P(SandboxLimits, OneProcessCannotTakeMoreMemory) {
   });
 }
 
+// Limit: sandbox.max_memory_bytes
 TEST_P(SandboxLimits, ManyProcessesTogetherCannotEither) {
   as_user(GetParam(), [] {
     World world;
@@ -206,6 +213,7 @@ print('shared')
   });
 }
 
+// Limit: sandbox.max_cpu_seconds
 TEST_P(SandboxLimits, ProcessorTimeOfAllTogether) {
   as_user(GetParam(), [] {
     World world;
@@ -218,6 +226,7 @@ TEST_P(SandboxLimits, ProcessorTimeOfAllTogether) {
   });
 }
 
+// Limit: sandbox.max_open_files
 TEST_P(SandboxLimits, OpenFilesAreBounded) {
   as_user(GetParam(), [] {
     World world;

@@ -207,6 +207,7 @@ TEST_F(McpDialogues, AListThatChangedIsReadAgainAndJudgedAgain) {
   EXPECT_EQ(dialogue.outcome().error().reason, "tool.definition_changed");
 }
 
+// Limit: kMaxListReadings of tools/mcp/mcp_dialogue.h
 TEST_F(McpDialogues, AListThatChangesOnAndOnIsNone) {
   McpDialogue dialogue(errand_);
   std::string said = dialogue.begin();
@@ -246,6 +247,7 @@ TEST_F(McpDialogues, WhatAServerAsksForIsAnsweredOnce) {
   EXPECT_EQ(answers_[3]["error"]["code"], rpc::kMethodNotFound);
 }
 
+// Limit: kMaxServerRequests of tools/mcp/mcp_dialogue.h
 TEST_F(McpDialogues, ItAnswersNoMoreThanSoManyRequests) {
   for (size_t i = 0; i <= McpDialogue::kMaxServerRequests; ++i) {
     preface_ += R"({"jsonrpc":"2.0","id":)" + std::to_string(i) +
@@ -288,6 +290,7 @@ TEST_F(McpDialogues, AnAnswerThatComesTwiceEndsIt) {
   EXPECT_THAT(outcome_.error().message, HasSubstr("answered before"));
 }
 
+// Limit: kMaxMcpTools of tools/mcp/mcp_dialogue.h
 TEST_F(McpDialogues, WhatIsNoListOfToolsEndsIt) {
   for (const json& tools :
        {json(7), json::array({7}), json::array({{{"title", "x"}}}), json::array({kEcho, kEcho})}) {
@@ -303,6 +306,7 @@ TEST_F(McpDialogues, WhatIsNoListOfToolsEndsIt) {
   EXPECT_EQ(reason(), "limit.mcp_tools");
 }
 
+// Limit: kMaxListPages of tools/mcp/mcp_dialogue.h
 TEST_F(McpDialogues, PagesOfAListAreReadToTheEndAndNotForEver) {
   McpDialogue dialogue(errand_);
   std::string said = dialogue.begin();
@@ -324,6 +328,7 @@ TEST_F(McpDialogues, PagesOfAListAreReadToTheEndAndNotForEver) {
   EXPECT_EQ(dialogue.outcome().error().reason, "tool.output");
 }
 
+// Limit: kMaxMcpMessageBytes of tools/mcp/mcp_dialogue.h
 TEST_F(McpDialogues, AMessageWithoutAnEndIsNotHeldForEver) {
   McpDialogue dialogue(errand_);
   (void)dialogue.begin();
@@ -336,6 +341,7 @@ TEST_F(McpDialogues, AMessageWithoutAnEndIsNotHeldForEver) {
   EXPECT_EQ(dialogue.outcome().error().reason, "limit.tool_output");
 }
 
+// Limit: kMaxMcpDialogueBytes of tools/mcp/mcp_dialogue.h
 TEST_F(McpDialogues, NorAreMessagesWithoutANumber) {
   McpDialogue dialogue(errand_);
   (void)dialogue.begin();

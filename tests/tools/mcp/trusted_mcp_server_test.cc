@@ -135,6 +135,7 @@ TEST(TrustedMcpServers, ASchemaOfNoObjectIsRefused) {
   }
 }
 
+// Limit: kMaxServerWords of tools/mcp/trusted_mcp_server.h
 TEST(TrustedMcpServers, WhatCannotBeStartedOrCalledIsRefused) {
   const auto reason = [](auto change) {
     TrustedMcpServer server = sample();

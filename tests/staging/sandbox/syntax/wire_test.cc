@@ -49,6 +49,7 @@ TEST(SyntaxWire, EachTextGetsItsAnswerInOrder) {
   EXPECT_TRUE(bytes.empty());
 }
 
+// Limit: kMaxSyntaxBytes of staging/sandbox/syntax/wire.h
 TEST(SyntaxWire, ATextOverTheLimitIsNotRead) {
   std::string input(1, '\0');
   const uint32_t size = kMaxSyntaxBytes + 1;
@@ -79,6 +80,8 @@ TEST(SyntaxWire, AnAnswerThatCannotBeIsNone) {
   EXPECT_FALSE(take_answer(whole, 3)) << "it ends behind the text";
 }
 
+// Limit: kMaxExpectedBytes of staging/sandbox/syntax/wire.h
+// Limit: kMaxSyntaxErrors of staging/sandbox/syntax/wire.h
 TEST(SyntaxWire, AnAnswerIsCutAtItsLimits) {
   SyntaxAnswer many;
   many.errors.resize(kMaxSyntaxErrors + 10);

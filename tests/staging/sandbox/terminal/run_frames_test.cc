@@ -25,6 +25,7 @@ TEST(RunFrames, MessagesThatArriveInPiecesAreWhole) {
   EXPECT_FALSE(reader.is_broken());
 }
 
+// Limit: kMaxRunFrameBytes of staging/sandbox/terminal/run_socket.h
 TEST(RunFrames, AMessageOverTheLimitBreaksTheStream) {
   RunFrameReader reader;
   reader.feed(run_frame(RunMessage::kInput, std::string(kMaxRunFrameBytes + 1, 'x')));
