@@ -20,7 +20,7 @@ namespace galley {
 ///            comment, an unclosed `[`, a trailing backslash, `.` and `..` components.
 class Glob {
  public:
-  static constexpr size_t kMaxPatternBytes = 1024;
+  static constexpr size_t kMaxPatternBytes = 1024;  ///< one glob
 
   [[nodiscard]] static Result<Glob> parse(std::string_view pattern);
 

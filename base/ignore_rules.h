@@ -55,7 +55,7 @@ class IgnoreRules {
   using Reader = std::function<std::string(const RelPath& directory)>;
   /// Called now and then during a match.
   using ShouldStop = std::function<bool()>;
-  /// Only this much of one file is read.
+  /// One file of ignore rules; a larger one is ignored.
   static constexpr size_t kMaxFileBytes = size_t{1} << 20U;
   /// Limit for the cached rules of all files together; the others are read again when needed.
   static constexpr size_t kMaxKeptBytes = size_t{8} << 20U;

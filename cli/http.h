@@ -10,8 +10,8 @@
 
 namespace galley {
 
-inline constexpr size_t kMaxHttpHeadBytes = size_t{16} << 10U;
-inline constexpr size_t kMaxHttpBodyBytes = size_t{8} << 20U;
+inline constexpr size_t kMaxHttpHeadBytes = size_t{16} << 10U;  ///< head of a request to the review
+inline constexpr size_t kMaxHttpBodyBytes = size_t{8} << 20U;   ///< body of a request to the review
 
 /// A request to `galley review`.
 struct HttpRequest {

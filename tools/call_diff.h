@@ -28,8 +28,8 @@ class CallDiff {
   Result<void> finish(nlohmann::ordered_json& data,
                       const std::function<bool(const RelPath&)>& may_read);
 
-  static constexpr size_t kMaxDiffBytes = size_t{1} << 20U;
-  static constexpr size_t kMaxListedChanges = 1000;
+  static constexpr size_t kMaxDiffBytes = size_t{1} << 20U;  ///< the diff in the answer of a call
+  static constexpr size_t kMaxListedChanges = 1000;  ///< changes listed in the answer of a call
 
  private:
   struct Side {

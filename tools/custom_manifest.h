@@ -19,7 +19,7 @@ namespace galley {
 ///
 /// A value: parse() takes nothing on trust, and asks for nothing that no wall can hold.
 struct CustomManifest {
-  static constexpr size_t kMaxManifestBytes = size_t{256} << 10U;
+  static constexpr size_t kMaxManifestBytes = size_t{256} << 10U;  ///< the manifest of a tool
 
   ToolInfo info;                         ///< of the tool; its timeout is always set
   std::string package;                   ///< `name` of the manifest: who made it calls it so

@@ -73,7 +73,7 @@ class StreamRedactor {
 /// Threads: confined to one thread.
 class PatternStream {
  public:
-  static constexpr size_t kMaxHeldLineBytes = size_t{16} << 10U;
+  static constexpr size_t kMaxHeldLineBytes = size_t{16} << 10U;  ///< an incomplete line of a log
 
   std::string feed(std::string_view piece);
   /// Returns the rest of the text.

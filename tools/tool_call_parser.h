@@ -12,10 +12,10 @@
 
 namespace galley {
 
-inline constexpr size_t kMaxCallTextBytes = size_t{64} << 20U;  ///< one text with calls in it
-inline constexpr size_t kMaxCallsInText = 1000;
-inline constexpr size_t kMaxCallProblems = 100;  ///< of one text; more are not told
-inline constexpr size_t kMaxReadings = 64;       ///< of one text by all searches in it together
+inline constexpr size_t kMaxCallTextBytes = size_t{64} << 20U;  ///< one text with calls
+inline constexpr size_t kMaxCallsInText = 1000;                 ///< calls of one text
+inline constexpr size_t kMaxCallProblems = 100;                 ///< problems reported of one text
+inline constexpr size_t kMaxReadings = 64;  ///< readings of one text by all searches together
 
 /// Where something stands in a text; line and column count from 1, columns and offset in bytes.
 struct TextPlace {

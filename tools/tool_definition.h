@@ -33,9 +33,9 @@ inline constexpr std::chrono::milliseconds kUsualToolTime{30'000};
 /// FaultMaven's memory limits. The second limits the programs of a call. A tool may state another
 /// limit, up to the third. The memory of this process is only measured: exceeding a limit is a
 /// warning.
-inline constexpr uint64_t kMaxToolInstanceBytes = uint64_t{50} << 20U;
-inline constexpr uint64_t kMaxToolCallBytes = uint64_t{200} << 20U;
-inline constexpr uint64_t kMaxAllToolsBytes = uint64_t{1} << 30U;
+inline constexpr uint64_t kMaxToolInstanceBytes = uint64_t{50} << 20U;  ///< memory of one tool
+inline constexpr uint64_t kMaxToolCallBytes = uint64_t{200} << 20U;     ///< memory of one call
+inline constexpr uint64_t kMaxAllToolsBytes = uint64_t{1} << 30U;       ///< the most a tool may ask
 
 /// The timeout of one call unless the caller or its arguments give one.
 [[nodiscard]] std::chrono::milliseconds timeout_of(const ToolInfo& info);

@@ -25,7 +25,7 @@ enum class WalkStep : uint8_t { kGoOn, kSkipDirectory, kStop };
 Result<void> walk(ToolContext& context, const RelPath& under, bool include_ignored,
                   const std::function<Result<WalkStep>(const RelPath&, FileKind)>& visit);
 
-inline constexpr size_t kMaxWalkedPaths = 2'000'000;
+inline constexpr size_t kMaxWalkedPaths = 2'000'000;  ///< paths that one search visits
 
 /// The bytes of a file of the proposed tree. Reading it here does not make it a base of the
 /// transaction.

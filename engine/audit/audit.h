@@ -98,7 +98,7 @@ struct AuditEvent {
 /// secrets by `[REDACTED:rule]`.
 [[nodiscard]] std::string audit_record(const AuditEvent& event, int64_t wall_ns);
 
-inline constexpr size_t kMaxAuditRecordBytes = size_t{64} << 10U;
+inline constexpr size_t kMaxAuditRecordBytes = size_t{64} << 10U;  ///< one audit record
 
 /// The place of a record in the chain.
 struct AuditPosition {
@@ -124,7 +124,7 @@ struct AuditVerification {
   [[nodiscard]] bool is_intact() const { return defects.empty(); }
 };
 
-inline constexpr size_t kMaxAuditDefects = 100;
+inline constexpr size_t kMaxAuditDefects = 100;  ///< defects in the answer of a verification
 
 /// The hash-chained record of every call and outcome: `audit.jsonl`, one JSON object a line
 /// (docs/operations.md). Its lock and anchor is `audit/<workspace id>/head`, which no pull can replace.

@@ -55,8 +55,8 @@ class CallScope {
   RelPath cwd_ = RelPath::root();
 };
 
-/// Limits on names and bytes of the environment of a call.
-inline constexpr size_t kMaxEnvironmentNames = 256;
-inline constexpr size_t kMaxEnvironmentBytes = size_t{64} << 10U;
+// The environment of a call:
+inline constexpr size_t kMaxEnvironmentNames = 256;  ///< names in the environment of a call
+inline constexpr size_t kMaxEnvironmentBytes = size_t{64} << 10U;  ///< all names and values of it
 
 }  // namespace galley

@@ -67,9 +67,9 @@ class ResultCache {
   size_t bytes_ = 0;
 };
 
-/// The maximum size of all results together, and their maximum number.
-inline constexpr size_t kMaxCachedAnswerBytes = size_t{32} << 20U;
-inline constexpr size_t kMaxCachedAnswers = 1'000;
+// More than this is evicted:
+inline constexpr size_t kMaxCachedAnswerBytes = size_t{32} << 20U;  ///< all cached answers together
+inline constexpr size_t kMaxCachedAnswers = 1'000;                  ///< cached answers
 /// A call that read more paths is not cached: a comparison would cost as much as the call.
 inline constexpr size_t kMaxCachedReads = 64;
 

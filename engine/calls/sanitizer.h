@@ -18,9 +18,9 @@ namespace galley {
 ///         `limit.name_bytes`, `limit.command_bytes`; each names the argument by its JSON Pointer.
 [[nodiscard]] std::optional<ToolError> input_refusal(const nlohmann::json& arguments);
 
-/// Limits for a path or another name among the arguments, and for a command. The latter is the
-/// limit of Linux for one argument of a program.
+/// A path or name in the arguments.
 inline constexpr size_t kMaxNameArgumentBytes = size_t{4} << 10U;
+/// A command in the arguments: the limit of Linux for one argument of a program.
 inline constexpr size_t kMaxCommandArgumentBytes = (size_t{128} << 10U) - 1;
 
 /// Runs a command for an agent. Text that looks like a key or token is removed from its output,

@@ -20,10 +20,10 @@
 
 namespace galley {
 
-inline constexpr uint64_t kMaxTranscriptBytes = uint64_t{1} << 30U;   ///< of one file
-inline constexpr size_t kMaxTranscriptLineBytes = size_t{32} << 20U;  ///< of one call
-inline constexpr size_t kMaxTranscriptCalls = 100'000;                ///< of a file that is read
-inline constexpr uint64_t kMaxTranscriptReadBytes = uint64_t{256} << 20U;  ///< of its text
+inline constexpr uint64_t kMaxTranscriptBytes = uint64_t{1} << 30U;   ///< the file of a transcript
+inline constexpr size_t kMaxTranscriptLineBytes = size_t{32} << 20U;  ///< one call in a transcript
+inline constexpr size_t kMaxTranscriptCalls = 100'000;  ///< calls of a transcript that is replayed
+inline constexpr uint64_t kMaxTranscriptReadBytes = uint64_t{256} << 20U;  ///< one that is replayed
 
 /// Where and by which agent the calls after a header were made. A single call has its own header.
 struct TranscriptHeader {

@@ -34,8 +34,8 @@ struct LaidOutTree {
 /// Errors: kQuota `limit.laid_out_bytes`, `check.trees_in_use`; kRefused `git.object_missing`; kIo.
 class TreeCache {
  public:
-  static constexpr size_t kMaxTrees = 6;  ///< places of one repository
-  static constexpr uint64_t kMaxTreeBytes = uint64_t{16} << 30U;
+  static constexpr size_t kMaxTrees = 6;  ///< trees for commands of one repository
+  static constexpr uint64_t kMaxTreeBytes = uint64_t{16} << 30U;  ///< one tree for commands
 
   /// `home` is a directory that only this user can access.
   TreeCache(GitProgram git, const GitTrees& trees, std::string home)

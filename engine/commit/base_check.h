@@ -28,7 +28,7 @@ Result<CheckedBases> check_bases(const ChangeSet& changes, Plan& plan, Workspace
 /// check_bases compares the paths that it also changes. Stops at kMaxReadConflicts.
 /// Errors: kIo.
 Result<std::vector<ConflictPath>> check_reads(const std::vector<Read>& reads, WorkspaceView& view);
-inline constexpr size_t kMaxReadConflicts = 100;
+inline constexpr size_t kMaxReadConflicts = 100;  ///< conflicts that a refusal lists
 
 /// The conflict of one path, in words.
 ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found);

@@ -78,9 +78,9 @@ struct Journal {
   [[nodiscard]] ChangeSet changes() const;
 };
 
-inline constexpr size_t kMaxImageBytes = size_t{1} << 20U;  ///< more goes to blob/
-inline constexpr uint64_t kMaxJournalBytes = uint64_t{2} << 30U;
-inline constexpr uint32_t kMaxJournalRecords = 1'000'000;
+inline constexpr size_t kMaxImageBytes = size_t{1} << 20U;        ///< one image; more goes to blob/
+inline constexpr uint64_t kMaxJournalBytes = uint64_t{2} << 30U;  ///< one journal
+inline constexpr uint32_t kMaxJournalRecords = 1'000'000;         ///< records of one journal
 
 enum class JournalState : uint8_t {
   kCommitted,

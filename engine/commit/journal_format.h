@@ -50,11 +50,11 @@ inline constexpr size_t kCommitPayloadBytes = 8 + 4 + 8 + 32;
 enum OpFlags : uint8_t { kHasRenamedFrom = 1, kHasCopiedFrom = 2 };
 
 // One table for both: the reader accepts everything that check_journal_limits() accepts.
-inline constexpr size_t kMaxTextBytes = size_t{1} << 20U;        ///< message, agent, tool, reason
-inline constexpr size_t kMaxAttributes = 4096;                   ///< of one object
-inline constexpr size_t kMaxAttributeNameBytes = 255;            ///< XATTR_NAME_MAX
-inline constexpr size_t kMaxAttributeBytes = size_t{64} << 10U;  ///< XATTR_SIZE_MAX
-inline constexpr size_t kMaxPayloadBytes = size_t{16} << 20U;    ///< of one record
+inline constexpr size_t kMaxTextBytes = size_t{1} << 20U;  ///< message, agent, tool, reason
+inline constexpr size_t kMaxAttributes = 4096;             ///< extended attributes of one object
+inline constexpr size_t kMaxAttributeNameBytes = 255;      ///< one attribute name (XATTR_NAME_MAX)
+inline constexpr size_t kMaxAttributeBytes = size_t{64} << 10U;  ///< one attribute (XATTR_SIZE_MAX)
+inline constexpr size_t kMaxPayloadBytes = size_t{16} << 20U;    ///< one record of a journal
 /// Reserved by the body of a journal, so that ABORT and APPLIED always have room.
 inline constexpr uint32_t kTrailerRecords = 4096;
 inline constexpr uint64_t kTrailerBytes = uint64_t{16} << 20U;

@@ -16,8 +16,8 @@ namespace galley {
 
 /// The minimum time for which a caught inode is kept, so that a late write to it is noticed.
 inline constexpr std::chrono::seconds kLateWriterWindow{10};
-inline constexpr size_t kMaxPendingJournals = 64;
-inline constexpr uint64_t kMaxPendingBytes = uint64_t{16} << 20U;
+inline constexpr size_t kMaxPendingJournals = 64;  ///< journals that wait to be retired
+inline constexpr uint64_t kMaxPendingBytes = uint64_t{16} << 20U;  ///< bytes of these journals
 /// Up to this many files and directories are flushed one by one; more are flushed by one syncfs,
 /// which also waits for writes of other programs.
 inline constexpr size_t kMaxSyncTargets = 8;

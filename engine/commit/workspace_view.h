@@ -34,7 +34,7 @@ class WorkspaceView {
   [[nodiscard]] uint64_t mount() const { return mount_.value_or(0); }
 
  private:
-  static constexpr size_t kMaxOpenParents = 64;
+  static constexpr size_t kMaxOpenParents = 64;  ///< directories that a commit keeps open
   const WritableDirectory* workspace_;
   std::map<RelPath, std::unique_ptr<WritableDirectory>> parents_;
   std::optional<uint64_t> mount_;

@@ -27,7 +27,7 @@ struct ContributingTransaction {
   bool operator==(const ContributingTransaction&) const = default;
 };
 
-inline constexpr size_t kMaxTransactionsLookedAt = 1000;
+inline constexpr size_t kMaxTransactionsLookedAt = 1000;  ///< newest ones that are searched
 
 /// The transactions whose results these changes take over, newest first.
 ///

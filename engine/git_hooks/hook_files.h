@@ -58,7 +58,7 @@ class HookFiles {
   const WritableDirectory* directory_;
 };
 
-inline constexpr uint64_t kMaxHookScriptBytes = uint64_t{64} << 10U;
+inline constexpr uint64_t kMaxHookScriptBytes = uint64_t{64} << 10U;  ///< a hook that is read
 
 /// The folder in which git looks for the hooks of a repository.
 struct HookPlace {

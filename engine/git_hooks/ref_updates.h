@@ -19,7 +19,7 @@ struct RefUpdate {
   bool operator==(const RefUpdate&) const = default;
 };
 
-inline constexpr size_t kMaxRefUpdates = 100'000;
+inline constexpr size_t kMaxRefUpdates = 100'000;  ///< references that one push updates
 
 /// The lines that git gives a hook on standard input (githooks(5)):
 ///

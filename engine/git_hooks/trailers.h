@@ -22,7 +22,7 @@ Result<void> add_trailers(const GitProgram& git, const std::string& file,
 
 /// More transactions than this are summarised in one trailer.
 inline constexpr size_t kMaxTransactionTrailers = 20;
-inline constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20U;
+inline constexpr uint64_t kMaxMessageBytes = uint64_t{64} << 20U;  ///< a message that gets trailers
 
 /// `Galley-Transaction: …` and `Galley-Agent: …`, oldest transaction first, each agent once.
 [[nodiscard]] std::vector<std::string> trailers_for(

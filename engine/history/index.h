@@ -36,12 +36,12 @@ struct QueryTable {
 /// Threads:   confined to one thread; any number of processes may use the same index.
 class HistoryIndex {
  public:
-  static constexpr size_t kMaxRows = 100'000;
-  static constexpr size_t kMaxAnswerBytes = size_t{16} << 20U;
-  static constexpr size_t kMaxQueryValueBytes = size_t{4} << 20U;    ///< of one value
+  static constexpr size_t kMaxRows = 100'000;                   ///< rows of the answer to a query
+  static constexpr size_t kMaxAnswerBytes = size_t{16} << 20U;  ///< the answer to a query
+  static constexpr size_t kMaxQueryValueBytes = size_t{4} << 20U;    ///< one value of a query
   static constexpr size_t kMaxQueryMemoryBytes = size_t{64} << 20U;  ///< SQLite's memory for one
                                                                      ///< query
-  static constexpr size_t kMaxSqlBytes = size_t{64} << 10U;
+  static constexpr size_t kMaxSqlBytes = size_t{64} << 10U;          ///< the text of a query
 
   /// Shorter histories are read directly from the journals.
   static constexpr size_t kWorthwhile = 32;

@@ -25,8 +25,8 @@ namespace galley {
 ///
 /// A value: the same bytes are hashed, shown and stored.
 struct ToolFolder {
-  static constexpr size_t kMaxToolFiles = 1000;
-  static constexpr uint64_t kMaxToolBytes = uint64_t{64} << 20U;
+  static constexpr size_t kMaxToolFiles = 1000;  ///< files in a folder of custom tools
+  static constexpr uint64_t kMaxToolBytes = uint64_t{64} << 20U;  ///< all files of such a folder
 
   /// A regular file. Other objects (links, devices) are refused.
   struct Item {

@@ -16,7 +16,7 @@ namespace galley {
 /// Ownership: owns the directory.
 class DiskValidatorCache final : public ValidatorCache {
  public:
-  static constexpr size_t kMaxFiles = 20'000;
+  static constexpr size_t kMaxFiles = 20'000;  ///< results of validators cached on disk
   explicit DiskValidatorCache(std::unique_ptr<WritableDirectory> directory);
   std::optional<std::vector<Finding>> get(const ContentId& key) override;
   void put(const ContentId& key, const std::vector<Finding>& findings) override;

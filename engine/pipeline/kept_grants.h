@@ -31,7 +31,7 @@ using Grant = Workspace::Grant;
 ///            so no grant is valid until it is deleted. kQuota `limit.grants`; kIo.
 class KeptGrants {
  public:
-  static constexpr size_t kMaxGrants = 1000;
+  static constexpr size_t kMaxGrants = 1000;  ///< grants and revocations of a workspace
 
   explicit KeptGrants(const StateDirectory& state) : state_(&state) {}
 

@@ -19,7 +19,7 @@ namespace galley {
 //
 //     $XDG_STATE_HOME/galley/tools/<SHA-256 of the root's path>/mcp-<name>.json
 
-inline constexpr size_t kMaxMcpServers = 64;  ///< of one workspace
+inline constexpr size_t kMaxMcpServers = 64;  ///< MCP servers of one workspace
 
 /// Stores a server for the workspace at `root`. It replaces one with the same name.
 /// Errors: kRefused `trust.no_place` as record_trust(); kQuota `limit.mcp_record`; kIo.

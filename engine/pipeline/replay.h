@@ -34,7 +34,7 @@ struct ReplayReport {
   [[nodiscard]] bool is_equal() const { return differences.empty(); }
 };
 
-inline constexpr size_t kMaxReplayDifferences = 1000;
+inline constexpr size_t kMaxReplayDifferences = 1000;  ///< differences that a replay lists
 
 /// How a transcript is replayed.
 struct ReplayOptions {

@@ -45,8 +45,8 @@ struct RunNote {
   std::string ended;                  ///< how the program ended, for people; empty: it still runs
 };
 
-inline constexpr size_t kMaxRunNoteBytes = size_t{1} << 20U;
-inline constexpr size_t kMaxRunNameBytes = 64;
+inline constexpr size_t kMaxRunNoteBytes = size_t{1} << 20U;  ///< the note of a run
+inline constexpr size_t kMaxRunNameBytes = 64;                ///< the name of a run
 
 /// `.galley/runs/<workspace id>/<tx>/`: a program that runs on the view of a stored transaction, or
 /// that was stopped before its files could be staged.

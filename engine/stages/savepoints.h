@@ -27,8 +27,8 @@ struct Savepoint {
   size_t changes = 0;  ///< paths that differed from the workspace
 };
 
-inline constexpr size_t kMaxSavepoints = 1000;
-inline constexpr size_t kMaxSavepointNameBytes = 200;
+inline constexpr size_t kMaxSavepoints = 1000;         ///< savepoints of one transaction
+inline constexpr size_t kMaxSavepointNameBytes = 200;  ///< the name of a savepoint
 
 /// Keeps the present staged state under a name. A name may be used again: the newest one counts.
 /// Errors: kUsage `savepoint.bad_name`; kQuota `limit.savepoints`.

@@ -117,7 +117,7 @@ inline constexpr size_t kMaxGitMessageBytes = size_t{64} << 10U;
 /// Returns an empty text when there is none.
 [[nodiscard]] Result<std::string> kept_git_message(const Directory& stage);
 
-inline constexpr uint64_t kMaxHostPathBytes = 4096;  ///< of a file that holds a path of the host
+inline constexpr uint64_t kMaxHostPathBytes = 4096;  ///< a host path in the state of a transaction
 
 /// The stage's directory for layers. It is created when it does not exist or was deleted: then the
 /// ignored outputs are gone, which is allowed.

@@ -27,7 +27,7 @@ class ValidatorCache {
 /// Keeps the newest kMaxEntries results as long as the process runs.
 class MemoryValidatorCache final : public ValidatorCache {
  public:
-  static constexpr size_t kMaxEntries = 10'000;
+  static constexpr size_t kMaxEntries = 10'000;  ///< results of validators cached in memory
   std::optional<std::vector<Finding>> get(const ContentId& key) override;
   void put(const ContentId& key, const std::vector<Finding>& findings) override;
 

@@ -21,7 +21,7 @@ struct VisibleInputs {
 /// else by size, inode and times on disk.
 ///
 /// Errors: kQuota `limit.validator_inputs` over kMaxInputs paths; kTimeout when stopped.
-inline constexpr size_t kMaxInputs = 200'000;
+inline constexpr size_t kMaxInputs = 200'000;  ///< files that a validator's result depends on
 [[nodiscard]] Result<ContentId> hash_visible(const ValidatorContext& context,
                                              const VisibleInputs& visible);
 

@@ -27,9 +27,9 @@ namespace galley {
 ///            UTF-8 are allowed: to the kernel, a path is bytes.
 class RelPath {
  public:
-  static constexpr size_t kMaxBytes = 4096;          // PATH_MAX
-  static constexpr size_t kMaxComponentBytes = 255;  // NAME_MAX
-  static constexpr size_t kMaxComponents = 256;
+  static constexpr size_t kMaxBytes = 4096;          ///< one path (PATH_MAX)
+  static constexpr size_t kMaxComponentBytes = 255;  ///< one name (NAME_MAX)
+  static constexpr size_t kMaxComponents = 256;      ///< levels of a path
 
   /// The workspace root.
   [[nodiscard]] static RelPath root() { return RelPath(); }

@@ -21,7 +21,7 @@ class RequestState {
   explicit RequestState(const Clock& clock);
 
   static constexpr std::chrono::minutes kLifetime{30};
-  static constexpr size_t kMaxBytes = size_t{256} << 10U;
+  static constexpr size_t kMaxBytes = size_t{256} << 10U;  ///< the state of a request
 
   [[nodiscard]] std::string seal(std::string_view method, const std::string& arguments,
                                  const nlohmann::ordered_json& state) const;

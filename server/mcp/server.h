@@ -60,10 +60,10 @@ class McpServer {
 
   /// The maximum size of a message. During its handling it needs up to twelve times as much memory.
   static constexpr size_t kMaxMessageBytes = size_t{16} << 20U;
-  static constexpr size_t kMaxWorkers = 8;                ///< requests that are handled in parallel
-  static constexpr size_t kMaxWaiting = 1000;             ///< requests that wait for one of them
-  static constexpr size_t kMaxSubscriptions = 1000;       ///< of one client, all kinds in total
-  static constexpr size_t kPageItems = 250;               ///< of one page of a list
+  static constexpr size_t kMaxWorkers = 8;           ///< requests of one client handled in parallel
+  static constexpr size_t kMaxWaiting = 1000;        ///< requests of one client that wait
+  static constexpr size_t kMaxSubscriptions = 1000;  ///< subscriptions of one client
+  static constexpr size_t kPageItems = 250;          ///< of one page of a list
   static constexpr std::chrono::minutes kAnswerTime{10};  ///< for the client to answer a question
   static constexpr std::chrono::seconds kDrainTime{5};    ///< after the end of the input
   /// While a request takes longer than this, another thread reads on.

@@ -11,11 +11,11 @@
 
 namespace galley {
 
-/// Clients cut long results in the middle or at the end. Galley ends a text at this length, and
-/// says how to get the rest.
-inline constexpr size_t kMaxResultText = 30'000;
-/// A page of a longer text leaves room for the line above it that says which page it is.
-inline constexpr size_t kMaxPageText = 29'500;
+// Clients cut long results in the middle or at the end. Galley ends a text at this length, and says
+// how to get the rest.
+inline constexpr size_t kMaxResultText = 30'000;  ///< bytes of text of one answer to an agent
+// Leaves room for the line above a page that says which page it is.
+inline constexpr size_t kMaxPageText = 29'500;  ///< bytes of one page of a longer text
 /// The maximum of a page in a structured answer, as JSON text.
 inline constexpr size_t kMaxStructuredPage = 32'000;
 

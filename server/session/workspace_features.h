@@ -40,8 +40,8 @@ struct SessionOptions {
 /// Ownership: borrows the workspace. Threads: as McpFeatures; calls of one transaction take turns.
 class WorkspaceFeatures final : public McpFeatures {
  public:
-  static constexpr size_t kMaxListedCommits = 20;  ///< among the resources
-  static constexpr size_t kMaxCompletedPaths = 100;
+  static constexpr size_t kMaxListedCommits = 20;    ///< commits among the resources of an agent
+  static constexpr size_t kMaxCompletedPaths = 100;  ///< paths and ids of one completion
 
   WorkspaceFeatures(Workspace& workspace, SessionOptions options);
 

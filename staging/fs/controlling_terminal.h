@@ -27,7 +27,7 @@ class ControllingTerminal {
   [[nodiscard]] virtual size_t rows() const = 0;
   /// The output file for a pager.
   static constexpr const char* kPath = "/dev/tty";
-  static constexpr size_t kMaxAnswerBytes = 256;
+  static constexpr size_t kMaxAnswerBytes = 256;  ///< an answer that a person types
 };
 
 }  // namespace galley

@@ -15,7 +15,7 @@ namespace galley {
 /// Ownership: borrows the top directory. Threads: confined to one thread.
 class OpenDirectories {
  public:
-  static constexpr size_t kMaxOpen = 16;
+  static constexpr size_t kMaxOpen = 16;  ///< directories that a walk keeps open
 
   explicit OpenDirectories(const WritableDirectory& top) : top_(&top) {}
 

@@ -19,7 +19,7 @@ namespace galley {
 /// Ownership: owns the directory of the work tree. Threads: confined to one thread.
 class WhiteSpaceAttributes {
  public:
-  /// Only this much of one file is read.
+  /// One file of attributes; a larger one is ignored.
   static constexpr size_t kMaxAttributesBytes = size_t{1} << 20U;
 
   /// The rules for `workspace` (absolute, links resolved). Outside of a git work tree they are

@@ -48,7 +48,7 @@ class HunkSearch {
   [[nodiscard]] int64_t stated() const;
   [[nodiscard]] const std::vector<std::string_view>& pattern() const { return pattern_; }
 
-  static constexpr size_t kMaxPlaces = 200;  ///< kept of one hunk; more are as good as none
+  static constexpr size_t kMaxPlaces = 200;  ///< places kept of one hunk; more are as good as none
 
  private:
   HunkPlaces find_by_steps();

@@ -13,7 +13,7 @@ namespace galley {
 inline constexpr uint64_t kMaxSimilarityWork = uint64_t{64} << 20U;
 /// Compared bytes of a line, both of the wanted one and of those in the file.
 inline constexpr size_t kMaxComparedBytes = 256;
-inline constexpr size_t kMaxComparedLineBytes = 1024;
+inline constexpr size_t kMaxComparedLineBytes = 1024;  ///< bytes of a line that are compared
 /// The most lines of a file that are compared character by character for one failed edit.
 inline constexpr size_t kMaxComparedLines = 64;
 

@@ -53,12 +53,12 @@ struct McpReply {
 ///            error; those of McpErrand::check.
 class McpDialogue {
  public:
-  static constexpr size_t kMaxMcpMessageBytes = size_t{8} << 20U;    ///< of one message
-  static constexpr size_t kMaxMcpDialogueBytes = size_t{16} << 20U;  ///< of all its messages
-  static constexpr size_t kMaxMcpTools = 256;                        ///< of one server
-  static constexpr size_t kMaxListPages = 64;                        ///< of one list of tools
-  static constexpr size_t kMaxServerRequests = 64;  ///< of a server in one dialogue
-  static constexpr size_t kMaxListReadings = 4;     ///< a list that changes more often is an error
+  static constexpr size_t kMaxMcpMessageBytes = size_t{8} << 20U;  ///< one message of an MCP server
+  static constexpr size_t kMaxMcpDialogueBytes = size_t{16} << 20U;  ///< all its messages in a call
+  static constexpr size_t kMaxMcpTools = 256;                        ///< tools of one MCP server
+  static constexpr size_t kMaxListPages = 64;                        ///< pages of its list of tools
+  static constexpr size_t kMaxServerRequests = 64;  ///< requests of an MCP server in one call
+  static constexpr size_t kMaxListReadings = 4;     ///< readings of a changing list in one call
 
   explicit McpDialogue(McpErrand errand) : errand_(std::move(errand)) {}
 

@@ -24,8 +24,8 @@ namespace galley {
 /// A value.
 struct TrustedMcpServer {
   static constexpr std::chrono::milliseconds kUsualServerTime{10'000};  ///< for one call
-  static constexpr size_t kMaxRecordBytes = size_t{2} << 20U;
-  static constexpr size_t kMaxServerWords = 256;  ///< of the command, or names in one list
+  static constexpr size_t kMaxRecordBytes = size_t{2} << 20U;  ///< the record of a trusted server
+  static constexpr size_t kMaxServerWords = 256;  ///< words of its command, or names in one list
 
   std::string name;  ///< the namespace of its tools: `docs` of `docs.search`
   std::vector<std::string> command;

@@ -31,11 +31,11 @@ inline constexpr size_t kSyntaxLanguages = 8;
 /// The child's first bytes, with its version.
 inline constexpr std::string_view kSyntaxGreeting = "galley-syntax 1\n";
 
-inline constexpr size_t kMaxSyntaxBytes = size_t{8} << 20U;   ///< of one text
-inline constexpr size_t kMaxSyntaxErrors = 500;               ///< of one answer
-inline constexpr size_t kMaxExpectedBytes = 64;               ///< of one `expected`
-inline constexpr uint32_t kMaxSyntaxFileMs = 5'000;           ///< to parse one text
-inline constexpr size_t kMaxSyntaxMemory = size_t{1} << 30U;  ///< address space of the child
+inline constexpr size_t kMaxSyntaxBytes = size_t{8} << 20U;  ///< one text
+inline constexpr size_t kMaxSyntaxErrors = 500;  ///< errors in the answer about one text
+inline constexpr size_t kMaxExpectedBytes = 64;  ///< the text of one error about what is missing
+inline constexpr uint32_t kMaxSyntaxFileMs = 5'000;           ///< milliseconds to parse one text
+inline constexpr size_t kMaxSyntaxMemory = size_t{1} << 30U;  ///< address space of the parser
 
 /// A place where a text does not follow its grammar.
 struct SyntaxError {

@@ -14,7 +14,7 @@ namespace galley {
 
 /// Output of the program's terminal that is kept for clients that attach later: its last bytes.
 inline constexpr size_t kMaxRunBacklogBytes = size_t{256} << 10U;
-inline constexpr size_t kMaxRunClients = 16;
+inline constexpr size_t kMaxRunClients = 16;  ///< clients of one run at once
 
 /// A process that continues without its terminal, and its connection to the process that made it.
 struct ForkedSupervisor {
