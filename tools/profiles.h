@@ -33,7 +33,7 @@ struct ToolProfile {
   [[nodiscard]] Result<void> check_shows(std::string_view tool) const;
 };
 
-/// All profiles, in the order of docs/profiles.md.
+/// All profiles, in the order of docs/reference/tools.md.
 [[nodiscard]] const std::vector<ToolProfile>& profiles();
 
 /// Errors: kUsage, reason `profile.unknown`, with the names.

@@ -10,7 +10,7 @@ namespace galley {
 /// read-only registry gets only those that read.
 Result<void> add_standard_tools(ToolRegistry& registry);
 
-/// Adds the tools that only profiles show, in a fixed order (docs/profiles.md has the keys of
+/// Adds the tools that only profiles show, in a fixed order (docs/tools/ has the keys of
 /// `setting`). A read-only registry gets only those that read.
 Result<void> add_dialect_tools(ToolRegistry& registry, ToolSetting setting = {});
 

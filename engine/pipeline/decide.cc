@@ -141,7 +141,7 @@ Verdict refuse_configuration(const Error& flaw) {
   Finding finding;
   finding.rule = flaw.reason;
   finding.message = flaw.message;
-  finding.remedy = "mend the proposed galley.toml; what it says is in docs/configuration.md";
+  finding.remedy = "correct the proposed galley.toml; `galley help KEY` explains a key";
   return Verdict{Refusal{"gate.bad_configuration",
                          "the proposed galley.toml cannot be read, and every command after it "
                          "would stop there: " +

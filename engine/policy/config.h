@@ -84,7 +84,7 @@ struct AgentProfile {
   Capabilities capabilities;
   bool has_capabilities = false;   ///< false: not limited by capabilities
   std::vector<std::string> tools;  ///< tools it may call; empty: all
-  std::string tool_profile;        ///< the tool names that it uses (docs/profiles.md); empty: none
+  std::string tool_profile;        ///< the tool names that it uses (docs/tools.md); empty: none
   uint32_t line = 0;
 };
 

@@ -33,7 +33,7 @@ std::string commented(const std::string& text) {
 }
 
 std::string policy_section() {
-  return R"(# What may be changed here, and what a change has to survive. Every key: docs/configuration.md.
+  return R"(# What may be changed here, and what a change has to survive. `galley help KEY` explains a key.
 # Refusals name the line of this file that made them; `galley policy explain PATH` shows all of them.
 
 [policy]

@@ -38,7 +38,7 @@ struct WorkspaceOptions {
   /// Commands see a fixed time, zone and locale, and no network (docs/tools.md).
   bool is_deterministic = false;
   /// Trusts galley.toml: the commands that it runs and the rights that it widens are in force
-  /// (docs/trust.md).
+  /// (docs/policy.md).
   bool trusts_configuration = false;
   /// Uses the configuration of the person who runs this process: trusted workspaces, safe
   /// directories, hooks. The environment and the files are read by open().

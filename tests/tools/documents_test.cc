@@ -12,43 +12,7 @@ JsonSchema document_schema(const std::string& name) {
   return std::move(*schema);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
-  return out;
-}
-
-/// The table of docs/tools.md as the registry has it.
-std::string expected_table(const ToolRegistry& registry) {
-  std::string out = "| tool | arguments (`!` = always) | does | needs |\n|---|---|---|---|\n";
-  const auto document = registry.schemas();
-  for (const auto& tool : document["tools"]) {
-    const auto& input = tool["inputSchema"];
-    std::vector<std::string> names;
-    for (const auto& [name, schema] : input["properties"].items()) {
-      const auto required = input.value("required", nlohmann::ordered_json::array());
-      const bool always = std::find(required.begin(), required.end(), name) != required.end();
-      names.push_back("`" + name + "`" + (always ? "!" : ""));
-    }
-    const auto& hints = tool["annotations"];
-    std::string does = hints["readOnlyHint"] == true ? "reads" : "changes";
-    if (hints["destructiveHint"] == true) does += ", replaces";
-    if (hints["idempotentHint"] == true) does += ", idempotent";
-    if (hints["openWorldHint"] == true) does += ", runs programs";
-    out += "| `" + tool["name"].get<std::string>() + "` | " + joined(names) + " | " + does +
-           " | `" + joined(tool["capabilities"].get<std::vector<std::string>>()) + "` |\n";
-  }
-  return out;
-}
-
 class Documents : public ToolFixture {};
-
-TEST_F(Documents, ThePageOfToolsListsExactlyTheTools) {
-  const std::string table = expected_table(registry_);
-  EXPECT_NE(source_file("docs/tools.md").find(table), std::string::npos)
-      << "docs/tools.md should hold:\n"
-      << table;
-}
 
 TEST_F(Documents, TheListOfToolsConformsToItsSchema) {
   const auto violations = document_schema("tools-list.schema.json").check(registry_.schemas());

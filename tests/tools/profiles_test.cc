@@ -142,19 +142,5 @@ TEST_F(Profiles, EveryToolHasAnExampleOfACall) {
   for (const ToolInfo& info : registry_.list()) EXPECT_FALSE(info.examples.empty()) << info.name;
 }
 
-TEST_F(Profiles, ThePageListsExactlyThem) {
-  std::string table = "| profile | for | tools |\n|---|---|---|\n";
-  for (const ToolProfile& profile : profiles()) {
-    std::string tools;
-    for (const ToolProfile::Row& row : profile.tools) {
-      tools += (tools.empty() ? "`" : ", `") + std::string(row.tool) + "`";
-    }
-    table += "| `" + std::string(profile.name) + "` | " + std::string(profile.about) + " | " +
-             tools + " |\n";
-  }
-  EXPECT_NE(page("profiles").find(table), std::string::npos) << "docs/profiles.md should hold:\n"
-                                                             << table;
-}
-
 }  // namespace
 }  // namespace galley
