@@ -123,7 +123,7 @@ class SharedMap {
   [[nodiscard]] Value& change(const Key& key) {
     Ref* link = &root_;
     while (*link) {
-      own(*link);
+      make_unshared(*link);
       Node& node = **link;
       const auto order = key <=> node.item.first;
       if (order == 0) return node.item.second;
@@ -309,7 +309,7 @@ class SharedMap {
 
   /// Makes the node safe to change. If it has one user, no other thread can add one: only a copy of
   /// the map can, and a copy is a user itself.
-  static void own(Ref& link) {
+  static void make_unshared(Ref& link) {
     if (link->users.load(std::memory_order_acquire) > 1) link = Ref(new Node(*link));
   }
 
@@ -319,7 +319,7 @@ class SharedMap {
 
   /// Rotates a side's node up into the place of its parent.
   static void rotate(Ref& link, Ref Node::*side, Ref Node::*other) {
-    own((*link).*side);
+    make_unshared((*link).*side);
     Ref up = std::move((*link).*side);
     (*link).*side = std::move((*up).*other);
     measure(*link);
@@ -328,10 +328,10 @@ class SharedMap {
     measure(*link);
   }
 
-  static void lean(Ref& link, Ref Node::*heavy, Ref Node::*light) {
+  static void rebalance_child(Ref& link, Ref Node::*heavy, Ref Node::*light) {
     Ref& child = (*link).*heavy;
     if (height_of((*child).*light) > height_of((*child).*heavy)) {
-      own(child);
+      make_unshared(child);
       rotate(child, light, heavy);
     }
     rotate(link, heavy, light);
@@ -340,9 +340,9 @@ class SharedMap {
   static void balance(Ref& link) {
     const int difference = height_of(link->left) - height_of(link->right);
     if (difference > 1) {
-      lean(link, &Node::left, &Node::right);
+      rebalance_child(link, &Node::left, &Node::right);
     } else if (difference < -1) {
-      lean(link, &Node::right, &Node::left);
+      rebalance_child(link, &Node::right, &Node::left);
     } else {
       measure(*link);
     }
@@ -354,7 +354,7 @@ class SharedMap {
       done = {&link->item.second, true};
       return;
     }
-    own(link);
+    make_unshared(link);
     const auto order = key <=> link->item.first;
     if (order == 0) {
       done.first = &link->item.second;
@@ -365,20 +365,20 @@ class SharedMap {
   }
 
   /// Removes and returns the least node of a subtree.
-  static Ref take_least(Ref& link) {
-    own(link);
+  static Ref take_smallest(Ref& link) {
+    make_unshared(link);
     if (!link->left) {
       Ref least = std::move(link);
       link = std::move(least->right);
       return least;
     }
-    Ref least = take_least(link->left);
+    Ref least = take_smallest(link->left);
     balance(link);
     return least;
   }
 
   static void take(Ref& link, const Key& key) {
-    own(link);
+    make_unshared(link);
     const auto order = key <=> link->item.first;
     if (order != 0) {
       take(order < 0 ? link->left : link->right, key);
@@ -387,7 +387,7 @@ class SharedMap {
       link = std::move(rest);
       return;  // the remaining subtree is balanced
     } else {
-      Ref next = take_least(link->right);
+      Ref next = take_smallest(link->right);
       next->left = std::move(link->left);
       next->right = std::move(link->right);
       link = std::move(next);

@@ -145,7 +145,7 @@ Result<std::string> verdict_on_edit(Session& session, Workspace& workspace,
   if (preview->verdict.is_approved()) return std::string();
   GALLEY_TRY(
       record_refused_look(workspace, *preview, transaction.options(), session.arguments().command));
-  return verdict_words(preview->verdict);
+  return verdict_summary(preview->verdict);
 }
 
 /// Returns the message about a file that Galley guessed for a name in the edit; empty if there is
@@ -205,19 +205,20 @@ Result<bool> is_offered(Session& session, std::string_view name) {
 Result<std::string> answer_to(Session& session, const HookRequest& request,
                               const std::stop_token& late) {
   const StagedProgram staged = staged_program(session.arguments().global.agent);
-  GALLEY_ASSIGN(const HookedCall::Deed deed,
-                deed_of(request, staged,
-                        {session.arguments().agents.allow, session.arguments().agents.file_servers},
-                        [&](std::string_view name) { return is_offered(session, name); }));
-  if (std::holds_alternative<HookedCall::Pass>(deed)) return hook_allows(request.protocol);
-  if (const auto* command = std::get_if<HookedCall::Command>(&deed)) {
+  GALLEY_ASSIGN(
+      const HookedCall::HookAction action,
+      hook_action_of(request, staged,
+                     {session.arguments().agents.allow, session.arguments().agents.file_servers},
+                     [&](std::string_view name) { return is_offered(session, name); }));
+  if (std::holds_alternative<HookedCall::Pass>(action)) return hook_allows(request.protocol);
+  if (const auto* command = std::get_if<HookedCall::Command>(&action)) {
     GALLEY_ASSIGN(const Workspace* workspace, session.open());
     GALLEY_ASSIGN(const std::string start, start_of(request, command->directory));
     GALLEY_TRY(check_start(session, *workspace, start));
     return hook_replaces(request.protocol, command->input);
   }
   GALLEY_ASSIGN(const std::string objection,
-                objection_to(session, request, std::get<HookedCall::Edit>(deed), late));
+                objection_to(session, request, std::get<HookedCall::Edit>(action), late));
   if (objection.empty()) return hook_allows(request.protocol);
   return hook_denies(request.protocol, "nothing was written: " + objection);
 }
@@ -230,7 +231,7 @@ bool is_of(const std::string& agent, HookProtocol protocol) {
 }
 
 int deny(Session& session, const std::string& why) {
-  session.terminal().complain(printable(session.with_hints(why)));
+  session.terminal().print_error(printable(session.with_hints(why)));
   return kDenied;
 }
 

@@ -99,7 +99,7 @@ Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& pla
     if (is_install) {
       GALLEY_ASSIGN(file.text, entry.add(before, planned.file));
     } else if (before) {
-      GALLEY_ASSIGN(file.text, entry.take_away(*before, planned.file));
+      GALLEY_ASSIGN(file.text, entry.remove_entry(*before, planned.file));
     }
     return {};
   };
@@ -156,7 +156,7 @@ Result<void> ask(Session& session, const PlannedFiles& files) {
   if (session.arguments().agents.yes) return {};
   const Terminal& terminal = session.terminal();
   const auto asked =
-      need_person(session, "", "Write this?", diffs_of(files, terminal.has_error_color(), true));
+      require_person(session, "", "Write this?", diffs_of(files, terminal.has_error_color(), true));
   if (asked || asked.error().reason != "person.no_terminal") return asked;
   return fail(ErrorKind::kUsage, "agents.not_asked",
               "there is no terminal to ask at: look with --dry-run, then say --yes");
@@ -252,11 +252,12 @@ std::string entry_state(PlannedEntry& planned, const AgentPlaces& places) {
   const auto file = path ? ConfigFile::read(*path, project) : Result<ConfigFile>(path.error());
   if (!file) return "unreadable";
   if (!file->text()) return "absent";
-  const auto is_in =
-      std::visit([&](const auto& entry) { return entry.is_in(*file->text(), planned.file); },
-                 planned.entry.entry);
-  if (!is_in) return is_in.error().reason == "agents.foreign_entry" ? "foreign" : "unreadable";
-  return *is_in ? "present" : "absent";
+  const auto is_installed_in = std::visit(
+      [&](const auto& entry) { return entry.is_installed_in(*file->text(), planned.file); },
+      planned.entry.entry);
+  if (!is_installed_in)
+    return is_installed_in.error().reason == "agents.foreign_entry" ? "foreign" : "unreadable";
+  return *is_installed_in ? "present" : "absent";
 }
 
 Result<int> list_agents(Session& session) {

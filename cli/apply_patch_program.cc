@@ -56,8 +56,9 @@ std::string summary_of(const ChangeSet& changes, const RelPath& here) {
   return text;
 }
 
-int complain(Session& session, const std::string& text) {
-  session.terminal().talk(printable(session.with_hints(text)) + (text.ends_with('\n') ? "" : "\n"));
+int print_error(Session& session, const std::string& text) {
+  session.terminal().print_message(printable(session.with_hints(text)) +
+                                   (text.ends_with('\n') ? "" : "\n"));
   return kExitNo;
 }
 
@@ -71,12 +72,12 @@ Result<int> apply(Session& session, const std::string& patch) {
       transaction.call("apply_patch", json_text(nlohmann::json{{"input", patch}}), call);
   if (!staged) {
     const auto failed = failed_result(*staged.result().error);
-    return complain(session,
-                    "nothing was changed: " + failed["content"][0]["text"].get<std::string>());
+    return print_error(session,
+                       "nothing was changed: " + failed["content"][0]["text"].get<std::string>());
   }
   const Proposal proposal = transaction.proposal();
   if (proposal.is_empty()) {
-    return complain(session, "No files were modified: the patch says what is there already.");
+    return print_error(session, "No files were modified: the patch says what is there already.");
   }
   CommitRequest request;
   request.tool = "apply_patch";
@@ -88,7 +89,7 @@ Result<int> apply(Session& session, const std::string& patch) {
     return kExitDone;
   }
   const auto answer = commit_result(outcome, "");
-  return complain(session, answer["content"][0]["text"].get<std::string>());
+  return print_error(session, answer["content"][0]["text"].get<std::string>());
 }
 
 }  // namespace
@@ -101,8 +102,8 @@ bool is_apply_patch(std::string_view argv0) {
 int run_apply_patch(Session& session) {
   const std::vector<std::string>& words = session.arguments().words;
   if (words.size() > 1) {
-    session.terminal().talk("apply_patch takes exactly one argument.\n");
-    session.terminal().talk(kUsage);
+    session.terminal().print_message("apply_patch takes exactly one argument.\n");
+    session.terminal().print_message(kUsage);
     return kExitMalformed;
   }
   if (!words.empty() && (words.front() == "-h" || words.front() == "--help")) {
@@ -112,7 +113,7 @@ int run_apply_patch(Session& session) {
   const auto patch = words.empty() ? read_host_file("-", limits::kMaxPatchBytes)
                                    : Result<std::string>(words.front());
   if (patch && patch->empty()) {
-    session.terminal().talk(kUsage);
+    session.terminal().print_message(kUsage);
     return kExitMalformed;
   }
   const int status = session.finish(patch ? apply(session, *patch) : Result<int>(patch.error()));

@@ -39,7 +39,7 @@ struct DiffArguments {
   bool is_quiet = false;            ///< --quiet: only the exit status
 
   /// Whether an option changes how the lines of a diff look. Then the lines are shown.
-  [[nodiscard]] bool shapes_lines() const {
+  [[nodiscard]] bool changes_diff_layout() const {
     return side_by_side || word_diff || color_moved || ignore_all_space || ignore_space_change ||
            context;
   }

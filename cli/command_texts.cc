@@ -211,7 +211,7 @@ std::vector<CommandText> history_texts() {
   };
 }
 
-std::vector<CommandText> care_texts() {
+std::vector<CommandText> maintenance_texts() {
   return {
       {"init",
        {"Writes a galley.toml with the validators that fit what is found in the workspace. What "
@@ -256,7 +256,7 @@ const std::vector<CommandText>& command_texts() {
   static const std::vector<CommandText> kTexts = [] {
     std::vector<CommandText> all = edit_texts();
     for (const auto& group :
-         {transaction_texts(), decision_texts(), history_texts(), care_texts()}) {
+         {transaction_texts(), decision_texts(), history_texts(), maintenance_texts()}) {
       all.insert(all.end(), group.begin(), group.end());
     }
     return all;

@@ -343,7 +343,7 @@ int no(Session& session, Json& document, const Staged& staged) {
   if (session.is_json()) {
     session.print(document);
   } else {
-    session.say_wrong(staged.report);
+    session.print_error_lines(staged.report);
     if (!staged.choice.empty()) {
       session.say("to choose a place: the same with" + staged.choice);
     }

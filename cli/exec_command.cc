@@ -16,8 +16,8 @@
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
-#include "staging/sandbox/met_walls.h"
 #include "staging/sandbox/process_streams.h"
+#include "staging/sandbox/sandbox_denials.h"
 
 namespace galley {
 namespace {
@@ -75,7 +75,7 @@ class OutputView {
  private:
   void show(OutputStream stream, const std::string& text) {
     if (text.empty()) return;
-    if (stream == OutputStream::kStderr) return terminal_->talk(text);
+    if (stream == OutputStream::kStderr) return terminal_->print_message(text);
     terminal_->print(text);
     std::fflush(stdout);  // the reader of a pipe gets it immediately
   }
@@ -111,8 +111,9 @@ Result<Command> command_of(Session& session, OutputView& view) {
     };
     // Not to stdout, whose reader expects only the output of the command.
     command.on_left_out = [&session](OutputStream stream, uint64_t bytes) {
-      session.terminal().talk(fmt::format("\n[... {} bytes of {} left out ...]\n", bytes,
-                                          stream == OutputStream::kStdout ? "stdout" : "stderr"));
+      session.terminal().print_message(
+          fmt::format("\n[... {} bytes of {} left out ...]\n", bytes,
+                      stream == OutputStream::kStdout ? "stdout" : "stderr"));
     };
   }
   return command;
@@ -155,8 +156,8 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
   }
   const auto workspace = session.open();
   if (workspace && result.level == SandboxLevel::kNamespaces) {
-    const WhereItRan where{(*workspace)->root_path(), place};
-    for (const std::string& wall : met_walls(result.standard_error.text(), where)) {
+    const RunLocation where{(*workspace)->root_path(), place};
+    for (const std::string& wall : sandbox_denials(result.standard_error.text(), where)) {
       session.say(wall);
     }
   }
@@ -224,10 +225,10 @@ Result<int> exec(Session& session) {
 /// Runs a command on an earlier tree, in a view that is dropped afterwards.
 Result<int> at(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  if (kept_of(*workspace).state() == nullptr) {
+  if (persistent_of(*workspace).state() == nullptr) {
     return fail(ErrorKind::kNotFound, "history.empty", "nothing was committed here yet");
   }
-  const History history(*kept_of(*workspace).state());
+  const History history(*persistent_of(*workspace).state());
   GALLEY_ASSIGN(const TxId id, history.resolve(session.arguments().id));
   GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, place_of(*workspace).files(), id,
                                                       place_of(*workspace).clock()));

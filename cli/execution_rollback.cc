@@ -54,7 +54,7 @@ Result<int> rollback_execution(Session& session) {
   const Arguments& arguments = session.arguments();
   if (!arguments.tx.empty()) return take_out_of_open(session, arguments.tx);
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const History history, kept_of(*workspace).history("roll back"));
+  GALLEY_ASSIGN(const History history, persistent_of(*workspace).history("roll back"));
   GALLEY_ASSIGN(const RecordedTransaction found,
                 find_recorded_call(history.state().root(), arguments.execution));
   if (found.committed) return undo_committed(session, *workspace, *found.committed);

@@ -92,10 +92,10 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
   if (session.is_json()) {
     session.print(document);
   } else {
-    session.terminal().talk(text + document["message"].get<std::string>() + "\n");
+    session.terminal().print_message(text + document["message"].get<std::string>() + "\n");
     const bool has_lines = std::any_of(conflict.paths.begin(), conflict.paths.end(),
                                        [](const auto& path) { return !path.hunks.empty(); });
-    if (has_lines) say_markers_help(session);
+    if (has_lines) explain_markers(session);
   }
   return kExitNo;
 }

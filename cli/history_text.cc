@@ -53,12 +53,12 @@ std::string commits_line(const std::vector<std::string>& commits) {
 
 Result<History> open_history(Session& session, std::string_view verb) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  return kept_of(*workspace).history(verb);
+  return persistent_of(*workspace).history(verb);
 }
 
 Result<CommitLinks> commit_links(Session& session) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const StateDirectory* state = kept_of(*workspace).state();
+  const StateDirectory* state = persistent_of(*workspace).state();
   return state == nullptr ? Result<CommitLinks>(CommitLinks()) : read_commit_links(*state);
 }
 

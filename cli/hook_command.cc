@@ -33,7 +33,7 @@ std::string_view step_name(HookStep step) {
 }
 
 std::string step_text(const HookChange& change, bool is_install) {
-  const std::string kept = kept_hook_name(change.hook);
+  const std::string kept = earlier_hook_name(change.hook);
   switch (change.step) {
     case HookStep::kWrite:
       return "installed";
@@ -103,7 +103,7 @@ Json changes_document(const HookPlace& place, const std::vector<HookChange>& cha
   for (const HookChange& change : changes) {
     Json entry = {{"hook", change.hook}, {"step", step_name(change.step)}};
     const bool keeps = change.step == HookStep::kWriteAndKeep;
-    if (keeps) entry["kept_as"] = kept_hook_name(change.hook);
+    if (keeps) entry["kept_as"] = earlier_hook_name(change.hook);
     document["hooks"].push_back(std::move(entry));
   }
   return document;

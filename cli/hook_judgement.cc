@@ -57,7 +57,7 @@ Result<Answer> judge_source(Session& session, const CheckSource& source) {
 }
 
 void say(Session& session, const std::string& text) {
-  if (!session.is_json()) session.terminal().talk(text);
+  if (!session.is_json()) session.terminal().print_message(text);
 }
 
 std::string variable(const char* name) {
@@ -91,7 +91,7 @@ struct Push {
 Result<Push> read_push(Session& session, const GitProgram& git) {
   const Arguments& arguments = session.arguments();
   Push push;
-  push.known = known_here();
+  push.known = known_on_server();
   if (arguments.name == "update") {
     GALLEY_ASSIGN(RefUpdate update, parse_update(arguments.words));
     push.updates.push_back(std::move(update));
@@ -185,7 +185,7 @@ Result<int> judge_push(Session& session) {
 }
 
 Result<bool> judge_update(Session& session, const RefUpdate& update) {
-  GALLEY_ASSIGN(const PushRange range, range_of(GitProgram(), update, known_here()));
+  GALLEY_ASSIGN(const PushRange range, range_of(GitProgram(), update, known_on_server()));
   if (range.to.empty()) return true;
   GALLEY_ASSIGN(const Answer answer, judge_source(session, push_source(range)));
   tell(session, range.ref, answer.is_yes, answer.text);
@@ -198,8 +198,8 @@ namespace {
 Result<std::vector<ContributingTransaction>> contributors(
     Session& session, const GitProgram& git, const std::vector<GitRawChange>& changes) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open_without_recovery());
-  if (kept_of(*workspace).state() == nullptr) return std::vector<ContributingTransaction>();
-  return contributing_transactions(History(*kept_of(*workspace).state()), git, changes);
+  if (persistent_of(*workspace).state() == nullptr) return std::vector<ContributingTransaction>();
+  return contributing_transactions(History(*persistent_of(*workspace).state()), git, changes);
 }
 
 Result<bool> is_merging(const GitProgram& git) {
@@ -240,8 +240,8 @@ Result<int> link_commit(Session& session) {
 Result<int> without_refusal(Session& session, const Result<int>& status) {
   const bool is_failure = !status && status.error().kind != ErrorKind::kUsage;
   if (!is_failure) return status;
-  session.say_wrong("galley: the hook " + session.arguments().name +
-                    " noted nothing: " + printable_line(status.error().message) + "\n");
+  session.print_error_lines("galley: the hook " + session.arguments().name +
+                            " noted nothing: " + printable_line(status.error().message) + "\n");
   return kExitDone;
 }
 

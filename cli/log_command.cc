@@ -58,7 +58,7 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
 Result<int> log(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   std::vector<TxSummary> transactions;
-  if (kept_of(*workspace).state() != nullptr) {
+  if (persistent_of(*workspace).state() != nullptr) {
     const Arguments& arguments = session.arguments();
     HistoryFilter filter;
     filter.agent = arguments.global.agent;
@@ -73,7 +73,7 @@ Result<int> log(Session& session) {
     }
     filter.message = arguments.grep;
     GALLEY_ASSIGN(filter.paths, named_paths(session));
-    GALLEY_ASSIGN(transactions, History(*kept_of(*workspace).state()).list(filter));
+    GALLEY_ASSIGN(transactions, History(*persistent_of(*workspace).state()).list(filter));
   }
   if (session.is_json()) {
     Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
@@ -87,10 +87,10 @@ Result<int> log(Session& session) {
   GALLEY_TRY(print_transactions(session, transactions));
   if (!transactions.empty()) return kExitDone;
   std::optional<TxId> latest;
-  if (kept_of(*workspace).state() != nullptr) {
-    GALLEY_ASSIGN(latest, History(*kept_of(*workspace).state()).latest());
+  if (persistent_of(*workspace).state() != nullptr) {
+    GALLEY_ASSIGN(latest, History(*persistent_of(*workspace).state()).latest());
   }
-  const bool is_doubted = workspace->state_doubt() != nullptr;
+  const bool is_doubted = workspace->state_distrust() != nullptr;
   session.say(is_doubted ? "nothing is committed here that is believed"
               : latest   ? "no transaction is like that"
                          : "nothing was committed here yet");

@@ -71,8 +71,8 @@ int run(galley::CommandFunction command, const galley::Arguments& arguments,
   const int status = run_guarded(command, session);
   if (terminal.finish()) return status;
   const std::string& outcome = session.outcome();
-  terminal.complain("the result could not be written to standard output" +
-                    (outcome.empty() ? "" : "; what happened: " + outcome));
+  terminal.print_error("the result could not be written to standard output" +
+                       (outcome.empty() ? "" : "; what happened: " + outcome));
   // A commit that the next command decides is the more important status.
   const int undecided = galley::exit_status(galley::ErrorKind::kUndecided);
   return status == undecided ? status : galley::kExitFailure;

@@ -23,9 +23,10 @@ Result<void> write_trusted(Session& session, const Workspace& workspace, const s
   GALLEY_ASSIGN(const Config config, parse_config(text, kConfigFileName));
   const TrustPart part = trust_part_of(config);
   if (!part.is_empty()) {
-    GALLEY_TRY(need_person(session, part.brief(), "Write galley.toml and trust these commands?"));
+    GALLEY_TRY(
+        require_person(session, part.brief(), "Write galley.toml and trust these commands?"));
   }
-  GALLEY_TRY(kept_of(workspace).write_config(text, session.arguments().force));
+  GALLEY_TRY(persistent_of(workspace).write_config(text, session.arguments().force));
   if (part.is_empty()) return {};
   return record_trust(session.user(),
                       {workspace.root_path(), part.hash(), place_of(workspace).clock().wall_ns()});
@@ -105,7 +106,7 @@ Result<int> adopt(Session& session) {
   if (!session.arguments().dry_run) {
     std::string text = printable_line(plan.doubt) + "\nTaken over, this is what it does and is:\n";
     for (const std::string& effect : plan.effects) text += "  " + printable_line(effect) + "\n";
-    GALLEY_TRY(need_person(
+    GALLEY_TRY(require_person(
         session, text, "Take over '.galley' in " + printable_line(workspace->root_path()) + "?"));
     GALLEY_TRY(adopt_state(*workspace, plan));
   }

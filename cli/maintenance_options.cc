@@ -8,13 +8,14 @@ namespace {
 
 void add_setup_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* init = table.add("init", "Write a galley.toml for what is found here", kCareGroup);
+  CLI::App* init =
+      table.add("init", "Write a galley.toml for what is found here", kMaintenanceGroup);
   table.add_dry_run(init, "Print it instead");
   init->add_flag("--force", args.force, "Replace an existing one");
   init->add_flag("--enable", args.enables,
                  "Switch the commands that were found on, instead of\nwriting them as comments");
-  CLI::App* trust =
-      table.add("trust", "Let what galley.toml runs or widens count, as it stands", kCareGroup);
+  CLI::App* trust = table.add("trust", "Let what galley.toml runs or widens count, as it stands",
+                              kMaintenanceGroup);
   table.add_dry_run(trust, "As --show");
   CLI::Option* show =
       trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
@@ -23,21 +24,23 @@ void add_setup_commands(OptionTable& table) {
       ->excludes(show)
       ->excludes(list);
   list->excludes(show);
-  CLI::App* grant = table.add("grant", "Give an agent a capability", kCareGroup);
-  CLI::App* revoke = table.add("revoke", "Take a capability from an agent", kCareGroup);
+  CLI::App* grant = table.add("grant", "Give an agent a capability", kMaintenanceGroup);
+  CLI::App* revoke = table.add("revoke", "Take a capability from an agent", kMaintenanceGroup);
   for (CLI::App* command : {grant, revoke}) {
     command->add_option("agent", args.id, "Name of the agent")->required();
     command->add_option("capability", args.input, "custom:deploy, fs:write:src/** …")->required();
     command->add_option("--by", args.name, "Who says so; for the record")->type_name("NAME");
   }
-  table.add("grants", "What was granted and revoked here", kCareGroup);
-  CLI::App* recover = table.add("recover", "Finish or take back what a crash left", kCareGroup);
+  table.add("grants", "What was granted and revoked here", kMaintenanceGroup);
+  CLI::App* recover =
+      table.add("recover", "Finish or take back what a crash left", kMaintenanceGroup);
   table.add_dry_run(recover, "Only say what it would do");
   recover->add_flag("--adopt", args.adopt, "Take over a .galley that is not believed");
-  CLI::App* gc = table.add("gc", "Clear what dead processes and old history left", kCareGroup);
+  CLI::App* gc =
+      table.add("gc", "Clear what dead processes and old history left", kMaintenanceGroup);
   table.add_dry_run(gc, "Only say what it would clear");
   CLI::App* doctor =
-      table.add("doctor", "Check the workspace and what this machine offers", kCareGroup);
+      table.add("doctor", "Check the workspace and what this machine offers", kMaintenanceGroup);
   doctor->add_flag("--repair", args.repair, "Mend what can be mended");
 }
 
@@ -166,10 +169,12 @@ void add_agents_commands(OptionTable& table) {
 
 void add_help_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* completions = table.add("completions", "A completion script for a shell", kCareGroup);
+  CLI::App* completions =
+      table.add("completions", "A completion script for a shell", kMaintenanceGroup);
   table.add_choice(completions, "shell", args.name, {"bash", "zsh", "fish"}, "bash, zsh or fish")
       ->required();
-  CLI::App* help = table.add("help", "Explain a command, an error's reason or a key", kCareGroup);
+  CLI::App* help =
+      table.add("help", "Explain a command, an error's reason or a key", kMaintenanceGroup);
   help->add_option("words", args.words, "A command, a reason (path.outside) or a key (policy.mode)")
       ->type_name("NAME");
   help->add_flag("--man", args.show, "The manual page, for man(1)");
@@ -177,7 +182,7 @@ void add_help_commands(OptionTable& table) {
 
 }  // namespace
 
-void add_care_commands(OptionTable& table) {
+void add_maintenance_commands(OptionTable& table) {
   if (table.wants({"init", "trust", "grant", "revoke", "grants", "recover", "gc", "doctor"})) {
     add_setup_commands(table);
   }

@@ -19,8 +19,8 @@
 #include "cli/tool_calls.h"
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/inner_transaction.h"
-#include "engine/pipeline/kept_tools.h"
 #include "engine/pipeline/mcp_servers.h"
+#include "engine/pipeline/stored_tools.h"
 #include "engine/policy/readable_folders.h"
 #include "server/mcp/server.h"
 #include "server/session/workspace_features.h"
@@ -200,15 +200,15 @@ Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer sho
   TrustedMcpServer& server = shown.server;
   GALLEY_ASSIGN(shown.left_out, fit(workspace, server));
   const bool is_shown_only = session.arguments().dry_run;
-  const bool is_vouched = is_vouched_for(session.user(), server.hash());
+  const bool is_vouched = is_trusted_in_advance(session.user(), server.hash());
   const bool is_asked = !is_shown_only && !is_vouched && !session.is_unattended();
   const std::string text = shown_text(shown);
   if (!is_asked && !session.is_json()) session.print(text);
   if (!is_shown_only) {
     if (!is_vouched) {
-      GALLEY_TRY(need_person(session, text,
-                             "Let this workspace call these tools, as long as they say of "
-                             "themselves what they say now?"));
+      GALLEY_TRY(require_person(session, text,
+                                "Let this workspace call these tools, as long as they say of "
+                                "themselves what they say now?"));
     }
     GALLEY_TRY(record_admission(
         workspace, session.transaction_options(), AuditKind::kToolsAdded,

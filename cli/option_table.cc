@@ -36,7 +36,7 @@ void OptionTable::add_commands() {
   add_edit_commands(*this);
   add_transaction_commands(*this);
   add_history_commands(*this);
-  add_care_commands(*this);
+  add_maintenance_commands(*this);
 }
 
 bool OptionTable::wants(std::initializer_list<std::string_view> commands) const {
@@ -84,7 +84,7 @@ CLI::App* OptionTable::add(const char* name, const char* about, const char* grou
 }
 
 CLI::App* OptionTable::add_group(const char* name, const char* about) {
-  CLI::App* group = add(name, about, kCareGroup);
+  CLI::App* group = add(name, about, kMaintenanceGroup);
   group->require_subcommand(1);
   return group;
 }

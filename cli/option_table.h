@@ -92,12 +92,12 @@ class OptionTable {
 inline constexpr const char* kSeeGroup = "Look before you commit";
 inline constexpr const char* kTransactionGroup = "Work in a transaction";
 inline constexpr const char* kHistoryGroup = "Look back and take back";
-inline constexpr const char* kCareGroup = "Set up and keep";
+inline constexpr const char* kMaintenanceGroup = "Set up and keep";
 
 // The commands, one file per group.
 void add_edit_commands(OptionTable& table);
 void add_transaction_commands(OptionTable& table);
 void add_history_commands(OptionTable& table);
-void add_care_commands(OptionTable& table);
+void add_maintenance_commands(OptionTable& table);
 
 }  // namespace galley

@@ -36,7 +36,7 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
   for (const std::string& warning : receipt.warnings) session.say("warning: " + warning);
   if (session.is_quiet()) return kExitDone;
   DiffArguments arguments = session.arguments().diff;
-  if (!arguments.numstat && !arguments.name_status && !arguments.shapes_lines()) {
+  if (!arguments.numstat && !arguments.name_status && !arguments.changes_diff_layout()) {
     arguments.stat = true;
   }
   GALLEY_TRY(print_changes(session, proposal, arguments));
@@ -89,18 +89,18 @@ Result<void> print_changes(Session& session, const Proposal& proposal,
                                              ? Result<ReadablePart>(ReadablePart{proposal, {}})
                                              : part_for_caller(session, proposal));
   GALLEY_ASSIGN(const auto links, links_to_files(session));
-  Paper paper = session.terminal().paper();
-  paper.links = links ? &*links : nullptr;
-  GALLEY_ASSIGN(const std::string text, render_changes(part.proposal, arguments, paper));
+  OutputStyle style = session.terminal().style();
+  style.links = links ? &*links : nullptr;
+  GALLEY_ASSIGN(const std::string text, render_changes(part.proposal, arguments, style));
   session.print(heading + text);
   for (const RelPath& path : part.left_out) session.say(not_shown(session, path));
   return {};
 }
 
 Result<std::string> diff_for_caller(Session& session, const Proposal& proposal,
-                                    const Paper& paper) {
+                                    const OutputStyle& style) {
   GALLEY_ASSIGN(const ReadablePart part, part_for_caller(session, proposal));
-  GALLEY_ASSIGN(std::string text, render_changes(part.proposal, DiffArguments(), paper));
+  GALLEY_ASSIGN(std::string text, render_changes(part.proposal, DiffArguments(), style));
   for (const RelPath& path : part.left_out) text += printable_line(not_shown(session, path)) + "\n";
   return text;
 }
@@ -156,7 +156,7 @@ Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& docum
   } else if (!session.arguments().diff.is_quiet &&
              (!session.is_quiet() || !verdict.is_approved())) {
     GALLEY_ASSIGN(const auto links, links_to_files(session));
-    session.terminal().talk(session.with_hints(
+    session.terminal().print_message(session.with_hints(
         verdict_text(verdict, session.terminal().has_error_color(), links ? &*links : nullptr)));
   }
   return verdict.is_approved() ? kExitDone : kExitNo;
@@ -191,7 +191,7 @@ Result<std::string> stage_markers(Session& session, Transaction& transaction,
   return text;
 }
 
-void say_markers_help(Session& session) {
+void explain_markers(Session& session) {
   const Arguments& arguments = session.arguments();
   if (arguments.conflict == "markers") return;
   if (arguments.command != "commit") {
@@ -226,10 +226,10 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
     if (session.is_json()) {
       session.print(document);
     } else {
-      session.terminal().talk(text);
+      session.terminal().print_message(text);
       const bool has_lines = std::any_of(shown.paths.begin(), shown.paths.end(),
                                          [](const auto& path) { return !path.hunks.empty(); });
-      if (has_lines) say_markers_help(session);
+      if (has_lines) explain_markers(session);
     }
     return kExitNo;
   }

@@ -23,7 +23,8 @@ Result<void> print_changes(Session& session, const Proposal& proposal,
                            const DiffArguments& arguments, const std::string& heading = {});
 
 /// Returns the diff that the calling agent may see, with a line for each omitted file.
-Result<std::string> diff_for_caller(Session& session, const Proposal& proposal, const Paper& paper);
+Result<std::string> diff_for_caller(Session& session, const Proposal& proposal,
+                                    const OutputStyle& style);
 
 /// Adds the exact diff to `document`, and the omitted files as `left_out`.
 Result<void> add_exact_diff(Session& session, Json& document, const Proposal& proposal);
@@ -52,7 +53,7 @@ Result<void> show_preview(Session& session, const Preview& preview, Json& docume
 Result<int> finish_verdict(Session& session, const Verdict& verdict, Json& document);
 
 /// Says how to get both sides of a line conflict with markers.
-void say_markers_help(Session& session);
+void explain_markers(Session& session);
 
 /// Ends a command that committed: reports the commit, or why there is none, as text or in
 /// `document`. `words` describe the action to people; if they are empty, the text says how to undo

@@ -44,7 +44,7 @@ Result<void> show_all(const Terminal& output, ControllingTerminal& terminal,
 /// Asks about a change: shows its diff as far as it fits; `d` shows the whole diff.
 Result<bool> ask_about(Session& session, ControllingTerminal& terminal, const std::string& diff,
                        const std::string& text, const std::string& question) {
-  session.terminal().hand_over();
+  session.terminal().release_terminal();
   GALLEY_TRY(terminal.write(first_lines(diff, terminal.rows()) + text));
   for (;;) {
     const auto said = terminal.ask(question + (diff.empty() ? " [y/N] " : " [y/N/d] "));
@@ -117,8 +117,8 @@ Result<std::string> diff_on_screen(Session& session, const Proposal& proposal) {
   return diff_for_caller(session, proposal, {terminal.has_error_color(), terminal.width(), true});
 }
 
-Result<void> need_person(Session& session, const std::string& text, const std::string& question,
-                         const std::string& diff) {
+Result<void> require_person(Session& session, const std::string& text, const std::string& question,
+                            const std::string& diff) {
   const std::string& command = session.arguments().command;
   GALLEY_TRY(refuse_inside_exec(command));
   if (session.is_unattended()) return {};
@@ -135,7 +135,7 @@ Result<void> need_person(Session& session, const std::string& text, const std::s
   return fail(ErrorKind::kRefused, "person.said_no", "nothing was done: the answer was no");
 }
 
-bool is_vouched_for(const UserSettings& user, const ContentId& hash) {
+bool is_trusted_in_advance(const UserSettings& user, const ContentId& hash) {
   return std::find(user.trusted.begin(), user.trusted.end(), hash) != user.trusted.end();
 }
 

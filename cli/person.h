@@ -17,8 +17,8 @@ namespace galley {
 /// diff. With `unattended = true` in the personal configuration the question is skipped.
 /// Errors: kRefused `person.inside_exec` in a command that Galley runs, `person.no_terminal`,
 ///         `person.said_no`.
-Result<void> need_person(Session& session, const std::string& text, const std::string& question,
-                         const std::string& diff = {});
+Result<void> require_person(Session& session, const std::string& text, const std::string& question,
+                            const std::string& diff = {});
 
 /// Returns the changes of a proposal for a question: every character visible, in colour if stderr
 /// is.
@@ -43,7 +43,7 @@ Result<void> refuse_inside_exec(const std::string& command);
 [[nodiscard]] std::string shown_call(const CallOptions::Question& question);
 
 /// Whether a person trusted this hash in advance, outside of every workspace.
-[[nodiscard]] bool is_vouched_for(const UserSettings& user, const ContentId& hash);
+[[nodiscard]] bool is_trusted_in_advance(const UserSettings& user, const ContentId& hash);
 
 /// How many digits of a proposal's id a question shows.
 inline constexpr size_t kShownProposalDigits = 12;

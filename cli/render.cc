@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "base/alike_texts.h"
 #include "base/printable.h"
+#include "base/similar_texts.h"
 #include "base/text.h"
 #include "cli/terminal.h"
 #include "engine/policy/baseline.h"
@@ -135,25 +135,25 @@ std::string directory_letters(const Proposal& proposal) {
 
 }  // namespace
 
-DiffOptions file_options(const DiffArguments& arguments, const Paper& paper) {
+DiffOptions file_options(const DiffArguments& arguments, const OutputStyle& style) {
   DiffOptions options;
-  options.color = paper.has_color;
-  options.is_printable = paper.is_printable;
-  options.links = paper.links;
+  options.color = style.has_color;
+  options.is_printable = style.is_printable;
+  options.links = style.links;
   if (arguments.context) options.context = *arguments.context;
   if (arguments.ignore_space_change) options.lines.white_space = WhiteSpace::kIgnoreChange;
   if (arguments.ignore_all_space) options.lines.white_space = WhiteSpace::kIgnoreAll;
   if (arguments.word_diff) {
-    options.word_diff = paper.has_color ? WordDiff::kColor : WordDiff::kPlain;
+    options.word_diff = style.has_color ? WordDiff::kColor : WordDiff::kPlain;
   }
-  if (arguments.color_moved && paper.has_color) options.moved = MovedLines::kZebra;
+  if (arguments.color_moved && style.has_color) options.moved = MovedLines::kZebra;
   return options;
 }
 
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
-                                   const Paper& paper) {
+                                   const OutputStyle& style) {
   ProposalDiffOptions options;
-  options.file = file_options(arguments, paper);
+  options.file = file_options(arguments, style);
   if (arguments.is_quiet) return std::string();
   const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
   if (arguments.side_by_side && !is_summary) {
@@ -161,7 +161,7 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
     std::string text = directories_text(proposal, "");
     for (const ProposedFileDiff& file : files) {
       append_side_by_side(file.diff, Lines(*file.before), Lines(*file.after), options.file,
-                          paper.width, text);
+                          style.width, text);
     }
     return text;
   }
@@ -172,7 +172,7 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
   GALLEY_ASSIGN(const auto diffs, summarize_proposal(proposal, options));
   if (arguments.numstat) return numstat(diffs);
   if (arguments.name_status) return name_status(diffs) + directory_letters(proposal);
-  return diffstat(diffs, {static_cast<int>(paper.width), paper.has_color, paper.links}) +
+  return diffstat(diffs, {static_cast<int>(style.width), style.has_color, style.links}) +
          directories_text(proposal, " ");
 }
 
@@ -193,13 +193,13 @@ std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlink
   std::stable_sort(findings.begin(), findings.end(), [](const Finding* a, const Finding* b) {
     return a->severity == Severity::kError && b->severity != Severity::kError;
   });
-  AlikeTexts alike;
+  SimilarTexts alike;
   for (const Finding* finding : findings) {
     std::string place = printable_line(finding->path);
     if (finding->line != 0) place += fmt::format(":{}", finding->line);
     alike.add(finding_key(*finding), std::move(place), finding_text(*finding, has_color, links));
   }
-  const std::vector<std::string> said = alike.said();
+  const std::vector<std::string> said = alike.printed();
   std::string text;
   for (size_t i = 0; i < std::min(said.size(), kShownFindings); ++i) text += said[i];
   if (said.size() > kShownFindings) {
@@ -236,7 +236,7 @@ std::string sides_text(const std::vector<ConflictHunk>& hunks, const std::string
 }
 
 std::string conflict_text(const Conflict& conflict) {
-  AlikeTexts alike;
+  SimilarTexts alike;
   for (const ConflictPath& path : conflict.paths) {
     const std::string sides = sides_text(path.hunks, path.diff, "proposal");
     alike.add(key_without(path.message, path.path.str()) + sides, printable_line(path.path.str()),

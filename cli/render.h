@@ -13,11 +13,11 @@
 namespace galley {
 
 /// Returns the options for selecting and showing the lines of a diff.
-[[nodiscard]] DiffOptions file_options(const DiffArguments& arguments, const Paper& paper);
+[[nodiscard]] DiffOptions file_options(const DiffArguments& arguments, const OutputStyle& style);
 
 /// Returns a diff, --stat, --numstat or --name-status of a proposal.
 Result<std::string> render_changes(const Proposal& proposal, const DiffArguments& arguments,
-                                   const Paper& paper);
+                                   const OutputStyle& style);
 
 /// Returns the exact diff for `--json`, without colours or cuts.
 Result<std::string> exact_diff(const Proposal& proposal);

@@ -176,7 +176,7 @@ Result<std::string> report_page(Session& session, const Proposal& proposal, Revi
   subject.left_out = part.left_out;
   if (subject.title.empty()) subject.title = "Proposed change";
   ProposalDiffOptions options;
-  options.file = file_options(session.arguments().diff, Paper());
+  options.file = file_options(session.arguments().diff, OutputStyle());
   GALLEY_ASSIGN(const Json data, review_data(part.proposal, subject, options));
   return review_page(data, PageHome::kFile);
 }

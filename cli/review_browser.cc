@@ -266,7 +266,7 @@ HttpResponse response_to(std::string_view bytes, BrowserReview& review) {
 
 /// Prints the address for the person only, because it gives the right to decide in their name.
 Result<void> tell_address(Session& session, const std::string& address) {
-  session.terminal().hand_over();
+  session.terminal().release_terminal();
   if (auto terminal = ControllingTerminal::open()) {
     return (*terminal)->write("Review the transaction at " + address +
                               "\nThe address is good for one browser. Ctrl-C ends the review.\n");
@@ -277,11 +277,11 @@ Result<void> tell_address(Session& session, const std::string& address) {
                 "only a person may use `galley review`: start it at a terminal");
   }
   if (session.is_json()) {
-    session.terminal().talk(address + "\n");  // standard output has the one document
+    session.terminal().print_message(address + "\n");  // standard output has the one document
   } else {
     session.print(address + "\n");
   }
-  session.terminal().hand_over();
+  session.terminal().release_terminal();
   return {};
 }
 

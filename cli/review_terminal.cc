@@ -119,10 +119,10 @@ class TerminalReview {
   /// Returns the diff of this change only.
   Result<void> draw(AskedChange& change) {
     GALLEY_ASSIGN(const Proposal part, state_->pieces.only(change.pieces));
-    Paper paper;
-    paper.has_color = has_color();
-    paper.is_printable = true;
-    GALLEY_ASSIGN(change.shown, render_changes(part, DiffArguments(), paper));
+    OutputStyle style;
+    style.has_color = has_color();
+    style.is_printable = true;
+    GALLEY_ASSIGN(change.shown, render_changes(part, DiffArguments(), style));
     return {};
   }
 
@@ -267,7 +267,7 @@ class TerminalReview {
     const PieceRange hunks{change.pieces.front(), change.pieces.back()};
     GALLEY_ASSIGN(const Workspace* workspace, session_.open());
     GALLEY_ASSIGN(const std::string text, review_.lines_of(*state_, hunks));
-    session_.terminal().hand_over();
+    session_.terminal().release_terminal();
     const EditorRequest request{editor, change.path.substr(change.path.rfind('/') + 1),
                                 workspace->root_path()};
     const auto edited = edit_by_person(request, text);
@@ -342,7 +342,7 @@ Result<int> review_on_terminal(Session& session, Review& review) {
     return fail(ErrorKind::kRefused, "person.no_terminal",
                 "`galley review --tty` asks at a terminal, and there is none");
   }
-  session.terminal().hand_over();
+  session.terminal().release_terminal();
   return TerminalReview(session, review, **terminal).run();
 }
 

@@ -76,10 +76,10 @@ std::string tool_state(const ToolRegistry::Status& status, const CallSupervisor&
   if (!status.is_enabled) all.emplace_back("disabled");
   const ToolHealth::State health = supervisor.health_of(status.info.name);
   if (health != ToolHealth::State::kHealthy) all.emplace_back(to_string(health));
-  if (status.standing.priority != 0) {
-    all.push_back(fmt::format("priority {}", status.standing.priority));
+  if (status.precedence.priority != 0) {
+    all.push_back(fmt::format("priority {}", status.precedence.priority));
   }
-  for (const std::string& agent : status.standing.availability.agents) {
+  for (const std::string& agent : status.precedence.availability.agents) {
     all.push_back("for " + printable_line(agent));
   }
   return all.empty() ? "" : fmt::format(" [{}]", fmt::join(all, ", "));
@@ -230,7 +230,7 @@ Result<int> tools_validate(Session& session) {
 
 Result<int> audit_verify(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const AuditVerification found, kept_of(*workspace).verify_audit());
+  GALLEY_ASSIGN(const AuditVerification found, persistent_of(*workspace).verify_audit());
   Json document = {{"schema", "galley.audit/1"},
                    {"ok", found.is_intact()},
                    {"records", found.records},
@@ -256,16 +256,16 @@ Result<int> audit_verify(Session& session) {
 
 Result<int> audit_export(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  if (kept_of(*workspace).state() == nullptr) return kExitDone;
+  if (persistent_of(*workspace).state() == nullptr) return kExitDone;
   GALLEY_TRY(check_reads_all(session, "the record"));
   const auto print_line = [&](std::string_view line) {
     session.print(session.terminal().content(line) + "\n");
   };
   if (session.arguments().input == "aios") {
-    GALLEY_TRY(export_aios(kept_of(*workspace).state()->root(), print_line));
+    GALLEY_TRY(export_aios(persistent_of(*workspace).state()->root(), print_line));
   } else {
-    GALLEY_TRY(
-        export_agent_trace(History(*kept_of(*workspace).state()), GALLEY_VERSION, print_line));
+    GALLEY_TRY(export_agent_trace(History(*persistent_of(*workspace).state()), GALLEY_VERSION,
+                                  print_line));
   }
   return kExitDone;
 }
@@ -412,8 +412,8 @@ Result<int> trust(Session& session) {
     return kExitDone;
   }
   if (session.is_unattended() && !session.is_json()) session.print(shown_part(*workspace));
-  GALLEY_TRY(need_person(session, shown_part(*workspace),
-                         "Trust this, for you and this folder, as long as it stays as it is?"));
+  GALLEY_TRY(require_person(session, shown_part(*workspace),
+                            "Trust this, for you and this folder, as long as it stays as it is?"));
   GALLEY_TRY(record_trust(session.user(), {workspace->root_path(), part.hash(),
                                            place_of(*workspace).clock().wall_ns()}));
   if (session.is_json()) {
@@ -435,7 +435,7 @@ Json grant_json(const Workspace::Grant& grant) {
           {"capability", grant.capability},
           {"granted", !grant.is_revoked},
           {"by", grant.by},
-          {"said", rfc3339_utc(grant.said_ns)}};
+          {"said", rfc3339_utc(grant.decided_ns)}};
 }
 
 std::string who_says(const Session& session) {
@@ -450,9 +450,9 @@ Result<int> grant(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const TransactionOptions who = session.transaction_options();
   if (who.agent.empty()) {
-    GALLEY_TRY(need_person(session, "",
-                           fmt::format("Grant `{}` to the agent {}?", printable_line(capability),
-                                       printable_line(agent))));
+    GALLEY_TRY(require_person(session, "",
+                              fmt::format("Grant `{}` to the agent {}?", printable_line(capability),
+                                          printable_line(agent))));
   }
   GALLEY_TRY(workspace->grant(agent, capability, who_says(session), who));
   if (session.is_json()) {
@@ -495,7 +495,7 @@ Result<int> grants(Session& session) {
     document["grants"].push_back(grant_json(one));
     text += fmt::format("{:<16} {} {:<32} {} {}\n", printable_line(one.agent),
                         one.is_revoked ? "-" : "+", printable_line(one.capability),
-                        rfc3339_utc(one.said_ns), printable_line(one.by));
+                        rfc3339_utc(one.decided_ns), printable_line(one.by));
   }
   if (session.is_json()) {
     session.print(document);

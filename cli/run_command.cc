@@ -42,7 +42,7 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
   Json document;
   GALLEY_TRY(finish_verdict(session, preview.verdict, document));
-  session.terminal().hand_over();
+  session.terminal().release_terminal();
   for (;;) {
     GALLEY_ASSIGN(const std::string answer,
                   (*terminal)->ask("Commit, keep or drop what it changed? [c/K/d, v shows it] "));
@@ -90,7 +90,7 @@ void say_summary(Session& session, const RunEnding& ending, size_t count,
 /// Returns what the transaction's runs wrote over folders of the host.
 Result<std::vector<WrittenLayer>> layers_of(Session& session, const std::string& tx) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  return written_layers(*kept_of(*workspace).state(), tx);
+  return written_layers(*persistent_of(*workspace).state(), tx);
 }
 
 void say_layers(Session& session, const std::vector<WrittenLayer>& layers) {
@@ -132,7 +132,7 @@ Result<int> commit_run(Session& session, Transaction& transaction, const RunEndi
   const bool is_committed = std::holds_alternative<Receipt>(outcome);
   document["end"] = is_committed ? "committed" : "kept";
   const bool are_kept = !is_committed || commits.keep();
-  if (is_committed) commits.say_dropped();
+  if (is_committed) commits.report_dropped();
   document["git_commits"] = commits.json();
   GALLEY_ASSIGN(const int status, finish_commit(session, outcome, document));
   if (ending.status != kExitDone) return ending.status;
@@ -192,7 +192,7 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
       status == ending.status && is_settled && has_nothing_else && ending.was_begun;
   if (wish == AtEnd::kDrop || is_done) {
     GALLEY_TRY(transaction.rollback());
-    commits.say_dropped();
+    commits.report_dropped();
     if (!is_done) session.say("dropped");
   } else {
     session.say(fmt::format("kept in transaction {}: {}, {}, {}", ending.tx,
@@ -214,16 +214,16 @@ std::string place_of_run(const Session& session, const std::string& run) {
 
 Result<int> finish_client(Session& session, const ClientEnd& end) {
   switch (end.why) {
-    case ClientEnd::Why::kEnded:
+    case ClientEnd::Reason::kEnded:
       if (const auto ending = RunEnding::decode(end.text)) return conclude(session, *ending);
       break;
-    case ClientEnd::Why::kFailed:
+    case ClientEnd::Reason::kFailed:
       return fail(decode_error(end.text));
-    case ClientEnd::Why::kDetached:
-    case ClientEnd::Why::kTaken:
+    case ClientEnd::Reason::kDetached:
+    case ClientEnd::Reason::kTaken:
       session.say("the run goes on: " + place_of_run(session, end.run));
       return kExitDone;
-    case ClientEnd::Why::kLost:
+    case ClientEnd::Reason::kLost:
       break;
   }
   return fail(ErrorKind::kIo, "run.lost",
@@ -245,7 +245,7 @@ Result<int> run(Session& session) {
   }
   options.is_terminal = is_terminal;
   options.talks_only = session.is_json();
-  return finish_client(session, attend_run(std::move(forked.socket), options));
+  return finish_client(session, attach_to_run(std::move(forked.socket), options));
 }
 
 /// Returns the only live run, if the command names none.
@@ -269,7 +269,7 @@ Result<std::string> only_live_run(const StateDirectory& state) {
 /// Connects to the socket of a live run.
 Result<Fd> reach(Session& session, const std::string& wanted) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const StateDirectory* state = kept_of(*workspace).state();
+  const StateDirectory* state = persistent_of(*workspace).state();
   if (state == nullptr) {
     return fail(ErrorKind::kNotFound, "run.not_found", "no program runs in this workspace");
   }
@@ -288,8 +288,8 @@ Result<int> attach(Session& session) {
   GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
   options.is_terminal = options.attaches = true;
   GALLEY_ASSIGN(Fd supervisor, reach(session, session.arguments().id));
-  session.terminal().hand_over();
-  return finish_client(session, attend_run(std::move(supervisor), options));
+  session.terminal().release_terminal();
+  return finish_client(session, attach_to_run(std::move(supervisor), options));
 }
 
 Result<int> stop(Session& session) {

@@ -15,7 +15,7 @@ namespace galley {
 Result<RunCommits> RunCommits::of(Session& session, const std::string& tx) {
   RunCommits found(session, tx);
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const KeptState& kept = kept_of(*workspace);
+  const PersistentState& kept = persistent_of(*workspace);
   if (kept.state() == nullptr) return found;
   const auto stage = kept.state()->root().open_directory(kept.state()->own("stage/" + tx));
   if (!stage) return found;
@@ -67,7 +67,7 @@ Result<bool> RunCommits::wants_keep() {
                           session_->terminal().is_input_terminal();
   auto terminal = ControllingTerminal::open();
   if (!is_empty() && said.empty() && has_person && terminal && arguments.global.agent.empty()) {
-    session_->terminal().hand_over();
+    session_->terminal().release_terminal();
     GALLEY_ASSIGN(const std::string answer, (*terminal)->ask("Keep its git commits, too? [y/N] "));
     is_wanted_ = answer == "y" || answer == "yes";
   }
@@ -104,16 +104,16 @@ bool RunCommits::keep() {
     // The transaction may be committed already. So a failure here is reported, and not returned.
     const auto done = keep_one(commits_[i], kept_[i]);
     if (!done) {
-      session_->say_wrong(fmt::format("git: {} is not kept: {}\n",
-                                      printable_line(commits_[i].ref.name),
-                                      printable_line(done.error().message)));
+      session_->print_error_lines(fmt::format("git: {} is not kept: {}\n",
+                                              printable_line(commits_[i].ref.name),
+                                              printable_line(done.error().message)));
     }
     is_yes = is_yes && done.value_or(false);
   }
   return is_yes;
 }
 
-void RunCommits::say_dropped() const {
+void RunCommits::report_dropped() const {
   if (!is_empty() && !is_wanted_) {
     session_->say("git: these commits are dropped; --git-commits keep keeps them");
   }

@@ -32,7 +32,7 @@ class RunCommits {
   /// Returns false when a commit was refused or could not be kept. It still keeps the others.
   bool keep();
   /// Reports the commits that are dropped with the transaction.
-  void say_dropped() const;
+  void report_dropped() const;
 
  private:
   RunCommits(Session& session, std::string tx) : session_(&session), tx_(std::move(tx)) {}

@@ -12,8 +12,8 @@
 #include "engine/pipeline/run_capture.h"
 #include "engine/stages/run_basis.h"
 #include "staging/sandbox/command_runner.h"
-#include "staging/sandbox/met_walls.h"
 #include "staging/sandbox/sandbox.h"
+#include "staging/sandbox/sandbox_denials.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
 
 namespace galley {
@@ -129,7 +129,7 @@ Result<Transaction> resume(Session& session, const std::string& tx) {
 bool is_empty(Session& session, Transaction& transaction) {
   const auto workspace = session.open();
   if (!workspace || !transaction.proposal().is_empty()) return false;
-  const auto layers = written_layers(*kept_of(**workspace).state(), transaction.id());
+  const auto layers = written_layers(*persistent_of(**workspace).state(), transaction.id());
   return layers && layers->empty();
 }
 
@@ -139,7 +139,7 @@ RunEnding end_run(Session& session, StartedRun& started, std::string_view last_w
   RunEnding ending;
   const auto opened = session.open();
   const auto place = session.place();
-  if (opened && place) ending.walls = met_walls(last_words, {(*opened)->root_path(), *place});
+  if (opened && place) ending.walls = sandbox_denials(last_words, {(*opened)->root_path(), *place});
   ending.tx = started.note.tx;
   ending.was_begun = session.arguments().run.resume.empty();
   const auto result = started.live->result();
@@ -154,7 +154,7 @@ RunEnding end_run(Session& session, StartedRun& started, std::string_view last_w
   started.note.ended = ending.ended;
   started.note.mount_fd = -1;
   (void)started.folder.write_note(started.note);
-  started.folder.let_go();
+  started.folder.release_lock();
   auto transaction = resume(session, ending.tx);
   if (!transaction) {
     ending.error = transaction.error();
@@ -226,7 +226,7 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
   start_first_helper();  // it makes its namespaces in the meantime
   RunPeer first(std::move(client));
   auto started = start(session, is_terminal, screen);
-  session.terminal().hand_over();
+  session.terminal().release_terminal();
   auto listener = started ? listen_for_clients((*started)->folder.directory().descriptor())
                           : Result<Fd>(started.error());
   if (!listener) return first.send(RunMessage::kFailed, encode_error(listener.error()));
@@ -240,9 +240,9 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
   };
   supervisor.watch();
   const auto workspace = session.open();
-  const auto held = workspace
-                        ? RunFolder::hold_directories(*kept_of(**workspace).state(), run.note.tx)
-                        : std::vector<std::unique_ptr<Directory>>();
+  const auto held =
+      workspace ? RunFolder::hold_directories(*persistent_of(**workspace).state(), run.note.tx)
+                : std::vector<std::unique_ptr<Directory>>();
   const Error stopped{
       ErrorKind::kTimeout, "run.stopped",
       "stopped while the changes of the ended program were staged; they are kept in "
@@ -258,8 +258,8 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
 
 std::optional<ListedRun> run_of(Session& session, const std::string& tx) {
   const auto workspace = session.open();
-  if (!workspace || kept_of(**workspace).state() == nullptr) return std::nullopt;
-  const auto folder = RunFolder::open(*kept_of(**workspace).state(), tx);
+  if (!workspace || persistent_of(**workspace).state() == nullptr) return std::nullopt;
+  const auto folder = RunFolder::open(*persistent_of(**workspace).state(), tx);
   if (!folder) return std::nullopt;
   auto note = folder->note();
   const auto is_live = folder->is_live();

@@ -19,10 +19,10 @@ namespace galley {
 Session::Session(const Arguments& arguments, Terminal& terminal)
     : arguments_(&arguments), terminal_(&terminal) {}
 
-Session::~Session() { tell_doubt(); }
+Session::~Session() { report_untrusted_state(); }
 
-void Session::tell_doubt() {
-  if (!doubt_.empty()) terminal_->complain(printable_line(doubt_));
+void Session::report_untrusted_state() {
+  if (!doubt_.empty()) terminal_->print_error(printable_line(doubt_));
   doubt_.clear();
 }
 
@@ -73,7 +73,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
     if (recovers) GALLEY_TRY(finish_git_fix());
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
-    if (const Error* doubt = workspace_->state_doubt()) doubt_ = doubt->message;
+    if (const Error* doubt = workspace_->state_distrust()) doubt_ = doubt->message;
     warn_of_bad_configuration();
     // `galley log --agent NAME` shows the actions of NAME, which may no longer be configured.
     if (arguments_->command != "log") {
@@ -86,11 +86,11 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
 
 /// Finishes an interrupted `galley check --fix`.
 Result<void> Session::finish_git_fix() {
-  const StateDirectory* state = kept_of(*workspace_).state();
+  const StateDirectory* state = persistent_of(*workspace_).state();
   if (state == nullptr) return {};
-  GALLEY_ASSIGN(const bool is_finished,
-                finish_dead_fix(workspace_->root_path(), *state, place_of(*workspace_).clock()));
-  if (is_finished) say("galley: " + std::string(kDeadFixNotice));
+  GALLEY_ASSIGN(const bool is_finished, finish_interrupted_fix(workspace_->root_path(), *state,
+                                                               place_of(*workspace_).clock()));
+  if (is_finished) say("galley: " + std::string(kInterruptedFixNotice));
   return {};
 }
 
@@ -98,15 +98,15 @@ Result<void> Session::finish_git_fix() {
 void Session::warn_of_bad_configuration() {
   const Error* flaw = workspace_->configuration_flaw();
   if (flaw == nullptr) return;
-  terminal_->complain("warning: " + printable_line(flaw->message) +
-                      "; until it is mended every change needs a person's yes and agents may do "
-                      "nothing");
+  terminal_->print_error("warning: " + printable_line(flaw->message) +
+                         "; until it is mended every change needs a person's yes and agents may do "
+                         "nothing");
 }
 
 Result<Transaction> Session::resume(const std::string& id) {
   GALLEY_ASSIGN(Workspace * workspace, open());
   // A run can be selected by its name.
-  const StateDirectory* state = kept_of(*workspace).state();
+  const StateDirectory* state = persistent_of(*workspace).state();
   const auto run =
       state == nullptr || id.empty() ? Result<std::string>(id) : RunFolder::find(*state, id);
   if (run && *run != id)
@@ -130,7 +130,7 @@ int Session::report(const Error& error) {
   if (is_json()) {
     print(error_document(error));
   } else {
-    terminal_->complain(with_hints(error.message));
+    terminal_->print_error(with_hints(error.message));
   }
   return exit_status(error.kind);
 }
@@ -148,7 +148,7 @@ void Session::print(const Json& document) {
 }
 
 void Session::print(const std::string& text) {
-  tell_doubt();
+  report_untrusted_state();
   constexpr std::array<std::string_view, 7> kPaged = {"diff",    "log",  "show", "blame",
                                                       "preview", "undo", "redo"};
   const bool pages = std::find(kPaged.begin(), kPaged.end(), arguments_->command) != kPaged.end();
@@ -156,17 +156,17 @@ void Session::print(const std::string& text) {
 }
 
 void Session::say(const std::string& line) {
-  tell_doubt();
+  report_untrusted_state();
   if (!is_json() && !is_quiet()) terminal_->say(printable_line(line));
 }
 
 void Session::say_lines(const std::string& text) {
-  tell_doubt();
+  report_untrusted_state();
   if (!is_json() && !is_quiet()) terminal_->say(printable(text));
 }
 
-void Session::say_wrong(const std::string& text) {
-  tell_doubt();
+void Session::print_error_lines(const std::string& text) {
+  report_untrusted_state();
   if (!is_json()) terminal_->say(printable(text));
 }
 
@@ -183,7 +183,7 @@ Result<std::string> Session::read_input(const std::string& path, std::string_vie
                                         uint64_t max_bytes) {
   if (path == "-" && terminal_->is_input_terminal()) {
     say(fmt::format("reading {} from the terminal; end it with Ctrl-D", what));
-    terminal_->hand_over();
+    terminal_->release_terminal();
   }
   return read_host_file(path, max_bytes);
 }

@@ -51,7 +51,7 @@ class Session {
   /// Prints several lines for people; the caller escapes their fields. Nothing with --json or -q.
   void say_lines(const std::string& text);
   /// As say_lines, but for errors: -q does not silence it.
-  void say_wrong(const std::string& text);
+  void print_error_lines(const std::string& text);
   /// Stores a message that must be shown even if standard output cannot be written.
   void remember(const std::string& outcome) { outcome_ = outcome; }
   [[nodiscard]] const std::string& outcome() const { return outcome_; }
@@ -87,7 +87,7 @@ class Session {
   void warn_of_bad_configuration();
   Result<void> finish_git_fix();
   /// Says once, on stderr, which parts of the workspace are not trusted.
-  void tell_doubt();
+  void report_untrusted_state();
 
   const Arguments* arguments_;
   Terminal* terminal_;

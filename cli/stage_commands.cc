@@ -127,7 +127,7 @@ Result<int> call(Session& session) {
   } else if (session.is_json() || result.ok) {
     session.print(to_json(result));
   } else {
-    session.terminal().complain(result.error->message);
+    session.terminal().print_error(result.error->message);
   }
   if (result.ok) return kExitDone;
   return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
@@ -156,7 +156,7 @@ Result<int> edit_file(Session& session) {
                               workspace->root_path()};
   GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
   GALLEY_ASSIGN(const std::string text, transaction.text_to_edit(path));
-  session.terminal().hand_over();
+  session.terminal().release_terminal();
   GALLEY_ASSIGN(std::string edited, edit_by_person(request, text));
   Json document = {{"schema", "galley.edit/1"}, {"ok", true}, {"tx", transaction.id()}};
   const Overlay::Entries before = overlay_of(transaction).entries();

@@ -105,21 +105,21 @@ void Terminal::print(std::string_view text, bool pages) {
 
 void Terminal::work_on(std::string text) { progress_.work_on(std::move(text), width()); }
 
-void Terminal::hand_over() {
+void Terminal::release_terminal() {
   progress_.erase();
   if (pager_ != nullptr) (void)pager_->wait();
   pager_.reset();
   std::fflush(stdout);
 }
 
-void Terminal::talk(std::string_view text) {
-  hand_over();  // keep the order: both streams may be the same pipe or screen
+void Terminal::print_message(std::string_view text) {
+  release_terminal();  // keep the order: both streams may be the same pipe or screen
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void Terminal::say(std::string_view line) {
-  talk(line);
-  if (!line.ends_with('\n')) talk("\n");
+  print_message(line);
+  if (!line.ends_with('\n')) print_message("\n");
 }
 
 std::string Terminal::content(std::string_view bytes) const {
@@ -129,8 +129,8 @@ std::string Terminal::content(std::string_view bytes) const {
   return out;
 }
 
-void Terminal::complain(std::string_view line) {
-  hand_over();
+void Terminal::print_error(std::string_view line) {
+  release_terminal();
   const std::string text = indented(line);
   const std::string_view on = has_error_color_ ? kErrorColor : "";
   const std::string_view off = has_error_color_ ? kPlainColor : "";
@@ -140,7 +140,7 @@ void Terminal::complain(std::string_view line) {
 }
 
 bool Terminal::finish() {
-  hand_over();
+  release_terminal();
   return std::ferror(stdout) == 0;  // of any earlier write
 }
 

@@ -15,7 +15,7 @@ class Hyperlinks;
 enum class ColorWhen { kAuto, kAlways, kNever };
 
 /// The properties of an output device.
-struct Paper {
+struct OutputStyle {
   bool has_color = false;
   size_t width = 80;  ///< columns
   /// Whether contents of files are escaped (base/printable.h); otherwise they are written
@@ -52,7 +52,7 @@ class Terminal {
   /// them.
   [[nodiscard]] bool has_links(std::string_view when) const;
   /// The properties of standard output.
-  [[nodiscard]] Paper paper() const { return {has_color_, width(), escapes()}; }
+  [[nodiscard]] OutputStyle style() const { return {has_color_, width(), escapes()}; }
   /// Returns text of a file for stdout: escaped on a terminal, unchanged elsewhere.
   [[nodiscard]] std::string content(std::string_view bytes) const;
   /// Returns the columns of the terminal; 80 if it is not a terminal.
@@ -69,13 +69,13 @@ class Terminal {
   /// Sets the current work. It is shown on a terminal if it takes long.
   void work_on(std::string text);
   /// Stops progress and pager, so that another program can use the terminal.
-  void hand_over();
+  void release_terminal();
   /// Writes a message to stderr unchanged; the caller has escaped untrusted text.
-  void talk(std::string_view text);
+  void print_message(std::string_view text);
   /// Writes one line to stderr.
   void say(std::string_view line);
   /// Writes an error, indented and coloured, after the program's name.
-  void complain(std::string_view line);
+  void print_error(std::string_view line);
   /// Flushes, closes the pager and waits. Returns false if stdout could not be written.
   bool finish();
 

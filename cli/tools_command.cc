@@ -9,8 +9,8 @@
 #include "cli/mcp_servers.h"
 #include "cli/person.h"
 #include "engine/pipeline/custom_tools.h"
-#include "engine/pipeline/kept_tools.h"
 #include "engine/pipeline/mcp_servers.h"
+#include "engine/pipeline/stored_tools.h"
 
 namespace galley {
 namespace {
@@ -87,15 +87,15 @@ Result<int> add(Session& session) {
   GALLEY_ASSIGN(const ToolFolder folder, ToolFolder::read(session.arguments().words.front()));
   GALLEY_TRY(check_fits(*workspace, session.user(), folder));
   const bool is_shown_only = session.arguments().dry_run;
-  const bool is_vouched = is_vouched_for(session.user(), folder.hash);
+  const bool is_vouched = is_trusted_in_advance(session.user(), folder.hash);
   const bool is_asked = !is_shown_only && !is_vouched && !session.is_unattended();
   if (!is_asked && !session.is_json()) session.print(shown_folder(folder));
   if (!is_shown_only) {
     GALLEY_TRY(refuse_inside_exec("tools add"));
     if (!is_vouched) {
-      GALLEY_TRY(need_person(session, shown_folder(folder),
-                             "Let this workspace call these tools, as long as they stay as they "
-                             "are?"));
+      GALLEY_TRY(require_person(session, shown_folder(folder),
+                                "Let this workspace call these tools, as long as they stay as they "
+                                "are?"));
     }
     GALLEY_TRY(admit_tools(*workspace, session.transaction_options(), session.user(), folder));
   }
@@ -130,7 +130,7 @@ Result<int> remove(Session& session) {
                     "a folder");
   }
   if (!is_trial && is_known) {
-    GALLEY_TRY(dismiss_tool(*workspace, session.transaction_options(), session.user(), name));
+    GALLEY_TRY(remove_stored_tool(*workspace, session.transaction_options(), session.user(), name));
   } else if (!is_trial) {
     GALLEY_TRY(record_admission(*workspace, session.transaction_options(), AuditKind::kToolsRemoved,
                                 {{"server", name}}));

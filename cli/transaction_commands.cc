@@ -287,14 +287,14 @@ Result<int> approve_call(Session& session, Workspace& workspace, const std::stri
   const std::string& wanted = session.arguments().proposal;
   const TransactionOptions who = session.transaction_options();
   if (who.agent.empty()) {
-    const StateDirectory* state = kept_of(workspace).state();
+    const StateDirectory* state = persistent_of(workspace).state();
     if (state == nullptr) {
       return fail(ErrorKind::kNotFound, "confirmation.not_found", "no call waits for a yes here");
     }
     GALLEY_ASSIGN(const AskedCall asked,
                   AskedCalls(*state).find(wanted, place_of(workspace).clock().wall_ns()));
-    GALLEY_TRY(need_person(session, shown_call(asked.question),
-                           "Let " + asked.question.id + " run once?"));
+    GALLEY_TRY(require_person(session, shown_call(asked.question),
+                              "Let " + asked.question.id + " run once?"));
   }
   GALLEY_TRY(workspace.confirm(wanted, by, who));
   if (session.is_json()) {
@@ -317,8 +317,8 @@ Result<int> approve(Session& session) {
   const TransactionOptions who = session.transaction_options();
   // An agent is refused on record, without a question.
   if (!who.agent.empty()) return fail(workspace->approve(proposal, by, who).error());
-  GALLEY_TRY(need_person(session, "", "Approve proposal " + proposal.hex() + " and nothing else?",
-                         approved.diff));
+  GALLEY_TRY(require_person(
+      session, "", "Approve proposal " + proposal.hex() + " and nothing else?", approved.diff));
   GALLEY_TRY(workspace->approve(proposal, by, who));
   if (session.is_json()) {
     session.print(Json{
@@ -359,7 +359,7 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
   bool are_kept = true;
   if (!commits.is_empty() && std::holds_alternative<Receipt>(outcome)) {
     are_kept = commits.keep();
-    commits.say_dropped();
+    commits.report_dropped();
     document["git_commits"] = commits.json();
   }
   std::string next;
@@ -478,9 +478,9 @@ Result<int> pick(Session& session) {
   {
     GALLEY_ASSIGN(const Transaction transaction, session.resume(id));
     id = transaction.id();
-    const StateDirectory& state = *kept_of(*workspace).state();
+    const StateDirectory& state = *persistent_of(*workspace).state();
     GALLEY_ASSIGN(const auto directory, state.root().open_directory(state.own("stage")));
-    GALLEY_ASSIGN(family, family_of(*directory, transaction.id()));
+    GALLEY_ASSIGN(family, forks_of(*directory, transaction.id()));
   }
   GALLEY_ASSIGN(const int status, commit_transaction(session, id));
   if (status != kExitDone) return status;

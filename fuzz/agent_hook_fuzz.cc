@@ -14,8 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const galley::StagedProgram staged{"galley", "bot"};
   const galley::IsOffered is_offered = [](std::string_view name) { return name == "Edit"; };
   if (const auto request = galley::read_hook_request(text)) {
-    const auto deed = galley::deed_of(*request, staged, {{"pass*"}, {"files"}}, is_offered);
-    GALLEY_CHECK(deed || !deed.error().message.empty());
+    const auto action =
+        galley::hook_action_of(*request, staged, {{"pass*"}, {"files"}}, is_offered);
+    GALLEY_CHECK(action || !action.error().message.empty());
     GALLEY_CHECK(!galley::hook_denies(request->protocol, text).empty());
   }
   const auto patch = galley::patch_in_shell_command(text);
@@ -23,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   galley::HookRequest command;
   command.tool = "Bash";
   command.input = {{"command", std::string(text)}};
-  const auto deed = galley::deed_of(command, staged, {}, is_offered);
-  GALLEY_CHECK(deed.has_value() && !std::holds_alternative<galley::HookedCall::Pass>(*deed));
+  const auto action = galley::hook_action_of(command, staged, {}, is_offered);
+  GALLEY_CHECK(action.has_value() && !std::holds_alternative<galley::HookedCall::Pass>(*action));
   return 0;
 }

@@ -6,9 +6,9 @@
 
 namespace galley {
 
-class FakeClock::Standing final : public Clock {
+class FakeClock::StoppedClock final : public Clock {
  public:
-  explicit Standing(int64_t wall_ns) : start_ns_(wall_ns) {}
+  explicit StoppedClock(int64_t wall_ns) : start_ns_(wall_ns) {}
 
   [[nodiscard]] int64_t wall_ns() const override { return start_ns_ + passed_ns_.load(); }
   [[nodiscard]] std::chrono::steady_clock::time_point steady() const override {
@@ -21,11 +21,11 @@ class FakeClock::Standing final : public Clock {
   std::atomic<int64_t> passed_ns_{0};
 };
 
-FakeClock::FakeClock(int64_t wall_ns) : standing_(std::make_unique<Standing>(wall_ns)) {}
+FakeClock::FakeClock(int64_t wall_ns) : clock_(std::make_unique<StoppedClock>(wall_ns)) {}
 FakeClock::~FakeClock() = default;
 
-void FakeClock::advance(std::chrono::nanoseconds span) { standing_->advance(span); }
-int64_t FakeClock::wall_ns() const { return standing_->wall_ns(); }
-const Clock* FakeClock::clock() const { return standing_.get(); }
+void FakeClock::advance(std::chrono::nanoseconds span) { clock_->advance(span); }
+int64_t FakeClock::wall_ns() const { return clock_->wall_ns(); }
+const Clock* FakeClock::clock() const { return clock_.get(); }
 
 }  // namespace galley

@@ -131,7 +131,7 @@ CatalogueRow read_row(ordered_json row, const ordered_json& changes, CatalogueRo
   take_member(row, "rollback", info.rollback_tool);
   take_member(row, "context_aware", info.is_context_aware);
   take_limits(row, info);
-  take_member(row, "follows_from_contents", out.follows_from_contents);
+  take_member(row, "follows_from_contents", out.depends_only_on_contents);
   take_member(row, "verb", out.verb);
   out.profiles.clear();
   take_member(row, "profiles", out.profiles);

@@ -58,7 +58,7 @@ struct NamedCall {
 struct CatalogueRow {
   ToolInfo info;
   bool is_standard = false;  ///< also shown without a profile
-  bool follows_from_contents = false;
+  bool depends_only_on_contents = false;
   std::string verb;                   ///< what the tool does, in one word, for profiles
   std::vector<std::string> profiles;  ///< the profiles that show it
   /// The effect of a call: the operations of `steps` (tools/verbs.h), or the plan of the named

@@ -279,12 +279,12 @@ ToolResult CustomTool::judged(const CommandResult& ran, const AskedLimits& asked
   if (!ran.succeeded()) {
     return failure(ToolErrorCode::kRuntime, "tool.exit",
                    named() + " " + end_of_program(ran) + "; nothing was staged",
-                   details_of({{"stderr", last_words(ran.standard_error)}}));
+                   details_of({{"stderr", output_tail(ran.standard_error)}}));
   }
   if (!read) {
     return failure(ToolErrorCode::kRuntime, "tool.output",
                    named() + " gave no answer as the protocol has it: " + read.error().message,
-                   details_of({{"stderr", last_words(ran.standard_error)}}));
+                   details_of({{"stderr", output_tail(ran.standard_error)}}));
   }
   ToolResult result = ToolResult::success(*read->data);
   result.meta.warnings = read->warnings;

@@ -508,7 +508,7 @@ void ToolRun::progress(uint64_t done, uint64_t total) {
   if (listener) listener(done, total);
 }
 
-bool ToolRun::is_late() const { return state_->context.is_over(); }
+bool ToolRun::should_stop() const { return state_->context.is_over(); }
 
 /// The adapter between a program's definition of a tool and the executor.
 class DefinedTool final : public Tool {

@@ -240,12 +240,12 @@ Performed perform_search(const SearchText& search, ToolContext& context) {
                            ? kMaxAnswerLines
                            : std::min<size_t>(kMaxAnswerLines, search.head_limit);
   SearchAnswer answer(search, limit);
-  uint64_t passed_over = 0;
+  uint64_t skipped_tool_warning = 0;
   uint64_t searched = 0;
   const auto look = [&](const RelPath& path) -> Result<WalkStep> {
     auto content = peek(context.overlay, path, kMaxSearchedFileBytes);
     if (!content && content.error().kind == ErrorKind::kQuota) {
-      ++passed_over;
+      ++skipped_tool_warning;
       return WalkStep::kGoOn;
     }
     if (!content) return fail(std::move(content.error()));
@@ -273,7 +273,7 @@ Performed perform_search(const SearchText& search, ToolContext& context) {
     GALLEY_TRY(walk(context, search.under, search.include_ignored, visit));
   }
   ordered_json data = answer.finish();
-  if (passed_over > 0) data["filesTooLarge"] = passed_over;
+  if (skipped_tool_warning > 0) data["filesTooLarge"] = skipped_tool_warning;
   return data;
 }
 

@@ -44,7 +44,7 @@ std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
   return tool_error_from(allowed.error());
 }
 
-std::string last_words(const CapturedOutput& output) {
+std::string output_tail(const CapturedOutput& output) {
   const std::string text = output.text();
   const size_t from = text.size() > kMaxComplaintBytes ? text.size() - kMaxComplaintBytes : 0;
   return printable(std::string_view(text).substr(from));

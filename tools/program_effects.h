@@ -20,7 +20,7 @@ namespace galley {
                                                           const ToolContext& context);
 
 /// The end of a program's output for a message, with every character visible.
-[[nodiscard]] std::string last_words(const CapturedOutput& output);
+[[nodiscard]] std::string output_tail(const CapturedOutput& output);
 
 /// How a program ended: "ended with status 2", "was ended by signal 9".
 [[nodiscard]] std::string end_of_program(const CommandResult& ran);

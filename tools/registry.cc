@@ -39,7 +39,7 @@ bool names_a_pattern(const std::vector<std::string>& agents) {
 }
 
 /// Whether some agent could not tell which of two tools of one name it calls.
-bool is_ambiguous(const ToolStanding& one, const ToolStanding& other) {
+bool is_ambiguous(const ToolPrecedence& one, const ToolPrecedence& other) {
   if (one.priority != other.priority) return false;
   const auto& mine = one.availability.agents;
   const auto& theirs = other.availability.agents;
@@ -51,10 +51,10 @@ bool is_ambiguous(const ToolStanding& one, const ToolStanding& other) {
 }
 
 bool is_before(const ToolRegistry::EntryPointer& one, const ToolRegistry::EntryPointer& other) {
-  const bool names_agents = !one->standing.availability.agents.empty();
-  const bool other_names_agents = !other->standing.availability.agents.empty();
+  const bool names_agents = !one->precedence.availability.agents.empty();
+  const bool other_names_agents = !other->precedence.availability.agents.empty();
   if (names_agents != other_names_agents) return names_agents;
-  return one->standing.priority > other->standing.priority;
+  return one->precedence.priority > other->precedence.priority;
 }
 
 /// The tool with what is made of its schemas.
@@ -87,13 +87,13 @@ Error unknown_tool(std::string_view name, const std::vector<std::string>& names)
           0};
 }
 
-Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool, ToolStanding standing) {
+Result<void> ToolRegistry::add(std::unique_ptr<const Tool> tool, ToolPrecedence precedence) {
   GALLEY_ASSIGN(Entry entry, compiled_entry(std::move(tool)));
-  entry.standing = std::move(standing);
+  entry.precedence = std::move(precedence);
   return take(std::move(entry));
 }
 
-Result<void> ToolRegistry::add(ToolFactory factory, ToolStanding standing) {
+Result<void> ToolRegistry::add(ToolFactory factory, ToolPrecedence precedence) {
   if (!factory.make) {
     return fail(ErrorKind::kInvalid, "tool.no_function",
                 "the tool '" + factory.info.name + "' has no function that makes it");
@@ -101,7 +101,7 @@ Result<void> ToolRegistry::add(ToolFactory factory, ToolStanding standing) {
   auto made = std::make_unique<FactoryTool>(std::move(factory), dependencies_);
   const FactoryTool* tool = made.get();
   GALLEY_ASSIGN(Entry entry, compiled_entry(std::move(made)));
-  entry.standing = std::move(standing);
+  entry.precedence = std::move(precedence);
   entry.factory = tool;
   return take(std::move(entry));
 }
@@ -115,10 +115,10 @@ Result<void> ToolRegistry::take(Entry entry) {
   }
   const std::unique_lock lock(mutex_);
   for (const EntryPointer& other : ranked(info.name)) {
-    if (!is_ambiguous(entry.standing, other->standing)) continue;
+    if (!is_ambiguous(entry.precedence, other->precedence)) continue;
     return fail(ErrorKind::kInvalid, "tool.exists",
                 "a tool named '" + info.name + "' of priority " +
-                    std::to_string(entry.standing.priority) +
+                    std::to_string(entry.precedence.priority) +
                     " is registered already; remove it first, or give this one another priority");
   }
   if (mode_ == Mode::kReadOnly && !info.annotations.read_only) {
@@ -215,7 +215,7 @@ std::vector<ToolRegistry::Status> ToolRegistry::statuses() const {
   std::vector<Status> out;
   for (const EntryPointer& entry : entries_) {
     const ToolInfo& info = entry->tool->info();
-    out.push_back({info, entry->standing, !disabled_.contains(info.name),
+    out.push_back({info, entry->precedence, !disabled_.contains(info.name),
                    entry->factory != nullptr ? entry->factory->phase() : ToolPhase::kReady});
   }
   return out;

@@ -33,12 +33,12 @@ struct ToolAvailability {
 
 /// The order among tools of one name. The highest priority is called, and a tool that names the
 /// agent comes before a tool for every agent. The others are its fallbacks.
-struct ToolStanding {
+struct ToolPrecedence {
   int priority = 0;
   ToolAvailability availability = {};
   /// Its answer depends only on its arguments and on contents that it reads through its context, so
   /// an earlier answer for the same contents can be reused.
-  bool follows_from_contents = false;
+  bool depends_only_on_contents = false;
 };
 
 /// The tools that can be called, each with its compiled schemas.
@@ -59,7 +59,7 @@ class ToolRegistry {
     SchemaDefaults defaults = {};  ///< of the input
     /// The growth of this process's peak memory when the tool was registered.
     uint64_t instance_bytes = 0;
-    ToolStanding standing = {};
+    ToolPrecedence precedence = {};
     const FactoryTool* factory = nullptr;  ///< `tool`, when a factory makes it; else null
     uint64_t number = 0;                   ///< of its registration; unique
   };
@@ -68,7 +68,7 @@ class ToolRegistry {
   /// The state of a registered tool, with its definition.
   struct Status {
     ToolInfo info;
-    ToolStanding standing;
+    ToolPrecedence precedence;
     bool is_enabled = true;
     ToolPhase phase = ToolPhase::kReady;
   };
@@ -82,9 +82,9 @@ class ToolRegistry {
   /// Errors: kInvalid, reason `tool.exists` (one of that name and priority for the same agents),
   ///         `tool.schema` (a schema with a part that cannot be checked is refused here, not
   ///         ignored later), those of check_definition; kRefused `tool.not_read_only`.
-  Result<void> add(std::unique_ptr<const Tool> tool, ToolStanding standing = {});
+  Result<void> add(std::unique_ptr<const Tool> tool, ToolPrecedence precedence = {});
   /// Registers a factory: the first call makes its tool.
-  Result<void> add(ToolFactory factory, ToolStanding standing = {});
+  Result<void> add(ToolFactory factory, ToolPrecedence precedence = {});
   /// The dependencies for factories that are added from now on. Call it before the registry is
   /// shared.
   void set_dependencies(ToolDependencies dependencies);

@@ -113,9 +113,9 @@ Result<void> add_rows(ToolRegistry& registry, bool is_standard, ToolSetting sett
     const bool is_refused =
         registry.mode() == ToolRegistry::Mode::kReadOnly && !row.info.annotations.read_only;
     if (row.is_standard != is_standard || is_refused) continue;
-    ToolStanding standing;
-    standing.follows_from_contents = row.follows_from_contents;
-    GALLEY_TRY(registry.add(std::make_unique<CatalogueTool>(row, shared), std::move(standing)));
+    ToolPrecedence precedence;
+    precedence.depends_only_on_contents = row.depends_only_on_contents;
+    GALLEY_TRY(registry.add(std::make_unique<CatalogueTool>(row, shared), std::move(precedence)));
   }
   return {};
 }

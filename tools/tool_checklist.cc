@@ -160,7 +160,7 @@ std::vector<ToolCheckPoint> check_tool(const ToolRegistry::Entry& entry,
                                        std::string_view documentation) {
   const ToolInfo& info = entry.tool->info();
   const auto headings = check_tool_documentation(documentation);
-  const std::string elsewhere = "a tool's tests are where its source is";
+  const std::string in_other_repository = "a tool's tests are where its source is";
   return {judged("implements the tool interface", true, "it can be called by its name"),
           judged("is registered", true, "as '" + info.name + "', version " + info.version),
           results_point(trials),
@@ -168,8 +168,8 @@ std::vector<ToolCheckPoint> check_tool(const ToolRegistry::Entry& entry,
           inputs_point(info),
           errors_point(trials),
           timeout_point(info),
-          unchecked("has unit tests (over 80 % coverage)", elsewhere),
-          unchecked("has integration tests", elsewhere),
+          unchecked("has unit tests (over 80 % coverage)", in_other_repository),
+          unchecked("has integration tests", in_other_repository),
           judged("has documentation", is_met(headings),
                  documentation.empty() ? "no page was found"
                  : is_met(headings)    ? "its page has the seven headings"

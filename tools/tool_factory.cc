@@ -31,7 +31,7 @@ Result<void> made_by(const ToolLifecycle::Make& make, const std::string& tool) {
   }
 }
 
-tl::unexpected<Error> was_taken_away(const std::string& tool) {
+tl::unexpected<Error> was_removed(const std::string& tool) {
   return fail(ErrorKind::kRefused, "tool.draining",
               "the tool '" + tool + "' was taken away; ask for the list of tools again");
 }
@@ -58,9 +58,9 @@ Result<ToolLifecycle::Stay> ToolLifecycle::enter() {
     changed_.notify_all();
     if (!goes_on) close_if_left(lock);
     if (!made) return fail(made.error());
-    if (!goes_on) return was_taken_away(tool_);
+    if (!goes_on) return was_removed(tool_);
   }
-  if (phase_ != ToolPhase::kReady) return was_taken_away(tool_);
+  if (phase_ != ToolPhase::kReady) return was_removed(tool_);
   ++calls_;
   return Stay(*this);
 }

@@ -60,7 +60,7 @@ Result<std::vector<ToolRegistry::EntryPointer>> ToolView::find(std::string_view 
                 "the tool '" + tool + "' is disabled here; use another one");
   }
   std::erase_if(found, [&](const auto& entry) {
-    return !sees(entry->tool->info(), entry->standing.availability);
+    return !sees(entry->tool->info(), entry->precedence.availability);
   });
   if (found.empty()) {
     return fail(ErrorKind::kRefused, "tool.not_available",
@@ -81,11 +81,11 @@ std::vector<ToolInfo> ToolView::list() const {
   std::set<std::string> seen;
   for (const ToolRegistry::Status& status : registry_->statuses()) {
     if (seen.contains(status.info.name)) continue;
-    if (!sees(status.info, status.standing.availability) || !is_listed(status.info)) continue;
+    if (!sees(status.info, status.precedence.availability) || !is_listed(status.info)) continue;
     // A fallback may have been registered before the tool that is called.
     for (const auto& entry : registry_->all_named(status.info.name)) {
       const ToolInfo& info = entry->tool->info();
-      if (!sees(info, entry->standing.availability) || !is_listed(info)) continue;
+      if (!sees(info, entry->precedence.availability) || !is_listed(info)) continue;
       if (seen.insert(info.name).second) out.push_back(info);
       break;
     }

@@ -48,7 +48,7 @@ class GitCommitTool final : public Tool {
     return Intent();
   }
   ToolResult run(const json& args, ToolContext& context) const override {
-    const auto layout = GitProgram::elsewhere(root_path_).layout();
+    const auto layout = GitProgram::in_other_repository(root_path_).layout();
     if (!layout) return ToolResult::failure(tool_error_from(layout.error()));
     return ToolResult::success(
         ordered_json{{"queued", !context.dry_run}, {"message", text_member(args, "message")}});
@@ -121,7 +121,7 @@ std::unique_ptr<const Tool> make_git_commit(std::string root_path) {
 
 Result<std::string> commit_to_git(const std::string& root_path, const std::string& message,
                                   const ChangeSet& changes) {
-  const GitProgram git = GitProgram::elsewhere(root_path);
+  const GitProgram git = GitProgram::in_other_repository(root_path);
   GALLEY_TRY(git.layout());
   const std::vector<const Change*> files = files_of(changes);
   GALLEY_TRY(check_unfiltered(git, files));

@@ -152,7 +152,7 @@ Result<QueryTable> tree_table(ToolContext& context) {
 
 Result<QueryTable> git_tree_table(const ToolContext& context, const std::string& root_path,
                                   const std::string& revision) {
-  const GitProgram git = GitProgram::elsewhere(root_path);
+  const GitProgram git = GitProgram::in_other_repository(root_path);
   GALLEY_ASSIGN(const std::string commit, commit_of(git, revision));
   GALLEY_ASSIGN(const std::string listed, git.run({"ls-tree", "-r", "-l", "-z", commit}));
   QueryTable table = empty_tree();
@@ -167,7 +167,7 @@ Result<QueryTable> git_tree_table(const ToolContext& context, const std::string&
 
 Result<QueryTable> git_commits_table(const std::string& root_path, const std::string& revision) {
   constexpr size_t kFields = 6;
-  const GitProgram git = GitProgram::elsewhere(root_path);
+  const GitProgram git = GitProgram::in_other_repository(root_path);
   GALLEY_ASSIGN(const std::string commit, commit_of(git, revision));
   GALLEY_ASSIGN(
       const std::string listed,

@@ -326,7 +326,7 @@ Result<std::string> set_log_aside(const WritableDirectory& directory) {
 
 }  // namespace
 
-Result<std::string> AuditLog::begin_anew() {
+Result<std::string> AuditLog::begin_new_log() {
   GALLEY_ASSIGN(const bool is_begun, is_there());
   if (!is_begun) return std::string();
   GALLEY_ASSIGN(const auto head_file, lock(OpenMode::kOpenOrCreate));

@@ -155,7 +155,7 @@ class AuditLog final : public AuditSink {
   /// Renames a damaged log to `audit.<n>.jsonl` and begins a new one. Its first record has the name
   /// and hash of the damaged log, and its last valid record. Returns that name; empty when the log
   /// was not damaged.
-  Result<std::string> begin_anew();
+  Result<std::string> begin_new_log();
   /// Flushes the log to the disk.
   Result<void> sync();
   /// See AuditSink.

@@ -24,7 +24,7 @@ bool can_be_broken(const CallSupervisor::Call& call) {
 
 bool can_be_cached(const CallSupervisor::Call& call, const ToolConfig& config) {
   const ToolInfo& info = call.entry.tool->info();
-  return call.entry.standing.follows_from_contents && config.is_cached &&
+  return call.entry.precedence.depends_only_on_contents && config.is_cached &&
          info.annotations.read_only && info.annotations.idempotent &&
          !info.annotations.open_world && !info.is_context_aware;
 }
@@ -59,70 +59,71 @@ milliseconds CallSupervisor::time_for(const std::string& tool, milliseconds usua
   return config.only_narrows ? std::min(said, usual) : said;
 }
 
-CallSupervisor::Turn::Turn(CallSupervisor& owner, const Call& call)
+CallSupervisor::SupervisedCall::SupervisedCall(CallSupervisor& owner, const Call& call)
     : owner_(&owner),
       call_(&call),
       config_(&owner.config_of(call.entry.tool->info().name)),
       notes_(can_be_cached(call, *config_)) {}
 
-CallSupervisor::Turn CallSupervisor::take(const Call& call) {
+CallSupervisor::SupervisedCall CallSupervisor::take(const Call& call) {
   const ToolInfo& info = call.entry.tool->info();
-  Turn turn(*this, call);
-  if (turn.notes_.is_whole()) {
-    turn.question_ = ResultCache::question(call.entry, call.args, call.cwd);
-    if (JsonDocument known = cache_.find(*turn.question_, call.overlay, call.may_read)) {
-      turn.answer_.emplace().ok = true;
-      turn.answer_->data = std::move(known);
-      turn.answer_->meta.cached = true;
-      return turn;
+  SupervisedCall supervised(*this, call);
+  if (supervised.notes_.is_whole()) {
+    supervised.question_ = ResultCache::question(call.entry, call.args, call.cwd);
+    if (JsonDocument known = cache_.find(*supervised.question_, call.overlay, call.may_read)) {
+      supervised.answer_.emplace().ok = true;
+      supervised.answer_->data = std::move(known);
+      supervised.answer_->meta.cached = true;
+      return supervised;
     }
   }
-  turn.is_watched_ = can_be_broken(call);
-  if (turn.is_watched_) {
+  supervised.is_watched_ = can_be_broken(call);
+  if (supervised.is_watched_) {
     const FactoryTool* factory = call.entry.factory;
     const auto check = [factory] {
       return factory != nullptr ? factory->check_health() : Result<void>();
     };
     if (const auto admitted = health_.admit(info.name, check); !admitted) {
-      turn.answer_ = factory != nullptr ? ToolResult::failure(factory->with_cause(admitted.error()))
-                                        : failed(admitted.error());
-      return turn;
+      supervised.answer_ = factory != nullptr
+                               ? ToolResult::failure(factory->with_cause(admitted.error()))
+                               : failed(admitted.error());
+      return supervised;
     }
   }
-  const ToolQuota quota{turn.config_->max_concurrent, turn.config_->max_queued,
-                        turn.config_->calls_per_minute, milliseconds(turn.config_->cool_down_ms),
-                        call.memory_bytes};
+  const ToolQuota quota{supervised.config_->max_concurrent, supervised.config_->max_queued,
+                        supervised.config_->calls_per_minute,
+                        milliseconds(supervised.config_->cool_down_ms), call.memory_bytes};
   auto place = quotas_.enter(info.name, quota, {call.deadline, call.stop, !call.is_nested});
   if (!place) {
-    turn.answer_ = no_place(info.name, place.error());
-    return turn;
+    supervised.answer_ = quota_failure(info.name, place.error());
+    return supervised;
   }
-  turn.place_.emplace(*std::move(place));
-  for (const RelPath& path : call.reads) turn.notes_.note(call.overlay, path);
+  supervised.place_.emplace(*std::move(place));
+  for (const RelPath& path : call.reads) supervised.notes_.note(call.overlay, path);
   // Changes of files do not fail transiently, and a copy of the overlay is expensive.
   const bool is_read = info.annotations.read_only;
-  turn.may_repeat_ = may_be_repeated(info) && (is_read || call.is_open_ended ||
-                                               info.category != ToolInfo::Category::kDirect);
-  if (turn.may_repeat_ && !is_read) turn.before_ = call.overlay.entries();
-  return turn;
+  supervised.may_repeat_ = may_be_repeated(info) && (is_read || call.is_open_ended ||
+                                                     info.category != ToolInfo::Category::kDirect);
+  if (supervised.may_repeat_ && !is_read) supervised.before_ = call.overlay.entries();
+  return supervised;
 }
 
-void CallSupervisor::Turn::note(ToolResult result) {
+void CallSupervisor::SupervisedCall::note(ToolResult result) {
   result.meta.attempts = ++attempts_;
-  if (is_tried_again(result)) {
+  if (is_retried(result)) {
     if (before_) call_->overlay.restore(*before_);
     return;
   }
   const std::string& name = call_->entry.tool->info().name;
   if (is_watched_) owner_->health_.note(name, result);
-  owner_->take_heed(name, *config_, result);
+  owner_->update_health(name, *config_, result);
   if (result.ok && notes_.is_whole()) owner_->cache_.keep(*question_, notes_.take(), result.data);
   answer_ = std::move(result);
 }
 
 /// Whether the call is tried again: the error is transient and time is left. Pauses before it
 /// returns true.
-bool CallSupervisor::Turn::is_tried_again(const ToolResult& result) const {
+bool CallSupervisor::SupervisedCall::is_retried(const ToolResult& result) const {
   const RetryRule& rule = owner_->retry_;
   const bool may_help = !result.ok && may_repeat_ && is_transient(*result.error) &&
                         attempts_ < rule.attempts && !call_->stop.stop_requested();
@@ -133,9 +134,9 @@ bool CallSupervisor::Turn::is_tried_again(const ToolResult& result) const {
 }
 
 /// A call that is refused for its rate gets the time after which it may be repeated.
-ToolResult CallSupervisor::no_place(const std::string& tool, const Error& why) const {
+ToolResult CallSupervisor::quota_failure(const std::string& tool, const Error& why) const {
   ToolError error = tool_error_from(why);
-  if (const milliseconds left = quotas_.cold_for(tool); left.count() > 0) {
+  if (const milliseconds left = quotas_.cool_down_left(tool); left.count() > 0) {
     error.details = std::make_shared<const nlohmann::ordered_json>(
         nlohmann::ordered_json{{kRetryAfter, left.count()}});
   }
@@ -143,8 +144,8 @@ ToolResult CallSupervisor::no_place(const std::string& tool, const Error& why) c
 }
 
 /// After a rate limit of the service, pauses calls as long as it asks for, or else as configured.
-void CallSupervisor::take_heed(const std::string& tool, const ToolConfig& config,
-                               const ToolResult& result) {
+void CallSupervisor::update_health(const std::string& tool, const ToolConfig& config,
+                                   const ToolResult& result) {
   if (!result.error || result.error->reason != kRateLimited) return;
   milliseconds span(config.cool_down_ms);
   if (const auto& details = result.error->details; details != nullptr && details->is_object()) {

@@ -31,7 +31,7 @@ class ReadNotes {
   /// cached result is then invalid.
   void note(Overlay& overlay, const RelPath& path);
   /// The result depends on other input as well (a secret), so it cannot be cached.
-  void spoil() { is_wanted_ = false; }
+  void forbid_caching() { is_wanted_ = false; }
   [[nodiscard]] bool is_whole() const { return is_wanted_; }
   [[nodiscard]] std::vector<ReadContent> take() { return std::move(reads_); }
 
@@ -70,9 +70,9 @@ class CallSupervisor {
     std::function<bool(const RelPath&)> may_read = {};
   };
   /// The state of one call.
-  class Turn;
+  class SupervisedCall;
   /// Looks for a cached result. If there is none, waits until the tool may be called.
-  [[nodiscard]] Turn take(const Call& call);
+  [[nodiscard]] SupervisedCall take(const Call& call);
 
   /// The settings of `[tools.NAME]`, or the defaults.
   [[nodiscard]] const ToolConfig& config_of(const std::string& tool) const;
@@ -84,8 +84,8 @@ class CallSupervisor {
   }
 
  private:
-  [[nodiscard]] ToolResult no_place(const std::string& tool, const Error& why) const;
-  void take_heed(const std::string& tool, const ToolConfig& config, const ToolResult& result);
+  [[nodiscard]] ToolResult quota_failure(const std::string& tool, const Error& why) const;
+  void update_health(const std::string& tool, const ToolConfig& config, const ToolResult& result);
 
   const Clock* clock_;
   const std::map<std::string, ToolConfig>* configs_;
@@ -97,10 +97,10 @@ class CallSupervisor {
 
 /// Call answer() first. While it is empty, run the tool and pass each result to note():
 ///
-///     while (!turn.answer()) turn.note(try_it(turn.notes()));
+///     while (!supervised.answer()) supervised.note(try_it(supervised.notes()));
 ///
 /// Ownership: borrows the call and the supervisor. Its destructor frees the place of the call.
-class CallSupervisor::Turn {
+class CallSupervisor::SupervisedCall {
  public:
   /// The result for the caller. `meta.attempts` and `meta.cached` show how it was obtained.
   [[nodiscard]] std::optional<ToolResult>& answer() { return answer_; }
@@ -112,8 +112,8 @@ class CallSupervisor::Turn {
 
  private:
   friend class CallSupervisor;
-  Turn(CallSupervisor& owner, const Call& call);
-  [[nodiscard]] bool is_tried_again(const ToolResult& result) const;
+  SupervisedCall(CallSupervisor& owner, const Call& call);
+  [[nodiscard]] bool is_retried(const ToolResult& result) const;
 
   CallSupervisor* owner_;
   const Call* call_;

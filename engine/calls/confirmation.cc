@@ -21,43 +21,44 @@ Error refused_call(std::string reason, std::string message) {
 
 std::string mode_name(SecurityMode mode) { return std::string(mode_row(mode).name); }
 
-CallQuestion question_of(const Action& action, const ConfirmationDesk& desk, const ContentId& id,
-                         const CallRule& rule) {
+CallQuestion question_of(const Action& action, const ConfirmationContext& context,
+                         const ContentId& id, const CallRule& rule) {
   CallQuestion question;
   question.id = shown_call_id(id);
-  question.agent = desk.who.caller();
+  question.agent = context.who.caller();
   question.tool = action.called->name;
   question.arguments = redact_patterns(json_text(*action.arguments));
   question.why = rule.why;
   return question;
 }
 
-std::optional<Error> record_yes(const Action& action, const ConfirmationDesk& desk,
+std::optional<Error> record_yes(const Action& action, const ConfirmationContext& context,
                                 const ContentId& id, const std::string& by) {
-  if (desk.recorder == nullptr) return {};
+  if (context.recorder == nullptr) return {};
   AuditEvent event;
   event.kind = AuditKind::kConfirmation;
   event.tool = action.called->name;
-  event.agent = desk.who.caller();
+  event.agent = context.who.caller();
   event.call_id = action.record.call_id;
   event.reason = "said yes: " + by;
   event.input =
       std::make_shared<const nlohmann::ordered_json>(nlohmann::ordered_json{{"call", id.hex()}});
-  const auto recorded = desk.recorder->record(std::move(event));
+  const auto recorded = context.recorder->record(std::move(event));
   return recorded ? std::nullopt : std::optional<Error>(recorded.error());
 }
 
 /// Whether a person can approve the call later.
-Result<bool> is_kept(const ContentId& id, const ConfirmationDesk& desk,
+Result<bool> is_kept(const ContentId& id, const ConfirmationContext& context,
                      const CallQuestion& question) {
-  if (desk.answers == nullptr || question.arguments.size() > kMaxAskedArgumentBytes) return false;
-  GALLEY_TRY(desk.answers->keep(id, question, desk.clock->wall_ns()));
+  if (context.answers == nullptr || question.arguments.size() > kMaxAskedArgumentBytes)
+    return false;
+  GALLEY_TRY(context.answers->keep(id, question, context.clock->wall_ns()));
   return true;
 }
 
-std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationDesk& desk,
+std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationContext& context,
                                         const CallQuestion& question) {
-  const auto kept = is_kept(id, desk, question);
+  const auto kept = is_kept(id, context, question);
   if (!kept) return kept.error();
   const std::string way =
       *kept ? "have a person say: galley approve " + question.id + ", then repeat this call"
@@ -70,9 +71,9 @@ std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationD
 
 /// Agents that run unattended answer no to every question. If the call can be stored, a person
 /// can still approve it later.
-std::optional<Error> not_confirmed(const ContentId& id, const ConfirmationDesk& desk,
+std::optional<Error> not_confirmed(const ContentId& id, const ConfirmationContext& context,
                                    const CallQuestion& question) {
-  const auto kept = is_kept(id, desk, question);
+  const auto kept = is_kept(id, context, question);
   if (!kept) return kept.error();
   std::string message = "the call " + question.id + " of the tool '" + question.tool +
                         "' was not done: the answer was no";
@@ -105,13 +106,11 @@ CallRule rule_for_call(SecurityMode mode, const ToolInfo& tool) {
   return rule;
 }
 
-ContentId id_of_call(const Action& action, const ConfirmationDesk& desk) {
-  nlohmann::json document = {{"who", desk.who.names()},
-                             {"tool", action.called->name},
-                             {"version", action.called->version},
-                             {"arguments", *action.arguments},
-                             {"cwd", desk.call->cwd},
-                             {"environment", desk.call->environment}};
+ContentId id_of_call(const Action& action, const ConfirmationContext& context) {
+  nlohmann::json document = {
+      {"who", context.who.names()},        {"tool", action.called->name},
+      {"version", action.called->version}, {"arguments", *action.arguments},
+      {"cwd", context.call->cwd},          {"environment", context.call->environment}};
   return ContentId::of(json_text(document));
 }
 
@@ -119,9 +118,9 @@ std::string shown_call_id(const ContentId& id) {
   return std::string(kCallIdStart) + id.hex().substr(0, kShownIdDigits);
 }
 
-std::optional<Error> confirm_call(const Action& action, const ConfirmationDesk& desk) {
+std::optional<Error> confirm_call(const Action& action, const ConfirmationContext& context) {
   if (action.called == nullptr || action.arguments == nullptr) return {};
-  const CallRule rule = rule_for_call(desk.mode, *action.called);
+  const CallRule rule = rule_for_call(context.mode, *action.called);
   if (rule.decision == Decision::kAllow) return {};
   if (rule.decision == Decision::kDeny) {
     return refused_call(
@@ -129,21 +128,21 @@ std::optional<Error> confirm_call(const Action& action, const ConfirmationDesk& 
         rule.why + "; use another tool, or have policy.mode of galley.toml changed");
   }
   const bool is_in_overlay = action.called->security_tier <= ToolInfo::Tier::kElevated;
-  if (desk.keeps_nothing && is_in_overlay) return {};
-  const bool is_person = desk.who.is_alone() && desk.who.caller().empty();
-  if (rule.is_held_by_overlay && (!desk.call->confirm || is_person)) return {};
-  const ContentId id = id_of_call(action, desk);
-  if (desk.answers != nullptr) {
-    const auto given = desk.answers->take(id, desk.clock->wall_ns());
+  if (context.keeps_nothing && is_in_overlay) return {};
+  const bool is_person = context.who.is_alone() && context.who.caller().empty();
+  if (rule.is_held_by_overlay && (!context.call->confirm || is_person)) return {};
+  const ContentId id = id_of_call(action, context);
+  if (context.answers != nullptr) {
+    const auto given = context.answers->take(id, context.clock->wall_ns());
     if (!given) return given.error();
-    if (*given) return record_yes(action, desk, id, **given);
+    if (*given) return record_yes(action, context, id, **given);
   }
-  const CallQuestion question = question_of(action, desk, id, rule);
-  if (!desk.call->confirm) return needs_confirmation(id, desk, question);
-  const auto answer = desk.call->confirm(question);
+  const CallQuestion question = question_of(action, context, id, rule);
+  if (!context.call->confirm) return needs_confirmation(id, context, question);
+  const auto answer = context.call->confirm(question);
   if (!answer) return answer.error();
-  if (*answer) return record_yes(action, desk, id, "whoever was asked");
-  return not_confirmed(id, desk, question);
+  if (*answer) return record_yes(action, context, id, "whoever was asked");
+  return not_confirmed(id, context, question);
 }
 
 }  // namespace galley

@@ -35,9 +35,9 @@ struct CallRule {
 /// answer.
 ///
 /// Errors: those of the store.
-class KeptAnswers {
+class ApprovalStore {
  public:
-  virtual ~KeptAnswers() = default;
+  virtual ~ApprovalStore() = default;
   /// Removes the approval of this call and returns the person who gave it, or nothing if there is
   /// none.
   virtual Result<std::optional<std::string>> take(const ContentId& id, int64_t now_ns) const = 0;
@@ -47,24 +47,25 @@ class KeptAnswers {
 };
 
 /// The caller, the handler of questions, and the store of earlier approvals. Borrows all of them.
-struct ConfirmationDesk {
+struct ConfirmationContext {
   SecurityMode mode = SecurityMode::kStandard;
   Principals who;
-  const CallOptions* call = nullptr;     ///< its `confirm` answers; never null
-  const Clock* clock = nullptr;          ///< never null
-  bool keeps_nothing = false;            ///< a dry run or a preview
-  const KeptAnswers* answers = nullptr;  ///< null: nothing can be stored
+  const CallOptions* call = nullptr;       ///< its `confirm` answers; never null
+  const Clock* clock = nullptr;            ///< never null
+  bool keeps_nothing = false;              ///< a dry run or a preview
+  const ApprovalStore* answers = nullptr;  ///< null: nothing can be stored
   Recorder* recorder = nullptr;  ///< records an approval before it is used; null: not recorded
 };
 
 /// Returns an error if a call of a tool must not run. Other actions are always allowed.
 /// Errors: kRefused `call.tier_denied`, `call.needs_confirmation` (its message has the id for
 ///         `galley approve`), `call.not_confirmed`; those of the handler that answers.
-[[nodiscard]] std::optional<Error> confirm_call(const Action& action, const ConfirmationDesk& desk);
+[[nodiscard]] std::optional<Error> confirm_call(const Action& action,
+                                                const ConfirmationContext& context);
 
 /// Hashes all inputs that decide the effect of a call: principals, tool and version, arguments,
 /// working directory and environment.
-[[nodiscard]] ContentId id_of_call(const Action& action, const ConfirmationDesk& desk);
+[[nodiscard]] ContentId id_of_call(const Action& action, const ConfirmationContext& context);
 /// The id as messages and `galley approve` show it: `call-` and the first digits.
 [[nodiscard]] std::string shown_call_id(const ContentId& id);
 inline constexpr std::string_view kCallIdStart = "call-";

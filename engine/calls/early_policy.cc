@@ -185,8 +185,8 @@ std::optional<Error> EarlyPolicy::refusal_of_effect(const Action& action,
     if (!denied.empty()) return error_of(denied.front());
   }
   if (!is_named_by_no_tool(kind) || !policy_.limits_tools(who_)) return {};
-  for (const StagedDeed& one : staged_deeds(before, now)) {
-    const std::vector<std::string> tools = tools_that(one.deed);
+  for (const StagedEffect& one : staged_effects(before, now)) {
+    const std::vector<std::string> tools = tools_with_effect(one.effect);
     Judgement judgement = policy_.judge_tools(
         "what is done by the tool " + tools.front() + " to '" + one.path.str() + "'", tools, who_);
     if (judgement.decision != Decision::kDeny) continue;

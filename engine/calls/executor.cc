@@ -96,13 +96,13 @@ Executor::Executor(const ToolRegistry* registry, Recorder& recorder, const Clock
 
 // --- the road -------------------------------------------------------------------------------
 
-Recorded Executor::travel(Admitted what, const Place& place) {
+Recorded Executor::process(Admitted what, const Place& place) {
   StepScope scope(place.overlay);
   auto allowed = allow(std::move(what));
   Ran ran = allowed ? run(*std::move(allowed), place) : std::move(allowed).error();
   if (!ran.is_kept() && place.before != nullptr) place.overlay->restore(*place.before);
   ran.changes_ = scope.finish();
-  return put_on_record(std::move(ran), place);
+  return record_result(std::move(ran), place);
 }
 
 /// Asks every check that can refuse the action before it is performed.
@@ -150,7 +150,7 @@ Ran Executor::run(Allowed what, const Place& place) {
 }
 
 /// Records the result. If that fails, the changes are reverted.
-Recorded Executor::put_on_record(Ran ran, const Place& place) {
+Recorded Executor::record_result(Ran ran, const Place& place) {
   Action& action = ran.action_;
   ToolMeta& meta = ran.result_.meta;
   if (meta.started_at.empty()) measure(ran.arrival_, meta);
@@ -287,8 +287,8 @@ Result<void> Executor::perform(Overlay* overlay, Action action, const Effect& ef
   std::optional<Overlay::Entries> before;
   if (overlay != nullptr && (!is_safe || judges_effects())) before = overlay->entries();
   const Recorded recorded =
-      travel(Admitted{std::move(action), now()},
-             {.overlay = overlay, .before = before ? &*before : nullptr, .effect = &effect});
+      process(Admitted{std::move(action), now()},
+              {.overlay = overlay, .before = before ? &*before : nullptr, .effect = &effect});
   return recorded.error ? Result<void>(*recorded.error) : Result<void>();
 }
 
@@ -303,7 +303,8 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
   const auto tool = what.tools.empty() ? nullptr : what.tools.front();
   std::vector<std::string> warnings = std::move(what.warnings);
   ToolResult result =
-      travel(std::move(what), {.overlay = &overlay, .before = &before, .secrets = &secrets}).result;
+      process(std::move(what), {.overlay = &overlay, .before = &before, .secrets = &secrets})
+          .result;
   result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());
   if (tool != nullptr) add_warnings(*tool, result.meta);
   return result;

@@ -13,12 +13,12 @@
 #include "base/result.h"
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
+#include "engine/calls/action_states.h"
 #include "engine/calls/call_scope.h"
 #include "engine/calls/call_stack.h"
 #include "engine/calls/call_supervisor.h"
 #include "engine/calls/confirmation.h"
 #include "engine/calls/early_policy.h"
-#include "engine/calls/road.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/staged_step.h"
 #include "tools/registry.h"
@@ -59,7 +59,7 @@ struct ExecutorOptions : CallOptions {
   /// everything is left to the gate, and the caller has every capability.
   std::optional<EarlyPolicy> policy;
   /// Gets approvals for calls that need one. Without it every call may run.
-  std::optional<ConfirmationDesk> desk;
+  std::optional<ConfirmationContext> desk;
   SeenContents* seen = nullptr;           ///< of the workspace; null: nothing is remembered
   KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own
   bool secrets_in_files = false;          ///< secrets.in_files of galley.toml
@@ -73,7 +73,7 @@ struct ExecutorOptions : CallOptions {
 
 /// Performs every effect, in this order: capability → list of tools → early policy → approval →
 /// record (if a program runs) → effect → check of the staged changes → record. A refused action is
-/// recorded and has no effect. Its stations are types (road.h).
+/// recorded and has no effect. Its stations are types (action_states.h).
 ///
 /// Invariant: an action is all or nothing. The overlay is unchanged if the action fails, is a dry
 ///            run, or cannot be recorded. The record is written before the caller gets the result,
@@ -116,15 +116,15 @@ class Executor {
     CallSecrets& secrets;
     std::mutex* policy_mutex = nullptr;  ///< set on threads other than the executor's
   };
-  struct SideCall;
+  struct ParallelRead;
 
   // The stations.
   Admitted admit(Overlay& overlay, const ToolCall& call);
   tl::expected<Allowed, Ran> allow(Admitted what);
   Ran run(Allowed what, const Place& place);
-  Recorded put_on_record(Ran ran, const Place& place);
+  Recorded record_result(Ran ran, const Place& place);
   /// Passes all stations.
-  Recorded travel(Admitted what, const Place& place);
+  Recorded process(Admitted what, const Place& place);
   ToolResult call_once(Overlay& overlay, const Overlay::Entries& before, const ToolCall& call);
 
   // The checks (executor.cc).
@@ -166,13 +166,13 @@ class Executor {
   [[nodiscard]] uint64_t memory_of(const ToolInfo& info) const;
 
   // Parallel reads (executor_reads.cc).
-  [[nodiscard]] std::vector<SideCall> side_calls(const std::vector<ToolCall>& calls,
-                                                 size_t first) const;
-  [[nodiscard]] bool asks_for_a_yes(const ToolInfo& info) const;
+  [[nodiscard]] std::vector<ParallelRead> parallel_reads(const std::vector<ToolCall>& calls,
+                                                         size_t first) const;
+  [[nodiscard]] bool asks_for_confirmation(const ToolInfo& info) const;
   size_t stage_reads(Overlay& overlay, const std::vector<ToolCall>& calls, size_t first,
                      std::vector<ToolResult>& results);
-  void read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex);
-  ToolResult finish_aside(SideCall& one, Overlay& overlay, bool is_consistent);
+  void read_in_parallel(ParallelRead& one, Overlay& view, std::mutex& policy_mutex);
+  ToolResult finish_parallel_read(ParallelRead& one, Overlay& overlay, bool is_consistent);
 
   const ToolRegistry* registry_;
   Recorder* recorder_;

@@ -51,29 +51,29 @@ bool only_reads(const ToolRegistry::Entry& entry) {
 }  // namespace
 
 /// One of the parallel calls.
-struct Executor::SideCall {
+struct Executor::ParallelRead {
   const ToolCall* call = nullptr;
   std::vector<ToolRegistry::EntryPointer> tools;
   std::optional<Ran> ran = {};  ///< empty: it runs in turn
 };
 
 /// Whether calls of the tool need an approval, whatever their arguments are.
-bool Executor::asks_for_a_yes(const ToolInfo& info) const {
+bool Executor::asks_for_confirmation(const ToolInfo& info) const {
   return options_.desk && rule_for_call(options_.desk->mode, info).decision != Decision::kAllow;
 }
 
 /// Returns the calls from `first` on that can run in parallel, each with its tools.
-std::vector<Executor::SideCall> Executor::side_calls(const std::vector<ToolCall>& calls,
-                                                     size_t first) const {
-  std::vector<SideCall> side;
+std::vector<Executor::ParallelRead> Executor::parallel_reads(const std::vector<ToolCall>& calls,
+                                                             size_t first) const {
+  std::vector<ParallelRead> side;
   for (size_t at = first; at < calls.size() && side.size() < kMaxReads; ++at) {
     auto tools = find_tools(calls[at].tool);
     if (!tools || !only_reads(*tools->front())) break;
-    if (asks_for_a_yes(tools->front()->tool->info())) break;
+    if (asks_for_confirmation(tools->front()->tool->info())) break;
     // The rate limit must not depend on which thread is faster.
     if (config_of(tools->front()->tool->info()).calls_per_minute > 0) break;
     if (calls[at].args && mentions_secret(*calls[at].args)) break;
-    SideCall one;
+    ParallelRead one;
     one.call = &calls[at];
     one.tools = *std::move(tools);
     side.push_back(std::move(one));
@@ -85,7 +85,7 @@ std::vector<Executor::SideCall> Executor::side_calls(const std::vector<ToolCall>
 size_t Executor::stage_reads(Overlay& overlay, const std::vector<ToolCall>& calls, size_t first,
                              std::vector<ToolResult>& results) {
   if (stack_.is_nested()) return 0;
-  std::vector<SideCall> side = side_calls(calls, first);
+  std::vector<ParallelRead> side = parallel_reads(calls, first);
   if (side.empty()) return 0;
   const size_t block = (side.size() + kBlocks - 1) / kBlocks;
   std::vector<Overlay> views;
@@ -97,14 +97,14 @@ size_t Executor::stage_reads(Overlay& overlay, const std::vector<ToolCall>& call
       side.size(), block,
       [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i)
-          read_aside(side[i], views[begin / block], policy_mutex);
+          read_in_parallel(side[i], views[begin / block], policy_mutex);
       },
       kMinReads);
   for (size_t begin = 0; begin < side.size(); begin += block) {
     // If two threads saw a file in two states, the first state counts, and the others read again.
     const bool is_consistent = overlay.take_reads(views[begin / block]);
     for (size_t i = begin; i < std::min(begin + block, side.size()); ++i) {
-      results.push_back(finish_aside(side[i], overlay, is_consistent));
+      results.push_back(finish_parallel_read(side[i], overlay, is_consistent));
       if (!results.back().ok) return i + 1;
     }
   }
@@ -112,7 +112,7 @@ size_t Executor::stage_reads(Overlay& overlay, const std::vector<ToolCall>& call
 }
 
 /// Runs on any thread.
-void Executor::read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex) {
+void Executor::read_in_parallel(ParallelRead& one, Overlay& view, std::mutex& policy_mutex) {
   const ToolRegistry::Entry& entry = *one.tools.front();
   Admitted what = asked(*one.call);
   prepare(entry, view, what);
@@ -130,7 +130,7 @@ void Executor::read_aside(SideCall& one, Overlay& view, std::mutex& policy_mutex
 }
 
 /// Records the call as if it ran now. If it did not run, runs it now.
-ToolResult Executor::finish_aside(SideCall& one, Overlay& overlay, bool is_consistent) {
+ToolResult Executor::finish_parallel_read(ParallelRead& one, Overlay& overlay, bool is_consistent) {
   const bool counts = one.ran && is_consistent && (one.ran->result_.ok || one.tools.size() == 1);
   if (!counts) {
     const Overlay::Entries before = overlay.entries();
@@ -140,7 +140,7 @@ ToolResult Executor::finish_aside(SideCall& one, Overlay& overlay, bool is_consi
   name_call(*one.call, record);
   const SecretProvider none;
   CallSecrets(none, options_.known_secrets).redact(record);
-  ToolResult result = put_on_record(*std::move(one.ran), {.overlay = &overlay}).result;
+  ToolResult result = record_result(*std::move(one.ran), {.overlay = &overlay}).result;
   add_warnings(*one.tools.front(), result.meta);
   return result;
 }

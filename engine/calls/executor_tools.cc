@@ -226,7 +226,7 @@ Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
   prepare(*what.tools.front(), overlay, what);
   // A tool that cannot be created does not tell its intent, so the next one is asked.
   while (flaw && what.tools.size() > 1 && may_fall_back(what.tools.front()->tool->info(), *flaw)) {
-    what.warnings.push_back(passed_over(*what.tools.front(), *flaw, *what.tools[1]));
+    what.warnings.push_back(skipped_tool_warning(*what.tools.front(), *flaw, *what.tools[1]));
     what.tools.erase(what.tools.begin());
     flaw.reset();
     prepare(*what.tools.front(), overlay, what);
@@ -321,7 +321,7 @@ ToolResult Executor::answer(Allowed& call, const Place& place) {
     prepare(entry, *place.overlay, instead);
     if (instead.action.record.error || refusal(instead.action)) continue;
     if (options_.desk && confirm_call(instead.action, *options_.desk)) continue;
-    warnings.push_back(passed_over(tried, *result.error, entry));
+    warnings.push_back(skipped_tool_warning(tried, *result.error, entry));
     add_missing(record.capabilities_used, entry.tool->info().capabilities);
     result = run_supervised(Allowed(std::move(instead)), {entry, *place.overlay, *place.secrets});
   }
@@ -358,13 +358,13 @@ ToolResult Executor::run_supervised(const Allowed& call, const Attempt& attempt)
       return !refusal(look);
     };
   }
-  CallSupervisor::Turn turn = options_.supervisor->take(asked);
-  while (!turn.answer()) {
-    ToolResult result = run_tool(call, attempt, &turn.notes());
-    if (!attempt.secrets.names().empty()) turn.notes().spoil();
-    turn.note(std::move(result));
+  CallSupervisor::SupervisedCall supervised = options_.supervisor->take(asked);
+  while (!supervised.answer()) {
+    ToolResult result = run_tool(call, attempt, &supervised.notes());
+    if (!attempt.secrets.names().empty()) supervised.notes().forbid_caching();
+    supervised.note(std::move(result));
   }
-  return *std::move(turn.answer());
+  return *std::move(supervised.answer());
 }
 
 /// Inserts the values of secrets into the arguments as late as possible, and runs the tool.

@@ -61,11 +61,11 @@ bool may_fall_back(const ToolInfo& info, const ToolError& error) {
   return may_be_repeated(info) && (shows_a_broken_tool(error) || is_transient(error));
 }
 
-std::string passed_over(const ToolRegistry::Entry& tried, const ToolError& error,
-                        const ToolRegistry::Entry& next) {
-  return "the tool of priority " + std::to_string(tried.standing.priority) + " could not answer (" +
-         error.reason + "); that of priority " + std::to_string(next.standing.priority) +
-         " was called";
+std::string skipped_tool_warning(const ToolRegistry::Entry& tried, const ToolError& error,
+                                 const ToolRegistry::Entry& next) {
+  return "the tool of priority " + std::to_string(tried.precedence.priority) +
+         " could not answer (" + error.reason + "); that of priority " +
+         std::to_string(next.precedence.priority) + " was called";
 }
 
 }  // namespace galley

@@ -39,7 +39,8 @@ struct RetryRule {
 [[nodiscard]] bool may_fall_back(const ToolInfo& info, const ToolError& error);
 
 /// A warning for the result: which tool was skipped, and why.
-[[nodiscard]] std::string passed_over(const ToolRegistry::Entry& tried, const ToolError& error,
-                                      const ToolRegistry::Entry& next);
+[[nodiscard]] std::string skipped_tool_warning(const ToolRegistry::Entry& tried,
+                                               const ToolError& error,
+                                               const ToolRegistry::Entry& next);
 
 }  // namespace galley

@@ -14,32 +14,32 @@ namespace {
 
 /// The tools that can do one thing.
 struct Row {
-  ToolDeed deed;
+  ToolEffect effect;
   std::array<std::string_view, 12> tools;
 };
 
 // apply_patch can create, change, move and remove files. A tool that writes files can change them.
 constexpr std::array<Row, 9> kRows = {{
-    {ToolDeed::kEdit,
+    {ToolEffect::kEdit,
      {"Edit", "MultiEdit", "replace", "edit_file", "Write", "write_file", "apply_patch",
       "str_replace_based_edit_tool", "str_replace_editor", "fs.write", "filesystem"}},
-    {ToolDeed::kWrite,
+    {ToolEffect::kWrite,
      {"Write", "write_file", "apply_patch", "str_replace_based_edit_tool", "str_replace_editor",
       "fs.write", "filesystem"}},
-    {ToolDeed::kDelete, {"Delete", "apply_patch", "fs.delete", "filesystem"}},
-    {ToolDeed::kMove, {"Move", "move_file", "apply_patch", "fs.move"}},
-    {ToolDeed::kCopy,
+    {ToolEffect::kDelete, {"Delete", "apply_patch", "fs.delete", "filesystem"}},
+    {ToolEffect::kMove, {"Move", "move_file", "apply_patch", "fs.move"}},
+    {ToolEffect::kCopy,
      {"Copy", "Write", "write_file", "apply_patch", "str_replace_based_edit_tool",
       "str_replace_editor", "fs.copy", "fs.write", "filesystem"}},
-    {ToolDeed::kChmod, {"Chmod", "fs.chmod"}},
-    {ToolDeed::kSymlink, {"Symlink", "fs.symlink"}},
-    {ToolDeed::kMakeDirectory, {"MakeDirectory", "create_directory", "fs.mkdir"}},
-    {ToolDeed::kRun, {"Bash", "run_command", "run_shell_command"}},
+    {ToolEffect::kChmod, {"Chmod", "fs.chmod"}},
+    {ToolEffect::kSymlink, {"Symlink", "fs.symlink"}},
+    {ToolEffect::kMakeDirectory, {"MakeDirectory", "create_directory", "fs.mkdir"}},
+    {ToolEffect::kRun, {"Bash", "run_command", "run_shell_command"}},
 }};
 
-void add_tools(ToolDeed deed, std::vector<std::string>& names) {
+void add_tools(ToolEffect effect, std::vector<std::string>& names) {
   for (const Row& row : kRows) {
-    if (row.deed != deed) continue;
+    if (row.effect != effect) continue;
     for (const std::string_view name : row.tools) {
       if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
         names.emplace_back(name);
@@ -68,36 +68,37 @@ bool goes_with_files(const RelPath& directory, const Overlay::Entries& now, bool
   return false;
 }
 
-class Deeds {
+class EffectCollector {
  public:
-  Deeds(const Overlay::Entries& before, const Overlay::Entries& now) : before_(before), now_(now) {}
+  EffectCollector(const Overlay::Entries& before, const Overlay::Entries& now)
+      : before_(before), now_(now) {}
 
   void add(const RelPath& path) {
     const auto at = now_.find(path);
     const auto was = before_.find(path);
-    if (at == now_.end()) return put(path, ToolDeed::kEdit);  // restored to the version on disk
+    if (at == now_.end()) return put(path, ToolEffect::kEdit);  // restored to the version on disk
     const Overlay::Entry& entry = at->second;
     const Node& old_node = was == before_.end() ? entry.before : was->second.now;
     const Node& node = entry.now;
     if (node.kind == FileKind::kDirectory || old_node.kind == FileKind::kDirectory) {
       add_directory(path, old_node, node);
     }
-    if (node.kind == FileKind::kSymlink) return put(path, ToolDeed::kSymlink);
+    if (node.kind == FileKind::kSymlink) return put(path, ToolEffect::kSymlink);
     if (node.kind == FileKind::kDirectory) return;
     if (node.kind == FileKind::kAbsent) {
       if (old_node.kind == FileKind::kDirectory) return;
-      return put(path, is_moved_away(path) ? ToolDeed::kMove : ToolDeed::kDelete);
+      return put(path, is_moved_away(path) ? ToolEffect::kMove : ToolEffect::kDelete);
     }
     if (old_node.kind != FileKind::kRegular) {
-      return put(path, entry.renamed_from  ? ToolDeed::kMove
-                       : entry.copied_from ? ToolDeed::kCopy
-                                           : ToolDeed::kWrite);
+      return put(path, entry.renamed_from  ? ToolEffect::kMove
+                       : entry.copied_from ? ToolEffect::kCopy
+                                           : ToolEffect::kWrite);
     }
-    if (node.content != old_node.content) put(path, ToolDeed::kEdit);
-    if (node.mode != old_node.mode) put(path, ToolDeed::kChmod);
+    if (node.content != old_node.content) put(path, ToolEffect::kEdit);
+    if (node.mode != old_node.mode) put(path, ToolEffect::kChmod);
   }
 
-  std::vector<StagedDeed> take() { return std::move(deeds_); }
+  std::vector<StagedEffect> take() { return std::move(effects_); }
 
  private:
   /// Scans the staged entries once, and only if something was deleted.
@@ -111,39 +112,40 @@ class Deeds {
     return moved_away_->contains(path);
   }
 
-  void put(const RelPath& path, ToolDeed deed) { deeds_.push_back({path, deed}); }
+  void put(const RelPath& path, ToolEffect effect) { effects_.push_back({path, effect}); }
 
   void add_directory(const RelPath& path, const Node& old_node, const Node& node) {
-    if (node.kind == old_node.kind) return put(path, ToolDeed::kChmod);
+    if (node.kind == old_node.kind) return put(path, ToolEffect::kChmod);
     const bool is_made = node.kind == FileKind::kDirectory;
     if (goes_with_files(path, now_, is_made)) return;
-    put(path, is_made ? ToolDeed::kMakeDirectory : ToolDeed::kDelete);
+    put(path, is_made ? ToolEffect::kMakeDirectory : ToolEffect::kDelete);
   }
 
   const Overlay::Entries& before_;
   const Overlay::Entries& now_;
   std::optional<std::set<RelPath>> moved_away_;
-  std::vector<StagedDeed> deeds_;
+  std::vector<StagedEffect> effects_;
 };
 
 }  // namespace
 
-std::vector<std::string> tools_that(ToolDeed deed) {
+std::vector<std::string> tools_with_effect(ToolEffect effect) {
   std::vector<std::string> names;
-  if (deed != ToolDeed::kChange) {
-    add_tools(deed, names);
+  if (effect != ToolEffect::kChange) {
+    add_tools(effect, names);
     return names;
   }
   for (const Row& row : kRows) {
-    if (row.deed != ToolDeed::kRun) add_tools(row.deed, names);
+    if (row.effect != ToolEffect::kRun) add_tools(row.effect, names);
   }
   return names;
 }
 
-std::vector<StagedDeed> staged_deeds(const Overlay::Entries& before, const Overlay::Entries& now) {
-  Deeds deeds(before, now);
-  for (const RelPath& path : restaged_paths(before, now)) deeds.add(path);
-  return deeds.take();
+std::vector<StagedEffect> staged_effects(const Overlay::Entries& before,
+                                         const Overlay::Entries& now) {
+  EffectCollector effects(before, now);
+  for (const RelPath& path : restaged_paths(before, now)) effects.add(path);
+  return effects.take();
 }
 
 }  // namespace galley

@@ -10,7 +10,7 @@ namespace galley {
 /// Groups of standard tools, in every dialect, that have the same effect. An action that is not a
 /// tool call is checked against the agent's list of tools by its group. The first tool is the one
 /// that messages name.
-enum class ToolDeed : uint8_t {
+enum class ToolEffect : uint8_t {
   kEdit,    ///< change an existing file
   kWrite,   ///< create a file
   kDelete,  ///< remove a path
@@ -23,17 +23,17 @@ enum class ToolDeed : uint8_t {
   kChange,  ///< any of them except kRun
 };
 
-[[nodiscard]] std::vector<std::string> tools_that(ToolDeed deed);
+[[nodiscard]] std::vector<std::string> tools_with_effect(ToolEffect effect);
 
 /// The effect on one path.
-struct StagedDeed {
+struct StagedEffect {
   RelPath path = RelPath::root();
-  ToolDeed deed = ToolDeed::kEdit;
+  ToolEffect effect = ToolEffect::kEdit;
 };
 
 /// Returns the effects between `before` and `now`, one per path. Directories that are created or
 /// removed together with files in them are not listed.
-[[nodiscard]] std::vector<StagedDeed> staged_deeds(const Overlay::Entries& before,
-                                                   const Overlay::Entries& now);
+[[nodiscard]] std::vector<StagedEffect> staged_effects(const Overlay::Entries& before,
+                                                       const Overlay::Entries& now);
 
 }  // namespace galley

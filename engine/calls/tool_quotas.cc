@@ -131,7 +131,7 @@ void ToolQuotas::cool_down(const std::string& tool, milliseconds span) {
   count.cold_until = std::max(count.cold_until, clock_->steady() + span);
 }
 
-milliseconds ToolQuotas::cold_for(const std::string& tool) const {
+milliseconds ToolQuotas::cool_down_left(const std::string& tool) const {
   const std::lock_guard lock(mutex_);
   const auto found = counts_.find(tool);
   const auto now = clock_->steady();

@@ -75,7 +75,7 @@ class ToolQuotas {
   /// Refuses calls for this long, after the tool's service asked for fewer.
   void cool_down(const std::string& tool, std::chrono::milliseconds span);
   /// How long calls are still refused; zero if one may be made.
-  [[nodiscard]] std::chrono::milliseconds cold_for(const std::string& tool) const;
+  [[nodiscard]] std::chrono::milliseconds cool_down_left(const std::string& tool) const;
 
  private:
   struct Count {

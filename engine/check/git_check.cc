@@ -151,8 +151,8 @@ Result<void> GitCheck::State::finish_what_was_begun() {
   const auto state = StateDirectory::open(**directory);
   // A state that is not believed is ignored.
   if (!state || !*state) return {};
-  GALLEY_ASSIGN(const bool is_finished, finish_dead_fix(layout.work_tree, **state, clock()));
-  if (is_finished) notices.emplace_back(kDeadFixNotice);
+  GALLEY_ASSIGN(const bool is_finished, finish_interrupted_fix(layout.work_tree, **state, clock()));
+  if (is_finished) notices.emplace_back(kInterruptedFixNotice);
   return {};
 }
 
@@ -397,7 +397,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
   for (GitRawChange& change : diff) {
     if ((change.new_mode & kGitTypeMask) != kGitLinkMode) continue;
     // The diff does not give the new commit of a moved submodule.
-    const auto inner = GitProgram::elsewhere(layout.work_tree + "/" + change.path);
+    const auto inner = GitProgram::in_other_repository(layout.work_tree + "/" + change.path);
     GALLEY_ASSIGN(const std::string commit, inner.run({"rev-parse", "--verify", "HEAD"}));
     change.new_id = without_line_end(commit);
   }
@@ -506,7 +506,7 @@ Result<void> GitCheck::State::load_rules() {
   const TrustPart part = trust_part_of(config);
   GALLEY_ASSIGN(const bool counts, is_trusted(*user, root, part));
   if (counts) return {};
-  take_trust_away(config);
+  remove_untrusted(config);
   std::string all;
   for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
   notices.push_back(config.file + " asks for what nobody trusted, so it does not count: " + all +

@@ -206,7 +206,7 @@ Error kept_beside(const RelPath& path, const RelPath& beside) {
 /// The file's change by the fix; nullopt when git sees other changes in it, and when it does not
 /// exist.
 Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
-                                        const WorkTreeForm& form, const FixedFile& file) {
+                                        const WorkTreeConverter& form, const FixedFile& file) {
   const auto held = read_file_and_stat(work_tree, file.path, limits::kMaxFileBytes);
   if (!held) return std::optional<FileFix>();
   FileFix fix{file.path, held->bytes, "", held->stat.mode};
@@ -274,7 +274,7 @@ Result<FixPlan> plan_fix(const GitProgram& git, const GitLayout& layout, const P
   plan.journal.nonce = random_hex(kRandomDigits);
   GALLEY_ASSIGN(const std::string index, index_of(git));
   plan.journal.indexes = indexes_to_fix(index);
-  const WorkTreeForm form(git, layout.work_tree);
+  const WorkTreeConverter form(git, layout.work_tree);
   for (const FixedFile& file : plan.files) {
     GALLEY_ASSIGN(auto fix, file_fix(places.work_tree, form, file));
     if (fix) {
@@ -364,8 +364,8 @@ Result<bool> finish_index_fix(const GitProgram& git, const FixPlaces& places) {
   return finish_under_lock(git, places);
 }
 
-Result<bool> finish_dead_fix(const std::string& work_tree, const StateDirectory& state,
-                             const Clock& clock) {
+Result<bool> finish_interrupted_fix(const std::string& work_tree, const StateDirectory& state,
+                                    const Clock& clock) {
   GALLEY_ASSIGN(const FileStat there, state.root().stat(fix_folder(state)));
   if (there.kind == FileKind::kAbsent) return false;
   GALLEY_ASSIGN(const auto directory, open_writable_disk_directory(work_tree));

@@ -59,10 +59,10 @@ Result<bool> finish_index_fix(const GitProgram& git, const FixPlaces& places);
 
 /// The same for the work tree of a repository, called by the next command that opens it; runs git
 /// only if there is an interrupted fix.
-Result<bool> finish_dead_fix(const std::string& work_tree, const StateDirectory& state,
-                             const Clock& clock);
+Result<bool> finish_interrupted_fix(const std::string& work_tree, const StateDirectory& state,
+                                    const Clock& clock);
 /// The notice for people.
-inline constexpr std::string_view kDeadFixNotice =
+inline constexpr std::string_view kInterruptedFixNotice =
     "a fix of the index that was ended halfway is finished: the index and the files of the work "
     "tree agree again";
 

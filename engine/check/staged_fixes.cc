@@ -35,7 +35,7 @@ Action action_of(AuditKind kind, std::string tool, const Proposal& proposal) {
   action.record.tool = std::move(tool);
   action.record.proposal = proposal.id().hex();
   action.record.capabilities_used = action.capabilities = {"fs:write"};
-  action.tools = tools_that(ToolDeed::kEdit);
+  action.tools = tools_with_effect(ToolEffect::kEdit);
   action.runs_program = true;
   action.is_atomic = true;
   return action;

@@ -49,10 +49,10 @@ class TreeWriter {
   TreeWriter(const WritableDirectory& files, const GitObjects& objects)
       : files_(files), objects_(objects) {}
 
-  Result<void> take_away(const std::vector<GitRawChange>& diff) {
+  Result<void> remove_entry(const std::vector<GitRawChange>& diff) {
     for (const GitRawChange& change : diff) {
       const auto path = named(change);
-      if (path && change.old_mode != 0) GALLEY_TRY(take_away(Made{*path, change.old_mode, {}}));
+      if (path && change.old_mode != 0) GALLEY_TRY(remove_entry(Made{*path, change.old_mode, {}}));
     }
     return {};
   }
@@ -98,7 +98,7 @@ class TreeWriter {
     return *std::move(path);
   }
 
-  Result<void> take_away(const Made& gone) {
+  Result<void> remove_entry(const Made& gone) {
     const bool is_submodule = kind_of_git_mode(gone.mode) == FileKind::kDirectory;
     const auto removed =
         is_submodule ? files_.remove_directory(gone.path) : files_.remove_file(gone.path);
@@ -164,13 +164,13 @@ Result<TreeCache::Place> TreeCache::open_place(size_t number) const {
   return place;
 }
 
-Result<LaidOutTree> TreeCache::lay_out(const std::string& tree) const {
+Result<CheckedOutTree> TreeCache::lay_out(const std::string& tree) const {
   for (size_t number = 0; number < kMaxTrees; ++number) {
     GALLEY_ASSIGN(Place place, open_place(number));
     GALLEY_ASSIGN(const bool is_readable, place.lock->try_lock(LockMode::kShared));
     if (!is_readable) continue;  // it is being changed
     const std::string held = place.tree();
-    if (held == tree) return LaidOutTree{place.path + "/files", std::move(place.lock)};
+    if (held == tree) return CheckedOutTree{place.path + "/files", std::move(place.lock)};
     if (held.empty()) break;  // later places were never used
   }
   for (size_t number = 0; number < kMaxTrees; ++number) {
@@ -180,7 +180,7 @@ Result<LaidOutTree> TreeCache::lay_out(const std::string& tree) const {
     // Another process may have written it first.
     if (place.tree() != tree) GALLEY_TRY(change(place, tree));
     GALLEY_TRY(place.lock->try_lock(LockMode::kShared));
-    return LaidOutTree{place.path + "/files", std::move(place.lock)};
+    return CheckedOutTree{place.path + "/files", std::move(place.lock)};
   }
   return fail(ErrorKind::kQuota, "check.trees_in_use",
               fmt::format("commands run on {} other trees of this repository; wait for one of them",
@@ -215,7 +215,8 @@ Result<void> TreeCache::write_changes(const WritableDirectory& files, const std:
                                       const std::string& to) const {
   TreeWriter writer(files, trees_->objects());
   if (!from.empty()) {
-    GALLEY_TRY(for_each_change(from, to, [&](const auto& diff) { return writer.take_away(diff); }));
+    GALLEY_TRY(
+        for_each_change(from, to, [&](const auto& diff) { return writer.remove_entry(diff); }));
   }
   return for_each_change(from, to, [&](const auto& diff) { return writer.make(diff); });
 }
@@ -238,13 +239,13 @@ Result<void> TreeCache::for_each_change(
   };
   while (true) {
     const auto some = git->read(kDiffBytes);
-    if (!some) return fail(GitProgram::broken_off(some.error()));
+    if (!some) return fail(GitProgram::unreadable_output(some.error()));
     if (some->empty()) break;
     raw += *some;
     if (raw.size() >= kDiffBytes) GALLEY_TRY(take_whole());
   }
   const auto status = git->wait();
-  if (!status) return fail(GitProgram::broken_off(status.error()));
+  if (!status) return fail(GitProgram::unreadable_output(status.error()));
   if (*status != 0) return fail(GitProgram::error(git->complaint()));
   return take_whole();
 }

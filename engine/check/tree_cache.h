@@ -17,7 +17,7 @@ namespace galley {
 /// A git tree as files, locked against changes.
 ///
 /// Ownership: holds a lock on its place until it is destroyed.
-struct LaidOutTree {
+struct CheckedOutTree {
   std::string path;  ///< absolute
   std::unique_ptr<File> lock;
 };
@@ -42,7 +42,7 @@ class TreeCache {
       : git_(std::move(git)), trees_(&trees), home_(std::move(home)) {}
 
   /// Returns the tree of this id as files.
-  Result<LaidOutTree> lay_out(const std::string& tree) const;
+  Result<CheckedOutTree> lay_out(const std::string& tree) const;
 
  private:
   struct Place;

@@ -86,7 +86,7 @@ class TreeRunner final : public CommandRunner {
   const Clock* clock_;
   std::mutex mutex_;
   std::optional<LayerHome> private_home_;  ///< removed after the tree and the runner
-  LaidOutTree tree_;
+  CheckedOutTree tree_;
   std::unique_ptr<CommandRunner> runner_;
 };
 

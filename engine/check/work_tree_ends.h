@@ -43,9 +43,9 @@ class WorkTreeEnds {
 ///
 /// Ownership: borrows the GitProgram.
 /// Errors:    those of GitProgram.
-class WorkTreeForm {
+class WorkTreeConverter {
  public:
-  WorkTreeForm(const GitProgram& git, std::string work_tree)
+  WorkTreeConverter(const GitProgram& git, std::string work_tree)
       : git_(&git), work_tree_(std::move(work_tree)) {}
 
   /// The id of the content that git would store for a file of this name with these bytes.

@@ -119,31 +119,31 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
       break;
     case StepKind::kPlace:
       GALLEY_TRY(place(Slots::name(step.op), at));
-      mark(Way::kPlain);
+      mark(StepMethod::kPlain);
       break;
     case StepKind::kMove:
       GALLEY_TRY(move(step));
       break;
     case StepKind::kCatch:
       GALLEY_TRY(take(at, Slots::name(step.op)));
-      mark(Way::kPlain);
+      mark(StepMethod::kPlain);
       break;
     case StepKind::kMode:
       GALLEY_TRY(set_mode(here, at));
-      mark(Way::kPlain);
+      mark(StepMethod::kPlain);
       break;
     case StepKind::kOpen:
       GALLEY_TRY(at.directory->set_mode(at.name, bases_->stats[step.op].mode | kOwnerAll));
       opened_.insert(step.op);
-      mark(Way::kPlain);
+      mark(StepMethod::kPlain);
       break;
     case StepKind::kRemoveDirectory:
-      GALLEY_TRY(graveyard_.remove(*at.directory, at.name));
-      mark(Way::kPlain);
+      GALLEY_TRY(removed_directories_.remove(*at.directory, at.name));
+      mark(StepMethod::kPlain);
       view_->forget();
       break;
   }
-  return look(step, done_.back().way);
+  return look(step, done_.back().method);
 }
 
 Result<void> Applier::place(const RelPath& slot, const Location& at) const {
@@ -187,22 +187,22 @@ Result<void> Applier::take_if_there(const Location& at, const RelPath& slot) con
 Result<void> Applier::move(const Step& step) {
   const RelPath& from = plan_->ops[step.source].path;
   auto moved = rename(from, op(step).path);
-  if (moved) mark(Way::kPlain);
+  if (moved) mark(StepMethod::kPlain);
   if (moved || !is_unsupported(moved.error()) || moved.error().os_error == EXDEV) return moved;
   // Make a second name first, so that nothing is replaced and nothing is ever missing.
   GALLEY_ASSIGN(const auto target, parent_of(op(step).path));
   GALLEY_ASSIGN(const Location source, view_->locate(from));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(op(step).path.name()));
   GALLEY_TRY(source.directory->make_hard_link(source.name, *target, name));
-  mark(Way::kLinked);
+  mark(StepMethod::kLinked);
   return take(source, Slots::name(step.op, kOld));
 }
 
-Result<void> Applier::undo_move(const Step& step, Way way) {
+Result<void> Applier::undo_move(const Step& step, StepMethod method) {
   const RelPath& from = plan_->ops[step.source].path;
   const RelPath& to = op(step).path;
   Result<void> undone;
-  if (way == Way::kPlain) {
+  if (method == StepMethod::kPlain) {
     undone = rename(to, from);
     if (undone || undone.error().os_error != EEXIST) return undone;
     GALLEY_ASSIGN(const Location at, view_->locate(to));
@@ -241,25 +241,25 @@ Result<void> Applier::exchange(const Step& step, const Location& at) {
   const bool is_directory =
       here.before.node.kind == FileKind::kDirectory || here.after.node.kind == FileKind::kDirectory;
   if (is_directory) view_->forget();
-  if (swapped) mark(Way::kPlain);
+  if (swapped) mark(StepMethod::kPlain);
   if (swapped || !is_unsupported(swapped.error())) return swapped;
   GALLEY_ASSIGN(const Location again, view_->locate(here.path));
   if (here.before.node.kind == FileKind::kDirectory) {
     // Its children are already removed; overlayfs does not allow a rename of a lower layer's
     // directory.
-    GALLEY_TRY(graveyard_.remove(*again.directory, again.name));
-    mark(Way::kRemoved);
+    GALLEY_TRY(removed_directories_.remove(*again.directory, again.name));
+    mark(StepMethod::kRemoved);
     return place(slot, again);
   }
   const RelPath old = Slots::name(step.op, kOld);
   if (here.after.node.kind == FileKind::kDirectory) {
     GALLEY_TRY(take(again, old));
-    mark(Way::kTaken);
+    mark(StepMethod::kTaken);
     return place(slot, again);
   }
   // Readers never see it missing; only a save between the two calls is lost.
   GALLEY_TRY(again.directory->make_hard_link(again.name, slots, old));
-  mark(Way::kLinked);
+  mark(StepMethod::kLinked);
   return slots.rename(slot, *again.directory, again.name, RenameMode::kReplace);
 }
 
@@ -268,7 +268,7 @@ Result<void> Applier::set_mode(const JournalOp& here, const Location& at) const 
   return at.directory->set_mode(at.name, here.after.node.mode | (stat.mode & kSpecialBits));
 }
 
-Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
+Result<std::optional<ConflictPath>> Applier::look(const Step& step, StepMethod method) {
   const JournalOp& here = op(step);
   Location at{&slots_->directory(), Slots::name(step.op)};
   if (is_mutant(Mutant::kNoLookAfterSwap)) return std::optional<ConflictPath>();
@@ -286,13 +286,13 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, Way way) {
       break;
     }
     case StepKind::kExchange:
-      if (way == Way::kRemoved) return std::optional<ConflictPath>();
-      if (way != Way::kPlain) at.name = Slots::name(step.op, kOld);
+      if (method == StepMethod::kRemoved) return std::optional<ConflictPath>();
+      if (method != StepMethod::kPlain) at.name = Slots::name(step.op, kOld);
       break;
     case StepKind::kCatch:
       break;
   }
-  if (step.kind == StepKind::kMove && way == Way::kLinked) {
+  if (step.kind == StepKind::kMove && method == StepMethod::kLinked) {
     // The old name was caught after the new one was made, so it includes a save between the two.
     const Location old{&slots_->directory(), Slots::name(step.op, kOld)};
     GALLEY_ASSIGN(auto conflict, look_at(old, here.path, *expected));
@@ -343,7 +343,7 @@ Result<void> Applier::undo() {
   return {};
 }
 
-Result<void> Applier::undo_one(const Done& done) {
+Result<void> Applier::undo_one(const DoneStep& done) {
   const Step& step = plan_->steps[done.step];
   const JournalOp& here = op(step);
   const WritableDirectory& slots = slots_->directory();
@@ -355,13 +355,13 @@ Result<void> Applier::undo_one(const Done& done) {
   Result<void> undone;
   switch (step.kind) {
     case StepKind::kExchange:
-      undone = undo_exchange(step, done.way);
+      undone = undo_exchange(step, done.method);
       break;
     case StepKind::kPlace:
       undone = undo_place(step, at);
       break;
     case StepKind::kMove:
-      undone = undo_move(step, done.way);
+      undone = undo_move(step, done.method);
       break;
     case StepKind::kCatch:
       GALLEY_TRY(check_caught(Slots::name(step.op), here.path));
@@ -420,33 +420,33 @@ Result<void> Applier::undo_place(const Step& step, const Location& at) {
   return {};
 }
 
-Result<void> Applier::undo_exchange(const Step& step, Way way) {
+Result<void> Applier::undo_exchange(const Step& step, StepMethod method) {
   const WritableDirectory& slots = slots_->directory();
   const RelPath slot = Slots::name(step.op);
   const RelPath old = Slots::name(step.op, kOld);
   view_->forget();
   GALLEY_ASSIGN(const Location here, view_->locate(op(step).path));
-  if (way != Way::kRemoved) {
-    GALLEY_TRY(check_caught(way == Way::kPlain ? slot : old, op(step).path));
+  if (method != StepMethod::kRemoved) {
+    GALLEY_TRY(check_caught(method == StepMethod::kPlain ? slot : old, op(step).path));
   }
-  switch (way) {
-    case Way::kPlain: {
+  switch (method) {
+    case StepMethod::kPlain: {
       auto back = slots.rename(slot, *here.directory, here.name, RenameMode::kExchange);
       // The new object was deleted meanwhile; the old one is put back anyway.
       if (!back && back.error().os_error == ENOENT) return place(slot, here);
       return back;
     }
-    case Way::kLinked: {
+    case StepMethod::kLinked: {
       auto linked = here.directory->make_hard_link(here.name, slots, slot);
       // Our new inode is still in its slot: nothing was replaced.
       if (!linked && linked.error().os_error == EEXIST) return {};
       GALLEY_TRY(linked);
       return slots.rename(old, *here.directory, here.name, RenameMode::kReplace);
     }
-    case Way::kTaken:
+    case StepMethod::kTaken:
       GALLEY_TRY(take_if_there(here, slot));
       return place(old, here);
-    case Way::kRemoved:
+    case StepMethod::kRemoved:
       GALLEY_TRY(take_if_there(here, slot));
       return undo_remove(step.op, here);
   }
@@ -475,7 +475,7 @@ Result<void> Applier::undo_remove(size_t index, const Location& at) const {
   const RelPath slot = Slots::name(index, kBack);
   const uint32_t special = bases_->stats[index].mode & kSpecialBits;
   std::vector<std::string> unkept;
-  GALLEY_ASSIGN(const Slots::Given given,
+  GALLEY_ASSIGN(const Slots::ObjectMetadata given,
                 slots_->write(slot, plan_->ops[index].path, before, nullptr, {}, unkept));
   GALLEY_TRY(place(slot, at));
   return at.directory->set_mode(at.name, given.mode | special);

@@ -32,8 +32,10 @@ class Applier {
           const Contents& contents)
       : plan_(&plan), bases_(&bases), view_(&view), slots_(&slots), contents_(&contents) {}
 
-  /// Removed directories are moved to this graveyard.
-  void bury_in(const Graveyard& graveyard) { graveyard_ = graveyard; }
+  /// Removed directories are moved to this folder of removed directories.
+  void move_removed_to(const RemovedDirectories& removed_directories) {
+    removed_directories_ = removed_directories;
+  }
   /// Does every step, or stops at the first conflict (a value) or failure (an Error). After a
   /// conflict or a failure the caller must call undo().
   Result<std::optional<ConflictPath>> run();
@@ -47,20 +49,20 @@ class Applier {
 
  private:
   /// How a step was done, so that it can be inverted.
-  enum class Way : uint8_t {
+  enum class StepMethod : uint8_t {
     kPlain,    ///< one rename
     kLinked,   ///< no rename flags: the old object has a second name "<n>.old" in the slots
     kRemoved,  ///< an empty directory was removed, then the path was filled
     kTaken,    ///< the old object was renamed to "<n>.old", then the path was filled
   };
-  struct Done {
+  struct DoneStep {
     size_t step = 0;
-    Way way = Way::kPlain;
+    StepMethod method = StepMethod::kPlain;
   };
 
   Result<std::optional<ConflictPath>> apply(size_t index);
   /// From now on the current step has had an effect and must be undone, even if it is incomplete.
-  void mark(Way way) { done_.push_back({current_, way}); }
+  void mark(StepMethod method) { done_.push_back({current_, method}); }
   Result<void> exchange(const Step& step, const Location& at);
   Result<void> place(const RelPath& slot, const Location& at) const;
   Result<void> take(const Location& at, const RelPath& slot) const;
@@ -70,14 +72,14 @@ class Applier {
   Result<std::unique_ptr<WritableDirectory>> parent_of(const RelPath& path);
   Result<void> set_mode(const JournalOp& op, const Location& at) const;
   /// Returns the conflict in the object that a step caught, if any.
-  Result<std::optional<ConflictPath>> look(const Step& step, Way way);
+  Result<std::optional<ConflictPath>> look(const Step& step, StepMethod method);
   Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
                                               const JournalSide& expected) const;
   [[nodiscard]] bool has_bytes(const Location& at, const Node& expected) const;
   Result<std::optional<ConflictPath>> look_before(const Step& step, const Location& at) const;
-  Result<void> undo_one(const Done& done);
-  Result<void> undo_move(const Step& step, Way way);
-  Result<void> undo_exchange(const Step& step, Way way);
+  Result<void> undo_one(const DoneStep& done);
+  Result<void> undo_move(const Step& step, StepMethod method);
+  Result<void> undo_exchange(const Step& step, StepMethod method);
   Result<void> undo_remove(size_t index, const Location& at) const;
   Result<void> undo_mode(const Step& step, const Location& at) const;
   Result<void> undo_place(const Step& step, const Location& at);
@@ -90,11 +92,11 @@ class Applier {
   WorkspaceView* view_;
   const Slots* slots_;
   const Contents* contents_;
-  Graveyard graveyard_;
+  RemovedDirectories removed_directories_;
   [[nodiscard]] JournalSide as_opened(size_t index) const;
   size_t current_ = 0;
   std::set<size_t> opened_;  ///< operations whose directory is open until the end
-  std::vector<Done> done_;
+  std::vector<DoneStep> done_;
   std::vector<std::string> warnings_;
 };
 

@@ -112,7 +112,7 @@ Result<void> BaseCheck::conflict_above(const Change& change, const Error& error)
   if (!is_link && error.os_error != ENOENT && error.os_error != ENOTDIR) return fail(error);
   ConflictPath path = make_conflict(change.path, change.before, Node());
   if (is_link) {
-    path.message = behind_link(change.path);
+    path.message = linked_parent_message(change.path);
   } else if (change.before.kind == FileKind::kAbsent) {
     path.message = "the directory '" + change.path.parent().str() + "' that was to hold '" +
                    change.path.str() + "' is gone";
@@ -219,7 +219,7 @@ ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node
   return conflict;
 }
 
-std::string behind_link(const RelPath& path) {
+std::string linked_parent_message(const RelPath& path) {
   return "'" + path.str() + "' lies behind a symbolic link now";
 }
 

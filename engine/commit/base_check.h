@@ -33,6 +33,6 @@ inline constexpr size_t kMaxReadConflicts = 100;  ///< conflicts that a refusal 
 /// The conflict of one path, in words.
 ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node& found);
 /// The message for a path one of whose parents has become a link: the link is not followed.
-[[nodiscard]] std::string behind_link(const RelPath& path);
+[[nodiscard]] std::string linked_parent_message(const RelPath& path);
 
 }  // namespace galley

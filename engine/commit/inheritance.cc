@@ -29,9 +29,9 @@ Inheritance::Inheritance(const Plan& plan, const Directory& workspace, const Fil
   for (size_t i = 0; i < plan.ops.size(); ++i) index_.emplace(plan.ops[i].path, i);
 }
 
-void Inheritance::bring_back(Journal undone) { undone_ = std::move(undone); }
+void Inheritance::restore_metadata(Journal undone) { undone_ = std::move(undone); }
 
-Result<const Inheritance::Hereditary*> Inheritance::of_parent(const RelPath& path) {
+Result<const Inheritance::InheritedProperties*> Inheritance::of_parent(const RelPath& path) {
   // The nearest existing directory: directories that this transaction makes only pass its values
   // on.
   RelPath parent = path.parent();
@@ -43,18 +43,18 @@ Result<const Inheritance::Hereditary*> Inheritance::of_parent(const RelPath& pat
   }
   const auto known = parents_.find(parent);
   if (known != parents_.end()) return &known->second;
-  Hereditary hereditary;
+  InheritedProperties inherited;
   GALLEY_ASSIGN(const FileStat stat, workspace_->stat(parent));
-  if ((stat.mode & kSetGroupId) != 0) hereditary.gid = stat.gid;
+  if ((stat.mode & kSetGroupId) != 0) inherited.gid = stat.gid;
   GALLEY_ASSIGN(const auto attributes, workspace_->attributes(parent));
   for (const auto& attribute : attributes) {
-    if (attribute.name == kDefaultAcl) hereditary.default_acl = attribute.value;
+    if (attribute.name == kDefaultAcl) inherited.default_acl = attribute.value;
   }
-  return &parents_.emplace(parent, std::move(hereditary)).first->second;
+  return &parents_.emplace(parent, std::move(inherited)).first->second;
 }
 
 Result<bool> Inheritance::has_set_group_id(const RelPath& path) {
-  GALLEY_ASSIGN(const Hereditary* parent, of_parent(path));
+  GALLEY_ASSIGN(const InheritedProperties* parent, of_parent(path));
   return parent->gid.has_value();
 }
 
@@ -100,13 +100,13 @@ Result<void> Inheritance::fill(JournalOp& op) {
   return {};
 }
 
-uint32_t Inheritance::special_of(const JournalOp& op) const {
+uint32_t Inheritance::special_bits_of(const JournalOp& op) const {
   const JournalSide* const source = source_of(op);
   return source == nullptr ? 0 : source->special;
 }
 
 Result<void> Inheritance::inherit(JournalOp& op) {
-  GALLEY_ASSIGN(const Hereditary* parent, of_parent(op.path));
+  GALLEY_ASSIGN(const InheritedProperties* parent, of_parent(op.path));
   if (parent->gid) op.after.gid = *parent->gid;
   if (op.after.node.kind == FileKind::kSymlink || !parent->default_acl) return {};
   const auto acl = inherit_acl(*parent->default_acl, requested_mode(op.after.node));

@@ -23,22 +23,22 @@ class Inheritance {
   Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours);
   /// Sets the transaction that this one undoes: objects that it removed come back with their
   /// metadata.
-  void bring_back(Journal undone);
+  void restore_metadata(Journal undone);
   /// Fills the `after` side of one operation. For a new object it also sets the mode, when a
   /// default ACL decides the mode and the proposal has the mode that the umask gives.
   Result<void> fill(JournalOp& op);
   /// The special bits that a new object keeps from its predecessor.
-  [[nodiscard]] uint32_t special_of(const JournalOp& op) const;
+  [[nodiscard]] uint32_t special_bits_of(const JournalOp& op) const;
   /// Whether a directory made at `path` gets the set-group-id bit.
   Result<bool> has_set_group_id(const RelPath& path);
 
  private:
   /// The properties that a directory passes on to new entries.
-  struct Hereditary {
+  struct InheritedProperties {
     std::optional<uint32_t> gid;  ///< of a set-group-id directory
     std::optional<std::string> default_acl;
   };
-  Result<const Hereditary*> of_parent(const RelPath& path);
+  Result<const InheritedProperties*> of_parent(const RelPath& path);
   Result<void> inherit(JournalOp& op);
   [[nodiscard]] const JournalSide* source_of(const JournalOp& op) const;
   [[nodiscard]] const JournalOp* undone(const JournalOp& op) const;
@@ -48,7 +48,7 @@ class Inheritance {
   uint32_t uid_;
   uint32_t gid_;
   std::map<RelPath, size_t> index_;
-  std::map<RelPath, Hereditary> parents_;
+  std::map<RelPath, InheritedProperties> parents_;
   Journal undone_;
 };
 

@@ -199,8 +199,8 @@ Result<std::string> broken_rule(const Directory& workspace, const StateDirectory
   return RuleCheck(workspace, state, journal, trust).run();
 }
 
-Result<void> hold_to_rules(const Directory& workspace, const StateDirectory& state,
-                           const std::vector<JournalVerdict>& journals, JournalTrust trust) {
+Result<void> check_journal_rules(const Directory& workspace, const StateDirectory& state,
+                                 const std::vector<JournalVerdict>& journals, JournalTrust trust) {
   for (const auto& verdict : journals) {
     const TxId id = verdict.journal.id;
     GALLEY_ASSIGN(const std::string broken, broken_rule(workspace, state, verdict.journal, trust));

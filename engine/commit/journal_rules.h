@@ -26,7 +26,7 @@ Result<std::string> broken_rule(const Directory& workspace, const StateDirectory
 
 /// Refuses all journals when one of them breaks a rule.
 /// Errors: kRefused `journal.forbidden`.
-Result<void> hold_to_rules(const Directory& workspace, const StateDirectory& state,
-                           const std::vector<JournalVerdict>& journals, JournalTrust trust);
+Result<void> check_journal_rules(const Directory& workspace, const StateDirectory& state,
+                                 const std::vector<JournalVerdict>& journals, JournalTrust trust);
 
 }  // namespace galley

@@ -85,7 +85,7 @@ class Publisher::Attempt {
   Result<void> check_links();
   [[nodiscard]] std::map<size_t, int64_t> times_in_order() const;
   Result<void> write_slots(const CommitMeta& meta);
-  Result<void> bring_back(Inheritance& inheritance, const CommitMeta& meta);
+  Result<void> restore_metadata(Inheritance& inheritance, const CommitMeta& meta);
   Result<void> describe(const CommitMeta& meta);
   Result<void> write_journal();
   Result<void> write_images(JournalWriter& writer);
@@ -111,7 +111,7 @@ class Publisher::Attempt {
   std::string boot_;
   std::string session_;
   std::optional<WriterLock> lock_;
-  Graveyard graveyard_;
+  RemovedDirectories removed_directories_;
   Plan plan_;
   CheckedBases bases_;
   std::optional<Slots> slots_;
@@ -154,7 +154,7 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
   GALLEY_TRY(check_links());
   GALLEY_TRY(describe(meta));
   GALLEY_TRY(check_journal_limits(journal_));
-  if (graveyard_.is_there()) GALLEY_TRY(options().pin_views(proposal_.changes()));
+  if (removed_directories_.is_there()) GALLEY_TRY(options().pin_views(proposal_.changes()));
   if (auto written = write_slots(meta); !written) {
     clear_slots();
     return written.error();
@@ -192,8 +192,8 @@ Result<void> Publisher::Attempt::lock_and_recover() {
 /// A live view must not lose a directory that it reads, nor find an inode under another name.
 Result<void> Publisher::Attempt::look_for_runs() {
   if (!options().pin_views) return {};
-  GALLEY_ASSIGN(graveyard_, Graveyard::find(state_));
-  if (!graveyard_.is_there()) return {};
+  GALLEY_ASSIGN(removed_directories_, RemovedDirectories::find(state_));
+  if (!removed_directories_.is_there()) return {};
   GALLEY_ASSIGN(plan_, make_plan(proposal_.changes(), InodeUse::kNew));
   return {};
 }
@@ -222,11 +222,12 @@ Result<void> Publisher::Attempt::check_links() {
 
 /// Objects that an undo restores get the owner, group and attributes that its journal recorded. If
 /// that journal was pruned meanwhile, they get what the directory passes on.
-Result<void> Publisher::Attempt::bring_back(Inheritance& inheritance, const CommitMeta& meta) {
+Result<void> Publisher::Attempt::restore_metadata(Inheritance& inheritance,
+                                                  const CommitMeta& meta) {
   if (!meta.undoes) return {};
   auto undone = load_committed(state_, *meta.undoes, ImageUse::kSkip);
   if (!undone && undone.error().kind != ErrorKind::kNotFound) return undone.error();
-  if (undone) inheritance.bring_back(std::move(undone->journal));
+  if (undone) inheritance.restore_metadata(std::move(undone->journal));
   return {};
 }
 
@@ -259,12 +260,12 @@ std::map<size_t, int64_t> Publisher::Attempt::times_in_order() const {
 Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
   GALLEY_ASSIGN(slots_, Slots::create(state_, journal_.id));
   Inheritance inheritance(plan_, *publisher_.workspace_, slots_->ours());
-  GALLEY_TRY(bring_back(inheritance, meta));
+  GALLEY_TRY(restore_metadata(inheritance, meta));
   for (auto& op : plan_.ops) GALLEY_TRY(inheritance.fill(op));
   const auto times = times_in_order();
   for (const size_t index : plan_.slots()) {
     JournalOp& op = plan_.ops[index];
-    op.after.special = inheritance.special_of(op);
+    op.after.special = inheritance.special_bits_of(op);
     Content content;
     if (has_content(op.after.node)) {
       GALLEY_ASSIGN(content, proposal_.content(op.after.node));
@@ -274,7 +275,7 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
     if (op.after.node.kind == FileKind::kDirectory) {
       GALLEY_ASSIGN(how.has_set_group_id, inheritance.has_set_group_id(op.path));
     }
-    GALLEY_ASSIGN(const Slots::Given given,
+    GALLEY_ASSIGN(const Slots::ObjectMetadata given,
                   slots_->write(Slots::name(index), op.path, op.after, content, how, warnings_));
     // The journal records the actual values; otherwise recovery would correct what is right.
     op.after.uid = given.uid;
@@ -430,7 +431,7 @@ void Publisher::Attempt::clear_slots() {
 
 Result<std::optional<ConflictPath>> Publisher::Attempt::apply() {
   applier_.emplace(plan_, bases_, view_, *slots_, base_contents_);
-  applier_->bury_in(graveyard_);
+  applier_->move_removed_to(removed_directories_);
   return applier_->run();
 }
 

@@ -151,7 +151,7 @@ Result<void> Recoverer::read_journals() {
   }
   if (!damaged.reason.empty() && !options_.dry_run) return damaged;
   for (const auto* verdicts : {&unfinished_, &unflushed_}) {
-    GALLEY_TRY(hold_to_rules(workspace_, state_, *verdicts, JournalTrust::kOwn));
+    GALLEY_TRY(check_journal_rules(workspace_, state_, *verdicts, JournalTrust::kOwn));
   }
   GALLEY_ASSIGN(const auto slots, state_.slots().list());
   for (const auto& entry : slots) {
@@ -209,8 +209,8 @@ Result<void> Recoverer::clear_way(JournaledPath& fold) {
   if (seen.node.kind == FileKind::kDirectory) return clear_directory(fold, seen);
   // Files and links are exchanged with each other later, in one step.
   if (wanted != FileKind::kAbsent && wanted != FileKind::kDirectory) return {};
-  GALLEY_ASSIGN(const PathState standing, judge(fold, seen, view_));
-  if (standing == PathState::kKnown) return remove_known(fold, seen);
+  GALLEY_ASSIGN(const PathState path_state, judge(fold, seen, view_));
+  if (path_state == PathState::kKnown) return remove_known(fold, seen);
   if (wanted == FileKind::kAbsent || !has_content_below(folds_, fold.op->path)) {
     keep(fold);
     return {};
@@ -234,8 +234,8 @@ Result<void> Recoverer::clear_directory(const JournaledPath& fold, const Seen& s
     return {};
   }
   GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
-  GALLEY_ASSIGN(const Graveyard graveyard, Graveyard::find(state_));
-  auto removed = graveyard.remove(*at.directory, at.name);
+  GALLEY_ASSIGN(const RemovedDirectories removed_directories, RemovedDirectories::find(state_));
+  auto removed = removed_directories.remove(*at.directory, at.name);
   view_.forget();
   if (removed) {
     report(Kind::kRemoveDirectory, fold, "removed");
@@ -310,9 +310,9 @@ Result<void> Recoverer::put_content(const JournaledPath& fold) {
   const FileKind wanted = fold.target.node.kind;
   if (wanted != FileKind::kRegular && wanted != FileKind::kSymlink) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
-  GALLEY_ASSIGN(const PathState standing, judge(fold, seen, view_));
-  if (standing == PathState::kDone) return fold.is_unflushed ? write_anew(fold) : Result<void>();
-  if (standing == PathState::kForeign) {
+  GALLEY_ASSIGN(const PathState path_state, judge(fold, seen, view_));
+  if (path_state == PathState::kDone) return fold.is_unflushed ? write_anew(fold) : Result<void>();
+  if (path_state == PathState::kForeign) {
     keep(fold);
     return {};
   }
@@ -407,8 +407,8 @@ Result<void> Recoverer::write_unflushed() {
 /// The tree was complete once, so later differences from the journal are the user's changes.
 Result<void> Recoverer::write_anew(const JournaledPath& fold) {
   GALLEY_ASSIGN(const Seen seen, look(fold));
-  GALLEY_ASSIGN(const PathState standing, judge(fold, seen, view_));
-  if (standing != PathState::kDone) return {};
+  GALLEY_ASSIGN(const PathState path_state, judge(fold, seen, view_));
+  if (path_state != PathState::kDone) return {};
   // A change of mode keeps the time of the last write, unless it broke a hard link.
   const JournalSide& before = fold.op->before;
   const bool is_broken_link = before.node.kind == FileKind::kRegular &&

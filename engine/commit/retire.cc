@@ -203,23 +203,24 @@ Result<std::optional<RelPath>> move(const WritableDirectory& from, const RelPath
 
 }  // namespace
 
-Result<Graveyard> Graveyard::need(const StateDirectory& state, const WriterLock& /*lock*/) {
+Result<RemovedDirectories> RemovedDirectories::open_or_create(const StateDirectory& state,
+                                                              const WriterLock& /*lock*/) {
   GALLEY_TRY(make_directories(state.root(), place(state), kPrivateDirectory));
   return find(state);
 }
 
-Result<Graveyard> Graveyard::find(const StateDirectory& state) {
+Result<RemovedDirectories> RemovedDirectories::find(const StateDirectory& state) {
   auto opened = state.root().open_writable_directory(place(state));
-  if (opened) return Graveyard(std::move(*opened));
-  if (opened.error().kind == ErrorKind::kNotFound) return Graveyard();
+  if (opened) return RemovedDirectories(std::move(*opened));
+  if (opened.error().kind == ErrorKind::kNotFound) return RemovedDirectories();
   return fail(opened.error());
 }
 
-Result<void> Graveyard::clear(const StateDirectory& state, const WriterLock& /*lock*/) {
+Result<void> RemovedDirectories::clear(const StateDirectory& state, const WriterLock& /*lock*/) {
   return remove_tree(state.root(), place(state));
 }
 
-Result<void> Graveyard::remove(const WritableDirectory& from, const RelPath& name) const {
+Result<void> RemovedDirectories::remove(const WritableDirectory& from, const RelPath& name) const {
   if (place_ == nullptr) return from.remove_directory(name);
   const auto was_empty = is_empty(from, name);
   if (!was_empty) return from.remove_directory(name);  // its mode may forbid the look

@@ -55,23 +55,25 @@ Result<TxId> last_transaction(const StateDirectory& state, const WriterLock& loc
 /// live run left deletes it, both under the writer lock.
 ///
 /// Threads: confined to the holder of the writer lock.
-class Graveyard {
+class RemovedDirectories {
  public:
-  Graveyard() = default;  ///< none: remove() is rmdir
+  RemovedDirectories() = default;  ///< none: remove() is rmdir
   /// Creates it, or opens the existing one.
-  static Result<Graveyard> need(const StateDirectory& state, const WriterLock& lock);
-  /// Opens the existing one, else returns an empty Graveyard.
-  static Result<Graveyard> find(const StateDirectory& state);
+  static Result<RemovedDirectories> open_or_create(const StateDirectory& state,
+                                                   const WriterLock& lock);
+  /// Opens the existing one, else returns an empty RemovedDirectories.
+  static Result<RemovedDirectories> find(const StateDirectory& state);
   /// Deletes it with its contents; succeeds when it does not exist.
   static Result<void> clear(const StateDirectory& state, const WriterLock& lock);
 
   [[nodiscard]] bool is_there() const { return place_ != nullptr; }
-  /// Removes an empty directory by moving it to the graveyard when there is one.
+  /// Removes an empty directory by moving it to the folder when there is one.
   /// Errors: as WritableDirectory::remove_directory; ENOTEMPTY when the directory is not empty.
   Result<void> remove(const WritableDirectory& from, const RelPath& name) const;
 
  private:
-  explicit Graveyard(std::shared_ptr<const WritableDirectory> place) : place_(std::move(place)) {}
+  explicit RemovedDirectories(std::shared_ptr<const WritableDirectory> place)
+      : place_(std::move(place)) {}
 
   std::shared_ptr<const WritableDirectory> place_;
 };

@@ -14,7 +14,7 @@ Result<RunStart> RunStart::begin(const WritableDirectory& workspace, const State
   recovery.boot_id = options.boot_id ? *options.boot_id : current_boot_id();
   recovery.audit = options.audit;
   GALLEY_TRY(recover(workspace, state, lock, recovery));
-  GALLEY_TRY(Graveyard::need(state, lock));
+  GALLEY_TRY(RemovedDirectories::open_or_create(state, lock));
   GALLEY_ASSIGN(const TxId last, last_transaction(state, lock, state.session(recovery.boot_id)));
   const bool has_history = last != TxId();
   return RunStart(std::move(lock), has_history ? std::optional(last) : std::nullopt);

@@ -20,7 +20,7 @@ namespace galley {
 /// Threads:   confined to one thread.
 class RunStart {
  public:
-  /// Takes the writer lock, completes what a dead process began, and creates the graveyard. Of
+  /// Takes the writer lock, completes what a dead process began, and creates RemovedDirectories. Of
   /// `options` it uses the lock's timeout, the audit log and the boot id.
   /// Errors: those of WriterLock::take and recover().
   static Result<RunStart> begin(const WritableDirectory& workspace, const StateDirectory& state,

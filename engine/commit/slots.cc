@@ -37,13 +37,13 @@ RelPath slot_path(TxId id) {
 }
 
 /// The properties of a side that a new object could not get.
-struct Unkept {
+struct LostProperties {
   bool group = false;
   bool acl = false;
 };
 
 /// On entry, `given` has the owner and group of objects made here; on return, those of this object.
-Result<void> set_owner(const Location& at, const JournalSide& side, Slots::Given& given) {
+Result<void> set_owner(const Location& at, const JournalSide& side, Slots::ObjectMetadata& given) {
   if (given.uid == side.uid && given.gid == side.gid) return {};
   // EINVAL: this user namespace does not know the id.
   const auto is_refusal = [](const Error& error) {
@@ -64,31 +64,32 @@ bool is_acl_attribute(const ExtendedAttribute& attribute) {
   return attribute.name == kAccessAcl || attribute.name == kDefaultAcl;
 }
 
-Result<void> set_attribute(const Location& at, const ExtendedAttribute& attribute, Unkept& unkept,
-                           std::vector<std::string>& names) {
+Result<void> set_attribute(const Location& at, const ExtendedAttribute& attribute,
+                           LostProperties& lost_properties, std::vector<std::string>& names) {
   const auto set = at.directory->set_attribute(at.name, attribute);
   if (set) return {};
   const int code = set.error().os_error;
   if (code != EPERM && code != EOPNOTSUPP && code != EACCES && code != EINVAL) return set.error();
-  unkept.acl = unkept.acl || attribute.name == kAccessAcl;
+  lost_properties.acl = lost_properties.acl || attribute.name == kAccessAcl;
   names.push_back(attribute.name);
   return {};
 }
 
 /// ACLs come last: they rewrite the mode, and the other attributes need write permission. An ACL
 /// refers to the owning group, so it is not set together with another group.
-Result<void> set_attributes(const Location& at, const JournalSide& side, Unkept& unkept,
-                            std::vector<std::string>& names) {
+Result<void> set_attributes(const Location& at, const JournalSide& side,
+                            LostProperties& lost_properties, std::vector<std::string>& names) {
   for (const auto& attribute : side.attributes) {
-    if (!is_acl_attribute(attribute)) GALLEY_TRY(set_attribute(at, attribute, unkept, names));
+    if (!is_acl_attribute(attribute))
+      GALLEY_TRY(set_attribute(at, attribute, lost_properties, names));
   }
   for (const auto& attribute : side.attributes) {
     if (!is_acl_attribute(attribute)) continue;
-    if (!unkept.group) {
-      GALLEY_TRY(set_attribute(at, attribute, unkept, names));
+    if (!lost_properties.group) {
+      GALLEY_TRY(set_attribute(at, attribute, lost_properties, names));
       continue;
     }
-    unkept.acl = unkept.acl || attribute.name == kAccessAcl;
+    lost_properties.acl = lost_properties.acl || attribute.name == kAccessAcl;
     names.push_back(attribute.name);
   }
   return {};
@@ -96,15 +97,15 @@ Result<void> set_attributes(const Location& at, const JournalSide& side, Unkept&
 
 /// The mode without its group or its ACL: a member of the old group is one of the others now, and
 /// one of the others may be in the new group.
-uint32_t narrowed_mode(const JournalSide& side, const Unkept& unkept) {
+uint32_t narrowed_mode(const JournalSide& side, const LostProperties& lost_properties) {
   uint32_t mode = side.node.mode;
-  if (unkept.acl) {
+  if (lost_properties.acl) {
     for (const auto& attribute : side.attributes) {
       if (attribute.name != kAccessAcl) continue;
       mode &= ~kGroupRights | owning_group_rights(attribute.value).value_or(0) << kGroupShift;
     }
   }
-  if (!unkept.group) return mode;
+  if (!lost_properties.group) return mode;
   const uint32_t shared = (mode >> kGroupShift) & mode & kOtherRights;
   return (mode & kOwnerAll) | shared << kGroupShift | shared;
 }
@@ -129,23 +130,23 @@ std::string special_in_words(uint32_t bits) {
 
 /// Sets owner and attributes, returns the mode to set, and adds a warning for what could not be
 /// kept.
-Result<Slots::Given> give(const Location& at, const FileStat& ours, const RelPath& path,
-                          const JournalSide& side, std::vector<std::string>& warnings) {
-  Slots::Given given{ours.uid, ours.gid, side.node.mode, 0};
+Result<Slots::ObjectMetadata> give(const Location& at, const FileStat& ours, const RelPath& path,
+                                   const JournalSide& side, std::vector<std::string>& warnings) {
+  Slots::ObjectMetadata given{ours.uid, ours.gid, side.node.mode, 0};
   GALLEY_TRY(set_owner(at, side, given));
-  Unkept unkept;
-  unkept.group = given.gid != side.gid;
+  LostProperties lost_properties;
+  lost_properties.group = given.gid != side.gid;
   std::vector<std::string> names;
   if (side.node.kind != FileKind::kSymlink) {
-    GALLEY_TRY(set_attributes(at, side, unkept, names));
-    given.mode = narrowed_mode(side, unkept);
+    GALLEY_TRY(set_attributes(at, side, lost_properties, names));
+    given.mode = narrowed_mode(side, lost_properties);
   }
   std::string lost;
   const auto add = [&](const std::string& what) { lost += (lost.empty() ? "" : ", ") + what; };
   if (given.uid != side.uid) add("owner " + std::to_string(side.uid));
-  if (unkept.group) add("group " + std::to_string(side.gid));
+  if (lost_properties.group) add("group " + std::to_string(side.gid));
   for (const auto& name : names) add("attribute " + name);
-  given.special = special_for(side, !unkept.group);
+  given.special = special_for(side, !lost_properties.group);
   if (given.special != side.special) add(special_in_words(side.special & ~given.special));
   if (lost.empty()) return given;
   std::string warning = "'" + path.str() + "' could not be given its " + lost;
@@ -190,8 +191,8 @@ Result<RelPath> Slots::write_whole(size_t op, const RelPath& path, const Journal
   // ours, because it is newer than the journal.
   how.is_synced = !is_mutant(Mutant::kSlotNotSynced);
   how.has_set_group_id = has_set_group_id;
-  std::vector<std::string> unkept;
-  GALLEY_TRY(write(writing, path, side, content, how, unkept));
+  std::vector<std::string> lost_properties;
+  GALLEY_TRY(write(writing, path, side, content, how, lost_properties));
   GALLEY_ASSIGN(RelPath slot, free_name(op, path));
   GALLEY_TRY(directory_->rename(writing, *directory_, slot, RenameMode::kReplace));
   return slot;
@@ -246,16 +247,16 @@ Result<bool> Slots::is_made_with(File& file, uint32_t mode) const {
   return made_with_[mode] = stat.mode == mode;
 }
 
-Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
-                                       const JournalSide& side, const Content& content,
-                                       const WriteOptions& options,
-                                       std::vector<std::string>& warnings) const {
+Result<Slots::ObjectMetadata> Slots::write_file(const RelPath& name, const RelPath& path,
+                                                const JournalSide& side, const Content& content,
+                                                const WriteOptions& options,
+                                                std::vector<std::string>& warnings) const {
   // Only we use this directory, so a file without other metadata is created with its final mode.
   const bool is_plain = side.attributes.empty() && side.uid == ours_.uid && side.gid == ours_.gid;
   const uint32_t mode = is_plain ? side.node.mode : kPrivateFile;
   GALLEY_ASSIGN(const auto file, directory_->open_writable_file(name, OpenMode::kCreateNew, mode));
   GALLEY_TRY(write_with_holes(*file, *content));
-  GALLEY_ASSIGN(const Given given,
+  GALLEY_ASSIGN(const ObjectMetadata given,
                 give(Location{directory_.get(), name}, ours_, path, side, warnings));
   GALLEY_ASSIGN(const bool has_mode, is_plain ? is_made_with(*file, mode) : Result<bool>(false));
   // Last, because an ACL rewrites the group bits and a change of owner clears bits.
@@ -266,9 +267,10 @@ Result<Slots::Given> Slots::write_file(const RelPath& name, const RelPath& path,
   return given;
 }
 
-Result<Slots::Given> Slots::write(const RelPath& name, const RelPath& path, const JournalSide& side,
-                                  const Content& content, const WriteOptions& options,
-                                  std::vector<std::string>& warnings) const {
+Result<Slots::ObjectMetadata> Slots::write(const RelPath& name, const RelPath& path,
+                                           const JournalSide& side, const Content& content,
+                                           const WriteOptions& options,
+                                           std::vector<std::string>& warnings) const {
   const Location at{directory_.get(), name};
   switch (side.node.kind) {
     case FileKind::kRegular:
@@ -278,7 +280,7 @@ Result<Slots::Given> Slots::write(const RelPath& name, const RelPath& path, cons
       return give(at, ours_, path, side, warnings);
     case FileKind::kDirectory: {
       GALLEY_TRY(directory_->make_directory(name, kPrivateDirectory));
-      GALLEY_ASSIGN(const Given given, give(at, ours_, path, side, warnings));
+      GALLEY_ASSIGN(const ObjectMetadata given, give(at, ours_, path, side, warnings));
       // It stays open for us until it is filled; the plan closes it afterwards.
       const uint32_t special = given.special | (options.has_set_group_id ? kSetGroupId : 0);
       GALLEY_TRY(directory_->set_mode(name, given.mode | kOwnerAll | special));
@@ -287,7 +289,7 @@ Result<Slots::Given> Slots::write(const RelPath& name, const RelPath& path, cons
     default:
       GALLEY_CHECK(false);
   }
-  return Given();
+  return ObjectMetadata();
 }
 
 namespace {
@@ -383,8 +385,8 @@ class SlotSweep {
       return rescue(state_, journal_.id, directory, name, path, notes_);
     }
     if (entry.kind == FileKind::kDirectory) {
-      GALLEY_ASSIGN(const Graveyard graveyard, Graveyard::find(state_));
-      if (graveyard.is_there() && graveyard.remove(directory, name)) return {};
+      GALLEY_ASSIGN(const RemovedDirectories removed_directories, RemovedDirectories::find(state_));
+      if (removed_directories.is_there() && removed_directories.remove(directory, name)) return {};
     }
     return remove_tree(directory, name);
   }

@@ -38,7 +38,7 @@ class Slots {
     std::optional<int64_t> mtime_ns = {};  ///< of a file, instead of now
   };
   /// Owner, group and permission bits that an object got.
-  struct Given {
+  struct ObjectMetadata {
     uint32_t uid = 0;
     uint32_t gid = 0;
     uint32_t mode = 0;
@@ -47,9 +47,9 @@ class Slots {
   /// Makes the object of one side: content, owner, attributes and mode. Adds to `warnings` what
   /// could not be kept. No user gains rights by that: without its group or ACL, the object gets the
   /// rights that both its whole group and all others had.
-  Result<Given> write(const RelPath& name, const RelPath& path, const JournalSide& side,
-                      const Content& content, const WriteOptions& options,
-                      std::vector<std::string>& warnings) const;
+  Result<ObjectMetadata> write(const RelPath& name, const RelPath& path, const JournalSide& side,
+                               const Content& content, const WriteOptions& options,
+                               std::vector<std::string>& warnings) const;
 
   /// Makes the object of one side for recovery, synced, under an unused name. Until it is complete
   /// it has another name, so that a later run can tell it from a caught object.
@@ -77,9 +77,10 @@ class Slots {
  private:
   Slots(std::unique_ptr<WritableDirectory> directory, const FileStat& ours)
       : directory_(std::move(directory)), ours_(ours) {}
-  Result<Given> write_file(const RelPath& name, const RelPath& path, const JournalSide& side,
-                           const Content& content, const WriteOptions& options,
-                           std::vector<std::string>& warnings) const;
+  Result<ObjectMetadata> write_file(const RelPath& name, const RelPath& path,
+                                    const JournalSide& side, const Content& content,
+                                    const WriteOptions& options,
+                                    std::vector<std::string>& warnings) const;
   Result<bool> is_made_with(File& file, uint32_t mode) const;
   std::unique_ptr<WritableDirectory> directory_;
   FileStat ours_;

@@ -143,7 +143,7 @@ Result<bool> read_format(FoundState& found, const FileStat& folder) {
   } else if (found.format->inode == 0) {
     found.doubt = "it is of an earlier Galley, which did not note where it was made";
   } else {
-    GALLEY_ASSIGN(const bool is_ours, was_made_here(*found.format, folder));
+    GALLEY_ASSIGN(const bool is_ours, was_created_for(*found.format, folder));
     if (!is_ours) found.doubt = "it was not made here: it is a copy, or came with the files";
   }
   return true;
@@ -220,7 +220,7 @@ Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   return found;
 }
 
-tl::unexpected<Error> not_believed(const FoundState& found) {
+tl::unexpected<Error> untrusted_state(const FoundState& found) {
   return fail(ErrorKind::kRefused, "state.not_believed",
               "'.galley' is not believed, and nothing of it is used: " + found.doubt + "; " +
                   (found.obstacle.empty()
@@ -293,7 +293,7 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<WritableDirect
 
 Result<std::optional<StateDirectory>> StateDirectory::open(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(FoundState found, look_at_state(workspace));
-  if (!found.doubt.empty()) return not_believed(found);
+  if (!found.doubt.empty()) return untrusted_state(found);
   if (!found.format) return std::optional<StateDirectory>();
   if (!found.is_flushed) GALLEY_TRY(finish_creation(workspace, *found.root));
   // If it cannot be written, nothing else can.
@@ -309,7 +309,7 @@ Result<StateDirectory> StateDirectory::open_or_create(const WritableDirectory& w
   auto made = workspace.make_directory(chosen_path(kName), kPrivateDirectory);
   if (!made && made.error().os_error != EEXIST) return made.error();
   GALLEY_ASSIGN(const FoundState begun, look_at_state(workspace));
-  if (!begun.doubt.empty()) return not_believed(begun);
+  if (!begun.doubt.empty()) return untrusted_state(begun);
   if (begun.root != nullptr && !begun.format) GALLEY_TRY(create_parts(workspace, *begun.root));
   GALLEY_ASSIGN(there, open(workspace));
   if (!there) return os_error(ENOENT, "cannot make", ".galley/format");

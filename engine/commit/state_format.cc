@@ -123,7 +123,7 @@ bool is_newer_format(std::string_view text) {
   return take_number(text, version) && version > 2;
 }
 
-Result<bool> was_made_here(const StateFormat& format, const FileStat& folder) {
+Result<bool> was_created_for(const StateFormat& format, const FileStat& folder) {
   if (format.inode == 0 || format.inode != folder.inode) return false;
   if (format.birth_ns != 0) return format.birth_ns == folder.birth_ns;
   const auto home = open_user_state(UserState::kExisting);
@@ -186,7 +186,7 @@ Result<std::vector<UnboundState>> unbound_state(const StateDirectory& state) {
   return unbound;
 }
 
-std::string told(const std::vector<UnboundState>& unbound) {
+std::string describe_unbound(const std::vector<UnboundState>& unbound) {
   if (unbound.empty()) return {};
   std::string text = "ignoring .galley/" + unbound.front().place;
   if (unbound.size() > 1) text += " and " + std::to_string(unbound.size() - 1) + " more like it";

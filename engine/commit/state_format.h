@@ -39,7 +39,7 @@ struct StateFormat {
 [[nodiscard]] std::string uuid_text(const WorkspaceId& id);
 
 /// Whether `format` was written for exactly the folder whose stat is `folder`.
-Result<bool> was_made_here(const StateFormat& format, const FileStat& folder);
+Result<bool> was_created_for(const StateFormat& format, const FileStat& folder);
 /// Names `folder` in `format`, and records it outside the workspace if it has no birth time.
 /// Errors: kRefused `state.no_record` when that cannot be done.
 Result<void> bind_to_folder(StateFormat& format, const FileStat& folder);
@@ -55,7 +55,7 @@ struct UnboundState {
 Result<std::vector<UnboundState>> unbound_state(const StateDirectory& state);
 
 /// One line for people: what is ignored, why, and how to fix it.
-[[nodiscard]] std::string told(const std::vector<UnboundState>& unbound);
+[[nodiscard]] std::string describe_unbound(const std::vector<UnboundState>& unbound);
 
 /// Adopts it as the workspace's own, after a person agreed.
 /// Errors: kConflict `state.changed` when there is already state of that name.

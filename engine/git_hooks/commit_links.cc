@@ -51,8 +51,8 @@ bool has(const CommitLinks& links, TxId id, const std::string& commit) {
          std::find(found->second.begin(), found->second.end(), commit) != found->second.end();
 }
 
-Result<void> put_on_record(AuditLog& log, const std::string& commit,
-                           const ContributingTransaction& transaction) {
+Result<void> record_link(AuditLog& log, const std::string& commit,
+                         const ContributingTransaction& transaction) {
   AuditEvent event;
   event.kind = AuditKind::kLink;
   event.execution_id = "link-" + transaction.id.str() + "-" + commit;
@@ -70,10 +70,10 @@ Result<void> put_on_record(AuditLog& log, const std::string& commit,
 
 Result<void> record_commit_links(const Workspace& workspace, const std::string& commit,
                                  const std::vector<ContributingTransaction>& transactions) {
-  const KeptState& kept = kept_of(workspace);
-  const StateDirectory* state = kept.state();
-  if (transactions.empty() || state == nullptr) return kept.check_belief();
-  GALLEY_ASSIGN(const WriterLock lock, kept.lock());
+  const PersistentState& persistent = persistent_of(workspace);
+  const StateDirectory* state = persistent.state();
+  if (transactions.empty() || state == nullptr) return persistent.check_trusted();
+  GALLEY_ASSIGN(const WriterLock lock, persistent.lock());
   GALLEY_ASSIGN(std::string text, read_text(*state));
   // Cut off an incomplete last line.
   text.erase(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
@@ -82,7 +82,7 @@ Result<void> record_commit_links(const Workspace& workspace, const std::string& 
   // The oldest transaction first, as in the complete list.
   for (auto one = transactions.rbegin(); one != transactions.rend(); ++one) {
     if (has(known, one->id, commit)) continue;
-    GALLEY_TRY(put_on_record(*kept.audit(), commit, *one));
+    GALLEY_TRY(record_link(*persistent.audit(), commit, *one));
     text += line_of(one->id, commit);
   }
   const RelPath place = state->own(kLinksFile);

@@ -14,7 +14,7 @@ constexpr uint32_t kHookMode = 0755;
 
 RelPath name_of(const std::string& hook) { return RelPath::parse(hook).value(); }
 
-RelPath kept_name_of(const std::string& hook) { return name_of(kept_hook_name(hook)); }
+RelPath earlier_name_of(const std::string& hook) { return name_of(earlier_hook_name(hook)); }
 
 /// The name of the file that is completed before it gets the hook's name.
 RelPath new_name_of(const std::string& hook) { return name_of(hook + ".galley-new"); }
@@ -47,7 +47,7 @@ Result<HookFiles::Found> HookFiles::look_at(const HookKind& kind) const {
   const std::string hook(kind.name);
   Found found;
   GALLEY_ASSIGN(found.hook, directory_->stat(name_of(hook)));
-  GALLEY_ASSIGN(found.kept, directory_->stat(kept_name_of(hook)));
+  GALLEY_ASSIGN(found.kept, directory_->stat(earlier_name_of(hook)));
   const FileKind what = found.hook.kind;
   if (what == FileKind::kAbsent || what == FileKind::kSymlink) return found;
   if (what != FileKind::kRegular) {
@@ -81,7 +81,7 @@ Result<std::vector<HookChange>> HookFiles::plan_install(
       change.step = HookStep::kWriteAndKeep;
     } else {
       return fail(ErrorKind::kRefused, "hook.kept_exists",
-                  "the hook '" + hook + "' cannot be kept as '" + kept_hook_name(hook) +
+                  "the hook '" + hook + "' cannot be kept as '" + earlier_hook_name(hook) +
                       "': there is another file of that name; move one of them away first");
     }
     changes.push_back(std::move(change));
@@ -122,11 +122,11 @@ Result<void> HookFiles::write(const HookChange& change) const {
     GALLEY_TRY(file->sync());
   }
   if (change.step == HookStep::kWriteAndKeep) {
-    const auto kept = directory_->stat(kept_name_of(change.hook));
+    const auto kept = directory_->stat(earlier_name_of(change.hook));
     const bool is_kept = kept && kept->kind != FileKind::kAbsent;
     if (!is_kept) {
-      GALLEY_TRY(
-          directory_->make_hard_link(name_of(change.hook), *directory_, kept_name_of(change.hook)));
+      GALLEY_TRY(directory_->make_hard_link(name_of(change.hook), *directory_,
+                                            earlier_name_of(change.hook)));
     }
   }
   return directory_->rename(fresh, *directory_, name_of(change.hook), RenameMode::kReplace);
@@ -135,7 +135,7 @@ Result<void> HookFiles::write(const HookChange& change) const {
 Result<void> HookFiles::carry_out(const std::vector<HookChange>& changes) const {
   for (const HookChange& change : changes) {
     const RelPath hook = name_of(change.hook);
-    const RelPath kept = kept_name_of(change.hook);
+    const RelPath kept = earlier_name_of(change.hook);
     if (change.step == HookStep::kNothing) continue;
     if (change.step == HookStep::kRemove) {
       GALLEY_TRY(directory_->remove_file(hook));
@@ -153,7 +153,7 @@ Result<void> HookFiles::carry_out(const std::vector<HookChange>& changes) const 
 
 Result<bool> HookFiles::keeps_any() const {
   for (const HookKind& kind : hook_kinds()) {
-    GALLEY_ASSIGN(const FileStat kept, directory_->stat(kept_name_of(std::string(kind.name))));
+    GALLEY_ASSIGN(const FileStat kept, directory_->stat(earlier_name_of(std::string(kind.name))));
     if (kept.kind != FileKind::kAbsent) return true;
   }
   return false;

@@ -30,7 +30,7 @@ struct HookChange {
 ///
 /// Each hook changes in one rename: if the process is killed, the name has the old hook or the new
 /// one, and another run completes the change. A hook that Galley did not write is never changed. It
-/// is kept next to the new one under kept_hook_name(), as the same inode with the same mode.
+/// is kept next to the new one under earlier_hook_name(), as the same inode with the same mode.
 ///
 /// Ownership: borrows the directory.
 /// Errors:    kRefused `hook.changed` for a hook that Galley wrote and that was changed since,

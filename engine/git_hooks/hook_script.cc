@@ -114,11 +114,11 @@ std::string hook_names() {
   return names;
 }
 
-std::string kept_hook_name(std::string_view hook) {
+std::string earlier_hook_name(std::string_view hook) {
   return std::string(hook) + std::string(kKeptSuffix);
 }
 
-std::string hook_view_name(std::string_view hooks) { return kept_hook_name(hooks); }
+std::string hook_view_name(std::string_view hooks) { return earlier_hook_name(hooks); }
 
 std::string hook_script(const HookKind& kind) {
   const std::string body = body_of(kind);

@@ -24,7 +24,7 @@ struct HookKind {
 [[nodiscard]] std::string hook_names();
 
 /// The name, next to a hook, under which the earlier hook is kept.
-[[nodiscard]] std::string kept_hook_name(std::string_view hook);
+[[nodiscard]] std::string earlier_hook_name(std::string_view hook);
 
 /// The name, next to a folder of hooks, of the folder through which kept hooks run under their own
 /// names; the hook file creates it.

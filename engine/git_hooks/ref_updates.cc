@@ -168,7 +168,7 @@ Result<KnownCommits> known_of_remote(const GitProgram& git, const std::string& r
   return KnownCommits{{"--remotes=" + remote}, "refs/remotes/" + remote + "/HEAD"};
 }
 
-KnownCommits known_here() { return {{"--all"}, "HEAD"}; }
+KnownCommits known_on_server() { return {{"--all"}, "HEAD"}; }
 
 Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
                            const KnownCommits& known) {

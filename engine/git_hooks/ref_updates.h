@@ -61,7 +61,7 @@ struct KnownCommits {
 /// a URL; then all of these branches count.
 [[nodiscard]] Result<KnownCommits> known_of_remote(const GitProgram& git,
                                                    const std::string& remote);
-[[nodiscard]] KnownCommits known_here();
+[[nodiscard]] KnownCommits known_on_server();
 
 /// The part of an update that is new to the other side, and the rules that judge it:
 ///

@@ -76,7 +76,7 @@ Result<void> add_trailers(const GitProgram& git, const std::string& file,
   }
   GALLEY_ASSIGN(const std::string path, absolute_path(file));
   words.push_back(path);
-  GALLEY_TRY(GitProgram::elsewhere("/").run(words));
+  GALLEY_TRY(GitProgram::in_other_repository("/").run(words));
   return {};
 }
 

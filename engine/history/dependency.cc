@@ -133,8 +133,8 @@ class Follower {
     return {};
   }
 
-  Aftermath finish() {
-    Aftermath result;
+  LaterHistory finish() {
+    LaterHistory result;
     result.dependencies = std::move(report_);
     for (auto& [path, file] : followed_) {
       if (path != file.origin) result.moved.emplace(file.origin, path);
@@ -156,8 +156,8 @@ std::string Dependency::text() const {
   return later.str() + " builds on " + on.str() + " in " + path.str();
 }
 
-Result<Aftermath> aftermath_of(const History& history, TxId id, const Proposal& transaction,
-                               const std::vector<RelPath>& paths) {
+Result<LaterHistory> later_history_of(const History& history, TxId id, const Proposal& transaction,
+                                      const std::vector<RelPath>& paths) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
   std::map<TxId, CommitMeta> metas;
   for (const TxId later : ids) {
@@ -165,14 +165,14 @@ Result<Aftermath> aftermath_of(const History& history, TxId id, const Proposal& 
     GALLEY_ASSIGN(const auto journal, history.outline(later));
     metas.emplace(later, journal->journal.meta);
   }
-  UndoRelations standing;
-  for (auto it = metas.rbegin(); it != metas.rend(); ++it) standing.take(it->first, it->second);
+  UndoRelations relations;
+  for (auto it = metas.rbegin(); it != metas.rend(); ++it) relations.take(it->first, it->second);
   Follower follower(id, transaction, paths);
   GALLEY_TRY(follower.begin());
   for (const auto& [later, meta] : metas) {
     GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(later));
     // A later change and its undo cancel out, so nothing depends on them.
-    const bool is_undone = standing.undone_by(later).has_value();
+    const bool is_undone = relations.undone_by(later).has_value();
     const bool takes_back_later =
         meta.undoes && *meta.undoes > id && !is_undone && meta.tool != kPartialUndoTool;
     GALLEY_TRY(follower.follow(later, proposal, !is_undone && !takes_back_later));

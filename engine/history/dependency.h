@@ -9,13 +9,13 @@
 namespace galley {
 
 /// The later history of a transaction's paths.
-struct Aftermath {
+struct LaterHistory {
   std::vector<Dependency> dependencies;  ///< oldest first; without undone transactions
   std::map<RelPath, RelPath> moved;      ///< files that it left, and their present paths
 };
 
 /// Follows `paths`, as the transaction left them, through every later transaction.
-Result<Aftermath> aftermath_of(const History& history, TxId id, const Proposal& transaction,
-                               const std::vector<RelPath>& paths);
+Result<LaterHistory> later_history_of(const History& history, TxId id, const Proposal& transaction,
+                                      const std::vector<RelPath>& paths);
 
 }  // namespace galley

@@ -210,7 +210,7 @@ Result<std::vector<TxSummary>> History::list(const HistoryFilter& filter) const 
 
 Result<std::vector<TxSummary>> History::scan(const HistoryFilter& filter) const {
   std::vector<TxSummary> found;
-  UndoRelations standing;
+  UndoRelations relations;
   GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
     TxSummary summary;
     summary.id = id;
@@ -220,15 +220,15 @@ Result<std::vector<TxSummary>> History::scan(const HistoryFilter& filter) const 
       return filter.limit == 0 || found.size() < filter.limit;
     }
     const CommittedTransaction& transaction = **loaded;
-    standing.take(id, transaction.journal.meta);
+    relations.take(id, transaction.journal.meta);
     GALLEY_ASSIGN(summary, summarize(transaction, false));
     if (!matches(filter, summary)) return true;
     if (filter.with_lines) {
       GALLEY_ASSIGN(const auto whole, journal(id));
       GALLEY_ASSIGN(summary, summarize(*whole, true));
     }
-    summary.undone_by = standing.undone_by(id);
-    summary.partly_undone_by = standing.partly_undone_by(id);
+    summary.undone_by = relations.undone_by(id);
+    summary.partly_undone_by = relations.partly_undone_by(id);
     found.push_back(std::move(summary));
     return filter.limit == 0 || found.size() < filter.limit;
   }));
@@ -237,15 +237,15 @@ Result<std::vector<TxSummary>> History::scan(const HistoryFilter& filter) const 
 
 Result<TxSummary> History::summary(TxId id) const {
   GALLEY_TRY(journal(id));
-  UndoRelations standing;
+  UndoRelations relations;
   GALLEY_TRY(walk_back(*this, [&](TxId other, const Loaded& loaded) -> Result<bool> {
-    if (loaded) standing.take(other, (*loaded)->journal.meta);
+    if (loaded) relations.take(other, (*loaded)->journal.meta);
     return other > id;
   }));
   GALLEY_ASSIGN(const auto transaction, journal(id));
   GALLEY_ASSIGN(TxSummary summary, summarize(*transaction, true));
-  summary.undone_by = standing.undone_by(id);
-  summary.partly_undone_by = standing.partly_undone_by(id);
+  summary.undone_by = relations.undone_by(id);
+  summary.partly_undone_by = relations.partly_undone_by(id);
   return summary;
 }
 
@@ -260,14 +260,14 @@ Result<Proposal> History::proposal_of(TxId id) const {
   return Proposal::from(transaction->changes, transaction->store);
 }
 
-Result<TxId> History::newest_standing() const {
-  UndoRelations standing;
+Result<TxId> History::newest_not_undone() const {
+  UndoRelations relations;
   std::optional<TxId> newest;
   GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
     if (!loaded) return fail(loaded.error());
     const CommitMeta& meta = (*loaded)->journal.meta;
-    standing.take(id, meta);
-    if (!meta.undoes && !standing.undone_by(id)) newest = id;
+    relations.take(id, meta);
+    if (!meta.undoes && !relations.undone_by(id)) newest = id;
     return !newest;
   }));
   if (!newest) {
@@ -281,7 +281,7 @@ Result<TxId> History::newest_standing() const {
 }
 
 Result<TxId> History::resolve(std::string_view text) const {
-  if (text.empty()) return newest_standing();
+  if (text.empty()) return newest_not_undone();
   const auto bad_id = [&] {
     return fail(ErrorKind::kUsage, "history.bad_id",
                 "'" + std::string(text) + "' is no transaction id; write its number as " +

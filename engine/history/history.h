@@ -88,7 +88,7 @@ class History {
 
  private:
   struct Cache;
-  Result<TxId> newest_standing() const;
+  Result<TxId> newest_not_undone() const;
   const StateDirectory* state_;
   std::shared_ptr<Cache> cache_;
 };

@@ -97,7 +97,7 @@ Result<void> bring_up_to_date(const Database& database, const History& history) 
       GALLEY_TRY(index_rows::insert(database, id, transaction ? transaction->get() : nullptr,
                                     transaction ? "" : transaction.error().message));
     }
-    return index_rows::update_standing(database);
+    return index_rows::update_undo_relations(database);
   });
 }
 

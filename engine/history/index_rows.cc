@@ -242,9 +242,9 @@ Result<void> remove(const Database& database, TxId id) {
   return {};
 }
 
-Result<void> update_standing(const Database& database) {
+Result<void> update_undo_relations(const Database& database) {
   GALLEY_TRY(database.run("UPDATE transactions SET undone_by = NULL WHERE undone_by IS NOT NULL"));
-  UndoRelations standing;
+  UndoRelations relations;
   std::vector<TxId> undone;
   GALLEY_ASSIGN(auto rows, database.prepare("SELECT id, undoes, tool FROM transactions WHERE "
                                             "undoes IS NOT NULL ORDER BY id DESC"));
@@ -254,13 +254,13 @@ Result<void> update_standing(const Database& database) {
     CommitMeta meta;
     meta.undoes = TxId{static_cast<uint64_t>(rows.integer(1))};
     meta.tool = rows.text(2);
-    standing.take(TxId{static_cast<uint64_t>(rows.integer(0))}, meta);
+    relations.take(TxId{static_cast<uint64_t>(rows.integer(0))}, meta);
     undone.push_back(*meta.undoes);
   }
   GALLEY_ASSIGN(auto update,
                 database.prepare("UPDATE transactions SET undone_by = ? WHERE id = ?"));
   for (const TxId id : undone) {
-    const auto by = standing.undone_by(id);
+    const auto by = relations.undone_by(id);
     if (!by) continue;
     GALLEY_TRY(
         update.bind(static_cast<int64_t>(by->value)).bind(static_cast<int64_t>(id.value)).run());

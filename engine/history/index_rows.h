@@ -19,7 +19,7 @@ Result<void> insert(const Database& database, TxId id, const CommittedTransactio
                     const std::string& problem);
 Result<void> remove(const Database& database, TxId id);
 /// Computes again which transactions undo which.
-Result<void> update_standing(const Database& database);
+Result<void> update_undo_relations(const Database& database);
 
 /// As History::list.
 Result<std::vector<TxSummary>> select(const Database& database, const HistoryFilter& filter);

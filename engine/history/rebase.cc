@@ -116,8 +116,8 @@ class RebaseRun {
     auto node = view_.node(path);
     if (!node && is_behind_leaving_link(path, node.error())) return found;
     if (!node && node.error().kind == ErrorKind::kRefused) {
-      found.problem =
-          node.error().reason == "path.through_symlink" ? behind_link(path) : node.error().message;
+      found.problem = node.error().reason == "path.through_symlink" ? linked_parent_message(path)
+                                                                    : node.error().message;
       return found;
     }
     if (!node) return fail(node.error());

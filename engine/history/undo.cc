@@ -59,10 +59,10 @@ Result<TxId> newest_undo(const History& history) {
     }
     return steps;
   };
-  UndoRelations standing;
+  UndoRelations relations;
   for (auto it = metas.rbegin(); it != metas.rend(); ++it) {
-    standing.take(it->first, it->second);
-    if (depth(it->first) % 2 == 1 && !standing.undone_by(it->first)) return it->first;
+    relations.take(it->first, it->second);
+    if (depth(it->first) % 2 == 1 && !relations.undone_by(it->first)) return it->first;
   }
   return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
               "nothing to redo: no undo stands that could be taken back");
@@ -86,9 +86,9 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
   GALLEY_ASSIGN(const ReverseChange reverse, reverse_of(id, record.proposal, options));
   RebaseOptions rebasing = rebase_options(id, options);
   GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reverse.change, workspace, clock, rebasing));
-  Aftermath since;
+  LaterHistory since;
   if (!is_exact(outcome)) {
-    GALLEY_ASSIGN(since, aftermath_of(history, id, record.proposal, paths_of(reverse.change)));
+    GALLEY_ASSIGN(since, later_history_of(history, id, record.proposal, paths_of(reverse.change)));
     if (!since.moved.empty()) {
       rebasing.moved = since.moved;
       GALLEY_ASSIGN(outcome, rebase(reverse.change, workspace, clock, rebasing));

@@ -67,7 +67,8 @@ Result<Goals> read_goals(const Workspace& workspace, const StateDirectory& state
     std::vector<JournalVerdict> one(1);
     GALLEY_ASSIGN(one[0], read_journal(state, state.journals(), id));
     if (one[0].state != JournalState::kCommitted) continue;
-    GALLEY_TRY(hold_to_rules(place_of(workspace).files(), state, one, JournalTrust::kForeign));
+    GALLEY_TRY(
+        check_journal_rules(place_of(workspace).files(), state, one, JournalTrust::kForeign));
     add_goals(one[0].journal, goals);
   }
   return goals;
@@ -76,7 +77,7 @@ Result<Goals> read_goals(const Workspace& workspace, const StateDirectory& state
 Result<void> list_recovery(const Workspace& workspace, const StateDirectory& state,
                            std::vector<std::string>& effects) {
   GALLEY_ASSIGN(const Goals goals, read_goals(workspace, state));
-  GALLEY_ASSIGN(const RecoveryReport report, kept_of(workspace).plan_recovery(state));
+  GALLEY_ASSIGN(const RecoveryReport report, persistent_of(workspace).plan_recovery(state));
   for (const RecoveryAction& action : report.actions) {
     const auto goal = goals.find(action.path);
     const bool is_put = action.kind == RecoveryAction::Kind::kPut ||
@@ -155,17 +156,17 @@ Result<bool> is_state_tracked(const Workspace& workspace) {
 
 Result<AdoptionPlan> plan_adoption(const Workspace& workspace) {
   AdoptionPlan plan;
-  if (const StateDirectory* believed = kept_of(workspace).state()) {
+  if (const StateDirectory* believed = persistent_of(workspace).state()) {
     GALLEY_ASSIGN(const auto unbound, unbound_state(*believed));
     if (!unbound.empty()) {
-      plan.doubt = told(unbound);
+      plan.doubt = describe_unbound(unbound);
       GALLEY_TRY(check_not_tracked(workspace, plan.effects));
       list_unbound(unbound, plan.effects);
       return plan;
     }
   }
-  GALLEY_ASSIGN(const StateDirectory state, kept_of(workspace).open_foreign());
-  if (workspace.state_doubt() != nullptr) plan.doubt = workspace.state_doubt()->message;
+  GALLEY_ASSIGN(const StateDirectory state, persistent_of(workspace).open_foreign());
+  if (workspace.state_distrust() != nullptr) plan.doubt = workspace.state_distrust()->message;
   GALLEY_TRY(check_not_tracked(workspace, plan.effects));
   GALLEY_TRY(list_recovery(workspace, state, plan.effects));
   GALLEY_TRY(list_contents(state, plan.effects));
@@ -181,17 +182,17 @@ Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown) {
     return fail(ErrorKind::kConflict, "state.changed",
                 "'.galley' or the tree changed since it was shown; look again", ".galley");
   }
-  if (const StateDirectory* believed = kept_of(workspace).state()) {
+  if (const StateDirectory* believed = persistent_of(workspace).state()) {
     GALLEY_TRY(bind_all(*believed));
-    return workspace.take_up_state();
+    return workspace.open_adopted_state();
   }
-  GALLEY_ASSIGN(StateDirectory state, kept_of(workspace).open_foreign());
+  GALLEY_ASSIGN(StateDirectory state, persistent_of(workspace).open_foreign());
   for (const char* name : kNotTakenOver) {
     GALLEY_TRY(remove_tree(state.root(), *RelPath::parse(name)));
   }
   GALLEY_TRY(bind_all(state));
-  GALLEY_TRY(kept_of(workspace).adopt(state));
-  return workspace.take_up_state();
+  GALLEY_TRY(persistent_of(workspace).adopt(state));
+  return workspace.open_adopted_state();
 }
 
 }  // namespace galley

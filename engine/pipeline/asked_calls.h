@@ -33,7 +33,7 @@ struct AskedCall {
 /// folder, so a question never overwrites an approval.
 /// Ownership: borrows the state directory. Threads: confined to one thread.
 /// Errors:    kInvalid `confirmation.damaged`; kTimeout `confirmation.locked`; kIo.
-class AskedCalls final : public KeptAnswers {
+class AskedCalls final : public ApprovalStore {
  public:
   /// When the store is full, the oldest question is dropped, then the oldest approval.
   static constexpr size_t kMaxAskedCalls = 100;

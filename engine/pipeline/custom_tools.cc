@@ -264,16 +264,16 @@ Result<ToolFolder> ToolFolder::read(const std::string& path) {
   return folder;
 }
 
-std::string tools_home(const UserSettings& settings, const std::string& root) {
+std::string tools_folder(const UserSettings& settings, const std::string& root) {
   return settings.tools_path + "/" + ContentId::of(root).hex();
 }
 
-bool has_tools_home(const UserSettings& settings, const std::string& root) {
+bool has_tools_folder(const UserSettings& settings, const std::string& root) {
   return !settings.tools_path.empty() && !is_at_or_below(settings.tools_path, root);
 }
 
 Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root) {
-  if (has_tools_home(settings, root)) return {};
+  if (has_tools_folder(settings, root)) return {};
   return fail(ErrorKind::kRefused, "trust.no_place",
               "there is no place outside the workspace to keep the tools in: set XDG_STATE_HOME "
               "to a folder outside of it");
@@ -284,7 +284,7 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
   GALLEY_TRY(check_tools_have_a_place(settings, root));
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
   GALLEY_ASSIGN(const auto home,
-                make_disk_directory(tools_home(settings, root), kPrivateDirectory));
+                make_disk_directory(tools_folder(settings, root), kPrivateDirectory));
   const RelPath place = place_named(folder.hash.hex());
   const RelPath fresh = place_named(folder.hash.hex() + ".new");
   GALLEY_TRY(remove_tree(*home, fresh));
@@ -309,8 +309,8 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
 Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
                                                 const std::string& root) {
   std::vector<TrustedTools> all;
-  if (!has_tools_home(settings, root)) return all;
-  const std::string place = tools_home(settings, root);
+  if (!has_tools_folder(settings, root)) return all;
+  const std::string place = tools_folder(settings, root);
   const auto home = open_disk_directory(place);
   if (!home && (is_gone(home.error()) || home.error().os_error == EACCES)) return all;
   if (!home) return fail(home.error());
@@ -335,7 +335,7 @@ Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
   for (TrustedTools tools : kept) {
     if (std::erase(tools.names, name) == 0) continue;
-    GALLEY_ASSIGN(const auto home, open_writable_disk_directory(tools_home(settings, root)));
+    GALLEY_ASSIGN(const auto home, open_writable_disk_directory(tools_folder(settings, root)));
     const RelPath place = place_named(tools.hash.hex());
     if (tools.names.empty()) {
       GALLEY_TRY(remove_tree(*home, place));

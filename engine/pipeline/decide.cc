@@ -55,7 +55,7 @@ AuditEvent refusal_event(const Preview& preview, const Attempt& attempt) {
 }
 
 Result<void> record_refusal(const Preview& preview, const Attempt& attempt) {
-  GALLEY_TRY(attempt.workspace.kept.need());
+  GALLEY_TRY(attempt.workspace.persistent.ensure());
   return attempt.recorder.record_now(refusal_event(preview, attempt));
 }
 
@@ -95,7 +95,7 @@ Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
     return commit_records(preview, attempt, id);
   };
   options.pin_views = [&](const ChangeSet& changes) {
-    return pin_live_views(*workspace.kept.state(), changes);
+    return pin_live_views(*workspace.persistent.state(), changes);
   };
   std::vector<std::string> hook_failures;
   ApplyHooks hooks = apply_hooks(workspace, hook_failures);
@@ -105,7 +105,7 @@ Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
       attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
       attempt.who.owner};
   GALLEY_ASSIGN(PublishOutcome outcome,
-                workspace.kept.publish(preview.proposal, approval, meta, std::move(options)));
+                workspace.persistent.publish(preview.proposal, approval, meta, std::move(options)));
   if (auto* receipt = std::get_if<Receipt>(&outcome)) {
     receipt->warnings.insert(receipt->warnings.end(), hook_failures.begin(), hook_failures.end());
   }
@@ -185,15 +185,15 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
 
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress) {
-  if (const auto fresh = workspace.rules.refresh_grants(workspace.kept);
+  if (const auto fresh = workspace.rules.refresh_grants(workspace.persistent);
       !fresh && who.principals() != Principals()) {
     return fail(fresh.error());
   }
   JudgeOptions options{{}, workspace.options.approver};
   options.gate.on_progress = on_progress;
   std::optional<GivenApproval> given;
-  if (workspace.kept.state() != nullptr) {
-    GALLEY_ASSIGN(given, find_approval(*workspace.kept.state(), proposal.id(),
+  if (workspace.persistent.state() != nullptr) {
+    GALLEY_ASSIGN(given, find_approval(*workspace.persistent.state(), proposal.id(),
                                        workspace.place.clock().wall_ns()));
   }
   if (given) {
@@ -218,14 +218,15 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
     GALLEY_TRY(record_refusal(preview, attempt));
     return CommitOutcome::Base(Refused{std::move(preview)});
   }
-  GALLEY_TRY(workspace.kept.need());
+  GALLEY_TRY(workspace.persistent.ensure());
   GALLEY_ASSIGN(PublishOutcome outcome, publish(preview, *approval, attempt));
   if (auto* conflict = std::get_if<Conflict>(&outcome)) {
     GALLEY_TRY(record_conflict(preview.proposal, *conflict, attempt));
     return CommitOutcome::Base(std::move(*conflict));
   }
   Receipt receipt = std::get<Receipt>(std::move(outcome));
-  if (const auto used = drop_approval(*workspace.kept.state(), preview.proposal.id()); !used) {
+  if (const auto used = drop_approval(*workspace.persistent.state(), preview.proposal.id());
+      !used) {
     receipt.warnings.push_back("the approval stays: " + used.error().message);
   }
   return CommitOutcome::Base(std::move(receipt));
@@ -290,7 +291,7 @@ Result<void> record_refused_look(const Workspace& workspace, const Preview& prev
   constexpr size_t kDigits = 12;
   CommitRequest request;
   request.tool = tool;
-  Recorder recorder = kept_of(workspace).recorder(RecordTime::kAtOnce, random_hex(kDigits));
+  Recorder recorder = persistent_of(workspace).recorder(RecordTime::kAtOnce, random_hex(kDigits));
   const CommitNumber nobody;
   const Attempt attempt{WorkspaceAccess::of(workspace), who, request, recorder, nobody};
   return recorder.record_now(refusal_event(preview, attempt));
@@ -306,7 +307,7 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
                                          const CommitRequest& request, Recorder& recorder,
                                          const CommitNumber& on_number) {
   constexpr int kMaxMerges = 3;  // then another program keeps changing the tree
-  GALLEY_TRY(workspace.kept.check_belief());
+  GALLEY_TRY(workspace.persistent.check_trusted());
   if (request.expected && *request.expected != asked.id()) {
     return fail(ErrorKind::kConflict, "commit.not_what_was_reviewed",
                 "what is proposed now is " + asked.id().hex() + ", not the reviewed " +

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "engine/history/history.h"
-#include "engine/pipeline/kept_state.h"
+#include "engine/pipeline/persistent_state.h"
 
 namespace galley {
 namespace {
@@ -44,10 +44,10 @@ std::vector<EarlierVersion> versions_of(const StateDirectory& state, const RelPa
 
 }  // namespace
 
-EarlierVersions earlier_versions(const KeptState& kept) {
-  return [&kept](const RelPath& path) {
-    if (kept.state() == nullptr) return std::vector<EarlierVersion>();
-    return versions_of(*kept.state(), path);
+EarlierVersions earlier_versions(const PersistentState& persistent) {
+  return [&persistent](const RelPath& path) {
+    if (persistent.state() == nullptr) return std::vector<EarlierVersion>();
+    return versions_of(*persistent.state(), path);
   };
 }
 

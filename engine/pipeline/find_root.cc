@@ -39,7 +39,7 @@ Result<Marks> marks_of(const std::string& path) {
   const bool has_config = config.kind != FileKind::kAbsent;
   const bool has_state = state.kind != FileKind::kAbsent;
   const auto check = [&](bool counts, const FileStat& stat, const std::string& name) {
-    if (!counts || !marks.foreign.empty() || is_believed_owner(stat.uid)) return;
+    if (!counts || !marks.foreign.empty() || is_trusted_owner(stat.uid)) return;
     marks.foreign = name;
     marks.foreign_uid = stat.uid;
   };
@@ -75,7 +75,7 @@ std::optional<std::string> parent_of(const std::string& path) {
 Result<void> check_owner_of_root(const Directory& root, const std::string& path,
                                  const UserConfig& user) {
   GALLEY_ASSIGN(const FileStat stat, root.stat(RelPath::root()));
-  if (is_believed_owner(stat.uid) || is_safe_directory(user, path)) return {};
+  if (is_trusted_owner(stat.uid) || is_safe_directory(user, path)) return {};
   Marks marks;
   marks.foreign = path;
   marks.foreign_uid = stat.uid;

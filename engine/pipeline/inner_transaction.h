@@ -47,8 +47,8 @@ class InnerTransaction {
   [[nodiscard]] const RunReport* ended_run() const;
 
  private:
-  Result<std::unique_ptr<StartedRun>> start_on_record(const RunRequest& request,
-                                                      const std::string& execution);
+  Result<std::unique_ptr<StartedRun>> start_recorded(const RunRequest& request,
+                                                     const std::string& execution);
   Transaction* outer_;
   Transaction::State* state_;
 };

@@ -33,7 +33,7 @@ constexpr std::chrono::hours kMaxStageAge{24 * 14};
 
 Result<void> clear_history(Workspace& workspace, bool dry_run, std::vector<ClearedItem>& cleared) {
   GALLEY_ASSIGN(const PruneReport report,
-                prune_history(*kept_of(workspace).state(), rules_of(workspace).config.history,
+                prune_history(*persistent_of(workspace).state(), rules_of(workspace).config.history,
                               place_of(workspace).clock(), dry_run));
   for (const PruneReport::Pruned& pruned : report.transactions) {
     cleared.push_back(
@@ -92,12 +92,12 @@ Result<void> clear_runs(const StateDirectory& state, bool dry_run,
 }
 
 /// Removes directories that were deleted while views of runs still showed them. No run is live.
-Result<void> clear_graveyard(const StateDirectory& state, const WriterLock& lock, bool dry_run,
-                             std::vector<ClearedItem>& cleared) {
-  GALLEY_ASSIGN(const Graveyard graveyard, Graveyard::find(state));
-  if (!graveyard.is_there()) return {};
+Result<void> clear_removed(const StateDirectory& state, const WriterLock& lock, bool dry_run,
+                           std::vector<ClearedItem>& cleared) {
+  GALLEY_ASSIGN(const RemovedDirectories removed_directories, RemovedDirectories::find(state));
+  if (!removed_directories.is_there()) return {};
   cleared.push_back({"removed directories that runs had shown", 0});
-  return dry_run ? Result<void>() : Graveyard::clear(state, lock);
+  return dry_run ? Result<void>() : RemovedDirectories::clear(state, lock);
 }
 
 // --- checks ---------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ Check ok(std::string name, std::string message) {
 }
 
 Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
-  const StateDirectory& state = *kept_of(workspace).state();
+  const StateDirectory& state = *persistent_of(workspace).state();
   std::vector<Check> checks;
   size_t count = 0;
   for (const Directory* directory : {&state.journals(), &state.undo()}) {
@@ -128,18 +128,18 @@ Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
 }
 
 /// Checks that `.galley` is trusted and stays trusted.
-void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
-  if (const Error* doubt = workspace.state_doubt()) {
+void examine_state_trust(const Workspace& workspace, std::vector<Check>& checks) {
+  if (const Error* doubt = workspace.state_distrust()) {
     checks.push_back({"state", CheckStatus::kError, doubt->message,
                       "galley recover --adopt --dry-run shows what taking it over would do"});
   }
-  const StateDirectory* state = kept_of(workspace).state();
-  if (state == nullptr && workspace.state_doubt() == nullptr) return;
+  const StateDirectory* state = persistent_of(workspace).state();
+  if (state == nullptr && workspace.state_distrust() == nullptr) return;
   const auto unbound = state != nullptr
                            ? unbound_state(*state)
                            : Result<std::vector<UnboundState>>(std::vector<UnboundState>());
   if (unbound && !unbound->empty()) {
-    checks.push_back({"bound state", CheckStatus::kWarning, told(*unbound),
+    checks.push_back({"bound state", CheckStatus::kWarning, describe_unbound(*unbound),
                       "galley recover --adopt --dry-run shows what taking it over would do"});
   }
   const auto tracked = is_state_tracked(workspace);
@@ -151,7 +151,7 @@ void examine_belief(const Workspace& workspace, std::vector<Check>& checks) {
 }
 
 Result<Check> examine_recovery(const Workspace& workspace) {
-  auto report = kept_of(workspace).recover(true);
+  auto report = persistent_of(workspace).recover(true);
   if (!report) {
     return Check{"recovery", CheckStatus::kError, report.error().message,
                  "galley recover --dry-run tells more"};
@@ -163,7 +163,7 @@ Result<Check> examine_recovery(const Workspace& workspace) {
 }
 
 Result<Check> examine_audit(const Workspace& workspace) {
-  GALLEY_ASSIGN(const AuditVerification found, kept_of(workspace).verify_audit());
+  GALLEY_ASSIGN(const AuditVerification found, persistent_of(workspace).verify_audit());
   if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
   const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
                                   [](const auto& each) { return each.reason != "audit.lost"; });
@@ -183,7 +183,7 @@ Result<Check> examine_audit(const Workspace& workspace) {
 }
 
 Result<Check> examine_disk(const Workspace& workspace) {
-  GALLEY_ASSIGN(const DiskUse use, disk_use(*kept_of(workspace).state()));
+  GALLEY_ASSIGN(const DiskUse use, disk_use(*persistent_of(workspace).state()));
   std::string text = fmt::format("{} bytes in {} transactions", use.bytes, use.transactions);
   for (const DiskUse::Part& part : use.parts) {
     if (part.bytes > 0) text += fmt::format(", {} {}", part.name, part.bytes);
@@ -210,8 +210,8 @@ std::vector<Check> examine_machine(const Workspace& workspace) {
 
 Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run) {
   std::vector<std::string> lines;
-  if (kept_of(workspace).state() == nullptr) return lines;
-  GALLEY_ASSIGN(const RecoveryReport report, kept_of(workspace).recover(dry_run));
+  if (persistent_of(workspace).state() == nullptr) return lines;
+  GALLEY_ASSIGN(const RecoveryReport report, persistent_of(workspace).recover(dry_run));
   lines = repairs_of(report, dry_run);
   for (const RecoveryAction& action : report.actions) {
     const bool is_told = action.path.empty() && !lines.empty();
@@ -221,7 +221,7 @@ Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run)
         action.text);
   }
   if (dry_run) return lines;
-  const auto restored = kept_of(workspace).restore_audit();
+  const auto restored = persistent_of(workspace).restore_audit();
   if (!restored) {
     lines.push_back("no audit record could be put back: " + restored.error().message);
   } else if (*restored > 0) {
@@ -235,9 +235,9 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   for (const std::string& path : clear_abandoned_layer_homes(dry_run)) {
     cleared.push_back({path + ", left by a command that was killed", 0});
   }
-  if (kept_of(workspace).state() == nullptr) return cleared;
-  const StateDirectory& state = *kept_of(workspace).state();
-  GALLEY_ASSIGN(WriterLock lock, kept_of(workspace).lock());
+  if (persistent_of(workspace).state() == nullptr) return cleared;
+  const StateDirectory& state = *persistent_of(workspace).state();
+  GALLEY_ASSIGN(WriterLock lock, persistent_of(workspace).lock());
   GALLEY_ASSIGN(const auto homes, scratch_homes(state));
   GALLEY_ASSIGN(const auto busy, busy_stages(state));
   const int64_t oldest =
@@ -245,8 +245,8 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   GALLEY_ASSIGN(auto kept, stages_written_since(state, oldest));
   kept.insert(kept.end(), busy.begin(), busy.end());
   GALLEY_ASSIGN(const LeftoverReport leftovers,
-                kept_of(workspace).clear_leftovers(
-                    lock, {kMaxStageAge, dry_run, kept, kept_of(workspace).audit()}));
+                persistent_of(workspace).clear_leftovers(
+                    lock, {kMaxStageAge, dry_run, kept, persistent_of(workspace).audit()}));
   for (const std::string& id : leftovers.stages) {
     cleared.push_back({"open transaction " + id, 0});
     const auto home = homes.find(id);
@@ -254,7 +254,7 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
   }
   GALLEY_TRY(clear_runs(state, dry_run, cleared));
   // A new run cannot start while we have the lock.
-  if (busy.empty()) GALLEY_TRY(clear_graveyard(state, lock, dry_run, cleared));
+  if (busy.empty()) GALLEY_TRY(clear_removed(state, lock, dry_run, cleared));
   for (const std::string& file : leftovers.files) cleared.push_back({file, 0});
   if (!cleared.empty()) cleared.push_back({"bytes of these", leftovers.bytes});
   GALLEY_TRY(clear_history(workspace, dry_run, cleared));
@@ -272,15 +272,15 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
             ? ok("configuration", "no galley.toml: the promises hold, nothing else")
             : ok("configuration", rules_of(workspace).config.file + " is well formed"));
   }
-  examine_belief(workspace, checks);
-  if (kept_of(workspace).state() != nullptr) {
+  examine_state_trust(workspace, checks);
+  if (persistent_of(workspace).state() != nullptr) {
     if (repair) {
-      GALLEY_ASSIGN(const WriterLock lock, kept_of(workspace).lock());
-      GALLEY_TRY(kept_of(workspace).quarantine_damaged(lock));
+      GALLEY_ASSIGN(const WriterLock lock, persistent_of(workspace).lock());
+      GALLEY_TRY(persistent_of(workspace).quarantine_damaged(lock));
     }
     if (repair) {
       // This comes first, since commits cannot retire while the log rejects records.
-      GALLEY_TRY(kept_of(workspace).audit()->begin_anew());
+      GALLEY_TRY(persistent_of(workspace).audit()->begin_new_log());
       GALLEY_TRY(recover_now(workspace, false));
     }
     GALLEY_ASSIGN(const auto journals, examine_journals(workspace));
@@ -324,10 +324,10 @@ Result<void> collect_rescued(const Directory& directory, const std::string& pref
 }
 
 Result<std::unique_ptr<WritableDirectory>> open_rescue(const Workspace& workspace) {
-  if (kept_of(workspace).state() == nullptr) {
+  if (persistent_of(workspace).state() == nullptr) {
     return fail(ErrorKind::kNotFound, "rescue.nothing", "nothing was ever rescued here");
   }
-  const StateDirectory& state = *kept_of(workspace).state();
+  const StateDirectory& state = *persistent_of(workspace).state();
   return state.root().open_writable_directory(state.own("rescue"));
 }
 

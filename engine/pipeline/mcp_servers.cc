@@ -61,15 +61,15 @@ Result<void> trust_mcp_server(const UserSettings& settings, const std::string& r
                     std::to_string(TrustedMcpServer::kMaxRecordBytes) + " bytes");
   }
   GALLEY_ASSIGN(const auto home,
-                make_disk_directory(tools_home(settings, root), kPrivateDirectory));
+                make_disk_directory(tools_folder(settings, root), kPrivateDirectory));
   return replace_file(*home, file_of(server.name), text);
 }
 
 Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(const UserSettings& settings,
                                                           const std::string& root) {
   std::vector<TrustedMcpServer> all;
-  if (!has_tools_home(settings, root)) return all;
-  const auto home = open_disk_directory(tools_home(settings, root));
+  if (!has_tools_folder(settings, root)) return all;
+  const auto home = open_disk_directory(tools_folder(settings, root));
   const bool is_absent =
       !home && (home.error().kind == ErrorKind::kNotFound || home.error().os_error == EACCES);
   if (is_absent) return all;
@@ -94,7 +94,7 @@ Result<bool> forget_mcp_server(const UserSettings& settings, const std::string& 
     return server.name == name;
   });
   if (!is_kept) return false;
-  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(tools_home(settings, root)));
+  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(tools_folder(settings, root)));
   GALLEY_ASSIGN(const RelPath place, RelPath::parse(file_of(name)));
   GALLEY_TRY(home->remove_file(place));
   return true;

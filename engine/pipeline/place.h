@@ -24,7 +24,7 @@ struct WorkspaceTree {
       make_runner;
 };
 
-/// The location and the files of a workspace, for reading. Only KeptState can write.
+/// The location and the files of a workspace, for reading. Only PersistentState can write.
 ///
 /// Ownership: borrows the files and the given clock; shares the tree.
 /// Threads:   constant after Workspace::open().

@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "engine/calls/early_policy.h"
 #include "engine/pipeline/configuration_flaw.h"
-#include "engine/pipeline/kept_grants.h"
-#include "engine/pipeline/kept_state.h"
+#include "engine/pipeline/grant_store.h"
+#include "engine/pipeline/persistent_state.h"
 #include "staging/fs/host_file.h"
 
 namespace galley {
@@ -47,7 +47,7 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
   trust_part = trust_part_of(config);
   GALLEY_ASSIGN(const bool counts, is_trusted(user, place.path, trust_part));
   if (!counts) {
-    take_trust_away(config);
+    remove_untrusted(config);
     std::string all;
     for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
     notices.push_back(config.file + " asks for what nobody trusted, so it does not count: " + all +
@@ -60,9 +60,9 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
   return notices;
 }
 
-Result<void> Rules::refresh_grants(const KeptState& kept) const {
-  if (kept.state() == nullptr) return {};
-  const KeptGrants grants(*kept.state());
+Result<void> Rules::refresh_grants(const PersistentState& persistent) const {
+  if (persistent.state() == nullptr) return {};
+  const GrantStore grants(*persistent.state());
   const std::lock_guard guard(mutex_);
   GALLEY_ASSIGN(const FileStat now, grants.stat());
   if (grants_seen_ && *grants_seen_ == now) return {};

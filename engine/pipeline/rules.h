@@ -15,7 +15,7 @@
 
 namespace galley {
 
-class KeptState;
+class PersistentState;
 
 /// The rules of a workspace: the trusted part of galley.toml, the settings of this user, and
 /// grants.
@@ -33,8 +33,8 @@ class Rules {
   /// Errors: those of load_config, parse_config and is_trusted.
   Result<std::vector<std::string>> read(const Place& place, const WorkspaceOptions& options);
   /// Reads new grants and revocations. Costs one stat when nothing changed.
-  /// Errors: those of KeptGrants; agents may do nothing then.
-  Result<void> refresh_grants(const KeptState& kept) const;
+  /// Errors: those of GrantStore; agents may do nothing then.
+  Result<void> refresh_grants(const PersistentState& persistent) const;
   /// Returns the caller of a tool, with the capabilities that this agent has.
   [[nodiscard]] ToolCaller caller(const std::string& agent, const std::string& session = {}) const;
 

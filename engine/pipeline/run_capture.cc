@@ -118,7 +118,7 @@ bool is_in_motion(const Error& error) {
 Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folder,
                                const std::shared_ptr<ContentStore>& store, const IgnoreRule& ignore,
                                bool is_live) {
-  const StateDirectory& state = *workspace.kept.state();
+  const StateDirectory& state = *workspace.persistent.state();
   GALLEY_ASSIGN(const RunNote note, folder.note());
   GALLEY_ASSIGN(const auto upper,
                 folder.directory().open_writable_directory(*RelPath::parse("upper")));
@@ -133,8 +133,8 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   rules.is_live = !has_scratch;
   GALLEY_ASSIGN(const auto scratch,
                 open_writable_disk_directory(has_scratch ? note.lower_home + "/scratch"
-                                                         : workspace.kept.own_path("runs")));
-  GALLEY_ASSIGN(const WriterLock lock, workspace.kept.lock());
+                                                         : workspace.persistent.own_path("runs")));
+  GALLEY_ASSIGN(const WriterLock lock, workspace.persistent.lock());
   GALLEY_ASSIGN(const Bases bases, bases_of(folder, note, state));
   const auto contents = std::make_shared<WithPreImages>(store, state, bases);
   for (int attempt = 1;; ++attempt) {
@@ -162,7 +162,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
 Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
                              const std::shared_ptr<ContentStore>& store,
                              const std::string& position) {
-  const StateDirectory& state = *workspace.kept.state();
+  const StateDirectory& state = *workspace.persistent.state();
   GALLEY_ASSIGN(RunNote note, folder.note());
   GALLEY_ASSIGN(Bases bases, bases_of(folder, note, state));
   const WithPreImages contents(store, state, bases);
@@ -182,7 +182,7 @@ Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
 }
 
 std::optional<size_t> changes_of_live_run(WorkspaceState& workspace, const std::string& tx) {
-  const auto folder = RunFolder::open(*workspace.kept.state(), tx);
+  const auto folder = RunFolder::open(*workspace.persistent.state(), tx);
   if (!folder) return std::nullopt;
   const auto is_live = folder->is_live();
   if (!is_live || !*is_live) return std::nullopt;

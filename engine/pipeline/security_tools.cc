@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/pipeline/kept_grants.h"
+#include "engine/pipeline/grant_store.h"
 
 namespace galley {
 namespace {
@@ -49,9 +49,9 @@ ToolInfo info_of(bool is_revocation) {
 
 class SecurityTool final : public Tool {
  public:
-  SecurityTool(const Rules& rules, KeptState& kept, bool is_revocation)
+  SecurityTool(const Rules& rules, PersistentState& persistent, bool is_revocation)
       : rules_(&rules),
-        kept_(&kept),
+        persistent_(&persistent),
         is_revocation_(is_revocation),
         info_(info_of(is_revocation)) {}
 
@@ -74,13 +74,13 @@ class SecurityTool final : public Tool {
         {"agent", grant.agent}, {"capability", grant.capability}, {"granted", !is_revocation_}};
     TransactionOptions who;
     who.agent = context.agent;
-    const auto said = say_grant(*rules_, *kept_, who, std::move(grant));
+    const auto said = record_grant(*rules_, *persistent_, who, std::move(grant));
     return said ? ToolResult::success(data) : ToolResult::failure(tool_error_from(said.error()));
   }
 
  private:
   const Rules* rules_;
-  KeptState* kept_;
+  PersistentState* persistent_;
   bool is_revocation_;
   ToolInfo info_;
 };
@@ -88,7 +88,7 @@ class SecurityTool final : public Tool {
 /// `galley audit verify` as a tool.
 class AuditTool final : public Tool {
  public:
-  explicit AuditTool(const KeptState& kept) : kept_(&kept) {
+  explicit AuditTool(const PersistentState& persistent) : persistent_(&persistent) {
     info_.name = "sec.audit";
     info_.title = "Check the audit log";
     info_.description = "Checks the chain of the audit log and lists what is wrong with it.";
@@ -112,7 +112,7 @@ class AuditTool final : public Tool {
     return Intent();
   }
   ToolResult run(const json& /*args*/, ToolContext& /*context*/) const override {
-    const auto found = kept_->verify_audit();
+    const auto found = persistent_->verify_audit();
     if (!found) return ToolResult::failure(tool_error_from(found.error()));
     ordered_json defects = ordered_json::array();
     for (const AuditDefect& defect : found->defects) {
@@ -125,16 +125,17 @@ class AuditTool final : public Tool {
   }
 
  private:
-  const KeptState* kept_;
+  const PersistentState* persistent_;
   ToolInfo info_;
 };
 
 }  // namespace
 
-Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules, KeptState& kept) {
-  GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(rules, kept, false)));
-  GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(rules, kept, true)));
-  return registry.add(std::make_unique<AuditTool>(kept));
+Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules,
+                                PersistentState& persistent) {
+  GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(rules, persistent, false)));
+  GALLEY_TRY(registry.add(std::make_unique<SecurityTool>(rules, persistent, true)));
+  return registry.add(std::make_unique<AuditTool>(persistent));
 }
 
 }  // namespace galley

@@ -10,6 +10,7 @@ namespace galley {
 /// directly, so a rollback does not revert them. Hence they have tier 3, and the mode asks. They
 /// are for people only.
 /// Errors: as ToolRegistry::add.
-Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules, KeptState& kept);
+Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules,
+                                PersistentState& persistent);
 
 }  // namespace galley

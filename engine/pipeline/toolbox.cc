@@ -10,9 +10,9 @@
 #include "engine/calls/guarded_runner.h"
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/disk_validator_cache.h"
-#include "engine/pipeline/kept_tools.h"
 #include "engine/pipeline/mcp_servers.h"
 #include "engine/pipeline/security_tools.h"
+#include "engine/pipeline/stored_tools.h"
 #include "tools/standard_tools.h"
 
 namespace galley {
@@ -30,7 +30,8 @@ ToolSetting setting_of(std::map<std::string, ToolConfig> tools) {
 
 }  // namespace
 
-Toolbox::Toolbox(const Place& place, const Rules& rules, KeptState& kept, WorkspaceOptions& options)
+Toolbox::Toolbox(const Place& place, const Rules& rules, PersistentState& kept,
+                 WorkspaceOptions& options)
     : place_(&place),
       rules_(&rules),
       kept_(&kept),

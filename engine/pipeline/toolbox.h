@@ -10,7 +10,7 @@
 #include "engine/calls/call_supervisor.h"
 #include "engine/calls/secrets.h"
 #include "engine/calls/seen_contents.h"
-#include "engine/pipeline/kept_state.h"
+#include "engine/pipeline/persistent_state.h"
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/rules.h"
 #include "engine/validators/validator_cache.h"
@@ -26,7 +26,7 @@ namespace galley {
 class Toolbox {
  public:
   /// Takes the runner, the tools and their dependencies out of `options`.
-  Toolbox(const Place& place, const Rules& rules, KeptState& kept, WorkspaceOptions& options);
+  Toolbox(const Place& place, const Rules& rules, PersistentState& kept, WorkspaceOptions& options);
 
   /// Errors: kInvalid `tool.*`, which names the tool.
   Result<ToolRegistry*> registry();
@@ -52,7 +52,7 @@ class Toolbox {
  private:
   const Place* place_;
   const Rules* rules_;
-  KeptState* kept_;
+  PersistentState* kept_;
   ToolRegistry::Mode mode_;
   CommandRunner* given_runner_;
   std::vector<ToolDefinition> given_tools_;

@@ -85,7 +85,7 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   SessionBounds session;
   session.reads_only = state_->options.reads_only;
   if (state_->live_run) session.live_run = id();
-  if (const auto fresh = workspace.rules.refresh_grants(workspace.kept); !fresh)
+  if (const auto fresh = workspace.rules.refresh_grants(workspace.persistent); !fresh)
     session.no_grants = fresh.error();
   if (session.reads_only) options.tools = ToolRegistry::Mode::kReadOnly;
   options.policy.emplace(workspace.rules.config, state_->options.principals(), &state_->overlay,
@@ -133,11 +133,11 @@ std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& 
   options.supervisor = &workspace.tools.supervisor();
   options.last_step = workspace.rules.config.edits.max_step;
   options.strict = workspace.rules.config.edits.strict;
-  options.earlier = earlier_versions(workspace.kept);
+  options.earlier = earlier_versions(workspace.persistent);
   options.known_secrets = &workspace.tools.known_secrets;
   options.secrets_in_files = workspace.rules.config.secrets.in_files;
   std::optional<AskedCalls> asked;
-  if (workspace.kept.state() != nullptr) asked.emplace(*workspace.kept.state());
+  if (workspace.persistent.state() != nullptr) asked.emplace(*workspace.persistent.state());
   options.desk = {workspace.rules.config.policy.mode,
                   state_->options.principals(),
                   &call,
@@ -176,8 +176,8 @@ nlohmann::ordered_json on_record(const CommandResult& result) {
 }  // namespace
 
 Result<CommandResult> InnerTransaction::run(const Command& command, const CallOptions& options) {
-  Action action =
-      action_of(AuditKind::kExec, "exec", tools_that(ToolDeed::kRun), {{"argv", command.argv}});
+  Action action = action_of(AuditKind::kExec, "exec", tools_with_effect(ToolEffect::kRun),
+                            {{"argv", command.argv}});
   action.runs_program = true;
   action.is_atomic = true;
   action.capabilities = {"exec"};
@@ -204,12 +204,12 @@ Result<CommandResult> InnerTransaction::run(const Command& command, const CallOp
   return *std::move(result);
 }
 
-Result<Transaction::Ran> Transaction::run(const std::vector<std::string>& argv,
-                                          const CallOptions& options) {
+Result<Transaction::RunResult> Transaction::run(const std::vector<std::string>& argv,
+                                                const CallOptions& options) {
   Command command;
   command.argv = argv;
   GALLEY_ASSIGN(CommandResult result, inner(*this).run(command, options));
-  Ran ran;
+  RunResult ran;
   ran.exit_code = result.exit_code;
   if (result.breach) ran.breach = result.breach->error();
   ran.standard_output = result.standard_output.text();
@@ -257,7 +257,7 @@ Result<FixReport> InnerTransaction::fix() {
   const Principals who = state_->options.principals();
   std::optional<FixReport> report;
   const Overlay::Entries before = state_->overlay.entries();
-  Action action = action_of(AuditKind::kFix, "fix", tools_that(ToolDeed::kEdit));
+  Action action = action_of(AuditKind::kFix, "fix", tools_with_effect(ToolEffect::kEdit));
   action.runs_program = true;
   action.is_atomic = true;
   const auto passed = outer_->pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
@@ -323,7 +323,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   // The commit is done. Later failures are reported as warnings and do not change the outcome.
   if (state_->live_run) {
     // A checkpoint: the run goes on above it.
-    if (const auto taken_up = take_up_run(); !taken_up) {
+    if (const auto taken_up = collect_run(); !taken_up) {
       receipt->warnings.push_back("what the run wrote since cannot be staged here: " +
                                   taken_up.error().message);
       state_->unstaged_run = taken_up.error();
@@ -333,7 +333,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   state_->end_with(*receipt);
   if (state_->stage) {
     // The contents are removed with the stage. The history has them now.
-    auto kept = History(*state_->workspace->kept.state()).proposal_of(receipt->id);
+    auto kept = History(*state_->workspace->persistent.state()).proposal_of(receipt->id);
     if (kept) outcome->proposal = *std::move(kept);
   }
   if (const auto dropped = drop_stage(); !dropped) {
@@ -362,7 +362,7 @@ Result<void> Transaction::rollback() {
 /// of another agent they need a tool that could have staged the changes.
 Action Transaction::own_step(AuditKind kind) const {
   std::vector<std::string> tools;
-  if (state_->options.owner) tools = tools_that(ToolDeed::kChange);
+  if (state_->options.owner) tools = tools_with_effect(ToolEffect::kChange);
   return action_of(kind, std::string(to_string(kind)), std::move(tools));
 }
 
@@ -386,10 +386,11 @@ Result<void> Transaction::drop_stage() {
   StoredStage stage = *std::exchange(state_->stage, std::nullopt);
   GALLEY_TRY(drop_layers(stage.directory()));
   if (state_->unstaged_run) {
-    GALLEY_ASSIGN(RunFolder folder, RunFolder::open(*state_->workspace->kept.state(), stage.id()));
-    GALLEY_TRY(RunFolder::remove(*state_->workspace->kept.state(), std::move(folder)));
+    GALLEY_ASSIGN(RunFolder folder,
+                  RunFolder::open(*state_->workspace->persistent.state(), stage.id()));
+    GALLEY_TRY(RunFolder::remove(*state_->workspace->persistent.state(), std::move(folder)));
   }
-  return StoredStage::remove(*state_->workspace->kept.state(), std::move(stage));
+  return StoredStage::remove(*state_->workspace->persistent.state(), std::move(stage));
 }
 
 // --- stored transactions --------------------------------------------------------------------
@@ -425,14 +426,14 @@ Result<Transaction> Transaction::fork() {
     if (state_->saved_version != state_->overlay.version()) GALLEY_TRY(save());
     // A fork of another agent's transaction keeps its owner, so it is still judged by the owner's
     // rules.
-    const StageAbout about{state_->stage->about().agent, state_->options.message,
-                           workspace.place.clock().wall_ns(), state_->options.has_markers};
-    GALLEY_ASSIGN(child, state_->stage->fork(*workspace.kept.state(), about));
+    const StageHeader about{state_->stage->about().agent, state_->options.message,
+                            workspace.place.clock().wall_ns(), state_->options.has_markers};
+    GALLEY_ASSIGN(child, state_->stage->fork(*workspace.persistent.state(), about));
     event.output = json_document({{"tx", child->id()}});
     return {};
   });
   if (!passed) {
-    if (child) (void)StoredStage::remove(*workspace.kept.state(), *std::move(child));
+    if (child) (void)StoredStage::remove(*workspace.persistent.state(), *std::move(child));
     return fail(passed.error());
   }
   auto state = std::make_unique<State>(workspace, child->contents(), state_->options, child->id());
@@ -451,7 +452,7 @@ Result<RebaseOutcome> InnerTransaction::stage_with_markers(const Proposal& propo
   options.mode = MergeMode::kMarkers;
   const WorkspaceState& workspace = *state_->workspace;
   std::optional<RebaseOutcome> outcome;
-  Action action = action_of(AuditKind::kEdit, "markers", tools_that(ToolDeed::kEdit),
+  Action action = action_of(AuditKind::kEdit, "markers", tools_with_effect(ToolEffect::kEdit),
                             {{"proposal", proposal.id().hex()}});
   const auto passed = outer_->pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
     GALLEY_ASSIGN(outcome,
@@ -496,16 +497,16 @@ Result<Transaction> Workspace::begin_view(const Proposal& shown,
 
 Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
   GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
-  GALLEY_TRY(state_->kept.need());
-  const StageAbout about{options.agent, options.message, state_->place.clock().wall_ns()};
-  GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->kept.state(), about));
+  GALLEY_TRY(state_->persistent.ensure());
+  const StageHeader about{options.agent, options.message, state_->place.clock().wall_ns()};
+  GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->persistent.state(), about));
   return Transaction::of_stage(*state_, std::move(stage), options.agent);
 }
 
 Result<Transaction> Transaction::of_stage(WorkspaceState& workspace, StoredStage stage,
                                           const std::string& caller, const std::string& reason) {
   GALLEY_TRY(check_agent_is_known(workspace.rules.config, caller));
-  const StageAbout& about = stage.about();
+  const StageHeader& about = stage.about();
   TransactionOptions options{caller, reason.empty() ? about.message : reason, about.has_markers};
   if (!is_own(about, caller)) options.owner = about.agent;
   options.contributors = about.contributors;

@@ -27,18 +27,18 @@ ordered_json text_on_record(std::string_view text) {
 }
 
 /// An edit under the name of the standard tool with the same effect.
-Action edit_action(std::string tool, ToolDeed deed, ordered_json input = {}) {
+Action edit_action(std::string tool, ToolEffect effect, ordered_json input = {}) {
   Action action;
   action.record.kind = AuditKind::kEdit;
   action.record.tool = std::move(tool);
   if (!input.is_null()) action.record.input = json_document(std::move(input));
-  action.tools = tools_that(deed);
+  action.tools = tools_with_effect(effect);
   return action;
 }
 
 /// An edit that the overlay makes in one step. If it fails, nothing is staged.
-Action atomic_edit(std::string tool, ToolDeed deed, ordered_json input) {
-  Action action = edit_action(std::move(tool), deed, std::move(input));
+Action atomic_edit(std::string tool, ToolEffect effect, ordered_json input) {
+  Action action = edit_action(std::move(tool), effect, std::move(input));
   action.is_atomic = true;
   return action;
 }
@@ -91,7 +91,7 @@ StageOptions staging_of(const EditOptions& options) {
 // --- one path -------------------------------------------------------------------------------
 
 Result<void> Transaction::write(std::string_view path, std::string content) {
-  return pass(atomic_edit("Write", ToolDeed::kWrite, {{"path", path}}),
+  return pass(atomic_edit("Write", ToolEffect::kWrite, {{"path", path}}),
               [&](AuditEvent& event) -> Result<void> {
                 GALLEY_ASSIGN(const RelPath target, parse(path));
                 const size_t bytes = content.size();
@@ -107,7 +107,7 @@ Result<void> Transaction::write(std::string_view path, std::string content) {
 
 EditResult Transaction::edit(std::string_view path, std::string_view old_text,
                              std::string_view new_text, bool replace_all) {
-  Action action = edit_action("Edit", ToolDeed::kEdit,
+  Action action = edit_action("Edit", ToolEffect::kEdit,
                               {{"path", path},
                                {"old_string", old_text},
                                {"new_string", new_text},
@@ -134,7 +134,7 @@ EditResult Transaction::edit(std::string_view path, std::string_view old_text,
 }
 
 Result<void> Transaction::remove(std::string_view path) {
-  return pass(atomic_edit("Delete", ToolDeed::kDelete, {{"path", path}}),
+  return pass(atomic_edit("Delete", ToolEffect::kDelete, {{"path", path}}),
               [&](AuditEvent&) -> Result<void> {
                 GALLEY_ASSIGN(const RelPath target, parse(path));
                 return state_->overlay.remove(target);
@@ -142,7 +142,7 @@ Result<void> Transaction::remove(std::string_view path) {
 }
 
 Result<void> Transaction::move(std::string_view from, std::string_view to) {
-  return pass(atomic_edit("Move", ToolDeed::kMove, {{"source", from}, {"destination", to}}),
+  return pass(atomic_edit("Move", ToolEffect::kMove, {{"source", from}, {"destination", to}}),
               [&](AuditEvent&) -> Result<void> {
                 GALLEY_ASSIGN(const RelPath source, parse(from));
                 GALLEY_ASSIGN(const RelPath target, parse(to));
@@ -151,7 +151,7 @@ Result<void> Transaction::move(std::string_view from, std::string_view to) {
 }
 
 Result<void> Transaction::chmod(std::string_view path, uint32_t mode) {
-  return pass(atomic_edit("Chmod", ToolDeed::kChmod, {{"path", path}, {"mode", mode}}),
+  return pass(atomic_edit("Chmod", ToolEffect::kChmod, {{"path", path}, {"mode", mode}}),
               [&](AuditEvent&) -> Result<void> {
                 GALLEY_ASSIGN(const RelPath target, parse(path));
                 return state_->overlay.set_mode(target, mode);
@@ -159,7 +159,7 @@ Result<void> Transaction::chmod(std::string_view path, uint32_t mode) {
 }
 
 Result<void> Transaction::symlink(std::string_view path, const std::string& target) {
-  return pass(atomic_edit("Symlink", ToolDeed::kSymlink, {{"path", path}, {"target", target}}),
+  return pass(atomic_edit("Symlink", ToolEffect::kSymlink, {{"path", path}, {"target", target}}),
               [&](AuditEvent&) -> Result<void> {
                 GALLEY_ASSIGN(const RelPath link, parse(path));
                 return state_->overlay.make_symlink(link, target);
@@ -167,7 +167,7 @@ Result<void> Transaction::symlink(std::string_view path, const std::string& targ
 }
 
 Result<void> Transaction::make_directory(std::string_view path) {
-  return pass(atomic_edit("MakeDirectory", ToolDeed::kMakeDirectory, {{"path", path}}),
+  return pass(atomic_edit("MakeDirectory", ToolEffect::kMakeDirectory, {{"path", path}}),
               [&](AuditEvent&) -> Result<void> {
                 GALLEY_ASSIGN(const RelPath target, parse(path));
                 return state_->overlay.make_directory(target);
@@ -182,7 +182,7 @@ StageOptions Transaction::bounded(StageOptions options) const {
   options.match.last_step = std::min(options.match.last_step, edits.max_step);
   options.match.strict = edits.strict;
   options.root = state_->workspace->place.path;
-  options.earlier = earlier_versions(state_->workspace->kept);
+  options.earlier = earlier_versions(state_->workspace->persistent);
   options.may_read =
       EarlyPolicy(state_->workspace->rules.config, state_->options.principals(), &state_->overlay)
           .reading_rule();
@@ -200,7 +200,7 @@ StageOptions Transaction::bounded(StageOptions options) const {
 
 EditResult InnerTransaction::apply(std::string document_text, const StageOptions& options,
                                    const ReadOptions& reading, EditFormat format) {
-  Action action = edit_action("stage", ToolDeed::kChange);
+  Action action = edit_action("stage", ToolEffect::kChange);
   action.is_trial = options.check_only;
   EditOutcome outcome;
   const auto passed = outer_->pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
@@ -260,7 +260,7 @@ Result<void> Transaction::check_may_edit(const RelPath& path) {
 }
 
 Result<std::string> Transaction::text_to_edit(std::string_view path) {
-  Action action = edit_action("edit", ToolDeed::kChange, {{"path", path}});
+  Action action = edit_action("edit", ToolEffect::kChange, {{"path", path}});
   action.is_atomic = action.records_itself = true;  // the text that was read stays the base
   std::string text;
   const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
@@ -279,7 +279,7 @@ Result<std::string> Transaction::text_to_edit(std::string_view path) {
 Result<void> Transaction::stage_edited(std::string_view path, std::string text) {
   ordered_json input = text_on_record(text);
   input["path"] = path;
-  return pass(edit_action("edit", ToolDeed::kChange, std::move(input)),
+  return pass(edit_action("edit", ToolEffect::kChange, std::move(input)),
               [&](AuditEvent&) -> Result<void> {
                 GALLEY_ASSIGN(const RelPath target, parse(path));
                 GALLEY_TRY(check_may_edit(target));

@@ -101,7 +101,7 @@ void Transaction::State::ask_for_git_commits(const std::vector<ToolCall>& calls,
     if (calls[i].tool != kGitCommitTool || results[i].meta.dry_run) continue;
     git_message = results[i].data->at("message").get<std::string>();
     if (!stage) continue;
-    const auto kept = keep_git_message(stage->directory(), git_message);
+    const auto kept = write_git_message(stage->directory(), git_message);
     if (!kept) results[i] = ToolResult::failure(tool_error_from(kept.error()));
   }
 }
@@ -110,10 +110,10 @@ void Transaction::State::ask_for_git_commits(const std::vector<ToolCall>& calls,
 void Transaction::State::end_with(Receipt& receipt) {
   is_over = true;
   if (stage && git_message.empty()) {
-    git_message = kept_git_message(stage->directory()).value_or("");
+    git_message = read_git_message(stage->directory()).value_or("");
   }
   if (git_message.empty()) return;
-  Recorder own_record = workspace->kept.recorder();
+  Recorder own_record = workspace->persistent.recorder();
   Action action;
   action.record.kind = AuditKind::kLink;
   action.record.tool = kGitCommitTool;
@@ -137,7 +137,7 @@ void Transaction::State::end_with(Receipt& receipt) {
 Result<void> Transaction::keep_part(const Proposal& part) {
   Action action = own_step(AuditKind::kRollback);
   action.record.input = json_document({{"to_part", part.id().hex()}});
-  action.tools = tools_that(ToolDeed::kEdit);  // the so-called part could contain anything
+  action.tools = tools_with_effect(ToolEffect::kEdit);  // the so-called part could contain anything
   action.is_atomic = true;
   const auto passed = pass(std::move(action), [&](AuditEvent&) -> Result<void> {
     GALLEY_TRY(check_may_change_staged());

@@ -60,7 +60,7 @@ Result<std::vector<HostLayer>> host_layers(const WritableDirectory& stage,
                 "--allow-write cannot name '" + path +
                     "': what this transaction writes there lies in a layer");
   }
-  GALLEY_ASSIGN(const auto all, need_run_layers(stage, request.layered));
+  GALLEY_ASSIGN(const auto all, ensure_run_layers(stage, request.layered));
   std::vector<HostLayer> layers;
   for (const RunLayer& layer : all) {
     const std::string home = place + "/" + layer.home;
@@ -109,13 +109,13 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_run(const RunRequest
   action.record.kind = AuditKind::kRun;
   action.record.tool = "run";
   action.record.input = json_document(run_input(request));
-  action.tools = tools_that(ToolDeed::kRun);
+  action.tools = tools_with_effect(ToolEffect::kRun);
   action.capabilities = {"exec"};
   action.runs_program = action.is_atomic = action.records_itself = true;
   if (!request.command.argv.empty()) action.intent.programs = {request.command.argv.front()};
   std::unique_ptr<StartedRun> started;
   const auto passed = outer_->pass(std::move(action), [&](AuditEvent& event) -> Result<void> {
-    auto made = start_on_record(request, event.execution_id);
+    auto made = start_recorded(request, event.execution_id);
     if (made) {
       started = *std::move(made);
       return {};
@@ -129,10 +129,10 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_run(const RunRequest
   return started;
 }
 
-Result<std::unique_ptr<StartedRun>> InnerTransaction::start_on_record(
-    const RunRequest& request, const std::string& execution) {
+Result<std::unique_ptr<StartedRun>> InnerTransaction::start_recorded(const RunRequest& request,
+                                                                     const std::string& execution) {
   WorkspaceState& workspace = *state_->workspace;
-  GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.kept.state(), state_->id));
+  GALLEY_ASSIGN(RunFolder folder, RunFolder::hold(*workspace.persistent.state(), state_->id));
   RunNote note;
   // An interrupted run that continues has a layer already. Without a note, the layer is a leftover
   // of a removal or of a failed start.
@@ -152,9 +152,9 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_on_record(
   note.shares_network = request.command.network == NetworkAccess::kHost;
   note.proposes_ignored = request.command.propose_ignored;
   note.writable = request.writable;
-  GALLEY_ASSIGN(note.lower_home, need_scratch_home(state_->stage->directory()));
+  GALLEY_ASSIGN(note.lower_home, ensure_scratch_home(state_->stage->directory()));
   LiveOptions options;
-  options.homes = {workspace.kept.own_path("runs/" + state_->id), note.lower_home};
+  options.homes = {workspace.persistent.own_path("runs/" + state_->id), note.lower_home};
   options.is_terminal = request.is_terminal;
   options.rows = request.rows;
   options.columns = request.columns;
@@ -163,7 +163,7 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_on_record(
   options.writable = request.writable;
   GALLEY_ASSIGN(options.layers,
                 host_layers(state_->stage->directory(), request, workspace.place.path,
-                            workspace.kept.own_path("stage/" + state_->id)));
+                            workspace.persistent.own_path("stage/" + state_->id)));
   for (const HostLayer& layer : options.layers) note.layered.push_back(layer.path);
   GALLEY_TRY(add_git_layer(folder, workspace.place.path, options));
   Command command = request.command;
@@ -171,14 +171,14 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_on_record(
     command.environment.try_emplace(name, value);
   }
   // No commit is published until the note has the mount point of the view.
-  GALLEY_ASSIGN(const RunStart moment, workspace.kept.begin_run());
-  const std::string position = moment.position() ? moment.position()->str() : "";
+  GALLEY_ASSIGN(const RunStart run_start, workspace.persistent.begin_run());
+  const std::string position = run_start.position() ? run_start.position()->str() : "";
   if (earlier) {
     GALLEY_TRY(rebase_left_run(workspace, folder, state_->overlay.store(), position));
   }
   auto live = state_->runner()->start(command, options, state_->overlay);
   if (!live) {
-    if (!earlier) (void)RunFolder::remove(*workspace.kept.state(), std::move(folder));
+    if (!earlier) (void)RunFolder::remove(*workspace.persistent.state(), std::move(folder));
     return fail(live.error());
   }
   note.mount_fd = (*live)->mount();

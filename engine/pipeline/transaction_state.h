@@ -42,7 +42,7 @@ struct Transaction::State {
         options(opened.bounded(std::move(transaction_options))),
         overlay(opened.place.files(), std::move(store), opened.place.clock()),
         id(stage_id),
-        recorder(opened.kept.recorder(record_time(), record_id())) {
+        recorder(opened.persistent.recorder(record_time(), record_id())) {
     if (opened.rules.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();
   }
 
@@ -59,8 +59,8 @@ struct Transaction::State {
       runner_options.who = options.principals();
       runner_options.is_offline = options.is_preview;
       if (stage) {
-        runner_options.layer_home = workspace->kept.own_path("stage/" + stage->id());
-        runner_options.scratch_home = [this] { return need_scratch_home(stage->directory()); };
+        runner_options.layer_home = workspace->persistent.own_path("stage/" + stage->id());
+        runner_options.scratch_home = [this] { return ensure_scratch_home(stage->directory()); };
       }
       own_runner = make_guarded_runner(workspace->rules.config, std::move(runner_options),
                                        workspace->place.clock());

@@ -115,9 +115,9 @@ Action capture_action(const RunNote& note, const RunReport& report, bool is_live
 
 /// Replaces the staged changes with those of the run. A live run is captured again at each call. A
 /// finished run is captured once and then removed.
-Result<void> Transaction::take_up_run() {
+Result<void> Transaction::collect_run() {
   WorkspaceState& workspace = *state_->workspace;
-  const StateDirectory& place = *workspace.kept.state();
+  const StateDirectory& place = *workspace.persistent.state();
   auto folder = RunFolder::open(place, id());
   if (!folder && folder.error().kind == ErrorKind::kNotFound) return {};
   if (!folder) return fail(folder.error());
@@ -162,7 +162,7 @@ Result<void> Transaction::take_up_run() {
   keep_commits_of(*folder, state_->stage->directory(), report);
   state_->run_report = std::make_shared<const RunReport>(report);
   GALLEY_TRY(RunFolder::remove(place, *std::move(folder)));
-  return clear_graveyard_of_no_run(place, workspace.place.clock());
+  return clear_removed_directories(place, workspace.place.clock());
 }
 
 }  // namespace galley

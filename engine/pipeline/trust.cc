@@ -74,7 +74,7 @@ Result<UserConfig> read_user_config(const std::string& path) {
   if (!file && says_nothing(file.error())) return UserConfig();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
-  if (!is_believed_owner(stat.uid)) {
+  if (!is_trusted_owner(stat.uid)) {
     return fail(ErrorKind::kRefused, "config.foreign_owner",
                 path + " belongs to another user (" + std::to_string(stat.uid) +
                     "); your own configuration has to be yours");

@@ -18,8 +18,8 @@ namespace galley {
 WorkspaceState::WorkspaceState(Place found, UserSettings user,
                                std::unique_ptr<WritableDirectory> files, WorkspaceOptions given)
     : place(std::move(found)),
-      kept(place, rules, std::move(files)),
-      tools(place, rules, kept, given),
+      persistent(place, rules, std::move(files)),
+      tools(place, rules, persistent, given),
       options(std::move(given)) {
   rules.user = std::move(user);
 }
@@ -61,10 +61,10 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   GALLEY_TRY(state->tools.check_given());
   GALLEY_ASSIGN(auto unknown, state->tools.unknown_tools());
   tell(std::move(unknown));
-  GALLEY_ASSIGN(auto repairs, state->kept.open(state->options.recovers));
+  GALLEY_ASSIGN(auto repairs, state->persistent.open(state->options.recovers));
   tell(std::move(repairs));
   // Unreadable grants deny agents everything. A person can still open the workspace to mend it.
-  if (const auto read = state->rules.refresh_grants(state->kept); !read) {
+  if (const auto read = state->rules.refresh_grants(state->persistent); !read) {
     state->notices.push_back(read.error().message);
   }
   return std::unique_ptr<Workspace>(new Workspace(std::move(state)));
@@ -77,12 +77,12 @@ Result<Preview> Workspace::judge(Proposal proposal, const TransactionOptions& wh
 
 Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOptions& who,
                                         const CommitRequest& request) {
-  Recorder recorder = state_->kept.recorder();
+  Recorder recorder = state_->persistent.recorder();
   Action action;
   action.record.kind = kind_of(request);
   action.record.tool = request.tool;
   action.record.proposal = proposal.id().hex();
-  action.tools = tools_that(ToolDeed::kChange);
+  action.tools = tools_with_effect(ToolEffect::kChange);
   action.records_itself = true;
   std::optional<CommitOutcome> outcome;
   const auto passed =
@@ -96,8 +96,8 @@ Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOpti
 
 Result<void> Workspace::approve(const ContentId& proposal, const std::string& by,
                                 const TransactionOptions& who) {
-  GALLEY_TRY(state_->kept.need());
-  Recorder recorder = state_->kept.recorder();
+  GALLEY_TRY(state_->persistent.ensure());
+  Recorder recorder = state_->persistent.recorder();
   Action action;
   action.record.kind = AuditKind::kApproval;
   action.record.tool = "approve";
@@ -110,22 +110,22 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
                     "an agent does not approve; have a person say it, without --agent");
       });
   GALLEY_TRY(passed);
-  return keep_approval(*state_->kept.state(), proposal, by, state_->place.clock().wall_ns());
+  return keep_approval(*state_->persistent.state(), proposal, by, state_->place.clock().wall_ns());
 }
 
-const Error* Workspace::state_doubt() const { return state_->kept.doubt(); }
+const Error* Workspace::state_distrust() const { return state_->persistent.doubt(); }
 
-Result<void> Workspace::take_up_state() {
-  Recorder recorder = state_->kept.recorder();
+Result<void> Workspace::open_adopted_state() {
+  Recorder recorder = state_->persistent.recorder();
   Action action;
   action.record.kind = AuditKind::kAdoption;
   action.record.tool = "recover";
-  if (const Error* doubt = state_doubt()) action.record.reason = doubt->message;
+  if (const Error* doubt = state_distrust()) action.record.reason = doubt->message;
   return pass_alone(
       state_->rules, {}, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
-        GALLEY_ASSIGN(auto repairs, state_->kept.open(true));
+        GALLEY_ASSIGN(auto repairs, state_->persistent.open(true));
         std::move(repairs.begin(), repairs.end(), std::back_inserter(state_->notices));
-        return state_->kept.need();
+        return state_->persistent.ensure();
       });
 }
 

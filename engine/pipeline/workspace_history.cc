@@ -63,9 +63,9 @@ UndoOptions without_markers(const WorkspaceState& workspace, UndoOptions options
 }  // namespace
 
 Result<History> history_of(WorkspaceState& workspace, std::string_view verb) {
-  if (workspace.kept.doubt()) return *workspace.kept.doubt();
-  GALLEY_TRY(workspace.kept.look());
-  if (workspace.kept.state() != nullptr) return History(*workspace.kept.state());
+  if (workspace.persistent.doubt()) return *workspace.persistent.doubt();
+  GALLEY_TRY(workspace.persistent.refresh());
+  if (workspace.persistent.state() != nullptr) return History(*workspace.persistent.state());
   return fail(ErrorKind::kNotFound, "history.empty",
               "nothing to " + std::string(verb) + " yet: nothing was committed in '" +
                   workspace.place.path + "'");
@@ -73,7 +73,7 @@ Result<History> history_of(WorkspaceState& workspace, std::string_view verb) {
 
 Result<CommitOutcome> Workspace::undo(std::string_view id, const UndoOptions& options,
                                       const TransactionOptions& who) {
-  GALLEY_ASSIGN(const History history, state_->kept.history("undo"));
+  GALLEY_ASSIGN(const History history, state_->persistent.history("undo"));
   GALLEY_ASSIGN(const TxId tx, history.resolve(id));
   GALLEY_ASSIGN(UndoOutcome planned,
                 plan_undo(history, state_->place.files(), tx, state_->place.clock(),
@@ -83,7 +83,7 @@ Result<CommitOutcome> Workspace::undo(std::string_view id, const UndoOptions& op
 
 Result<CommitOutcome> Workspace::redo(std::string_view id, const UndoOptions& options,
                                       const TransactionOptions& who) {
-  GALLEY_ASSIGN(const History history, state_->kept.history("redo"));
+  GALLEY_ASSIGN(const History history, state_->persistent.history("redo"));
   TxId tx;
   if (!id.empty()) {
     GALLEY_ASSIGN(tx, history.resolve(id));
@@ -95,14 +95,14 @@ Result<CommitOutcome> Workspace::redo(std::string_view id, const UndoOptions& op
 }
 
 Result<std::vector<TxSummary>> Workspace::log(const HistoryFilter& filter) const {
-  if (state_->kept.doubt()) return *state_->kept.doubt();
-  GALLEY_TRY(state_->kept.look());
-  if (state_->kept.state() == nullptr) return std::vector<TxSummary>();
-  return History(*state_->kept.state()).list(filter);
+  if (state_->persistent.doubt()) return *state_->persistent.doubt();
+  GALLEY_TRY(state_->persistent.refresh());
+  if (state_->persistent.state() == nullptr) return std::vector<TxSummary>();
+  return History(*state_->persistent.state()).list(filter);
 }
 
 Result<Proposal> Workspace::show(std::string_view id, const std::string& agent) const {
-  GALLEY_ASSIGN(const History history, state_->kept.history("show"));
+  GALLEY_ASSIGN(const History history, state_->persistent.history("show"));
   GALLEY_ASSIGN(const TxId tx, history.resolve(id));
   GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(tx));
   return readable_part(proposal, Policy(state_->rules.config), agent).proposal;
@@ -114,12 +114,12 @@ Result<Blame> Workspace::blame(std::string_view path, const std::string& agent) 
   if (reading.decision == Decision::kDeny) {
     return fail(ErrorKind::kRefused, reading.id, reading.message, file.str());
   }
-  GALLEY_ASSIGN(const History history, state_->kept.history("blame"));
+  GALLEY_ASSIGN(const History history, state_->persistent.history("blame"));
   return galley::blame(history, state_->place.files(), file);
 }
 
 Result<QueryResult> Workspace::query(std::string_view sql) const {
-  GALLEY_ASSIGN(const History history, state_->kept.history("query"));
+  GALLEY_ASSIGN(const History history, state_->persistent.history("query"));
   GALLEY_ASSIGN(const auto index, HistoryIndex::open(history));
   return index->query(sql, Deadline::after(state_->place.clock(), kQueryTime),
                       state_->place.clock());
@@ -205,7 +205,7 @@ Result<std::vector<RelPath>> paths_to_undo(const Calls& calls, const std::set<si
 
 tl::unexpected<Error> not_committed(const WorkspaceState& workspace, const std::string& execution,
                                     const std::string& tx) {
-  const auto stages = stage_ids(*workspace.kept.state(), tx);
+  const auto stages = stage_ids(*workspace.persistent.state(), tx);
   if (stages && !stages->empty()) {
     return fail(ErrorKind::kUsage, "rollback.open",
                 execution + " belongs to the open transaction " + tx +
@@ -220,8 +220,8 @@ tl::unexpected<Error> not_committed(const WorkspaceState& workspace, const std::
 
 Result<CommitOutcome> Workspace::rollback_execution(const std::string& execution, bool with_later,
                                                     const TransactionOptions& who) {
-  GALLEY_TRY(state_->kept.history("roll back"));
-  Recorder recorder = state_->kept.recorder();
+  GALLEY_TRY(state_->persistent.history("roll back"));
+  Recorder recorder = state_->persistent.recorder();
   AuditEvent event;
   event.kind = AuditKind::kRollback;
   event.tool = "rollback";
@@ -231,7 +231,7 @@ Result<CommitOutcome> Workspace::rollback_execution(const std::string& execution
   event.input = json_document({{"execution", execution}, {"with_later", with_later}});
   const auto take_back = [&]() -> Result<CommitOutcome> {
     GALLEY_ASSIGN(const RecordedTransaction found,
-                  find_recorded_call(state_->kept.state()->root(), execution));
+                  find_recorded_call(state_->persistent.state()->root(), execution));
     event.tx = found.committed ? found.committed->str() : found.open_tx;
     if (!found.committed) return not_committed(*state_, execution, found.open_tx);
     if (!found.wanted) {

@@ -68,21 +68,21 @@ Result<Transaction> Workspace::resume(const std::string& id, const std::string& 
     GALLEY_ASSIGN(const auto open, stages());
     GALLEY_ASSIGN(wanted, own_stage(open, agent));
   }
-  GALLEY_TRY(state_->kept.look());
-  if (state_->kept.state() == nullptr) return none_open();
-  GALLEY_ASSIGN(wanted, stage_named(wanted));
-  const std::chrono::milliseconds timeout = state_->kept.lock_timeout();
-  GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->kept.state(), wanted, timeout));
+  GALLEY_TRY(state_->persistent.refresh());
+  if (state_->persistent.state() == nullptr) return none_open();
+  GALLEY_ASSIGN(wanted, find_stage_id(wanted));
+  const std::chrono::milliseconds timeout = state_->persistent.lock_timeout();
+  GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->persistent.state(), wanted, timeout));
   GALLEY_ASSIGN(Transaction transaction,
                 Transaction::of_stage(*state_, std::move(stage), agent, reason));
-  GALLEY_TRY(transaction.take_up_run());
+  GALLEY_TRY(transaction.collect_run());
   return transaction;
 }
 
-Result<std::string> Workspace::stage_named(const std::string& beginning) const {
-  GALLEY_TRY(state_->kept.look());
-  if (state_->kept.state() == nullptr) return beginning;
-  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->kept.state(), beginning));
+Result<std::string> Workspace::find_stage_id(const std::string& beginning) const {
+  GALLEY_TRY(state_->persistent.refresh());
+  if (state_->persistent.state() == nullptr) return beginning;
+  GALLEY_ASSIGN(const auto meant, stage_ids(*state_->persistent.state(), beginning));
   if (meant.empty()) return beginning;
   if (meant.size() == 1) return meant.front();
   GALLEY_ASSIGN(auto open, stages());
@@ -91,15 +91,15 @@ Result<std::string> Workspace::stage_named(const std::string& beginning) const {
 }
 
 Result<void> Workspace::drop_damaged(const std::string& beginning) {
-  if (state_->kept.state() == nullptr) return none_open();
-  GALLEY_ASSIGN(const std::string id, stage_named(beginning));
-  GALLEY_ASSIGN(StageDirectory stage, StageDirectory::adopt(*state_->kept.state(), id));
+  if (state_->persistent.state() == nullptr) return none_open();
+  GALLEY_ASSIGN(const std::string id, find_stage_id(beginning));
+  GALLEY_ASSIGN(StageDirectory stage, StageDirectory::adopt(*state_->persistent.state(), id));
   GALLEY_ASSIGN(const FileStat directory, stage.directory().stat(RelPath::root()));
   if (directory.uid != effective_user()) {
     return fail(ErrorKind::kRefused, "stage.not_yours",
                 "the transaction " + id + " is damaged and belongs to another user of this system");
   }
-  Recorder recorder = state_->kept.recorder(RecordTime::kAtOnce, id);
+  Recorder recorder = state_->persistent.recorder(RecordTime::kAtOnce, id);
   Action action;
   action.record.kind = AuditKind::kRollback;
   action.record.tool = "rollback";
@@ -107,18 +107,18 @@ Result<void> Workspace::drop_damaged(const std::string& beginning) {
   const auto nothing = [](AuditEvent&) { return Result<void>(); };
   GALLEY_TRY(pass_alone(state_->rules, {}, recorder, std::move(action), nothing));
   GALLEY_TRY(drop_layers(stage.directory()));
-  return StageDirectory::remove(*state_->kept.state(), std::move(stage));
+  return StageDirectory::remove(*state_->persistent.state(), std::move(stage));
 }
 
 Result<std::vector<Workspace::Stage>> Workspace::stages() const {
   std::vector<StageStatus> found;
-  GALLEY_TRY(state_->kept.look());
-  if (state_->kept.state() == nullptr) return found;
-  GALLEY_ASSIGN(const auto infos, list_stages(*state_->kept.state()));
+  GALLEY_TRY(state_->persistent.refresh());
+  if (state_->persistent.state() == nullptr) return found;
+  GALLEY_ASSIGN(const auto infos, list_stages(*state_->persistent.state()));
   for (const StageInfo& info : infos) {
     // The owner can be read while another process has the transaction open. The staged changes
     // cannot.
-    const auto about = StoredStage::look_at(*state_->kept.state(), info.id);
+    const auto about = StoredStage::look_at(*state_->persistent.state(), info.id);
     if (!about) continue;  // committed in the meantime, or incomplete: gc clears it
     StageStatus status;
     status.id = info.id;
@@ -127,7 +127,7 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
     status.begun_ns = about->begun_ns;
     status.is_of_this_user = about->uid == effective_user();
     const std::chrono::milliseconds at_once(0);
-    auto stage = StoredStage::open(*state_->kept.state(), info.id, at_once);
+    auto stage = StoredStage::open(*state_->persistent.state(), info.id, at_once);
     status.is_held = !stage && stage.error().reason == "stage.busy";
     if (!stage && !status.is_held) continue;
     if (stage) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <galley/workspace.h>
-#include "engine/pipeline/kept_state.h"
+#include "engine/pipeline/persistent_state.h"
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/rules.h"
 #include "engine/pipeline/toolbox.h"
@@ -22,7 +22,7 @@ struct WorkspaceState {
 
   Place place;
   Rules rules;
-  KeptState kept;
+  PersistentState persistent;
   Toolbox tools;
   WorkspaceOptions options;  ///< without the members that Toolbox took
   std::vector<std::string> notices;
@@ -45,8 +45,8 @@ struct WorkspaceAccess {
 [[nodiscard]] inline const Rules& rules_of(const Workspace& workspace) {
   return WorkspaceAccess::of(workspace).rules;
 }
-[[nodiscard]] inline KeptState& kept_of(const Workspace& workspace) {
-  return WorkspaceAccess::of(workspace).kept;
+[[nodiscard]] inline PersistentState& persistent_of(const Workspace& workspace) {
+  return WorkspaceAccess::of(workspace).persistent;
 }
 [[nodiscard]] inline Toolbox& tools_of(const Workspace& workspace) {
   return WorkspaceAccess::of(workspace).tools;

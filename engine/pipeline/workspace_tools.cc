@@ -4,8 +4,8 @@
 
 #include <galley/workspace.h>
 #include "engine/pipeline/asked_calls.h"
-#include "engine/pipeline/kept_grants.h"
-#include "engine/pipeline/kept_tools.h"
+#include "engine/pipeline/grant_store.h"
+#include "engine/pipeline/stored_tools.h"
 #include "engine/pipeline/workspace_state.h"
 #include "tools/registry.h"
 #include "tools/tool_view.h"
@@ -50,13 +50,13 @@ Result<void> Workspace::enable_tool(const std::string& name, bool is_enabled) {
 
 Result<std::vector<ToolInfo>> Workspace::tools(const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->tools.registry());
-  GALLEY_TRY(state_->rules.refresh_grants(state_->kept));
+  GALLEY_TRY(state_->rules.refresh_grants(state_->persistent));
   return ToolView(*registry, state_->rules.caller(agent), state_->tools.mode()).list();
 }
 
 Result<ToolInfo> Workspace::tool(std::string_view name, const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->tools.registry());
-  GALLEY_TRY(state_->rules.refresh_grants(state_->kept));
+  GALLEY_TRY(state_->rules.refresh_grants(state_->persistent));
   GALLEY_ASSIGN(const auto found,
                 ToolView(*registry, state_->rules.caller(agent), state_->tools.mode()).find(name));
   return found.front()->tool->info();
@@ -66,7 +66,7 @@ Result<std::vector<std::string>> Workspace::check_call(std::string_view tool,
                                                        std::string_view json_arguments,
                                                        const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->tools.registry());
-  GALLEY_TRY(state_->rules.refresh_grants(state_->kept));
+  GALLEY_TRY(state_->rules.refresh_grants(state_->persistent));
   GALLEY_ASSIGN(const auto found, ToolView(*registry, state_->rules.caller(agent)).find(tool));
   std::vector<std::string> errors;
   for (const SchemaViolation& one :
@@ -79,7 +79,7 @@ Result<std::vector<std::string>> Workspace::check_call(std::string_view tool,
 Result<Workspace::HealthStatus> Workspace::tool_health(const std::string& name,
                                                        const std::string& agent) const {
   GALLEY_ASSIGN(const ToolRegistry* registry, state_->tools.registry());
-  GALLEY_TRY(state_->rules.refresh_grants(state_->kept));
+  GALLEY_TRY(state_->rules.refresh_grants(state_->persistent));
   GALLEY_ASSIGN(const auto found, ToolView(*registry, state_->rules.caller(agent)).find(name));
   if (state_->tools.supervisor().health_of(name) == ToolHealth::State::kOut) {
     return HealthStatus{false, "it failed several times in a row and is out for a while"};
@@ -91,23 +91,23 @@ Result<Workspace::HealthStatus> Workspace::tool_health(const std::string& name,
 
 Result<void> Workspace::grant(const std::string& agent, const std::string& capability,
                               const std::string& by, const TransactionOptions& who) {
-  return say_grant(state_->rules, state_->kept, who, {agent, capability, false, by, 0});
+  return record_grant(state_->rules, state_->persistent, who, {agent, capability, false, by, 0});
 }
 
 Result<void> Workspace::revoke(const std::string& agent, const std::string& capability,
                                const std::string& by, const TransactionOptions& who) {
-  return say_grant(state_->rules, state_->kept, who, {agent, capability, true, by, 0});
+  return record_grant(state_->rules, state_->persistent, who, {agent, capability, true, by, 0});
 }
 
 Result<std::vector<Workspace::Grant>> Workspace::grants() const {
-  if (state_->kept.state() == nullptr) return std::vector<Grant>();
-  return KeptGrants(*state_->kept.state()).list();
+  if (state_->persistent.state() == nullptr) return std::vector<Grant>();
+  return GrantStore(*state_->persistent.state()).list();
 }
 
 Result<void> Workspace::confirm(const std::string& id, const std::string& by,
                                 const TransactionOptions& who) {
-  GALLEY_TRY(state_->kept.need());
-  const AskedCalls asked(*state_->kept.state());
+  GALLEY_TRY(state_->persistent.ensure());
+  const AskedCalls asked(*state_->persistent.state());
   const int64_t now = state_->place.clock().wall_ns();
   GALLEY_ASSIGN(const AskedCall call, asked.find(id, now));
   AuditEvent event;
@@ -118,16 +118,16 @@ Result<void> Workspace::confirm(const std::string& id, const std::string& by,
       nlohmann::ordered_json{{"call", call.id.hex()}, {"agent", call.question.agent}});
   const Error no_agent{ErrorKind::kRefused, "approval.by_agent",
                        "an agent does not approve; have a person say it, without --agent", "", 0};
-  GALLEY_TRY(say_as_person(state_->rules, state_->kept, who, std::move(event), no_agent,
-                           [] { return Result<void>(); }));
+  GALLEY_TRY(record_person_decision(state_->rules, state_->persistent, who, std::move(event),
+                                    no_agent, [] { return Result<void>(); }));
   return asked.give(call, by, now);
 }
 
 Result<std::vector<CallOptions::Question>> Workspace::asked_calls() const {
   std::vector<CallOptions::Question> questions;
-  if (state_->kept.state() == nullptr) return questions;
+  if (state_->persistent.state() == nullptr) return questions;
   GALLEY_ASSIGN(auto calls,
-                AskedCalls(*state_->kept.state()).list(state_->place.clock().wall_ns()));
+                AskedCalls(*state_->persistent.state()).list(state_->place.clock().wall_ns()));
   for (AskedCall& call : calls) {
     if (call.by.empty()) questions.push_back(std::move(call.question));
   }

@@ -201,13 +201,13 @@ Result<Capabilities> parse_capabilities(const std::vector<std::string>& texts) {
   return capabilities;
 }
 
-const Capability* last_word(const Capabilities& capabilities, const Need& need) {
+const Capability* deciding_capability(const Capabilities& capabilities, const Need& need) {
   const auto last = std::find_if(capabilities.rbegin(), capabilities.rend(), need.is_meant_by);
   return last == capabilities.rend() ? nullptr : &*last;
 }
 
 bool gives(const Capabilities& capabilities, const Need& need) {
-  const Capability* last = last_word(capabilities, need);
+  const Capability* last = deciding_capability(capabilities, need);
   return last != nullptr && !last->is_denial;
 }
 

@@ -64,7 +64,8 @@ using Capabilities = std::vector<Capability>;
 /// Errors: kInvalid, reason `capability.invalid`.
 [[nodiscard]] Result<Capabilities> parse_capabilities(const std::vector<std::string>& texts);
 /// The capability that decides; null when none concerns the need.
-[[nodiscard]] const Capability* last_word(const Capabilities& capabilities, const Need& need);
+[[nodiscard]] const Capability* deciding_capability(const Capabilities& capabilities,
+                                                    const Need& need);
 [[nodiscard]] bool gives(const Capabilities& capabilities, const Need& need);
 
 }  // namespace galley

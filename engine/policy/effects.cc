@@ -212,7 +212,7 @@ Result<void> judge_effects(const Config& config, const ProposedTree& tree,
     if (change.path.is_protected()) continue;
     GALLEY_TRY(judge_one(rules, tree, change, judge));
   }
-  for (const RelPath& directory : git.lookalikes()) {
+  for (const RelPath& directory : git.similar_names()) {
     judge.effect("git_directories", rules.git_directories, directory,
                  directory.is_root() ? "the root looks like a git repository to git"
                                      : "it looks like a repository to git, whose configuration "

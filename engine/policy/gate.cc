@@ -108,12 +108,13 @@ Result<Verdict> Gate::judge(const ProposedTree& tree, const GateRequest& request
   GALLEY_ASSIGN(PolicyReport report, policy_.judge(tree, request.who));
   GALLEY_ASSIGN(FindingRules rules, FindingRules::of(*config_, tree));
   Verdict verdict{Refusal(), {}, {}, {}};
-  std::vector<Finding> told;
-  if (report.decision != Decision::kDeny) GALLEY_TRY(rules.judge(report, told));
+  std::vector<Finding> suppression_finding;
+  if (report.decision != Decision::kDeny) GALLEY_TRY(rules.judge(report, suppression_finding));
   for (const Judgement& judgement : report.judgements) {
     verdict.findings.push_back(finding_of(judgement));
   }
-  std::move(told.begin(), told.end(), std::back_inserter(verdict.findings));
+  std::move(suppression_finding.begin(), suppression_finding.end(),
+            std::back_inserter(verdict.findings));
   if (report.decision == Decision::kDeny) {
     verdict.decision = refuse("gate.policy_denied", policy_message(report));
     return verdict;

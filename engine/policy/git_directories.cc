@@ -323,7 +323,7 @@ Result<GitDirectories> GitDirectories::of(const ProposedTree& tree) {
   return found;
 }
 
-std::string GitDirectories::what_protects(const Change& change) const {
+std::string GitDirectories::protection_reason(const Change& change) const {
   const bool is_link =
       change.before.kind == FileKind::kSymlink || change.after.kind == FileKind::kSymlink;
   if (is_link && links_.contains(change.path)) return "git finds its directory through this link";

@@ -25,10 +25,10 @@ class GitDirectories {
   [[nodiscard]] static Result<GitDirectories> of(const ProposedTree& tree);
 
   /// Why no edit may make this change, as one clause; empty when it concerns nothing of git.
-  [[nodiscard]] std::string what_protects(const Change& change) const;
+  [[nodiscard]] std::string protection_reason(const Change& change) const;
   /// Directories that the proposal changes and that look like a repository after it (HEAD next to
   /// objects and refs, or next to commondir).
-  [[nodiscard]] const std::vector<RelPath>& lookalikes() const { return lookalikes_; }
+  [[nodiscard]] const std::vector<RelPath>& similar_names() const { return lookalikes_; }
 
  private:
   friend class GitSearch;

@@ -178,8 +178,8 @@ Judgement Policy::judge_read(const RelPath& path, const Principals& who) const {
 }
 
 /// The rules that apply whatever galley.toml says.
-Result<void> Policy::judge_always(const ProposedTree& tree, const Change& change,
-                                  const Principals& who, std::vector<Judgement>& out) const {
+Result<void> Policy::judge_fixed_rules(const ProposedTree& tree, const Change& change,
+                                       const Principals& who, std::vector<Judgement>& out) const {
   for (const auto* source : {&change.renamed_from, &change.copied_from}) {
     if (source->has_value() && (*source)->is_protected()) {
       out.push_back(always(change.path, "its content comes from the protected " + (*source)->str(),
@@ -230,8 +230,8 @@ Result<PolicyReport> Policy::judge(const ProposedTree& tree, const Principals& w
   GALLEY_ASSIGN(const GitDirectories git, GitDirectories::of(tree));
   for (const Change& change : tree.proposal().changes()) {
     const size_t before = found.size();
-    GALLEY_TRY(judge_always(tree, change, who, found));
-    if (const std::string why = git.what_protects(change); !why.empty()) {
+    GALLEY_TRY(judge_fixed_rules(tree, change, who, found));
+    if (const std::string why = git.protection_reason(change); !why.empty()) {
       found.push_back(always(change.path, why, "use git itself, or leave this path out"));
     }
     if (found.size() != before) continue;

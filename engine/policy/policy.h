@@ -130,7 +130,8 @@ class Policy {
   [[nodiscard]] const AgentProfile* profile(std::string_view agent) const;
   /// The profile of this agent, if it limits capabilities.
   [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
-  [[nodiscard]] std::optional<Capability> said_last(std::string_view agent, const Need& need) const;
+  [[nodiscard]] std::optional<Capability> newest_decision(std::string_view agent,
+                                                          const Need& need) const;
   /// `what` names the need in a message.
   [[nodiscard]] Judgement judge_need(const Need& need, const std::string& what,
                                      const Principals& who) const;
@@ -140,8 +141,9 @@ class Policy {
                                       std::string_view agent, bool is_directory) const;
   [[nodiscard]] std::optional<Judgement> judge_agent_files(const RelPath& path,
                                                            const Principals& who) const;
-  [[nodiscard]] Result<void> judge_always(const ProposedTree& tree, const Change& change,
-                                          const Principals& who, std::vector<Judgement>& out) const;
+  [[nodiscard]] Result<void> judge_fixed_rules(const ProposedTree& tree, const Change& change,
+                                               const Principals& who,
+                                               std::vector<Judgement>& out) const;
   void judge_change(const ProposedTree& tree, const Change& change, std::string_view agent,
                     std::vector<Judgement>& out) const;
 

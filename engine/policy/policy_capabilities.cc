@@ -66,10 +66,10 @@ std::string place_in(const Config& config, uint32_t line) {
 }
 
 /// The last grant or revocation for this agent.
-std::optional<Capability> Policy::said_last(std::string_view agent, const Need& need) const {
+std::optional<Capability> Policy::newest_decision(std::string_view agent, const Need& need) const {
   if (config_->grants == nullptr || agent.empty()) return {};
   const auto page = config_->grants->of(agent);
-  const Capability* last = page != nullptr ? last_word(*page, need) : nullptr;
+  const Capability* last = page != nullptr ? deciding_capability(*page, need) : nullptr;
   return last != nullptr ? std::optional<Capability>(*last) : std::nullopt;
 }
 
@@ -91,11 +91,11 @@ const AgentProfile* Policy::bounds(std::string_view agent) const {
 Judgement Policy::judge_need(const Need& need, const std::string& what,
                              const Principals& who) const {
   return strictest(who, [&](std::string_view agent) -> Judgement {
-    const auto said = said_last(agent, need);
+    const auto said = newest_decision(agent, need);
     if (said && said->is_denial) return revoked(agent, what, *said);
     const AgentProfile* own = bounds(agent);
     if (own == nullptr) return {};
-    const Capability* last = last_word(own->capabilities, need);
+    const Capability* last = deciding_capability(own->capabilities, need);
     if (last != nullptr && !last->is_denial) return {};
     Judgement judgement = no_capability(*own, *config_, what, need.text);
     judgement.is_denial = last != nullptr;
@@ -142,7 +142,7 @@ Judgement Policy::judge_capability(std::string_view needed, const Principals& wh
       judgement.remedy = "have a person do it, without --agent";
       return judgement;
     }
-    const auto said = said_last(agent, need);
+    const auto said = newest_decision(agent, need);
     if (said && said->is_denial) return revoked(agent, what, *said);
     const AgentProfile* own = bounds(agent);
     if (own != nullptr) {
@@ -193,7 +193,7 @@ bool Policy::denies_programs(const Principals& who) const {
     if (own != nullptr && std::any_of(own->capabilities.begin(), own->capabilities.end(), denies)) {
       return true;
     }
-    return said_last(name, {{}, denies}).has_value();
+    return newest_decision(name, {{}, denies}).has_value();
   });
 }
 
@@ -230,12 +230,13 @@ bool Policy::limits_reading(const Principals& who) const {
     return one.is_denial && one.domain == "fs" && one.action == "read";
   };
   return std::any_of(who.names().begin(), who.names().end(), [&](const std::string& name) {
-    return bounds(name) != nullptr || said_last(name, {{}, denies}).has_value();
+    return bounds(name) != nullptr || newest_decision(name, {{}, denies}).has_value();
   });
 }
 
 bool Policy::grants_network(const Principals& who) const {
-  const bool is_said = bounds(who.caller()) != nullptr || said_last(who.caller(), Need::network());
+  const bool is_said =
+      bounds(who.caller()) != nullptr || newest_decision(who.caller(), Need::network());
   return is_said && judge_network(who).decision == Decision::kAllow;
 }
 

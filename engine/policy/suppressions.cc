@@ -104,7 +104,7 @@ Judgement judgement_of(const Suppression& one, const std::string& path, Decision
   return judgement;
 }
 
-Finding told(const Judgement& judgement, uint32_t line) {
+Finding suppression_finding(const Judgement& judgement, uint32_t line) {
   Finding finding;
   finding.rule = judgement.id;
   finding.severity = Severity::kNote;
@@ -183,7 +183,8 @@ Result<void> Suppressions::judge_added(std::vector<Judgement>& judgements,
       if (one.reason.empty()) {
         findings.push_back(without_reason(one, path));
       } else if (config_->added_suppressions == Decision::kAllow) {
-        findings.push_back(told(judgement_of(one, path, Decision::kAllow), one.line));
+        findings.push_back(
+            suppression_finding(judgement_of(one, path, Decision::kAllow), one.line));
       } else {
         judgements.push_back(judgement_of(one, path, config_->added_suppressions));
       }

@@ -63,7 +63,7 @@ void add_tools(const std::map<std::string, ToolConfig>& tools, TrustPart& part) 
   }
 }
 
-void take_trust_away(std::map<std::string, ToolConfig>& tools) {
+void remove_untrusted(std::map<std::string, ToolConfig>& tools) {
   for (auto& [name, tool] : tools) {
     tool.only_narrows = true;
     if (widens_memory(tool)) tool.max_memory_bytes = 0;

@@ -40,6 +40,6 @@ void read_tool(ConfigTable& table, ToolConfig& tool);
 /// and the configuration that it gets.
 void add_tools(const std::map<std::string, ToolConfig>& tools, TrustPart& part);
 /// Leaves only entries that narrow.
-void take_trust_away(std::map<std::string, ToolConfig>& tools);
+void remove_untrusted(std::map<std::string, ToolConfig>& tools);
 
 }  // namespace galley

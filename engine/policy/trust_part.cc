@@ -200,7 +200,7 @@ TrustPart trust_part_of(const Config& config) {
   return part;
 }
 
-void take_trust_away(Config& config) {
+void remove_untrusted(Config& config) {
   for (TrustEntry& entry : trust_part_of(config).entries) {
     config.not_trusted.push_back(std::move(entry.summary));
   }
@@ -217,7 +217,7 @@ void take_trust_away(Config& config) {
   if (config.policy.mode == SecurityMode::kPermissive) config.policy.mode = SecurityMode::kStandard;
   config.secrets.in_files = false;
   for (auto& [name, profile] : config.agents) std::erase_if(profile.capabilities, is_widening);
-  take_trust_away(config.tools);
+  remove_untrusted(config.tools);
   for (ValidatorConfig& one : config.validators) one.is_trusted = !one.builtin.empty();
 }
 

@@ -38,6 +38,6 @@ struct TrustPart {
 /// Removes the untrusted part from a configuration: hooks are removed, command validators are
 /// marked (the gate cannot run them, so it refuses), and the sandbox and limits get their built-in
 /// values. `config.not_trusted` then holds the summaries.
-void take_trust_away(Config& config);
+void remove_untrusted(Config& config);
 
 }  // namespace galley

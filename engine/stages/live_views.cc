@@ -79,7 +79,7 @@ Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& change
   return {};
 }
 
-Result<void> clear_graveyard_of_no_run(const StateDirectory& state, const Clock& clock) {
+Result<void> clear_removed_directories(const StateDirectory& state, const Clock& clock) {
   // Runs begin under this lock.
   const auto lock = WriterLock::take(state, clock, std::chrono::milliseconds(0));
   if (!lock && lock.error().kind == ErrorKind::kTimeout) return {};
@@ -90,7 +90,7 @@ Result<void> clear_graveyard_of_no_run(const StateDirectory& state, const Clock&
     const auto is_live = folder ? folder->is_live() : Result<bool>(false);
     if (!is_live || *is_live) return {};
   }
-  return Graveyard::clear(state, *lock);
+  return RemovedDirectories::clear(state, *lock);
 }
 
 }  // namespace galley

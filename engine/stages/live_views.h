@@ -17,8 +17,8 @@ namespace galley {
 /// Errors: kRefused `run.not_pinned` names the run and the solution; nothing must be undone.
 [[nodiscard]] Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes);
 
-/// Deletes the graveyard (engine/commit/retire.h) when the last run has ended. While another
+/// Deletes RemovedDirectories (engine/commit/retire.h) when the last run has ended. While another
 /// process publishes, it stays for the next call.
-Result<void> clear_graveyard_of_no_run(const StateDirectory& state, const Clock& clock);
+Result<void> clear_removed_directories(const StateDirectory& state, const Clock& clock);
 
 }  // namespace galley

@@ -189,8 +189,8 @@ Result<std::vector<RunLayer>> run_layers(const Directory& stage) {
   return layers;
 }
 
-Result<std::vector<RunLayer>> need_run_layers(const WritableDirectory& stage,
-                                              const std::vector<std::string>& paths) {
+Result<std::vector<RunLayer>> ensure_run_layers(const WritableDirectory& stage,
+                                                const std::vector<std::string>& paths) {
   GALLEY_ASSIGN(std::vector<RunLayer> layers, run_layers(stage));
   GALLEY_ASSIGN(const auto all, numbers(stage));
   uint32_t next = all.empty() ? 1 : all.back() + 1;

@@ -62,8 +62,8 @@ struct RunLayer {
 [[nodiscard]] Result<std::vector<RunLayer>> run_layers(const Directory& stage);
 
 /// The same, after creating the missing layers for `paths`.
-[[nodiscard]] Result<std::vector<RunLayer>> need_run_layers(const WritableDirectory& stage,
-                                                            const std::vector<std::string>& paths);
+[[nodiscard]] Result<std::vector<RunLayer>> ensure_run_layers(
+    const WritableDirectory& stage, const std::vector<std::string>& paths);
 
 /// Removes all layers of a stage, including those of its scratch home (stored_stage.h).
 [[nodiscard]] Result<void> drop_layers(const WritableDirectory& stage);

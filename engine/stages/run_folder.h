@@ -81,7 +81,7 @@ class RunFolder {
   [[nodiscard]] Result<bool> is_live() const;
   /// Tries to take the lock; false when a supervisor has it.
   Result<bool> take_lock();
-  void let_go() { lock_.reset(); }
+  void release_lock() { lock_.reset(); }
 
   [[nodiscard]] Result<RunNote> note() const;
   Result<void> write_note(const RunNote& note) const;

@@ -171,7 +171,7 @@ Result<void> note_fork(const WritableDirectory& child, std::string_view parent_i
   return replace_savepoint_file(child, std::string(kForkFile), std::string(parent_id) + "\n");
 }
 
-Result<std::vector<std::string>> family_of(const Directory& stages, std::string_view id) {
+Result<std::vector<std::string>> forks_of(const Directory& stages, std::string_view id) {
   GALLEY_ASSIGN(const auto entries, stages.list());
   std::map<std::string, std::set<std::string>> kin;
   std::set<std::string> there;

@@ -50,6 +50,6 @@ Result<void> note_fork(const WritableDirectory& child, std::string_view parent_i
 
 /// The stages that share a fork with `id`, including `id`, in order: the candidates from which one
 /// is chosen. `stages` is `.galley/stage`.
-Result<std::vector<std::string>> family_of(const Directory& stages, std::string_view id);
+Result<std::vector<std::string>> forks_of(const Directory& stages, std::string_view id);
 
 }  // namespace galley

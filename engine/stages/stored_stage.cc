@@ -79,13 +79,13 @@ Result<void> write_contributors(const WritableDirectory& directory,
   return replace_file(directory, "contributors", text);
 }
 
-Result<StageAbout> read_about(const Directory& directory, const std::string& id) {
+Result<StageHeader> read_stage_header(const Directory& directory, const std::string& id) {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("about"));
   GALLEY_ASSIGN(const std::string text, read_file(directory, name, kMaxAboutBytes));
   std::string_view rest = text;
   if (!rest.starts_with(kAboutMagic)) return damaged_stage(id);
   rest.remove_prefix(kAboutMagic.size());
-  StageAbout about;
+  StageHeader about;
   const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), about.begun_ns);
   if (code != std::errc() || end == rest.data() + rest.size() || *end != '\n')
     return damaged_stage(id);
@@ -104,7 +104,7 @@ Result<StageAbout> read_about(const Directory& directory, const std::string& id)
 
 namespace {
 
-Result<void> write_about(const WritableDirectory& directory, const StageAbout& about) {
+Result<void> write_stage_header(const WritableDirectory& directory, const StageHeader& about) {
   return replace_file(directory, "about",
                       fmt::format("{}{}\n{}\n{}", kAboutMagic, about.begun_ns,
                                   one_line(about.agent), about.message));
@@ -112,18 +112,18 @@ Result<void> write_about(const WritableDirectory& directory, const StageAbout& a
 
 }  // namespace
 
-bool is_own(const StageAbout& about, const std::string& agent) {
+bool is_own(const StageHeader& about, const std::string& agent) {
   return about.agent == one_line(agent) && about.uid == effective_user();
 }
 
-Result<StoredStage> StoredStage::create(const StateDirectory& state, const StageAbout& about) {
+Result<StoredStage> StoredStage::create(const StateDirectory& state, const StageHeader& about) {
   GALLEY_ASSIGN(StageDirectory stage, StageDirectory::create(state));
   GALLEY_TRY(replace_file(stage.directory(), "overlay", encode_entries({})));
-  GALLEY_TRY(write_about(stage.directory(), about));
+  GALLEY_TRY(write_stage_header(stage.directory(), about));
   return of(state, std::move(stage));
 }
 
-Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageAbout& about) const {
+Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageHeader& about) const {
   GALLEY_ASSIGN(StageDirectory child, StageDirectory::create(state));
   GALLEY_TRY(child.share_contents(stage_));
   GALLEY_TRY(share_file(directory(), child.directory(), "overlay"));
@@ -133,7 +133,7 @@ Result<StoredStage> StoredStage::fork(const StateDirectory& state, const StageAb
   if (!about_.contributors.empty()) {
     GALLEY_TRY(write_contributors(child.directory(), about_.contributors));
   }
-  GALLEY_TRY(write_about(child.directory(), about));
+  GALLEY_TRY(write_stage_header(child.directory(), about));
   return of(state, std::move(child));
 }
 
@@ -149,7 +149,7 @@ Result<StoredStage> StoredStage::open(const StateDirectory& state, const std::st
 
 Result<StoredStage> StoredStage::of(const StateDirectory& state, StageDirectory stage) {
   StoredStage stored(std::move(stage));
-  GALLEY_ASSIGN(stored.about_, read_about(stored.directory(), stored.id()));
+  GALLEY_ASSIGN(stored.about_, read_stage_header(stored.directory(), stored.id()));
   GALLEY_ASSIGN(const RelPath markers, RelPath::parse("markers"));
   GALLEY_ASSIGN(const FileStat note, stored.directory().stat(markers));
   stored.about_.has_markers = note.kind != FileKind::kAbsent;
@@ -161,7 +161,7 @@ Result<StoredStage> StoredStage::of(const StateDirectory& state, StageDirectory 
 Result<Overlay::Entries> StoredStage::load() {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("overlay"));
   GALLEY_ASSIGN(const std::string text, read_file(directory(), name, kMaxOverlayBytes));
-  auto read = decode_growing_entries(text);
+  auto read = decode_appendable_entries(text);
   if (!read) return damaged_stage(id());
   saved_ = *std::move(read);
   return saved_->entries;
@@ -171,14 +171,14 @@ Result<void> StoredStage::save_whole(const Overlay::Entries& entries) {
   saved_.reset();
   const std::string text = encode_entries(entries);
   GALLEY_TRY(swap_file(directory(), "overlay", text));
-  saved_ = growing_entries(entries, text);
+  saved_ = appendable_entries(entries, text);
   return {};
 }
 
 Result<void> StoredStage::save(const Overlay::Entries& entries) {
   if (!saved_) return save_whole(entries);
   const uint64_t end = saved_->bytes;
-  GrowingEntries grown = *saved_;
+  AppendableEntries grown = *saved_;
   const std::string more = encode_more_entries(grown, entries);
   if (more.empty()) return {};
   const bool is_long =
@@ -234,9 +234,9 @@ Result<void> StoredStage::note_markers() {
   return replace_file(directory(), "markers", "");
 }
 
-Result<StageAbout> StoredStage::look_at(const StateDirectory& state, const std::string& id) {
+Result<StageHeader> StoredStage::look_at(const StateDirectory& state, const std::string& id) {
   GALLEY_ASSIGN(const auto directory, state.root().open_directory(state.own("stage/" + id)));
-  return read_about(*directory, id);
+  return read_stage_header(*directory, id);
 }
 
 bool StoredStage::has_contributor(const std::string& name) const {
@@ -255,9 +255,9 @@ Result<void> StoredStage::note_contributor(const std::string& name) {
 
 Result<void> StoredStage::note_reason(const std::string& reason) {
   if (reason.empty() || !about_.message.empty()) return {};
-  StageAbout about = about_;
+  StageHeader about = about_;
   about.message = reason;
-  GALLEY_TRY(write_about(directory(), about));
+  GALLEY_TRY(write_stage_header(directory(), about));
   about_ = std::move(about);
   return {};
 }
@@ -272,7 +272,7 @@ RelPath message_file() { return *RelPath::parse("git-commit"); }
 
 }  // namespace
 
-Result<void> keep_git_message(const WritableDirectory& stage, const std::string& message) {
+Result<void> write_git_message(const WritableDirectory& stage, const std::string& message) {
   if (message.size() > kMaxGitMessageBytes) {
     return fail(ErrorKind::kQuota, "limit.git_message",
                 "a commit message has at most " + std::to_string(kMaxGitMessageBytes) + " bytes");
@@ -283,7 +283,7 @@ Result<void> keep_git_message(const WritableDirectory& stage, const std::string&
   return file->write_at(0, message);
 }
 
-Result<std::string> kept_git_message(const Directory& stage) {
+Result<std::string> read_git_message(const Directory& stage) {
   auto message = read_file(stage, message_file(), kMaxGitMessageBytes);
   if (message || message.error().kind != ErrorKind::kNotFound) return message;
   return std::string();
@@ -303,10 +303,10 @@ Result<std::string> noted(const Directory& stage) {
 
 }  // namespace
 
-Result<std::string> need_scratch_home(const WritableDirectory& stage) {
+Result<std::string> ensure_scratch_home(const WritableDirectory& stage) {
   GALLEY_ASSIGN(const std::string known, noted(stage));
   if (is_layer_home(known)) return known;
-  GALLEY_ASSIGN(const std::string path, LayerHome::make_lasting());
+  GALLEY_ASSIGN(const std::string path, LayerHome::make_persistent());
   GALLEY_ASSIGN(const auto file,
                 stage.open_writable_file(note(), OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));

@@ -28,7 +28,7 @@
 namespace galley {
 
 /// The author and reason of a stored transaction.
-struct StageAbout {
+struct StageHeader {
   std::string agent;
   std::string message;
   int64_t begun_ns = 0;
@@ -38,7 +38,7 @@ struct StageAbout {
 };
 
 /// Whether `agent`, as this user of the system, began it.
-[[nodiscard]] bool is_own(const StageAbout& about, const std::string& agent);
+[[nodiscard]] bool is_own(const StageHeader& about, const std::string& agent);
 
 /// The files of a transaction that outlives its process, in its stage.
 ///
@@ -60,19 +60,19 @@ struct StageAbout {
 class StoredStage {
  public:
   /// Creates a new one and holds it.
-  static Result<StoredStage> create(const StateDirectory& state, const StageAbout& about);
+  static Result<StoredStage> create(const StateDirectory& state, const StageHeader& about);
   /// Makes another one with the same staged state, as last saved. Only the changes of the calls are
   /// copied, so the cost does not depend on the number of files.
-  Result<StoredStage> fork(const StateDirectory& state, const StageAbout& about) const;
+  Result<StoredStage> fork(const StateDirectory& state, const StageHeader& about) const;
   /// Opens an existing one; waits at most `timeout` until another process releases it.
   static Result<StoredStage> open(const StateDirectory& state, const std::string& id,
                                   std::chrono::milliseconds timeout);
 
   /// Its author and reason, even while another process has it open.
-  static Result<StageAbout> look_at(const StateDirectory& state, const std::string& id);
+  static Result<StageHeader> look_at(const StateDirectory& state, const std::string& id);
 
   [[nodiscard]] const std::string& id() const { return stage_.id(); }
-  [[nodiscard]] const StageAbout& about() const { return about_; }
+  [[nodiscard]] const StageHeader& about() const { return about_; }
   [[nodiscard]] const WritableDirectory& directory() const { return stage_.directory(); }
   [[nodiscard]] const std::shared_ptr<ContentStore>& contents() const { return contents_; }
 
@@ -102,8 +102,8 @@ class StoredStage {
   Result<void> save_whole(const Overlay::Entries& entries);
 
   StageDirectory stage_;
-  StageAbout about_;
-  std::optional<GrowingEntries> saved_;  ///< the contents of `overlay`; nullopt when unknown
+  StageHeader about_;
+  std::optional<AppendableEntries> saved_;  ///< the contents of `overlay`; nullopt when unknown
   std::shared_ptr<ContentStore> contents_;
 };
 
@@ -111,17 +111,17 @@ class StoredStage {
 inline constexpr size_t kMaxGitMessageBytes = size_t{64} << 10U;
 
 /// Keeps the message; the last one counts.
-[[nodiscard]] Result<void> keep_git_message(const WritableDirectory& stage,
-                                            const std::string& message);
+[[nodiscard]] Result<void> write_git_message(const WritableDirectory& stage,
+                                             const std::string& message);
 
 /// Returns an empty text when there is none.
-[[nodiscard]] Result<std::string> kept_git_message(const Directory& stage);
+[[nodiscard]] Result<std::string> read_git_message(const Directory& stage);
 
 inline constexpr uint64_t kMaxHostPathBytes = 4096;  ///< a host path in the state of a transaction
 
 /// The stage's directory for layers. It is created when it does not exist or was deleted: then the
 /// ignored outputs are gone, which is allowed.
-[[nodiscard]] Result<std::string> need_scratch_home(const WritableDirectory& stage);
+[[nodiscard]] Result<std::string> ensure_scratch_home(const WritableDirectory& stage);
 
 /// Removes it with all its contents.
 [[nodiscard]] Result<void> drop_scratch_home(const Directory& stage);

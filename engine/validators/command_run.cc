@@ -172,7 +172,7 @@ std::string shown_output(const CommandResult& result) {
                      tail - head, text.substr(tail));
 }
 
-std::string last_words(const CommandResult& result) {
+std::string output_tail(const CommandResult& result) {
   const std::string errors = result.standard_error.text();
   const std::string output = result.standard_output.text();
   std::string_view text = errors.find_first_not_of(" \t\r\n") == errors.npos ? output : errors;
@@ -187,7 +187,7 @@ std::string last_words(const CommandResult& result) {
 
 Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result) {
   if (result.breach) return fail(result.breach->error());
-  const std::string words = last_words(result);
+  const std::string words = output_tail(result);
   const std::string said = words.empty() ? std::string() : ": " + words;
   if (!result.exit_code) {
     return fail(ErrorKind::kInternal, "validator.signal",

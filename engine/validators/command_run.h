@@ -38,6 +38,6 @@ enum class RunEnd : uint8_t {
 [[nodiscard]] Error not_trusted(const ValidatorConfig& config);
 
 /// The last lines of a command's output, for a message.
-[[nodiscard]] std::string last_words(const CommandResult& result);
+[[nodiscard]] std::string output_tail(const CommandResult& result);
 
 }  // namespace galley

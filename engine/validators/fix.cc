@@ -51,7 +51,7 @@ Result<FixRun> run_fixer(const ValidatorConfig& config, Overlay& overlay,
     GALLEY_ASSIGN(const RunEnd end, end_of(config, result));
     if (end == RunEnd::kComplaint && fixed.entries() == overlay.entries()) {
       return fail(ErrorKind::kRefused, "validator.fix_failed",
-                  fmt::format("`{}` could not fix anything: {}", config.name, last_words(result)));
+                  fmt::format("`{}` could not fix anything: {}", config.name, output_tail(result)));
     }
   }
   GALLEY_TRY(take_over(fixed, selected, overlay, run));

@@ -13,7 +13,7 @@ namespace galley {
 
 using nlohmann::json;
 
-tl::unexpected<Error> not_a(std::string_view format, std::string_view why) {
+tl::unexpected<Error> unreadable_as(std::string_view format, std::string_view why) {
   constexpr size_t kMaxQuotedBytes = 200;
   return fail(
       ErrorKind::kInvalid, "validator.output",
@@ -29,9 +29,9 @@ Result<json> parse_output(std::string_view text, std::string_view format) {
       return !is_too_deep;
     });
   } catch (const json::exception& error) {
-    return not_a(format, error.what());
+    return unreadable_as(format, error.what());
   }
-  if (is_too_deep) return not_a(format, "it is nested too deeply");
+  if (is_too_deep) return unreadable_as(format, "it is nested too deeply");
   return document;
 }
 
@@ -207,7 +207,7 @@ void add_rust_message(const json& message, OutputSources& sources, std::vector<F
 
 FindingsOfOutput read_eslint(std::string_view text, OutputSources& sources) {
   GALLEY_ASSIGN(const json document, parse_output(text, "eslint's JSON"));
-  if (!document.is_array()) return not_a("eslint's JSON", "it is no list of files");
+  if (!document.is_array()) return unreadable_as("eslint's JSON", "it is no list of files");
   std::vector<Finding> findings;
   for (const json& file : document) read_eslint_file(file, sources, findings);
   return findings;
@@ -215,7 +215,7 @@ FindingsOfOutput read_eslint(std::string_view text, OutputSources& sources) {
 
 FindingsOfOutput read_ruff(std::string_view text, OutputSources& sources) {
   GALLEY_ASSIGN(const json document, parse_output(text, "ruff's JSON"));
-  if (!document.is_array()) return not_a("ruff's JSON", "it is no list of diagnostics");
+  if (!document.is_array()) return unreadable_as("ruff's JSON", "it is no list of diagnostics");
   std::vector<Finding> findings;
   for (const json& one : document) {
     if (has_enough(findings)) break;
@@ -228,7 +228,7 @@ FindingsOfOutput read_shellcheck(std::string_view text, OutputSources& sources) 
   GALLEY_ASSIGN(const json document, parse_output(text, "shellcheck's JSON"));
   // The older form is a list and counts a tab as eight columns.
   const json& comments = document.is_array() ? document : at(document, "comments");
-  if (!comments.is_array()) return not_a("shellcheck's JSON", "it has no `comments`");
+  if (!comments.is_array()) return unreadable_as("shellcheck's JSON", "it has no `comments`");
   const ColumnUnit unit = document.is_array() ? ColumnUnit::kTabStops : ColumnUnit::kCodePoints;
   std::vector<Finding> findings;
   for (const json& one : comments) {

@@ -17,7 +17,7 @@ namespace galley {
 [[nodiscard]] Result<nlohmann::json> parse_output(std::string_view text, std::string_view format);
 
 /// The Error for an output that a parser cannot read.
-[[nodiscard]] tl::unexpected<Error> not_a(std::string_view format, std::string_view why);
+[[nodiscard]] tl::unexpected<Error> unreadable_as(std::string_view format, std::string_view why);
 
 /// A member of an object, or null.
 [[nodiscard]] const nlohmann::json& at(const nlohmann::json& node, const char* key);

@@ -126,7 +126,7 @@ void read_suite(const pugi::xml_node& suite, int depth, std::vector<Finding>& fi
 Result<std::vector<Finding>> read_sarif(std::string_view text) {
   GALLEY_ASSIGN(const json document, parse_output(text, "SARIF"));
   const json& runs = at(document, "runs");
-  if (!runs.is_array()) return not_a("SARIF", "it has no `runs`");
+  if (!runs.is_array()) return unreadable_as("SARIF", "it has no `runs`");
   std::vector<Finding> findings;
   for (const json& run : runs) {
     const json& results = at(run, "results");
@@ -142,11 +142,11 @@ Result<std::vector<Finding>> read_sarif(std::string_view text) {
 Result<std::vector<Finding>> read_junit(std::string_view text) {
   pugi::xml_document document;
   const auto parsed = document.load_buffer(text.data(), text.size());
-  if (!parsed) return not_a("JUnit XML", parsed.description());
+  if (!parsed) return unreadable_as("JUnit XML", parsed.description());
   const pugi::xml_node root = document.document_element();
   const std::string_view name = root.name();
   if (name != "testsuites" && name != "testsuite") {
-    return not_a("JUnit XML", "its root is not <testsuites>");
+    return unreadable_as("JUnit XML", "its root is not <testsuites>");
   }
   std::vector<Finding> findings;
   read_suite(root, 0, findings);

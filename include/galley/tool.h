@@ -125,7 +125,7 @@ class ToolRun {
   /// Reports progress: done of total, or total 0 if it is not known.
   void progress(uint64_t done, uint64_t total = 0);
   /// Whether the call has timed out or was asked to stop: its further changes are dropped.
-  [[nodiscard]] bool is_late() const;
+  [[nodiscard]] bool should_stop() const;
 
  private:
   friend class DefinedTool;
@@ -166,13 +166,13 @@ struct ToolDefinition {
   /// Of tools with one name, those that name agents come before those for all, then the highest
   /// priority first. The first one is called; the others are its fallbacks.
   int priority = 0;
-  std::vector<std::string> agents = {};         ///< allowed ones; `*` and `?` match; empty: all
-  std::vector<std::string> only_if_given = {};  ///< capabilities that the caller must have
+  std::vector<std::string> agents = {};  ///< allowed ones; `*` and `?` match; empty: all
+  std::vector<std::string> required_capabilities = {};  ///< capabilities that the caller must have
   /// Called for every call, from any thread; empty: always available.
   std::function<bool(const std::string& agent, const std::string& session_id)> is_available = {};
   /// Its answer depends only on its arguments and on what it reads with ToolRun, so an earlier
   /// answer about the same contents may be reused. It must be read-only and idempotent.
-  bool follows_from_contents = false;
+  bool depends_only_on_contents = false;
   /// Sanitizes each text of an answer before it is used. A tool that queries others
   /// (Category::kApi, kMcp) must have one, for example `sanitized_text`, or it is not added
   /// (`tool.no_output_sanitizer`).

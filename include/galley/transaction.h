@@ -180,7 +180,7 @@ class Transaction {
                   const CallOptions& options = {});
 
   /// The result of a program that ran on the staged files.
-  struct Ran {
+  struct RunResult {
     std::optional<int> exit_code = {};  ///< not set if a signal ended it
     std::optional<Error> breach = {};   ///< the limit that ended it (`sandbox.*`)
     std::string standard_output = {};   ///< head and tail, within the limits of `[sandbox]`
@@ -194,7 +194,7 @@ class Transaction {
   /// The policy treats it as the tool `Bash`. `argv[0]` is a path, or a name to look up on PATH.
   /// Errors: kRefused `sandbox.unavailable`, `capability.missing`; kNotFound
   ///         `sandbox.program_not_found`.
-  Result<Ran> run(const std::vector<std::string>& argv, const CallOptions& options = {});
+  Result<RunResult> run(const std::vector<std::string>& argv, const CallOptions& options = {});
 
   /// From now on appends every tool call, with its full contents and result, to this file
   /// (docs/library.md). A missing file is created with mode 0600. Values of secrets become
@@ -292,7 +292,7 @@ class Transaction {
                     const CallOptions& options = {});
   [[nodiscard]] Action own_step(AuditKind kind) const;
   Result<void> drop_stage();
-  Result<void> take_up_run();
+  Result<void> collect_run();
   Result<const WritableDirectory*> stage_directory() const;
   std::unique_ptr<State> state_;
 };

@@ -68,7 +68,7 @@ struct WorkspaceOptions {
 ///            are constant after open(). `.galley`, the audit log, the tools, and the caches and
 ///            runners of validators are created under a lock by the first thread that needs them.
 ///            An Approver, runner, tool or clock of WorkspaceOptions is called on any of these
-///            threads. While take_up_state() runs, no other call is allowed.
+///            threads. While open_adopted_state() runs, no other call is allowed.
 /// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, `config.*`,
 ///            kRefused `workspace.foreign_owner`, kIo. Functions that write state return kRefused
 ///            `state.not_believed` if the `.galley` was not made here.
@@ -95,8 +95,8 @@ class Workspace {
     std::string agent;
     std::string capability;  ///< `custom:deploy`, `fs:write:src/**`
     bool is_revoked = false;
-    std::string by;       ///< the person, for the record
-    int64_t said_ns = 0;  ///< wall clock
+    std::string by;          ///< the person, for the record
+    int64_t decided_ns = 0;  ///< wall clock
   };
 
   /// Opens the workspace that contains `path`: the nearest parent directory with a `.git` or a
@@ -128,7 +128,7 @@ class Workspace {
   /// Returns the whole id of the open transaction that starts with `beginning`, or `beginning`
   /// itself if there is none.
   /// Errors: kUsage, reason `stage.which`, if several match.
-  Result<std::string> stage_named(const std::string& beginning) const;
+  Result<std::string> find_stage_id(const std::string& beginning) const;
   /// Drops a transaction that resume() reports as damaged (`stage.damaged`) and that cannot be
   /// rolled back. A unique beginning of its id is enough. Its contributors are unknown, so it must
   /// belong to the system user of this process.
@@ -257,7 +257,7 @@ class Workspace {
   [[nodiscard]] const std::string& root_path() const;
   /// Returns why the existing `.galley` is not trusted (kRefused `state.not_believed`), or null. An
   /// untrusted `.galley` is ignored, and functions that write state return this error.
-  [[nodiscard]] const Error* state_doubt() const;
+  [[nodiscard]] const Error* state_distrust() const;
   /// Returns why galley.toml is ignored (tolerates_bad_configuration), or null.
   [[nodiscard]] const Error* configuration_flaw() const;
   /// Returns notices for people, one line each: untrusted state and configuration, unknown tools,
@@ -265,7 +265,7 @@ class Workspace {
   [[nodiscard]] const std::vector<std::string>& notices() const;
 
   /// Opens and recovers `.galley` after it was adopted, and records the adoption.
-  Result<void> take_up_state();
+  Result<void> open_adopted_state();
 
  private:
   friend struct WorkspaceAccess;

@@ -120,8 +120,12 @@ AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& p
   const std::string own = is_user ? places.config_home + "/opencode" : places.project;
   if (part == AgentPart::kHook) {
     const std::string folder = is_user ? own : in(own, kOpencodeFolder);
-    return {part,  {folder + "/plugin/galley.js"}, OwnFile("", "//", std::string(kOpencodePlugin)),
-            false, {folder + "/plugin", folder},   ""};
+    return {part,
+            {folder + "/plugin/galley.js"},
+            GeneratedFile("", "//", std::string(kOpencodePlugin)),
+            false,
+            {folder + "/plugin", folder},
+            ""};
   }
   ordered_json value = {{"type", "local"}};
   value["command"] = {"galley", "mcp", "--agent", "opencode"};
@@ -140,7 +144,7 @@ AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
   const std::string folder = places.home + "/.local/bin";
   return {AgentPart::kWrapper,
           {folder + "/galley-" + name},
-          OwnFile("#!/bin/sh\n", "#", wrapper_script(agent)),
+          GeneratedFile("#!/bin/sh\n", "#", wrapper_script(agent)),
           true,
           {folder},
           "start it with: galley-" + name};
@@ -148,10 +152,10 @@ AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
 
 }  // namespace
 
-OwnFile::OwnFile(std::string head, std::string comment, std::string body)
+GeneratedFile::GeneratedFile(std::string head, std::string comment, std::string body)
     : head_(std::move(head)), comment_(std::move(comment)), body_(std::move(body)) {}
 
-bool OwnFile::is_ours(const std::string& text) const {
+bool GeneratedFile::is_ours(const std::string& text) const {
   const std::string before = head_ + comment_ + std::string(kMark);
   if (!text.starts_with(before)) return false;
   const size_t end = text.find('\n', before.size());
@@ -160,8 +164,8 @@ bool OwnFile::is_ours(const std::string& text) const {
          ContentId::of(text.substr(end + 1)).hex();
 }
 
-Result<std::string> OwnFile::add(const std::optional<std::string>& text,
-                                 const std::string& file) const {
+Result<std::string> GeneratedFile::add(const std::optional<std::string>& text,
+                                       const std::string& file) const {
   if (text && !is_ours(*text)) {
     return fail(ErrorKind::kRefused, "agents.foreign_entry",
                 file +
@@ -172,15 +176,16 @@ Result<std::string> OwnFile::add(const std::optional<std::string>& text,
   return head_ + comment_ + std::string(kMark) + ContentId::of(body_).hex() + "\n" + body_;
 }
 
-Result<std::optional<std::string>> OwnFile::take_away(const std::string& text,
-                                                      const std::string& file) const {
+Result<std::optional<std::string>> GeneratedFile::remove_entry(const std::string& text,
+                                                               const std::string& file) const {
   if (is_ours(text)) return std::optional<std::string>();
   return fail(ErrorKind::kRefused, "agents.foreign_entry",
               file + " was not written by this command, or was changed since; nothing was changed",
               file);
 }
 
-Result<bool> OwnFile::is_in(const std::string& text, const std::string& /*file*/) const {
+Result<bool> GeneratedFile::is_installed_in(const std::string& text,
+                                            const std::string& /*file*/) const {
   return is_ours(text);
 }
 

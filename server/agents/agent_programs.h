@@ -16,16 +16,17 @@ namespace galley {
 /// distinguishes a file that was changed from one that another version of Galley wrote.
 ///
 /// Errors: both functions return kRefused `agents.foreign_entry`.
-class OwnFile {
+class GeneratedFile {
  public:
   /// `head` comes before the mark; each line of the mark begins with `comment`.
-  OwnFile(std::string head, std::string comment, std::string body);
+  GeneratedFile(std::string head, std::string comment, std::string body);
 
   [[nodiscard]] Result<std::string> add(const std::optional<std::string>& text,
                                         const std::string& file) const;
-  [[nodiscard]] Result<std::optional<std::string>> take_away(const std::string& text,
-                                                             const std::string& file) const;
-  [[nodiscard]] Result<bool> is_in(const std::string& text, const std::string& file) const;
+  [[nodiscard]] Result<std::optional<std::string>> remove_entry(const std::string& text,
+                                                                const std::string& file) const;
+  [[nodiscard]] Result<bool> is_installed_in(const std::string& text,
+                                             const std::string& file) const;
 
  private:
   [[nodiscard]] bool is_ours(const std::string& text) const;
@@ -61,7 +62,7 @@ struct AgentEntry {
   AgentPart part = AgentPart::kMcp;
   /// Absolute paths. If the agent reads several, the first existing one is used, else the first.
   std::vector<std::string> files;
-  std::variant<JsonConfigEntry, TomlConfigEntry, OwnFile> entry;
+  std::variant<JsonConfigEntry, TomlConfigEntry, GeneratedFile> entry;
   bool is_program = false;           ///< the file is made executable
   std::vector<std::string> folders;  ///< folders that may be created with it, innermost first
   std::string next_step;             ///< the next step for the person, or empty

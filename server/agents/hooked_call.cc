@@ -12,7 +12,7 @@ namespace galley {
 namespace {
 
 using nlohmann::json;
-using Deed = HookedCall::Deed;
+using HookAction = HookedCall::HookAction;
 
 /// Prefixes of `galley mcp`'s tools in codex and Claude Code, Gemini CLI and opencode.
 constexpr std::array<std::string_view, 3> kOwnPrefixes = {"mcp__galley__", "mcp_galley_",
@@ -36,11 +36,11 @@ Error bad_input(const HookRequest& request, const std::string& what) {
           "the call of '" + printable_line(request.tool) + "' cannot be judged: " + what, "", 0};
 }
 
-Result<Deed> edit_of(const AgentTool& tool, const HookRequest& request) {
+Result<HookAction> edit_of(const AgentTool& tool, const HookRequest& request) {
   GALLEY_ASSIGN(json arguments, own_arguments(tool, request.input));
   // Required by Gemini CLI's schema and by Galley's tool of that name; it decides nothing.
   if (tool.name == "replace") arguments.emplace("instruction", "");
-  return Deed(HookedCall::Edit{tool.ours, std::move(arguments), ""});
+  return HookAction(HookedCall::Edit{tool.ours, std::move(arguments), ""});
 }
 
 /// A command that only calls Galley, in plain words: agents use it to inspect staged changes and to
@@ -98,8 +98,8 @@ std::string staged_text(const StagedProgram& staged, const std::string& command)
   return line;
 }
 
-Result<json> staged_words(const HookRequest& request, const StagedProgram& staged,
-                          const json& command) {
+Result<json> staged_summary(const HookRequest& request, const StagedProgram& staged,
+                            const json& command) {
   std::vector<std::string> words = words_before(staged);
   words.insert(words.end(), {"exec", "--begin", "--"});
   json all = words;
@@ -111,8 +111,8 @@ Result<json> staged_words(const HookRequest& request, const StagedProgram& stage
   return all;
 }
 
-Result<Deed> command_of(const AgentTool& tool, const HookRequest& request,
-                        const StagedProgram& staged) {
+Result<HookAction> command_of(const AgentTool& tool, const HookRequest& request,
+                              const StagedProgram& staged) {
   const json& input = request.input;
   GALLEY_TRY(own_arguments(tool, input));
   const json* command = argument_of(tool, input, ArgumentMeaning::kCommand);
@@ -134,38 +134,38 @@ Result<Deed> command_of(const AgentTool& tool, const HookRequest& request,
   }
   if (directory != nullptr) staged_call.directory = directory->get<std::string>();
   if (command->is_array()) {
-    GALLEY_ASSIGN(new_command, staged_words(request, staged, *command));
-    return Deed(std::move(staged_call));
+    GALLEY_ASSIGN(new_command, staged_summary(request, staged, *command));
+    return HookAction(std::move(staged_call));
   }
   const std::string text = command->get<std::string>();
   if (auto found = patch_in_shell_command(text)) {
     if (!found->directory.starts_with('/') && !staged_call.directory.empty()) {
       found->directory = staged_call.directory + "/" + found->directory;
     }
-    return Deed(HookedCall::Edit{
+    return HookAction(HookedCall::Edit{
         "apply_patch", {{"input", std::move(found->patch)}}, std::move(found->directory)});
   }
   new_command = staged_text(staged, text);
-  return Deed(std::move(staged_call));
+  return HookAction(std::move(staged_call));
 }
 
 }  // namespace
 
-Result<Deed> deed_of(const HookRequest& request, const StagedProgram& staged,
-                     const PersonsWord& said, const IsOffered& is_offered) {
+Result<HookAction> hook_action_of(const HookRequest& request, const StagedProgram& staged,
+                                  const HookSettings& settings, const IsOffered& is_offered) {
   const std::string& tool = request.tool;
   // Check this first: some have names like tools of the file server, and their effects are staged.
   for (const std::string_view prefix : kOwnPrefixes) {
     if (!tool.starts_with(prefix)) continue;
     GALLEY_ASSIGN(const bool is_own, is_offered(std::string_view(tool).substr(prefix.size())));
-    if (is_own) return Deed(HookedCall::Pass{});
+    if (is_own) return HookAction(HookedCall::Pass{});
   }
-  if (const AgentTool* known = agent_tool(request, said.file_servers)) {
+  if (const AgentTool* known = agent_tool(request, settings.file_servers)) {
     const bool is_edit = *known->ours != '\0';
     return is_edit ? edit_of(*known, request) : command_of(*known, request, staged);
   }
-  if (is_reading_tool(request.protocol, tool) || is_passed(tool, said.passed)) {
-    return Deed(HookedCall::Pass{});
+  if (is_reading_tool(request.protocol, tool) || is_passed(tool, settings.passed)) {
+    return HookAction(HookedCall::Pass{});
   }
   const std::string server = possible_file_server(request);
   const std::string judged =

@@ -28,7 +28,7 @@ struct HookedCall {
     nlohmann::json input;
     std::string directory;  ///< its start folder, relative to the agent's; may be empty
   };
-  using Deed = std::variant<Pass, Edit, Command>;
+  using HookAction = std::variant<Pass, Edit, Command>;
 };
 
 /// The beginning of a command's staged form: `/usr/bin/galley --agent codex`.
@@ -42,7 +42,7 @@ struct StagedProgram {
 using IsOffered = std::function<Result<bool>(std::string_view name)>;
 
 /// A person's settings about tools, from the hook's own command.
-struct PersonsWord {
+struct HookSettings {
   /// Names of tools that pass without judgement; a name that ends in `*` means all names that begin
   /// like it.
   std::vector<std::string> passed;
@@ -56,8 +56,9 @@ struct PersonsWord {
 /// Errors: kRefused `hook.unknown_tool` for a tool whose effects are unknown,
 ///         `hook.background`; kInvalid `hook.input` when its arguments are not those of that
 ///         tool; those of `is_offered`.
-[[nodiscard]] Result<HookedCall::Deed> deed_of(const HookRequest& request,
-                                               const StagedProgram& staged, const PersonsWord& said,
-                                               const IsOffered& is_offered);
+[[nodiscard]] Result<HookedCall::HookAction> hook_action_of(const HookRequest& request,
+                                                            const StagedProgram& staged,
+                                                            const HookSettings& settings,
+                                                            const IsOffered& is_offered);
 
 }  // namespace galley

@@ -209,8 +209,8 @@ Result<std::string> JsonConfigEntry::add(const std::optional<std::string>& text,
   return changed;
 }
 
-Result<std::optional<std::string>> JsonConfigEntry::take_away(const std::string& text,
-                                                              const std::string& file) const {
+Result<std::optional<std::string>> JsonConfigEntry::remove_entry(const std::string& text,
+                                                                 const std::string& file) const {
   GALLEY_ASSIGN(const Found found, find(text, file));
   if (!found.entry) return std::optional(text);
   const auto makes_it = [&](const std::optional<std::string>& before) {
@@ -234,7 +234,8 @@ Result<std::optional<std::string>> JsonConfigEntry::take_away(const std::string&
   return std::optional(std::move(left));
 }
 
-Result<bool> JsonConfigEntry::is_in(const std::string& text, const std::string& file) const {
+Result<bool> JsonConfigEntry::is_installed_in(const std::string& text,
+                                              const std::string& file) const {
   GALLEY_ASSIGN(const Found found, find(text, file));
   return found.entry.has_value();
 }

@@ -38,7 +38,7 @@ struct JsonItem {
 /// member at the end of `keys`, or an element of that list.
 ///
 /// Only the bytes of the entry, and of missing objects around it, are added; everything else stays
-/// unchanged. take_away() restores the exact text that add() got, byte for byte.
+/// unchanged. remove_entry() restores the exact text that add() got, byte for byte.
 ///
 /// Errors: both functions return kInvalid `agents.configuration` with file, line and column for a
 ///         text that is not a JSON object; kRefused `agents.foreign_entry` for an existing entry
@@ -53,9 +53,10 @@ class JsonConfigEntry {
                                         const std::string& file) const;
   /// Removes the entry. Returns nullopt if add() had made the file, and the same text if the entry
   /// does not exist.
-  [[nodiscard]] Result<std::optional<std::string>> take_away(const std::string& text,
-                                                             const std::string& file) const;
-  [[nodiscard]] Result<bool> is_in(const std::string& text, const std::string& file) const;
+  [[nodiscard]] Result<std::optional<std::string>> remove_entry(const std::string& text,
+                                                                const std::string& file) const;
+  [[nodiscard]] Result<bool> is_installed_in(const std::string& text,
+                                             const std::string& file) const;
 
  private:
   struct Place;

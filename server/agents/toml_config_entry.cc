@@ -94,8 +94,8 @@ Result<std::string> TomlConfigEntry::add(const std::optional<std::string>& text,
               file);
 }
 
-Result<std::optional<std::string>> TomlConfigEntry::take_away(const std::string& text,
-                                                              const std::string& file) const {
+Result<std::optional<std::string>> TomlConfigEntry::remove_entry(const std::string& text,
+                                                                 const std::string& file) const {
   GALLEY_ASSIGN(const auto line, find(text, file));
   if (!line) return std::optional(text);
   if (text == block_) return std::optional<std::string>();
@@ -118,7 +118,8 @@ Result<std::optional<std::string>> TomlConfigEntry::take_away(const std::string&
               file);
 }
 
-Result<bool> TomlConfigEntry::is_in(const std::string& text, const std::string& file) const {
+Result<bool> TomlConfigEntry::is_installed_in(const std::string& text,
+                                              const std::string& file) const {
   GALLEY_ASSIGN(const auto line, find(text, file));
   return line.has_value();
 }

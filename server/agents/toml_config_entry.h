@@ -14,7 +14,7 @@ struct TomlNode;
 /// An entry of Galley in a TOML configuration: a table, or an element of an array of tables,
 /// written as a separate block at the end of the file.
 ///
-/// The rest is not changed. take_away() restores the exact text that add() got, byte for byte.
+/// The rest is not changed. remove_entry() restores the exact text that add() got, byte for byte.
 ///
 /// Errors: both functions return kInvalid `agents.configuration` with file, line and column for a
 ///         text that is not TOML, or to which a table cannot be added; kRefused
@@ -31,9 +31,10 @@ class TomlConfigEntry {
                                         const std::string& file) const;
   /// Removes the entry. Returns nullopt if add() had made the file, and the same text if the entry
   /// does not exist.
-  [[nodiscard]] Result<std::optional<std::string>> take_away(const std::string& text,
-                                                             const std::string& file) const;
-  [[nodiscard]] Result<bool> is_in(const std::string& text, const std::string& file) const;
+  [[nodiscard]] Result<std::optional<std::string>> remove_entry(const std::string& text,
+                                                                const std::string& file) const;
+  [[nodiscard]] Result<bool> is_installed_in(const std::string& text,
+                                             const std::string& file) const;
 
  private:
   /// The line of the entry; nullopt when it does not exist.

@@ -81,11 +81,11 @@ McpServer::Task McpServer::accept(std::string_view line) {
 /// Refuses an invalid request. If its id belongs to a request in progress, that request gets its
 /// own answer, so the refusal must not have the id.
 void McpServer::refuse(std::optional<RpcId> id, const RpcError& error) {
-  if (id && is_worked_on(*id)) id.reset();
+  if (id && is_in_progress(*id)) id.reset();
   send(error_line(id, error));
 }
 
-bool McpServer::is_worked_on(const RpcId& id) const {
+bool McpServer::is_in_progress(const RpcId& id) const {
   const std::lock_guard lock(mutex_);
   return running_.count(id) != 0 || listeners_.count(id) != 0;
 }
@@ -124,7 +124,7 @@ std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& messa
 }
 
 McpServer::Task McpServer::accept_request(RpcMessage message) {
-  if (is_worked_on(message.id)) {
+  if (is_in_progress(message.id)) {
     send(error_line({}, {rpc::kInvalidRequest, "a request with this id is being worked on: " +
                                                    json_text(to_json(message.id))}));
     return nullptr;
@@ -289,7 +289,7 @@ Result<void> McpServer::serve(const Input& input) {
 void McpServer::read_in_turns(int me, const Input& input) {
   std::unique_lock lock(mutex_);
   while (true) {
-    if (reading_.reader != me) look_on(lock, me);
+    if (reading_.reader != me) wait_to_read(lock, me);
     if (reading_.is_over) return;
     lock.unlock();
     const auto line = input();
@@ -308,7 +308,7 @@ void McpServer::read_in_turns(int me, const Input& input) {
 }
 
 /// Returns when `me` must read: the other thread is still handling the request of the last look.
-void McpServer::look_on(std::unique_lock<std::mutex>& lock, int me) {
+void McpServer::wait_to_read(std::unique_lock<std::mutex>& lock, int me) {
   uint64_t seen = reading_.works;
   int quiet = 0;
   while (!reading_.is_over && reading_.reader != me) {

@@ -122,7 +122,7 @@ class McpServer {
 
   // --- reading (server.cc) ----------------------------------------------------------------------
   void read_in_turns(int me, const Input& input);
-  void look_on(std::unique_lock<std::mutex>& lock, int me);
+  void wait_to_read(std::unique_lock<std::mutex>& lock, int me);
   void take_line(const Line& line, int me);
   bool begin_here(const Task& task);
   void drain();
@@ -132,7 +132,7 @@ class McpServer {
   Task accept_request(RpcMessage message);
   void refuse_long_line();
   void refuse(std::optional<RpcId> id, const RpcError& error);
-  [[nodiscard]] bool is_worked_on(const RpcId& id) const;
+  [[nodiscard]] bool is_in_progress(const RpcId& id) const;
   void take_notification(const RpcMessage& message);
   void take_response(RpcMessage message);
   std::variant<Era, RpcError> era_of(const RpcMessage& message) const;

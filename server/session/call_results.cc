@@ -267,7 +267,7 @@ ordered_json verdict_answer(const Verdict& verdict) {
   return out;
 }
 
-std::string verdict_words(const Verdict& verdict) {
+std::string verdict_summary(const Verdict& verdict) {
   std::string text = "the gate says yes\n";
   if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
     text = "the gate says no: " + refusal->reason + ": " + refusal->message + "\n";
@@ -296,7 +296,7 @@ ordered_json changed_paths(const ChangeSet& changes) {
   return out;
 }
 
-std::string changed_words(const ChangeSet& changes) {
+std::string changes_summary(const ChangeSet& changes) {
   std::string text;
   size_t shown = 0;
   for (const Change& change : changes) {
@@ -320,7 +320,7 @@ ordered_json refused_result(const Refused& refused, const std::string& tx) {
   structured["verdict"] = verdict_answer(refused.preview.verdict);
   std::string text = "refused, nothing is on disk";
   if (!tx.empty()) text += "; the transaction stays open";
-  text += "\n" + verdict_words(refused.preview.verdict);
+  text += "\n" + verdict_summary(refused.preview.verdict);
   if (refused.refusal().reason == "gate.approval_missing") {
     // A proposal that is not kept by a transaction can be found only by its full id.
     const std::string whole = refused.preview.proposal.id().hex();
@@ -382,7 +382,7 @@ ordered_json commit_result(const CommitOutcome& outcome, const std::string& tx) 
   structured["changes"] = changed_paths(receipt->changes);
   structured["warnings"] = receipt->warnings;
   std::string text = "committed as " + receipt->id.str() + "; galley_undo takes it back\n" +
-                     changed_words(receipt->changes);
+                     changes_summary(receipt->changes);
   for (const std::string& warning : receipt->warnings) text += "warning: " + warning + "\n";
   return call_result(std::move(text), std::move(structured));
 }

@@ -39,10 +39,10 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 
 /// The gate's verdict: approved or the reasons, findings with their places, validators.
 [[nodiscard]] nlohmann::ordered_json verdict_answer(const Verdict& verdict);
-[[nodiscard]] std::string verdict_words(const Verdict& verdict);
+[[nodiscard]] std::string verdict_summary(const Verdict& verdict);
 /// The changed paths, a line each: `M src/a.txt`.
 [[nodiscard]] nlohmann::ordered_json changed_paths(const ChangeSet& changes);
-[[nodiscard]] std::string changed_words(const ChangeSet& changes);
+[[nodiscard]] std::string changes_summary(const ChangeSet& changes);
 /// A part of a text with at most `max_bytes`, cut between lines; `next` is the offset of the rest,
 /// or 0 at the end.
 [[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next,

@@ -38,7 +38,7 @@ Result<std::string> OpenTransactions::named(const std::string& beginning) const 
     if (slots_.contains(beginning)) return beginning;
   }
   // Two slots for one transaction would wait for each other's lock.
-  return workspace_->stage_named(beginning);
+  return workspace_->find_stage_id(beginning);
 }
 
 void OpenTransactions::forget(const std::string& id) {

@@ -252,7 +252,7 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
     structured["proposal"] = shown.proposal.id().hex();
     structured["changes"] = changed_paths(shown.proposal.changes());
     structured["verdict"] = verdict_answer(shown.verdict);
-    text = verdict_words(shown.verdict) + changed_words(shown.proposal.changes());
+    text = verdict_summary(shown.verdict) + changes_summary(shown.proposal.changes());
     if (with_diff) {
       GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
       size_t next = 0;

@@ -84,7 +84,7 @@ Approver client_approver() {
     }
     std::string text = "This change needs a yes:\n";
     for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
-    text += changed_words(question.proposed.changes());
+    text += changes_summary(question.proposed.changes());
     GALLEY_ASSIGN(answer.is_yes,
                   is_approved_by_client(*request, "approve-" + question.proposed.id().hex(),
                                         std::move(text)));
@@ -98,7 +98,7 @@ WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions option
       options_(std::move(options)),
       open_(workspace, options_.agent),
       transaction_tools_(workspace, open_, options_.agent),
-      kept_tools_(workspace) {}
+      stored_tools_(workspace) {}
 
 McpFeatures::Identity WorkspaceFeatures::identity() const {
   Identity identity;
@@ -114,22 +114,22 @@ void WorkspaceFeatures::on_change(Changed changed) {
   changed_ = std::move(changed);
 }
 
-void WorkspaceFeatures::tell_of_change(const std::string& tx) {
+void WorkspaceFeatures::notify_resource_changed(const std::string& tx) {
   const std::lock_guard lock(mutex_);
   if (!changed_) return;
   changed_("galley://tx/" + tx + "/diff");
   changed_("galley://tx/" + tx + "/status");
 }
 
-void WorkspaceFeatures::tell_of_list(std::string_view which) {
+void WorkspaceFeatures::notify_list_changed(std::string_view which) {
   const std::lock_guard lock(mutex_);
   if (changed_) changed_(which);
 }
 
 void WorkspaceFeatures::refresh_tools() {
   // A tool that cannot be read now is reported when it is called.
-  const auto is_new = kept_tools_.refresh();
-  if (is_new && *is_new) tell_of_list(kListOfTools);
+  const auto is_new = stored_tools_.refresh();
+  if (is_new && *is_new) notify_list_changed(kListOfTools);
 }
 
 // --- tools ----------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   if (TransactionTools::has(name)) {
     ordered_json result = transaction_tools_.call(name, arguments, request);
     const std::string tx = text_member(result["structuredContent"], "tx");
-    if (!tx.empty()) tell_of_change(tx);
+    if (!tx.empty()) notify_resource_changed(tx);
     answered = std::move(result);
   } else if (const auto info = workspace_->tool(name); info && is_shown(*info)) {
     answered = call_own(*info, arguments, request);
@@ -201,7 +201,7 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   }
   // A new or ended transaction changes the resources, and so does a commit.
   const bool may_publish = options_.commits_each_call || name == "galley_undo";
-  if (may_publish || open_.own() != own) tell_of_list({});
+  if (may_publish || open_.own() != own) notify_list_changed({});
   return answered;
 }
 
@@ -278,7 +278,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   const std::string id = (*lent)->id();
   const ToolResult called = call_in(**lent, info, std::move(arguments), request);
   if (const auto saved = lent->give_back(); !saved) return failed_result(saved.error());
-  if (!only_reads) tell_of_change(id);
+  if (!only_reads) notify_resource_changed(id);
   return tool_call_result(called, only_reads ? std::string() : id);
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/pipeline/kept_tools.h"
+#include "engine/pipeline/stored_tools.h"
 #include "server/mcp/features.h"
 #include "server/session/open_transactions.h"
 #include "server/session/transaction_tools.h"
@@ -73,21 +73,21 @@ class WorkspaceFeatures final : public McpFeatures {
   nlohmann::ordered_json call_and_commit(const ToolInfo& info, nlohmann::json arguments,
                                          McpRequest& request);
   [[nodiscard]] CallOptions call_options(McpRequest& request) const;
-  void tell_of_change(const std::string& tx);
+  void notify_resource_changed(const std::string& tx);
   /// Reports that the list of resources, or with kListOfTools the list of tools, has changed.
-  void tell_of_list(std::string_view which);
+  void notify_list_changed(std::string_view which);
   /// Loads tools that people added or removed, and reports the change.
   void refresh_tools();
   Result<std::string> transaction_resource(const std::string& tx, const std::string& part,
                                            std::string& mime);
-  Result<std::string> staged_words(const std::string& tx);
+  Result<std::string> staged_summary(const std::string& tx);
   std::vector<std::string> paths_below(const std::string& typed, const std::string& tx);
 
   Workspace* workspace_;
   SessionOptions options_;
   OpenTransactions open_;
   TransactionTools transaction_tools_;
-  KeptTools kept_tools_;
+  StoredTools stored_tools_;
   std::mutex mutex_;
   Changed changed_;  ///< guarded by mutex_
 };

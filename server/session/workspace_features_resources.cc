@@ -159,14 +159,14 @@ Result<std::string> WorkspaceFeatures::transaction_resource(const std::string& t
 }
 
 /// The description of a transaction in a prompt.
-Result<std::string> WorkspaceFeatures::staged_words(const std::string& tx) {
+Result<std::string> WorkspaceFeatures::staged_summary(const std::string& tx) {
   GALLEY_ASSIGN(auto transaction, open_.look(tx));
   if (!transaction) return std::string("Nothing is staged.\n");
   GALLEY_ASSIGN(const Preview shown, transaction->preview());
   GALLEY_ASSIGN(const std::string diff, render_diff(shown.proposal));
   GALLEY_TRY(transaction.give_back());
   size_t next = 0;
-  std::string text = verdict_words(shown.verdict) + "\n" + page_of(diff, 0, next);
+  std::string text = verdict_summary(shown.verdict) + "\n" + page_of(diff, 0, next);
   if (next > 0) text += "[the rest: galley_diff with offset " + std::to_string(next) + "]\n";
   return text;
 }
@@ -209,7 +209,7 @@ McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arg
                            "what is wrong, by file and line.\n\n"
                          : "The gate judges this change as below. Explain why, and say which edit "
                            "would make it pass.\n\n";
-  const auto staged = staged_words(text_member(arguments, "tx"));
+  const auto staged = staged_summary(text_member(arguments, "tx"));
   if (!staged) return RpcError{rpc::kInvalidParams, staged.error().message};
   text += *staged;
   ordered_json message;

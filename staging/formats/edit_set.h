@@ -86,7 +86,7 @@ struct BinaryPatch {
 
 /// The last hunk of a document has fewer lines than its header states: it was cut off, or the
 /// counts are wrong. The document does not show which; perhaps the file does.
-struct CutDoubt {
+struct PossibleTruncation {
   std::string message;     ///< of the refusal, if the file does not show it either
   bool is_likely = false;  ///< the counts of the other hunks are right
   bool is_ended = true;    ///< the last line has a line end
@@ -121,9 +121,9 @@ struct FileEdit {
   std::optional<std::string_view> whole;      ///< of kWrite, and of kCreate without hunks
   std::optional<BinaryPatch> binary;          ///< pre-image to post-image
   std::optional<BinaryPatch> binary_reverse;  ///< post-image to pre-image
-  bool binary_missing = false;    ///< "Binary files differ": the bytes are not in the patch
-  std::string wanted_base;        ///< content id in hex that the file must have, or empty
-  std::optional<CutDoubt> doubt;  ///< of the last hunk
+  bool binary_missing = false;  ///< "Binary files differ": the bytes are not in the patch
+  std::string wanted_base;      ///< content id in hex that the file must have, or empty
+  std::optional<PossibleTruncation> doubt;  ///< of the last hunk
   /// Names in the text around an edit that does not name its file.
   std::vector<std::string> mentioned;
   bool is_by_program = false;  ///< shows marks of git or diff that models do not write

@@ -325,10 +325,10 @@ Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& hea
   if (body.lines().empty() || options.end != DocumentEnd::kUnknown) {
     return fail(ErrorKind::kInvalid, "edit.truncated", message, std::string(so_far.path));
   }
-  so_far.doubt = CutDoubt{message, ending == Ending::kCutOff && so_far.right_counts > 0,
-                          so_far.is_ended || options.is_delimited,
-                          static_cast<uint32_t>(header.old_count - have.old_count),
-                          static_cast<uint32_t>(header.new_count - have.new_count)};
+  so_far.doubt = PossibleTruncation{message, ending == Ending::kCutOff && so_far.right_counts > 0,
+                                    so_far.is_ended || options.is_delimited,
+                                    static_cast<uint32_t>(header.old_count - have.old_count),
+                                    static_cast<uint32_t>(header.new_count - have.new_count)};
   return {};
 }
 

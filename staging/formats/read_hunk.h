@@ -30,13 +30,13 @@ struct HunkHeader {
 /// whether a short last hunk was cut off, or its counts are wrong.
 struct HunksSoFar {
   EditSet& set;
-  std::string_view path;          ///< of the current file
-  bool is_ended = true;           ///< the document ends with a line end
-  size_t right_counts = 0;        ///< hunks whose counts match their bodies
-  size_t wrong_counts = 0;        ///< hunks whose counts do not
-  bool is_short = false;          ///< the last hunk has fewer lines than it states
-  bool ends_in_context = true;    ///< true for all hunks
-  std::optional<CutDoubt> doubt;  ///< of the last hunk read
+  std::string_view path;                    ///< of the current file
+  bool is_ended = true;                     ///< the document ends with a line end
+  size_t right_counts = 0;                  ///< hunks whose counts match their bodies
+  size_t wrong_counts = 0;                  ///< hunks whose counts do not
+  bool is_short = false;                    ///< the last hunk has fewer lines than it states
+  bool ends_in_context = true;              ///< true for all hunks
+  std::optional<PossibleTruncation> doubt;  ///< of the last hunk read
 };
 
 /// Reads the hunk with the header at line `at` of the document, or the hunk without a header whose

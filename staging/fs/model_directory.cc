@@ -24,7 +24,7 @@ PowerLossModel::~PowerLossModel() {
 
 /// Records that the disk now has the node's state in memory, except its entries.
 void PowerLossModel::capture(const MemoryNodePtr& node) {
-  Durable& durable = disk_[node->inode];
+  DurableNode& durable = disk_[node->inode];
   durable.kind = node->kind;
   durable.mode = node->mode;
   durable.uid = node->uid;
@@ -50,7 +50,7 @@ void PowerLossModel::capture_tree(const MemoryNodePtr& node) {
 void PowerLossModel::learn(const MemoryNodePtr& node) {
   live_[node->inode] = node;
   if (disk_.count(node->inode) != 0) return;
-  Durable& durable = disk_[node->inode];
+  DurableNode& durable = disk_[node->inode];
   durable.kind = node->kind;
   durable.mode = node->mode;
   durable.uid = node->uid;
@@ -111,8 +111,9 @@ std::vector<PowerLossModel::Pending> PowerLossModel::pending() const {
   return result;
 }
 
-void PowerLossModel::spoil(Durable& durable, const MemoryNode& live, Fate fate) {
-  if (fate == Fate::kLost) return;
+void PowerLossModel::damage(DurableNode& durable, const MemoryNode& live,
+                            UnsyncedOutcome unsynced) {
+  if (unsynced == UnsyncedOutcome::kLost) return;
   durable.mode = live.mode;
   durable.uid = live.uid;
   durable.gid = live.gid;
@@ -123,14 +124,14 @@ void PowerLossModel::spoil(Durable& durable, const MemoryNode& live, Fate fate) 
   const size_t kept = is_appended ? durable.content.size() : 0;
   const std::string fresh = live.content.substr(kept);
   durable.content.resize(kept);
-  switch (fate) {
-    case Fate::kHalf:
+  switch (unsynced) {
+    case UnsyncedOutcome::kHalf:
       durable.content += fresh.substr(0, fresh.size() / 2);
       break;
-    case Fate::kZeros:
+    case UnsyncedOutcome::kZeros:
       durable.content += std::string(fresh.size(), '\0');
       break;
-    case Fate::kEmpty:
+    case UnsyncedOutcome::kEmpty:
       break;
     default:
       durable.content += fresh;
@@ -138,11 +139,12 @@ void PowerLossModel::spoil(Durable& durable, const MemoryNode& live, Fate fate) 
   }
 }
 
-std::shared_ptr<MemoryTree> PowerLossModel::after_power_loss(const std::vector<Fate>& fates) const {
+std::shared_ptr<MemoryTree> PowerLossModel::after_power_loss(
+    const std::vector<UnsyncedOutcome>& outcomes) const {
   Disk disk = disk_;
   size_t next = 0;
   for (const auto& operation : operations_) {
-    if (!operation.is_kept && fates.at(next++) == Fate::kLost) continue;
+    if (!operation.is_kept && outcomes.at(next++) == UnsyncedOutcome::kLost) continue;
     for (const auto& entry : operation.entries) {
       auto& entries = disk[entry.directory].entries;
       if (entry.after == 0) {
@@ -152,7 +154,7 @@ std::shared_ptr<MemoryTree> PowerLossModel::after_power_loss(const std::vector<F
       }
     }
   }
-  for (const uint64_t inode : dirty_) spoil(disk[inode], *live_.at(inode), fates.at(next++));
+  for (const uint64_t inode : dirty_) damage(disk[inode], *live_.at(inode), outcomes.at(next++));
   auto left = build(disk);
   if (left != nullptr) left->user = tree_->user;
   return left;
@@ -170,7 +172,7 @@ std::shared_ptr<MemoryTree> PowerLossModel::build(const Disk& disk) const {
     const auto had = names_.find(inode);
     if (++names > std::max<size_t>(1, had == names_.end() ? 0 : had->second)) is_possible = false;
     if (!is_possible || known != nullptr) return is_possible ? known : nullptr;
-    const Durable& durable = disk.at(inode);
+    const DurableNode& durable = disk.at(inode);
     auto node = known = std::make_shared<MemoryNode>();
     node->kind = durable.kind;
     node->mode = durable.mode;

@@ -32,7 +32,7 @@ class PowerLossModel final : public MemoryObserver {
 
   /// The possible result for one unsynced operation. Directory operations have only kLost and
   /// kWhole.
-  enum class Fate : uint8_t { kLost, kWhole, kHalf, kZeros, kEmpty };
+  enum class UnsyncedOutcome : uint8_t { kLost, kWhole, kHalf, kZeros, kEmpty };
 
   /// One unsynced operation.
   struct Pending {
@@ -45,7 +45,8 @@ class PowerLossModel final : public MemoryObserver {
 
   /// The tree after a power cut with these fates, one for each of pending(); null for a state that
   /// no file system could leave (an object in two places).
-  [[nodiscard]] std::shared_ptr<MemoryTree> after_power_loss(const std::vector<Fate>& fates) const;
+  [[nodiscard]] std::shared_ptr<MemoryTree> after_power_loss(
+      const std::vector<UnsyncedOutcome>& outcomes) const;
 
   void on_entries(const std::vector<MemoryEntryChange>& changes) override;
   void on_node(const MemoryNodePtr& node) override;
@@ -53,7 +54,7 @@ class PowerLossModel final : public MemoryObserver {
   void on_sync_all() override;
 
  private:
-  struct Durable {
+  struct DurableNode {
     FileKind kind = FileKind::kRegular;
     uint32_t mode = 0, uid = 0, gid = 0;
     int64_t mtime_ns = 0;
@@ -71,12 +72,12 @@ class PowerLossModel final : public MemoryObserver {
     std::vector<Entry> entries;
     bool is_kept = false;  ///< one of its directories was synced
   };
-  using Disk = std::map<uint64_t, Durable>;
+  using Disk = std::map<uint64_t, DurableNode>;
 
   void learn(const MemoryNodePtr& node);
   void capture(const MemoryNodePtr& node);
   void capture_tree(const MemoryNodePtr& node);
-  static void spoil(Durable& durable, const MemoryNode& live, Fate fate);
+  static void damage(DurableNode& durable, const MemoryNode& live, UnsyncedOutcome unsynced);
   [[nodiscard]] std::shared_ptr<MemoryTree> build(const Disk& disk) const;
 
   std::shared_ptr<MemoryTree> tree_;

@@ -61,7 +61,7 @@ Result<std::optional<std::string>> read_own_file(const Directory& directory, con
     return fail(error);
   }
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
-  if (!is_believed_owner(stat.uid) || stat.size > most) return std::nullopt;
+  if (!is_trusted_owner(stat.uid) || stat.size > most) return std::nullopt;
   GALLEY_ASSIGN(std::string text, (*file)->read_at(0, stat.size));
   return text;
 }

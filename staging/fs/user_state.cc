@@ -54,6 +54,6 @@ bool is_own_user(uint32_t uid) {
   return number_of<uint32_t>(sudo) == uid;
 }
 
-bool is_believed_owner(uint32_t uid) { return uid == 0 || is_own_user(uid); }
+bool is_trusted_owner(uint32_t uid) { return uid == 0 || is_own_user(uid); }
 
 }  // namespace galley

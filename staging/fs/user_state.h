@@ -29,7 +29,7 @@ Result<std::unique_ptr<WritableDirectory>> open_user_state(UserState wanted);
 [[nodiscard]] bool is_own_user(uint32_t uid);
 
 /// Whether this process trusts files of this user: the user itself, or root.
-[[nodiscard]] bool is_believed_owner(uint32_t uid);
+[[nodiscard]] bool is_trusted_owner(uint32_t uid);
 
 /// Whether the process may give files to other users.
 [[nodiscard]] bool is_root_user();

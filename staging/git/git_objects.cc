@@ -51,7 +51,7 @@ class GitObjects::Reader {
   [[nodiscard]] Error broken() const { return GitProgram::error(process_->complaint()); }
   /// git's message is more useful than the broken pipe.
   [[nodiscard]] Error broken(const Error& why) const {
-    return why.kind == ErrorKind::kTimeout ? GitProgram::broken_off(why) : broken();
+    return why.kind == ErrorKind::kTimeout ? GitProgram::unreadable_output(why) : broken();
   }
 
   Result<void> fill() {

@@ -156,7 +156,7 @@ PipedProcessOptions GitProgram::surroundings() const {
   return options;
 }
 
-GitProgram GitProgram::elsewhere(std::string directory) {
+GitProgram GitProgram::in_other_repository(std::string directory) {
   GitProgram other(std::move(directory));
   other.is_elsewhere_ = true;
   return other;
@@ -185,7 +185,7 @@ Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
     const auto listed =
         run_piped(words({"config", "--list", "--show-scope", "-z"}), listing, {}, kMaxConfigBytes);
     if (!listed) {
-      Error why = broken_off(listed.error());
+      Error why = unreadable_output(listed.error());
       why.message += " (git config --list; does the repository's config include a pipe?)";
       return fail(std::move(why));
     }
@@ -239,7 +239,7 @@ Error GitProgram::error(std::string_view complaint) {
   return {ErrorKind::kIo, "git.failed", "git failed: " + words, "", 0};
 }
 
-Error GitProgram::broken_off(const Error& why) {
+Error GitProgram::unreadable_output(const Error& why) {
   if (why.reason == "host.not_found") {
     return {ErrorKind::kNotFound, "git.program_missing",
             "judging a repository needs the program git, which is not on PATH; install it", "", 0};
@@ -265,7 +265,7 @@ Result<PipedOutput> GitProgram::try_run(const std::vector<std::string>& argument
   GALLEY_ASSIGN(const PipedProcessOptions options, safe_surroundings());
   auto output = run_piped(words(arguments), options, input, bounds_.output_bytes);
   if (output) return output;
-  Error error = broken_off(output.error());
+  Error error = unreadable_output(output.error());
   if (!arguments.empty()) error.message += " (git " + arguments.front() + ")";
   return fail(std::move(error));
 }
@@ -281,7 +281,7 @@ Result<std::unique_ptr<PipedProcess>> GitProgram::start(
     const std::vector<std::string>& arguments) const {
   GALLEY_ASSIGN(const PipedProcessOptions options, safe_surroundings());
   auto process = PipedProcess::start(words(arguments), options);
-  if (!process) return fail(broken_off(process.error()));
+  if (!process) return fail(unreadable_output(process.error()));
   return process;
 }
 

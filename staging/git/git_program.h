@@ -66,7 +66,7 @@ class GitProgram {
   [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const;
 
   /// git in another repository; GIT_DIR etc. of the environment are ignored.
-  [[nodiscard]] static GitProgram elsewhere(std::string directory);
+  [[nodiscard]] static GitProgram in_other_repository(std::string directory);
 
   [[nodiscard]] Result<GitLayout> layout() const;
 
@@ -82,7 +82,7 @@ class GitProgram {
   /// An Error from the message of a failed command.
   [[nodiscard]] static Error error(std::string_view complaint);
   /// An Error that names git, for a command whose output could not be read to its end.
-  [[nodiscard]] static Error broken_off(const Error& why);
+  [[nodiscard]] static Error unreadable_output(const Error& why);
 
  private:
   [[nodiscard]] std::vector<std::string> words(const std::vector<std::string>& arguments) const;

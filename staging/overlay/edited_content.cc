@@ -69,7 +69,7 @@ class ContentMaker {
     }
     std::vector<Fate> telling;
     for (size_t i = 0; i < before.size(); ++i) {
-      if (bears_identity(before[i])) telling.push_back(fates[i]);
+      if (is_telling_line(before[i])) telling.push_back(fates[i]);
     }
     const auto ends = static_cast<int64_t>(std::min(kEndLines, telling.size()));
     const bool has_ends = ends > 0 && telling.front() == Fate::kKept &&

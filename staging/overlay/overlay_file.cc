@@ -154,7 +154,7 @@ std::string encode_entries(const Overlay::Entries& entries) {
 }
 
 Result<Overlay::Entries> decode_entries(std::string_view text) {
-  GALLEY_ASSIGN(GrowingEntries read, decode_growing_entries(text));
+  GALLEY_ASSIGN(AppendableEntries read, decode_appendable_entries(text));
   if (read.whole_bytes != text.size()) {
     const auto lines = std::count(text.begin(), text.begin() + read.whole_bytes, '\n');
     return damaged_stage(static_cast<size_t>(lines) + 1);
@@ -162,9 +162,9 @@ Result<Overlay::Entries> decode_entries(std::string_view text) {
   return std::move(read.entries);
 }
 
-Result<GrowingEntries> decode_growing_entries(std::string_view text) {
+Result<AppendableEntries> decode_appendable_entries(std::string_view text) {
   if (!text.starts_with(kStageFirstLine)) return damaged_stage(1);
-  GrowingEntries read;
+  AppendableEntries read;
   Overlay::Entries entries;  // including the lines of the current block
   size_t block = 0;
   size_t line_number = 2;
@@ -191,12 +191,12 @@ Result<GrowingEntries> decode_growing_entries(std::string_view text) {
   return read;
 }
 
-GrowingEntries growing_entries(Overlay::Entries entries, std::string_view text) {
+AppendableEntries appendable_entries(Overlay::Entries entries, std::string_view text) {
   const size_t line = text.rfind('\n', text.size() - 2) + 1;
   return {std::move(entries), text.size(), text.size(), std::string(text.substr(line))};
 }
 
-std::string encode_more_entries(GrowingEntries& known, const Overlay::Entries& now) {
+std::string encode_more_entries(AppendableEntries& known, const Overlay::Entries& now) {
   std::string out;
   Overlay::Entries::differences(
       known.entries, now,

@@ -30,7 +30,7 @@ Result<Overlay::Entries> decode_entries(std::string_view text);
 ///     <lines as above, of paths that are new or have changed>
 ///     <path> TAB                      of a path whose entry was removed
 ///     end <SHA-256 of the last line before the block, and the lines of the block>
-struct GrowingEntries {
+struct AppendableEntries {
   Overlay::Entries entries;
   size_t whole_bytes = 0;  ///< without the blocks
   size_t bytes = 0;        ///< with all complete blocks; the rest is ignored
@@ -39,11 +39,12 @@ struct GrowingEntries {
 /// Reads the growing text form. It ignores a last block that was cut short: that save did not
 /// finish.
 /// Errors: as decode_entries().
-Result<GrowingEntries> decode_growing_entries(std::string_view text);
-/// The text form without blocks, as decode_growing_entries() would read it from `text`.
-[[nodiscard]] GrowingEntries growing_entries(Overlay::Entries entries, std::string_view text);
+Result<AppendableEntries> decode_appendable_entries(std::string_view text);
+/// The text form without blocks, as decode_appendable_entries() would read it from `text`.
+[[nodiscard]] AppendableEntries appendable_entries(Overlay::Entries entries, std::string_view text);
 /// The block that records the difference between `known` and `now`; empty if there is none. Updates
 /// `known`.
-[[nodiscard]] std::string encode_more_entries(GrowingEntries& known, const Overlay::Entries& now);
+[[nodiscard]] std::string encode_more_entries(AppendableEntries& known,
+                                              const Overlay::Entries& now);
 
 }  // namespace galley

@@ -47,7 +47,7 @@ void ProposalPieces::unite(size_t a, size_t b) {
   const size_t from = std::max(cuts_[a].group, cuts_[b].group);
   const size_t to = std::min(cuts_[a].group, cuts_[b].group);
   if (from == to) return;
-  for (Cut& cut : cuts_) {
+  for (ChangeFacts& cut : cuts_) {
     if (cut.group == from) cut.group = to;
   }
 }
@@ -71,8 +71,8 @@ void ProposalPieces::group() {
     if (source != index.end()) unite(i, source->second);
   }
   std::vector<size_t> sizes(changes.size());
-  for (const Cut& cut : cuts_) ++sizes[cut.group];
-  for (const Cut& cut : cuts_) {
+  for (const ChangeFacts& cut : cuts_) ++sizes[cut.group];
+  for (const ChangeFacts& cut : cuts_) {
     if (cut.above && sizes[cuts_[*cut.above].group] == 1) cuts_[*cut.above].is_implied = true;
   }
 }
@@ -89,7 +89,7 @@ Result<void> ProposalPieces::find_texts(uint32_t context) {
     texts.emplace(file.diff.new_path, std::move(file));
   }
   std::vector<size_t> sizes(changes.size());
-  for (const Cut& cut : cuts_) ++sizes[cut.group];
+  for (const ChangeFacts& cut : cuts_) ++sizes[cut.group];
   for (size_t i = 0; i < changes.size(); ++i) {
     const bool is_file =
         changes[i].before.kind == FileKind::kRegular && changes[i].after.kind == FileKind::kRegular;
@@ -106,13 +106,13 @@ Result<void> ProposalPieces::find_texts(uint32_t context) {
 void ProposalPieces::add_pieces() {
   const ChangeSet& changes = whole_.changes();
   std::vector<size_t> sizes(changes.size());
-  for (const Cut& cut : cuts_) ++sizes[cut.group];
+  for (const ChangeFacts& cut : cuts_) ++sizes[cut.group];
   const auto add = [this](size_t change, ProposalPiece piece) {
     pieces_.push_back(std::move(piece));
     change_of_.push_back(change);
   };
   for (size_t i = 0; i < changes.size(); ++i) {
-    const Cut& cut = cuts_[i];
+    const ChangeFacts& cut = cuts_[i];
     if (cut.is_implied || cut.group != i) continue;
     ProposalPiece piece;
     piece.path = changes[i].path;

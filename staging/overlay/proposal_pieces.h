@@ -50,7 +50,7 @@ class ProposalPieces {
     std::vector<HunkSpan> hunks;
   };
   /// Facts about one change.
-  struct Cut {
+  struct ChangeFacts {
     std::optional<size_t> above;  ///< the nearest parent directory that is made or removed
     size_t group = 0;             ///< first of the changes that belong together
     bool is_implied = false;      ///< a directory that belongs to the changes in it
@@ -72,7 +72,7 @@ class ProposalPieces {
   void take_directories(std::vector<Part>& parts) const;
 
   Proposal whole_;
-  std::vector<Cut> cuts_;  ///< by change
+  std::vector<ChangeFacts> cuts_;  ///< by change
   std::vector<ProposalPiece> pieces_;
   std::vector<size_t> change_of_;  ///< by piece: its first change
 };

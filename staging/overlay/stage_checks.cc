@@ -15,7 +15,8 @@ tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is
   if (edit.op == FileOp::kDelete &&
       (!edit.hunks.empty() || edit.binary || names_blob(edit.old_blob))) {
     return fail(ErrorKind::kRefused, "patch.already_applied",
-                "'" + path.str() + "' is already not there" + seems_done(is_reversed), path.str());
+                "'" + path.str() + "' is already not there" + already_applied_note(is_reversed),
+                path.str());
   }
   std::string way = "diff from /dev/null";
   if (!edit.text_edits.empty()) {
@@ -114,7 +115,7 @@ Error interrupted(const std::string& path) {
                "the edits were stopped at '" + path + "'; nothing was staged", path, 0};
 }
 
-std::string seems_done(bool is_reversed) {
+std::string already_applied_note(bool is_reversed) {
   return std::string(": this patch seems to be ") + (is_reversed ? "reversed" : "applied") +
          " already";
 }

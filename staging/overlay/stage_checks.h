@@ -35,6 +35,6 @@ Result<void> check_encoding(const RelPath& path, std::string_view file, std::str
 [[nodiscard]] Error interrupted(const std::string& path);
 
 /// ": this patch seems to be applied already", or reversed.
-[[nodiscard]] std::string seems_done(bool is_reversed);
+[[nodiscard]] std::string already_applied_note(bool is_reversed);
 
 }  // namespace galley

@@ -357,7 +357,7 @@ class Stager {
     if (wanted != nullptr && there.content && *there.content == *wanted) {
       return fail(ErrorKind::kRefused, "patch.already_applied",
                   "'" + path.str() + "' is already there with this content" +
-                      (is_reversed_ ? seems_done(true) : "; leave it out"),
+                      (is_reversed_ ? already_applied_note(true) : "; leave it out"),
                   path.str());
     }
     return fail(ErrorKind::kRefused, "path.exists",
@@ -413,10 +413,10 @@ class Stager {
   Result<void> check_not_renamed(const RelPath& from, const RelPath& to) {
     GALLEY_ASSIGN(const PlannedFile target, plan_.original(to));
     if (target.kind == FileKind::kAbsent || will_go(to)) return {};
-    return fail(
-        ErrorKind::kRefused, "patch.already_applied",
-        "'" + from.str() + "' is not there and '" + to.str() + "' is" + seems_done(is_reversed_),
-        from.str());
+    return fail(ErrorKind::kRefused, "patch.already_applied",
+                "'" + from.str() + "' is not there and '" + to.str() + "' is" +
+                    already_applied_note(is_reversed_),
+                from.str());
   }
 
   /// Two files of the document must not get one path: git would silently keep the last.

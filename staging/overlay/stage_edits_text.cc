@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "base/alike_texts.h"
 #include "base/printable.h"
+#include "base/similar_texts.h"
 #include "staging/overlay/stage_edits.h"
 #include "staging/printing/word_diff.h"
 
@@ -133,7 +133,7 @@ void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>
 }
 
 std::string describe(const EditOutcome& outcome) {
-  AlikeTexts alike;
+  SimilarTexts alike;
   for (const FileOutcome& file : outcome.files) {
     std::string text = describe_file(file);
     if (text.empty()) continue;

@@ -32,7 +32,7 @@ bool frames_removals(const Hunk& hunk, bool is_at_start, bool is_at_end) {
     size_t end = begin;
     bool tells = false;
     for (; end < lines.size() && !is_role(lines[end], LineRole::kContext); ++end) {
-      tells = tells || (is_role(lines[end], LineRole::kAdded) && bears_identity(lines[end].text));
+      tells = tells || (is_role(lines[end], LineRole::kAdded) && is_telling_line(lines[end].text));
     }
     const bool is_framed = (begin > 0 || is_at_start) && (end < lines.size() || is_at_end);
     if (!tells && !is_framed) return false;
@@ -43,7 +43,7 @@ bool frames_removals(const Hunk& hunk, bool is_at_start, bool is_at_end) {
 
 bool tells_context(const Hunk& hunk) {
   return std::any_of(hunk.lines.begin(), hunk.lines.end(), [](const HunkLine& line) {
-    return is_role(line, LineRole::kContext) && bears_identity(line.text);
+    return is_role(line, LineRole::kContext) && is_telling_line(line.text);
   });
 }
 
@@ -108,10 +108,10 @@ int64_t already_there(FileIndex& index, const Hunk& hunk, int64_t stated) {
   const bool is_change = std::any_of(hunk.lines.begin(), hunk.lines.end(), [](const auto& line) {
     return !is_role(line, LineRole::kContext);
   });
-  if (!is_change || !std::any_of(after.begin(), after.end(), bears_identity)) return -1;
+  if (!is_change || !std::any_of(after.begin(), after.end(), is_telling_line)) return -1;
   const int64_t made = hunk.has_numbers && hunk.new_start > 0 ? hunk.new_start - 1 : stated;
   for (const int64_t at : {stated, made}) {
-    const bool stands = at >= 0 && index.stands_at(after, at, LineFolding::kLineEnds);
+    const bool stands = at >= 0 && index.matches_at(after, at, LineFolding::kLineEnds);
     if (stands && is_proved_at(index, hunk, back, at)) return at;
   }
   constexpr size_t kTriedPlaces = 20;
@@ -123,7 +123,7 @@ int64_t already_there(FileIndex& index, const Hunk& hunk, int64_t stated) {
 
 int64_t new_lines_at(FileIndex& index, const Hunk& hunk) {
   const bool tells = std::any_of(hunk.lines.begin(), hunk.lines.end(), [](const HunkLine& line) {
-    return is_role(line, LineRole::kAdded) && bears_identity(line.text);
+    return is_role(line, LineRole::kAdded) && is_telling_line(line.text);
   });
   if (!tells) return -1;
   const auto starts = index.find(post_image(hunk), LineFolding::kLineEnds, 1);
@@ -140,7 +140,7 @@ std::optional<size_t> same_lines_beside(std::string_view file, size_t offset,
     const std::string_view behind = new_text.substr(at + old_text.size());
     const bool has_lines =
         before.find('\n') != std::string_view::npos || behind.find('\n') != std::string_view::npos;
-    if (!has_lines || (!bears_identity(before) && !bears_identity(behind))) continue;
+    if (!has_lines || (!is_telling_line(before) && !is_telling_line(behind))) continue;
     if (stand_around(file, offset, old_text.size(), before, behind)) return offset - before.size();
   }
   return std::nullopt;

@@ -59,14 +59,14 @@ struct Run {
 
 bool is_telling(const std::vector<std::string_view>& lines, size_t begin, size_t end) {
   return std::any_of(lines.begin() + static_cast<int64_t>(begin),
-                     lines.begin() + static_cast<int64_t>(end), bears_identity);
+                     lines.begin() + static_cast<int64_t>(end), is_telling_line);
 }
 
 /// The number of telling lines in a longest common subsequence.
 uint32_t telling_in_common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::vector<uint32_t> row(b.size() + 1, 0);
   for (const std::string& line : a) {
-    const uint32_t weight = bears_identity(line) ? 1 : 0;
+    const uint32_t weight = is_telling_line(line) ? 1 : 0;
     uint32_t diagonal = 0;
     for (size_t j = 0; j < b.size(); ++j) {
       const uint32_t above = row[j + 1];
@@ -132,19 +132,19 @@ class Corrector {
     run.core_end = run.pattern_end;
     const bool only_adds = run.core_begin == run.core_end;
     const size_t wanted = only_adds ? most : 1;
-    if (only_adds || !bears_identity(pattern_[run.core_begin])) {
+    if (only_adds || !is_telling_line(pattern_[run.core_begin])) {
       if (run.core_begin == 0) return false;
       size_t told = 0;
       while (run.core_begin > 0 && told < wanted) {
-        told += bears_identity(pattern_[--run.core_begin]) ? 1 : 0;
+        told += is_telling_line(pattern_[--run.core_begin]) ? 1 : 0;
       }
       if (told == 0) return false;
     }
-    if (only_adds || !bears_identity(pattern_[run.core_end - 1])) {
+    if (only_adds || !is_telling_line(pattern_[run.core_end - 1])) {
       if (run.core_end == pattern_.size()) return false;
       size_t told = 0;
       while (run.core_end < pattern_.size() && told < wanted) {
-        told += bears_identity(pattern_[run.core_end++]) ? 1 : 0;
+        told += is_telling_line(pattern_[run.core_end++]) ? 1 : 0;
       }
       if (told == 0) return false;
     }
@@ -169,8 +169,8 @@ class Corrector {
   /// True when both neighbours match, or one that is a telling line.
   [[nodiscard]] bool has_neighbour(const Run& run, const Neighbours& there) const {
     return (there.before && there.behind) ||
-           (there.before && bears_identity(pattern_[run.core_begin - 1])) ||
-           (there.behind && bears_identity(pattern_[run.core_end]));
+           (there.before && is_telling_line(pattern_[run.core_begin - 1])) ||
+           (there.behind && is_telling_line(pattern_[run.core_end]));
   }
 
   /// The lines that count when the core begins at one line of the file.
@@ -210,8 +210,8 @@ class Corrector {
     // meant.
     const std::vector<std::string>& known = there.before && there.behind ? meant : core;
     return std::any_of(core.begin(), core.end(), [&](const std::string& line) {
-      return bears_identity(line) && std::count(around.begin(), around.end(), line) >
-                                         std::count(known.begin(), known.end(), line);
+      return is_telling_line(line) && std::count(around.begin(), around.end(), line) >
+                                          std::count(known.begin(), known.end(), line);
     });
   }
 
@@ -223,7 +223,7 @@ class Corrector {
         telling_in_common(of_pattern(run.core_end, near.last), of_file(near.core_end, near.high));
     for (size_t i = run.core_begin; i < run.core_end; ++i) {
       const bool is_context = i < run.pattern_begin || i >= run.pattern_end;
-      if (is_context && bears_identity(pattern_[i])) ++weight;
+      if (is_context && is_telling_line(pattern_[i])) ++weight;
     }
     return weight;
   }
@@ -429,7 +429,7 @@ std::vector<std::pair<LineRole, std::string_view>> net_of(const std::vector<Hunk
 }
 
 /// True when the hunk's old lines are at the stated place, byte for byte.
-bool stands_as_stated(const Lines& file, const Hunk& hunk) {
+bool matches_as_stated(const Lines& file, const Hunk& hunk) {
   const std::vector<std::string_view> before = pre_image(hunk);
   const size_t start = hunk.old_start - (before.empty() ? 0 : std::min(hunk.old_start, 1U));
   if (!hunk.has_numbers || !hunk.counts_agree || start + before.size() > file.size()) return false;
@@ -557,7 +557,7 @@ bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
   if (!set || set->files.size() != 1 || !set->leniencies.empty()) return false;
   std::vector<HunkLine> made;
   for (const Hunk& hunk : set->files[0].hunks) {
-    if (!stands_as_stated(file, hunk)) return false;
+    if (!matches_as_stated(file, hunk)) return false;
     made.insert(made.end(), hunk.lines.begin(), hunk.lines.end());
   }
   const auto net = net_of(made);

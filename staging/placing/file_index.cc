@@ -21,7 +21,7 @@ constexpr int64_t kTorn = 4;
 /// False for a line whose indentation says nothing about its block.
 bool shows_structure(std::string_view line, bool indentation_is_meaning) {
   const std::string_view text = trimmed(without_terminator(line));
-  if (!bears_identity(text)) return false;
+  if (!is_telling_line(text)) return false;
   for (const std::string_view mark : {"#", "//", "/*", "* "}) {
     if (text.starts_with(mark)) return false;
   }
@@ -62,8 +62,8 @@ FileIndex::Index& FileIndex::index(LineFolding fold) {
   return *slot;
 }
 
-bool FileIndex::stands_at(const std::vector<std::string_view>& pattern, int64_t start,
-                          LineFolding fold) const {
+bool FileIndex::matches_at(const std::vector<std::string_view>& pattern, int64_t start,
+                           LineFolding fold) const {
   if (start < 0 || static_cast<size_t>(start) + pattern.size() > lines_.size()) return false;
   std::string a;
   std::string b;
@@ -213,7 +213,7 @@ FileIndex::Nearest FileIndex::nearest(const std::vector<std::string_view>& patte
   std::unordered_map<int64_t, uint32_t> votes;
   std::string storage;
   for (size_t i = 0; i < pattern.size(); ++i) {
-    if (!bears_identity(pattern[i])) continue;
+    if (!is_telling_line(pattern[i])) continue;
     const LineId id = index.table.find(folded(pattern[i], fold, storage));
     if (id == LineTable::kNone || index.first[id + 1] - index.first[id] > kCommonLine) continue;
     for (uint32_t at = index.first[id]; at < index.first[id + 1]; ++at) {

@@ -34,8 +34,8 @@ class FileIndex {
   /// All lines that equal `line`, ascending; valid as long as the index.
   [[nodiscard]] std::span<const uint32_t> lines_like(std::string_view line, LineFolding fold);
   /// True when `pattern` matches at line `start`; needs no index.
-  [[nodiscard]] bool stands_at(const std::vector<std::string_view>& pattern, int64_t start,
-                               LineFolding fold) const;
+  [[nodiscard]] bool matches_at(const std::vector<std::string_view>& pattern, int64_t start,
+                                LineFolding fold) const;
   /// The place that most of the pattern's rarer lines point to, with the number of these lines and
   /// the number for the second best place.
   struct Nearest {

@@ -111,17 +111,17 @@ bool HunkSearch::fits_ends(int64_t start) const {
   return true;
 }
 
-bool HunkSearch::stands_at_stated() const {
+bool HunkSearch::matches_at_stated_line() const {
   const int64_t start = stated();
   if (start < 0 || !hunk_.anchors.empty()) return false;
   if (pattern_.empty()) return false;
-  return fits_ends(start) && index_.stands_at(pattern_, start, LineFolding::kBytes) &&
+  return fits_ends(start) && index_.matches_at(pattern_, start, LineFolding::kBytes) &&
          !is_done_at(start, LineFolding::kBytes);
 }
 
 bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
   for (size_t i = begin; i < end; ++i) {
-    if (bears_identity(pattern_[i])) return true;
+    if (is_telling_line(pattern_[i])) return true;
   }
   return false;
 }
@@ -156,7 +156,7 @@ bool HunkSearch::is_done_at(int64_t start, LineFolding fold) const {
   if (context_.leading + context_.trailing != pattern_.size()) return false;
   const std::vector<std::string_view> after = post_image(hunk_);
   const auto added = static_cast<int64_t>(after.size() - pattern_.size());
-  return added > 0 && index_.stands_at(after, adds_last ? start : start - added, fold);
+  return added > 0 && index_.matches_at(after, adds_last ? start : start - added, fold);
 }
 
 /// A hunk that itself is about line ends fits only where the lines end as it says.
@@ -174,7 +174,7 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
   std::vector<uint32_t> starts;
   if (must_end_file_) {
     const auto last = static_cast<int64_t>(index_.lines().size() - pattern_.size());
-    if (pattern_.size() <= index_.lines().size() && index_.stands_at(pattern_, last, fold)) {
+    if (pattern_.size() <= index_.lines().size() && index_.matches_at(pattern_, last, fold)) {
       starts.push_back(static_cast<uint32_t>(last));
     }
   } else {
@@ -209,7 +209,7 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
 bool HunkSearch::is_explained(size_t pattern_line, int64_t file_line) const {
   const Lines& lines = index_.lines();
   const std::string_view wanted = without_terminator(pattern_[pattern_line]);
-  if (!bears_identity(wanted)) return true;
+  if (!is_telling_line(wanted)) return true;
   const auto size = static_cast<int64_t>(lines.size());
   for (int64_t line = std::max<int64_t>(file_line - kPushed, 0);
        line < std::min(file_line + kPushed + 1, size); ++line) {
@@ -304,7 +304,7 @@ bool HunkSearch::adds_what_is_there(const HunkPlaces& places) const {
   const int64_t end = std::min(start + static_cast<int64_t>(pattern_.size()) + kPushed,
                                static_cast<int64_t>(lines.size()));
   for (const HunkLine& line : hunk_.lines) {
-    if (line.role != LineRole::kAdded || !bears_identity(line.text)) continue;
+    if (line.role != LineRole::kAdded || !is_telling_line(line.text)) continue;
     const std::string_view added = without_terminator(line.text);
     const auto is_it = [&](std::string_view other) { return without_terminator(other) == added; };
     if (std::any_of(pattern_.begin(), pattern_.end(), is_it)) continue;
@@ -314,7 +314,7 @@ bool HunkSearch::adds_what_is_there(const HunkPlaces& places) const {
   }
   const auto stands_near = [&](const std::vector<std::string_view>& run) {
     for (int64_t at = begin; at < end; ++at) {
-      if (index_.stands_at(run, at, LineFolding::kLineEnds)) return true;
+      if (index_.matches_at(run, at, LineFolding::kLineEnds)) return true;
     }
     return false;
   };

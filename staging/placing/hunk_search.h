@@ -42,7 +42,7 @@ class HunkSearch {
   HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& options);
 
   /// True when the hunk stands byte for byte at its stated place.
-  [[nodiscard]] bool stands_at_stated() const;
+  [[nodiscard]] bool matches_at_stated_line() const;
   [[nodiscard]] HunkPlaces find();
   /// The 0-based line that the header states; -1 when it states none.
   [[nodiscard]] int64_t stated() const;

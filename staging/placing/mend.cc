@@ -349,7 +349,8 @@ class HunkMender::Work {
         if (is_damaged_include) return std::nullopt;
         continue;
       }
-      if (!bears_identity(text) || !index_.lines_like(text, LineFolding::kBlanks).empty()) continue;
+      if (!is_telling_line(text) || !index_.lines_like(text, LineFolding::kBlanks).empty())
+        continue;
       const auto found = line_with_markup(text);
       if (found.empty()) continue;
       if (line.role == LineRole::kRemoved) return std::nullopt;
@@ -496,7 +497,7 @@ class HunkMender::Work {
     for (const HunkLine& line : hunk.lines) {
       if (line.role == LineRole::kAdded || is_blank_text(line.text)) continue;
       pattern.push_back(line.text);
-      tells = tells || bears_identity(line.text);
+      tells = tells || is_telling_line(line.text);
     }
     if (!tells) return {};
     squeeze();
@@ -715,7 +716,7 @@ class HunkMender::Work {
                      folded(file_[static_cast<size_t>(line)], coarsest(), other));
       is_alike.push_back(fits.back() ||
                          has_same_words(pattern[i], file_[static_cast<size_t>(line)]));
-      telling += fits.back() && bears_identity(pattern[i]) ? 1 : 0;
+      telling += fits.back() && is_telling_line(pattern[i]) ? 1 : 0;
       wrong += fits.back() ? 0 : 1;
     }
     if (wrong == 0 || 2 * wrong > telling + 1) return std::nullopt;
@@ -752,9 +753,9 @@ class HunkMender::Work {
     if (at == 0 || at == pattern.size() || !is_alike[at - 1] || !is_alike[at]) return false;
     bool before = false;
     bool behind = false;
-    for (size_t i = 0; i < at; ++i) before = before || (fits[i] && bears_identity(pattern[i]));
+    for (size_t i = 0; i < at; ++i) before = before || (fits[i] && is_telling_line(pattern[i]));
     for (size_t i = at; i < pattern.size(); ++i) {
-      behind = behind || (fits[i] && bears_identity(pattern[i]));
+      behind = behind || (fits[i] && is_telling_line(pattern[i]));
     }
     return before && behind;
   }

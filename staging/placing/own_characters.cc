@@ -24,22 +24,23 @@ namespace {
 using Texts = std::vector<std::string_view>;
 
 bool is_blank_sign(std::string_view text) {
-  const auto [kin, length] = ascii_kin(text);
+  const auto [kin, length] = ascii_equivalent(text);
   return length > 0 ? kin == ' ' : text.front() == ' ' || text.front() == '\t';
 }
 
 /// The size of the first unit of `text`.
 size_t unit_length(std::string_view text) {
   const auto sign = [](std::string_view rest) {
-    return std::max<size_t>(ascii_kin(rest).second, 1);
+    return std::max<size_t>(ascii_equivalent(rest).second, 1);
   };
-  const auto is_plain = [](std::string_view rest) { return ascii_kin(rest).second == 0; };
-  const bool is_word = is_plain(text) && bears_identity(text.substr(0, 1));
+  const auto is_plain = [](std::string_view rest) { return ascii_equivalent(rest).second == 0; };
+  const bool is_word = is_plain(text) && is_telling_line(text.substr(0, 1));
   size_t end = sign(text);
   if (is_blank_sign(text)) {
     while (end < text.size() && is_blank_sign(text.substr(end))) end += sign(text.substr(end));
   } else if (is_word) {
-    while (end < text.size() && is_plain(text.substr(end)) && bears_identity(text.substr(end, 1))) {
+    while (end < text.size() && is_plain(text.substr(end)) &&
+           is_telling_line(text.substr(end, 1))) {
       ++end;
     }
   }

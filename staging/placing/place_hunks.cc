@@ -100,7 +100,7 @@ class HunkPlacer {
       const int64_t start = search.search.stated();
       // Numbers with wrong counts are a guess: they may not choose between equal places.
       if (!all_fit || !hunk.counts_agree || start < free_from ||
-          !search.search.stands_at_stated()) {
+          !search.search.matches_at_stated_line()) {
         all_fit = false;
         continue;
       }
@@ -225,7 +225,7 @@ class HunkPlacer {
     std::string one;
     std::string other;
     for (const HunkLine& line : hunk.lines) {
-      if (line.role != LineRole::kAdded || !bears_identity(line.text)) continue;
+      if (line.role != LineRole::kAdded || !is_telling_line(line.text)) continue;
       const std::string_view added = folded(line.text, LineFolding::kBlanks, one);
       const auto is_it = [&](std::string_view text) {
         return folded(text, LineFolding::kBlanks, other) == added;
@@ -242,7 +242,7 @@ class HunkPlacer {
   // ------------------------------------------------------
 
   /// True when the file shows that the last hunk has all of its lines (docs/edits.md, "Cut off").
-  [[nodiscard]] bool shows_wrong_counts(const CutDoubt& doubt) const {
+  [[nodiscard]] bool shows_wrong_counts(const PossibleTruncation& doubt) const {
     const size_t i = searches_.size() - 1;
     const Hunk& hunk = edit_.hunks[i];
     const ContextCounts context = context_counts(hunk);
@@ -400,7 +400,7 @@ class HunkPlacer {
       const bool stands =
           std::binary_search(search.feasible.begin(), search.feasible.end(), wanted) ||
           (search.places.is_cut &&
-           index_.stands_at(search.search.pattern(), wanted, search.places.fold));
+           index_.matches_at(search.search.pattern(), wanted, search.places.fold));
       if (!stands) continue;
       settle(search, wanted);
       changed = true;
@@ -499,7 +499,7 @@ class HunkPlacer {
       const bool is_context = part.role == LineRole::kContext;
       bool& all_fit = is_context ? context_fits : removed_fits;
       all_fit = all_fit && fits;
-      if (bears_identity(part.text)) ++(is_context ? context_telling : removed_telling);
+      if (is_telling_line(part.text)) ++(is_context ? context_telling : removed_telling);
     }
     return (context_fits && context_telling >= 2) || (removed_fits && removed_telling >= 1);
   }

@@ -121,7 +121,7 @@ class TextPlacer {
     }
     if (!same) return false;
     const size_t line = current_.line_at(*same) + 1;
-    if (made < places.size() || !bears_identity(edit.old_text)) {
+    if (made < places.size() || !is_telling_line(edit.old_text)) {
       out_.leniencies.push_back(same_lines_note(edit_.path, line, edit.document_line));
       return false;
     }
@@ -347,7 +347,7 @@ class TextPlacer {
     std::vector<std::string_view> lines;
     for (size_t i = 0; i < before.size(); ++i) lines.push_back(before[i]);
     const auto places = index_->find(lines, LineFolding::kBlanks, 1);
-    if (places.empty() || !bears_identity(old_meant)) return;
+    if (places.empty() || !is_telling_line(old_meant)) return;
     const size_t line = places.front();
     out.message +=
         "; they have escape sequences like '\\n' as text: read as line breaks, tabs and "

@@ -120,7 +120,7 @@ class Explainer {
   }
 
   bool name_pasted(EditFailure& failure, const Pasted& pasted) {
-    const bool is_telling = std::any_of(pasted.lines.begin(), pasted.lines.end(), bears_identity);
+    const bool is_telling = std::any_of(pasted.lines.begin(), pasted.lines.end(), is_telling_line);
     if (!is_telling) return false;
     const int64_t line = line_of(pasted.lines);
     if (line < 0 && !pasted.is_sure && !is_like_its_line(pasted)) return false;
@@ -145,7 +145,7 @@ class Explainer {
   bool is_like_its_line(const Pasted& pasted) {
     if (pasted.number == 0) return false;
     const auto alike = similar_lines(index_.lines(), trimmed(pasted.lines.front()), work_);
-    return std::any_of(alike.begin(), alike.end(), [&](const Likeness& likeness) {
+    return std::any_of(alike.begin(), alike.end(), [&](const ScoredLine& likeness) {
       return likeness.line + 1 == pasted.number;
     });
   }
@@ -180,7 +180,7 @@ class Explainer {
                                       [](const std::string& a, const std::string& b) {
                                         return trimmed(a).size() < trimmed(b).size();
                                       });
-    std::vector<Likeness> alike;
+    std::vector<ScoredLine> alike;
     if (key != expected.end() && trimmed(*key).size() >= kMinComparedBytes) {
       alike = similar_lines(index_.lines(), trimmed(*key), work_);
     }

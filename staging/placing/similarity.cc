@@ -79,7 +79,7 @@ size_t distance_to_part(std::string_view wanted, std::string_view line) {
   return *std::min_element(above.begin(), above.end());
 }
 
-struct Rough {
+struct RoughMatch {
   size_t line = 0;
   size_t common = 0;
   size_t length = 0;
@@ -87,27 +87,27 @@ struct Rough {
 
 }  // namespace
 
-std::vector<Likeness> similar_lines(const Lines& file, std::string_view wanted, uint64_t& work) {
-  std::vector<Likeness> out;
+std::vector<ScoredLine> similar_lines(const Lines& file, std::string_view wanted, uint64_t& work) {
+  std::vector<ScoredLine> out;
   const std::string key = lower_case_head(wanted, kMaxComparedBytes);
   if (key.empty() || work + file.text().size() > kMaxSimilarityWork) return out;
   work += file.text().size() + kPairs;
   PairCounter counter(key);
-  std::vector<Rough> rough;
+  std::vector<RoughMatch> rough;
   const auto least = static_cast<size_t>(kLeastPairs * static_cast<double>(counter.pairs()));
   for (size_t i = 0; i < file.size(); ++i) {
     const std::string_view line = without_terminator(file[i]);
     const size_t common = counter.common_with(lower_case_head(line, kMaxComparedLineBytes));
     if (common > least) rough.push_back({i, common, line.size()});
   }
-  const auto is_nearer = [&](const Rough& a, const Rough& b) {
+  const auto is_nearer = [&](const RoughMatch& a, const RoughMatch& b) {
     return std::tuple(b.common, a.length, a.line) < std::tuple(a.common, b.length, b.line);
   };
   const size_t kept = std::min(rough.size(), kMaxComparedLines);
   std::partial_sort(rough.begin(), rough.begin() + static_cast<ptrdiff_t>(kept), rough.end(),
                     is_nearer);
   rough.resize(kept);
-  for (const Rough& one : rough) {
+  for (const RoughMatch& one : rough) {
     const std::string line =
         lower_case_head(without_terminator(file[one.line]), kMaxComparedLineBytes);
     const uint64_t cells = uint64_t{key.size()} * (line.size() + 1);
@@ -119,7 +119,7 @@ std::vector<Likeness> similar_lines(const Lines& file, std::string_view wanted, 
     if (part >= kLeastPart) out.push_back({one.line, part});
   }
   std::stable_sort(out.begin(), out.end(),
-                   [](const Likeness& a, const Likeness& b) { return a.part > b.part; });
+                   [](const ScoredLine& a, const ScoredLine& b) { return a.part > b.part; });
   return out;
 }
 

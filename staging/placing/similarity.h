@@ -10,7 +10,7 @@
 namespace galley {
 
 /// A line of a file and its similarity to the wanted text.
-struct Likeness {
+struct ScoredLine {
   size_t line = 0;  ///< 0-based
   double part = 0;  ///< part of the text's characters without a change, 0 to 1
 };
@@ -21,7 +21,7 @@ struct Likeness {
 /// Common pairs of characters select the lines (q-grams: Ukkonen, 1992). These are then compared by
 /// the edit distance to the nearest part of the line (Sellers, 1980), in which a swap of neighbours
 /// counts as one change. `work` grows by the work done. Beyond kMaxSimilarityWork nothing is found.
-[[nodiscard]] std::vector<Likeness> similar_lines(const Lines& file, std::string_view wanted,
-                                                  uint64_t& work);
+[[nodiscard]] std::vector<ScoredLine> similar_lines(const Lines& file, std::string_view wanted,
+                                                    uint64_t& work);
 
 }  // namespace galley

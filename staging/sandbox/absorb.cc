@@ -436,7 +436,7 @@ Result<void> Absorption::make_scratch_parents(const RelPath& path) {
     like.mode = kMergedDirectoryMode;
   }
   GALLEY_TRY(scratch_.set_mode(parent, like.mode));
-  return imitate_owner(scratch_, parent, like);
+  return set_owner_like(scratch_, parent, like);
 }
 
 /// Moves an ignored output into the scratch layer, entry by entry where both have a directory.
@@ -489,7 +489,7 @@ Result<void> Absorption::copy_output(const RelPath& path) {
       if (const auto child = child_of(path, entry.name)) GALLEY_TRY(copy_output(*child));
     }
     GALLEY_TRY(scratch_.set_mode(path, look.mode & kPermissionBits));
-    return imitate_owner(scratch_, path, look);
+    return set_owner_like(scratch_, path, look);
   }
   GALLEY_ASSIGN(const Place at, place(path));
   if (look.kind == FileKind::kSymlink) {
@@ -506,7 +506,7 @@ Result<void> Absorption::copy_output(const RelPath& path) {
   } else {
     return {};  // a socket or FIFO is of no use to the next command
   }
-  return imitate_owner(scratch_, path, look);
+  return set_owner_like(scratch_, path, look);
 }
 
 }  // namespace

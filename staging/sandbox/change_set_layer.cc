@@ -61,7 +61,7 @@ Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& 
   const ContentId id = change_set_id(changes);
   if (has_root_ && id == shown_id_) return {};
   if (!has_root_) {
-    GALLEY_TRY(imitate_root(*directory_, *workspace_));
+    GALLEY_TRY(set_root_like(*directory_, *workspace_));
     has_root_ = true;
   }
   reset_.clear();
@@ -79,7 +79,7 @@ Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& 
   // Until everything is written, the layer shows no known change set.
   const ChangeSet before = std::exchange(shown_, {});
   shown_id_ = ContentId();
-  for (auto it = gone.rbegin(); it != gone.rend(); ++it) GALLEY_TRY(take_away(**it));
+  for (auto it = gone.rbegin(); it != gone.rend(); ++it) GALLEY_TRY(remove_entry(**it));
   std::vector<const Change*> fresh;
   side_by_side(before, changes, [&](const Change* old, const Change* now) {
     if (now == nullptr) return;
@@ -96,7 +96,7 @@ Result<void> ChangeSetLayer::show(const ChangeSet& changes, const ContentStore& 
 }
 
 /// Removes from the layer a path that is no longer changed.
-Result<void> ChangeSetLayer::take_away(const Change& change) {
+Result<void> ChangeSetLayer::remove_entry(const Change& change) {
   GALLEY_ASSIGN(const FileStat found, directory_->stat(change.path));
   if (found.kind == FileKind::kAbsent) return {};
   if (found.kind != FileKind::kDirectory) return directory_->remove_file(change.path);
@@ -137,7 +137,7 @@ Result<void> ChangeSetLayer::make_merged_parent(const RelPath& path) {
     base.mode = kNewDirectoryMode;
   }
   late_modes_.emplace_back(path, base.mode);
-  return imitate_owner(*directory_, path, base);
+  return set_owner_like(*directory_, path, base);
 }
 
 Result<void> ChangeSetLayer::give_owner(const RelPath& path, const Change& change) {
@@ -146,7 +146,7 @@ Result<void> ChangeSetLayer::give_owner(const RelPath& path, const Change& chang
   if (like.kind == FileKind::kAbsent) {
     GALLEY_ASSIGN(like, workspace_->stat(RelPath::root()));
   }
-  return imitate_owner(*directory_, path, like);
+  return set_owner_like(*directory_, path, like);
 }
 
 Result<void> ChangeSetLayer::write(const Change& change, const ContentStore& store) {

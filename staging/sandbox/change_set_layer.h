@@ -34,7 +34,7 @@ class ChangeSetLayer {
   [[nodiscard]] const ContentId& shown() const { return shown_id_; }
 
  private:
-  Result<void> take_away(const Change& change);
+  Result<void> remove_entry(const Change& change);
   Result<void> write(const Change& change, const ContentStore& store);
   Result<void> write_node(const RelPath& path, const Change& change, const ContentStore& store);
   Result<void> make_merged_parents(const RelPath& path);

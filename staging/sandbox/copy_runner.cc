@@ -42,9 +42,9 @@ Result<CopyPlace> make_place(Overlay& overlay, const WritableDirectory& scratch,
   for (const char* name : {"tree", "tmp", "tmp/home", "upper"}) {
     GALLEY_ASSIGN(const RelPath path, RelPath::parse(name));
     GALLEY_TRY(place.make_directory(path, kPrivateDirectory));
-    GALLEY_TRY(imitate_owner(place, path, owner));
+    GALLEY_TRY(set_owner_like(place, path, owner));
   }
-  GALLEY_TRY(imitate_owner(place, RelPath::root(), owner));
+  GALLEY_TRY(set_owner_like(place, RelPath::root(), owner));
   GALLEY_ASSIGN(auto tree, place.open_writable_directory(*RelPath::parse("tree")));
   GALLEY_ASSIGN(auto upper, place.open_writable_directory(*RelPath::parse("upper")));
   GALLEY_ASSIGN(auto copy, TreeCopy::make(overlay, workspace, *tree, {scratch, owner}));
@@ -87,9 +87,9 @@ Result<CommandResult> CopyRunner::run(const Command& command, Overlay& overlay,
   adapt(request, place.home.path());
   const auto started = parts_.clock.steady();
   GALLEY_ASSIGN(WaitingProcess helper, WaitingProcess::start(parts_.helper));
-  // Its EndingProcess waits before the directory is removed.
+  // Its ExitingProcess waits before the directory is removed.
   GALLEY_ASSIGN(HelperRun ended, std::move(helper).run(request, command));
-  const EndingProcess ending = std::move(ended.helper);
+  const ExitingProcess ending = std::move(ended.helper);
   GALLEY_ASSIGN(CommandResult result, result_of(request, command, std::move(ended)));
   result.wall = parts_.clock.steady() - started;
   GALLEY_ASSIGN(std::vector<RelPath> deleted, place.copy.extract_changes(*place.upper));

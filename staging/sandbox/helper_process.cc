@@ -33,7 +33,7 @@ struct Ends {
 Result<Ends> make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
-  return Ends{high_copy(Fd(ends[0]).get()), high_copy(Fd(ends[1]).get())};
+  return Ends{duplicate_high(Fd(ends[0]).get()), duplicate_high(Fd(ends[1]).get())};
 }
 
 Result<Ends> make_control() {
@@ -41,7 +41,7 @@ Result<Ends> make_control() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return os_error(errno, "cannot make a socket", "");
   }
-  return Ends{high_copy(Fd(ends[0]).get()), high_copy(Fd(ends[1]).get())};
+  return Ends{duplicate_high(Fd(ends[0]).get()), duplicate_high(Fd(ends[1]).get())};
 }
 
 /// The command's stdin as a sealed file in memory: no pipe to feed, no SIGPIPE.
@@ -245,7 +245,7 @@ class Conversation {
 
 }  // namespace
 
-std::optional<int> EndingProcess::wait() {
+std::optional<int> ExitingProcess::wait() {
   if (pid_ < 0) return {};
   int status = 0;
   pid_t ended = 0;
@@ -260,7 +260,7 @@ Result<WaitingProcess> WaitingProcess::start_with(const std::string& helper, boo
   GALLEY_ASSIGN(Ends control, make_control());
   GALLEY_ASSIGN(Ends out, make_pipe());
   GALLEY_ASSIGN(Ends err, make_pipe());
-  Fd nothing = high_copy(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)).get());
+  Fd nothing = duplicate_high(Fd(open("/dev/null", O_RDONLY | O_CLOEXEC)).get());
   for (const Fd* fd :
        {&control.ours, &control.theirs, &out.ours, &out.theirs, &err.ours, &err.theirs, &nothing}) {
     if (!fd->is_open()) return os_error(EMFILE, "cannot run a command", "");
@@ -269,7 +269,7 @@ Result<WaitingProcess> WaitingProcess::start_with(const std::string& helper, boo
                                               {nothing.get(), out.theirs.get(), err.theirs.get(),
                                                control.theirs.get()}));
   WaitingProcess started;
-  started.process_ = EndingProcess(pid);
+  started.process_ = ExitingProcess(pid);
   started.control_ = std::move(control.ours);
   started.out_ = std::move(out.ours);
   started.err_ = std::move(err.ours);
@@ -306,7 +306,7 @@ Result<HelperRun> WaitingProcess::run(const SandboxRequest& request, const Comma
   auto sent = send_input(control_.get(), command);
   if (sent) sent = send_all(control_.get(), framed(request));
   Conversation conversation(command, std::move(control_), std::move(out_), std::move(err_));
-  EndingProcess ending = std::move(process_);
+  ExitingProcess ending = std::move(process_);
   auto run = conversation.run();
   if (!run && ending.wait() == kSpareExpired) {
     return fail(ErrorKind::kInternal, kExpired, "the waiting helper had ended; nothing was run");

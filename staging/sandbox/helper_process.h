@@ -18,16 +18,16 @@ namespace galley {
 /// namespaces and mounts.
 ///
 /// Ownership: owns the child process; the destructor waits for it.
-class EndingProcess {
+class ExitingProcess {
  public:
-  EndingProcess() = default;
-  explicit EndingProcess(pid_t pid) : pid_(pid) {}
-  EndingProcess(EndingProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
-  EndingProcess& operator=(EndingProcess&& other) noexcept {
+  ExitingProcess() = default;
+  explicit ExitingProcess(pid_t pid) : pid_(pid) {}
+  ExitingProcess(ExitingProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  ExitingProcess& operator=(ExitingProcess&& other) noexcept {
     std::swap(pid_, other.pid_);
     return *this;
   }
-  ~EndingProcess() { wait(); }
+  ~ExitingProcess() { wait(); }
   /// Waits until the process and its mounts are gone. Returns its exit status, or nothing when it
   /// did not exit or does not exist.
   std::optional<int> wait();
@@ -42,13 +42,13 @@ struct HelperRun {
   HelperReport report;
   CapturedOutput standard_output;
   CapturedOutput standard_error;
-  EndingProcess helper;
+  ExitingProcess helper;
 };
 
 /// A started command that runs on: its streams, and the socket over which its helper reports and is
 /// told to end it.
 struct StartedProcess {
-  EndingProcess helper;  ///< the first member: it ends when the socket below is closed
+  ExitingProcess helper;  ///< the first member: it ends when the socket below is closed
   Fd control;
   Fd output;
   Fd errors;
@@ -83,7 +83,7 @@ class WaitingProcess {
  private:
   WaitingProcess() = default;
   static Result<WaitingProcess> start_with(const std::string& helper, bool is_spare);
-  EndingProcess process_;  ///< the first member: it ends when the socket below is closed
+  ExitingProcess process_;  ///< the first member: it ends when the socket below is closed
   Fd control_;
   Fd out_;
   Fd err_;

@@ -60,7 +60,7 @@ Result<void> LayerHomes::prepare(const Directory& workspace, LayerUse use) const
   GALLEY_TRY(empty_folder(upper_, "run"));
   GALLEY_TRY(empty_folder(lower(), "changes"));
   GALLEY_ASSIGN(const auto scratch, open_scratch());
-  GALLEY_TRY(imitate_root(*scratch, workspace));
+  GALLEY_TRY(set_root_like(*scratch, workspace));
   if (use == LayerUse::kCopy) return {};
   auto hidden = make_whiteout(*scratch, *RelPath::parse(".galley"));
   if (!hidden && hidden.error().os_error == EEXIST) return {};
@@ -223,7 +223,7 @@ LayerHome::~LayerHome() {
   (void)erase_home(path_);
 }
 
-Result<std::string> LayerHome::make_lasting() {
+Result<std::string> LayerHome::make_persistent() {
   GALLEY_ASSIGN(LayerHome home, open(""));
   GALLEY_TRY(home.directory().open_writable_file(*RelPath::parse(kLastingMark),
                                                  OpenMode::kCreateNew, kPrivateFile));
@@ -234,7 +234,7 @@ Result<std::string> LayerHome::make_lasting() {
 bool is_layer_home(const std::string& path) {
   const bool is_named_so =
       path.starts_with('/') && path.find("/galley-", path.rfind('/')) != path.npos;
-  // Only make_lasting() leaves this mark: a folder of the user may have such a name and mode.
+  // Only make_persistent() leaves this mark: a folder of the user may have such a name and mode.
   const std::string mark = path + "/" + kLastingMark;
   struct stat found {};
   return is_named_so && is_private_folder_of_ours(path) && lstat(mark.c_str(), &found) == 0 &&

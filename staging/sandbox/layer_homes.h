@@ -39,7 +39,7 @@ class LayerHome {
   ~LayerHome();
 
   /// Makes a home that outlives the process, and returns its path. remove_layer_home() removes it.
-  static Result<std::string> make_lasting();
+  static Result<std::string> make_persistent();
 
   [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -57,10 +57,10 @@ class LayerHome {
 /// those of this user that no process holds. Returns their paths; a dry run clears nothing.
 std::vector<std::string> clear_abandoned_layer_homes(bool dry_run);
 
-/// Returns whether a home of make_lasting() still exists and belongs to this user alone:
+/// Returns whether a home of make_persistent() still exists and belongs to this user alone:
 /// directories below $TMPDIR may be removed at any time, and others may make one of the same name.
 [[nodiscard]] bool is_layer_home(const std::string& path);
-/// Removes a home of make_lasting() with all its contents. An absent one is not an error; one that
+/// Removes a home of make_persistent() with all its contents. An absent one is not an error; one that
 /// belongs to others is left alone.
 [[nodiscard]] Result<void> remove_layer_home(const std::string& path);
 

@@ -118,13 +118,13 @@ Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& pa
   return os_error(errno, "cannot make a whiteout for", path.str());
 }
 
-Result<void> imitate_owner(const WritableDirectory& directory, const RelPath& path,
-                           const FileStat& like) {
+Result<void> set_owner_like(const WritableDirectory& directory, const RelPath& path,
+                            const FileStat& like) {
   if (geteuid() != 0) return {};
   return directory.set_owner(path, like.uid, like.gid);
 }
 
-Result<void> imitate_root(const WritableDirectory& layer, const Directory& workspace) {
+Result<void> set_root_like(const WritableDirectory& layer, const Directory& workspace) {
   GALLEY_ASSIGN(const FileStat root, workspace.stat(RelPath::root()));
   if (fchmod(layer.descriptor(), root.mode) != 0 ||
       (geteuid() == 0 && fchown(layer.descriptor(), root.uid, root.gid) != 0)) {

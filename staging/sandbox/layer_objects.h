@@ -22,11 +22,12 @@ inline constexpr const char* kOpaqueMark = "user.overlay.opaque";
 [[nodiscard]] Result<void> make_whiteout(const WritableDirectory& directory, const RelPath& path);
 
 /// Gives the root of `layer` the mode and the owner of the workspace's root, which it covers.
-[[nodiscard]] Result<void> imitate_root(const WritableDirectory& layer, const Directory& workspace);
+[[nodiscard]] Result<void> set_root_like(const WritableDirectory& layer,
+                                         const Directory& workspace);
 
 /// Gives `path` the owner of `like` if this process is root; does nothing for other users.
-[[nodiscard]] Result<void> imitate_owner(const WritableDirectory& directory, const RelPath& path,
-                                         const FileStat& like);
+[[nodiscard]] Result<void> set_owner_like(const WritableDirectory& directory, const RelPath& path,
+                                          const FileStat& like);
 
 /// Removes the tree `name`, at any depth and with any modes. Follows no link. An absent tree is not
 /// an error.

@@ -38,7 +38,7 @@ RelPath known(std::string_view text) { return *RelPath::parse(text); }
 /// Replaces a descriptor, which is closed.
 Fd high(int fd) {
   const Fd low(fd);
-  return high_copy(low.get());
+  return duplicate_high(low.get());
 }
 
 struct LiveEnds {
@@ -111,14 +111,14 @@ Result<void> prepare_upper(const std::string& place, const Directory& below) {
   }
   GALLEY_TRY(erase_layer(*home, known("work")));
   GALLEY_ASSIGN(const FileStat root, below.stat(RelPath::root()));
-  GALLEY_TRY(imitate_owner(*home, RelPath::root(), root));
+  GALLEY_TRY(set_owner_like(*home, RelPath::root(), root));
   for (const char* name : {"upper", "work"}) {
     if (name == std::string_view("upper") && upper.kind == FileKind::kDirectory) continue;
     GALLEY_TRY(home->make_directory(known(name), kPrivateDirectory));
-    GALLEY_TRY(imitate_owner(*home, known(name), root));
+    GALLEY_TRY(set_owner_like(*home, known(name), root));
   }
   GALLEY_ASSIGN(const auto opened, home->open_writable_directory(known("upper")));
-  return imitate_root(*opened, below);
+  return set_root_like(*opened, below);
 }
 
 /// The layers over folders of the host.
@@ -158,7 +158,7 @@ Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& worksp
   GALLEY_ASSIGN(const auto lower, open_writable_disk_directory(homes.lower));
   GALLEY_TRY(make_directories(*lower, known("scratch"), kPrivateDirectory));
   GALLEY_ASSIGN(const auto scratch, lower->open_writable_directory(known("scratch")));
-  GALLEY_TRY(imitate_root(*scratch, workspace));
+  GALLEY_TRY(set_root_like(*scratch, workspace));
   const auto hidden = make_whiteout(*scratch, known(".galley"));
   if (!hidden && hidden.error().os_error != EEXIST) return hidden;
   return prepare_upper(homes.upper, workspace);

@@ -25,7 +25,7 @@ std::optional<Fd> for_reading(const Fd& written) {
   const std::string path = path_of_descriptor(written.get());
   const Fd low(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!low.is_open() || access(path.c_str(), X_OK) != 0) return {};
-  Fd fd = high_copy(low.get());
+  Fd fd = duplicate_high(low.get());
   return fd.is_open() ? std::optional(std::move(fd)) : std::nullopt;
 }
 
@@ -74,7 +74,7 @@ Result<Fd> make_nameless_program(std::string_view bytes, const ProgramPlaces& pl
               "directory that is not mounted noexec, or put galley-sandbox beside galley");
 }
 
-Fd high_copy(int descriptor) {
+Fd duplicate_high(int descriptor) {
   constexpr int kFirstFree = 10;
   return Fd(fcntl(descriptor, F_DUPFD_CLOEXEC, kFirstFree));
 }

@@ -29,7 +29,7 @@ struct ProgramPlaces {
 
 /// A copy of a descriptor with a number above those that a child is given, so that no dup2 of a
 /// spawn overwrites it; closed, with errno set, on failure.
-[[nodiscard]] Fd high_copy(int descriptor);
+[[nodiscard]] Fd duplicate_high(int descriptor);
 
 /// The path by which this process, and a child that has the descriptor, executes it.
 [[nodiscard]] std::string path_of_descriptor(int descriptor);

@@ -20,7 +20,7 @@ Result<CommandResult> NamespaceRunner::run(const Command& command, Overlay& over
   if (changes != nullptr) request.lowers.push_back(changes->path);
   request.lowers.push_back(parts_.homes.scratch_path());
   request.upper_home = parts_.homes.upper().path() + "/" + directory.str();
-  EndingProcess helper;
+  ExitingProcess helper;
   auto result = run_in(directory, command, overlay, request, helper);
   pool_.retire(directory, std::move(helper));
   return result;
@@ -28,7 +28,7 @@ Result<CommandResult> NamespaceRunner::run(const Command& command, Overlay& over
 
 Result<CommandResult> NamespaceRunner::run_in(const RelPath& directory, const Command& command,
                                               Overlay& overlay, const SandboxRequest& request,
-                                              EndingProcess& helper) {
+                                              ExitingProcess& helper) {
   GALLEY_ASSIGN(const int64_t began_ns, parts_.read_back.file_system_now());
   const auto started = parts_.clock.steady();
   GALLEY_ASSIGN(HelperRun ended, pool_.run(request, command));

@@ -48,7 +48,7 @@ class NamespaceRunner {
  private:
   Result<RetentionSet> retain(const Command& command, Overlay& overlay, SandboxRequest& request);
   Result<CommandResult> run_in(const RelPath& directory, const Command& command, Overlay& overlay,
-                               const SandboxRequest& request, EndingProcess& helper);
+                               const SandboxRequest& request, ExitingProcess& helper);
 
   Parts parts_;
   LayerCache layers_;

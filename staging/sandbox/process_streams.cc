@@ -53,8 +53,8 @@ Result<std::shared_ptr<InputRelay>> InputRelay::from(int descriptor) {
   if (pipe2(ends, O_CLOEXEC) != 0) return os_error(errno, "cannot make a pipe", "");
   const Fd first(ends[0]);
   const Fd second(ends[1]);
-  Fd read_end = high_copy(first.get());
-  Fd write_end = high_copy(second.get());
+  Fd read_end = duplicate_high(first.get());
+  Fd write_end = duplicate_high(second.get());
   if (!read_end.is_open() || !write_end.is_open() ||
       fcntl(write_end.get(), F_SETFL, O_NONBLOCK) != 0) {
     return os_error(errno, "cannot make a pipe", "");

@@ -64,7 +64,7 @@ Result<RetentionSet> RetentionSet::take(const std::string& home, const Command& 
     const std::string key = ContentId::of(command.keep_name + "\n" + path.str()).hex();
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(key));
     GALLEY_TRY(make_directories(*directory, name, kDirectoryMode));
-    GALLEY_TRY(imitate_owner(*directory, name, workspace_root));
+    GALLEY_TRY(set_owner_like(*directory, name, workspace_root));
     set.paths_.push_back(home + "/" + key);
   }
   return set;

@@ -41,11 +41,11 @@ Result<RunPool::RunDirectory> RunPool::make_directory() {
   for (const char* name : {"", "/upper", "/work"}) {
     GALLEY_ASSIGN(const RelPath made, RelPath::parse(path.str() + name));
     GALLEY_TRY(home.make_directory(made, kPrivateDirectory));
-    GALLEY_TRY(imitate_owner(home, made, root));
+    GALLEY_TRY(set_owner_like(home, made, root));
   }
   GALLEY_ASSIGN(const RelPath upper, RelPath::parse(path.str() + "/upper"));
   GALLEY_ASSIGN(const auto opened, home.open_writable_directory(upper));
-  GALLEY_TRY(imitate_root(*opened, *workspace_));
+  GALLEY_TRY(set_root_like(*opened, *workspace_));
   return RunDirectory{path, root};
 }
 
@@ -88,8 +88,8 @@ Result<HelperRun> RunPool::run(const SandboxRequest& request, const Command& com
   return std::move(fresh).run(request, command);
 }
 
-void RunPool::retire(const RelPath& directory, EndingProcess helper) {
-  const auto ending = std::make_shared<EndingProcess>(std::move(helper));
+void RunPool::retire(const RelPath& directory, ExitingProcess helper) {
+  const auto ending = std::make_shared<ExitingProcess>(std::move(helper));
   worker_.post([this, directory, ending]() -> Result<void> {
     // No process uses the layers any more. The kernel needs a while to unmount them, but they can
     // be erased meanwhile.

@@ -78,7 +78,7 @@ class RunPool {
   std::optional<WaitingProcess> take_helper();
 
   /// Erases the directory and waits for the helper, both in the background.
-  void retire(const RelPath& directory, EndingProcess helper);
+  void retire(const RelPath& directory, ExitingProcess helper);
 
   /// Returns the first failure of the background work since the last call.
   [[nodiscard]] Result<void> take_failure() { return worker_.take_failure(); }

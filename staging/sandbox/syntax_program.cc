@@ -75,7 +75,7 @@ Result<Child> start(const std::string& path) {
   }
   Fd ours(ends[0]);
   const Fd theirs(ends[1]);
-  const Fd high = high_copy(theirs.get());
+  const Fd high = duplicate_high(theirs.get());
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, high.get(), STDIN_FILENO);

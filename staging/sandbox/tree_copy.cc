@@ -75,7 +75,7 @@ Result<void> TreeCopy::copy_directory(Overlay& overlay, const RelPath& path,
     if (entry.kind == FileKind::kOther) continue;
     GALLEY_ASSIGN(const RelPath child, path.join(*name));
     GALLEY_TRY(copy_node(overlay, child, entry.kind));
-    GALLEY_TRY(imitate_owner(*target_, child, owner));
+    GALLEY_TRY(set_owner_like(*target_, child, owner));
     if (entry.kind == FileKind::kDirectory) {
       GALLEY_TRY(copy_directory(overlay, child, owner));
       GALLEY_ASSIGN(const Node node, overlay.node_without_content(child));
@@ -128,7 +128,7 @@ Result<void> TreeCopy::copy_scratch(Overlay& overlay, OpenDirectories& scratch, 
     if (entry.kind == FileKind::kDirectory) {
       if (there.kind == FileKind::kAbsent) {
         GALLEY_TRY(target_->make_directory(*child, kUpperMode));
-        GALLEY_TRY(imitate_owner(*target_, *child, owner));
+        GALLEY_TRY(set_owner_like(*target_, *child, owner));
       }
       GALLEY_TRY(copy_scratch(overlay, scratch, *child, owner));
     } else {
@@ -140,7 +140,7 @@ Result<void> TreeCopy::copy_scratch(Overlay& overlay, OpenDirectories& scratch, 
       GALLEY_TRY(copy_output(*folder, entry, *child));
       GALLEY_ASSIGN(const FileStat now, target_->stat(*child));
       if (now.kind == FileKind::kAbsent) continue;
-      GALLEY_TRY(imitate_owner(*target_, *child, owner));
+      GALLEY_TRY(set_owner_like(*target_, *child, owner));
     }
     GALLEY_ASSIGN(made_[child->str()], target_->stat(*child));
   }

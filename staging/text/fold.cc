@@ -43,7 +43,7 @@ void append_collapsed(std::string_view text, std::string& out) {
 std::string without_typography(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
-    const auto [kin, length] = ascii_kin(text.substr(i));
+    const auto [kin, length] = ascii_equivalent(text.substr(i));
     out.push_back(length > 0 ? kin : text[i]);
     i += std::max<size_t>(length, 1);
   }
@@ -56,7 +56,7 @@ bool is_all(std::string_view text, char c) {
 
 }  // namespace
 
-std::pair<char, size_t> ascii_kin(std::string_view text) {
+std::pair<char, size_t> ascii_equivalent(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   if (text.size() >= 2 && byte(0) == 0xC2 && byte(1) == 0xA0) return {' ', 2};  // U+00A0
   if (text.size() < 3) return {0, 0};
@@ -92,7 +92,7 @@ std::string_view folded(std::string_view line, LineFolding fold, std::string& st
   return storage;
 }
 
-bool bears_identity(std::string_view line) {
+bool is_telling_line(std::string_view line) {
   return std::any_of(line.begin(), line.end(), is_word);
 }
 
@@ -120,7 +120,7 @@ std::string_view terminator_of(std::string_view line) {
 
 void IndentMap::add(std::string_view pattern_line, std::string_view file_line) {
   if (trimmed(pattern_line).empty()) return;
-  if (const auto kin = ascii_kin(trimmed(pattern_line)); kin.first == ' ') return;
+  if (const auto kin = ascii_equivalent(trimmed(pattern_line)); kin.first == ' ') return;
   const std::string_view from = indent_of(pattern_line);
   const std::string_view to = indent_of(file_line);
   for (const auto& [known_from, known_to] : pairs_) {

@@ -22,11 +22,11 @@ enum class LineFolding : uint8_t {
                                       std::string& storage);
 
 /// Whether a line is a telling line: it has a letter, a digit or a byte beyond ASCII.
-[[nodiscard]] bool bears_identity(std::string_view line);
+[[nodiscard]] bool is_telling_line(std::string_view line);
 
 /// The ASCII equivalent of the typographic quote, dash or blank at the beginning of `text`, and its
 /// length in bytes; a length of 0 for any other character.
-[[nodiscard]] std::pair<char, size_t> ascii_kin(std::string_view text);
+[[nodiscard]] std::pair<char, size_t> ascii_equivalent(std::string_view text);
 
 /// The identifiers and numbers of a line, in order.
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view line);

@@ -131,7 +131,7 @@ std::vector<LineId> LineTable::intern_all(const Lines& lines, size_t begin, size
 }
 
 std::vector<LineId> LineTable::intern_like(const Lines& lines, size_t begin, size_t end,
-                                           const Likeness& like) {
+                                           const KnownLines& like) {
   // Where each line of the model occurs first: ids increase in order of first occurrence.
   std::vector<uint32_t> first;
   const LineId old_ids = static_cast<LineId>(size());

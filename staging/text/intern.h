@@ -43,7 +43,7 @@ class LineTable {
   std::vector<LineId> intern_all(const Lines& lines, size_t begin, size_t end);
 
   /// Lines that were interned here first, and their ids.
-  struct Likeness {
+  struct KnownLines {
     const Lines& lines;
     size_t begin;
     const std::vector<LineId>& ids;
@@ -51,7 +51,7 @@ class LineTable {
   /// As intern_all, for lines that mostly repeat those of `like` in order. Each repeated line costs
   /// one comparison with the next line of `like` instead of a hash and a probe.
   std::vector<LineId> intern_like(const Lines& lines, size_t begin, size_t end,
-                                  const Likeness& like);
+                                  const KnownLines& like);
 
   /// The number of distinct lines.
   [[nodiscard]] size_t size() const { return entries_.size(); }

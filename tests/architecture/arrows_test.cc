@@ -194,7 +194,7 @@ TEST(Rooms, OnlyFsAndSandboxCallTheSystem) {
   EXPECT_TRUE(broken.empty()) << joined(broken);
 }
 
-TEST(Rooms, WhatProposesOrJudgesCannotWrite) {
+TEST(Rooms, StagingToolsAndValidatorsCannotWrite) {
   const auto broken = broken_by_all([](const Source& s) { return write_access(s.path, s.text); });
   EXPECT_TRUE(broken.empty()) << joined(broken);
 }

@@ -81,7 +81,7 @@ TEST(Rules, RawSystemCallIsFound) {
   }
 }
 
-TEST(Rules, OurOwnMethodsAreNoSystemCalls) {
+TEST(Rules, MethodsOfOurOwnAreNotSystemCalls) {
   for (const char* line :
        {"auto w = Workspace::open(path);", "directory.rename(a, b);", "overlay->remove(path);",
         "static Result<Workspace> open(const std::string& root);", "// calls ::open(path)",
@@ -115,7 +115,7 @@ TEST(Rules, LongMethodInsideAClassIsFound) {
   EXPECT_EQ(too_long("base/a.h", text).size(), 1U);
 }
 
-TEST(Rules, LongTableIsNoFunction) {
+TEST(Rules, ALongTableIsNotAFunction) {
   std::string text = "const std::vector<int> kTable = {\n";
   for (int i = 0; i < 100; ++i) text += "  f(1),\n";
   EXPECT_TRUE(too_long("base/a.cc", text + "};\n").empty());
@@ -147,12 +147,12 @@ TEST(Rules, AWriterInAReadingRoomIsFound) {
       write_access("tools/a.cc", "// WritableDirectory\nif (root.is_writable()) {}").empty());
 }
 
-TEST(Rules, AWayFromReadingToWritingIsFound) {
+TEST(Rules, AConversionFromReadingToWritingIsFound) {
   const char* cast = "auto* all = dynamic_cast<const WritableDirectory*>(&directory);";
   EXPECT_EQ(write_access("engine/commit/a.cc", cast).size(), 1U);
 }
 
-TEST(Rules, ALookAtAWholeWorkspaceFromOutsideIsFound) {
+TEST(Rules, AccessToAWholeWorkspaceFromOutsideIsFound) {
   const char* look = "auto& all = WorkspaceAccess::of(*workspace);";
   EXPECT_EQ(write_access("cli/a.cc", look).size(), 1U);
   EXPECT_TRUE(write_access("engine/pipeline/a.cc", look).empty());

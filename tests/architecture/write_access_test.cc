@@ -93,7 +93,7 @@ TEST(WriteAccess, WhatADirectoryOpensHasNone) {
   static_assert(!kCanWrite<Child> && !ChangesFile<Content>);
 }
 
-TEST(WriteAccess, ADirectoryBecomesNoWritableOne) {
+TEST(WriteAccess, ADirectoryDoesNotConvertToAWritableOne) {
   static_assert(std::is_convertible_v<const WritableDirectory&, const Directory&>);
   static_assert(!std::is_convertible_v<const Directory&, const WritableDirectory&>);
   static_assert(
@@ -127,7 +127,7 @@ TEST(WriteAccess, AWorkspaceHandsOutNone) {
   static_assert(std::is_same_v<Root, const Directory&>);
   // Code that proposes or judges has the parts of a workspace, and the right to write stays
   // private.
-  static_assert(!NamesItsFiles<KeptState> && !NamesItsFiles<const KeptState>);
+  static_assert(!NamesItsFiles<PersistentState> && !NamesItsFiles<const PersistentState>);
 }
 
 TEST(WriteAccess, PublishingNeedsIt) {

@@ -50,7 +50,7 @@ TEST(Ed25519Key, ThePublicKeyVerifiesAndDoesNotSign) {
   EXPECT_EQ(open->sign("message").error().reason, "key.public");
 }
 
-TEST(Ed25519Key, WhatIsNoSuchKeyIsNamed) {
+TEST(Ed25519Key, AnInvalidKeyIsNamed) {
   EXPECT_EQ(reason_of(test_keys::kEncrypted), "key.encrypted");
   EXPECT_EQ(reason_of(test_keys::kX25519), "key.other_kind");
   EXPECT_EQ(reason_of("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),

@@ -29,7 +29,7 @@ TEST(Parallel, FewItemsStayOnTheThreadOfTheCaller) {
   EXPECT_EQ(threads, std::set<std::thread::id>{std::this_thread::get_id()});
 }
 
-TEST(Parallel, WhatIsThrownOnAnyThreadComesToTheCaller) {
+TEST(Parallel, AnExceptionOnAnyThreadReachesTheCaller) {
   const auto fail_at = [](size_t item) {
     for_each_block(4 * kMinSharedItems, 1, [&](size_t begin, size_t) {
       if (begin == item) throw std::bad_alloc();

@@ -28,7 +28,7 @@ TEST(RelPath, OfAnEntryIsOneComponentOfAnyBytes) {
   EXPECT_FALSE(RelPath::of_entry(std::string_view("a\0b", 3)));
 }
 
-TEST(RelPath, RefusesWhatCouldLeaveOrConfuse) {
+TEST(RelPath, RefusesAmbiguousAndEscapingPaths) {
   for (const std::string_view bad :
        {"", ".", "..", "../x", "a/../b", "a//b", "/etc/passwd", "a/./b", "a/..", "a\nb", "a\x7f"}) {
     const auto path = RelPath::parse(bad);

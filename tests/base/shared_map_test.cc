@@ -46,7 +46,7 @@ std::vector<Difference> differences(const Plain& a, const Plain& b) {
   return sorted;
 }
 
-TEST(SharedMap, DoesWhatAMapDoesAndItsCopiesStayAsTheyWere) {
+TEST(SharedMap, BehavesLikeAMapAndCopiesStayUnchanged) {
   std::mt19937 random(7);  // NOLINT(bugprone-random-generator-seed): the same each time
   Shared shared;
   Plain expected;
@@ -120,7 +120,7 @@ TEST(SharedMap, AChangeBesideACopyMakesAFewNodesHoweverManyThereAre) {
   EXPECT_EQ(shared_map_nodes_made, before) << "no copy has them any more";
 }
 
-TEST(SharedMap, WhatTwoHaveInCommonIsNotComparedToFindWhatTheyDifferIn) {
+TEST(SharedMap, SharedSubtreesAreNotCompared) {
   SharedMap<int, Counted> map;
   for (int i = 0; i < 10'000; ++i) map.emplace(i, {i});
   const auto copy = map;

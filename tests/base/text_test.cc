@@ -35,14 +35,14 @@ TEST(Text, OnlyLettersOfAsciiGetLower) {
   EXPECT_EQ(to_lower("\xc3\x84\xc4\xb0"), "\xc3\x84\xc4\xb0");
 }
 
-TEST(Text, TrimTakesOffWhatItIsTold) {
+TEST(Text, TrimRemovesTheGivenCharacters) {
   EXPECT_EQ(trim(" \t a b\r\n"), "a b");
   EXPECT_EQ(trim(" \ta\r", kBlanks), "a\r");
   EXPECT_EQ(trim_end(" a \n"), " a");
   EXPECT_EQ(trim_end(" a\r ", " "), " a\r");
 }
 
-TEST(Text, NothingIsLeftOfABlankText) {
+TEST(Text, ABlankTextTrimsToNothing) {
   for (const char* text : {"", " ", "\t\r\n\v\f "}) {
     EXPECT_EQ(trim(text), "");
     EXPECT_EQ(trim_end(text), "");

@@ -61,7 +61,7 @@ TEST(Arguments, OptionsOfGalleyStandBeforeAndAfterTheCommand) {
   EXPECT_EQ(parsed({"-C", "x", "apply", "-C", "2"}).edit.context, 2U);
 }
 
-TEST(Arguments, DryRunStandsOnWhatChangesSomething) {
+TEST(Arguments, DryRunIsOfferedByCommandsThatChangeSomething) {
   for (const char* command :
        {"apply", "stage", "commit", "rollback", "undo", "redo", "gc", "recover", "init", "trust"}) {
     EXPECT_TRUE(parsed({command, "-n"}).dry_run) << command;
@@ -145,7 +145,7 @@ std::vector<std::string> names_of(const CLI::App& command) {
   return names;
 }
 
-TEST(OptionTable, OneForACommandHasItAsTheWholeTableHas) {
+TEST(OptionTable, ACommandHasTheSameOptionsInItsOwnTable) {
   const OptionTable all;
   for (const CLI::App* command : all.app().get_subcommands([](const CLI::App*) { return true; })) {
     const OptionTable some(Words{"-C", "undo", "--json", command->get_name(), "words"});

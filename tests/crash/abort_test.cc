@@ -63,7 +63,7 @@ TEST(Abort, FromItsRecordOnRecoveryGoesBackward) {
 }
 
 TEST(Abort, AnAnsweredConflictStaysSoAfterAPowerCut) {
-  using Fate = PowerLossModel::Fate;
+  using UnsyncedOutcome = PowerLossModel::UnsyncedOutcome;
   std::unique_ptr<PowerLossModel> model;
   const auto run = run_into_a_save(0, &model);
   ASSERT_TRUE(run.is_answered);
@@ -72,11 +72,11 @@ TEST(Abort, AnAnsweredConflictStaysSoAfterAPowerCut) {
   std::mt19937 random(3);
   const size_t pending = model->pending().size();
   for (int sample = 0; sample < 500; ++sample) {
-    std::vector<Fate> fates;
+    std::vector<UnsyncedOutcome> outcomes;
     for (size_t i = 0; i < pending; ++i) {
-      fates.push_back(random() % 2 == 0 ? Fate::kLost : Fate::kWhole);
+      outcomes.push_back(random() % 2 == 0 ? UnsyncedOutcome::kLost : UnsyncedOutcome::kWhole);
     }
-    const auto left = model->after_power_loss(fates);
+    const auto left = model->after_power_loss(outcomes);
     if (left == nullptr) continue;
     const auto directory = open_memory_tree(left);
     ASSERT_TRUE(reopen(*directory, "boot-2"));

@@ -11,7 +11,7 @@
 namespace galley {
 namespace {
 
-using Fate = PowerLossModel::Fate;
+using UnsyncedOutcome = PowerLossModel::UnsyncedOutcome;
 
 constexpr const char* kNextBoot = "boot-after-the-power-cut";
 /// `make crash` sets GALLEY_CRASH_FULL: then commits of up to six operations are exhaustive.
@@ -24,8 +24,8 @@ constexpr size_t kSamples = 300;
 
 /// Things that survive together: every combination of units is tried.
 struct Unit {
-  std::vector<std::vector<Fate>> choices;  ///< one fate for each member
-  std::vector<size_t> members;             ///< indexes into pending()
+  std::vector<std::vector<UnsyncedOutcome>> choices;  ///< one fate for each member
+  std::vector<size_t> members;                        ///< indexes into pending()
 };
 
 void collect_directories(const MemoryNodePtr& node, std::set<uint64_t>& inodes) {
@@ -51,21 +51,22 @@ std::vector<Unit> units_of(const PowerLossModel& model, const MemoryTree& tree) 
     for (const uint64_t inode : pending[i].directories) is_visible |= inside.count(inode) == 0;
     if (!is_visible) {
       names.members.push_back(i);
-      names.choices[0].push_back(Fate::kLost);
-      names.choices[1].push_back(Fate::kWhole);
+      names.choices[0].push_back(UnsyncedOutcome::kLost);
+      names.choices[1].push_back(UnsyncedOutcome::kWhole);
       continue;
     }
-    Unit unit{{{Fate::kLost}, {Fate::kWhole}}, {i}};
+    Unit unit{{{UnsyncedOutcome::kLost}, {UnsyncedOutcome::kWhole}}, {i}};
     for (size_t j = 0; j < pending.size(); ++j) {
       if (!pending[j].is_content || pending[i].inodes.count(pending[j].inode) == 0) continue;
       if (!used.insert(j).second) continue;
       unit.members.push_back(j);
-      std::vector<std::vector<Fate>> wider;
+      std::vector<std::vector<UnsyncedOutcome>> wider;
       for (const auto& choice : unit.choices) {
-        for (const Fate fate : {Fate::kWhole, Fate::kHalf, Fate::kZeros, Fate::kLost}) {
-          if (choice[0] == Fate::kLost && fate != Fate::kWhole) continue;
+        for (const UnsyncedOutcome unsynced : {UnsyncedOutcome::kWhole, UnsyncedOutcome::kHalf,
+                                               UnsyncedOutcome::kZeros, UnsyncedOutcome::kLost}) {
+          if (choice[0] == UnsyncedOutcome::kLost && unsynced != UnsyncedOutcome::kWhole) continue;
           auto longer = choice;
-          longer.push_back(fate);
+          longer.push_back(unsynced);
           wider.push_back(std::move(longer));
         }
       }
@@ -79,8 +80,9 @@ std::vector<Unit> units_of(const PowerLossModel& model, const MemoryTree& tree) 
     if (pending[j].is_content && used.count(j) == 0) contents.members.push_back(j);
   }
   if (contents.members.empty()) return units;
-  for (const Fate fate : {Fate::kLost, Fate::kWhole, Fate::kHalf, Fate::kZeros}) {
-    contents.choices.emplace_back(contents.members.size(), fate);
+  for (const UnsyncedOutcome unsynced : {UnsyncedOutcome::kLost, UnsyncedOutcome::kWhole,
+                                         UnsyncedOutcome::kHalf, UnsyncedOutcome::kZeros}) {
+    contents.choices.emplace_back(contents.members.size(), unsynced);
   }
   units.push_back(std::move(contents));
   return units;
@@ -124,12 +126,12 @@ std::vector<std::vector<size_t>> selections(const std::vector<Unit>& units, std:
 
 std::shared_ptr<MemoryTree> cut_power(const PowerLossModel& model, const std::vector<Unit>& units,
                                       const std::vector<size_t>& selection) {
-  std::vector<Fate> fates(model.pending().size(), Fate::kLost);
+  std::vector<UnsyncedOutcome> outcomes(model.pending().size(), UnsyncedOutcome::kLost);
   for (size_t u = 0; u < units.size(); ++u) {
     const auto& choice = units[u].choices[selection[u]];
-    for (size_t m = 0; m < units[u].members.size(); ++m) fates[units[u].members[m]] = choice[m];
+    for (size_t m = 0; m < units[u].members.size(); ++m) outcomes[units[u].members[m]] = choice[m];
   }
-  return model.after_power_loss(fates);
+  return model.after_power_loss(outcomes);
 }
 
 std::string in_words(const std::vector<size_t>& selection) {

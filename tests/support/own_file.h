@@ -11,7 +11,7 @@ namespace galley {
 
 /// Below the workspace's root: where its state keeps this (StateDirectory::own).
 inline std::string own_file(const Workspace& workspace, std::string_view place) {
-  return ".galley/" + kept_of(workspace).state()->own(place).str();
+  return ".galley/" + persistent_of(workspace).state()->own(place).str();
 }
 
 }  // namespace galley

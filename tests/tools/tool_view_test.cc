@@ -30,10 +30,10 @@ class TitledTool final : public Tool {
 
 class ToolViewTest : public ::testing::Test {
  protected:
-  Result<void> add(const std::string& name, const std::string& title, ToolStanding standing = {},
-                   bool is_read_only = false) {
+  Result<void> add(const std::string& name, const std::string& title,
+                   ToolPrecedence precedence = {}, bool is_read_only = false) {
     return registry_.add(std::make_unique<TitledTool>(name, title, is_read_only),
-                         std::move(standing));
+                         std::move(precedence));
   }
   /// The titles of what `agent` finds, or the reason why nothing.
   std::string found(const std::string& agent, const std::string& name,
@@ -48,8 +48,8 @@ class ToolViewTest : public ::testing::Test {
       titles += (titles.empty() ? "" : " ") + entry->tool->info().title;
     return titles;
   }
-  static ToolStanding standing(int priority, std::vector<std::string> agents = {},
-                               std::vector<std::string> capabilities = {}) {
+  static ToolPrecedence precedence(int priority, std::vector<std::string> agents = {},
+                                   std::vector<std::string> capabilities = {}) {
     return {priority, {std::move(agents), std::move(capabilities), {}}, false};
   }
 
@@ -57,9 +57,9 @@ class ToolViewTest : public ::testing::Test {
 };
 
 TEST_F(ToolViewTest, TheHighestPriorityIsCalledAndTheOthersAreFallbacks) {
-  ASSERT_TRUE(add("Run", "middle", standing(5)));
-  ASSERT_TRUE(add("Run", "low", standing(-1)));
-  ASSERT_TRUE(add("Run", "high", standing(9)));
+  ASSERT_TRUE(add("Run", "middle", precedence(5)));
+  ASSERT_TRUE(add("Run", "low", precedence(-1)));
+  ASSERT_TRUE(add("Run", "high", precedence(9)));
   EXPECT_EQ(found("a", "Run"), "high middle low");
   EXPECT_EQ(registry_.list().size(), 1U) << "a list has each name once";
   EXPECT_EQ(registry_.list().front().title, "high");
@@ -75,21 +75,21 @@ TEST_F(ToolViewTest, TwoOfOneNameWithoutPrioritiesAreRefused) {
 }
 
 TEST_F(ToolViewTest, AnAgentsOwnToolGoesBeforeTheGlobalOneAndNobodyElseSeesIt) {
-  ASSERT_TRUE(add("Run", "global", standing(9)));
-  ASSERT_TRUE(add("Run", "own", standing(0, {"code"})));
-  ASSERT_TRUE(add("Run", "other", standing(0, {"docs"}))) << "for another agent";
-  EXPECT_FALSE(add("Run", "third", standing(0, {"code", "x"})));
-  EXPECT_FALSE(add("Run", "pattern", standing(0, {"c*"}))) << "it may match the same agent";
+  ASSERT_TRUE(add("Run", "global", precedence(9)));
+  ASSERT_TRUE(add("Run", "own", precedence(0, {"code"})));
+  ASSERT_TRUE(add("Run", "other", precedence(0, {"docs"}))) << "for another agent";
+  EXPECT_FALSE(add("Run", "third", precedence(0, {"code", "x"})));
+  EXPECT_FALSE(add("Run", "pattern", precedence(0, {"c*"}))) << "it may match the same agent";
   EXPECT_EQ(found("code", "Run"), "own global");
   EXPECT_EQ(found("docs", "Run"), "other global");
   EXPECT_EQ(found("", "Run"), "global");
 }
 
 TEST_F(ToolViewTest, AvailabilityIsDecidedByAgentCapabilityAndPredicate) {
-  ASSERT_TRUE(add("update_spec", "t", standing(0, {"default"})));
-  ASSERT_TRUE(add("find_agent", "t", standing(0, {}, {"custom:orchestrate"})));
+  ASSERT_TRUE(add("update_spec", "t", precedence(0, {"default"})));
+  ASSERT_TRUE(add("find_agent", "t", precedence(0, {}, {"custom:orchestrate"})));
   bool has_tests = false;
-  ToolStanding rule;
+  ToolPrecedence rule;
   rule.availability.holds = [&](const ToolCaller& caller) {
     return has_tests && caller.agent != "docs";
   };
@@ -130,7 +130,7 @@ TEST_F(ToolViewTest, AReadOnlyViewHasOnlyToolsThatRead) {
 }
 
 TEST_F(ToolViewTest, AnUnknownNameIsAnsweredWithTheNearestThatTheCallerSees) {
-  ASSERT_TRUE(add("Reed", "t", standing(0, {"docs"})));
+  ASSERT_TRUE(add("Reed", "t", precedence(0, {"docs"})));
   ASSERT_TRUE(add("Read", "t"));
   const auto unknown = ToolView(registry_, {"code", "", {}}).find("Read1");
   ASSERT_FALSE(unknown);

@@ -76,7 +76,7 @@ Result<McpReply> judged(const TrustedMcpServer& server, const McpDialogue& dialo
   }
   if (!outcome) {
     std::string message = named + " " + end_of_program(ran) + " before it answered";
-    const std::string complaint = last_words(ran.standard_error);
+    const std::string complaint = output_tail(ran.standard_error);
     if (!complaint.empty()) message += "; it says: " + complaint;
     return fail(server_error(ErrorKind::kIo, "tool.exit", message));
   }

@@ -29,8 +29,8 @@ class FakeClock {
   [[nodiscard]] const Clock* clock() const;
 
  private:
-  class Standing;
-  std::unique_ptr<Standing> standing_;
+  class StoppedClock;
+  std::unique_ptr<StoppedClock> clock_;
 };
 
 }  // namespace galley

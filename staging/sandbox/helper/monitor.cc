@@ -307,7 +307,7 @@ HelperReport Monitor::run(const ReceivedRequest& received) {
 
 /// Passes a stop request on to pid 1. Returns false if pid 1 must be killed: the engine is gone or
 /// asks for it.
-bool Monitor::heed_stop() const {
+bool Monitor::read_stop_request() const {
   char byte = 0;
   if (read(kControlFd, &byte, 1) != 1 || byte != kStopByte) return false;
   return write(lifeline_.get(), &byte, 1) == 1;
@@ -329,7 +329,7 @@ HelperReport Monitor::watch(const SandboxRequest& request) const {
     if (polled[2].revents != 0) notes.read_all();
     if (notes.is_alone()) return notes.report();
     if ((polled[2].revents & POLLHUP) != 0) is_silent = true;
-    if (polled[1].revents != 0) is_cancelled = !heed_stop();
+    if (polled[1].revents != 0) is_cancelled = !read_stop_request();
     if (is_cancelled || patience.has_passed()) (void)kill(pid_, SIGKILL);
   }
   notes.read_all();

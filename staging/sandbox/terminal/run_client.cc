@@ -84,9 +84,9 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
-class Attendance {
+class RunAttachment {
  public:
-  Attendance(Fd supervisor, const ClientOptions& options)
+  RunAttachment(Fd supervisor, const ClientOptions& options)
       : peer_(std::move(supervisor)), options_(options) {}
 
   ClientEnd run() {
@@ -117,7 +117,7 @@ class Attendance {
       if (!frame) break;
       take(*frame);
     }
-    if (!end_ && !peer_.is_open()) finish(ClientEnd::Why::kLost, "");
+    if (!end_ && !peer_.is_open()) finish(ClientEnd::Reason::kLost, "");
   }
 
   void take(const RunFrameReader::Frame& frame) {
@@ -136,13 +136,13 @@ class Attendance {
         unread_bytes_ = 0;
         break;
       case RunMessage::kFailed:
-        finish(ClientEnd::Why::kFailed, frame.text);
+        finish(ClientEnd::Reason::kFailed, frame.text);
         break;
       case RunMessage::kTaken:
-        finish(ClientEnd::Why::kTaken, "");
+        finish(ClientEnd::Reason::kTaken, "");
         break;
       case RunMessage::kEnded:
-        finish(ClientEnd::Why::kEnded, frame.text);
+        finish(ClientEnd::Reason::kEnded, frame.text);
         break;
       default:
         break;
@@ -166,7 +166,7 @@ class Attendance {
     if (is_deaf_ || write_all(descriptor, text)) return;
     is_deaf_ = true;  // `| head` has closed the pipe: the program need not continue
     if (options_.is_terminal) {
-      finish(ClientEnd::Why::kDetached, "");
+      finish(ClientEnd::Reason::kDetached, "");
     } else {
       peer_.send(RunMessage::kStop, "");
     }
@@ -182,7 +182,7 @@ class Attendance {
     }
     has_input_ = false;
     if (options_.is_terminal) {
-      finish(ClientEnd::Why::kDetached, "");
+      finish(ClientEnd::Reason::kDetached, "");
     } else {
       peer_.send(RunMessage::kInputEnd, "");
     }
@@ -196,7 +196,7 @@ class Attendance {
     const DetachKeys::Typed keys = options_.detach_keys.take(typed);
     if (!keys.passed.empty()) give(keys.passed);
     if (!keys.detaches) return;
-    finish(ClientEnd::Why::kDetached, "");
+    finish(ClientEnd::Reason::kDetached, "");
     (void)write_all(STDOUT_FILENO, "\r\n");  // the cursor is where the program left it
   }
 
@@ -210,14 +210,14 @@ class Attendance {
       if (one == SIGWINCH) {
         if (options_.is_terminal) tell_screen();
       } else if (options_.is_terminal) {
-        finish(ClientEnd::Why::kDetached, "");
+        finish(ClientEnd::Reason::kDetached, "");
       } else {
         peer_.send(RunMessage::kStop, "");
       }
     }
   }
 
-  void finish(ClientEnd::Why why, const std::string& text) {
+  void finish(ClientEnd::Reason why, const std::string& text) {
     if (end_) return;
     end_ = ClientEnd{why, text, run_};
     const std::string restore = modes_.restore();
@@ -247,8 +247,8 @@ RunScreen own_screen() {
   return {size.ws_row, size.ws_col};
 }
 
-ClientEnd attend_run(Fd supervisor, const ClientOptions& options) {
-  return Attendance(std::move(supervisor), options).run();
+ClientEnd attach_to_run(Fd supervisor, const ClientOptions& options) {
+  return RunAttachment(std::move(supervisor), options).run();
 }
 
 ClientEnd stop_run(Fd supervisor) {
@@ -259,8 +259,8 @@ ClientEnd stop_run(Fd supervisor) {
     if (poll(&one, 1, -1) < 0) continue;
     peer.receive();
     while (auto frame = peer.next()) {
-      if (frame->kind == RunMessage::kEnded) return {ClientEnd::Why::kEnded, frame->text, ""};
-      if (frame->kind == RunMessage::kFailed) return {ClientEnd::Why::kFailed, frame->text, ""};
+      if (frame->kind == RunMessage::kEnded) return {ClientEnd::Reason::kEnded, frame->text, ""};
+      if (frame->kind == RunMessage::kFailed) return {ClientEnd::Reason::kFailed, frame->text, ""};
     }
   }
   return {};

@@ -11,14 +11,14 @@ namespace galley {
 
 /// How a client's connection to a run ended.
 struct ClientEnd {
-  enum class Why : uint8_t {
+  enum class Reason : uint8_t {
     kEnded,     ///< the run has ended; `text` is its supervisor's report
     kFailed,    ///< it did not start or was not available; `text` says why
     kDetached,  ///< by keys, a lost terminal or a request; the run goes on
     kTaken,     ///< another client attached
     kLost,      ///< the supervisor is gone
   };
-  Why why = Why::kLost;
+  Reason why = Reason::kLost;
   std::string text;
   std::string run;  ///< id of the run, if known
 };
@@ -38,7 +38,7 @@ struct ClientOptions {
 
 /// Relays input and output until the run ends or this process loses it. Afterwards the terminal is
 /// always restored.
-[[nodiscard]] ClientEnd attend_run(Fd supervisor, const ClientOptions& options);
+[[nodiscard]] ClientEnd attach_to_run(Fd supervisor, const ClientOptions& options);
 
 /// Tells a run to stop and waits for its end.
 [[nodiscard]] ClientEnd stop_run(Fd supervisor);

@@ -47,7 +47,7 @@ class GitCommits : public ::testing::Test {
   TempDirectory tree_;
 };
 
-TEST_F(GitCommits, HoldExactlyWhatTheTransactionChanged) {
+TEST_F(GitCommits, ContainExactlyTheChangesOfTheTransaction) {
   tree_.write("new file.txt", "new\n");
   tree_.write("run.sh", "#!/bin/sh\n", 0755);
   tree_.write("theirs.txt", "theirs\n");

@@ -16,7 +16,7 @@ TEST(GraphTables, AreMadeOnlyForAQueryThatNamesThem) {
   EXPECT_FALSE(names_table("", "tree"));
 }
 
-TEST(GraphTables, ARecordThatIsNoneIsAnError) {
+TEST(GraphTables, AnInvalidRecordIsAnError) {
   TempDirectory state;
   state.write("audit.jsonl", "{\"seq\":1,\"kind\":\"call\",\"tool\":\"Read\",\"duration_ms\":3}\n");
   const auto table = audit_table(&state.directory());

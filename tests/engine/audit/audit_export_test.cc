@@ -107,7 +107,7 @@ TEST_F(ExportTest, TheJournalOfAnOldCommitIsNamedByItsHexadecimalNumber) {
                                                ".galley/undo/a.j", ""}));
 }
 
-TEST_F(ExportTest, AiosRefusesWhatIsNoRecordAndIgnoresACutOffEnd) {
+TEST_F(ExportTest, AiosRefusesInvalidRecordsAndIgnoresATruncatedEnd) {
   workspace_.write(".galley/audit.jsonl", "{\"tool\":7,\"kind\":[]}\n{\"cut");
   size_t lines = 0;
   EXPECT_TRUE(export_aios(state_.root(), [&](std::string_view) { ++lines; }).has_value());

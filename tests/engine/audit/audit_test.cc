@@ -154,7 +154,7 @@ TEST_F(AuditTest, ReorderedRecordsAreNamed) {
   EXPECT_EQ(defects(), "audit.reordered@3/2");
 }
 
-TEST_F(AuditTest, ARecordThatStandsTwiceIsNamed) {
+TEST_F(AuditTest, ARepeatedRecordIsNamed) {
   append(3);
   auto all = lines();
   all.insert(all.begin() + 2, all[0]);
@@ -177,7 +177,7 @@ TEST_F(AuditTest, WholeRecordsCutOffTheEndAreNamed) {
   EXPECT_EQ(defects(), "audit.truncated@3/3");
 }
 
-TEST_F(AuditTest, ALineThatIsNoRecordIsNamed) {
+TEST_F(AuditTest, AnInvalidLineIsNamed) {
   append(3);
   auto all = lines();
   all[1] = "hello\n";
@@ -255,7 +255,7 @@ TEST_F(AuditTest, ZerosAtTheEndAreCutOffAndTheChainGoesOn) {
   }
 }
 
-TEST_F(AuditTest, ALogThatIsNotTheOneThatWasWrittenIsNotGoneOnWith) {
+TEST_F(AuditTest, AReplacedLogIsNotContinued) {
   append(3);
   const std::string head = text("audit.head");
   // The chain of another workspace, whole and longer.
@@ -264,7 +264,7 @@ TEST_F(AuditTest, ALogThatIsNotTheOneThatWasWrittenIsNotGoneOnWith) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(log_.append(event("forged-" + std::to_string(i))));
   put(head, "audit.head");
   EXPECT_EQ(log_.append(event("x")).error().reason, "audit.damaged");
-  EXPECT_EQ(*log_.begin_anew(), "audit.1.jsonl");
+  EXPECT_EQ(*log_.begin_new_log(), "audit.1.jsonl");
   EXPECT_EQ(defects(), "audit.lost@1/1");
 }
 
@@ -285,7 +285,7 @@ TEST_F(AuditTest, EveryKindOfDamageIsClosedAndANewLogNamesIt) {
     spoil(before, kind);
     const std::string damaged = text();
     const std::string name = "audit." + std::to_string(kind + 1) + ".jsonl";
-    EXPECT_EQ(*log_.begin_anew(), name);
+    EXPECT_EQ(*log_.begin_new_log(), name);
     EXPECT_EQ(text(name.c_str()).substr(0, damaged.size()), damaged);
     ASSERT_EQ(lines().size(), 1U);
     const auto record = nlohmann::json::parse(lines()[0]);
@@ -295,7 +295,7 @@ TEST_F(AuditTest, EveryKindOfDamageIsClosedAndANewLogNamesIt) {
     EXPECT_EQ(record["output"]["last_known_hash"], nlohmann::json::parse(first)["hash"]) << kind;
     EXPECT_EQ(record["output"]["closed_sha256"], ContentId::of(text(name.c_str())).hex());
     EXPECT_EQ(defects(), "audit.lost@1/1");
-    EXPECT_EQ(*log_.begin_anew(), "") << "it is sound";
+    EXPECT_EQ(*log_.begin_new_log(), "") << "it is sound";
   }
 }
 
@@ -361,12 +361,12 @@ TEST_F(AuditTest, ALogThatWasCutIsClosedOnce) {
   EXPECT_EQ(lines().size(), 4U);
 }
 
-TEST_F(AuditTest, NothingIsMadeOfALogThatWasNeverBegun) {
+TEST_F(AuditTest, ALogThatWasNeverBegunIsNotCreated) {
   ASSERT_TRUE(log_.close_gap());
   EXPECT_TRUE(directory_->list()->empty());
 }
 
-TEST_F(AuditTest, SettlingAddsWhatIsMissingAndFlushesIt) {
+TEST_F(AuditTest, SettlingAddsMissingRecordsAndFlushesThem) {
   const auto plan = std::make_shared<FaultPlan>();
   const auto directory = make_fault_directory(make_memory_directory(), plan);
   AuditLog log(*directory, clock_, *RelPath::parse("audit.head"));
@@ -456,7 +456,7 @@ TEST(AuditRecord, ASecretAcrossTheEndOfALongFieldLeavesNoPart) {
   }
 }
 
-TEST(AuditRecord, ASecretWithBytesThatAreNoTextIsRedacted) {
+TEST(AuditRecord, ASecretThatIsNotUtf8IsRedacted) {
   AuditEvent call = event("x");
   call.reason =
       "see https://u:hunter\xff"

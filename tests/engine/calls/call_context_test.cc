@@ -158,7 +158,7 @@ TEST_F(CallContext, ACallBeyondItsLatencyHasAWarning) {
 
 // --- what a call took -------------------------------------------------------------------------
 
-TEST_F(CallContext, TheResultTellsWhatTheCallTook) {
+TEST_F(CallContext, TheResultHasTheResourcesOfTheCall) {
   const ToolResult written = call("Write", {{"file", "a.txt"}, {"content", "hello\n"}});
   EXPECT_EQ(written.meta.bytes_written, 6);
   EXPECT_EQ(written.meta.execution_id, records().back()["execution_id"]);
@@ -167,7 +167,7 @@ TEST_F(CallContext, TheResultTellsWhatTheCallTook) {
   EXPECT_EQ(call("Read", {{"file", "a.txt"}}).meta.bytes_written, 0);
 }
 
-TEST_F(CallContext, WhatCommandsTookIsAddedUp) {
+TEST_F(CallContext, ResourcesOfCommandsAreAddedUp) {
   FakeCommandRunner heavy([](const Command&, Overlay&) -> Result<CommandResult> {
     CommandResult result;
     result.exit_code = 0;
@@ -348,7 +348,7 @@ TEST_F(CallContext, AFolderThatIsNoneOrLiesOutsideIsRefused) {
 }
 
 // Limit: kMaxEnvironmentBytes of engine/calls/call_scope.h
-TEST_F(CallContext, TheEnvironmentReachesCommandsAndDecidesNotWhatTheyRun) {
+TEST_F(CallContext, TheEnvironmentReachesCommandsButCannotChangeWhichProgramRuns) {
   options_.commands = &runner_;
   options_.environment = {{"CC", "clang"}};
   EXPECT_EQ(said(call("Bash", {{"command", "make"}})), "ok");
@@ -381,7 +381,7 @@ TEST_F(CallContext, CapabilitiesOfACallNarrowAndNeverWiden) {
   EXPECT_EQ(said(call("Read", {{"file", "b.txt"}})), "EVALIDATION capability.invalid");
 }
 
-TEST_F(CallContext, WhatACommandStagedIsHeldAgainstTheCapabilitiesOfItsCall) {
+TEST_F(CallContext, ChangesOfACommandAreCheckedAgainstTheCapabilitiesOfItsCall) {
   FakeCommandRunner writer([](const Command&, Overlay& overlay) -> Result<CommandResult> {
     EXPECT_TRUE(overlay.write(*RelPath::parse("out/made.txt"), "x"));
     CommandResult result;
@@ -414,7 +414,7 @@ TEST_F(CallContext, ProgramsOfACallNarrowAndNeverWiden) {
 
 // --- dry run ----------------------------------------------------------------------------------
 
-TEST_F(CallContext, WhatActsOutsideOfTheTreeNeverRunsDry) {
+TEST_F(CallContext, AToolThatActsOutsideOfTheTreeHasNoDryRun) {
   constexpr const char* kOutside = "EPERMISSION call.dry_run_outside";
   int runs = 0;
   const auto counted = [&runs](const json&, ToolContext&) {
@@ -458,7 +458,7 @@ TEST_F(CallContext, AStopEndsASearchBetweenFiles) {
   EXPECT_EQ(searched, 3U);
 }
 
-TEST_F(CallContext, AStopReachesAToolAndTakesBackWhatItDid) {
+TEST_F(CallContext, AStopReachesAToolAndRevertsItsChanges) {
   std::stop_source source;
   options_.stop = source.get_token();
   add("Works", [&source](const json&, ToolContext& context) {

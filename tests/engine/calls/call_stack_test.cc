@@ -24,7 +24,7 @@ std::string verdict_on(const Result<void>& result) {
   return result ? "may" : result.error().reason;
 }
 
-TEST(CallStack, AToolMayNotCallWhatLedToIt) {
+TEST(CallStack, AToolMayNotCallItsCallers) {
   CallStack stack;
   const ToolInfo outer = tool("Outer");
   const ToolInfo inner = tool("Inner");
@@ -84,7 +84,7 @@ TEST(CallStack, ACapabilityIsWithinAWiderOne) {
   EXPECT_EQ(verdict_on(stack.check(tool("X", {"execute"}))), "capability.missing");
 }
 
-TEST(CallStack, AToolHasNoMoreTimeThanWhoCallsIt) {
+TEST(CallStack, AToolHasNoMoreTimeThanItsCaller) {
   ManualClock clock;
   CallStack stack;
   EXPECT_EQ(stack.bounded(milliseconds(500), clock), milliseconds(500));

@@ -47,19 +47,19 @@ class CallSupervisorTest : public ::testing::Test {
   }
 
   /// A call whose attempts are answered in turn with these reasons; an empty one is a success.
-  ToolResult run(std::vector<std::string> answers, const ToolStanding& standing = {}) {
+  ToolResult run(std::vector<std::string> answers, const ToolPrecedence& precedence = {}) {
     if (supervisor_ == nullptr) {
-      EXPECT_TRUE(registry_.add(std::make_unique<QuietTool>(info_), standing));
+      EXPECT_TRUE(registry_.add(std::make_unique<QuietTool>(info_), precedence));
       supervisor_ = std::make_unique<CallSupervisor>(clock_, configs_, retry_);
     }
     const auto entry = *registry_.get(info_.name);
     CallSupervisor::Call call{*entry, args_, overlay_, intent_.reads, intent_.is_open_ended};
     call.deadline = deadline_;
     size_t next = 0;
-    CallSupervisor::Turn turn = supervisor_->take(call);
+    CallSupervisor::SupervisedCall supervised = supervisor_->take(call);
     const auto attempt = [&] {
       ++attempts_;
-      if (reads_) turn.notes().note(overlay_, rel("a.txt"));
+      if (reads_) supervised.notes().note(overlay_, rel("a.txt"));
       const bool is_written = !writes_ || overlay_.write(rel("left"), "by an attempt").has_value();
       EXPECT_TRUE(is_written);
       const std::string reason = answers.at(std::min(next++, answers.size() - 1));
@@ -71,8 +71,8 @@ class CallSupervisorTest : public ::testing::Test {
       }
       return ToolResult::failure({ToolErrorCode::kRuntime, reason, "why", details});
     };
-    while (!turn.answer()) turn.note(attempt());
-    return *std::move(turn.answer());
+    while (!supervised.answer()) supervised.note(attempt());
+    return *std::move(supervised.answer());
   }
   static std::string said(const ToolResult& result) {
     return result.ok ? "ok" : result.error->reason;
@@ -109,12 +109,12 @@ TEST_F(CallSupervisorTest, AfterTheLastAttemptTheErrorIsTheAnswer) {
   EXPECT_EQ(result.meta.attempts, 3U);
 }
 
-TEST_F(CallSupervisorTest, WhatIsNotIdempotentIsTriedOnce) {
+TEST_F(CallSupervisorTest, AToolThatIsNotIdempotentIsTriedOnce) {
   info_.annotations.idempotent = false;
   EXPECT_EQ(run({"service.unavailable"}).meta.attempts, 1U);
 }
 
-TEST_F(CallSupervisorTest, WhatIsNoTransientErrorIsTriedOnce) {
+TEST_F(CallSupervisorTest, APermanentErrorIsTriedOnce) {
   EXPECT_EQ(run({"path.not_found"}).meta.attempts, 1U);
 }
 
@@ -153,7 +153,7 @@ TEST_F(CallSupervisorTest, AStandardToolIsNeverTakenOut) {
   EXPECT_EQ(said(run({""})), "ok");
 }
 
-TEST_F(CallSupervisorTest, AServiceThatSaysTooManyIsNotCalledForAWhile) {
+TEST_F(CallSupervisorTest, ARateLimitedServiceIsNotCalledForAWhile) {
   configs_["Api"].cool_down_ms = 5'000;
   EXPECT_EQ(said(run({"service.rate_limited"})), "service.rate_limited");
   EXPECT_EQ(said(run({""})), "limit.rate");
@@ -182,18 +182,18 @@ TEST_F(CallSupervisorTest, AnAnswerAboutTheSameContentsIsGivenAgain) {
   info_.category = ToolInfo::Category::kDirect;
   info_.annotations.read_only = true;
   reads_ = true;
-  const ToolStanding standing{0, {}, true};
-  EXPECT_FALSE(run({""}, standing).meta.cached);
-  const ToolResult again = run({""}, standing);
+  const ToolPrecedence precedence{0, {}, true};
+  EXPECT_FALSE(run({""}, precedence).meta.cached);
+  const ToolResult again = run({""}, precedence);
   EXPECT_TRUE(again.meta.cached);
   EXPECT_EQ((*again.data)["answer"], 1);
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "changed\n"));
-  const ToolResult anew = run({""}, standing);
+  const ToolResult anew = run({""}, precedence);
   EXPECT_FALSE(anew.meta.cached);
   EXPECT_EQ((*anew.data)["answer"], 2);
 }
 
-TEST_F(CallSupervisorTest, WhatDoesNotSayThatItFollowsFromContentsIsAskedAnew) {
+TEST_F(CallSupervisorTest, AToolThatDependsOnMoreThanContentsIsNotCached) {
   info_.annotations.read_only = true;
   EXPECT_FALSE(run({""}).meta.cached);
   EXPECT_FALSE(run({""}).meta.cached);
@@ -203,9 +203,9 @@ TEST_F(CallSupervisorTest, WhatDoesNotSayThatItFollowsFromContentsIsAskedAnew) {
 TEST_F(CallSupervisorTest, TheConfigurationTurnsTheCacheOff) {
   info_.annotations.read_only = true;
   configs_["Api"].is_cached = false;
-  const ToolStanding standing{0, {}, true};
-  EXPECT_FALSE(run({""}, standing).meta.cached);
-  EXPECT_FALSE(run({""}, standing).meta.cached);
+  const ToolPrecedence precedence{0, {}, true};
+  EXPECT_FALSE(run({""}, precedence).meta.cached);
+  EXPECT_FALSE(run({""}, precedence).meta.cached);
 }
 
 TEST_F(CallSupervisorTest, ATimeOfTheConfigurationWidensOnlyWhenItIsTrusted) {

@@ -78,7 +78,7 @@ TEST_F(ExecutorTest, ProgramsAreGrantedByName) {
       << "a shell line is run by the shell, not by git";
 }
 
-TEST_F(ExecutorTest, ACapabilityThatNobodyGaveIsRefusedWhateverItsDomain) {
+TEST_F(ExecutorTest, AMissingCapabilityIsRefusedInEveryDomain) {
   const auto said_of_a_tool_that_needs = [this](const std::string& needed) {
     const std::string name = "Needs" + std::to_string(++ids_);
     auto tool = std::make_unique<FunctionTool>(
@@ -114,7 +114,7 @@ TEST_F(ExecutorTest, TheEarlyPolicySeesTheIntent) {
   EXPECT_EQ(overlay_.changes().size(), 1U) << "the move was not begun";
 }
 
-TEST_F(ExecutorTest, ADryRunTellsAndKeepsNothing) {
+TEST_F(ExecutorTest, ADryRunReportsAndKeepsNothing) {
   options_.dry_run = true;
   const ToolResult result = call("Write", {{"file", "a.txt"}, {"content", "x\n"}});
   ASSERT_TRUE(result.ok);
@@ -125,7 +125,7 @@ TEST_F(ExecutorTest, ADryRunTellsAndKeepsNothing) {
   EXPECT_EQ(records()[0]["kind"], "call.dry_run");
 }
 
-TEST_F(ExecutorTest, WhatAFailingToolStagedIsTakenBack) {
+TEST_F(ExecutorTest, ChangesOfAFailingToolAreReverted) {
   ASSERT_TRUE(
       registry_.add(std::make_unique<FunctionTool>("Half", [](const json&, ToolContext& context) {
         EXPECT_TRUE(context.overlay.write(*RelPath::parse("half.txt"), "x"));
@@ -199,7 +199,7 @@ TEST_F(ExecutorTest, SecretsHandedOutNeverComeBack) {
   EXPECT_EQ(records()[0]["output"]["out"], "got [REDACTED:env.TOKEN]");
 }
 
-TEST_F(ExecutorTest, StagedCallsAreOneOrNone) {
+TEST_F(ExecutorTest, StagedCallsAreAllOrNothing) {
   Executor executor(&registry_, recorder_, clock_, options_);
   const auto good = executor.stage_calls(
       overlay_, {make("Write", {{"file", "a.txt"}, {"content", "1\n"}}),

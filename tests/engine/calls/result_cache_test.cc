@@ -85,7 +85,7 @@ TEST_F(ResultCacheTest, AChangedModeIsAnotherState) {
   EXPECT_FALSE(knows(question({{"file", "a.txt"}}), other));
 }
 
-TEST_F(ResultCacheTest, WhoMayNotReadAPathIsNotAnsweredFromIt) {
+TEST_F(ResultCacheTest, ACallerThatMayNotReadAPathGetsNoCachedResultOfIt) {
   keep(question({{"file", "a.txt"}}), {"a.txt"});
   EXPECT_EQ(cache_.find(question({{"file", "a.txt"}}), overlay_,
                         [](const RelPath& path) { return path.str() != "a.txt"; }),
@@ -93,7 +93,7 @@ TEST_F(ResultCacheTest, WhoMayNotReadAPathIsNotAnsweredFromIt) {
 }
 
 // Limit: kMaxCachedAnswers of engine/calls/result_cache.h
-TEST_F(ResultCacheTest, WhatWasNotAskedForTheLongestIsForgotten) {
+TEST_F(ResultCacheTest, TheLeastRecentlyUsedResultIsDropped) {
   for (size_t i = 0; i <= kMaxCachedAnswers; ++i) {
     keep(question({{"offset", i}}), {});
     EXPECT_TRUE(knows(question({{"offset", 0}}), overlay_)) << "it is asked for again and again";
@@ -103,7 +103,7 @@ TEST_F(ResultCacheTest, WhatWasNotAskedForTheLongestIsForgotten) {
 }
 
 // Limit: kMaxCachedReads of engine/calls/result_cache.h
-TEST_F(ResultCacheTest, ACallThatReadTooMuchIsNotWhole) {
+TEST_F(ResultCacheTest, ACallThatReadTooMuchIsNotCached) {
   ReadNotes notes(true);
   for (size_t i = 0; i < kMaxCachedReads; ++i) notes.note(overlay_, rel("a.txt"));
   EXPECT_TRUE(notes.is_whole());

@@ -14,7 +14,7 @@ std::string refusal_of(const json& arguments) {
   return error ? error->reason : "ok";
 }
 
-TEST(InputSanitizer, RejectsWhatIsNoText) {
+TEST(InputSanitizer, RejectsInvalidText) {
   EXPECT_EQ(refusal_of({{"content", "a\xed\xa0\x80"}}), "args.encoding") << "a lone surrogate";
   EXPECT_EQ(refusal_of({{"content", "\xff"}}), "args.encoding");
   EXPECT_EQ(refusal_of({{"content", std::string("a\0b", 3)}}), "args.nul");

@@ -10,7 +10,7 @@ namespace {
 RelPath seen_path(const std::string& text) { return *RelPath::parse(text); }
 ContentId content(size_t number) { return ContentId::of(std::to_string(number)); }
 
-TEST(SeenContentsTest, KnowsWhatItWasShownAndNothingElseOfThatFile) {
+TEST(SeenContentsTest, KnowsOnlyTheContentsThatItWasShown) {
   SeenContents seen;
   EXPECT_TRUE(seen.knows("a", seen_path("f"), content(1))) << "nothing was shown of it";
   seen.note("a", seen_path("f"), content(1));

@@ -42,7 +42,7 @@ TEST_F(ToolHealthTest, ThreeFailuresInARowTakeAToolOut) {
   EXPECT_EQ(health_.state("another"), ToolHealth::State::kHealthy);
 }
 
-TEST_F(ToolHealthTest, AnAnswerThatSomethingIsMissingIsNoFailureOfTheTool) {
+TEST_F(ToolHealthTest, ANotFoundResultIsNotAFailureOfTheTool) {
   for (int i = 0; i < 9; ++i) health_.note("t", failed("path.not_found"));
   EXPECT_TRUE(is_let_in());
 }

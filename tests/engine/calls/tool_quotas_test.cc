@@ -74,7 +74,7 @@ TEST(ToolQuotas, ProgramsOfAllToolsTogetherMayTakeOneGibibyte) {
   EXPECT_EQ(place_or_reason(quotas.enter("t1", usual, {{}, {}, false})), "limit.tool_memory");
 }
 
-TEST(ToolQuotas, WhoWaitsForMemoryGivesUpInTimeAndLeavesItsPlace) {
+TEST(ToolQuotas, ACallThatWaitsForMemoryTimesOutAndFreesItsPlace) {
   const ManualClock clock;
   ToolQuotas quotas(clock);
   ToolQuota all;
@@ -132,7 +132,7 @@ TEST(ToolQuotas, ACallThatIsOutOfTimeDoesNotWait) {
   EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {now})), "tool.queue_timeout");
 }
 
-TEST(ToolQuotas, WhoCallsTooOftenCoolsDown) {
+TEST(ToolQuotas, CallsAboveTheRateAreRefusedForAWhile) {
   ManualClock clock;
   ToolQuotas quotas(clock);
   ToolQuota quota;

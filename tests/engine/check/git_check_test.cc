@@ -250,7 +250,7 @@ class StagedFixTest : public GitCheckTest {
 };
 using Kinds = std::vector<std::string>;
 
-TEST_F(StagedFixTest, WhatFixDoesIsOnRecordBeforeAndAfter) {
+TEST_F(StagedFixTest, AFixIsRecordedBeforeAndAfter) {
   const auto fixed = fix("bot");
   ASSERT_TRUE(fixed.has_value()) << fixed.error().message;
   EXPECT_EQ(scratch_.output_of("show :a.txt"), "UPPER\n");
@@ -265,7 +265,7 @@ TEST_F(StagedFixTest, WhatFixDoesIsOnRecordBeforeAndAfter) {
   EXPECT_EQ(records()[2]["execution_id"], last["execution_id"].get<std::string>() + "-begun");
 }
 
-TEST_F(StagedFixTest, NothingIsRunForWhoseListHasNoToolThatEdits) {
+TEST_F(StagedFixTest, NothingRunsForAnAgentWithoutAToolThatEdits) {
   const auto refused = fix("looker");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().reason, "policy.capability");
@@ -286,7 +286,7 @@ TEST_F(StagedFixTest, AFileThatARuleDeniesIsNotWrittenIntoTheIndex) {
   EXPECT_EQ(scratch_.output_of("show :locked.txt"), "lower\n");
 }
 
-TEST_F(StagedFixTest, WhatCannotBePutOnRecordIsNotDone) {
+TEST_F(StagedFixTest, AnActionThatCannotBeRecordedIsNotPerformed) {
   write(".galley", "no folder\n");
   const auto refused = fix();
   ASSERT_FALSE(refused.has_value());

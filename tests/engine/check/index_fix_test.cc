@@ -60,7 +60,7 @@ class FollowIndexTest : public ::testing::Test {
   std::vector<size_t> renames_;  ///< numbers of the calls of the last run that renamed
 };
 
-TEST_F(FollowIndexTest, AFileThatHoldsWhatWasJudgedGetsTheFixAndKeepsItsMode) {
+TEST_F(FollowIndexTest, AFileWithTheJudgedContentGetsTheFixAndKeepsItsMode) {
   const auto followed = follow();
   ASSERT_TRUE(followed.has_value()) << followed.error().message;
   EXPECT_TRUE(*followed);
@@ -83,7 +83,7 @@ TEST_F(FollowIndexTest, AFileThatHoldsSomethingElseIsLeftAlone) {
   EXPECT_TRUE(beside().empty());
 }
 
-TEST_F(FollowIndexTest, WhatIsWrittenWhileItIsFixedGoesBack) {
+TEST_F(FollowIndexTest, AConcurrentWriteIsPutBack) {
   ASSERT_TRUE(follow().has_value());
   ASSERT_EQ(renames_.size(), 1U);
   put_back();
@@ -94,7 +94,7 @@ TEST_F(FollowIndexTest, WhatIsWrittenWhileItIsFixedGoesBack) {
   EXPECT_TRUE(beside().empty());
 }
 
-TEST_F(FollowIndexTest, WhatASecondOneWritesInBetweenIsKeptBesideAndNamed) {
+TEST_F(FollowIndexTest, ASecondConcurrentWriteIsKeptNextToTheFileAndNamed) {
   ASSERT_TRUE(follow().has_value());
   put_back();
   ASSERT_TRUE(follow({renames_[0]}).has_value());
@@ -178,7 +178,7 @@ class KilledFix : public ::testing::Test {
   }
   Result<bool> finish() {
     const StateDirectory state = StateDirectory::open_or_create(*work_tree_).value();
-    return finish_dead_fix(scratch_.path(), state, clock_);
+    return finish_interrupted_fix(scratch_.path(), state, clock_);
   }
   [[nodiscard]] GitLayout layout_() const { return git_.layout().value(); }
 
@@ -191,7 +191,7 @@ class KilledFix : public ::testing::Test {
   std::string old_;
 };
 
-TEST_F(KilledFix, AtEveryCallIsFinishedByTheNextLookOrWasNothing) {
+TEST_F(KilledFix, IsCompletedByTheNextCommandOrHadNoEffect) {
   const size_t calls = fix_until(0);
   ASSERT_GT(calls, 40U);
   const std::string fixed = state();
@@ -211,7 +211,7 @@ TEST_F(KilledFix, AtEveryCallIsFinishedByTheNextLookOrWasNothing) {
   EXPECT_LT(was_fixed, calls);
 }
 
-TEST_F(KilledFix, WhatSomebodyWroteSinceStays) {
+TEST_F(KilledFix, LaterWritesOfOtherProgramsStay) {
   const size_t calls = fix_until(0);
   for (size_t at = 1; at <= calls; ++at) {
     put_back();

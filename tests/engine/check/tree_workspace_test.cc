@@ -47,7 +47,7 @@ class TreeWorkspaceTest : public ::testing::Test {
   ScratchRepository scratch_;
 };
 
-TEST_F(TreeWorkspaceTest, WhatIsReadIsTheTreeAndNotWhatLiesInTheWorkTree) {
+TEST_F(TreeWorkspaceTest, ReadsComeFromTheTreeNotFromTheWorkTree) {
   const auto workspace = open();
   auto transaction = workspace->begin();
   EXPECT_EQ(*transaction->read("a.txt"), "one\ntwo\n");
@@ -131,7 +131,7 @@ TEST_F(TreeWorkspaceTest, NothingIsKeptOrCommittedAndNoByteOfTheRepositoryChange
     EXPECT_EQ(workspace->begin_stored().error().reason, "workspace.tree");
     EXPECT_EQ(workspace->approve(transaction->proposal().id(), "me").error().reason,
               "workspace.tree");
-    EXPECT_EQ(workspace->take_up_state().error().reason, "workspace.tree");
+    EXPECT_EQ(workspace->open_adopted_state().error().reason, "workspace.tree");
     EXPECT_TRUE(transaction->rollback().has_value());
   }
   EXPECT_EQ(tree_state(scratch_.path()), before);

@@ -53,7 +53,7 @@ TEST(Acl, TheOwningGroupHasItsOwnRightsNotThoseOfTheMask) {
   EXPECT_EQ(owning_group_rights(kShared), 5U);
 }
 
-TEST(Acl, OtherBytesAreNone) {
+TEST(Acl, OtherBytesAreNotAnAcl) {
   for (const std::string& bytes : {std::string(), std::string("\2\0\0\0", 4), kShared.substr(0, 11),
                                    "\3" + kShared.substr(1)}) {
     EXPECT_FALSE(inherit_acl(bytes, 0666));

@@ -68,7 +68,7 @@ TEST_F(InheritanceFacts, AChangedFileKeepsAGroupThatTheUserIsIn) {
   EXPECT_TRUE(receipt.warnings.empty());
 }
 
-TEST_F(InheritanceFacts, WithoutItsGroupAFileGivesNobodyMoreThanBefore) {
+TEST_F(InheritanceFacts, AFileWithoutItsGroupGivesNoUserMoreRights) {
   make_file("f", 0675, kForeign);
   const Receipt receipt = commit(ChangeBuilder(*workspace_).write("f", "new", 0675).proposal());
   EXPECT_EQ(stat("f").gid, kUserGroup);

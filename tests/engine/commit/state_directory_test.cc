@@ -14,7 +14,7 @@
 namespace galley {
 namespace {
 
-using Fate = PowerLossModel::Fate;
+using UnsyncedOutcome = PowerLossModel::UnsyncedOutcome;
 
 void expect_not_believed(const WritableDirectory& workspace, const std::string& why) {
   for (const auto& error : {StateDirectory::open(workspace).error(),
@@ -34,20 +34,20 @@ TEST(StateFormat, NamesItsFolderAndNothingElseIsTakenForIt) {
   const auto parsed = StateFormat::parse(format.text());
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->id, format.id);
-  EXPECT_TRUE(*was_made_here(*parsed, folder));
+  EXPECT_TRUE(*was_created_for(*parsed, folder));
   FileStat copy = folder;
   copy.inode = 13;
-  EXPECT_FALSE(*was_made_here(*parsed, copy));
+  EXPECT_FALSE(*was_created_for(*parsed, copy));
   copy = folder;
   copy.birth_ns = 35;
-  EXPECT_FALSE(*was_made_here(*parsed, copy));
+  EXPECT_FALSE(*was_created_for(*parsed, copy));
 }
 
 TEST(StateFormat, ReadsTheFirstVersionAsOneThatNamesNoFolder) {
   const std::string id = uuid_text(random_workspace_id());
   const auto first = StateFormat::parse("galley 1 " + id + "\n");
   ASSERT_TRUE(first);
-  EXPECT_FALSE(*was_made_here(*first, FileStat{}));
+  EXPECT_FALSE(*was_created_for(*first, FileStat{}));
   for (const std::string& bad :
        {"galley 2 " + id + "\n", "galley 2 " + id + " 0 5\n", "galley 2 " + id + " 1 2 3\n",
         "galley 1 " + id + " 1 2\n", "galley 2 " + id + " 1 2", std::string("galley 1 \n"),
@@ -58,7 +58,7 @@ TEST(StateFormat, ReadsTheFirstVersionAsOneThatNamesNoFolder) {
   EXPECT_FALSE(is_newer_format("galley 2 " + id + "\n"));
 }
 
-TEST(StateDirectory, IsBelievedWhereItWasMade) {
+TEST(StateDirectory, IsTrustedWhereItWasMade) {
   const auto workspace = make_memory_directory();
   EXPECT_FALSE(StateDirectory::open(*workspace)->has_value());
   const auto made = StateDirectory::open_or_create(*workspace);
@@ -69,7 +69,7 @@ TEST(StateDirectory, IsBelievedWhereItWasMade) {
   EXPECT_EQ(StateDirectory::open_foreign(*workspace).error().reason, "state.nothing_to_adopt");
 }
 
-TEST(StateDirectory, IsNotBelievedInAnotherFolder) {
+TEST(StateDirectory, IsNotTrustedInAnotherFolder) {
   const auto workspace = make_memory_directory();
   ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
   ASSERT_TRUE(workspace->rename(rel(".galley"), *workspace, rel("was"), RenameMode::kReplace));
@@ -100,7 +100,7 @@ TEST(StateDirectory, IsClosedAgainWhenOthersMayOnlyEnterIt) {
   expect_not_believed(*workspace, "0700");
 }
 
-TEST(StateDirectory, IsNotBelievedWhenOthersMayChangeItOrOwnIt) {
+TEST(StateDirectory, IsNotTrustedWhenOthersMayChangeOrOwnIt) {
   const auto workspace = make_memory_directory();
   ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
   for (const uint32_t mode : {0770U, 0722U, 0777U}) {
@@ -144,7 +144,7 @@ TEST(UnboundState, IsNamedAndBecomesTheWorkspacesOwnWhenItIsTakenOver) {
   auto unbound = *unbound_state(*state);
   ASSERT_EQ(unbound.size(), 3U);
   EXPECT_EQ(unbound[1].place, "rescue/1");
-  EXPECT_NE(told(unbound).find(".galley/git-commits and 2 more"), std::string::npos);
+  EXPECT_NE(describe_unbound(unbound).find(".galley/git-commits and 2 more"), std::string::npos);
   EXPECT_EQ(bind_state(*state, unbound[1]).error().reason, "state.changed") << "it has one";
   ASSERT_TRUE(bind_state(*state, unbound[0]));
   ASSERT_TRUE(bind_state(*state, unbound[2]));
@@ -183,13 +183,13 @@ void kill_rely_and_cut(const std::function<void(const WritableDirectory&)>& prep
     work(*make_fault_directory(open_memory_tree(tree), plan));
     if (!plan->is_dead) break;  // it has no more calls
     rely(*open_memory_tree(tree));
-    std::vector<Fate> fates;
+    std::vector<UnsyncedOutcome> outcomes;
     for (const auto& pending : model.pending()) {
       // The model knows no object with two names, so what takes one away is not lost.
       const bool is_removal = !pending.is_content && pending.inodes.empty();
-      fates.push_back(is_removal ? Fate::kWhole : Fate::kLost);
+      outcomes.push_back(is_removal ? UnsyncedOutcome::kWhole : UnsyncedOutcome::kLost);
     }
-    const auto left = model.after_power_loss(fates);
+    const auto left = model.after_power_loss(outcomes);
     ASSERT_NE(left, nullptr);
     check(*open_memory_tree(left));
   }

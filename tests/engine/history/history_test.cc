@@ -147,7 +147,7 @@ TEST(Moment, ReadsSpansDatesAndTimes) {
             int64_t{1795219200} * kSecond);
 }
 
-TEST(Moment, RefusesWhatIsNoTime) {
+TEST(Moment, RefusesInvalidTimes) {
   for (const char* text : {"", "x", "2h3", "-2h", "2026-13-01", "2026-02-30", "2026-11-21T25:00:00",
                            "2026-11-21T01:00", "2026-11-21Tx", "99999999999d"}) {
     const auto moment = parse_time_expression(text, 0);

@@ -42,7 +42,7 @@ TEST(Past, EveryTreeOfAHistoryComesBack) {
   }
 }
 
-TEST(Past, WhatNoTransactionMadeStays) {
+TEST(Past, FilesOfNoTransactionStay) {
   HistoryWorkspace workspace;
   workspace.commit_file("a", "1\n");
   workspace.commit_file("d/b", "2\n");

@@ -140,7 +140,7 @@ TEST_F(UndoTest, ConflictNamesTheTransactionsThatBuiltOnIt) {
   EXPECT_EQ(conflict.dependencies[0].text(), "2 builds on 1 in src/a.c");
 }
 
-TEST_F(UndoTest, WhatWasTakenBackIsNoDependency) {
+TEST_F(UndoTest, AnUndoneTransactionIsNotADependency) {
   workspace_.write("a.txt", "0\n");
   const TxId first = workspace_.commit_file("a.txt", "1\n");
   const TxId second = workspace_.commit_file("a.txt", "2\n");

@@ -66,7 +66,7 @@ class AiosExport : public ::testing::Test {
   }
   std::vector<json> exported() {
     std::vector<json> entries;
-    EXPECT_TRUE(export_aios(kept_of(*workspace_).state()->root(), [&](std::string_view line) {
+    EXPECT_TRUE(export_aios(persistent_of(*workspace_).state()->root(), [&](std::string_view line) {
       json entry = json::parse(line);
       // A tool of one's own may run programs, so that it begins has a record of its own.
       const auto id = entry["execution_id"].get<std::string>();

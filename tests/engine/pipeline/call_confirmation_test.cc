@@ -102,7 +102,7 @@ TEST_F(CallConfirmation, TiersAreHeldAgainstTheMode) {
   }
 }
 
-TEST_F(CallConfirmation, WhatOnlyReadsIsAskedAboutAllTheSame) {
+TEST_F(CallConfirmation, AReadOnlyToolStillNeedsConfirmation) {
   ToolDefinition wants = tool_of("Wants", Tier::kSafe);
   wants.info.requires_confirmation = true;
   ToolDefinition risky = tool_of("Risky", Tier::kStandard, Risk::kHigh);
@@ -118,7 +118,7 @@ TEST_F(CallConfirmation, WhatOnlyReadsIsAskedAboutAllTheSame) {
   }
 }
 
-TEST_F(CallConfirmation, AHighRiskThatTheOverlayHoldsRunsWhereNobodyAnswers) {
+TEST_F(CallConfirmation, AHighRiskThatTheOverlayContainsRunsWithoutAPerson) {
   ToolDefinition held = tool_of("Held", Tier::kElevated, Risk::kHigh);
   held.info.is_reversible = true;
   open("standard", {held, tool_of("Own", Tier::kElevated, Risk::kHigh)});
@@ -130,7 +130,7 @@ TEST_F(CallConfirmation, AHighRiskThatTheOverlayHoldsRunsWhereNobodyAnswers) {
   EXPECT_EQ(called("Held"), "call.needs_confirmation");
 }
 
-TEST_F(CallConfirmation, AHighRiskIsAskedWhereSomebodyAnswers) {
+TEST_F(CallConfirmation, AHighRiskIsConfirmedWhenAPersonCanAnswer) {
   ToolDefinition held = tool_of("Held", Tier::kElevated, Risk::kHigh);
   held.info.is_reversible = true;
   open("standard", {held});
@@ -172,9 +172,9 @@ TEST_F(CallConfirmation, AYesGivenBeforehandIsForThisCallOnce) {
   EXPECT_EQ(called("Other", R"({"to": "prod"})"), "call.needs_confirmation") << "another tool";
   auto other = workspace_->begin_stored({.agent = "other"});
   EXPECT_EQ(other->call("Acts", R"({"to": "prod"})").error().reason, "call.needs_confirmation");
-  CallOptions elsewhere;
-  elsewhere.cwd = "src";
-  EXPECT_NE(called("Acts", R"({"to": "prod"})", elsewhere), "ok") << "another folder";
+  CallOptions in_other_repository;
+  in_other_repository.cwd = "src";
+  EXPECT_NE(called("Acts", R"({"to": "prod"})", in_other_repository), "ok") << "another folder";
   EXPECT_EQ(called("Acts", R"({ "to":"prod" })"), "ok") << message_;
   EXPECT_EQ(called("Acts", R"({"to": "prod"})"), "call.needs_confirmation") << "once";
   const auto yes = records("confirmation");
@@ -192,7 +192,7 @@ TEST_F(CallConfirmation, AnAgentDoesNotSayYes) {
   EXPECT_EQ(workspace_->confirm("call-00000000", "ann").error().reason, "confirmation.not_found");
 }
 
-TEST_F(CallConfirmation, WhatIsRefusedAnywayIsNotAsked) {
+TEST_F(CallConfirmation, ARefusedCallIsNotAskedAbout) {
   ToolDefinition acts = tool_of("Acts", Tier::kRestricted);
   acts.info.capabilities = {"custom:deploy"};
   open("standard", {acts});
@@ -200,7 +200,7 @@ TEST_F(CallConfirmation, WhatIsRefusedAnywayIsNotAsked) {
   EXPECT_TRUE(questions_.empty());
 }
 
-TEST_F(CallConfirmation, ADryRunOfWhatTheOverlayHoldsAsksNobody) {
+TEST_F(CallConfirmation, ADryRunThatTheOverlayContainsAsksNothing) {
   open("strict", {tool_of("Held", Tier::kElevated)});
   CallOptions dry;
   dry.dry_run = true;
@@ -230,7 +230,7 @@ TEST_F(CallConfirmation, WhereNothingIsKeptTheMessageSaysSo) {
 // Limit: kMaxAskedCalls of engine/pipeline/asked_calls.h
 TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
-  const AskedCalls asked(*kept_of(*workspace_).state());
+  const AskedCalls asked(*persistent_of(*workspace_).state());
   for (size_t i = 0; i < AskedCalls::kMaxAskedCalls + 2; ++i) {
     const ContentId id = ContentId::of(std::to_string(i));
     ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, static_cast<int64_t>(i)));
@@ -246,7 +246,7 @@ TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
 
 TEST_F(CallConfirmation, AYesSurvivesTheQuestionThatIsAskedAtTheSameTime) {
   open("standard");
-  const AskedCalls asked(*kept_of(*workspace_).state());
+  const AskedCalls asked(*persistent_of(*workspace_).state());
   const CallQuestion question{"", "bot", "Acts", "{}", "why"};
   const ContentId id = ContentId::of("one");
   constexpr int kRounds = 300;
@@ -267,7 +267,7 @@ TEST_F(CallConfirmation, AYesSurvivesTheQuestionThatIsAskedAtTheSameTime) {
 
 TEST_F(CallConfirmation, AYesMakesNoRoomForQuestions) {
   open("standard");
-  const AskedCalls asked(*kept_of(*workspace_).state());
+  const AskedCalls asked(*persistent_of(*workspace_).state());
   const CallQuestion question{"", "bot", "Acts", "{}", "why"};
   const ContentId id = ContentId::of("one");
   ASSERT_TRUE(asked.keep(id, question, 0));
@@ -281,7 +281,7 @@ TEST_F(CallConfirmation, AYesMakesNoRoomForQuestions) {
 
 TEST_F(CallConfirmation, AYesIsGoneAfterADay) {
   open("standard");
-  const AskedCalls asked(*kept_of(*workspace_).state());
+  const AskedCalls asked(*persistent_of(*workspace_).state());
   const ContentId id = ContentId::of("one");
   constexpr int64_t kDayNs = int64_t{24} * 3600 * 1'000'000'000;
   ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, 0));

@@ -46,7 +46,7 @@ class CallOptionsTest : public ::testing::Test {
   const std::string leak_ = R"({"command": "echo $ENV.TOKEN"})";
 };
 
-TEST_F(CallOptionsTest, WhatTheCallerSaysIsOnRecord) {
+TEST_F(CallOptionsTest, CallOptionsAreRecorded) {
   CallOptions options;
   options.call_id = "call-7";
   options.task_id = "task-1";
@@ -156,9 +156,9 @@ TEST_F(CallOptionsTest, AnOwnToolKnowsItsCallAndIsToldToStop) {
     EXPECT_EQ(call.cwd(), "src");
     EXPECT_EQ(*call.read("b.txt"), "b\n") << "relative to the folder of the call";
     call.progress(1, 2);
-    EXPECT_FALSE(call.is_late());
+    EXPECT_FALSE(call.should_stop());
     source.request_stop();
-    EXPECT_TRUE(call.is_late());
+    EXPECT_TRUE(call.should_stop());
     return std::string("{}");
   };
   ASSERT_TRUE(workspace_->add_tool(tool));
@@ -257,7 +257,7 @@ TEST_F(CallOptionsTest, WhatTheSessionItselfDidIsKnownToIt) {
   EXPECT_TRUE(write("four\n"));
 }
 
-TEST_F(CallOptionsTest, WhoNeverReadAFileMayReplaceIt) {
+TEST_F(CallOptionsTest, ASessionThatNeverReadAFileMayReplaceIt) {
   tree_.write("a.txt", "by a person\n");
   EXPECT_TRUE(transaction_->call("Write", R"({"file": "a.txt", "content": "ONE\n"})"));
 }

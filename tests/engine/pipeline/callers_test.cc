@@ -73,7 +73,7 @@ TEST_F(CallersTest, ACallIsRefusedWhenEitherMayNot) {
   ASSERT_TRUE(reader.save());
 }
 
-TEST_F(CallersTest, WhoOnlyReadsIsNoContributor) {
+TEST_F(CallersTest, AnAgentThatOnlyReadsIsNotAContributor) {
   const std::string id = staged_by("");
   {
     Transaction reader = resumed(id, "reader");
@@ -87,7 +87,7 @@ TEST_F(CallersTest, WhoOnlyReadsIsNoContributor) {
   EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
 }
 
-TEST_F(CallersTest, WhoStagedIsJudgedWhoeverCommits) {
+TEST_F(CallersTest, ContributorsAreJudgedWhoeverCommits) {
   const std::string id = staged_by("");
   {
     Transaction owner = resumed(id, "");
@@ -117,13 +117,13 @@ TEST_F(CallersTest, ACommitKeepsBothNames) {
   const std::string id = staged_by("bot");
   const auto outcome = resumed(id, "").commit();
   ASSERT_TRUE(outcome && std::holds_alternative<Receipt>(*outcome));
-  const History history(*kept_of(*workspace_).state());
+  const History history(*persistent_of(*workspace_).state());
   const auto listed = history.list({});
   ASSERT_TRUE(listed);
   EXPECT_EQ((*listed)[0].agent, "");
   EXPECT_EQ((*listed)[0].owner, "bot");
   const auto record =
-      read_file(kept_of(*workspace_).state()->root(), rel("audit.jsonl"), 1U << 20U);
+      read_file(persistent_of(*workspace_).state()->root(), rel("audit.jsonl"), 1U << 20U);
   ASSERT_TRUE(record);
   const std::string last = record->substr(record->rfind('\n', record->size() - 2) + 1);
   EXPECT_EQ(nlohmann::json::parse(last)["owner"], "bot");

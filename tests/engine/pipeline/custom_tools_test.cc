@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/pipeline/kept_tools.h"
+#include "engine/pipeline/stored_tools.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"
 #include "tools/tool.h"
@@ -113,7 +113,7 @@ TEST_F(CustomToolsTest, TheSameFolderAddedAgainTakesThePlaceOfTheOld) {
   EXPECT_EQ(kept()[0].hash, folder().hash);
 }
 
-TEST_F(CustomToolsTest, APlaceInsideTheWorkspaceIsNotBelieved) {
+TEST_F(CustomToolsTest, AFolderInsideTheWorkspaceIsNotTrusted) {
   settings_.tools_path = root_ + "/tools";
   const auto no = trust_tools(settings_, root_, folder(), 1);
   ASSERT_FALSE(no);
@@ -149,11 +149,11 @@ TEST_F(CustomToolsTest, AddingAndRemovingAreOnRecordAndOnlyPeopleDoThem) {
   const auto workspace = *Workspace::open(tree_.path());
   ASSERT_TRUE(admit_tools(*workspace, {}, settings_, folder()));
   EXPECT_THAT(kept(), SizeIs(1));
-  const auto no = dismiss_tool(*workspace, {.agent = "bot"}, settings_, "custom.one");
+  const auto no = remove_stored_tool(*workspace, {.agent = "bot"}, settings_, "custom.one");
   ASSERT_FALSE(no);
   EXPECT_EQ(no.error().reason, "tool.by_agent");
   EXPECT_THAT(kept(), SizeIs(1));
-  ASSERT_TRUE(dismiss_tool(*workspace, {}, settings_, "custom.one"));
+  ASSERT_TRUE(remove_stored_tool(*workspace, {}, settings_, "custom.one"));
   EXPECT_THAT(kept(), IsEmpty());
   const std::string log = tree_.read(".galley/audit.jsonl");
   EXPECT_THAT(log, HasSubstr("\"kind\":\"tools.added\""));

@@ -155,7 +155,7 @@ TEST_F(PolicyAtTheDoor, AnApprovalCountsForExactlyOneProposalAndOnce) {
   EXPECT_EQ(transaction.preview()->verdict.approved_by, "ada");
   EXPECT_EQ(refusal(transaction.commit()), "committed");
   EXPECT_EQ(tree_.read("deploy/d"), "new\n");
-  EXPECT_FALSE(*find_approval(*kept_of(*workspace_).state(), proposal, 0));
+  EXPECT_FALSE(*find_approval(*persistent_of(*workspace_).state(), proposal, 0));
 
   const std::string record = tree_.read(".galley/audit.jsonl");
   EXPECT_THAT(record, HasSubstr("given beforehand by ada"));
@@ -190,7 +190,7 @@ TEST_F(PolicyAtTheDoor, AnApprovalLastsADay) {
   (void)begin("bot");
   const ContentId proposal = ContentId::of("any");
   ASSERT_TRUE(workspace_->approve(proposal, "ada"));
-  const StateDirectory& state = *kept_of(*workspace_).state();
+  const StateDirectory& state = *persistent_of(*workspace_).state();
   ASSERT_TRUE(keep_approval(state, proposal, "ada", 7));
   EXPECT_EQ((*find_approval(state, proposal, 7 + kApprovalLastsNs))->by, "ada");
   EXPECT_EQ(*find_approval(state, proposal, 8 + kApprovalLastsNs), std::nullopt);

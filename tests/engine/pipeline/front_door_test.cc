@@ -375,7 +375,7 @@ TEST_F(FrontDoor, AnOwnToolSeesItsArgumentsAndTheTree) {
          EXPECT_EQ(call.number("count"), 7);
          EXPECT_TRUE(call.flag("yes"));
          EXPECT_EQ(call.agent(), "ann");
-         EXPECT_FALSE(call.is_late());
+         EXPECT_FALSE(call.should_stop());
          EXPECT_THAT(*call.list("."), ElementsAre("a.txt", "fixed/", "galley.toml", "secret/"));
          EXPECT_EQ(*call.kind("fixed"), FileKind::kDirectory);
          EXPECT_EQ(*call.kind("gone"), FileKind::kAbsent);

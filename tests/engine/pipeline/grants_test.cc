@@ -1,5 +1,5 @@
 // Grants and revocations of people, in addition to galley.toml.
-#include "engine/pipeline/kept_grants.h"
+#include "engine/pipeline/grant_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -230,7 +230,7 @@ TEST_F(GrantsTest, ADamagedFileDeniesEverythingToAgents) {
   EXPECT_EQ(called(*other, "bot", "Write", write_), "ok");
 }
 
-TEST_F(GrantsTest, AFileUnderAnotherNameIsNotBelieved) {
+TEST_F(GrantsTest, AFileUnderAnotherNameIsNotTrusted) {
   ASSERT_EQ(said(workspace_->grant("bot", kDeploy, "ann")), "ok");
   const std::string file = only_file();
   std::filesystem::rename(file, file.substr(0, file.rfind('/') + 1) + std::string(64, '0'));

@@ -195,7 +195,7 @@ std::vector<Entry> entries_of_transactions() {
 
 std::vector<Entry> entries_of_workspaces() {
   const auto take_back = [](World& w, bool is_redo) {
-    const History history(*kept_of(*w.workspace).state());
+    const History history(*persistent_of(*w.workspace).state());
     const auto plan = is_redo ? plan_redo(history, place_of(*w.workspace).files(), TxId(),
                                           place_of(*w.workspace).clock())
                               : plan_undo(history, place_of(*w.workspace).files(),
@@ -263,8 +263,8 @@ std::vector<Entry> entries_of_workspaces() {
          expect(w.workspace->drop_damaged(w.id).has_value());
        },
        "it was damaged", ""},
-      {"take_up_state", "adoption", "recover", "",
-       [](World& w) { expect(w.workspace->take_up_state().has_value()); }, "", ""},
+      {"open_adopted_state", "adoption", "recover", "",
+       [](World& w) { expect(w.workspace->open_adopted_state().has_value()); }, "", ""},
   };
 }
 
@@ -308,7 +308,7 @@ TEST(PublicEntries, EachOneThatChangesSomethingLeavesItsRecord) {
   for (const Entry& entry : entries_of_workspaces()) check(entry);
 }
 
-TEST(PublicEntries, EachOneIsRefusedToWhoseListHasNothingThatDoesTheSame) {
+TEST(PublicEntries, EachOneIsRefusedToAnAgentWithoutAnEquivalentTool) {
   const std::set<std::string> allowed = {
       "savepoint",          "rollback_to", "rollback", "fork",
       "rollback_execution", "stage_all",   "commit",   "call_all"};

@@ -172,7 +172,7 @@ TEST_F(RollbackExecution, WhatIsUnknownGoneOrChangedNothingIsSaid) {
   EXPECT_EQ(transaction.rollback_execution(first).error().reason, "rollback.nothing");
 }
 
-TEST_F(RollbackExecution, ADryRunTellsAndKeepsNothing) {
+TEST_F(RollbackExecution, ADryRunReportsAndKeepsNothing) {
   auto transaction = *workspace_->begin();
   const std::string first = edit(transaction, "a.txt", "2", "two");
   const std::string second = edit(transaction, "a.txt", "two", "zwei");

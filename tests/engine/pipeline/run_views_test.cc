@@ -174,15 +174,15 @@ TEST_F(RunViews, PinsWithoutACommitAreNoChange) {
   ASSERT_TRUE(transaction->remove("d/x").has_value());
   ASSERT_TRUE(transaction->write("new/file", "n\n").has_value());
   // The committer dies here.
-  ASSERT_TRUE(
-      pin_live_views(*kept_of(*workspace_).state(), transaction->proposal().changes()).has_value());
+  ASSERT_TRUE(pin_live_views(*persistent_of(*workspace_).state(), transaction->proposal().changes())
+                  .has_value());
   EXPECT_EQ(changes_of(run->id()), Lines());
   EXPECT_EQ(run->view().read("f"), "okone\n");
   ASSERT_EQ(run->call({"mkdir", "new"}), "ok");
   EXPECT_EQ(changes_of(run->id()), (Lines{"A new"}));
 }
 
-TEST_F(RunViews, RunThatWasCutOffIsTakenUpOnce) {
+TEST_F(RunViews, AnInterruptedRunIsCollectedOnce) {
   tree_.write("f", "a\nb\nc\nd\ne\n");
   const auto run = start();
   ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
@@ -218,7 +218,7 @@ TEST_F(RunViews, NothingIsCommittedWhenAViewCannotBeKept) {
   EXPECT_EQ(tree_.read("f"), "one\n");
 }
 
-TEST_F(RunViews, NumberOfAnotherProcessIsNotBelieved) {
+TEST_F(RunViews, TheNumberOfAnotherProcessIsNotTrusted) {
   tree_.write("f", "one\n");
   const auto run = start();
   run->note().supervisor.start += 1;
@@ -230,7 +230,7 @@ TEST_F(RunViews, NumberOfAnotherProcessIsNotBelieved) {
   EXPECT_EQ(outcome.error().reason, "run.not_pinned");
 }
 
-TEST_F(RunViews, NobodyElseStagesBesideALiveRun) {
+TEST_F(RunViews, NothingElseIsStagedDuringALiveRun) {
   tree_.write("f", "one\n");
   const auto run = start();
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
@@ -292,11 +292,11 @@ TEST_F(RunViews, CommitterThatDiesAfterTheCommitLeavesACheckpoint) {
   {
     auto transaction = workspace_->resume(run->id());
     const Overlay::Entries captured = overlay_of(*transaction).entries();
-    auto folder = RunFolder::open(*kept_of(*workspace_).state(), run->id());
+    auto folder = RunFolder::open(*persistent_of(*workspace_).state(), run->id());
     ASSERT_TRUE(is_receipt(transaction->commit()));
     // As if the basis had not been written any more.
-    const auto latest = History(*kept_of(*workspace_).state()).latest();
-    const auto record = History(*kept_of(*workspace_).state()).journal(**latest);
+    const auto latest = History(*persistent_of(*workspace_).state()).latest();
+    const auto record = History(*persistent_of(*workspace_).state()).journal(**latest);
     ASSERT_TRUE(folder->directory().remove_file(rel("basis")).has_value());
     ASSERT_TRUE(
         note_checkpoint(*folder, **latest, (*record)->journal.proposal, captured).has_value());
@@ -311,7 +311,7 @@ TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
   {
     auto transaction = workspace_->resume(run->id());
-    auto folder = RunFolder::open(*kept_of(*workspace_).state(), run->id());
+    auto folder = RunFolder::open(*persistent_of(*workspace_).state(), run->id());
     ASSERT_TRUE(note_checkpoint(*folder, TxId{7}, transaction->proposal().id(),
                                 overlay_of(*transaction).entries())
                     .has_value());
@@ -320,7 +320,7 @@ TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
   EXPECT_FALSE(tree_.exists(own_file(*workspace_, "runs/" + run->id() + "/checkpoint")));
 }
 
-TEST_F(RunViews, ARunThatCannotBeTakenUpAfterItsCommitIsAWarning) {
+TEST_F(RunViews, ARunThatCannotBeCollectedAfterItsCommitIsAWarning) {
   tree_.write("f", "one\n");
   const auto run = start();
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");

@@ -56,7 +56,7 @@ class Worker {
   }
 
   Result<void> take_back(TxId id) {
-    const History history(*kept_of(workspace_).state());
+    const History history(*persistent_of(workspace_).state());
     GALLEY_ASSIGN(const UndoOutcome plan, plan_undo(history, place_of(workspace_).files(), id,
                                                     place_of(workspace_).clock()));
     const auto* back = std::get_if<UndoPlan>(&plan);
@@ -110,10 +110,10 @@ TEST(Threads, SixteenTransactionsOnOneWorkspaceRunSideBySide) {
   const auto stages = workspace.stages();
   ASSERT_TRUE(stages);
   EXPECT_TRUE(stages->empty());
-  const auto listed = History(*kept_of(workspace).state()).list();
+  const auto listed = History(*persistent_of(workspace).state()).list();
   ASSERT_TRUE(listed);
   EXPECT_EQ(listed->size(), size_t{kThreads + kThreads / kUndoEvery});
-  const auto audit = kept_of(workspace).verify_audit();
+  const auto audit = persistent_of(workspace).verify_audit();
   ASSERT_TRUE(audit) << audit.error().message;
   EXPECT_TRUE(audit->is_intact()) << audit->defects.front().message;
   EXPECT_GE(audit->records, size_t{kThreads + kThreads / kUndoEvery});

@@ -130,7 +130,7 @@ TEST_F(ToolRuns, AnAgentSeesItsOwnToolsAndTheGlobalOnes) {
 
 TEST_F(ToolRuns, AToolForThoseWithACapabilityComesAndGoesWithTheGrant) {
   ToolDefinition deploy = writing_tool("Deploy", answering("{}"));
-  deploy.only_if_given = {"custom:deploy"};
+  deploy.required_capabilities = {"custom:deploy"};
   Workspace& workspace = open({.tools = {deploy}});
   const auto sees = [&](const std::string& agent) {
     const auto tools = workspace.tools(agent);

@@ -56,7 +56,7 @@ TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoGivesItBack) {
   const auto& receipt = std::get<Receipt>(*outcome);
   EXPECT_EQ(tree_.read("a.txt"), "one\nTWO\nthree\n");
 
-  const History history(*kept_of(*workspace).state());
+  const History history(*persistent_of(*workspace).state());
   auto plan =
       plan_undo(history, place_of(*workspace).files(), receipt.id, place_of(*workspace).clock());
   ASSERT_TRUE(plan);
@@ -391,17 +391,17 @@ TEST_F(TransactionTest, ACommitThatTheLogLacksIsToldAndPutBack) {
   tree_.write(".galley/audit.jsonl", log);
   tree_.write(head_file, head);
   // As long as its journal awaits its retirement the record is only late.
-  EXPECT_TRUE(kept_of(*open()).verify_audit()->is_intact());
+  EXPECT_TRUE(persistent_of(*open()).verify_audit()->is_intact());
   std::filesystem::rename(tree_.path() + "/.galley/j/2.j", tree_.path() + "/.galley/undo/2.j");
   const auto workspace = open();
-  const auto found = kept_of(*workspace).verify_audit();
+  const auto found = persistent_of(*workspace).verify_audit();
   ASSERT_TRUE(found) << found.error().message;
   ASSERT_EQ(found->defects.size(), 1U);
   EXPECT_EQ(found->defects[0].reason, "audit.unrecorded");
   EXPECT_THAT(found->defects[0].message, HasSubstr("transaction 2"));
-  EXPECT_EQ(*kept_of(*workspace).restore_audit(), 1U);
-  EXPECT_EQ(*kept_of(*workspace).restore_audit(), 0U);
-  EXPECT_TRUE(kept_of(*workspace).verify_audit()->is_intact());
+  EXPECT_EQ(*persistent_of(*workspace).restore_audit(), 1U);
+  EXPECT_EQ(*persistent_of(*workspace).restore_audit(), 0U);
+  EXPECT_TRUE(persistent_of(*workspace).verify_audit()->is_intact());
 }
 
 TEST_F(TransactionTest, WhatFailsAfterTheCommitPointIsAWarningOfTheReceipt) {

@@ -25,7 +25,7 @@ namespace galley {
 class TestRun {
  public:
   TestRun(Workspace& workspace, const std::string& hidden) {
-    const KeptState& kept = kept_of(workspace);
+    const PersistentState& kept = persistent_of(workspace);
     auto transaction = workspace.begin_stored();
     GALLEY_CHECK(transaction.has_value());
     id_ = transaction->id();
@@ -36,15 +36,15 @@ class TestRun {
     for (const char* name : {"upper", "work"}) {
       GALLEY_CHECK(folder_->directory().make_directory(rel(name), 0755).has_value());
     }
-    auto moment = kept.begin_run();
-    GALLEY_CHECK(moment.has_value());
+    auto run_start = kept.begin_run();
+    GALLEY_CHECK(run_start.has_value());
     const std::string path = kept.own_path("runs/" + id_);
     view_ = std::make_unique<ScriptedView>(hidden + ":" + workspace.root_path(), path);
     note_.tx = id_;
     note_.supervisor = ProcessIdentity::of(view_->process());
     note_.mount_fd = view_->mount_fd();
     note_.began_ns = folder_->directory().stat(rel("upper"))->ctime_ns;
-    if (moment->position()) note_.history = moment->position()->str();
+    if (run_start->position()) note_.history = run_start->position()->str();
     write_note();
   }
 
@@ -81,7 +81,7 @@ class RunViews : public ::testing::Test {
     auto opened = Workspace::open(tree_.path());
     GALLEY_CHECK(opened.has_value());
     workspace_ = *std::move(opened);
-    GALLEY_CHECK(kept_of(*workspace_).need().has_value());
+    GALLEY_CHECK(persistent_of(*workspace_).ensure().has_value());
   }
 
   std::unique_ptr<TestRun> start() {

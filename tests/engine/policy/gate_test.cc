@@ -263,7 +263,7 @@ class GateAsk : public GateTest {
   }
 };
 
-TEST_F(GateAsk, NobodyThereMeansNo) {
+TEST_F(GateAsk, WithoutAPersonTheAnswerIsNo) {
   const Verdict verdict = judge_all();
   EXPECT_EQ(reason(verdict), "gate.approval_missing");
   EXPECT_THAT(message(verdict), HasSubstr("`care` (galley.toml:1)"));

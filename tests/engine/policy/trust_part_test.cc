@@ -159,7 +159,7 @@ TEST(TrustPart, ChangesWithEveryKeyThatNeedsTrustAndWithNoOther) {
 TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
   Config config = config_of(kAll);
   config.sandbox.deny = {"curl"};
-  take_trust_away(config);
+  remove_untrusted(config);
   EXPECT_THAT(config.commit.before_apply, IsEmpty());
   EXPECT_THAT(config.commit.after_apply, IsEmpty());
   EXPECT_FALSE(config.sandbox.allows_network);

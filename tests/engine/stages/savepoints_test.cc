@@ -96,11 +96,11 @@ TEST_F(SavepointsTest, FamilyIsEverybodyWhoSharesAFork) {
   OK(note_fork(*stage("child2"), "parent"));
   OK(note_fork(*stage("grandchild"), "child2"));
   const Names all = {"child1", "child2", "grandchild", "parent"};
-  EXPECT_EQ(*family_of(stages_.directory(), "grandchild"), all);
-  EXPECT_EQ(*family_of(stages_.directory(), "parent"), all);
-  EXPECT_EQ(*family_of(stages_.directory(), "stranger"), Names{"stranger"});
+  EXPECT_EQ(*forks_of(stages_.directory(), "grandchild"), all);
+  EXPECT_EQ(*forks_of(stages_.directory(), "parent"), all);
+  EXPECT_EQ(*forks_of(stages_.directory(), "stranger"), Names{"stranger"});
   OK(remove_tree(stages_.directory(), rel("parent")));
-  EXPECT_EQ(*family_of(stages_.directory(), "child1"), (Names{"child1", "child2", "grandchild"}));
+  EXPECT_EQ(*forks_of(stages_.directory(), "child1"), (Names{"child1", "child2", "grandchild"}));
 }
 
 }  // namespace

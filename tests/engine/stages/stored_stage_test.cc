@@ -13,7 +13,7 @@ namespace galley {
 namespace {
 
 constexpr std::chrono::milliseconds kAtOnce{0};
-const StageAbout kAbout{"tester", "to see what stays", 1};
+const StageHeader kAbout{"tester", "to see what stays", 1};
 
 /// A workspace in memory with one stored transaction that has a file staged.
 class StoredStageTest : public testing::Test {

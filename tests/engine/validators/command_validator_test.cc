@@ -298,7 +298,7 @@ TEST_F(CommandValidators, AnswerIsCachedByWhatItCanSee) {
   EXPECT_FALSE(run().was_cached);
 }
 
-TEST_F(CommandValidators, WhatCouldNotBeJudgedIsNotCached) {
+TEST_F(CommandValidators, AFailedJudgementIsNotCached) {
   MemoryValidatorCache cache;
   cache_ = &cache;
   command("");

@@ -60,7 +60,7 @@ TEST_F(Secrets, ExamplesAreLeftOut) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Secrets, CommentsOfWhoIsJudgedLeaveNothingOut) {
+TEST_F(Secrets, CommentsOfTheChangeCannotSuppressFindings) {
   propose("a", "k=" + github_token() + " # galley:allow secrets -- a test\n");
   propose("b", "k=" + github_token() + " # gitleaks:allow\n");
   EXPECT_THAT(findings(), SizeIs(2));

@@ -31,8 +31,8 @@ std::string expect_comes_back(const AgentEntry& agent, const std::optional<std::
         const auto again = entry.add(*added, "FILE");
         ASSERT_TRUE(again.has_value());
         EXPECT_EQ(*again, *added);
-        EXPECT_TRUE(entry.is_in(*added, "FILE").value_or(false));
-        const auto back = entry.take_away(*added, "FILE");
+        EXPECT_TRUE(entry.is_installed_in(*added, "FILE").value_or(false));
+        const auto back = entry.remove_entry(*added, "FILE");
         ASSERT_TRUE(back.has_value()) << back.error().message;
         EXPECT_EQ(*back, text);
         with = *added;
@@ -72,7 +72,7 @@ TEST(ConfigEntries, OfTomlTellEveryEndOfAFileApart) {
   }
 }
 
-TEST(ConfigEntries, OfSomebodyElseAreRefusedWithTheirLine) {
+TEST(ConfigEntries, OfOtherProgramsAreRefusedWithTheirLine) {
   const AgentEntry json = entry_of("claude", AgentPart::kMcp);
   const auto in_json =
       std::get<JsonConfigEntry>(json.entry).add("{\n\"mcpServers\": {\n\"galley\": {}}}", "FILE");
@@ -101,17 +101,17 @@ TEST(ConfigEntries, ThatCannotBeAddedLeaveOneError) {
 }
 
 TEST(OwnFiles, AreOursWhileTheirMarkSaysSo) {
-  const OwnFile own("#!/bin/sh\n", "#", "echo new\n");
-  const OwnFile older("#!/bin/sh\n", "#", "echo old\n");
+  const GeneratedFile own("#!/bin/sh\n", "#", "echo new\n");
+  const GeneratedFile older("#!/bin/sh\n", "#", "echo old\n");
   const auto text = older.add(std::nullopt, "FILE");
   ASSERT_TRUE(text.has_value());
-  EXPECT_TRUE(own.is_in(*text, "FILE").value_or(false));
+  EXPECT_TRUE(own.is_installed_in(*text, "FILE").value_or(false));
   EXPECT_TRUE(own.add(*text, "FILE").has_value());
-  EXPECT_EQ(own.take_away(*text, "FILE").value(), std::nullopt);
+  EXPECT_EQ(own.remove_entry(*text, "FILE").value(), std::nullopt);
   const std::string changed = *text + "more\n";
   EXPECT_EQ(own.add(changed, "FILE").error().reason, "agents.foreign_entry");
-  EXPECT_EQ(own.take_away(changed, "FILE").error().reason, "agents.foreign_entry");
-  EXPECT_FALSE(own.is_in("", "FILE").value_or(true));
+  EXPECT_EQ(own.remove_entry(changed, "FILE").error().reason, "agents.foreign_entry");
+  EXPECT_FALSE(own.is_installed_in("", "FILE").value_or(true));
 }
 
 TEST(JsonLayout, CommentsAndLastCommasBecomeSpaces) {

@@ -22,7 +22,7 @@ TEST(HookRequest, EachAgentsIsRead) {
   }
 }
 
-TEST(HookRequest, WhatIsNoneIsAnError) {
+TEST(HookRequest, AnInvalidRequestIsAnError) {
   for (const char* text :
        {"", "[]", "{}", R"({"hook_event_name":"Stop"})", R"({"hook_event_name":"PreToolUse"})",
         R"({"hook_event_name":"PreToolUse","tool_name":"x"})",
@@ -39,7 +39,7 @@ TEST(HookRequest, IsBounded) {
   EXPECT_EQ(request.error().kind, ErrorKind::kQuota);
 }
 
-TEST(HookAnswer, IsInTheWordsOfEachAgent) {
+TEST(HookAnswer, HasTheFormatOfEachAgent) {
   const nlohmann::json input = {{"command", "x"}};
   EXPECT_EQ(hook_allows(HookProtocol::kPreToolUse), "");
   EXPECT_EQ(hook_denies(HookProtocol::kPreToolUse, "no"),

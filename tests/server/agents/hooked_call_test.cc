@@ -21,28 +21,29 @@ constexpr HookProtocol kClaude = HookProtocol::kPreToolUse;
 constexpr HookProtocol kGemini = HookProtocol::kBeforeTool;
 constexpr HookProtocol kOpencode = HookProtocol::kToolExecuteBefore;
 
-Result<HookedCall::Deed> deed(HookProtocol protocol, const std::string& tool, json input) {
+Result<HookedCall::HookAction> action(HookProtocol protocol, const std::string& tool, json input) {
   HookRequest request;
   request.protocol = protocol;
   request.tool = tool;
   request.input = std::move(input);
-  return deed_of(request, kStaged, {{}, {"files"}},
-                 [](std::string_view name) { return name == "Edit"; });
+  return hook_action_of(request, kStaged, {{}, {"files"}},
+                        [](std::string_view name) { return name == "Edit"; });
 }
 
-Result<HookedCall::Deed> deed(const std::string& tool, json input) {
-  return deed(kClaude, tool, std::move(input));
+Result<HookedCall::HookAction> action(const std::string& tool, json input) {
+  return action(kClaude, tool, std::move(input));
 }
 
 TEST(HookedCall, EditsAreTranslatedToToolsOfGalley) {
-  const auto claude = deed("Edit", {{"file_path", "a"}, {"old_string", "x"}, {"new_string", "y"}});
+  const auto claude =
+      action("Edit", {{"file_path", "a"}, {"old_string", "x"}, {"new_string", "y"}});
   const auto opencode =
-      deed(kOpencode, "edit", {{"filePath", "a"}, {"oldString", "x"}, {"newString", "y"}});
+      action(kOpencode, "edit", {{"filePath", "a"}, {"oldString", "x"}, {"newString", "y"}});
   ASSERT_TRUE(claude.has_value() && opencode.has_value());
   EXPECT_EQ(std::get<HookedCall::Edit>(*claude).tool, "Edit");
   EXPECT_EQ(std::get<HookedCall::Edit>(*claude).arguments,
             std::get<HookedCall::Edit>(*opencode).arguments);
-  const auto gemini = deed(kGemini, "replace", {{"file_path", "a"}, {"allow_multiple", true}});
+  const auto gemini = action(kGemini, "replace", {{"file_path", "a"}, {"allow_multiple", true}});
   ASSERT_TRUE(gemini.has_value());
   EXPECT_EQ(std::get<HookedCall::Edit>(*gemini).arguments["allow_multiple"], true);
 }
@@ -80,7 +81,7 @@ const std::vector<Known>& known_tools() {
   return kAll;
 }
 
-TEST(HookedCall, ASynonymOfAnArgumentIsRefusedWhereverItStands) {
+TEST(HookedCall, ASynonymOfAnArgumentIsRefusedEverywhere) {
   // Each list is one argument in the words of several agents.
   const std::vector<std::vector<std::string>> words = {
       {"file_path", "filePath", "path", "FILE_PATH", "file-path"},
@@ -94,7 +95,7 @@ TEST(HookedCall, ASynonymOfAnArgumentIsRefusedWhereverItStands) {
       {"source", "src"},
       {"destination", "dest"}};
   for (const Known& known : known_tools()) {
-    ASSERT_TRUE(deed(known.protocol, known.tool, known.input)) << known.tool;
+    ASSERT_TRUE(action(known.protocol, known.tool, known.input)) << known.tool;
     for (const auto& list : words) {
       for (const std::string& own : list) {
         if (!known.input.contains(own)) continue;
@@ -104,7 +105,7 @@ TEST(HookedCall, ASynonymOfAnArgumentIsRefusedWhereverItStands) {
           if (other == own) continue;
           json input = known.input;
           input[other] = "elsewhere";
-          const auto refused = deed(known.protocol, known.tool, input);
+          const auto refused = action(known.protocol, known.tool, input);
           ASSERT_FALSE(refused.has_value()) << known.tool << " with " << other;
           EXPECT_EQ(refused.error().reason, "hook.input");
           EXPECT_NE(refused.error().message.find("'" + other + "'"), std::string::npos);
@@ -115,33 +116,33 @@ TEST(HookedCall, ASynonymOfAnArgumentIsRefusedWhereverItStands) {
 }
 
 TEST(HookedCall, AnArgumentInAnotherAgentsWordsIsRefused) {
-  EXPECT_FALSE(deed("Edit", {{"filePath", "a"}, {"old_string", "x"}, {"new_string", "y"}}));
-  EXPECT_FALSE(deed("Bash", {{"command", "ls"}, {"workdir", "/"}}));
-  EXPECT_FALSE(deed("Bash", {{"cmd", "ls"}}));
-  EXPECT_FALSE(deed(kGemini, "replace", {{"file_path", "a"}, {"expected_replacements", 2}}));
+  EXPECT_FALSE(action("Edit", {{"filePath", "a"}, {"old_string", "x"}, {"new_string", "y"}}));
+  EXPECT_FALSE(action("Bash", {{"command", "ls"}, {"workdir", "/"}}));
+  EXPECT_FALSE(action("Bash", {{"cmd", "ls"}}));
+  EXPECT_FALSE(action(kGemini, "replace", {{"file_path", "a"}, {"expected_replacements", 2}}));
   EXPECT_FALSE(
-      deed("MultiEdit", {{"file_path", "a"}, {"edits", json::array({{{"oldString", "x"}}})}}));
-  EXPECT_FALSE(deed(kOpencode, "multiedit",
-                    {{"filePath", "a"}, {"edits", json::array({{{"filePath", "b"}}})}}));
+      action("MultiEdit", {{"file_path", "a"}, {"edits", json::array({{{"oldString", "x"}}})}}));
+  EXPECT_FALSE(action(kOpencode, "multiedit",
+                      {{"filePath", "a"}, {"edits", json::array({{{"filePath", "b"}}})}}));
 }
 
 TEST(HookedCall, AToolOfAnotherAgentIsNotKnown) {
   for (const Known& known : known_tools()) {
     for (const HookProtocol other : {kClaude, kGemini, kOpencode}) {
       if (other == known.protocol || std::string(known.tool) == "apply_patch") continue;
-      const auto refused = deed(other, known.tool, known.input);
+      const auto refused = action(other, known.tool, known.input);
       ASSERT_FALSE(refused.has_value()) << known.tool;
       EXPECT_EQ(refused.error().reason, "hook.unknown_tool") << known.tool;
     }
   }
 }
 
-TEST(HookedCall, AFileServerIsKnownOnlyByTheNameThatAPersonSaid) {
+TEST(HookedCall, AFileServerIsKnownOnlyByTheNameInTheSettings) {
   const json input = {{"path", "a"}, {"content", "x"}};
-  EXPECT_TRUE(deed("mcp__files__write_file", input));
+  EXPECT_TRUE(action("mcp__files__write_file", input));
   for (const char* other : {"mcp__other__write_file", "mcp__files__x__write_file",
                             "mcp__files__read_file", "mcp_files_write_file"}) {
-    const auto refused = deed(other, input);
+    const auto refused = action(other, input);
     ASSERT_FALSE(refused.has_value()) << other;
     EXPECT_EQ(refused.error().reason, "hook.unknown_tool") << other;
   }
@@ -156,15 +157,15 @@ TEST(AgentTools, PathsThatAgentsReadDifferentlyAreTold) {
   }
 }
 
-TEST(HookedCall, WhatIsSentBesideTheArgumentsIsLeftOut) {
-  const auto edit = deed("Write", {{"file_path", "a"}, {"content", "x"}, {"more", 1}});
+TEST(HookedCall, MembersNextToTheArgumentsAreLeftOut) {
+  const auto edit = action("Write", {{"file_path", "a"}, {"content", "x"}, {"more", 1}});
   ASSERT_TRUE(edit.has_value());
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).arguments,
             (json{{"file_path", "a"}, {"content", "x"}}));
 }
 
 TEST(HookedCall, ACommandIsStagedWithItsOtherArgumentsAsTheyWere) {
-  const auto bash = deed("Bash", {{"command", "echo 'x'"}, {"timeout", 5}});
+  const auto bash = action("Bash", {{"command", "echo 'x'"}, {"timeout", 5}});
   ASSERT_TRUE(bash.has_value());
   EXPECT_EQ(std::get<HookedCall::Command>(*bash).input,
             (json{{"command", R"(galley --agent bot exec --begin -- sh -c 'echo '\''x'\''')"},
@@ -172,21 +173,21 @@ TEST(HookedCall, ACommandIsStagedWithItsOtherArgumentsAsTheyWere) {
 }
 
 TEST(HookedCall, AnUnknownToolIsRefused) {
-  const auto unknown = deed("Teleport", json::object());
+  const auto unknown = action("Teleport", json::object());
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().reason, "hook.unknown_tool");
-  EXPECT_TRUE(std::holds_alternative<HookedCall::Pass>(deed("Read", json::object()).value()));
+  EXPECT_TRUE(std::holds_alternative<HookedCall::Pass>(action("Read", json::object()).value()));
 }
 
 TEST(HookedCall, OnlyToolsThatGalleyOffersAreItsOwn) {
   for (const char* own : {"mcp__galley__Edit", "mcp_galley_Edit", "galley_Edit"}) {
-    const auto passed = deed(own, json::object());
+    const auto passed = action(own, json::object());
     ASSERT_TRUE(passed.has_value()) << own;
     EXPECT_TRUE(std::holds_alternative<HookedCall::Pass>(*passed)) << own;
   }
   for (const char* other : {"mcp__galley__x__Edit", "mcp_galley_x_Edit", "galley_x_Edit", "galley_",
                             "mcp__galley__Teleport"}) {
-    const auto refused = deed(other, json::object());
+    const auto refused = action(other, json::object());
     ASSERT_FALSE(refused.has_value()) << other;
     EXPECT_EQ(refused.error().reason, "hook.unknown_tool") << other;
   }
@@ -194,13 +195,13 @@ TEST(HookedCall, OnlyToolsThatGalleyOffersAreItsOwn) {
 
 TEST(HookedCall, APatchKeepsBothDirectories) {
   const std::string command = "cd sub && apply_patch <<'E'\np\nE\n";
-  const auto edit = deed(kOpencode, "bash", {{"command", command}, {"workdir", "top"}});
+  const auto edit = action(kOpencode, "bash", {{"command", command}, {"workdir", "top"}});
   ASSERT_TRUE(edit.has_value());
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).directory, "top/sub");
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).arguments["input"], "p\n");
 }
 
-TEST(ShellPatch, IsFoundOnlyWhereNothingElseIsDone) {
+TEST(ShellPatch, IsFoundOnlyInACommandThatDoesNothingElse) {
   EXPECT_TRUE(patch_in_shell_command("apply_patch <<'E'\np\nE"));
   EXPECT_TRUE(patch_in_shell_command("  cd 'a b' && applypatch << \"E\" \np\nE\n\n"));
   EXPECT_TRUE(patch_in_shell_command("apply_patch 'p\nq'"));

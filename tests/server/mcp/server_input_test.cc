@@ -46,7 +46,7 @@ class SentLines {
   bool is_over_ = false;
 };
 
-TEST_F(McpServerFacts, WhatIsReadIsAnsweredToItsEnd) {
+TEST_F(McpServerFacts, RequestsReadBeforeTheEndAreAnswered) {
   SentLines sent;
   sent.send(call(1));  // no client has said hello
   sent.send_too_long();

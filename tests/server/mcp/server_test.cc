@@ -29,7 +29,7 @@ TEST_F(McpServerFacts, ASecondRequestWithAnIdThatIsWorkedOnIsRefusedWithoutTakin
   EXPECT_EQ(answers_to(7), 1U);
 }
 
-TEST_F(McpServerFacts, WhatIsCancelledIsStoppedAndGetsNoAnswer) {
+TEST_F(McpServerFacts, ACancelledRequestIsStoppedAndGetsNoAnswer) {
   Door begun;
   Door door;
   features.work = [&](McpRequest& asked) -> McpAnswer {
@@ -48,7 +48,7 @@ TEST_F(McpServerFacts, WhatIsCancelledIsStoppedAndGetsNoAnswer) {
   EXPECT_EQ(answers_to(7), 0U);
 }
 
-TEST_F(McpServerFacts, CancellingAnIdThatIsNotThereDoesNothing) {
+TEST_F(McpServerFacts, CancellingAnUnknownIdDoesNothing) {
   shake_hands();
   take({{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", 9}}}});
   take(
@@ -82,7 +82,7 @@ TEST_F(McpServerFacts, SubscriptionsAreBounded) {
   EXPECT_TRUE(answer_to(McpServer::kMaxSubscriptions).contains("error"));
 }
 
-TEST_F(McpServerFacts, ProgressGrowsOrIsNotTold) {
+TEST_F(McpServerFacts, ProgressIsReportedOnlyWhenItGrows) {
   features.work = [&](McpRequest& asked) -> McpAnswer {
     for (const double done : {1.0, 1.0, 0.5, 2.0}) asked.progress(done, 4.0, "");
     return ordered_json::object();
@@ -191,7 +191,7 @@ TEST_F(McpServerFacts, ListsComeInPages) {
   }
 }
 
-TEST_F(McpServerFacts, AChangeIsToldToWhoSubscribedOnly) {
+TEST_F(McpServerFacts, AChangeIsReportedOnlyToSubscribers) {
   shake_hands();
   take(request(1, "resources/subscribe", {{"uri", "a:1"}}));
   features.change("a:1");
@@ -204,7 +204,7 @@ TEST_F(McpServerFacts, AChangeIsToldToWhoSubscribedOnly) {
   EXPECT_EQ(told, 1U);
 }
 
-TEST_F(McpServerFacts, ThatTheListOfToolsChangedIsToldToWhoWantsToHear) {
+TEST_F(McpServerFacts, AChangedListOfToolsIsReportedToSubscribers) {
   take(stateless(request("no", "subscriptions/listen",
                          {{"notifications", {{"resourcesListChanged", true}}}})));
   take(stateless(
@@ -230,7 +230,7 @@ TEST_F(McpServerFacts, ACompletionHasTheOtherArguments) {
   EXPECT_EQ(features.completed["tx"], "t1");
 }
 
-TEST_F(McpServerFacts, NothingElseIsAnsweredUnderAnIdThatIsWorkedOn) {
+TEST_F(McpServerFacts, AnIdInProgressIsNotReused) {
   Door door;
   features.work = [&](McpRequest&) -> McpAnswer {
     door.pass();
@@ -266,7 +266,7 @@ TEST_F(McpServerFacts, AStreamIsAcknowledgedFirstAndAnsweredWhenTheServerEnds) {
   }
 }
 
-TEST_F(McpServerFacts, AChangeAtTheSameMomentIsToldBehindTheAcknowledgement) {
+TEST_F(McpServerFacts, AChangeIsReportedAfterTheAcknowledgement) {
   const std::string line =
       stateless(request("s", "subscriptions/listen",
                         {{"notifications", {{"resourceSubscriptions", {"a:1"}}}}}))

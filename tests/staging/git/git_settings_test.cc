@@ -66,7 +66,9 @@ class ArmedRepository : public ::testing::Test {
     return "\"touch '" + repository_.path() + "/ran'; cat\"";
   }
   [[nodiscard]] bool ran() const { return std::filesystem::exists(repository_.path() + "/ran"); }
-  [[nodiscard]] GitProgram git() const { return GitProgram::elsewhere(repository_.path()); }
+  [[nodiscard]] GitProgram git() const {
+    return GitProgram::in_other_repository(repository_.path());
+  }
 
   ScratchRepository repository_;
 };
@@ -133,8 +135,9 @@ TEST_F(ArmedRepository, GraftsHideNoCommit) {
   grafted.commit("second");
   grafted.write(".git/info/grafts", grafted.output_of("rev-parse HEAD"));
   ASSERT_EQ(grafted.output_of("rev-list --count HEAD"), "1\n");
-  EXPECT_EQ(GitProgram::elsewhere(grafted.path()).run({"rev-list", "--count", "HEAD"}).value(),
-            "2\n");
+  EXPECT_EQ(
+      GitProgram::in_other_repository(grafted.path()).run({"rev-list", "--count", "HEAD"}).value(),
+      "2\n");
 }
 
 TEST_F(ArmedRepository, AWorkTreeThatDoesNotHoldTheRepositoryIsRefused) {
@@ -155,18 +158,18 @@ TEST_F(ArmedRepository, AFolderAboveIsNoWorkTreeOfIt) {
                         std::filesystem::copy_options::recursive);
   std::ofstream(outer.path() + "/vendor/inner/.git/config", std::ios::app)
       << "[core]\n\tworktree = ../../..\n";
-  EXPECT_EQ(GitProgram::elsewhere(outer.path() + "/vendor/inner").layout().error().reason,
+  EXPECT_EQ(GitProgram::in_other_repository(outer.path() + "/vendor/inner").layout().error().reason,
             "git.foreign_work_tree");
 }
 
 TEST_F(ArmedRepository, LinkedWorktreesAndSubmodulesAreTheirOwn) {
   repository_.git("worktree add -q linked -b other");
-  const auto linked = GitProgram::elsewhere(repository_.path() + "/linked").layout();
+  const auto linked = GitProgram::in_other_repository(repository_.path() + "/linked").layout();
   ASSERT_TRUE(linked.has_value()) << linked.error().message;
   ScratchRepository outer;
   outer.init();
   outer.git("-c protocol.file.allow=always submodule add -q '" + repository_.path() + "' sub");
-  const auto submodule = GitProgram::elsewhere(outer.path() + "/sub").layout();
+  const auto submodule = GitProgram::in_other_repository(outer.path() + "/sub").layout();
   ASSERT_TRUE(submodule.has_value()) << submodule.error().message;
 }
 

@@ -265,7 +265,7 @@ TEST_F(OverlayTest, ADamagedTextFormIsRefused) {
 TEST_F(OverlayTest, TheTextFormGrowsByWhatIsChanged) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "1"));
   const std::string whole = encode_entries(overlay_.entries());
-  GrowingEntries known = growing_entries(overlay_.entries(), whole);
+  AppendableEntries known = appendable_entries(overlay_.entries(), whole);
   std::string text = whole;
   EXPECT_EQ(encode_more_entries(known, overlay_.entries()), "");
   ASSERT_TRUE(overlay_.write(rel("new/b.txt"), "2"));
@@ -276,7 +276,7 @@ TEST_F(OverlayTest, TheTextFormGrowsByWhatIsChanged) {
   less.erase(rel("new/b.txt"));
   less.change(rel("a.txt")).now.mode = 0600;
   text += encode_more_entries(known, less);
-  const auto read = decode_growing_entries(text);
+  const auto read = decode_appendable_entries(text);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->entries, less);
   EXPECT_EQ(read->whole_bytes, whole.size());
@@ -285,7 +285,7 @@ TEST_F(OverlayTest, TheTextFormGrowsByWhatIsChanged) {
   EXPECT_FALSE(decode_entries(text)) << "a savepoint has no blocks";
   // A block that was cut short was not saved; one that was changed is noticed.
   for (size_t length = whole.size(); length < text.size(); ++length) {
-    const auto cut = decode_growing_entries(text.substr(0, length));
+    const auto cut = decode_appendable_entries(text.substr(0, length));
     ASSERT_TRUE(cut) << length;
     EXPECT_EQ(cut->bytes, length < end_of_two ? whole.size() : end_of_two) << length;
     if (length >= end_of_two) EXPECT_EQ(cut->entries, two) << length;
@@ -293,7 +293,7 @@ TEST_F(OverlayTest, TheTextFormGrowsByWhatIsChanged) {
   for (size_t i = 0; i < end_of_two; ++i) {
     std::string bad = text;
     bad[i] = static_cast<char>(bad[i] ^ 1);
-    EXPECT_FALSE(decode_growing_entries(bad)) << i;
+    EXPECT_FALSE(decode_appendable_entries(bad)) << i;
   }
 }
 

@@ -39,7 +39,7 @@ TEST(RunClient, AWindowThatIsResizedBeforeItsRunBeginsIsTold) {
     ClientOptions options;
     options.is_terminal = true;
     options.attaches = true;
-    _exit(attend_run(std::move(theirs), options).why == ClientEnd::Why::kEnded ? 0 : 1);
+    _exit(attach_to_run(std::move(theirs), options).why == ClientEnd::Reason::kEnded ? 0 : 1);
   }
   theirs = Fd();
   const Fd terminal(window);

@@ -1,4 +1,4 @@
-#include "staging/sandbox/met_walls.h"
+#include "staging/sandbox/sandbox_denials.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -63,7 +63,7 @@ std::optional<std::string> foreign_owner(const std::string& path, const struct s
 }
 
 /// The first file of a line that belongs to another user, with its owner.
-std::optional<std::string> refused_file(std::string_view line, const WhereItRan& where,
+std::optional<std::string> refused_file(std::string_view line, const RunLocation& where,
                                         const struct stat& root) {
   for (const std::string& name : names_in(line)) {
     const std::string below = where.working_directory.is_root()
@@ -78,7 +78,7 @@ std::optional<std::string> refused_file(std::string_view line, const WhereItRan&
   return {};
 }
 
-std::vector<std::string> refused_files(std::string_view said, const WhereItRan& where) {
+std::vector<std::string> refused_files(std::string_view said, const RunLocation& where) {
   std::vector<std::string> refused;
   std::set<std::string> known;
   struct stat root {};
@@ -105,7 +105,7 @@ std::vector<std::string> refused_files(std::string_view said, const WhereItRan& 
 
 }  // namespace
 
-std::vector<std::string> met_walls(std::string_view said, const WhereItRan& where) {
+std::vector<std::string> sandbox_denials(std::string_view said, const RunLocation& where) {
   std::vector<std::string> met;
   if (said.find(kNotMapped) != said.npos) {
     met.emplace_back(

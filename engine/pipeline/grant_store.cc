@@ -1,4 +1,4 @@
-#include "engine/pipeline/kept_grants.h"
+#include "engine/pipeline/grant_store.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -46,9 +46,9 @@ std::optional<Grant> parse_grant(std::string_view text) {
   constexpr size_t kLines = 5;
   if (lines.size() != kLines || lines[0] != kGrantMagic) return {};
   Grant grant;
-  const auto said_ns = number_of<int64_t>(lines[1]);
-  if (!said_ns) return {};
-  grant.said_ns = *said_ns;
+  const auto decided_ns = number_of<int64_t>(lines[1]);
+  if (!decided_ns) return {};
+  grant.decided_ns = *decided_ns;
   grant.by = lines[2];
   grant.agent = lines[3];
   grant.is_revoked = lines[4].starts_with('!');
@@ -70,7 +70,7 @@ Result<Grant> read_grant(const Directory& folder, const DirectoryEntry& entry,
   if (!name) return damaged(shown);
   GALLEY_ASSIGN(const FileStat stat, folder.stat(*name));
   const bool is_ours = stat.kind == FileKind::kRegular && (stat.mode & kOthersMode) == 0 &&
-                       is_believed_owner(stat.uid) && stat.size <= kMaxGrantBytes;
+                       is_trusted_owner(stat.uid) && stat.size <= kMaxGrantBytes;
   if (!is_ours) return damaged(shown);
   GALLEY_ASSIGN(const std::string text, read_file(folder, *name, kMaxGrantBytes));
   auto grant = parse_grant(text);
@@ -80,7 +80,7 @@ Result<Grant> read_grant(const Directory& folder, const DirectoryEntry& entry,
 
 }  // namespace
 
-Result<std::vector<Grant>> KeptGrants::list() const {
+Result<std::vector<Grant>> GrantStore::list() const {
   std::vector<Grant> grants;
   const RelPath place = state_->own(kGrantsFolder);
   const auto folder = state_->root().open_directory(place);
@@ -93,17 +93,17 @@ Result<std::vector<Grant>> KeptGrants::list() const {
     grants.push_back(std::move(grant));
   }
   std::sort(grants.begin(), grants.end(), [](const Grant& a, const Grant& b) {
-    return std::tie(a.said_ns, a.is_revoked, a.agent, a.capability) <
-           std::tie(b.said_ns, b.is_revoked, b.agent, b.capability);
+    return std::tie(a.decided_ns, a.is_revoked, a.agent, a.capability) <
+           std::tie(b.decided_ns, b.is_revoked, b.agent, b.capability);
   });
   return grants;
 }
 
-Result<FileStat> KeptGrants::stat() const {
+Result<FileStat> GrantStore::stat() const {
   return state_->root().stat(state_->own(kGrantsFolder));
 }
 
-Result<void> KeptGrants::keep(const Grant& grant) const {
+Result<void> GrantStore::keep(const Grant& grant) const {
   GALLEY_ASSIGN(const auto known, list());
   const bool is_new = std::none_of(known.begin(), known.end(), [&](const Grant& other) {
     return other.agent == grant.agent && other.capability == grant.capability;
@@ -119,7 +119,7 @@ Result<void> KeptGrants::keep(const Grant& grant) const {
   std::string by = grant.by;
   for (char& c : by) c = static_cast<uint8_t>(c) < ' ' ? ' ' : c;
   return replace_file(state_->root(), place.str(),
-                      fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, grant.said_ns, by,
+                      fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, grant.decided_ns, by,
                                   grant.agent, grant.is_revoked ? "!" : "", grant.capability));
 }
 
@@ -162,11 +162,12 @@ Error grant_by_agent() {
 
 }  // namespace
 
-Result<void> say_as_person(const Rules& rules, KeptState& kept, const TransactionOptions& who,
-                           AuditEvent event, const Error& no_agent,
-                           const std::function<Result<void>()>& check) {
-  GALLEY_TRY(kept.need());
-  Recorder recorder = kept.recorder();
+Result<void> record_person_decision(const Rules& rules, PersistentState& persistent,
+                                    const TransactionOptions& who, AuditEvent event,
+                                    const Error& no_agent,
+                                    const std::function<Result<void>()>& check) {
+  GALLEY_TRY(persistent.ensure());
+  Recorder recorder = persistent.recorder();
   Action action;
   action.record = std::move(event);
   return pass_alone(rules, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
@@ -175,22 +176,22 @@ Result<void> say_as_person(const Rules& rules, KeptState& kept, const Transactio
   });
 }
 
-Result<void> say_grant(const Rules& rules, KeptState& kept, const TransactionOptions& who,
-                       Grant grant) {
-  grant.said_ns = kept.clock().wall_ns();
+Result<void> record_grant(const Rules& rules, PersistentState& persistent,
+                          const TransactionOptions& who, Grant grant) {
+  grant.decided_ns = persistent.clock().wall_ns();
   AuditEvent event;
   event.kind = grant.is_revoked ? AuditKind::kRevocation : AuditKind::kGrant;
   event.tool = grant.is_revoked ? "sec.revoke" : "sec.grant";
   event.reason = "said by " + grant.by;
   event.input = std::make_shared<const nlohmann::ordered_json>(
       nlohmann::ordered_json{{"agent", grant.agent}, {"capability", grant.capability}});
-  GALLEY_TRY(
-      say_as_person(rules, kept, who, std::move(event), grant_by_agent(), [&]() -> Result<void> {
-        const auto no = objection_to_grant(rules.config, grant);
-        return no ? Result<void>(*no) : Result<void>();
-      }));
-  GALLEY_TRY(KeptGrants(*kept.state()).keep(grant));
-  return rules.refresh_grants(kept);
+  GALLEY_TRY(record_person_decision(rules, persistent, who, std::move(event), grant_by_agent(),
+                                    [&]() -> Result<void> {
+                                      const auto no = objection_to_grant(rules.config, grant);
+                                      return no ? Result<void>(*no) : Result<void>();
+                                    }));
+  GALLEY_TRY(GrantStore(*persistent.state()).keep(grant));
+  return rules.refresh_grants(persistent);
 }
 
 }  // namespace galley

@@ -29,11 +29,11 @@ using Grant = Workspace::Grant;
 /// Ownership: borrows the state directory. Threads: confined to one thread.
 /// Errors:    kInvalid `grant.damaged` for a file that cannot be trusted. It may be a revocation,
 ///            so no grant is valid until it is deleted. kQuota `limit.grants`; kIo.
-class KeptGrants {
+class GrantStore {
  public:
   static constexpr size_t kMaxGrants = 1000;  ///< grants and revocations of a workspace
 
-  explicit KeptGrants(const StateDirectory& state) : state_(&state) {}
+  explicit GrantStore(const StateDirectory& state) : state_(&state) {}
 
   Result<void> keep(const Grant& grant) const;
   /// Oldest first.
@@ -56,13 +56,14 @@ class KeptGrants {
 
 /// Records a decision that only a person may take. It is refused with `no_agent` if the caller is
 /// an agent, and with the error of `check`.
-Result<void> say_as_person(const Rules& rules, KeptState& kept, const TransactionOptions& who,
-                           AuditEvent event, const Error& no_agent,
-                           const std::function<Result<void>()>& check);
+Result<void> record_person_decision(const Rules& rules, PersistentState& persistent,
+                                    const TransactionOptions& who, AuditEvent event,
+                                    const Error& no_agent,
+                                    const std::function<Result<void>()>& check);
 
 /// Records and stores a grant or revocation. It is valid from the next call on. Fills in the time.
 /// Errors: as Workspace::grant.
-Result<void> say_grant(const Rules& rules, KeptState& kept, const TransactionOptions& who,
-                       Grant grant);
+Result<void> record_grant(const Rules& rules, PersistentState& persistent,
+                          const TransactionOptions& who, Grant grant);
 
 }  // namespace galley

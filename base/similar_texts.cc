@@ -1,4 +1,4 @@
-#include "base/alike_texts.h"
+#include "base/similar_texts.h"
 
 #include <utility>
 
@@ -12,14 +12,14 @@ constexpr size_t kNamedAlike = 20;
 
 }  // namespace
 
-void AlikeTexts::add(std::string key, std::string name, std::string text) {
+void SimilarTexts::add(std::string key, std::string name, std::string text) {
   const size_t group = groups_.try_emplace(std::move(key), groups_.size()).first->second;
   names_.resize(groups_.size());
   names_[group].push_back(std::move(name));
   texts_.emplace_back(group, std::move(text));
 }
 
-std::vector<std::string> AlikeTexts::said() const {
+std::vector<std::string> SimilarTexts::printed() const {
   std::vector<std::string> all;
   std::vector<bool> is_said(names_.size());
   for (const auto& [group, text] : texts_) {
@@ -35,7 +35,7 @@ std::vector<std::string> AlikeTexts::said() const {
   return all;
 }
 
-std::string AlikeTexts::str() const { return join(said(), ""); }
+std::string SimilarTexts::str() const { return join(printed(), ""); }
 
 std::string key_without(std::string text, std::string_view name) {
   for (size_t at = 0; !name.empty() && (at = text.find(name, at)) != std::string::npos; ++at) {

@@ -1,4 +1,4 @@
-#include "engine/pipeline/kept_state.h"
+#include "engine/pipeline/persistent_state.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 
 namespace galley {
 
-Result<std::vector<std::string>> KeptState::open(bool recovers) {
+Result<std::vector<std::string>> PersistentState::open(bool recovers) {
   std::vector<std::string> notices;
   if (place_->tree != nullptr) {
     doubt_ = Error{ErrorKind::kRefused, "workspace.tree",
@@ -32,7 +32,7 @@ Result<std::vector<std::string>> KeptState::open(bool recovers) {
     set_state(**std::move(opened));
   }
   GALLEY_ASSIGN(const auto unbound, unbound_state(*state()));
-  if (!unbound.empty()) notices.push_back(told(unbound));
+  if (!unbound.empty()) notices.push_back(describe_unbound(unbound));
   if (!recovers) return notices;
   GALLEY_ASSIGN(const RecoveryReport report, recover(false));
   for (std::string& line : repairs_of(report, false)) notices.push_back(std::move(line));
@@ -43,7 +43,7 @@ Result<std::vector<std::string>> KeptState::open(bool recovers) {
   return notices;
 }
 
-Result<void> KeptState::look() {
+Result<void> PersistentState::refresh() {
   if (doubt_ || state() != nullptr) return {};
   GALLEY_ASSIGN(auto found, StateDirectory::open(*files_));
   const std::lock_guard guard(mutex_);
@@ -52,14 +52,14 @@ Result<void> KeptState::look() {
 }
 
 /// Sets the log first, so a thread that sees the directory can use both.
-void KeptState::set_state(StateDirectory made) {
+void PersistentState::set_state(StateDirectory made) {
   auto directory = std::make_unique<StateDirectory>(std::move(made));
   audit_.set(std::make_unique<AuditLog>(*directory, clock()));
   state_.set(std::move(directory));
 }
 
-Result<void> KeptState::need() {
-  GALLEY_TRY(check_belief());
+Result<void> PersistentState::ensure() {
+  GALLEY_TRY(check_trusted());
   if (state() != nullptr) return {};
   const std::lock_guard guard(mutex_);
   if (state() != nullptr) return {};  // another thread was first
@@ -69,9 +69,9 @@ Result<void> KeptState::need() {
   return {};
 }
 
-Result<History> KeptState::history(std::string_view verb) {
-  GALLEY_TRY(check_belief());
-  GALLEY_TRY(look());
+Result<History> PersistentState::history(std::string_view verb) {
+  GALLEY_TRY(check_trusted());
+  GALLEY_TRY(refresh());
   if (state() != nullptr) return History(*state());
   return fail(
       ErrorKind::kNotFound, "history.empty",
@@ -92,8 +92,8 @@ RecoveryOptions recovery_options(bool dry_run, AuditSink* audit) {
 
 }  // namespace
 
-Result<PublishOutcome> KeptState::publish(const Proposal& proposal, const Approval& approval,
-                                          const CommitMeta& meta, PublisherOptions options) {
+Result<PublishOutcome> PersistentState::publish(const Proposal& proposal, const Approval& approval,
+                                                const CommitMeta& meta, PublisherOptions options) {
   options.durability = rules_->config.commit.durability;
   options.hard_links = rules_->config.commit.hard_links;
   options.lock_timeout = lock_timeout();
@@ -101,29 +101,29 @@ Result<PublishOutcome> KeptState::publish(const Proposal& proposal, const Approv
   return Publisher(*files_, clock(), std::move(options)).publish(proposal, approval, meta);
 }
 
-Result<RunStart> KeptState::begin_run() const {
+Result<RunStart> PersistentState::begin_run() const {
   PublisherOptions options;
   options.lock_timeout = lock_timeout();
   options.audit = audit();
   return RunStart::begin(*files_, *state(), clock(), options);
 }
 
-Result<RecoveryReport> KeptState::recover(bool dry_run) const {
+Result<RecoveryReport> PersistentState::recover(bool dry_run) const {
   if (state() == nullptr) return RecoveryReport();
   return recover_if_needed(*files_, *state(), clock(),
                            recovery_options(dry_run, dry_run ? nullptr : audit()));
 }
 
-Result<RecoveryReport> KeptState::plan_recovery(const StateDirectory& foreign) const {
+Result<RecoveryReport> PersistentState::plan_recovery(const StateDirectory& foreign) const {
   return recover_if_needed(*files_, foreign, clock(), recovery_options(true, nullptr));
 }
 
-Result<void> KeptState::quarantine_damaged(const WriterLock& lock) const {
+Result<void> PersistentState::quarantine_damaged(const WriterLock& lock) const {
   GALLEY_TRY(galley::quarantine_damaged(*files_, *state(), lock));
   return {};
 }
 
-Result<void> KeptState::write_config(const std::string& text, bool force) const {
+Result<void> PersistentState::write_config(const std::string& text, bool force) const {
   const WritableDirectory& root = *files_;
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
   GALLEY_ASSIGN(const FileStat stat, root.stat(name));
@@ -142,7 +142,7 @@ Result<void> KeptState::write_config(const std::string& text, bool force) const 
 
 // --- the audit log --------------------------------------------------------------------------
 
-Result<size_t> KeptState::restore_audit() {
+Result<size_t> PersistentState::restore_audit() {
   if (state() == nullptr) return size_t{0};
   GALLEY_ASSIGN(const auto commits, recorded_commits());
   std::vector<std::string> records;
@@ -151,7 +151,7 @@ Result<size_t> KeptState::restore_audit() {
   return audit()->append_missing(records);
 }
 
-Result<AuditVerification> KeptState::verify_audit() const {
+Result<AuditVerification> PersistentState::verify_audit() const {
   if (state() == nullptr) return AuditVerification();
   GALLEY_ASSIGN(AuditVerification found, audit()->verify());
   GALLEY_ASSIGN(const auto commits, recorded_commits());
@@ -169,7 +169,7 @@ Result<AuditVerification> KeptState::verify_audit() const {
   return found;
 }
 
-Result<std::vector<KeptState::RecordedCommit>> KeptState::recorded_commits() const {
+Result<std::vector<PersistentState::RecordedCommit>> PersistentState::recorded_commits() const {
   std::vector<RecordedCommit> commits;
   GALLEY_ASSIGN(const std::string first, audit()->first_timestamp());
   GALLEY_ASSIGN(const auto pending, journal_ids(state()->journals()));

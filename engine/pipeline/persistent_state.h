@@ -28,7 +28,7 @@ namespace galley {
 /// Invariant: a result of get() stays valid as long as this object, also after another set().
 /// Threads:   any thread may call get(); the owner serialises set().
 template <class T>
-class LateObject {
+class LazyObject {
  public:
   [[nodiscard]] T* get() const { return object_.load(std::memory_order_acquire); }
 
@@ -50,9 +50,9 @@ class LateObject {
 /// Threads:   any, except during open(). Results of state() and audit() stay valid.
 /// Errors:    functions that write return kRefused `state.not_believed` if another workspace made
 ///            the `.galley`; kIo.
-class KeptState {
+class PersistentState {
  public:
-  KeptState(const Place& place, const Rules& rules, std::unique_ptr<WritableDirectory> files)
+  PersistentState(const Place& place, const Rules& rules, std::unique_ptr<WritableDirectory> files)
       : place_(&place), rules_(&rules), files_(std::move(files)) {}
 
   // --- the state directory ----------------------------------------------------------------------
@@ -61,16 +61,16 @@ class KeptState {
   Result<std::vector<std::string>> open(bool recovers);
   /// Returns why the `.galley` that is there is ignored, or null.
   [[nodiscard]] const Error* doubt() const { return doubt_ ? &*doubt_ : nullptr; }
-  [[nodiscard]] Result<void> check_belief() const {
+  [[nodiscard]] Result<void> check_trusted() const {
     return doubt_ ? Result<void>(*doubt_) : Result<void>();
   }
   /// Returns the state, or null when there is none that is trusted.
   [[nodiscard]] const StateDirectory* state() const { return state_.get(); }
   [[nodiscard]] AuditLog* audit() const { return audit_.get(); }  ///< present with state()
   /// Opens a `.galley` that another process made since.
-  Result<void> look();
+  Result<void> refresh();
   /// Creates `.galley` if it is missing.
-  Result<void> need();
+  Result<void> ensure();
   /// Returns the absolute path of StateDirectory::own(). Needs a state.
   [[nodiscard]] std::string own_path(std::string_view name) const {
     return place_->path + "/.galley/" + state_.get()->own(name).str();
@@ -132,8 +132,8 @@ class KeptState {
   const Rules* rules_;
   std::unique_ptr<WritableDirectory> files_;  ///< of the workspace
   std::optional<Error> doubt_;
-  LateObject<StateDirectory> state_;
-  LateObject<AuditLog> audit_;
+  LazyObject<StateDirectory> state_;
+  LazyObject<AuditLog> audit_;
   std::mutex mutex_;  ///< guards the creation of both; reading needs no lock
 };
 

@@ -13,14 +13,14 @@ namespace galley {
 ///
 /// Invariant: three or more alike texts are printed as one, the first; one or two are printed as
 ///            they are.
-class AlikeTexts {
+class SimilarTexts {
  public:
   /// `text` must end with a newline and be about `name`. Texts are alike when their keys are equal:
   /// see key_without().
   void add(std::string key, std::string name, std::string text);
 
   /// The printed texts.
-  [[nodiscard]] std::vector<std::string> said() const;
+  [[nodiscard]] std::vector<std::string> printed() const;
   /// The printed texts as one.
   [[nodiscard]] std::string str() const;
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <galley/workspace.h>
-#include "engine/calls/road.h"
+#include "engine/calls/action_states.h"
 #include "server/session/workspace_features.h"
 #include "support/temp_directory.h"
 
@@ -63,7 +63,7 @@ std::vector<std::string> functions_on_the_stack() {
   return names;
 }
 
-TEST(CallWay, LeadsFromARequestToItsToolInFewFramesWhichTheDocumentNames) {
+TEST(CallPath, HasFewFramesFromRequestToToolAndTheDocumentNamesThem) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer has frames of its own";
 #endif
@@ -99,7 +99,7 @@ TEST(CallWay, LeadsFromARequestToItsToolInFewFramesWhichTheDocumentNames) {
   }
 }
 
-TEST(CallWay, NoStationIsMadeOutsideOfTheExecutor) {
+TEST(CallPath, OnlyTheExecutorMakesActionStates) {
   static_assert(!std::is_constructible_v<Allowed, Admitted>);
   static_assert(!std::is_constructible_v<Ran, Allowed, ToolResult>);
   static_assert(!std::is_constructible_v<Ran, Admitted, Error>);

@@ -21,10 +21,10 @@ namespace galley {
 ///
 /// Ownership: borrows the workspace. Threads: safe to share.
 /// Errors:    those of add_custom_tools; the other tools are added nevertheless.
-class KeptTools {
+class StoredTools {
  public:
   /// Remembers the stored tools of now, since a new registry reads them.
-  explicit KeptTools(const Workspace& workspace);
+  explicit StoredTools(const Workspace& workspace);
 
   /// Updates the registry. Returns whether anything changed. Costs one stat when nothing did.
   Result<bool> refresh();
@@ -52,8 +52,8 @@ Result<void> admit_tools(const Workspace& workspace, const TransactionOptions& w
 
 /// Records and carries out the removal of a tool. Returns false if no tool has that name.
 /// Errors: as record_admission.
-Result<bool> dismiss_tool(const Workspace& workspace, const TransactionOptions& who,
-                          const UserSettings& settings, const std::string& name);
+Result<bool> remove_stored_tool(const Workspace& workspace, const TransactionOptions& who,
+                                const UserSettings& settings, const std::string& name);
 
 /// Adds a tool that the program defines, with its agents and its table `[tools.NAME]`.
 /// Errors: those of ToolRegistry::add; kInvalid `tool.no_function`.

@@ -1,4 +1,4 @@
-#include "engine/pipeline/kept_tools.h"
+#include "engine/pipeline/stored_tools.h"
 
 #include <cerrno>
 #include <map>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/pipeline/custom_tools.h"
-#include "engine/pipeline/kept_grants.h"
+#include "engine/pipeline/grant_store.h"
 #include "engine/pipeline/mcp_servers.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
@@ -15,13 +15,13 @@
 
 namespace galley {
 
-KeptTools::KeptTools(const Workspace& workspace) : workspace_(&workspace) {
+StoredTools::StoredTools(const Workspace& workspace) : workspace_(&workspace) {
   if (const auto now = stamp()) seen_ = *now;
   if (auto all = names()) names_ = *std::move(all);
 }
 
 /// Each addition and removal changes the folder itself (custom_tools.cc, mcp_servers.cc).
-Result<std::optional<int64_t>> KeptTools::stamp() const {
+Result<std::optional<int64_t>> StoredTools::stamp() const {
   const std::string& tools = rules_of(*workspace_).user.tools_path;
   if (tools.empty()) return std::optional<int64_t>();
   const auto home = open_disk_directory(tools + "/" + ContentId::of(workspace_->root_path()).hex());
@@ -33,7 +33,7 @@ Result<std::optional<int64_t>> KeptTools::stamp() const {
   return std::optional(stat.ctime_ns);
 }
 
-Result<std::vector<std::string>> KeptTools::names() const {
+Result<std::vector<std::string>> StoredTools::names() const {
   std::vector<std::string> all;
   GALLEY_ASSIGN(const auto folders,
                 trusted_tools(rules_of(*workspace_).user, workspace_->root_path()));
@@ -50,7 +50,7 @@ Result<std::vector<std::string>> KeptTools::names() const {
   return all;
 }
 
-Result<bool> KeptTools::refresh() {
+Result<bool> StoredTools::refresh() {
   const std::lock_guard lock(mutex_);
   GALLEY_ASSIGN(const auto now, stamp());
   if (now == seen_) return false;
@@ -80,8 +80,8 @@ Result<void> record_admission(const Workspace& workspace, const TransactionOptio
   event.kind = kind;
   event.tool = kind == AuditKind::kToolsAdded ? "tools.add" : "tools.remove";
   event.input = std::make_shared<const ordered_json>(std::move(input));
-  return say_as_person(rules_of(workspace), kept_of(workspace), who, std::move(event),
-                       tools_by_agent(), [] { return Result<void>(); });
+  return record_person_decision(rules_of(workspace), persistent_of(workspace), who,
+                                std::move(event), tools_by_agent(), [] { return Result<void>(); });
 }
 
 Result<void> admit_tools(const Workspace& workspace, const TransactionOptions& who,
@@ -96,22 +96,22 @@ Result<void> admit_tools(const Workspace& workspace, const TransactionOptions& w
                      place_of(workspace).clock().wall_ns());
 }
 
-Result<bool> dismiss_tool(const Workspace& workspace, const TransactionOptions& who,
-                          const UserSettings& settings, const std::string& name) {
+Result<bool> remove_stored_tool(const Workspace& workspace, const TransactionOptions& who,
+                                const UserSettings& settings, const std::string& name) {
   GALLEY_TRY(record_admission(workspace, who, AuditKind::kToolsRemoved, {{"tool", name}}));
   return forget_tool(settings, workspace.root_path(), name);
 }
 
 namespace {
 
-ToolStanding standing_of(const ToolDefinition& tool) {
-  ToolStanding standing;
-  standing.priority = tool.priority;
-  standing.availability.agents = tool.agents;
-  standing.availability.capabilities = tool.only_if_given;
-  standing.follows_from_contents = tool.follows_from_contents;
+ToolPrecedence precedence_of(const ToolDefinition& tool) {
+  ToolPrecedence precedence;
+  precedence.priority = tool.priority;
+  precedence.availability.agents = tool.agents;
+  precedence.availability.capabilities = tool.required_capabilities;
+  precedence.depends_only_on_contents = tool.depends_only_on_contents;
   if (tool.is_available) {
-    standing.availability.holds = [holds = tool.is_available](const ToolCaller& caller) {
+    precedence.availability.holds = [holds = tool.is_available](const ToolCaller& caller) {
       try {
         return holds(caller.agent, caller.session);
       } catch (...) {
@@ -119,7 +119,7 @@ ToolStanding standing_of(const ToolDefinition& tool) {
       }
     };
   }
-  return standing;
+  return precedence;
 }
 
 /// Makes the tool at its first call. `[tools.NAME] config` is added to the settings that it takes.
@@ -146,16 +146,16 @@ ToolFactory factory_of(ToolDefinition tool, std::map<std::string, std::string> c
 }  // namespace
 
 Result<void> add_own_tool(const Rules& rules, ToolRegistry& registry, ToolDefinition tool) {
-  ToolStanding standing = standing_of(tool);
+  ToolPrecedence precedence = precedence_of(tool);
   if (!tool.make) {
     GALLEY_ASSIGN(auto made, make_defined_tool(std::move(tool)));
-    return registry.add(std::move(made), std::move(standing));
+    return registry.add(std::move(made), std::move(precedence));
   }
   const auto config = rules.config.tools.find(tool.info.name);
   return registry.add(factory_of(std::move(tool), config == rules.config.tools.end()
                                                       ? std::map<std::string, std::string>()
                                                       : config->second.config),
-                      std::move(standing));
+                      std::move(precedence));
 }
 
 }  // namespace galley
