@@ -65,6 +65,7 @@ class AnswerDivider {
     }
     in_hunk_ = false;
     if (take_fence() || take_unified() || take_patch() || take_block() || take_json()) return;
+    if (take_call()) return;
     const bool is_change = line.starts_with('+') || line.starts_with('-');
     if (is_change && first_change_ == 0) first_change_ = at_ + 1;
     if (is_nearly_mark(line) || is_replaced_line()) add_unread(at_);
@@ -111,6 +112,8 @@ class AnswerDivider {
     close_fence();
     in_fence_ = !in_fence_ || !info.empty();
     is_diff_fence_ = info == "diff" || info == "patch" || info == "udiff";
+    is_code_fence_ = in_fence_ && !is_diff_fence_ && !info.empty() && info != "json" &&
+                     info != "xml" && info != "tool_call" && info != "tool_calls";
     taken_before_fence_ = taken_;
     first_change_ = 0;
     if (is_bare_hunk_fence(document_, at_)) {
@@ -209,6 +212,32 @@ class AnswerDivider {
     return true;
   }
 
+  /// A call that is not written as an edit is: a reader of edits passes over it.
+  bool take_call() {
+    if (is_code_fence_) return false;  // there it is an example
+    if (begins_call(document_[at_])) {
+      add_call();
+      ++at_;
+      return true;
+    }
+    const std::string_view text = document_.text();
+    const size_t begin = document_.offset(at_) + document_[at_].find_first_not_of(" \t");
+    if (begin < raw_json_end_) return false;  // so that each byte is read once
+    const auto extent = raw_call_at(text, std::min(begin, text.size()));
+    if (!extent) return false;
+    raw_json_end_ = extent->end;
+    if (extent->format != EditFormat::kCalls) return false;
+    add_call();
+    at_ = document_.line_at(extent->end - 1) + 1;
+    return true;
+  }
+
+  void add_call() {
+    if (out_.calls.size() < kMaxUnread) {
+      out_.calls.push_back({at_, std::string(trimmed(document_[at_]))});
+    }
+  }
+
   Lines document_;
   Answer out_;
   size_t at_ = 0;
@@ -217,7 +246,9 @@ class AnswerDivider {
   bool in_message_ = false;
   bool in_fence_ = false;
   bool is_diff_fence_ = false;
-  size_t taken_ = 0;  // edits seen
+  bool is_code_fence_ = false;  // of a language that calls are not written in
+  size_t raw_json_end_ = 0;     // of the last JSON that was looked at for a call
+  size_t taken_ = 0;            // edits seen
   size_t taken_before_fence_ = 0;
   size_t first_change_ = 0;  // 1-based line in the fence that begins with + or -; 0: none
 };
@@ -234,9 +265,15 @@ EditFormat Answer::format() const {
 
 Answer divide_answer(std::string_view text) {
   Answer out = AnswerDivider(text).run();
-  if (out.parts.empty() && out.unread.empty() && !shown_files(Lines(text)).empty()) {
-    out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
-  }
+  if (!out.parts.empty() || !out.unread.empty()) return out;
+  const auto shown = shown_files(Lines(text));
+  if (shown.empty()) return out;
+  out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
+  std::erase_if(out.calls, [&](const UnreadLine& call) {
+    return std::any_of(shown.begin(), shown.end(), [&](const ShownFile& file) {
+      return call.line > file.fence && call.line < file.end;
+    });
+  });
   return out;
 }
 

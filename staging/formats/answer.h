@@ -30,6 +30,8 @@ struct UnreadLine {
 struct Answer {
   std::vector<AnswerPart> parts;  ///< in order; formats of neighbours differ, except for JSON
   std::vector<UnreadLine> unread;
+  /// Lines outside of edits that begin a call of a tool, as chat templates and providers write it.
+  std::vector<UnreadLine> calls;
 
   /// The one dialect of all parts; kAuto when there are none, or several.
   [[nodiscard]] EditFormat format() const;

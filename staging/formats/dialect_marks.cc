@@ -254,6 +254,13 @@ std::vector<ShownFile> shown_files(const Lines& document) {
   return open == document.size() ? out : std::vector<ShownFile>();
 }
 
+bool begins_call(std::string_view line) {
+  const std::string_view text = trimmed(line);
+  return text.starts_with("[TOOL_CALLS]") || text.starts_with("<|python_tag|>") ||
+         std::any_of(kCallTags.begin(), kCallTags.end(),
+                     [&](std::string_view tag) { return text.starts_with(tag); });
+}
+
 bool is_nearly_mark(std::string_view line) {
   static constexpr std::array<std::string_view, 5> kOld = {"search", "original", "old", "find",
                                                            "before"};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -83,6 +84,15 @@ struct ShownFile {
 /// The fences of an answer that name a file, in their first line or in the line before it. None
 /// where it is not certain where each of them ends, or two name the same file.
 [[nodiscard]] std::vector<ShownFile> shown_files(const Lines& document);
+
+// --- calls of tools -----------------------------------------------------------------------------
+
+/// The tags that begin a call where chat templates write it in text.
+inline constexpr std::array<std::string_view, 5> kCallTags = {
+    "<tool_call>", "<function=", "<function_calls>", "<invoke name=", "<tool_use>"};
+
+/// True for a line that begins a call: one of the tags, or a mark before calls in JSON.
+[[nodiscard]] bool begins_call(std::string_view line);
 
 // --- what was meant as a marker ---------------------------------------------------------------
 

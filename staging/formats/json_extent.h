@@ -20,4 +20,9 @@ struct JsonExtent {
 /// Only brackets and strings are read: the parser checks whether it is JSON.
 [[nodiscard]] std::optional<JsonExtent> json_edit_at(std::string_view text, size_t begin);
 
+/// The call of a tool that begins at byte `begin`, as providers write it in JSON: a name with
+/// arguments, `function` or `tool_calls`. Its format is kCalls, or kAuto for any other document
+/// that begins with a key of such a call.
+[[nodiscard]] std::optional<JsonExtent> raw_call_at(std::string_view text, size_t begin);
+
 }  // namespace galley

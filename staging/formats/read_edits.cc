@@ -194,6 +194,12 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
   if (format == EditFormat::kAuto && options.check_format) {
     for (const AnswerPart& part : answer.parts) GALLEY_TRY(options.check_format(part.format));
   }
+  if (!answer.calls.empty() && !answer.parts.empty()) {
+    return unread(answer.calls,
+                  "this is a call of a tool, which is not made next to edits, so nothing was read; "
+                  "give the calls in a document of their own (--format tool_text), or take them "
+                  "out");
+  }
   // A document that begins as JSON must be JSON to its end.
   const std::string_view body = trimmed(text);
   const bool is_bare_json = (asked == EditFormat::kAuto || asked == EditFormat::kEdits) &&

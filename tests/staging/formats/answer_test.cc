@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "staging/formats/read_edits.h"
 #include "staging/placing/search_help.h"
@@ -51,6 +52,51 @@ TEST(Answers, AreDividedByDialect) {
   EXPECT_EQ(shape_of("```json\n[\n" + json + "]\n```\n"), "e2");
   EXPECT_EQ(shape_of("[{\"args\": {}, \"tool\": \"Write\"}]"), "c1");
   EXPECT_EQ(shape_of("{\"path\": \"/usr/bin\", \"name\": \"no edit\"}\n"), "");
+}
+
+/// The lines that begin calls, from 1: "6 9".
+std::string calls_in(const std::string& text) {
+  std::string out;
+  for (const UnreadLine& line : divide_answer(text).calls) {
+    out += (out.empty() ? "" : " ") + std::to_string(line.line + 1);
+  }
+  return out;
+}
+
+TEST(Answers, CallsNextToEditsAreRefused) {
+  const std::string diff = kDiff;
+  const std::string raw = "{\"name\": \"Read\",\n \"arguments\": {\"path\": \"f\"}}\n";
+  const std::string function = "{\"id\": \"c\", \"function\": {\"name\": \"Read\"}}\n";
+  const std::vector<std::string> calls = {
+      "<tool_call>\n" + raw + "</tool_call>\n",
+      "<function=Read>\n</function>\n",
+      raw,
+      function,
+      "[TOOL_CALLS][" + raw + "]\n",
+      "<invoke name=\"Read\">\n</invoke>\n",
+      "<tool_use>\n<tool_name>Read</tool_name>\n</tool_use>\n",
+  };
+  for (const std::string& call : calls) {
+    EXPECT_EQ(calls_in(diff + "\n" + call).substr(0, 1), "7") << call;
+    EXPECT_EQ(calls_in("```json\n" + call + "```\n" + kBlock).substr(0, 1), "2") << call;
+    for (const EditFormat format : {EditFormat::kAuto, EditFormat::kUnified}) {
+      const auto read = read_edits(call + "\n" + diff, format, {});
+      ASSERT_FALSE(read.has_value()) << call;
+      EXPECT_EQ(read.error().reason, "edit.unread");
+      EXPECT_NE(read.error().message.find("tool_text"), std::string::npos);
+    }
+  }
+  for (const std::string& text :
+       {diff + "The tag is <tool_call>.\n", diff + "```python\n<tool_call>\n" + raw + "```\n",
+        diff + "{\"name\": \"a package\"}\n",
+        std::string("--- a/f\n+++ b/f\n@@ -1 +1,2 @@\n <tool_call>\n+<invoke name=\n")}) {
+    EXPECT_EQ(calls_in(text), "") << text;
+    EXPECT_TRUE(read_edits(text, EditFormat::kAuto, {}).has_value()) << text;
+  }
+  const std::string shown = "page.xml\n```xml\n<tool_call>\n```\n";
+  EXPECT_EQ(shape_of(shown), "b1");
+  EXPECT_EQ(calls_in(shown), "");
+  EXPECT_EQ(calls_in(shown + "<tool_call>\n"), "5");
 }
 
 TEST(Answers, WhatAnEditHoldsIsItsOwn) {

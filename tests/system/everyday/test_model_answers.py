@@ -74,6 +74,21 @@ class ModelAnswers(EverydayCase):
         self.apply("```json\n" + json.dumps(calls) + "\n```\n", expect=0)
         self.assertTrue((self.work / "called.txt").exists())
 
+    def test_a_call_next_to_edits_is_refused_with_all_of_them(self):
+        """git: `git apply` never makes a part of what it was given without a word."""
+        diff = "--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+x\n"
+        raw = json.dumps({"name": "Write", "arguments": {"file_path": "called.txt", "content": "x\n"}})
+        for call in (f"<tool_call>\n{raw}\n</tool_call>\n", f"```json\n{raw}\n```\n", raw + "\n",
+                     '<invoke name="Write">\n<parameter name="file_path">called.txt</parameter>\n</invoke>\n'):
+            for answer in (diff + "\nAnd then:\n\n" + call, call + "\n" + diff):
+                with self.subTest(answer):
+                    refused = self.apply(answer, expect=2)
+                    self.assertIn("--format tool_text", refused.err)
+                    self.assertFalse((self.work / "made.txt").exists())
+        # An example in a fence of another language, or in a changed line, is no call.
+        self.apply(diff + "\n```html\n<tool_call>\n```\n", expect=0)
+        self.apply("--- /dev/null\n+++ b/tags.txt\n@@ -0,0 +1 @@\n+<tool_call>\n", expect=0)
+
     def test_blanks_around_markers_do_not_matter(self):
         """patch: `patch` takes an indented patch and CR LF in its headers."""
         self.apply("*** Begin Patch \n *** Update File: a.txt \n@@\n-line 2\n+two\n*** End Patch  \n", expect=0)
