@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "staging/formats/answer.h"
+#include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
 #include "tools/json_input.h"
 
@@ -231,8 +232,9 @@ std::optional<std::string_view> calls_document(std::string_view text) {
   if (!answer.unread.empty() || answer.parts.size() > 1) return std::nullopt;
   const bool is_json = text[first] == '{' || text[first] == '[';
   if (answer.parts.empty()) {
-    // JSON edits that must be mended first are not a part of an answer, and not calls either.
-    const bool is_calls = is_json && !parse_edits_json(text);
+    // JSON that must be mended first is not a part of an answer.
+    const bool is_calls =
+        is_json && divide_answer(mended_json(text, false)).format() == EditFormat::kCalls;
     return is_calls ? std::optional(text) : std::nullopt;
   }
   const AnswerPart& part = answer.parts.front();
@@ -246,8 +248,7 @@ bool is_raw_calls(std::string_view text) {
   const bool is_json = body.starts_with('{') || body.starts_with('[');
   const bool is_marked = body.starts_with("[TOOL_CALLS]") || body.starts_with("<|python_tag|>");
   bool is_any = is_marked;
-  for (const std::string_view tag :
-       {"<tool_call>", "<function=", "<function_calls>", "<invoke name=", "<tool_use>"}) {
+  for (const std::string_view tag : kCallTags) {
     is_any = is_any || body.starts_with(tag) || has("\n" + std::string(tag));
   }
   const auto has_word = [&](const std::string& word) {
