@@ -605,11 +605,17 @@ Result<Preview> GitCheck::judge(const std::function<void(const Verdict::Progress
   GALLEY_ASSIGN(Verdict verdict,
                 verdict_on(basis, *state.proposal, state.options.who, std::move(judging)));
   if (given && !verdict.approved_by.empty()) verdict.approved_by = given->by;
-  // If the approval cannot be recorded, the push asks again.
   for (const RulesChange& change : state.asked_changes) {
-    if (verdict.is_approved() && state.kind == Kind::kStaged) {
-      (void)record_rules_change(*state.user, change);
-    }
+    if (!verdict.is_approved() || state.kind != Kind::kStaged) continue;
+    const auto recorded = record_rules_change(*state.user, change);
+    if (recorded) continue;
+    Finding finding;
+    finding.rule = recorded.error().reason;
+    finding.severity = Finding::Severity::kWarning;
+    finding.path = change.path;
+    finding.message = "the yes to this change could not be kept, so that a push asks again: " +
+                      recorded.error().message;
+    verdict.findings.push_back(std::move(finding));
   }
   for (Finding& finding : verdict.findings) {
     if (finding.rule.ends_with(kWouldChangeRule)) finding.remedy = remedy_of_fixer(state.kind);
