@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/printable.h"
 #include "cli/commands.h"
@@ -352,6 +353,15 @@ Result<int> list_trusted(Session& session) {
   for (const TrustRecord& record : records) {
     document["trusted"].push_back(record_json(record));
     text += fmt::format("{}  {}\n", record.hash.hex(), printable_line(record.root));
+  }
+  GALLEY_ASSIGN(const auto approvals, list_rules_approvals(settings));
+  document["rules"] = Json::array();
+  for (const RulesApproval& approval : approvals) {
+    document["rules"].push_back(
+        {{"root", approval.root}, {"path", approval.path}, {"given_ns", approval.given_ns}});
+    text += fmt::format("{}  a change of {} in {}\n", rfc3339_utc(approval.given_ns),
+                        approval.path.empty() ? "rules" : printable_line(approval.path),
+                        approval.root.empty() ? "a repository" : printable_line(approval.root));
   }
   if (session.is_json()) {
     session.print(document);

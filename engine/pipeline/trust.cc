@@ -185,15 +185,46 @@ Result<RelPath> rules_record_name(const RulesChange& change) {
   return record_name(change.repository + '\0' + change.path + '\0' + change.after);
 }
 
-/// The earlier bytes in a record: those that the approved change replaced.
-std::optional<std::string> parse_rules_record(const std::string& text) {
+/// A record of a changed rule.
+struct RulesRecord {
+  std::string before;  ///< the hash of the bytes that the change replaced
+  RulesApproval approval;
+  RelPath name = RelPath::root();
+};
+
+std::optional<RulesRecord> parse_rules_record(const std::string& text) {
   try {
     const auto document = nlohmann::json::parse(text);
     if (document.at("format") != kRulesFormat) return {};
-    return document.at("before").get<std::string>();
+    RulesRecord record;
+    document.at("before").get_to(record.before);
+    record.approval.root = document.value("root", "");
+    record.approval.path = document.value("path", "");
+    return record;
   } catch (const nlohmann::json::exception&) {
     return {};
   }
+}
+
+/// Returns the records of approved changes in the folder, oldest first.
+Result<std::vector<RulesRecord>> rules_records(const Directory& folder) {
+  GALLEY_ASSIGN(const auto entries, folder.list());
+  std::vector<RulesRecord> records;
+  for (const DirectoryEntry& entry : entries) {
+    const auto name = RelPath::parse(entry.name);
+    if (!name || !ContentId::from_hex(entry.name)) continue;
+    GALLEY_ASSIGN(const auto text, read_own_file(folder, *name, kMaxTrustBytes));
+    auto record = parse_rules_record(text.value_or(""));
+    if (!record) continue;
+    GALLEY_ASSIGN(const FileStat stat, folder.stat(*name));
+    record->approval.given_ns = stat.mtime_ns;
+    record->name = *name;
+    records.push_back(*std::move(record));
+  }
+  std::stable_sort(records.begin(), records.end(), [](const RulesRecord& a, const RulesRecord& b) {
+    return a.approval.given_ns < b.approval.given_ns;
+  });
+  return records;
 }
 
 }  // namespace
@@ -209,8 +240,27 @@ Result<void> record_trust(const UserSettings& settings, const TrustRecord& recor
 
 Result<void> record_rules_change(const UserSettings& settings, const RulesChange& change) {
   GALLEY_ASSIGN(const RelPath name, rules_record_name(change));
-  return keep_record(settings, change.root, name,
-                     {{"format", kRulesFormat}, {"before", change.before}});
+  GALLEY_TRY(keep_record(settings, change.root, name,
+                         {{"format", kRulesFormat},
+                          {"root", change.root},
+                          {"path", change.path},
+                          {"before", change.before}}));
+  GALLEY_ASSIGN(const auto folder, open_writable_disk_directory(settings.trust_path));
+  GALLEY_ASSIGN(const auto records, rules_records(*folder));
+  for (size_t i = 0; i + kMaxRulesApprovals < records.size(); ++i) {
+    GALLEY_TRY(folder->remove_file(records[i].name));
+  }
+  return {};
+}
+
+Result<std::vector<RulesApproval>> list_rules_approvals(const UserSettings& settings) {
+  std::vector<RulesApproval> approvals;
+  if (settings.trust_path.empty()) return approvals;
+  GALLEY_ASSIGN(const auto folder, open_if_there(settings.trust_path));
+  if (folder == nullptr) return approvals;
+  GALLEY_ASSIGN(auto records, rules_records(*folder));
+  for (RulesRecord& record : records) approvals.push_back(std::move(record.approval));
+  return approvals;
 }
 
 Result<bool> is_known_rules_change(const UserSettings& settings, RulesChange change) {
@@ -219,10 +269,10 @@ Result<bool> is_known_rules_change(const UserSettings& settings, RulesChange cha
   for (int step = 0; folder != nullptr && step < kMaxRulesSteps; ++step) {
     GALLEY_ASSIGN(const RelPath name, rules_record_name(change));
     GALLEY_ASSIGN(const auto text, read_own_file(*folder, name, kMaxTrustBytes));
-    const auto before = parse_rules_record(text.value_or(""));
-    if (!before) return false;
-    if (*before == change.before) return true;
-    change.after = *before;
+    auto record = parse_rules_record(text.value_or(""));
+    if (!record) return false;
+    if (record->before == change.before) return true;
+    change.after = std::move(record->before);
   }
   return false;
 }

@@ -35,6 +35,9 @@ struct UserSettings {
 ///         kInvalid `trust.bad_hash` for a GALLEY_TRUST that is not a list of hashes.
 [[nodiscard]] Result<UserSettings> load_user_settings();
 
+/// The most approvals of changed rules that are kept; beyond it the oldest go, and a push asks again.
+inline constexpr size_t kMaxRulesApprovals = 1000;
+
 /// The trust of a person in one workspace, for a certain hash of its configuration.
 struct TrustRecord {
   std::string root;  ///< absolute
@@ -66,9 +69,20 @@ struct RulesChange {
   std::string after;
 };
 
-/// Stores the approval next to the trust records. It replaces an earlier one with the same result.
+/// Stores the approval next to the trust records. It replaces an earlier one with the same result,
+/// and the oldest ones beyond kMaxRulesApprovals.
 /// Errors: as record_trust().
 Result<void> record_rules_change(const UserSettings& settings, const RulesChange& change);
+
+/// An approved change of rules, as it was recorded.
+struct RulesApproval {
+  std::string root;  ///< empty in a record of an earlier version, as is `path`
+  std::string path;
+  int64_t given_ns = 0;
+};
+
+/// Returns all approvals of changed rules, oldest first.
+[[nodiscard]] Result<std::vector<RulesApproval>> list_rules_approvals(const UserSettings& settings);
 
 /// Returns whether a person approved the change, in one step or in several that follow each other.
 [[nodiscard]] Result<bool> is_known_rules_change(const UserSettings& settings, RulesChange change);

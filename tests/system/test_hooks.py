@@ -704,6 +704,33 @@ class Pushing(HookCase):
         self.git("commit", "-qm", "back", "--no-verify")
         self.assert_refused(self.run_git("push", "-q", "origin", "main"), "a change of the rules")
 
+    def test_a_yes_that_cannot_be_kept_is_said(self):
+        self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+        (self.scratch / "state" / "galley").mkdir(parents=True, exist_ok=True)
+        (self.scratch / "state" / "galley" / "trust").write_text("no folder\n")
+        self.write("galley.toml", f"{RULES}# 1\n")
+        self.git("add", ".")
+        status, screen = self.at_terminal("commit", "-qm", "rules")
+        self.assertEqual(status, 0, screen)
+        self.assertIn("could not be kept", screen)
+
+    def test_each_yes_is_listed_and_the_oldest_go(self):
+        self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+        trust = self.scratch / "state" / "galley" / "trust"
+        trust.mkdir(parents=True, mode=0o700)
+        for number in range(1001):
+            old = trust / f"{number:064x}"
+            old.write_text('{"format":"galley.rules/1","before":""}\n')
+            os.utime(old, (number + 1, number + 1))
+        self.write("galley.toml", f"{RULES}# 1\n")
+        self.git("add", ".")
+        self.assertEqual(self.at_terminal("commit", "-qm", "rules")[0], 0)
+        listed = json.loads(self.galley("--json", "trust", "--list", expect=0).stdout)["rules"]
+        self.assertEqual((len(listed), listed[0]["given_ns"], listed[-1]["root"], listed[-1]["path"]),
+                         (1000, 3 * 10**9, str(self.work), "galley.toml"))
+        self.assertEqual(len(list(trust.iterdir())), 1000)
+        self.assertIn(f"a change of galley.toml in {self.work}", self.galley("trust", "--list", expect=0).stdout.decode())
+
     def test_a_new_branch_is_judged_from_where_the_remote_knows_it(self):
         self.git("commit", "-q", "--allow-empty", "-m", "empty")
         self.write("secret/old", "known to the server\n")
