@@ -21,6 +21,7 @@
 #include "engine/pipeline/trust.h"
 #include "engine/policy/policy.h"
 #include "staging/fs/host_file.h"
+#include "tools/custom_tool.h"
 #include "tools/registry.h"
 #include "tools/shapes.h"
 #include "tools/tool_checklist.h"
@@ -43,10 +44,11 @@ Json state_json(Workspace& workspace, const std::string& agent, const std::strin
   state["health"] = to_string(health);
   const auto found =
       ToolView(**tools, rules_of(workspace).caller(agent), tools_of(workspace).mode()).find(name);
-  state["callable"] = found.has_value() && health != ToolHealth::State::kOut;
-  if (!found) {
-    state["reason"] = found.error().reason;
-    state["message"] = found.error().message;
+  const auto obstacle = found ? missing_tool_program(*found->front()->tool) : found.error();
+  state["callable"] = !obstacle && health != ToolHealth::State::kOut;
+  if (obstacle) {
+    state["reason"] = obstacle->reason;
+    state["message"] = obstacle->message;
   } else if (health == ToolHealth::State::kOut) {
     state["reason"] = "tool.unhealthy";
     state["message"] = "the tool failed several times in a row and is out for a while";

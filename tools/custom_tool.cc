@@ -149,12 +149,18 @@ class CustomTool final : public Tool {
     return intent;
   }
 
+  [[nodiscard]] std::optional<Error> missing_program() const {
+    if (!manifest_.executable.empty()) return {};
+    return Error{ErrorKind::kInternal, "tool.no_program",
+                 named() +
+                     " cannot be called: its manifest names no 'executable'; give it one and add "
+                     "the tool again with galley tools add",
+                 "", 0};
+  }
+
   ToolResult run(const json& args, ToolContext& context) const override {
-    if (manifest_.executable.empty()) {
-      return failure(ToolErrorCode::kRuntime, "tool.no_program",
-                     named() +
-                         " cannot be called: its manifest names no 'executable'; give it "
-                         "one and add the tool again with galley tools add");
+    if (const auto missing = missing_program()) {
+      return ToolResult::failure(tool_error_from(*missing));
     }
     if (context.commands == nullptr) {
       return failure(ToolErrorCode::kPermission, "sandbox.unavailable",
@@ -328,6 +334,11 @@ ToolResult CustomTool::said_no(const CustomAnswer& answer) const {
 
 std::unique_ptr<const Tool> make_custom_tool(CustomManifest manifest, CustomToolFiles files) {
   return std::make_unique<CustomTool>(std::move(manifest), std::move(files));
+}
+
+std::optional<Error> missing_tool_program(const Tool& tool) {
+  const auto* custom = dynamic_cast<const CustomTool*>(&tool);
+  return custom == nullptr ? std::nullopt : custom->missing_program();
 }
 
 bool is_transient(const ToolError& error) {

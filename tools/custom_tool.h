@@ -51,6 +51,10 @@ struct CustomToolFiles {
 [[nodiscard]] std::unique_ptr<const Tool> make_custom_tool(CustomManifest manifest,
                                                            CustomToolFiles files);
 
+/// The error of every call of a custom tool whose manifest names no program; nothing for any other
+/// tool.
+[[nodiscard]] std::optional<Error> missing_tool_program(const Tool& tool);
+
 /// Whether the same call may succeed in a moment: `service.unavailable`, `service.timeout`,
 /// `net.unreachable`, `net.timeout`, `tool.busy`.
 [[nodiscard]] bool is_transient(const ToolError& error);
