@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "engine/commit/history_reader.h"
 #include "engine/commit/state_directory.h"
 
 namespace galley {
@@ -84,6 +85,20 @@ Json transaction_json(const TxSummary& summary, const CommitLinks& links) {
     json["paths"].push_back(std::move(entry));
   }
   return json;
+}
+
+Result<std::string> damage_text(const StateDirectory& state, const std::vector<TxSummary>& told,
+                                Json& document) {
+  GALLEY_ASSIGN(const auto damaged, damaged_pending_ids(state));
+  std::string text;
+  for (const TxId id : damaged) {
+    document["damaged"].push_back(id.str());
+    const bool is_told =
+        std::any_of(told.begin(), told.end(), [&](const TxSummary& one) { return one.id == id; });
+    if (is_told) continue;
+    text += "the journal of transaction " + id.str() + " is damaged; run `galley doctor`\n";
+  }
+  return text;
 }
 
 std::string ShownTime::text(int64_t wall_ns) const {

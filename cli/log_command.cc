@@ -58,6 +58,8 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
 Result<int> log(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   std::vector<TxSummary> transactions;
+  Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
+  std::string damage;
   if (persistent_of(*workspace).state() != nullptr) {
     const Arguments& arguments = session.arguments();
     HistoryFilter filter;
@@ -74,9 +76,9 @@ Result<int> log(Session& session) {
     filter.message = arguments.grep;
     GALLEY_ASSIGN(filter.paths, named_paths(session));
     GALLEY_ASSIGN(transactions, History(*persistent_of(*workspace).state()).list(filter));
+    GALLEY_ASSIGN(damage, damage_text(*persistent_of(*workspace).state(), transactions, document));
   }
   if (session.is_json()) {
-    Json document = {{"schema", "galley.log/1"}, {"ok", true}, {"transactions", Json::array()}};
     GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
     for (const TxSummary& summary : transactions) {
       document["transactions"].push_back(transaction_json(summary, links));
@@ -85,6 +87,7 @@ Result<int> log(Session& session) {
     return kExitDone;
   }
   GALLEY_TRY(print_transactions(session, transactions));
+  if (!damage.empty()) session.print_error_lines(damage);
   if (!transactions.empty()) return kExitDone;
   std::optional<TxId> latest;
   if (persistent_of(*workspace).state() != nullptr) {

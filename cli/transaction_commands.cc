@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/execution_rollback.h"
+#include "cli/history_text.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
 #include "cli/places.h"
@@ -105,6 +106,10 @@ Result<int> status(Session& session) {
   Json document = {{"schema", "galley.status/1"}, {"ok", true}, {"root", workspace->root_path()}};
   document["transactions"] = Json::array();
   std::string text;
+  std::string damage;
+  if (const StateDirectory* state = persistent_of(*workspace).state()) {
+    GALLEY_ASSIGN(damage, damage_text(*state, {}, document));
+  }
   for (const StageStatus& stage : stages) {
     document["transactions"].push_back(stage_json(stage, agent));
     text += stage_text(stage, agent);
@@ -127,6 +132,7 @@ Result<int> status(Session& session) {
     return kExitDone;
   }
   session.print(text);
+  if (!damage.empty()) session.print_error_lines(damage);
   if (!stages.empty()) return kExitDone;
   session.say(session.arguments().tx.empty()
                   ? "no transaction is open in " + workspace->root_path()

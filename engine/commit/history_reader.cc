@@ -47,21 +47,40 @@ class JournalStore final : public ContentStore {
 
 }  // namespace
 
-Result<std::vector<TxId>> committed_ids(const StateDirectory& state) {
-  // j/ first: a journal that is retired between the two reads must not be missed.
-  GALLEY_ASSIGN(const auto pending, journal_ids(state.journals()));
-  GALLEY_ASSIGN(auto ids, journal_ids(state.undo()));
-  for (const TxId id : pending) {
+namespace {
+
+/// Ids of the journals in `j/` that `is_wanted`, ascending.
+template <class IsWanted>
+Result<std::vector<TxId>> pending_ids(const StateDirectory& state, IsWanted is_wanted) {
+  GALLEY_ASSIGN(auto ids, journal_ids(state.journals()));
+  std::vector<TxId> wanted;
+  for (const TxId id : ids) {
     auto verdict = read_journal(state, state.journals(), id, ImageUse::kSkip);
     if (!verdict && verdict.error().kind == ErrorKind::kNotFound) continue;
     if (!verdict) return verdict.error();
-    if (verdict->state == JournalState::kCommitted && !verdict->journal.is_aborted) {
-      ids.push_back(id);
-    }
+    if (is_wanted(*verdict)) wanted.push_back(id);
   }
+  return wanted;
+}
+
+}  // namespace
+
+Result<std::vector<TxId>> committed_ids(const StateDirectory& state) {
+  // j/ first: a journal that is retired between the two reads must not be missed.
+  GALLEY_ASSIGN(auto ids, pending_ids(state, [](const JournalVerdict& verdict) {
+                  return verdict.state != JournalState::kNotCommitted &&
+                         !verdict.journal.is_aborted;
+                }));
+  GALLEY_ASSIGN(const auto retired, journal_ids(state.undo()));
+  ids.insert(ids.end(), retired.begin(), retired.end());
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
+}
+
+Result<std::vector<TxId>> damaged_pending_ids(const StateDirectory& state) {
+  return pending_ids(
+      state, [](const JournalVerdict& verdict) { return verdict.state == JournalState::kDamaged; });
 }
 
 Error not_in_history(const StateDirectory& state, TxId id) {

@@ -17,8 +17,11 @@ struct CommittedTransaction {
 };
 
 /// Ids of all transactions in the history, ascending: retired ones and those still in `j/` whose
-/// apply step was not undone. Damaged journals in `j/` are left out.
+/// apply step was not undone. Damaged journals are included: load_committed() reports them.
 Result<std::vector<TxId>> committed_ids(const StateDirectory& state);
+
+/// Ids of the damaged journals in `j/`, ascending. Those in `undo/` are too many to be read often.
+Result<std::vector<TxId>> damaged_pending_ids(const StateDirectory& state);
 
 /// The error for a transaction that is not in the history: kNotFound `history.pruned` when it is
 /// older than every kept one, else `history.not_found`.

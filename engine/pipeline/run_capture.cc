@@ -35,8 +35,10 @@ Result<Bases> bases_of(const RunFolder& folder, const RunNote& note, const State
   for (const TxId id : ids) {
     if (position && id <= *position) continue;
     auto committed = load_committed(state, id, ImageUse::kSkip);
-    // Pruned in the meantime. absorb_layer reports changes on disk without a known base.
+    // Pruned in the meantime, or damaged. absorb_layer reports changes on disk without a known
+    // base.
     if (!committed && committed.error().kind == ErrorKind::kNotFound) continue;
+    if (!committed && committed.error().reason == "journal.damaged") continue;
     if (!committed) return fail(committed.error());
     for (const Change& change : committed->changes) {
       Overlay::Entry entry;

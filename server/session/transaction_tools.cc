@@ -110,6 +110,7 @@ ordered_json summary_json(const TxSummary& tx) {
   out["message"] = tx.message;
   if (tx.undoes) out["undoes"] = tx.undoes->str();
   if (tx.undone_by) out["undoneBy"] = tx.undone_by->str();
+  if (!tx.problem.empty()) out["problem"] = tx.problem;
   out["paths"] = ordered_json::array();
   for (const TxSummary::Path& path : tx.paths) {
     out["paths"].push_back({{"path", path.path.str()}, {"change", std::string(1, path.status)}});
@@ -317,8 +318,8 @@ Result<ordered_json> TransactionTools::log(const json& arguments) const {
   for (size_t i = 0; found && i < found->size(); ++i) {
     ordered_json one = summary_json((*found)[i]);
     text += one["id"].get<std::string>() + " " + one["time"].get<std::string>() + " " +
-            one["tool"].get<std::string>() + " " + one["message"].get<std::string>() + "\n" +
-            logged_paths((*found)[i]);
+            one["tool"].get<std::string>() + " " + one["message"].get<std::string>() +
+            (*found)[i].problem + "\n" + logged_paths((*found)[i]);
     structured["commits"].push_back(std::move(one));
   }
   if (text.empty()) text = "nothing was committed here yet\n";

@@ -1,5 +1,6 @@
 #include "engine/history/history.h"
 
+#include "engine/commit/history_reader.h"
 #include "engine/history/time_expression.h"
 
 #include <gtest/gtest.h>
@@ -135,6 +136,22 @@ TEST_F(HistoryTest, DamagedJournalIsListedWithItsProblemAndHidesNoOther) {
   ASSERT_EQ(list->size(), 3U);
   EXPECT_FALSE(list->at(1).problem.empty());
   EXPECT_TRUE(list->at(2).problem.empty());
+}
+
+TEST_F(HistoryTest, DamagedJournalThatWaitsIsListedAsARetiredOneIs) {
+  workspace_.commit_file("a.txt", "1\n");
+  workspace_.commit_file("a.txt", "2\n");
+  workspace_.commit_file("a.txt", "3\n");
+  const auto file =
+      workspace_.state().journals().open_writable_file(journal_name(TxId{2}), OpenMode::kReadWrite);
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE((*file)->write_at(80, "XXXX").has_value());
+  EXPECT_EQ(damaged_pending_ids(workspace_.state()), std::vector<TxId>{TxId{2}});
+  const auto list = workspace_.history().list();
+  ASSERT_TRUE(list.has_value()) << list.error().message;
+  ASSERT_EQ(list->size(), 3U);
+  EXPECT_FALSE(list->at(1).problem.empty());
+  EXPECT_EQ(workspace_.history().summary(TxId{2}).error().reason, "journal.damaged");
 }
 
 TEST(Moment, ReadsSpansDatesAndTimes) {
