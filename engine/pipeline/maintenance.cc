@@ -116,11 +116,16 @@ Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
       ++count;
       GALLEY_ASSIGN(const JournalVerdict verdict, read_journal(state, *directory, id));
       if (verdict.state != JournalState::kDamaged) continue;
+      const bool is_pending = directory == &state.journals();
       checks.push_back(
           {"journals", CheckStatus::kError,
            fmt::format("the journal of transaction {} is damaged: {}", id.str(), verdict.problem),
-           "galley doctor --repair moves it to .galley/quarantine; nothing is lost "
-           "but the means to undo it"});
+           std::string(
+               "galley doctor --repair moves it to .galley/quarantine; then the transaction "
+               "cannot be undone") +
+               (is_pending ? ". If a crash interrupted its commit, only a part of its changes may "
+                             "be in the tree: compare the files with git or a backup"
+                           : "")});
     }
   }
   if (checks.empty()) checks.push_back(ok("journals", fmt::format("{} journals are whole", count)));

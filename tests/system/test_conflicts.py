@@ -194,6 +194,33 @@ class Conflicts(SystemCase):
         self.assertIn("problem", transactions[-1])
         self.assertIn("cannot be read", self.galley("log", expect=0).stdout.decode())
 
+    def test_a_damaged_journal_of_a_recent_commit_is_said(self):
+        for name in "abc":
+            self.write(f"{name}.txt", f"{name}\n")
+            self.galley("begin", expect=0)
+            self.call("Write", {"file_path": f"{name}.txt", "content": f"{name.upper()}\n"})
+            self.commit(expect=0)
+        journal = self.work / ".galley" / "j" / "2.j"
+        damaged = bytearray(journal.read_bytes())
+        damaged[len(damaged) // 2] ^= 1
+        journal.write_bytes(bytes(damaged))
+        said = json.loads(self.galley("--json", "log", expect=0).stdout)
+        self.assertEqual([entry["id"] for entry in said["transactions"]], ["3", "2", "1"])
+        self.assertEqual(said["damaged"], ["2"])
+        for arguments in (("log",), ("log", "--agent", "nobody"), ("log", "-n", "1"), ("status",), ("show", "2")):
+            with self.subTest(arguments):
+                told = self.galley(*arguments)
+                text = (told.stdout + told.stderr).decode()
+                self.assertIn("journal of transaction 2 is damaged", text)
+                self.assertIn(" doctor`", text)
+                self.assertEqual(text.count("is damaged"), 1)
+        self.assertEqual(json.loads(self.galley("--json", "status", expect=0).stdout)["damaged"], ["2"])
+        told = self.galley("doctor").stdout.decode()
+        self.assertIn("only a part of its changes may be in the tree", told)
+        self.assertNotIn("nothing is lost", told)
+        self.galley("doctor", "--repair")
+        self.assertNotIn("damaged", self.galley("log", expect=0).stderr.decode())
+
     def test_a_state_with_a_damaged_format_is_adopted_again(self):
         self.galley("begin", expect=0)
         self.call("Write", {"file_path": "a.txt", "content": "A\n"})
