@@ -28,6 +28,7 @@
 #include "staging/fs/line_stream.h"
 #include "staging/sandbox/host_folders.h"
 #include "tools/mcp/mcp_tool.h"
+#include "tools/registry.h"
 
 namespace galley {
 
@@ -286,6 +287,10 @@ Result<int> serve(Session& session) {
     GALLEY_ASSIGN(options.profile, profile_named(kDefaultProfile));
   }
   const auto& names = session.arguments().words;
+  GALLEY_ASSIGN(const ToolRegistry* registry, tools_of(*workspace).registry());
+  for (const std::string& name : names) {
+    GALLEY_TRY(registry->get(name));
+  }
   options.tools = std::set<std::string>(names.begin(), names.end());
   WorkspaceFeatures features(*workspace, std::move(options));
   const SystemClock clock;

@@ -73,6 +73,11 @@ class Handshake(McpCase):
                              {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
             self.assertTrue(tool["description"])
 
+    def test_an_unknown_tool_of_the_command_line_is_an_error(self):
+        said = json.loads(self.galley("--json", "mcp", "--tools", "Read", "--tools", "Wriet", expect=2).stdout)
+        self.assertEqual(said["reason"], "tool.unknown")
+        self.assertIn("'Wriet'; did you mean 'Write'?", said["message"])
+
     def test_the_schema_of_answers_holds_for_errors_too(self):
         client = self.connect()
         wrong = client.call("Edit", file_path="a.txt", old_string="none", new_string="x")["structuredContent"]
