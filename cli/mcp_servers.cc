@@ -206,7 +206,8 @@ Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer sho
   const std::string text = shown_text(shown);
   if (!is_asked && !session.is_json()) session.print(text);
   if (!is_shown_only) {
-    if (!is_vouched) {
+    // An agent is refused on record, without a question.
+    if (!is_vouched && session.transaction_options().agent.empty()) {
       GALLEY_TRY(require_person(session, text,
                                 "Let this workspace call these tools, as long as they say of "
                                 "themselves what they say now?"));

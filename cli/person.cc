@@ -121,6 +121,10 @@ Result<void> require_person(Session& session, const std::string& text, const std
                             const std::string& diff) {
   const std::string& command = session.arguments().command;
   GALLEY_TRY(refuse_inside_exec(command));
+  if (!session.arguments().global.agent.empty()) {
+    return fail(ErrorKind::kRefused, "person.agent",
+                "only a person may use `galley " + command + "`: leave out --agent");
+  }
   if (session.is_unattended()) return {};
   auto terminal = ControllingTerminal::open();
   if (!terminal) {

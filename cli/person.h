@@ -15,8 +15,8 @@ namespace galley {
 /// Shows `diff` as far as it fits, then `text` (escaped by the caller, with its last newline), and
 /// asks `question` at the controlling terminal. Only `y` or `yes` is a yes; `d` shows the whole
 /// diff. With `unattended = true` in the personal configuration the question is skipped.
-/// Errors: kRefused `person.inside_exec` in a command that Galley runs, `person.no_terminal`,
-///         `person.said_no`.
+/// Errors: kRefused `person.inside_exec` in a command that Galley runs, `person.agent` with
+///         --agent, `person.no_terminal`, `person.said_no`.
 Result<void> require_person(Session& session, const std::string& text, const std::string& question,
                             const std::string& diff = {});
 

@@ -92,7 +92,8 @@ Result<int> add(Session& session) {
   if (!is_asked && !session.is_json()) session.print(shown_folder(folder));
   if (!is_shown_only) {
     GALLEY_TRY(refuse_inside_exec("tools add"));
-    if (!is_vouched) {
+    // An agent is refused on record, without a question.
+    if (!is_vouched && session.transaction_options().agent.empty()) {
       GALLEY_TRY(require_person(session, shown_folder(folder),
                                 "Let this workspace call these tools, as long as they stay as they "
                                 "are?"));

@@ -214,6 +214,28 @@ class CustomToolsAreTrusted(CustomToolCase):
         self.add(env={"GALLEY_TRUST": shown["hash"]}, start_new_session=True)
         self.assertIn(b"\nt ", self.galley("tools", "list", expect=0).stdout)
 
+    def test_an_agent_is_told_that_only_a_person_adds_tools(self):
+        self.write_tool("exit 0")
+        (self.scratch / "config" / "galley" / "config.toml").write_text("")
+        (self.work / "galley.toml").write_text("[sandbox]\nnetwork = true\n")
+        for arguments, reason in ((("tools", "add", self.folder), "tool.by_agent"), (("trust",), "person.agent")):
+            refused = self.galley("--json", "--agent", "X", *arguments, expect=1, start_new_session=True)
+            with self.subTest(arguments):
+                self.assertEqual(self.reason(refused), reason)
+                self.assertNotIn(b"unattended", refused.stdout)
+        self.assertIn('"reason":"tool.by_agent"', (self.work / ".galley" / "audit.jsonl").read_text())
+
+    def test_a_tool_without_a_program_is_not_callable(self):
+        self.write_tool("exit 0", executable=None)
+        manifest = json.loads((self.folder / "manifest.json").read_text())
+        del manifest["executable"]
+        (self.folder / "manifest.json").write_text(json.dumps(manifest))
+        self.add()
+        tools = json.loads(self.galley("--json", "tools", "list", expect=0).stdout)["tools"]
+        state = {tool["name"]: tool["state"] for tool in tools}["t"]
+        self.assertEqual((state["callable"], state.get("reason")), (False, "tool.no_program"))
+        self.assertIn("'executable'", state["message"])
+
     def test_it_is_refused_inside_exec(self):
         self.write_tool("exit 0")
         own = self.scratch / "config" / "galley" / "config.toml"
