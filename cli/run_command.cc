@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -54,8 +55,14 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
   }
 }
 
+/// The changed paths, and how many it tells of.
+struct ListedPaths {
+  std::string text;
+  size_t count = 0;
+};
+
 /// Returns a long list of paths, counted by top folder.
-std::string folders_text(const ChangeSet& changes) {
+ListedPaths listed_by_folder(const ChangeSet& changes) {
   std::map<std::string, size_t> counts;
   for (const Change& change : changes) {
     const bool is_folder = !is_file_or_link(change.before) && !is_file_or_link(change.after);
@@ -64,19 +71,32 @@ std::string folders_text(const ChangeSet& changes) {
     const size_t slash = path.find('/');
     ++counts[slash == std::string::npos ? std::string() : path.substr(0, slash + 1)];
   }
-  std::string text;
+  ListedPaths listed;
   for (const auto& [folder, count] : counts) {
-    text += fmt::format("{}\t{}\n", count, folder.empty() ? "at the top" : quote_path(folder));
+    listed.text +=
+        fmt::format("{}\t{}\n", count, folder.empty() ? "at the top" : quote_path(folder));
+    listed.count += count;
   }
-  return text;
+  return listed;
 }
 
-/// Prints how the run ended and what it changed; `listing` is the list of changes.
-void say_summary(Session& session, const RunEnding& ending, size_t count,
-                 const std::string& listing, bool has_commits) {
-  session.say(fmt::format("{}; {} changed", ending.ended, counted(count, "path")));
+/// A folder is a path of its own only where no path in it is listed.
+Result<ListedPaths> listed_paths(const Proposal& proposal) {
+  if (proposal.changes().size() > kMaxSummaryPaths) return listed_by_folder(proposal.changes());
+  DiffArguments names;
+  names.name_status = true;
+  ListedPaths listed;
+  GALLEY_ASSIGN(listed.text, render_changes(proposal, names, {}));
+  listed.count = static_cast<size_t>(std::count(listed.text.begin(), listed.text.end(), '\n'));
+  return listed;
+}
+
+/// Prints how the run ended and what it changed.
+void say_summary(Session& session, const RunEnding& ending, const ListedPaths& listed,
+                 bool has_commits) {
+  session.say(fmt::format("{}; {} changed", ending.ended, counted(listed.count, "path")));
   if (!ending.breach.empty()) session.say(ending.breach);
-  if (!listing.empty()) session.say_lines(listing);
+  if (!listed.text.empty()) session.say_lines(listed.text);
   for (const std::string& wall : ending.walls) session.say(wall);
   if (ending.protected_paths > 0 && !has_commits) {
     session.say("what it changed in .git is dropped; it made no commits of git there");
@@ -164,14 +184,10 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
   if (ending.is_dropped) return conclude_dropped(session, ending);
   GALLEY_ASSIGN(Transaction transaction, session.resume(ending.tx));
   const Proposal proposal = transaction.proposal();
-  DiffArguments names;
-  names.name_status = true;
-  const bool is_long = proposal.changes().size() > kMaxSummaryPaths;
-  GALLEY_ASSIGN(const std::string listing,
-                is_long ? folders_text(proposal.changes()) : render_changes(proposal, names, {}));
+  GALLEY_ASSIGN(const ListedPaths listed, listed_paths(proposal));
   GALLEY_ASSIGN(const auto layers, layers_of(session, ending.tx));
   GALLEY_ASSIGN(RunCommits commits, RunCommits::of(session, ending.tx));
-  say_summary(session, ending, proposal.changes().size(), listing, !commits.is_empty());
+  say_summary(session, ending, listed, !commits.is_empty());
   say_layers(session, layers);
   commits.say();
   Json document = ending_json(ending, changes_json(proposal.changes()), layers_json(layers));

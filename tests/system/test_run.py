@@ -123,6 +123,15 @@ class InAPipe(RunCase):
             self.assertIn(line, said.replace('"', ""))
         self.assertNotIn("deep/er/7", said)
 
+    def test_as_many_paths_are_counted_as_are_listed(self):
+        ran = self.galley("run", "--", "sh", "-c", "mkdir -p deep/er bare; echo > deep/er/a; echo > top", expect=0)
+        said = ran.stderr.decode()
+        self.assertIn("; 3 paths changed", said)
+        for line in ("A\tbare/", "A\tdeep/er/a", "A\ttop"):
+            self.assertIn(line, said)
+        ran = self.galley("run", "--", "sh", "-c", "mkdir many; for n in $(seq 101); do echo > many/$n; done", expect=0)
+        self.assertIn("; 101 paths changed", ran.stderr.decode())
+
     def test_commit_and_drop_say_it_beforehand(self):
         self.galley("run", "--commit", "--", "sh", "-c", "echo new > new.txt", expect=0)
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
