@@ -22,8 +22,6 @@
 namespace galley {
 namespace {
 
-constexpr int kCannotExecute = 126;  // as in shells and env(1)
-
 AskedLimits limits_of(const ExecArguments& exec) {
   AskedLimits limits;
   const auto set = [](auto& limit, auto wanted) {
@@ -257,13 +255,8 @@ Result<int> at(Session& session) {
   return exec_exit_status(result);
 }
 
-/// Returns the statuses of shells for a missing program and for one that cannot be executed.
 int finish_command(Session& session, const Result<int>& status) {
-  constexpr int kNotFound = 127;
-  if (status) return *status;
-  const int other = session.report(status.error());
-  if (status.error().reason == "sandbox.program_not_found") return kNotFound;
-  return status.error().reason == "sandbox.program_not_runnable" ? kCannotExecute : other;
+  return status ? *status : start_exit_status(status.error(), session.report(status.error()));
 }
 
 }  // namespace

@@ -242,4 +242,9 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
   return kExitDone;
 }
 
+int start_exit_status(const Error& error, int other) {
+  if (error.reason == "sandbox.program_not_found") return kNoProgram;
+  return error.reason == "sandbox.program_not_runnable" ? kCannotExecute : other;
+}
+
 }  // namespace galley

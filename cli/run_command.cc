@@ -169,7 +169,7 @@ Result<int> settle_commits(const RunEnding& ending, RunCommits& commits, Json& d
 
 /// Ends a run whose supervisor dropped the empty transaction.
 int conclude_dropped(Session& session, const RunEnding& ending) {
-  say_summary(session, ending, 0, "", false);
+  say_summary(session, ending, {}, false);
   if (session.is_json()) {
     Json document = ending_json(ending, Json::array(), Json::array());
     document["end"] = "dropped";
@@ -330,15 +330,9 @@ Result<int> stop(Session& session) {
 
 }  // namespace
 
-/// Returns the statuses of shells for a missing program and for one that cannot be executed.
 int run_run(Session& session) {
-  constexpr int kNotFound = 127;
-  constexpr int kCannotExecute = 126;
   const auto status = run(session);
-  if (status) return *status;
-  const int other = session.report(status.error());
-  if (status.error().reason == "sandbox.program_not_found") return kNotFound;
-  return status.error().reason == "sandbox.program_not_runnable" ? kCannotExecute : other;
+  return status ? *status : start_exit_status(status.error(), session.report(status.error()));
 }
 
 int run_attach(Session& session) { return session.finish(attach(session)); }

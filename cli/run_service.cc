@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "cli/outcome.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/stages/run_basis.h"
@@ -148,7 +149,7 @@ RunEnding end_run(Session& session, StartedRun& started, std::string_view last_w
     ending.ended = words_for(*result);
     if (result->breach) ending.breach = result->breach->error().message;
   } else {
-    ending.status = kExitFailure;
+    ending.status = start_exit_status(result.error(), kExitFailure);
     ending.ended = "ended: " + result.error().message;
   }
   started.note.ended = ending.ended;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/host_folders.h"
@@ -59,10 +61,28 @@ std::vector<std::string> directories_of(std::string_view search_path) {
   return directories;
 }
 
+/// The error for a file of the host that no command can execute. Shells tell one that is there from
+/// one that is not; outside of the folders that every command sees it is not told.
+Error not_a_program(const std::string& path) {
+  struct stat found {};
+  if (!is_in_view(real_path(path), {}) || stat(path.c_str(), &found) != 0) {
+    return {ErrorKind::kNotFound, "sandbox.program_not_found",
+            "'" + path + "' is not a program that can be run", "", ENOENT};
+  }
+  const int why = S_ISDIR(found.st_mode) ? EISDIR : EACCES;
+  return {ErrorKind::kRefused, "sandbox.program_not_runnable",
+          "'" + path + "' cannot be executed: " + std::strerror(why), "", why};
+}
+
 Result<ResolvedProgram> search(std::string_view name, std::string_view search_path) {
   for (const std::string& directory : directories_of(search_path)) {
     const std::string path = directory + "/" + std::string(name);
     if (is_program(path)) return ResolvedProgram{path, real_path(path), false};
+  }
+  for (const std::string& directory : directories_of(search_path)) {
+    const std::string path = directory + "/" + std::string(name);
+    struct stat found {};
+    if (stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode)) return not_a_program(path);
   }
   const std::string hidden = hidden_program(name, search_path);
   return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
@@ -99,8 +119,7 @@ Result<ResolvedProgram> resolve_program(std::string_view name, std::string_view 
   path = folded(path);
   if (is_within(path, workspace)) return ResolvedProgram{path, path, true};
   if (is_program(path)) return ResolvedProgram{path, real_path(path), false};
-  return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
-              "'" + path + "' is not a program that can be run");
+  return not_a_program(path);
 }
 
 std::vector<ResolvedProgram> list_programs(std::string_view search_path, std::string_view name) {

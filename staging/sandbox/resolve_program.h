@@ -28,7 +28,8 @@ inline constexpr std::array<std::string_view, 9> kSystemFolders = {
 /// Returns the program that `name` means. A bare name is looked up in the absolute directories of
 /// `search_path`, `dir/name` is below `working_directory`, an absolute path is used unchanged. A
 /// program in the workspace need not exist on disk: it may be proposed.
-/// Errors: kNotFound `sandbox.program_not_found`; kInvalid `sandbox.bad_command`.
+/// Errors: kNotFound `sandbox.program_not_found`; kRefused `sandbox.program_not_runnable`; kInvalid
+///         `sandbox.bad_command`.
 [[nodiscard]] Result<ResolvedProgram> resolve_program(std::string_view name,
                                                       std::string_view search_path,
                                                       const std::string& workspace,

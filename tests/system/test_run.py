@@ -153,7 +153,18 @@ class InAPipe(RunCase):
 
     def test_a_program_that_is_not_there_is_127(self):
         self.galley("run", "--", "no-such-program", expect=127)
+        self.galley("run", "--", "./no-such-program", expect=127)
         self.assertEqual(self.open_transactions(), [])
+
+    def test_a_file_that_cannot_be_executed_is_126_as_in_shells(self):
+        (self.work / "plain").write_text("x\n")
+        (self.work / "folder").mkdir()
+        self.galley("begin", expect=0)
+        for program in ("/etc/passwd", "/etc", "./plain", "./folder"):
+            for command in ("run", "exec"):
+                with self.subTest(program=program, command=command):
+                    ran = self.galley(command, "--", program, expect=126)
+                    self.assertIn(b"cannot be executed", ran.stderr)
 
     def test_json_is_one_document(self):
         ran = self.galley("--json", "run", "--", "sh", "-c", "echo said; echo new > new.txt", expect=0)

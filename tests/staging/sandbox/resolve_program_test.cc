@@ -43,6 +43,21 @@ TEST(ResolveProgram, MissingProgramSaysWhereItLooked) {
   EXPECT_NE(found.error().message.find("/usr/bin"), std::string::npos);
 }
 
+TEST(ResolveProgram, AFileThatCannotBeExecutedIsNoMissingOne) {
+  for (const char* name : {"/etc/passwd", "/usr/bin"}) {
+    const auto found = resolve_program(name, kProgramPath, "/workspace", RelPath::root());
+    ASSERT_FALSE(found.has_value());
+    EXPECT_EQ(found.error().reason, "sandbox.program_not_runnable") << name;
+  }
+  const auto named = resolve_program("passwd", "/etc", "/workspace", RelPath::root());
+  ASSERT_FALSE(named.has_value());
+  EXPECT_EQ(named.error().reason, "sandbox.program_not_runnable");
+  // What is outside of every view is not told.
+  const auto hidden = resolve_program("/proc/self/status", kProgramPath, "/w", RelPath::root());
+  ASSERT_FALSE(hidden.has_value());
+  EXPECT_EQ(hidden.error().reason, "sandbox.program_not_found");
+}
+
 TEST(ResolveProgram, EmptyOrNulNameIsInvalid) {
   for (const std::string& name : {std::string(), std::string("a\0b", 3)}) {
     const auto found = resolve_program(name, kProgramPath, "/workspace", RelPath::root());
