@@ -277,7 +277,7 @@ const std::vector<ExitStatusText>& exit_status_texts() {
       {"0", "done"},
       {"1", "the answer is no: refused, conflict, does not apply, findings"},
       {"2", "wrong usage or malformed input"},
-      {"3", "failure; a commit that ends so has changed nothing"},
+      {"3", "failure; nothing was committed, unless only the output could not be written"},
       {"75", "failed after the commit point; the next command decides"},
       {"130", "interrupted"}};
   return kTexts;

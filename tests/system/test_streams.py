@@ -98,6 +98,10 @@ class Streams(SystemCase):
             result = subprocess.run(
                 [GALLEY, "-C", str(self.work), "preview", str(GOOD)], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(result.returncode, 3, result.stderr)
+        # So may a commit end that took place.
+        said = self.galley("help", expect=0).stdout.decode()
+        self.assertIn("nothing was committed, unless only the output could not be written", said)
+        self.assertNotIn("has changed nothing", said)
 
     def test_help_and_version(self):
         self.assertIn(b"preview", self.galley("--help", expect=0).stdout)
