@@ -244,6 +244,7 @@ class Exec(SystemCase):
         first, second = (self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
                          for _ in range(2))
         self.assertEqual(first, second)
+        self.assertIn(b"65536", first.split())
         self.assertNotEqual(first.split()[0:16], [b"00"] * 16)
         other = self.galley("exec", "--", "sh", "-c", "head -c 16 /dev/urandom | od -An -tx1", expect=0).stdout
         self.assertNotEqual(other.split(), first.split()[:16])

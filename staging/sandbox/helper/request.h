@@ -27,9 +27,11 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790009;       // "galley", 9
-inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;  ///< one request to the helper
-inline constexpr int kControlFd = 3;                               ///< of the helper
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790009;  // "galley", 9
+inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
+/// /dev/random and /dev/urandom of a deterministic call are files, which end after so many bytes.
+inline constexpr uint64_t kMaxFixedRandomBytes = uint64_t{64} << 10U;
+inline constexpr int kControlFd = 3;  ///< of the helper
 /// A nameless helper's own file (nameless_program.h); the helper closes it.
 inline constexpr int kProgramFd = 4;
 inline constexpr char kCancelByte = 'c';

@@ -58,7 +58,6 @@ namespace {
 
 constexpr const char* kNewRoot = "/tmp";
 constexpr uint64_t kRootTmpfsBytes = uint64_t{1} << 20U;
-constexpr size_t kFixedRandomBytes = size_t{64} << 10U;
 constexpr mode_t kDirectoryMode = 0755;
 
 std::string in_new_root(std::string_view path) { return kNewRoot + std::string(path); }
@@ -225,7 +224,7 @@ std::vector<std::string> system_paths(const SandboxRequest& request) {
 
 /// The same bytes for every command that is to be repeatable, and for each that opens the file.
 bool place_fixed_random(SetupFailure& failure) {
-  std::string bytes(kFixedRandomBytes, '\0');
+  std::string bytes(kMaxFixedRandomBytes, '\0');
   uint64_t state = 1;
   for (char& byte : bytes) {  // xorshift (Marsaglia 2003)
     state ^= state << 13U;
