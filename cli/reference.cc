@@ -11,6 +11,7 @@
 #include "engine/policy/config.h"
 #include "engine/policy/user_config.h"
 #include "tools/profiles.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -75,6 +76,17 @@ Json profiles_json() {
   return list;
 }
 
+Json shapes_json() {
+  Json list = Json::array();
+  for (const ToolShape& shape : tool_shapes()) {
+    list.push_back({{"name", shape.name},
+                    {"about", shape.about},
+                    {"codes", shape.codes},
+                    {"internal_code", shape.internal_code}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string word_help(std::string_view word) {
@@ -123,7 +135,8 @@ std::string reference_document(const OptionTable& table) {
                          {"keys", keys_json(config_keys())},
                          {"own_keys", keys_json(user_config_keys())},
                          {"reasons", reasons()},
-                         {"profiles", profiles_json()}};
+                         {"profiles", profiles_json()},
+                         {"shapes", shapes_json()}};
   return document.dump(2) + "\n";
 }
 

@@ -19,8 +19,8 @@ extern const std::string_view kReasons;
 /// The same for a mistyped word: `; did you mean 'path.outside'?`, or nothing.
 [[nodiscard]] std::string word_suggestion(std::string_view word);
 
-/// `galley help --json`: all commands, keys, reasons, profiles and exit statuses. scripts/reference
-/// makes docs/reference/ of it.
+/// `galley help --json`: all commands, keys, reasons, profiles, shapes and exit statuses.
+/// scripts/reference makes docs/reference/ of it.
 [[nodiscard]] std::string reference_document(const OptionTable& table);
 
 }  // namespace galley
