@@ -27,8 +27,8 @@
 
 namespace galley {
 
-inline constexpr uint64_t kWireVersion = 0x67616c6c65790009;  // "galley", 9
-inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;
+inline constexpr uint64_t kWireVersion = 0x67616c6c65790009;       // "galley", 9
+inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;  ///< one request to the helper
 /// /dev/random and /dev/urandom of a deterministic call are files, which end after so many bytes.
 inline constexpr uint64_t kMaxFixedRandomBytes = uint64_t{64} << 10U;
 inline constexpr int kControlFd = 3;  ///< of the helper
