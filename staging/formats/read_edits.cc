@@ -212,7 +212,8 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
   auto set = is_bare_json ? read_one(std::move(text), EditFormat::kEdits, options, read_json)
              : is_of_one  ? read_one(std::move(text), asked, options, read_json)
                           : read_parts(text, answer, options, read_json);
-  if (set && !answer.unread.empty()) {
+  // JSON was read to its end, also where its last brace is missing.
+  if (set && !answer.unread.empty() && !is_bare_json) {
     return unread(
         answer.unread,
         "this looks like an edit and was not read, so nothing was; write it in one of the "
