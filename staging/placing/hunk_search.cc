@@ -240,7 +240,7 @@ void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
   places.is_cut = places.is_cut || found_at.size() >= kMaxPlaces;
   for (const uint32_t found : found_at) {
     const int64_t start = static_cast<int64_t>(found) - static_cast<int64_t>(lead);
-    if (trail == 0 && !fits_ends(start)) continue;
+    if (start < 0 || (trail == 0 && !fits_ends(start))) continue;
     if (!accepts_line_ends(start, lead, trail)) continue;
     if (anchor_against(index_, hunk_, start)) continue;
     if (!starts.insert(start).second) continue;

@@ -144,7 +144,7 @@ class HunkMender::Work {
   }
 
   std::optional<MendedHunk> unescaped(const Hunk& hunk) {
-    MendedHunk out{hunk, {}};
+    MendedHunk out{hunk, {}, {}};
     bool is_any = false;
     for (HunkLine& line : out.hunk.lines) {
       std::string text = without_entities(line.text);
@@ -170,7 +170,7 @@ class HunkMender::Work {
         if (only_exact && reading.rule.empty()) continue;
         auto found = (this->*attempt.find)(reading.hunk);
         if (!found) continue;
-        MendedHunk out{*std::move(found), {}};
+        MendedHunk out{*std::move(found), {}, pre_image(reading.hunk)};
         for (const auto& [rule, message] :
              {std::pair(reading.rule, reading.message), std::pair(attempt.rule, attempt.message)}) {
           if (!rule.empty()) {
@@ -233,6 +233,8 @@ class HunkMender::Work {
         without_sign_blank(hunk, true));
     add("sign_blank", "a blank follows the sign of changed lines; it was taken off",
         without_sign_blank(hunk, false));
+    add("sign_blank", "the context lines have a blank more than the changed ones; it was taken off",
+        without_context_blank(hunk));
     add("lost_markup", "context lines have lost '<', '>' or '&'; they were found without",
         with_markup(hunk), false);
     return out;
@@ -335,6 +337,25 @@ class HunkMender::Work {
     return count > 0 && is_told ? std::optional(std::move(out)) : std::nullopt;
   }
 
+  /// Each context line has a blank too many. A removed line, which must be in the file as it is, or
+  /// an added line without any blank shows that the changed lines do not.
+  static std::optional<Hunk> without_context_blank(const Hunk& hunk) {
+    Hunk out = hunk;
+    bool is_any = false;
+    bool is_told = false;
+    for (HunkLine& line : out.lines) {
+      if (is_blank_text(line.text)) continue;
+      if (line.role != LineRole::kContext) {
+        is_told = is_told || line.role == LineRole::kRemoved || !line.text.starts_with(' ');
+        continue;
+      }
+      if (!line.text.starts_with(' ')) return std::nullopt;
+      line.text.remove_prefix(1);
+      is_any = true;
+    }
+    return is_any && is_told ? std::optional(std::move(out)) : std::nullopt;
+  }
+
   /// Context lines that lack signs which HTML takes away, with those of the file. A removed or
   /// added line without some of them would be another line, so there is no such reading of it.
   std::optional<Hunk> with_markup(const Hunk& hunk) {
@@ -424,16 +445,19 @@ class HunkMender::Work {
   }
 
   /// Where lines are put in next to blank lines, the hunk must have as many of these as the file:
-  /// else the new lines may belong before or behind one of them.
+  /// else the new lines may belong before or behind one of them. The hunk may have more of them, if
+  /// the new lines touch a line that is not blank.
   [[nodiscard]] bool tells_blank_lines(const Hunk& hunk,
                                        const std::vector<int64_t>& partner) const {
     int64_t before = -1;  // the file's line of the last old line that is not blank
     int64_t blanks = 0;   // of the hunk since
+    int64_t above = 0;    // of these, above the added lines
     bool adds = false;
     bool removes = false;
     size_t old = 0;
     for (const HunkLine& line : hunk.lines) {
       if (line.role == LineRole::kAdded) {
+        if (!adds) above = blanks;
         adds = true;
         continue;
       }
@@ -443,7 +467,9 @@ class HunkMender::Work {
         ++blanks;
         continue;
       }
-      if (adds && !removes && before >= 0 && to > before && to - before - 1 != blanks) {
+      const int64_t there = to - before - 1;
+      const bool is_beside_a_line = there < blanks && (above == 0 || above == blanks);
+      if (adds && !removes && before >= 0 && to > before && there != blanks && !is_beside_a_line) {
         for (auto i = static_cast<size_t>(before + 1); i < static_cast<size_t>(to); ++i) {
           if (is_blank_text(file_[i])) return false;
         }

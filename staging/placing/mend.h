@@ -20,6 +20,7 @@ struct MendedHunk {
   /// `bare_context`, `elided_context`, `joined_hunks`, `blank_lines` or `context_differs`; perhaps
   /// two of them.
   std::vector<Leniency> leniencies;
+  std::vector<std::string_view> old_lines;  ///< those of the hunk, as they were read
 };
 
 /// Reads hunks as language models deform them.

@@ -208,7 +208,7 @@ class HunkPlacer {
     if (std::any_of(mended->leniencies.begin(), mended->leniencies.end(), is_off)) return;
     HunkPlaces places = HunkSearch(index_, mended->hunk, options_).find();
     if (places.starts.size() != 1 || places.is_doubtful || !places.doubt.empty()) return;
-    if (adds_what_is_near(hunk(i), mended->hunk, places.starts.front())) return;
+    if (adds_what_is_near(*mended, places.starts.front())) return;
     places.step = MatchStep::kMended;
     replace(i, *std::move(mended));
     searches_[i].places = std::move(places);
@@ -216,15 +216,16 @@ class HunkPlacer {
 
   /// True when a line that is added, or one like it, is there already: then a part of the change
   /// may have been made.
-  [[nodiscard]] bool adds_what_is_near(const Hunk& stated, const Hunk& hunk, int64_t start) const {
+  [[nodiscard]] bool adds_what_is_near(const MendedHunk& mended, int64_t start) const {
     constexpr int64_t kNear = 4;
-    const std::vector<std::string_view> pattern = pre_image(stated);
+    const std::vector<std::string_view>& pattern = mended.old_lines;
     const int64_t begin = std::max<int64_t>(start - kNear, 0);
-    const int64_t end = std::min(start + static_cast<int64_t>(pre_image(hunk).size()) + kNear,
-                                 static_cast<int64_t>(index_.lines().size()));
+    const int64_t end =
+        std::min(start + static_cast<int64_t>(pre_image(mended.hunk).size()) + kNear,
+                 static_cast<int64_t>(index_.lines().size()));
     std::string one;
     std::string other;
-    for (const HunkLine& line : hunk.lines) {
+    for (const HunkLine& line : mended.hunk.lines) {
       if (line.role != LineRole::kAdded || !is_telling_line(line.text)) continue;
       const std::string_view added = folded(line.text, LineFolding::kBlanks, one);
       const auto is_it = [&](std::string_view text) {
@@ -622,7 +623,7 @@ class HunkPlacer {
 
   [[nodiscard]] FailedHunk failed_hunk(size_t i) const {
     const HunkSearch& search = searches_[i].search;
-    return {edit_.hunks[i], i, ids_[i], search.pattern(), search.stated()};
+    return {hunk(i), i, ids_[i], search.pattern(), search.stated()};
   }
 
   /// Where context on both sides does not show that the lines were not there before.
