@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/text.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/anchors.h"
 #include "staging/placing/hunk_text.h"
@@ -57,6 +58,16 @@ struct Run {
   bool is_only_one = false;  ///< its removed lines occur once, ignoring blanks
 };
 
+/// True when one line has all words of the other, in order, and these are two or more.
+bool has_words_of(std::string_view one, std::string_view other) {
+  auto few = words_of(one);
+  auto many = words_of(other);
+  if (few.size() > many.size()) few.swap(many);
+  size_t at = 0;
+  for (const std::string_view word : many) at += at < few.size() && few[at] == word ? 1 : 0;
+  return few.size() >= 2 && at == few.size();
+}
+
 bool is_telling(const std::vector<std::string_view>& lines, size_t begin, size_t end) {
   return std::any_of(lines.begin() + static_cast<int64_t>(begin),
                      lines.begin() + static_cast<int64_t>(end), is_telling_line);
@@ -94,7 +105,19 @@ class Corrector {
                              (is_to_be_made_ && choose_core(run, 1) && place(run));
       if (!is_placed) return {};
     }
-    if (!is_in_order() || !agrees_with_anchors() || !is_at_end()) return {};
+    return is_in_order() ? with_unique_context() : std::string();
+  }
+
+  /// The correction of a hunk that has the lines of the file from `start` on.
+  std::string run_at(int64_t start) {
+    read_runs();
+    for (Run& run : runs_) run.start = start + static_cast<int64_t>(run.pattern_begin);
+    return runs_.empty() ? std::string() : with_unique_context();
+  }
+
+ private:
+  std::string with_unique_context() {
+    if (!agrees_with_anchors() || !is_at_end()) return {};
     for (size_t context = kFewestContext; context <= kMostContext; ++context) {
       std::string out = printed(context);
       if (out.empty()) return {};
@@ -103,7 +126,6 @@ class Corrector {
     return {};
   }
 
- private:
   void read_runs() {
     size_t line = 0;
     for (size_t i = 0; i < hunk_.lines.size();) {
@@ -155,12 +177,15 @@ class Corrector {
     bool before = false;
     bool behind = false;
   };
-  /// Compares the lines next to the core with those of the hunk.
+  /// Compares the lines next to the core with those of the hunk. Where the core is in the file once,
+  /// a line may have more words than the other.
   [[nodiscard]] Neighbours neighbours(const Run& run, int64_t start) const {
     const auto size = static_cast<int64_t>(file_.size());
     const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);
     const auto is_at = [&](size_t line, int64_t at) {
-      return at >= 0 && at < size && of_pattern(line, line + 1) == of_file(at, at + 1);
+      if (at < 0 || at >= size) return false;
+      if (of_pattern(line, line + 1) == of_file(at, at + 1)) return true;
+      return run.is_only_one && has_words_of(pattern_[line], file_[static_cast<size_t>(at)]);
     };
     return {run.core_begin > 0 && is_at(run.core_begin - 1, start - 1),
             run.core_end < pattern_.size() && is_at(run.core_end, end)};
@@ -271,9 +296,9 @@ class Corrector {
     rival = std::max(rival, weight_elsewhere(run, best));
     const uint32_t margin = starts.size() > 1 ? 2 : 1;
     if (weight < 2 * rival + margin) return false;
+    run.is_only_one = starts.size() == 1 && index_.find(core, LineFolding::kBlanks, 2).size() == 1;
     const Neighbours there = neighbours(run, best);
     if (is_repeated(run, best, there)) return false;
-    run.is_only_one = starts.size() == 1 && index_.find(core, LineFolding::kBlanks, 2).size() == 1;
     const bool is_told =
         run.is_only_one && run.pattern_begin < run.pattern_end && weight > 0 && is_long(run);
     const bool has_neighbours = is_to_be_made_ ? (there.before && there.behind) ||
@@ -526,6 +551,16 @@ class CommonLines {
   std::vector<uint16_t> tail_;  // lengths for the lines from i and j on
 };
 
+/// True when the lines have the same words and the same signs, with other blanks between them.
+bool differ_in_blanks(std::string_view one, std::string_view other) {
+  const auto signs_of = [](std::string_view line) {
+    std::string out(line);
+    std::erase_if(out, is_space);
+    return out;
+  };
+  return words_of(one) == words_of(other) && signs_of(one) == signs_of(other);
+}
+
 /// True when both corrections have the same result.
 bool make_the_same(const Lines& file, const std::string& one, const std::string& other) {
   const auto a = read_unified(std::string(kPatchNames) + one, {});
@@ -566,6 +601,31 @@ bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
 
 std::string correction_of(FileIndex& index, const Hunk& hunk, bool is_to_be_made) {
   return Corrector(index, hunk, is_to_be_made).run();
+}
+
+std::string correction_at(FileIndex& index, const Hunk& hunk, int64_t start) {
+  const Lines& file = index.lines();
+  const std::vector<std::string_view> pattern = pre_image(hunk);
+  if (start < 0 || static_cast<size_t>(start) + pattern.size() > file.size()) return {};
+  Hunk own = hunk;
+  size_t telling = 0;  // of those that are equal
+  size_t different = 0;
+  auto at = static_cast<size_t>(start);
+  for (HunkLine& line : own.lines) {
+    if (line.role == LineRole::kAdded) continue;
+    const std::string_view there = file[at++];
+    if (without_terminator(there) == without_terminator(line.text)) {
+      telling += is_telling_line(there) ? 1 : 0;
+    } else {
+      const bool is_alike = differ_in_blanks(there, line.text) ||
+                            (line.role == LineRole::kContext && has_words_of(there, line.text));
+      if (!is_alike || indent_of(there) != indent_of(line.text)) return {};
+      ++different;
+    }
+    line.text = there;
+  }
+  if (different == 0 || telling < 2 * different) return {};
+  return Corrector(index, own, false).run_at(start);
 }
 
 Hunk hunk_between(const Lines& before, const Lines& after, const EditScript& script) {

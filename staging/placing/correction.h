@@ -29,6 +29,11 @@ namespace galley {
 [[nodiscard]] std::string correction_of(FileIndex& index, const Hunk& hunk,
                                         bool is_to_be_made = false);
 
+/// The hunk with the file's lines at `start`; empty unless its old lines are there, with other
+/// blanks between words, or more or fewer words in a context line. Two telling lines must be there
+/// exactly for each that is not. The caller shows that no other place is similar.
+[[nodiscard]] std::string correction_at(FileIndex& index, const Hunk& hunk, int64_t start);
+
 /// The hunk that changes `before` to `after` by `script`, with their common lines as context.
 [[nodiscard]] Hunk hunk_between(const Lines& before, const Lines& after, const EditScript& script);
 

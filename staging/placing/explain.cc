@@ -72,6 +72,10 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
     out.found.emplace_back(index.lines()[i]);
   }
   out.rebased = correction_of(index, failed.hunk);
+  const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
+  if (out.rebased.empty() && rival + 1 < nearest.votes) {
+    out.rebased = correction_at(index, failed.hunk, nearest.start);
+  }
   out.message += "; the nearest place is line " + std::to_string(out.nearest_line);
   return out;
 }
