@@ -173,7 +173,7 @@ class DriftGenerator {
     c.before = part(c.file, c.begin - std::min(c.begin, context), c.begin);
     c.after = part(c.file, c.end, std::min(c.file.size(), c.end + context));
     const size_t drifts = 1 + below(4);
-    for (size_t i = 0; i < drifts; ++i) drift(pick(c), c.file);
+    for (size_t i = 0; i < drifts; ++i) drift(c, pick(c));
     // A text edit that removes and adds an equal line does not change that line.
     const LineList gone = part(c.file, c.begin, c.end);
     for (std::string& line : c.added) {
@@ -237,22 +237,31 @@ class DriftGenerator {
     return is_there ? "  made_up_" + std::to_string(below(100)) + "();" : out;
   }
 
-  void drift(LineList& context, const LineList& file) {
+  void drift(DriftCase& c, LineList& context) {
     if (context.empty()) return;
     const size_t at = below(context.size());
     switch (below(4)) {
       case 0:
-        context[at] = chance(0.5) ? made_up(file) : context[at] + " // " + std::to_string(below(9));
+        context[at] =
+            chance(0.5) ? made_up(c.file) : context[at] + " // " + std::to_string(below(9));
         break;
       case 1:
         context.erase(context.begin() + static_cast<long>(at));
         break;
       case 2:
-        context.insert(context.begin() + static_cast<long>(at), made_up(file));
+        context.insert(context.begin() + static_cast<long>(at), made_up(c.file));
         break;
       default:
-        std::swap(context[at], context[below(context.size())]);
+        swap_lines(context, &context == &c.before, &context == &c.after);
     }
+  }
+
+  /// The line next to the change stays: with another one there the edit states another place.
+  void swap_lines(LineList& context, bool keeps_last, bool keeps_first) {
+    const size_t count = context.size() - (keeps_last || keeps_first ? 1 : 0);
+    if (count < 2) return;
+    const size_t first = keeps_first ? 1 : 0;
+    std::swap(context[first + below(count)], context[first + below(count)]);
   }
 
   std::mt19937 random_;
