@@ -604,15 +604,17 @@ class HunkMender::Work {
       return folded(text, LineFolding::kBlanks, other) == wanted;
     };
     int64_t in_file = 0;
+    bool are_equal = true;  // byte for byte
     for (; line >= 0 && line < size && is_like(file_[static_cast<size_t>(line)]); line += step) {
       ++in_file;
+      are_equal = are_equal && file_[static_cast<size_t>(line)] == file_[static_cast<size_t>(like)];
     }
     int64_t in_hunk = 0;
     const auto last = static_cast<int64_t>(stated.lines.size());
     const auto is_there = [&] { return at >= 0 && at < last; };
     for (; is_there() && is_like(stated.lines[static_cast<size_t>(at)].text); at += step) ++in_hunk;
     if (in_file == in_hunk || (!removes && in_hunk == 0)) return true;
-    return in_hunk < in_file &&
+    return in_hunk < in_file && (are_equal || !removes) &&
            (!is_there() || is_elision(stated.lines[static_cast<size_t>(at)].text));
   }
 
