@@ -76,7 +76,41 @@ ordered_json structured_patch(const FilePair& pair, const FileDiff& diff) {
   return hunks;
 }
 
+/// Appends the diff of one file to `text`. With `is_single`, its hunks go into `data`, too.
+void add_file(const FilePair& files, bool is_single, std::string& text, ordered_json& data) {
+  DiffOptions options;
+  options.binary = false;
+  const FileDiff diff = diff_file(files, options);
+  append_git_diff(files, diff, options, text);
+  const size_t changed_bytes = diff.counts.added + diff.counts.removed;
+  if (is_single && changed_bytes <= CallDiff::kMaxDiffBytes) {
+    data["structuredPatch"] = structured_patch(files, diff);
+  }
+}
+
+void put_text(std::string text, bool is_cut, ordered_json& data) {
+  if (text.size() > CallDiff::kMaxDiffBytes) {
+    text.resize(text.rfind('\n', CallDiff::kMaxDiffBytes) + 1);
+    is_cut = true;
+  }
+  if (!is_utf8(text)) data["diffIsLossy"] = true;  // JSON cannot hold the other bytes
+  if (is_cut) data["diffTruncated"] = true;
+  data["diff"] = std::move(text);
+}
+
 }  // namespace
+
+void CallDiff::put_between(const RelPath& path, std::string_view before, std::string_view after,
+                           ordered_json& data) {
+  FilePair files;
+  files.old_path = files.new_path = path.str();
+  files.old_mode = files.new_mode = git_mode::kRegular;
+  files.old_content = before;
+  files.new_content = after;
+  std::string text;
+  add_file(files, true, text, data);
+  put_text(std::move(text), false, data);
+}
 
 Result<CallDiff::Side> CallDiff::look(Overlay& overlay, const RelPath& path) {
   Side side;
@@ -148,8 +182,6 @@ Result<std::vector<CallDiff::Pair>> CallDiff::changed_pairs() {
 Result<void> CallDiff::finish(ordered_json& data,
                               const std::function<bool(const RelPath&)>& may_read) {
   GALLEY_ASSIGN(const std::vector<Pair> pairs, changed_pairs());
-  DiffOptions options;
-  options.binary = false;
   std::string text;
   bool is_cut = false;
   ordered_json changes = ordered_json::array();
@@ -175,20 +207,9 @@ Result<void> CallDiff::finish(ordered_json& data,
     if (pair.after.content) files.new_content = *pair.after.content;
     is_cut = is_cut || text.size() > kMaxDiffBytes;
     if (is_cut && pairs.size() > 1) continue;
-    const FileDiff diff = diff_file(files, options);
-    append_git_diff(files, diff, options, text);
-    const size_t changed_bytes = diff.counts.added + diff.counts.removed;
-    if (pairs.size() == 1 && changed_bytes <= kMaxDiffBytes) {
-      data["structuredPatch"] = structured_patch(files, diff);
-    }
+    add_file(files, pairs.size() == 1, text, data);
   }
-  if (text.size() > kMaxDiffBytes) {
-    text.resize(text.rfind('\n', kMaxDiffBytes) + 1);
-    is_cut = true;
-  }
-  if (!is_utf8(text)) data["diffIsLossy"] = true;  // JSON cannot hold the other bytes
-  if (is_cut) data["diffTruncated"] = true;
-  data["diff"] = std::move(text);
+  put_text(std::move(text), is_cut, data);
   data["changes"] = std::move(changes);
   return {};
 }

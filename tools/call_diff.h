@@ -4,6 +4,7 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +28,10 @@ class CallDiff {
   /// `may_read` denies is left out too, and `diffLeftOut` names them. `may_read` may be null.
   Result<void> finish(nlohmann::ordered_json& data,
                       const std::function<bool(const RelPath&)>& may_read);
+
+  /// Puts `diff` and `structuredPatch` of two texts of a file into `data`, with the same bounds.
+  static void put_between(const RelPath& path, std::string_view before, std::string_view after,
+                          nlohmann::ordered_json& data);
 
   static constexpr size_t kMaxDiffBytes = size_t{1} << 20U;  ///< the diff in the answer of a call
   static constexpr size_t kMaxListedChanges = 1000;  ///< changes listed in the answer of a call

@@ -6,6 +6,7 @@
 
 #include "engine/calls/secrets.h"
 #include "engine/calls/seen_contents.h"
+#include "tools/call_diff.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -135,6 +136,7 @@ Ran Executor::run(Allowed what, const Place& place) {
   std::optional<Error> failure;
   if (action.record.error) {
     result = ToolResult::failure(*action.record.error);
+    if (place.secrets != nullptr) result = place.secrets->redacted(std::move(result));
   } else if (place.effect == nullptr) {
     result = answer(what, place);
   } else if (const auto done = (*place.effect)(action.record); done) {
@@ -199,36 +201,51 @@ std::optional<Error> Executor::refusal_of_effect(const Action& action, const Pla
   return refusal_of_markers(action, *place.overlay, *place.before);
 }
 
-std::optional<Error> Executor::refusal_of_unseen(const Intent& intent, Overlay& overlay) const {
+std::optional<ToolError> Executor::refusal_of_unseen(const Intent& intent, Overlay& overlay) const {
   if (options_.seen == nullptr) return {};
   for (const RelPath& path : intent.replaces) {
     const auto there = overlay.node(path);
     const bool is_known = !there || there->kind != FileKind::kRegular ||
                           options_.seen->knows(session(), path, there->content);
     if (is_known) continue;
-    return Error{ErrorKind::kConflict, "file.changed_since_read",
-                 "'" + path.str() +
-                     "' was saved by somebody else since this session saw it, and writing all of "
-                     "it would drop that save: read it again, then write what it is to be now",
-                 path.str(), 0};
+    ToolError error{ToolErrorCode::kRuntime,
+                    "file.changed_since_read",
+                    "'" + path.str() +
+                        "' was saved by another program since this session saw it, and writing "
+                        "all of it would drop that save: read it again, then write its new content",
+                    nullptr,
+                    {}};
+    const Content before = options_.seen->last_text(session(), path);
+    const auto may_read =
+        scope_->reading_rule(options_.policy ? options_.policy->reading_rule() : nullptr);
+    const bool is_shown = before != nullptr && (!may_read || may_read(path));
+    const auto after = is_shown ? overlay.read(path) : Result<Content>(Error());
+    if (!after) return error;
+    nlohmann::ordered_json details = {{"path", path.str()}};
+    CallDiff::put_between(path, *before, **after, details);
+    error.message += "; since then these lines were changed:\n";
+    error.message += details["diff"].get_ref<const std::string&>();
+    error.details = std::make_shared<const nlohmann::ordered_json>(std::move(details));
+    return error;
   }
   return {};
 }
 
 /// Records the contents that a call read, and both sides of each change, as seen by the session.
-void Executor::note_seen(const Action& action, const ChangeSet& changes,
-                         const Overlay& overlay) const {
+void Executor::note_seen(const Action& action, const ChangeSet& changes, Overlay& overlay) const {
   if (options_.seen == nullptr) return;
-  const auto note = [&](const RelPath& path, const Node& node) {
-    const bool has_content = node.kind == FileKind::kRegular && node.content != ContentId();
-    if (has_content) options_.seen->note(session(), path, node.content);
+  const auto note = [&](const RelPath& path, const Node& node, bool is_now = true) {
+    if (node.kind != FileKind::kRegular || node.content == ContentId()) return;
+    const bool is_kept = is_now && node.size <= kMaxSeenText;
+    const auto text = is_kept ? overlay.read(path) : Result<Content>(Content());
+    options_.seen->note(session(), path, node.content, text.value_or(nullptr));
   };
   for (const RelPath& path : action.intent.reads) {
     const auto entry = overlay.entries().find(path);
     if (entry != overlay.entries().end()) note(path, entry->second.now);
   }
   for (const Change& change : changes) {
-    note(change.path, change.before);
+    note(change.path, change.before, false);
     note(change.path, change.after);
   }
 }

@@ -132,12 +132,12 @@ class Executor {
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
                                                        const Place& place) const;
   [[nodiscard]] bool judges_effects() const;
-  /// Returns an error if the call would replace a file that was saved after this session last saw
-  /// it.
-  [[nodiscard]] std::optional<Error> refusal_of_unseen(const Intent& intent,
-                                                       Overlay& overlay) const;
+  /// Returns an error, with the diff, if the call would replace a file that was saved after this
+  /// session last saw it.
+  [[nodiscard]] std::optional<ToolError> refusal_of_unseen(const Intent& intent,
+                                                           Overlay& overlay) const;
   [[nodiscard]] std::string session() const;
-  void note_seen(const Action& action, const ChangeSet& changes, const Overlay& overlay) const;
+  void note_seen(const Action& action, const ChangeSet& changes, Overlay& overlay) const;
   [[nodiscard]] Arrival now() const { return {clock_->wall_ns(), clock_->steady()}; }
   void measure(const Arrival& arrival, ToolMeta& meta) const;
   Result<void> record_begin(Action& action);

@@ -278,9 +278,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   }
   action.intent = *std::move(intent);
   action.runs_program = action.intent.is_open_ended;
-  if (const auto no = refusal_of_unseen(action.intent, overlay)) {
-    return refuse(tool_error_from(*no));
-  }
+  if (auto no = refusal_of_unseen(action.intent, overlay)) return refuse(*std::move(no));
   if (auto no = input_refusal(*what.args)) refuse(*std::move(no));
 }
 

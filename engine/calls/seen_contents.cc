@@ -4,19 +4,41 @@
 
 namespace galley {
 
-void SeenContents::note(const std::string& session, const RelPath& path, const ContentId& content) {
+void SeenContents::note(const std::string& session, const RelPath& path, const ContentId& content,
+                        Content text) {
   const std::lock_guard lock(mutex_);
   const auto [at, is_new] = seen_.try_emplace({session, path});
-  std::deque<ContentId>& versions = at->second;
+  std::deque<ContentId>& versions = at->second.versions;
   if (std::find(versions.begin(), versions.end(), content) == versions.end()) {
     versions.push_back(content);
     if (versions.size() > kMaxSeenVersions) versions.pop_front();
   }
+  keep(at->first, std::move(text));
   if (!is_new) return;
   by_age_.push_back(at->first);
   if (by_age_.size() <= kMaxSeenFiles) return;
+  drop_text(by_age_.front());
   seen_.erase(by_age_.front());
   by_age_.pop_front();
+}
+
+void SeenContents::keep(const Key& key, Content text) {
+  drop_text(key);
+  if (text == nullptr || text->size() > kMaxSeenText) return;
+  text_bytes_ += text->size();
+  File& file = seen_.at(key);
+  file.text = std::move(text);
+  file.order = next_order_++;
+  by_text_.emplace(file.order, key);
+  while (text_bytes_ > kMaxSeenTexts) drop_text(Key(by_text_.begin()->second));
+}
+
+void SeenContents::drop_text(const Key& key) {
+  const auto found = seen_.find(key);
+  if (found == seen_.end() || found->second.text == nullptr) return;
+  text_bytes_ -= found->second.text->size();
+  found->second.text = nullptr;
+  by_text_.erase(found->second.order);
 }
 
 bool SeenContents::knows(const std::string& session, const RelPath& path,
@@ -24,7 +46,14 @@ bool SeenContents::knows(const std::string& session, const RelPath& path,
   const std::lock_guard lock(mutex_);
   const auto found = seen_.find({session, path});
   if (found == seen_.end()) return true;
-  return std::find(found->second.begin(), found->second.end(), content) != found->second.end();
+  const std::deque<ContentId>& versions = found->second.versions;
+  return std::find(versions.begin(), versions.end(), content) != versions.end();
+}
+
+Content SeenContents::last_text(const std::string& session, const RelPath& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = seen_.find({session, path});
+  return found == seen_.end() ? nullptr : found->second.text;
 }
 
 }  // namespace galley

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 
+#include <galley/path.h>
 #include "base/content_id.h"
 #include "base/rel_path.h"
 
@@ -15,24 +17,45 @@ namespace galley {
 /// The contents of files that each session read or wrote. If a file has other contents now, another
 /// program saved it in between. A session that replaces the whole file would lose that save.
 ///
+/// The newest text of a file is kept too, to show what the other program changed.
+///
 /// Threads: safe to share.
 class SeenContents {
  public:
-  void note(const std::string& session, const RelPath& path, const ContentId& content);
+  /// `text` has the bytes of the content; null if it is not to be kept.
+  void note(const std::string& session, const RelPath& path, const ContentId& content,
+            Content text = nullptr);
   /// Whether the session has seen this content, or never saw the file.
   [[nodiscard]] bool knows(const std::string& session, const RelPath& path,
                            const ContentId& content) const;
+  /// The newest text of the file that the session has seen; null if it is not kept.
+  [[nodiscard]] Content last_text(const std::string& session, const RelPath& path) const;
 
  private:
   using Key = std::pair<std::string, RelPath>;
-  mutable std::mutex mutex_;
-  std::map<Key, std::deque<ContentId>> seen_;  ///< guarded by mutex_
-  std::deque<Key> by_age_;                     ///< keys of seen_; guarded by mutex_
+  struct File {
+    std::deque<ContentId> versions;
+    Content text;        ///< of the newest; null if it is not kept
+    uint64_t order = 0;  ///< of the text, in by_text_
+  };
+  void keep(const Key& key, Content text);
+  void drop_text(const Key& key);
+
+  mutable std::mutex mutex_;  ///< guards all members
+  std::map<Key, File> seen_;
+  std::deque<Key> by_age_;           ///< keys of seen_
+  std::map<uint64_t, Key> by_text_;  ///< keys whose text is kept, the oldest first
+  uint64_t next_order_ = 0;
+  size_t text_bytes_ = 0;  ///< of all texts
 };
 
 /// The maximum number of files of all sessions. The oldest is forgotten, and may then be replaced.
 inline constexpr size_t kMaxSeenFiles = 10'000;
 /// The maximum number of contents of one file; the newest are kept.
 inline constexpr size_t kMaxSeenVersions = 16;
+/// The maximum size of a text that is kept to show a save; longer ones are not kept.
+inline constexpr size_t kMaxSeenText = size_t{1} << 20U;
+/// The maximum size of all texts; the oldest are dropped.
+inline constexpr size_t kMaxSeenTexts = size_t{32} << 20U;
 
 }  // namespace galley

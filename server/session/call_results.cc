@@ -204,8 +204,9 @@ ordered_json failed_result(const ToolError& error) {
   if (error.details) {
     structured["error"]["details"] = *error.details;
     const std::string details = pretty_json_text(*error.details);
-    // The message already contains an edit report; only other details are added.
-    if (!error.details->contains("files")) text += "\n" + details;
+    // The message already contains an edit report or a diff; only other details are added.
+    const bool is_told = error.details->contains("files") || error.details->contains("diff");
+    if (!is_told) text += "\n" + details;
   }
   ordered_json out = call_result(std::move(text), std::move(structured));
   out["isError"] = true;

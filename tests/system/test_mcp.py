@@ -196,6 +196,18 @@ class Editing(McpCase):
         client.call("galley_undo")
         self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
 
+    def test_a_write_that_would_drop_a_save_shows_the_save_in_both_forms(self):
+        client = self.connect()
+        client.call("Read", file="a.txt")
+        (self.work / "a.txt").write_text("one\nby a person\ntwo\n")
+        wrong = client.call("Write", file_path="a.txt", content="ONE\ntwo\n")
+        self.assertTrue(wrong["isError"])
+        error = wrong["structuredContent"]["error"]
+        self.assertEqual(error["reason"], "file.changed_since_read")
+        self.assertEqual(self.text(wrong).count("+by a person"), 1)
+        self.assertIn("\n one\n+by a person\n two\n", error["details"]["diff"])
+        self.assertEqual(error["details"]["structuredPatch"][0]["lines"], [" one", "+by a person", " two"])
+
     def test_an_edit_that_does_not_fit_says_the_place_in_both_forms(self):
         client = self.connect()
         (self.work / "b.txt").write_text("".join(f"line number {i} of many\n" for i in range(30)))

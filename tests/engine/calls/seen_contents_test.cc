@@ -35,5 +35,23 @@ TEST(SeenContentsTest, IsBounded) {
   EXPECT_FALSE(seen.knows("a", seen_path("file0"), content(1)));
 }
 
+// Limit: kMaxSeenText of engine/calls/seen_contents.h
+// Limit: kMaxSeenTexts of engine/calls/seen_contents.h
+TEST(SeenContentsTest, KeepsTheNewestTextsUpToABound) {
+  const auto text = [](size_t bytes) { return std::make_shared<const std::string>(bytes, 'x'); };
+  SeenContents seen;
+  seen.note("a", seen_path("f"), content(1), text(1));
+  seen.note("a", seen_path("f"), content(2), text(2));
+  EXPECT_EQ(seen.last_text("a", seen_path("f"))->size(), 2u);
+  EXPECT_EQ(seen.last_text("b", seen_path("f")), nullptr) << "another session";
+  for (size_t i = 0; i < kMaxSeenTexts / kMaxSeenText; ++i) {
+    seen.note("a", seen_path("file" + std::to_string(i)), content(0), text(kMaxSeenText));
+  }
+  EXPECT_EQ(seen.last_text("a", seen_path("f")), nullptr) << "the oldest was dropped";
+  EXPECT_NE(seen.last_text("a", seen_path("file0")), nullptr);
+  seen.note("a", seen_path("file0"), content(3), text(kMaxSeenText + 1));
+  EXPECT_EQ(seen.last_text("a", seen_path("file0")), nullptr) << "too long";
+}
+
 }  // namespace
 }  // namespace galley

@@ -228,6 +228,17 @@ TEST_F(CallOptionsTest, ASaveBetweenReadAndWriteIsNotDropped) {
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().reason, "file.changed_since_read");
   EXPECT_THAT(lost.error().message, HasSubstr("read it again"));
+  EXPECT_THAT(lost.error().message, HasSubstr("\n one\n+by a person\n")) << "the diff";
+  const ToolError& error = *lost.result().error;
+  ASSERT_NE(error.details, nullptr);
+  EXPECT_EQ((*error.details)["path"], "a.txt");
+  EXPECT_EQ((*error.details)["structuredPatch"][0]["lines"], json::array({" one", "+by a person"}));
+  CallOptions blind;
+  blind.only_capabilities = {"fs:write", "fs:read:other/"};
+  const CallResult hidden = transaction_->call("Write", all_of_it, blind);
+  ASSERT_FALSE(hidden);
+  EXPECT_EQ(hidden.error().reason, "file.changed_since_read");
+  EXPECT_EQ(hidden.result().error->details, nullptr) << "the caller may not read it";
   ASSERT_TRUE(read_apart(*workspace_));
   EXPECT_TRUE(transaction_->call("Write", all_of_it)) << "it was seen now";
 }
