@@ -70,12 +70,16 @@ Result<void> bring_inside(std::string& path, const PathOrigin& origin) {
   return {};
 }
 
-Result<Operation> patch_operation(std::string text, EditFormat format, bool check_only,
+/// `args` say whether the patch is only checked, and whether it is complete.
+Result<Operation> patch_operation(std::string text, EditFormat format, const json& args,
                                   const PathOrigin& origin) {
   EditFiles operation;
-  operation.check_only = check_only;
+  operation.check_only = text_member(args, "strategy") == "check";
   ReadOptions options;
   options.is_delimited = true;
+  if (args.contains("complete")) {
+    options.end = flag_of(args, "complete") ? DocumentEnd::kComplete : DocumentEnd::kCutOff;
+  }
   GALLEY_ASSIGN(operation.edits, read_edits(std::move(text), format, options, parse_edits_json));
   for (FileEdit& file : operation.edits.files) {
     for (std::string* path : {&file.path, &file.new_path, &file.other_path, &file.other_new_path}) {
@@ -91,22 +95,24 @@ Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
     return fail(ErrorKind::kInvalid, "args.mixed",
                 "give either 'patch' or 'old_string' and 'new_string', not both");
   }
-  const bool check_only = text_member(args, "strategy") == "check";
   const char* path_key = args.contains("file") ? "file" : "file_path";
   GALLEY_ASSIGN(const RelPath path, file_argument(text_member(args, path_key), origin));
+  if (!has_patch && args.contains("complete")) {
+    return fail(ErrorKind::kInvalid, "args.mixed", "'complete' is for 'patch'; leave it out");
+  }
   if (!has_patch) {
     return edits_of_file(path,
                          {{text_member(args, "old_string"), text_member(args, "new_string"),
                            flag_of(args, "replace_all")}},
-                         check_only);
+                         text_member(args, "strategy") == "check");
   }
   const std::string patch = text_member(args, "patch");
-  auto read = patch_operation(patch, EditFormat::kAuto, check_only, origin);
+  auto read = patch_operation(patch, EditFormat::kAuto, args, origin);
   if (!read && read.error().reason == "edit.no_file_name") {
     // Hunks alone are enough here: the file is a separate argument.
     const std::string header =
         "--- " + quote_path("a/" + path.str()) + "\n+++ " + quote_path("b/" + path.str()) + "\n";
-    read = patch_operation(header + patch, EditFormat::kUnified, check_only, {origin.root});
+    read = patch_operation(header + patch, EditFormat::kUnified, args, {origin.root});
   }
   GALLEY_ASSIGN(Operation operation, std::move(read));
   auto& edits = std::get<EditFiles>(operation).edits;
@@ -137,7 +143,7 @@ Result<Operation> adapt_multi_edit(const json& args, const PathOrigin& origin) {
 
 Result<Operation> adapt_apply_patch(const json& args, const PathOrigin& origin) {
   const char* key = args.contains("input") ? "input" : "patch";
-  return patch_operation(text_member(args, key), EditFormat::kAuto, false, origin);
+  return patch_operation(text_member(args, key), EditFormat::kAuto, args, origin);
 }
 
 Result<Operation> adapt_replace(const json& args, const PathOrigin& origin) {

@@ -321,7 +321,8 @@ Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& hea
       " of the patch: the patch ends before the hunk of line " + std::to_string(line) +
       " does, which states " + counts_text(header.old_count, header.new_count) + " lines and has " +
       counts_text(have.old_count, have.new_count) + "; " + std::string(ending_text(ending)) +
-      ": send it whole, or --recount or --complete takes it as it is";
+      ": send it whole, or --recount or --complete takes it as it is (\"complete\": true in a "
+      "tool call)";
   if (body.lines().empty() || options.end != DocumentEnd::kUnknown) {
     return fail(ErrorKind::kInvalid, "edit.truncated", message, std::string(so_far.path));
   }

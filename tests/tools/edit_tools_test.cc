@@ -433,6 +433,18 @@ TEST_F(EditTools, APatchInACompleteArgumentWasNotCutOff) {
   EXPECT_EQ(refused("apply_patch", {{"patch", names + right + "@@ -6,30 +6,30 @@\n 6\n-7\n+7b\n"}}),
             "EVALIDATION edit.truncated")
       << "the counts of the other hunk are right";
+  const std::string last = "@@ -6,30 +6,30 @@\n 6\n-7\n+7b\n";
+  done("apply_patch", {{"patch", names + right + last}, {"complete", true}});
+  EXPECT_EQ(staged("f"), "1\ntwo\n3\n4\n5\n6\n7b\n8\n9\n" + rest);
+  overlay_.restore({});
+  EXPECT_EQ(refused("apply_patch", {{"patch", names + wrong}, {"complete", false}}),
+            "EVALIDATION edit.truncated");
+  EXPECT_EQ(refused("Edit", {{"file", "f"}, {"patch", wrong}, {"complete", false}}),
+            "EVALIDATION edit.truncated");
+  EXPECT_EQ(
+      refused("Edit",
+              {{"file", "f"}, {"old_string", "2"}, {"new_string", "two"}, {"complete", false}}),
+      "EVALIDATION args.mixed");
 }
 
 TEST_F(EditTools, BytesThatAreNotUtf8Survive) {
