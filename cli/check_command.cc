@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "cli/commands.h"
+#include "cli/format_options.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "cli/reports.h"
@@ -37,6 +38,7 @@ Result<CheckSource> check_source(Session& session) {
     auto patch = session.read_input(asked.patch, "a patch", limits::kMaxPatchBytes);
     if (!patch) return fail(with_source_hint(patch.error(), asked.patch));
     source.patch = *std::move(patch);
+    source.patch_end = document_end(session.arguments().edit);
   } else if (asked.worktree) {
     source.kind = CheckSource::Kind::kWorktree;
   }

@@ -52,8 +52,7 @@ ReadOptions read_options(const EditArguments& arguments) {
   options.strip = arguments.strip;
   options.reverse = arguments.reverse;
   options.recount = arguments.recount;
-  if (arguments.is_complete) options.end = DocumentEnd::kComplete;
-  if (arguments.is_truncated) options.end = DocumentEnd::kCutOff;
+  options.end = document_end(arguments);
   options.unidiff_zero = arguments.unidiff_zero;
   options.allow_empty = arguments.allow_empty;
   options.directory = arguments.directory;

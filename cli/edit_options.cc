@@ -17,6 +17,18 @@ void add_filter(CLI::App* command, EditArguments& edit, const char* name, bool i
       ->type_name("GLOB");
 }
 
+/// Returns the two options with which the caller says whether a document was cut off.
+std::array<CLI::Option*, 2> add_ending(CLI::App* command, EditArguments& edit) {
+  CLI::Option* complete =
+      command->add_flag("--complete", edit.is_complete,
+                        "The document is whole: read a last hunk with too few lines as it is");
+  CLI::Option* truncated =
+      command->add_flag("--truncated", edit.is_truncated,
+                        "The document may be cut off: refuse a last hunk with too few lines");
+  truncated->excludes(complete);
+  return {complete, truncated};
+}
+
 void add_edit_options(OptionTable& table, CLI::App* command) {
   EditArguments& edit = table.arguments().edit;
   command
@@ -34,13 +46,7 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
   command->add_flag("-R,--reverse", edit.reverse, "Apply in reverse");
   command->add_flag("--recount", edit.recount,
                     "Ignore the line counts in hunk headers, and a missing end");
-  CLI::Option* complete =
-      command->add_flag("--complete", edit.is_complete,
-                        "The document is whole: read a last hunk with too few lines as it is");
-  command
-      ->add_flag("--truncated", edit.is_truncated,
-                 "The document may be cut off: refuse a last hunk with too few lines")
-      ->excludes(complete);
+  add_ending(command, edit);
   command->add_flag("--unidiff-zero", edit.unidiff_zero, "Take hunks without context");
   command->add_flag("--ignore-whitespace,--ignore-space-change", edit.ignore_whitespace,
                     "Ignore white space in context lines");
@@ -85,6 +91,9 @@ void add_check_command(OptionTable& table) {
       command
           ->add_option("patch", check.patch, "An edit document, put onto HEAD; - is standard input")
           ->type_name("PATCH")};
+  for (CLI::Option* ending : add_ending(command, table.arguments().edit)) {
+    ending->needs(sources.back());
+  }
   for (CLI::Option* source : sources) {
     for (CLI::Option* other : sources) {
       if (other != source) source->excludes(other);

@@ -99,4 +99,9 @@ Result<void> check_format_options(const EditArguments& arguments, EditFormat for
   return {};
 }
 
+DocumentEnd document_end(const EditArguments& arguments) {
+  if (arguments.is_complete) return DocumentEnd::kComplete;
+  return arguments.is_truncated ? DocumentEnd::kCutOff : DocumentEnd::kUnknown;
+}
+
 }  // namespace galley

@@ -112,7 +112,7 @@ struct GitCheck::State {
   Result<std::vector<GitRawChange>> diff_trees(const std::string& from,
                                                const std::string& to) const;
   void set_base(const std::string& tree);
-  Result<Proposal> patched(const std::string& document);
+  Result<Proposal> patched(const CheckSource& source);
 
   CommandRunner* need_runner();
   ValidatorCache* need_cache();
@@ -173,7 +173,7 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
     GALLEY_ASSIGN(const std::string tree, head_tree());
     set_base(tree);
     GALLEY_TRY(load_rules());
-    GALLEY_ASSIGN(proposal, patched(source.patch));
+    GALLEY_ASSIGN(proposal, patched(source));
   } else {
     GALLEY_ASSIGN(const auto diff, diff_of(source));
     std::unique_ptr<Directory> files;
@@ -452,10 +452,12 @@ Result<std::vector<GitRawChange>> GitCheck::State::diff_of(const CheckSource& so
                      [&](const std::string& base_tree) { return diff_trees(base_tree, tree); });
 }
 
-Result<Proposal> GitCheck::State::patched(const std::string& document) {
+Result<Proposal> GitCheck::State::patched(const CheckSource& source) {
   Overlay overlay(*base, store, clock());
+  ReadOptions reading;
+  reading.end = source.patch_end;
   GALLEY_ASSIGN(const EditSet edits,
-                read_edits(document, EditFormat::kAuto, ReadOptions(), parse_edits_json));
+                read_edits(source.patch, EditFormat::kAuto, reading, parse_edits_json));
   StageOptions staging;
   staging.match.last_step = std::min(staging.match.last_step, config.edits.max_step);
   staging.root = root;

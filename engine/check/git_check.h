@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "engine/check/staged_fixes.h"
 #include "engine/policy/config.h"
+#include "staging/formats/edit_set.h"
 
 namespace galley {
 
@@ -33,8 +34,9 @@ struct CheckSource {
   Kind kind = Kind::kStaged;
   /// A revision, for kRange; empty: there was nothing before (a first push).
   std::string from = {};
-  std::string to = {};     ///< a revision, for kCommit and kRange
-  std::string patch = {};  ///< an edit document of any format, for kPatch
+  std::string to = {};                            ///< a revision, for kCommit and kRange
+  std::string patch = {};                         ///< an edit document of any format, for kPatch
+  DocumentEnd patch_end = DocumentEnd::kUnknown;  ///< whether the patch may be cut off
   std::string rules = {};  ///< the revision whose galley.toml counts, for kRange; empty: `from`
   /// For kRange: compare with `from` itself, as for a branch that loses commits.
   bool is_direct = false;

@@ -391,6 +391,16 @@ class Patches(CheckCase):
         patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-nothing like it\n+x\n"
         self.assertIn("HEAD", self.check(self.repo, "-", stdin=patch, expect=1)["message"])
 
+    def test_the_caller_says_whether_it_was_cut_off(self):
+        head = b"--- a/a.txt\n+++ b/a.txt\n"
+        cut = head + b"@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n"
+        self.assertEqual(self.check(self.repo, "-", stdin=cut, expect=2)["reason"], "edit.truncated")
+        self.assertEqual(self.changes_of(self.check(self.repo, "--complete", "-", stdin=cut)), {("modify", "a.txt")})
+        wrong = head + b"@@ -1,9 +1,9 @@\n one\n-two\n+TWO\n three\n"
+        self.check(self.repo, "-", stdin=wrong)
+        self.assertEqual(self.check(self.repo, "--truncated", "-", stdin=wrong, expect=2)["reason"], "edit.truncated")
+        self.assertIn("PATCH", self.check(self.repo, "--complete", expect=2)["message"])
+
     def test_the_work_tree_counts_with_untracked_files(self):
         self.put(self.repo, {"sub/b.json": '{"a": 1}\n', "new.json": "{broken\n", ".gitignore": "ignored*\n",
                              "ignored.json": "{broken\n"})
