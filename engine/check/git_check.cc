@@ -460,6 +460,7 @@ Result<Proposal> GitCheck::State::patched(const CheckSource& source) {
                 read_edits(source.patch, EditFormat::kAuto, reading, parse_edits_json));
   StageOptions staging;
   staging.match.last_step = std::min(staging.match.last_step, config.edits.max_step);
+  staging.match.strict = config.edits.strict;
   staging.root = root;
   EditResult staged(stage_edits(overlay, edits, staging));
   if (!staged) {

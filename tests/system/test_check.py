@@ -401,6 +401,11 @@ class Patches(CheckCase):
         self.assertEqual(self.check(self.repo, "--truncated", "-", stdin=wrong, expect=2)["reason"], "edit.truncated")
         self.assertIn("PATCH", self.check(self.repo, "--complete", expect=2)["message"])
 
+    def test_a_leniency_that_the_rules_refuse_is_a_no(self):
+        self.commit(self.repo, {"galley.toml": RULES + '\n[edits]\nstrict = ["count_mismatch"]\n'})
+        patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,9 +1,9 @@\n one\n-two\n+TWO\n three\n"
+        self.assertEqual(self.check(self.repo, "-", stdin=patch, expect=1)["reason"], "edit.leniency")
+
     def test_the_work_tree_counts_with_untracked_files(self):
         self.put(self.repo, {"sub/b.json": '{"a": 1}\n', "new.json": "{broken\n", ".gitignore": "ignored*\n",
                              "ignored.json": "{broken\n"})
