@@ -35,6 +35,7 @@ class AnswerDivider {
   Answer run() {
     while (at_ < document_.size()) take();
     close_fence();
+    cover(document_.size(), document_.size());
     for (size_t i = 0; i < out_.parts.size(); ++i) {
       if (out_.parts[i].end != 0) continue;
       out_.parts[i].end =
@@ -61,15 +62,41 @@ class AnswerDivider {
     }
     if (in_hunk_ && is_body_line(line)) {
       ++at_;
+      cover(at_ - 1, at_);
       return;
     }
     in_hunk_ = false;
     if (take_fence() || take_unified() || take_patch() || take_block() || take_json()) return;
+    if (in_header_ && goes_on_header(line)) cover(at_, at_ + 1);
     if (take_call()) return;
     const bool is_change = line.starts_with('+') || line.starts_with('-');
     if (is_change && first_change_ == 0) first_change_ = at_ + 1;
     if (is_nearly_mark(line) || is_replaced_line()) add_unread(at_);
     ++at_;
+  }
+
+  /// Lines [begin, end) belong to an edit. Those between it and the edit before it are prose.
+  void cover(size_t begin, size_t end) {
+    size_t last = begin;
+    const auto is_empty = [this](size_t at) {
+      return trimmed(document_[at]).empty() || is_fence(document_[at]);
+    };
+    while (covered_ < last && is_empty(covered_)) ++covered_;
+    while (covered_ < last && is_empty(last - 1)) --last;
+    if (covered_ < last) out_.prose.emplace_back(covered_, last);
+    covered_ = std::max(covered_, end);
+  }
+
+  /// A line of git's header of a file, or of a binary patch.
+  bool goes_on_header(std::string_view line) {
+    if (in_binary_) {
+      const bool is_block = line.starts_with("literal ") || line.starts_with("delta ");
+      in_binary_ = in_header_ = is_block || line.find(' ') == std::string_view::npos;
+    } else {
+      in_binary_ = line == "GIT binary patch";
+      in_header_ = !line.empty();
+    }
+    return in_header_;
   }
 
   /// A removed line and the one that replaces it, behind an edit, outside of hunks and fences: a
@@ -106,6 +133,7 @@ class AnswerDivider {
 
   bool take_fence() {
     if (!is_fence(document_[at_])) return false;
+    in_header_ = false;
     const std::string_view line = trimmed(document_[at_]);
     const size_t marks = std::min(line.find_first_not_of(line.front()), line.size());
     const std::string_view info = trimmed(line.substr(marks));
@@ -141,10 +169,14 @@ class AnswerDivider {
 
   bool take_unified() {
     if (!is_unified()) return false;
+    const size_t begin = at_;
     add_part(EditFormat::kUnified, at_);
     in_hunk_ = text_at(at_).starts_with("@@");
+    in_header_ = !in_hunk_;
+    in_binary_ = false;
     if (!in_hunk_ && at_ + 1 < document_.size() && text_at(at_ + 1).starts_with("+++ ")) ++at_;
     ++at_;
+    cover(begin, at_);
     return true;
   }
 
@@ -167,6 +199,7 @@ class AnswerDivider {
       if (is_begin ? is_else : !is_of_patch) break;
     }
     floor_ = at_;
+    cover(begin, at_);
     return true;
   }
 
@@ -183,6 +216,7 @@ class AnswerDivider {
     const BlockMarks marks = find_block(document_, at_);
     at_ = marks.reason.empty() ? marks.end + 1 : document_.size();  // the reader says why
     floor_ = at_;
+    cover(begin, at_);
     return true;
   }
 
@@ -202,8 +236,10 @@ class AnswerDivider {
     }
     ++taken_;
     out_.parts.push_back({extent->format, begin, extent->end, at_});
+    const size_t first = at_;
     at_ = document_.line_at(extent->end - 1) + 1;
     floor_ = at_;
+    cover(first, at_);
     const size_t line_end = at_ < document_.size() ? document_.offset(at_) : text.size();
     const std::string_view rest = trimmed(text.substr(extent->end, line_end - extent->end));
     if (!rest.empty() && std::string_view("{}[],").find(rest.front()) != std::string_view::npos) {
@@ -241,8 +277,11 @@ class AnswerDivider {
   Lines document_;
   Answer out_;
   size_t at_ = 0;
-  size_t floor_ = 0;  // the line after the last edit that says where it ends
+  size_t floor_ = 0;    // the line after the last edit that says where it ends
+  size_t covered_ = 0;  // the line after the last edit
   bool in_hunk_ = false;
+  bool in_header_ = false;
+  bool in_binary_ = false;
   bool in_message_ = false;
   bool in_fence_ = false;
   bool is_diff_fence_ = false;
@@ -269,6 +308,7 @@ Answer divide_answer(std::string_view text) {
   const auto shown = shown_files(Lines(text));
   if (shown.empty()) return out;
   out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
+  out.prose.clear();  // the lines between shown files are not told apart here
   std::erase_if(out.calls, [&](const UnreadLine& call) {
     return std::any_of(shown.begin(), shown.end(), [&](const ShownFile& file) {
       return call.line > file.fence && call.line < file.end;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "staging/formats/edit_set.h"
@@ -32,6 +33,9 @@ struct Answer {
   std::vector<UnreadLine> unread;
   /// Lines outside of edits that begin a call of a tool, as chat templates and providers write it.
   std::vector<UnreadLine> calls;
+  /// Lines [begin, end), 0-based, that belong to no edit; without blank lines and fences at their
+  /// ends.
+  std::vector<std::pair<size_t, size_t>> prose;
 
   /// The one dialect of all parts; kAuto when there are none, or several.
   [[nodiscard]] EditFormat format() const;

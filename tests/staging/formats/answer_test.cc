@@ -122,6 +122,29 @@ TEST(Answers, WhatLooksLikeAnEditIsNamed) {
   EXPECT_EQ(shape_of(diff + "{\"path\": \"f\", \"content\": \"cut off\n"), "u1 !6");
 }
 
+/// The passed over lines, 1-based: "1-2 9-9".
+std::string prose_of(const std::string& text) {
+  std::string out;
+  for (const auto& [begin, end] : divide_answer(text).prose) {
+    out += (out.empty() ? "" : " ") + std::to_string(begin + 1) + "-" + std::to_string(end);
+  }
+  return out;
+}
+
+TEST(Answers, WhatIsBetweenEditsIsProse) {
+  const std::string diff = kDiff;
+  const std::string block = kBlock;
+  EXPECT_EQ(prose_of(""), "");
+  EXPECT_EQ(prose_of(diff), "");
+  EXPECT_EQ(prose_of("Hello.\n\nSo:\n\n```diff\n" + diff + "```\n\nDone.\n"), "1-3 13-13");
+  EXPECT_EQ(prose_of(diff + "And:\n" + block + "then\n" + kPatch + kJson + "end\n"),
+            "6-6 13-13 21-21");
+  EXPECT_EQ(prose_of("diff --git a/f b/f\nold mode 100644\nnew mode 100755\n\nThat.\n"), "5-5");
+  EXPECT_EQ(prose_of("diff --git a/f b/f\nindex 1..2\nGIT binary patch\nliteral 1\nIcmZPo\n\n"
+                     "literal 1\nIcmZPp\n\nThat is all.\n"),
+            "10-10");
+}
+
 // Limit: kMaxAnswerParts of staging/formats/answer.h
 TEST(Answers, AreAsLongAsTheyAreInTime) {
   // Each of these once began a search for its end: together they are read once.
