@@ -82,6 +82,14 @@ std::vector<CommandText> transaction_texts() {
        {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
         {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
          "look only below src"}}},
+      {"edits explain",
+       {"Shows for people who debug an agent how a document of edits was understood: the formats "
+        "of its parts, what was passed over as prose, each leniency, and for each edit the step "
+        "by which it was placed, the steps tried before, or the correction.\n"
+        "Nothing is staged or changed.",
+        "The exit status is 0 if all of it would apply, and 1 if not."},
+       {{"galley edits explain answer.md", "one answer of a model"},
+        {"galley --json edits explain answer.md", "the same for a program"}}},
       {"stage",
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
         "workspace.\n"

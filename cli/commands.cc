@@ -74,6 +74,7 @@ constexpr std::array kCommands = {
     Row{"tools", "remove", run_tools_remove},
     Row{"audit", "verify", run_audit_verify},
     Row{"audit", "export", run_audit_export},
+    Row{"edits", "explain", run_edits_explain},
     Row{"policy", "explain", run_policy_explain},
     Row{"policy", "test", run_policy_test},
 };

@@ -72,6 +72,7 @@ int run_tools_remove(Session& session);
 int run_audit_verify(Session& session);
 int run_audit_export(Session& session);
 int run_policy_explain(Session& session);
+int run_edits_explain(Session& session);
 int run_policy_test(Session& session);
 
 /// Whether a command only shows or repairs, so that it runs even if galley.toml cannot be read.

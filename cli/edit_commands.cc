@@ -19,7 +19,10 @@
 #include "cli/tool_calls.h"
 #include "engine/calls/executor.h"
 #include "engine/pipeline/inner_transaction.h"
+#include "staging/formats/answer.h"
+#include "staging/formats/dialect_marks.h"
 #include "staging/formats/mail_subject.h"
+#include "staging/text/lines.h"
 #include "tools/edit_formats.h"
 #include "tools/tool_call_parser.h"
 
@@ -117,12 +120,45 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
   }
 }
 
+/// What divide_answer() finds in a document: its parts, and what is between them.
+struct ReadDocument {
+  struct Item {
+    size_t first = 0;  ///< lines, 1-based
+    size_t last = 0;   ///< 0: to the next item
+    std::string kind;  ///< `part`, `prose` or `unread`
+    std::string text;  ///< the format of a part, else the first line
+  };
+  std::string name;
+  size_t lines = 0;
+  std::vector<Item> items;  ///< in order
+};
+
+ReadDocument read_document(const std::string& name, std::string_view text) {
+  const Lines lines(text);
+  const Answer answer = divide_answer(text);
+  ReadDocument out{name, lines.size(), {}};
+  const auto line = [&](size_t at) { return std::string(trimmed(lines[at])); };
+  for (const AnswerPart& part : answer.parts) {
+    out.items.push_back({part.line + 1, 0, "part", std::string(format_name(part.format))});
+  }
+  for (const auto& [begin, end] : answer.prose) {
+    out.items.push_back({begin + 1, end, "prose", line(begin)});
+  }
+  for (const UnreadLine& unread : answer.unread) {
+    out.items.push_back({unread.line + 1, unread.line + 1, "unread", line(unread.line)});
+  }
+  std::stable_sort(out.items.begin(), out.items.end(),
+                   [](const auto& one, const auto& other) { return one.first < other.first; });
+  return out;
+}
+
 /// The combined result of several documents, which are one edit.
 struct StagedDocuments {
   Staged staged;
   EditOutcome edits;
   bool has_edits = false;
   size_t count = 0;
+  std::vector<ReadDocument> read;           ///< of edits explain
   std::map<std::string, size_t> unmatched;  ///< of --only and --except: in how many documents
 };
 
@@ -254,6 +290,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   GALLEY_ASSIGN(std::string input, session.read_input(name, "the edit", limits::kMaxPatchBytes));
   session.terminal().work_on("fitting the edit into the files");
   transaction.set_default_message(mail_subject(input));
+  if (session.arguments().command == "edits") all.read.push_back(read_document(name, input));
   const bool is_tool_text =
       arguments.format == "tool_text" || (arguments.format == "auto" && is_raw_calls(input));
   const EditFormat format = is_tool_text ? EditFormat::kCalls : format_named(arguments.format);
@@ -318,12 +355,11 @@ Result<bool> stage_documents(Session& session, Workspace& workspace, Transaction
   return true;
 }
 
-/// Stages all documents in order, or none.
+/// Stages all documents in order, or none. After an error `all` has what was read until then.
 Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
-                           Json& document) {
+                           StagedDocuments& all, Json& document) {
   std::vector<std::string> inputs = session.arguments().edit.inputs;
   if (inputs.empty()) inputs.emplace_back("-");
-  StagedDocuments all;
   const auto passed = transaction.stage_all([&]() -> Result<bool> {
     GALLEY_ASSIGN(const bool is_whole,
                   stage_documents(session, workspace, transaction, inputs, all, document));
@@ -332,7 +368,13 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
   });
   GALLEY_TRY(passed);
   if (session.is_json() && all.has_edits) document["edits"] = edit_report_json(all.edits);
-  return std::move(all.staged);
+  return all.staged;
+}
+
+Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
+                           Json& document) {
+  StagedDocuments all;
+  return stage_input(session, workspace, transaction, all, document);
 }
 
 int no(Session& session, Json& document, const Staged& staged) {
@@ -414,6 +456,104 @@ Result<int> apply_edit(Session& session) {
   return finish_rejects(session, staged, status);
 }
 
+// --- edits explain --------------------------------------------------------------------------
+
+std::string explain_reading(const ReadDocument& read) {
+  std::string out = fmt::format("{}: {} lines\n", printable_line(read.name), read.lines);
+  for (const ReadDocument::Item& item : read.items) {
+    const std::string text = printable_line(item.text, kQuotedBytes);
+    out += item.last > item.first ? fmt::format("  lines {}-{}: ", item.first, item.last)
+                                  : fmt::format("  line {}: ", item.first);
+    out += item.kind == "part"    ? fmt::format("edits of the format {} begin\n", text)
+           : item.kind == "prose" ? fmt::format("passed over as prose: '{}'\n", text)
+                                  : fmt::format("looks like an edit, but is not one: '{}'\n", text);
+  }
+  return out;
+}
+
+Json explanation_json(const ReadDocument& read) {
+  Json out = {{"name", read.name}, {"lines", read.lines}, {"items", Json::array()}};
+  for (const ReadDocument::Item& item : read.items) {
+    Json one = {{"kind", item.kind}, {"line", item.first}};
+    if (item.last > 0) one["last_line"] = item.last;
+    one[item.kind == "part" ? "format" : "text"] = item.text;
+    out["items"].push_back(std::move(one));
+  }
+  return out;
+}
+
+/// Adds to the report of each edit which steps were tried.
+void add_tried_steps(const EditOutcome& outcome, MatchStep last, Json& report) {
+  const auto add = [](const std::vector<TriedStep>& tried, Json& edit) {
+    for (const TriedStep& one : tried) {
+      edit["tried"].push_back({{"step", match_step_name(one.step)}, {"why", one.why}});
+    }
+  };
+  for (size_t i = 0; i < outcome.files.size(); ++i) {
+    const FileOutcome& file = outcome.files[i];
+    Json& of_file = report["files"][i];
+    for (size_t k = 0; k < file.placements.size(); ++k) {
+      add(tried_steps(file.placements[k]), of_file["placed"][k]);
+    }
+    for (size_t k = 0; k < file.failures.size(); ++k) {
+      add(tried_steps(file.failures[k], last), of_file["failed"][k]);
+    }
+  }
+}
+
+std::string explain_calls(const Json& calls) {
+  std::string out;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    out += fmt::format("call {}: {}\n", i + 1, calls[i]["ok"] == true ? "can be made" : "fails");
+  }
+  return out;
+}
+
+/// Stages the documents in a preview, and prints how they were read and placed.
+Result<int> explain_edit(Session& session) {
+  Json document = {{"schema", "galley.edits-explain/1"}, {"ok", true}};
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  TransactionOptions options = session.transaction_options();
+  options.is_preview = true;
+  GALLEY_ASSIGN(Transaction transaction, workspace->begin(options));
+  StagedDocuments all;
+  const auto staged = stage_input(session, *workspace, transaction, all, document);
+  Staged result = staged.value_or(Staged());
+  if (!staged) {
+    const ErrorKind kind = staged.error().kind;
+    const bool is_of_document = kind == ErrorKind::kInvalid || kind == ErrorKind::kRefused;
+    if (all.read.empty() || !is_of_document) return fail(staged.error());
+    result.reason = staged.error().reason;
+    result.message = staged.error().message;
+  } else if (result.fits && !result.is_complete) {
+    result.reason = "patch.rejects";
+    result.message = "rejected: " + result.rejects;
+  }
+  const bool is_whole = result.fits && result.is_complete;
+  const MatchStep last = session.arguments().edit.strict
+                             ? MatchStep::kExact
+                             : rules_of(*workspace).config.edits.max_step;
+  if (session.is_json()) {
+    for (const ReadDocument& read : all.read) {
+      document["documents"].push_back(explanation_json(read));
+    }
+    if (document.contains("edits")) add_tried_steps(all.edits, last, document["edits"]);
+    document["ok"] = is_whole;
+    if (!is_whole) document["reason"] = result.reason;
+    if (!is_whole) document["message"] = result.message;
+    session.print(document);
+    return is_whole ? kExitDone : kExitNo;
+  }
+  std::string text;
+  for (const ReadDocument& read : all.read) text += explain_reading(read);
+  text += explain(all.edits, last) + explain_calls(document.value("calls", Json::array()));
+  text += is_whole ? "result: all of it would apply\n"
+                   : fmt::format("result: it would not apply: {} [{}]\n", indented(result.message),
+                                 result.reason);
+  session.print(text);
+  return is_whole ? kExitDone : kExitNo;
+}
+
 /// Stages in an open transaction. Without --check the edit stays staged until a commit.
 Result<int> stage_edit(Session& session) {
   Json document = {{"schema", "galley.stage/1"}, {"ok", true}};
@@ -434,6 +574,7 @@ Result<int> stage_edit(Session& session) {
 }  // namespace
 
 int run_stage(Session& session) { return session.finish(stage_edit(session)); }
+int run_edits_explain(Session& session) { return session.finish(explain_edit(session)); }
 int run_preview(Session& session) { return session.finish(preview_edit(session)); }
 int run_apply(Session& session) { return session.finish(apply_edit(session)); }
 

@@ -42,7 +42,9 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
           "auto, unified, apply_patch, search_replace, edits, calls or tool_text")
       ->type_name("FORMAT");
   command->add_flag("--strict", edit.strict, "Apply only exactly where the edit says");
-  command->add_flag("--check", edit.check, "Only say whether it applies");
+  if (command->get_name() != "explain") {
+    command->add_flag("--check", edit.check, "Only say whether it applies");
+  }
   command->add_flag("-R,--reverse", edit.reverse, "Apply in reverse");
   command->add_flag("--recount", edit.recount,
                     "Ignore the line counts in hunk headers, and a missing end");
@@ -111,6 +113,11 @@ void add_check_command(OptionTable& table) {
 
 void add_edit_commands(OptionTable& table) {
   if (table.wants({"check"})) add_check_command(table);
+  if (table.wants({"edits"})) {
+    CLI::App* edits = table.add_group("edits", "How documents of edits are understood");
+    add_edit_options(table, table.add_member(edits, "explain",
+                                             "Show step by step how edits are read and placed"));
+  }
   if (!table.wants({"preview", "apply", "stage"})) return;
   CLI::App* preview = table.add(
       "preview", "Show the diff of an edit and the gate's verdict; write nothing", kSeeGroup);

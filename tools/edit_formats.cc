@@ -267,24 +267,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* op_name(FileOp op) {
-  switch (op) {
-    case FileOp::kModify:
-      return "modify";
-    case FileOp::kCreate:
-      return "create";
-    case FileOp::kDelete:
-      return "delete";
-    case FileOp::kRename:
-      return "rename";
-    case FileOp::kCopy:
-      return "copy";
-    case FileOp::kWrite:
-      return "write";
-  }
-  return "modify";
-}
-
 Json placement_json(const Placement& placement) {
   Json out = {{"edit", placement.edit + 1},
               {"id", placement.id},
@@ -332,7 +314,7 @@ Json failure_json(const EditFailure& failure) {
 }
 
 Json file_json(const FileOutcome& file) {
-  Json out = {{"path", file.path}, {"op", op_name(file.op)}, {"staged", file.is_staged}};
+  Json out = {{"path", file.path}, {"op", file_op_name(file.op)}, {"staged", file.is_staged}};
   if (!file.new_path.empty()) out["new_path"] = file.new_path;
   if (file.document_line > 0) out["document_line"] = file.document_line;
   if (file.refusal) {

@@ -23,6 +23,24 @@ std::string_view format_name(EditFormat format) {
   return "auto";
 }
 
+std::string_view file_op_name(FileOp op) {
+  switch (op) {
+    case FileOp::kModify:
+      return "modify";
+    case FileOp::kCreate:
+      return "create";
+    case FileOp::kDelete:
+      return "delete";
+    case FileOp::kRename:
+      return "rename";
+    case FileOp::kCopy:
+      return "copy";
+    case FileOp::kWrite:
+      return "write";
+  }
+  return "modify";
+}
+
 EditFormat format_named(std::string_view name) {
   for (const auto& [known, format] : kFormatNames) {
     if (known == name) return format;

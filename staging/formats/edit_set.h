@@ -103,6 +103,9 @@ enum class FileOp : uint8_t {
   kWrite,  ///< the whole content, whether the file exists or not
 };
 
+/// The name of an operation in reports: `modify`, `create`, …
+[[nodiscard]] std::string_view file_op_name(FileOp op);
+
 /// The edit of one file; every dialect compiles to these.
 struct FileEdit {
   FileOp op = FileOp::kModify;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -83,5 +84,20 @@ void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>
 /// The outcome for people: what was staged and how, or for each edit that does not fit the place,
 /// the difference and the remedy.
 [[nodiscard]] std::string describe(const EditOutcome& outcome);
+
+/// A step of matching that gave no place.
+struct TriedStep {
+  MatchStep step = MatchStep::kExact;
+  std::string_view why;
+};
+/// The steps that are tried before the step of a placement.
+[[nodiscard]] std::vector<TriedStep> tried_steps(const Placement& placement);
+/// The steps up to `last` that were tried for a failed edit; empty if it failed for another reason
+/// than that its lines are nowhere.
+[[nodiscard]] std::vector<TriedStep> tried_steps(const EditFailure& failure, MatchStep last);
+
+/// The outcome for a person who wants to know how a document was understood: every edit with its
+/// place and step, the steps tried before, and every leniency. `last` is the last step allowed.
+[[nodiscard]] std::string explain(const EditOutcome& outcome, MatchStep last);
 
 }  // namespace galley

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "base/printable.h"
 #include "base/similar_texts.h"
@@ -72,15 +74,28 @@ void describe_failure(const EditFailure& failure, std::string& out) {
     out += "    the same change as a hunk that fits:\n" + with_newline(failure.rebased);
 }
 
-void describe_placement(const FileOutcome& file, const Placement& placement, std::string& out) {
-  if (placement.step == MatchStep::kExact) return;
-  out += "  edit " + std::to_string(placement.edit + 1) + " of '" + printable_line(file.path) +
-         "': step " + std::string(match_step_name(placement.step)) + " at line " +
+/// The step and the place, in one line.
+void describe_step(const Placement& placement, std::string& out) {
+  out += "step " + std::string(match_step_name(placement.step)) + " at line " +
          std::to_string(placement.line);
   if (placement.offset != 0) out += ", offset " + std::to_string(placement.offset);
   if (placement.fuzz != 0) out += ", fuzz " + std::to_string(placement.fuzz);
   if (!placement.indent.empty()) out += ", indentation shifted by '" + placement.indent + "'";
   out += "\n";
+}
+
+void describe_placement(const FileOutcome& file, const Placement& placement, std::string& out) {
+  if (placement.step == MatchStep::kExact) return;
+  out +=
+      "  edit " + std::to_string(placement.edit + 1) + " of '" + printable_line(file.path) + "': ";
+  describe_step(placement, out);
+}
+
+std::string describe_leniency(const Leniency& leniency) {
+  const std::string path = printable_line(leniency.path);
+  std::string text = "note: " + (path.empty() ? path : path + ": ");
+  if (leniency.line > 0) text += "line " + std::to_string(leniency.line) + " of the edit: ";
+  return text + printable_line(leniency.message) + " [" + leniency.rule + "]\n";
 }
 
 std::string describe_file(const FileOutcome& file) {
@@ -100,7 +115,73 @@ std::string describe_file(const FileOutcome& file) {
   return out;
 }
 
+std::vector<TriedStep> first_steps(size_t count) {
+  static constexpr std::array kSteps = {
+      TriedStep{MatchStep::kExact, "byte for byte where it says"},
+      TriedStep{MatchStep::kOffset, "byte for byte elsewhere"},
+      TriedStep{MatchStep::kLineEnds, "with other line ends"},
+      TriedStep{MatchStep::kFuzz, "without up to two outer context lines"},
+      TriedStep{MatchStep::kWhiteSpace, "with other white space"},
+      TriedStep{MatchStep::kUnicode, "with other quotes, dashes and blanks"},
+      TriedStep{MatchStep::kMended, "with a typical mistake of a model repaired"}};
+  return {kSteps.begin(), kSteps.begin() + static_cast<ptrdiff_t>(count)};
+}
+
+void explain_tried(const std::vector<TriedStep>& tried, std::string& out) {
+  if (tried.empty()) return;
+  out += "    tried before, without a certain place:\n";
+  for (const TriedStep& one : tried) {
+    out += "      " + std::string(match_step_name(one.step)) + ": " + std::string(one.why) + "\n";
+  }
+}
+
+std::string explain_file(const FileOutcome& file, MatchStep last) {
+  std::map<size_t, std::string> edits;
+  for (const Placement& placement : file.placements) {
+    std::string& text = edits[placement.edit];
+    text += "  edit " + std::to_string(placement.edit + 1) + " (id " + placement.id + "): ";
+    describe_step(placement, text);
+    explain_tried(tried_steps(placement), text);
+  }
+  for (const EditFailure& failure : file.failures) {
+    std::string& text = edits[failure.edit];
+    text += "  edit " + std::to_string(failure.edit + 1) + " (id " + failure.id + "): no place\n";
+    explain_tried(tried_steps(failure, last), text);
+    describe_failure(failure, text);
+  }
+  std::string out = printable_line(file.path);
+  if (!file.new_path.empty()) out += " -> " + printable_line(file.new_path);
+  out += ": " + std::string(file_op_name(file.op));
+  if (file.document_line > 0) out += ", from line " + std::to_string(file.document_line);
+  out += "\n";
+  for (const auto& [number, text] : edits) out += text;
+  if (file.refusal) {
+    out +=
+        "  refused: " + printable_line(file.refusal->message) + " [" + file.refusal->reason + "]\n";
+  } else if (edits.empty()) {
+    out += "  the file as a whole\n";
+  }
+  if (file.earlier) describe_earlier(*file.earlier, out);
+  return out;
+}
+
 }  // namespace
+
+std::vector<TriedStep> tried_steps(const Placement& placement) {
+  return first_steps(static_cast<size_t>(placement.step));
+}
+
+std::vector<TriedStep> tried_steps(const EditFailure& failure, MatchStep last) {
+  if (failure.reason != "patch.context_not_found") return {};
+  return first_steps(static_cast<size_t>(last) + 1);
+}
+
+std::string explain(const EditOutcome& outcome, MatchStep last) {
+  std::string out;
+  for (const FileOutcome& file : outcome.files) out += explain_file(file, last);
+  for (const Leniency& leniency : outcome.leniencies) out += describe_leniency(leniency);
+  return out;
+}
 
 std::string word_diff_of(const EditFailure& failure) {
   std::string expected;
@@ -147,9 +228,7 @@ std::string describe(const EditOutcome& outcome) {
   for (const Leniency& leniency : outcome.leniencies) {
     const std::string path = printable_line(leniency.path);
     const std::string what = printable_line(leniency.message) + " [" + leniency.rule + "]\n";
-    std::string text = "note: " + (path.empty() ? path : path + ": ");
-    if (leniency.line > 0) text += "line " + std::to_string(leniency.line) + " of the edit: ";
-    alike.add(key_without(what, path), path, text + what);
+    alike.add(key_without(what, path), path, describe_leniency(leniency));
   }
   return alike.str();
 }

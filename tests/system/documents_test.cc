@@ -89,6 +89,31 @@ TEST_F(Documents, OfEditsAndTheHistory) {
   EXPECT_EQ(status_, 1);
 }
 
+TEST_F(Documents, OfAnExplanationOfEdits) {
+  const auto fits = run("edits explain", "edits-explain", "Look:\n" + std::string(kPatch));
+  EXPECT_EQ(status_, 0);
+  EXPECT_EQ(fits["documents"][0]["items"][0]["kind"], "prose") << fits;
+  EXPECT_EQ(fits["documents"][0]["items"][1]["line"], 2) << fits;
+  const std::string numbered =
+      "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n 1|one\n-2|two\n+2|TWO\n";
+  const auto mended = run("edits explain", "edits-explain", numbered);
+  EXPECT_EQ(mended["edits"]["files"][0]["placed"][0]["step"], "mended") << mended;
+  EXPECT_EQ(mended["edits"]["files"][0]["placed"][0]["tried"].size(), 6u) << mended;
+  run("preview", "preview", numbered);
+  const auto lost =
+      run("edits explain", "edits-explain", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-nope\n+x\n");
+  EXPECT_EQ(status_, 1);
+  EXPECT_EQ(lost["edits"]["files"][0]["failed"][0]["tried"].size(), 7u) << lost;
+  const auto unread = run("edits explain", "edits-explain", "no edit at all\n");
+  EXPECT_EQ(status_, 1);
+  EXPECT_EQ(unread["reason"], "edit.not_a_patch") << unread;
+  EXPECT_EQ(run("edits explain", "edits-explain",
+                R"([{"tool": "Write", "args": {"file_path": "b", "content": "b\n"}}])")["calls"]
+                .size(),
+            1u);
+  EXPECT_EQ(run("status", "status")["transactions"].size(), 0u);
+}
+
 TEST_F(Documents, OfAnEditMadeOnAnEarlierVersion) {
   tree_.write("b.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n");
   run("apply", "apply", "--- a/b.txt\n+++ b/b.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");

@@ -211,18 +211,19 @@ class Editing(SystemCase):
         shutil.copytree(self.work, work, symlinks=True)
         if command == "stage":
             self.galley("begin", work=work, expect=0)
-        said = self.galley(command, *options, "-", work=work, stdin=document.encode())
+        said = self.galley(*command.split(), *options, "-", work=work, stdin=document.encode())
         diff = self.galley("diff", work=work, expect=0).stdout if command == "stage" else b""
         texts = [(work / name).read_text() for name in ("a.txt", "b.txt", "sub/a.txt")]
         return said.returncode, re.sub(rb"(?m)^committed \d+$", b"", said.stdout), diff, texts
 
     def options_of(self, command):
-        return Showing.options_of(self, command)
+        return Showing.options_of(self, command.split())
 
     def test_each_changes_what_an_edit_does(self):
-        for command in ("preview", "apply", "stage"):
-            self.assertLessEqual(set(EDITING), set(self.options_of(command)))
-            for option, (words, document) in EDITING.items():
+        for command in ("preview", "apply", "stage", "edits explain"):
+            options = {option: row for option, row in EDITING.items() if (command, option) != ("edits explain", "--check")}
+            self.assertLessEqual(set(options), set(self.options_of(command)))
+            for option, (words, document) in options.items():
                 with self.subTest(command=command, option=option):
                     self.assertNotEqual(self.outcome(command, words, document), self.outcome(command, [], document))
 
@@ -231,7 +232,7 @@ class Editing(SystemCase):
         document = "--- a/a.txt\n+++ b/a.txt\n@@ ... @@\n a\n-x\n+y\n b\n"
         said = json.loads(self.galley("--json", "preview", "-", stdin=document.encode(), expect=1).stdout)
         place = said["edits"]["files"][0]["failed"][0]["candidates"][1]["id"]
-        for command in ("preview", "apply", "stage"):
+        for command in ("preview", "apply", "stage", "edits explain"):
             with self.subTest(command):
                 self.assertEqual(self.outcome(command, ["--choose", place], document)[0], 0)
 

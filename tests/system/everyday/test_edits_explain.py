@@ -1,0 +1,67 @@
+"""How a document of edits was understood: read by a person who wants to know what went wrong with an agent."""
+
+import json
+
+from everyday import EverydayCase, main
+
+FILE = "def total(items):\n    result = 0\n    for item in items:\n        result += item.price\n    return result\n"
+ANSWER = (
+    "The sum starts at one.\n\n```diff\n--- a/sum.py\n+++ b/sum.py\n@@ -1,9 +1,9 @@\n def total(items):\n"
+    "-    result = 0\n+    result = 1\n     for item in items:\n```\n\nAnd the name:\n\n"
+    "names.txt\n<<<<<<< SEARCH\n  beta\n=======\n  BETA\n>>>>>>> REPLACE\n")
+
+
+class EditsExplain(EverydayCase):
+    def setUp(self):
+        super().setUp()
+        (self.work / "sum.py").write_text(FILE)
+        (self.work / "names.txt").write_text("alpha\nbeta\ngamma\n")
+
+    def explain(self, answer, *options, expect):
+        path = self.scratch / "answer.md"
+        path.write_text(answer)
+        return self.run_here("edits", "explain", path, *options, expect=expect).out
+
+    def test_parts_prose_leniencies_and_steps_are_told_in_order(self):
+        """git: `git apply --verbose` says which hunk was put where."""
+        said = self.explain(ANSWER, expect=0)
+        wanted = ("line 1: passed over as prose: 'The sum starts at one.'", "line 4: edits of the format unified begin",
+                  "line 13: passed over as prose: 'And the name:'", "line 15: edits of the format search_replace begin",
+                  "sum.py: modify", "step exact at line 1", "names.txt: modify", "step white_space at line 2",
+                  "tried before", "offset: byte for byte elsewhere", "[count_mismatch]", "result: all of it would apply")
+        places = [said.find(text) for text in wanted]
+        self.assertNotIn(-1, places, said)
+        self.assertEqual(places, sorted(places), said)
+
+    def test_nothing_is_changed_or_staged(self):
+        """make: -n prints what would be done."""
+        self.explain(ANSWER, expect=0)
+        self.assertEqual((self.work / "sum.py").read_text(), FILE)
+        self.assertEqual(json.loads(self.run_here("--json", "status", expect=0).out)["transactions"], [])
+
+    def test_an_edit_without_a_place_says_what_was_tried_and_how_it_would_fit(self):
+        """GNU patch: --verbose names the hunk that failed."""
+        said = self.explain(
+            "--- a/sum.py\n+++ b/sum.py\n@@ -2,3 +2,3 @@\n     result = 0\n     for item in things:\n"
+            "-        result += item.cost\n+        result -= item.cost\n", expect=1)
+        for text in ("no place", "mended: with a typical mistake of a model repaired", "[patch.context_not_found",
+                     "expected, and what is there instead", "result: it would not apply"):
+            self.assertIn(text, said)
+
+    def test_a_document_that_cannot_be_read_is_explained_as_far_as_it_was_read(self):
+        """gcc: an error names the line, and what stood there."""
+        said = self.explain("Look.\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n", expect=1)
+        self.assertIn("line 2: looks like an edit, but is not one: '<<<<<<< ORIGINAL'", said)
+        self.assertIn("[edit.unread]", said)
+
+    def test_calls_are_counted(self):
+        """git: a dry run of each command."""
+        calls = [{"tool": "Write", "args": {"file_path": "new", "content": "x"}},
+                 {"tool": "Edit", "args": {"file_path": "names.txt", "old_string": "nope", "new_string": "x"}}]
+        said = self.explain(json.dumps(calls), expect=1)
+        self.assertIn("call 1: can be made\ncall 2: fails\n", said)
+        self.assertFalse((self.work / "new").exists())
+
+
+if __name__ == "__main__":
+    main()
