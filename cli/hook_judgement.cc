@@ -28,13 +28,13 @@ namespace {
 constexpr uint64_t kMaxInputBytes = uint64_t{64} << 20U;
 
 /// The text of one judgement, and whether it approves.
-struct Answer {
+struct HookAnswer {
   bool is_yes = false;
   std::string text;  ///< with the notices; may be empty
   Json document;
 };
 
-Result<Answer> judge_source(Session& session, const CheckSource& source) {
+Result<HookAnswer> judge_source(Session& session, const CheckSource& source) {
   CheckOptions options;
   options.who = session.transaction_options();
   options.config_file = session.arguments().global.config;
@@ -42,7 +42,7 @@ Result<Answer> judge_source(Session& session, const CheckSource& source) {
   session.terminal().work_on("reading the repository");
   GALLEY_ASSIGN(const auto check, GitCheck::open(source, std::move(options)));
   GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
-  Answer answer;
+  HookAnswer answer;
   answer.is_yes = preview.verdict.is_approved();
   for (const std::string& notice : check->notices()) {
     answer.text += "galley: " + printable_line(notice) + "\n";
@@ -134,7 +134,7 @@ void tell(Session& session, const std::string& ref, bool is_yes, const std::stri
 }  // namespace
 
 Result<int> judge_staged(Session& session) {
-  GALLEY_ASSIGN(const Answer answer, judge_source(session, CheckSource()));
+  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, CheckSource()));
   if (session.is_json()) {
     session.print(
         Json{{"schema", "galley.hook-run/1"},
@@ -150,7 +150,7 @@ Result<int> judge_staged(Session& session) {
 Result<int> judge_push(Session& session) {
   const GitProgram git;
   GALLEY_ASSIGN(const Push push, read_push(session, git));
-  std::vector<std::pair<PushRange, Answer>> judged;
+  std::vector<std::pair<PushRange, HookAnswer>> judged;
   Json document = {{"schema", "galley.hook-run/1"},
                    {"ok", true},
                    {"hook", session.arguments().name},
@@ -167,7 +167,7 @@ Result<int> judge_push(Session& session) {
     auto known = std::find_if(judged.begin(), judged.end(),
                               [&](const auto& one) { return one.first.is_same_work(range); });
     if (known == judged.end()) {
-      GALLEY_ASSIGN(Answer answer, judge_source(session, push_source(range)));
+      GALLEY_ASSIGN(HookAnswer answer, judge_source(session, push_source(range)));
       tell(session, range.ref, answer.is_yes, answer.text);
       judged.emplace_back(range, std::move(answer));
       known = judged.end() - 1;
@@ -187,7 +187,7 @@ Result<int> judge_push(Session& session) {
 Result<bool> judge_update(Session& session, const RefUpdate& update) {
   GALLEY_ASSIGN(const PushRange range, range_of(GitProgram(), update, known_on_server()));
   if (range.to.empty()) return true;
-  GALLEY_ASSIGN(const Answer answer, judge_source(session, push_source(range)));
+  GALLEY_ASSIGN(const HookAnswer answer, judge_source(session, push_source(range)));
   tell(session, range.ref, answer.is_yes, answer.text);
   return answer.is_yes;
 }

@@ -29,7 +29,7 @@ struct Pasted {
 
 /// The length of a line number with its separator: `  80\t`, `80|`, `80: `, `80→`; 0 when there is
 /// none. A line without text may end after its number.
-size_t number_length(std::string_view line, uint64_t& number) {
+size_t listed_number_length(std::string_view line, uint64_t& number) {
   constexpr size_t kMaxDigits = 9;
   const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
   const size_t end = std::min(line.find_first_not_of("0123456789", first), line.size());
@@ -51,7 +51,7 @@ std::optional<Pasted> without_numbers(const std::vector<std::string>& lines) {
   uint64_t last = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
     uint64_t number = 0;
-    const size_t length = number_length(lines[i], number);
+    const size_t length = listed_number_length(lines[i], number);
     if (length == 0 && trimmed(lines[i]).empty() && i > 0) {
       out.lines.emplace_back(lines[i]);
       ++last;
