@@ -12,6 +12,7 @@
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 
