@@ -22,13 +22,13 @@ std::vector<CommandText> edit_texts() {
         "would make, with the verdict of the gate.\n"
         "The workspace is not touched.",
         "Options named as those of git apply mean the same.\n"
-        "An option that means nothing in the format of the document is refused, never ignored."},
-       {{"galley preview --stat a.patch b.patch", "two patches, one after the other"},
+        "An option that has no meaning in the format of the document is refused, not ignored."},
+       {{"galley preview fix.patch", "the diff and the verdict"},
+        {"galley preview --stat a.patch b.patch", "two patches, one after the other"},
         {"git diff | galley -C ../other preview", "from standard input"}}},
       {"check",
-       {"Asks the gate about a change where it lies in a git repository: in the index, in a "
-        "commit, "
-        "in a range, in a patch.\n"
+       {"Asks the gate about a change of a git repository: the index, a commit, a range or a "
+        "patch.\n"
         "Nothing is checked out or stashed; index and work tree stay as they are.",
         "The rules are those of the galley.toml of HEAD, or of the target of a range.\n"
         "A change of galley.toml itself needs a person's approval."},
@@ -40,9 +40,9 @@ std::vector<CommandText> edit_texts() {
         "Several documents are applied in order and are one transaction.",
         "FILE in --only and --except is a path, a directory or a pattern, alone or with the number "
         "or id of a hunk.\n"
-        "What names nothing is an error."},
+        "A name that matches nothing is an error."},
        {{"galley apply fix.patch", "commit a patch"},
-        {"galley apply -n fix.patch", "only look, as galley preview"},
+        {"galley apply -n fix.patch", "only show it, as galley preview does"},
         {"galley apply --only src --except 'src/*.lock' big.patch", "a part of it"},
         {"galley --reason 'lower the limit' apply edits.json", "with a reason for the log"}}},
   };
@@ -54,34 +54,48 @@ std::vector<CommandText> transaction_texts() {
        {"Prints the id of a new transaction.\n"
         "Stage with galley call and galley exec, look with galley diff, end with galley commit or "
         "galley rollback."},
-       {{"tx=$(galley begin)", "keep its id"}}},
-      {"status", {"Lists open transactions, and what the one of your own changes."}, {}},
+       {{"galley begin", "print the id of a new transaction"},
+        {"tx=$(galley begin)", "keep the id in a variable"},
+        {"galley begin -m 'lower the limit'", "with a reason for the log"}}},
+      {"status",
+       {"Lists open transactions, and the changes of your own one."},
+       {{"galley status", "the open transactions"},
+        {"galley status --tx 3fa1b2c4", "the changes of one of them"},
+        {"galley status --json", "the same for a program"}}},
       {"diff",
        {"Shows the exact diff that committing the transaction would make.\n"
         "With --html it is a page with what the gate says at the lines. A..B is a range of\n"
         "commits, as galley check --range judges it."},
-       {{"galley diff --side-by-side -- src", "old and new lines beside each other, of src"},
+       {{"galley diff", "all staged changes"},
+        {"galley diff --side-by-side -- src", "old and new lines next to each other, of src"},
         {"galley diff --html=review.html", "one file that a browser shows"},
         {"galley diff --html=review.html main..HEAD", "the same of a branch"}}},
       {"review",
        {"Serves a page on this machine on which each change is accepted, rejected, commented or "
         "edited, and what is left is committed.\n"
         "With --tty each change is asked about at the terminal, with the letters of git add -p."},
-       {{"galley review --tty", "y keeps a change, n leaves it out, ? tells the others"}}},
+       {{"galley review", "a page in the browser"},
+        {"galley review --tty", "at the terminal: y keeps a change, n drops it, ? shows the rest"},
+        {"galley review --tx 3fa1b2c4", "one of several open transactions"}}},
       {"call",
        {"Runs one tool with a JSON object of arguments and stages what it does.\n"
-        "The names of tools: galley tools list. With --format the result is written as that system "
-        "has it.\n"
+        "galley tools list shows the names of tools. With --format the result has the format of "
+        "that "
+        "system.\n"
         "With --secret NAME, or --secrets FILE, arguments may use $ENV.NAME: its value is taken "
         "from the environment or from that file, and shown nowhere.\n"
-        "With --transcript FILE the call is put down with its full contents; galley replay makes "
-        "it again.",
+        "With --transcript FILE the call is recorded with its full contents; galley replay repeats "
+        "it.",
         "--capability and --program only narrow what the agent may do.",
-        "A call that needs somebody's yes is asked about at the terminal, or says what to "
-        "approve."},
-       {{"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
+        "A call that needs a person's approval is asked about at the terminal, or the message says "
+        "what to approve."},
+       {{"galley tools list", "the names of tools"},
+        {"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
         {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
          "look only below src"}}},
+      {"edits",
+       {"Shows how Galley reads a document of edits, without staging it."},
+       {{"galley edits explain answer.md", "each edit, step by step"}}},
       {"edits explain",
        {"Shows for people who debug an agent how a document of edits was understood: the formats "
         "of its parts, what was passed over as prose, each leniency, and for each edit the step "
@@ -94,36 +108,45 @@ std::vector<CommandText> transaction_texts() {
        {"Puts a patch or an edit document into an open transaction, as apply would put it into the "
         "workspace.\n"
         "It is committed with galley commit."},
-       {{"galley stage fix.patch && galley diff", "look before the commit"}}},
+       {{"galley stage fix.patch && galley diff", "stage a patch and read the result"},
+        {"galley stage --begin fix.patch", "begin a transaction if none is open"},
+        {"galley stage --check fix.patch", "only say whether it applies"}}},
       {"edit",
        {"Opens a file as it is staged in an editor; what is saved is staged.\n"
         "The editor is that of VISUAL or EDITOR."},
-       {}},
+       {{"galley edit README.md", "a file of the open transaction"},
+        {"galley edit --begin README.md", "begin a transaction if none is open"},
+        {"galley edit --tx 3fa1b2c4 README.md", "a file of one of several transactions"}}},
       {"exec",
        {"Runs a command in a sandbox on the tree as it would be after the commit, and stages what "
         "it "
         "changed.\n"
-        "The options bound it; they can only be tighter than galley.toml."},
-       {{"galley exec -- make format", "stage what a formatter does"},
+        "The options set limits, which can only be tighter than those of galley.toml."},
+       {{"galley exec -- make format", "stage what a formatter changes"},
+        {"galley exec --begin -- make format", "begin a transaction if none is open"},
         {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
       {"run",
        {"Runs a program, a shell or an agent, in a sandbox on the tree as it would be after the "
-        "commit, on a terminal of its own. What it changes is staged when it ends, and then it is "
-        "asked what becomes of it; elsewhere --commit or --drop say so, and else it is kept.\n"
-        "It goes on when the terminal goes away or Ctrl-P Ctrl-Q is typed: galley status lists "
-        "it, galley attach takes it up, galley stop ends it.\n"
+        "commit, on a terminal of its own. When it ends, its changes are staged and you are asked "
+        "whether to commit, keep or drop them. Without a question, --commit and --drop decide; by "
+        "default the changes are kept.\n"
+        "It continues when the terminal is closed or Ctrl-P Ctrl-Q is typed: galley status lists "
+        "it, galley attach connects to it, galley stop ends it.\n"
         "Without a terminal it gets standard input, output and error as they are."},
        {{"galley run -- bash", "a shell whose changes are looked at first"},
         {"galley run --network --allow-write ~/.codex -- codex", "an agent with its own state"},
         {"galley run --layer ~/.codex -- codex", "the same; what it keeps goes with the run"}}},
       {"attach",
-       {"Gives this terminal to a program that galley run started and that goes on without one. "
-        "Whoever had it before loses it."},
-       {{"galley attach codex", "the run that was started with --name codex"}}},
+       {"Connects this terminal to a program that galley run started. Another terminal that is "
+        "connected to it loses it."},
+       {{"galley attach", "the only run"},
+        {"galley attach codex", "the run that was started with --name codex"},
+        {"galley attach --detach-keys ctrl-a,d codex", "with other keys to detach"}}},
       {"stop",
        {"Ends a program that galley run started, and all that it started. It has five seconds to "
         "end by itself; what it wrote is kept in its transaction."},
-       {}},
+       {{"galley stop", "the only run"},
+        {"galley stop codex", "the run that was started with --name codex"}}},
   };
 }
 
@@ -136,40 +159,63 @@ std::vector<CommandText> decision_texts() {
         "after "
         "galley_commit only.\n"
         "With --agent NAME the rules for that agent hold."},
-       {{"galley mcp -C ~/project --agent codex", "as an agent's configuration names it"}}},
+       {{"galley agents install codex --mcp", "write it into an agent's configuration"},
+        {"galley -C ~/project --agent codex mcp", "the command that the agent then runs"},
+        {"galley mcp --autocommit", "commit each call that the gate approves"}}},
       {"agent-hook",
        {"Judges one call of a tool before an agent makes it: reads the JSON that the agent's hook "
         "is "
         "given on standard input, and answers as that agent expects.\n"
         "An edit is made in memory and judged; one that is refused is denied with the reason. A "
-        "command is replaced by galley exec, which stages what it does. Whatever cannot be told is "
-        "denied, and so is what takes longer than 20 seconds.\n"
+        "command is replaced by galley exec, which stages what it does. A call with unknown "
+        "effects is denied, and so is one that takes longer than 20 seconds.\n"
         "galley agents install writes it into an agent's configuration.",
-        "Hooks let calls through when they fail: galley run is the wall, a hook is advice.\n"
-        "The status is 0 when the answer is on standard output, and 2 for a no whose reason is on "
-        "standard error."},
-       {{"galley agent-hook --agent codex < request.json", "what codex would be answered"}}},
+        "An agent may let a call through when its hook fails. galley run cannot be bypassed.\n"
+        "The status is 0 when the answer is on standard output, and 2 for a denial whose reason is "
+        "on standard error."},
+       {{"galley agents install codex --hook", "write it into an agent's configuration"},
+        {"galley --agent codex agent-hook < request.json", "what codex would be answered"}}},
       {"agents",
-       {"Writes Galley into the configuration of an agent, and takes just that out again.\n"
-        "What would be written is shown, and asked about at the terminal, first. Entries of others "
-        "are never changed.",
-        "Without --mcp, --hook and --wrapper both of the first are meant.\n"
-        "Without --project and --user: the project, but codex's configuration is yours."},
+       {"Writes Galley into the configuration of an agent, and removes exactly that again.\n"
+        "First it shows what it would write, and asks at the terminal. It never changes entries of "
+        "other programs.",
+        "Without --mcp, --hook and --wrapper it does the first two.\n"
+        "Without --project and --user it writes into the project; for codex, into your own "
+        "configuration."},
        {{"galley agents list", "which agents are configured, and where"},
         {"galley agents install claude -n", "only show what it would write"},
         {"galley agents install codex --mcp --yes", "tools over MCP, without asking"},
-        {"galley agents uninstall codex", "take both out again"}}},
-      {"validate", {"Asks the gate for its verdict on what is staged; nothing is committed."}, {}},
+        {"galley agents uninstall codex", "remove both again"}}},
+      {"validate",
+       {"Asks the gate for its verdict on the staged changes; nothing is committed."},
+       {{"galley validate", "the verdict and all findings"},
+        {"galley validate --fix", "first stage the fixes of the validators"},
+        {"galley validate --report sarif=FILE", "a report for another program"}}},
       {"approve",
-       {"Says yes beforehand to what a rule asks a person about.\n"
-        "It holds for exactly this proposal: one more staged byte makes it void.\n"
-        "With call-ID it says yes to one call of a tool, which its caller then repeats."},
-       {{"galley approve call-3fa1b2c4d5e6f708", "the call that a refusal named"}}},
+       {"Approves a proposal before the commit, when a rule asks a person about it.\n"
+        "The approval is for exactly this proposal: one more staged byte makes it void.\n"
+        "With call-ID it approves one call of a tool, which the caller then repeats."},
+       {{"galley approve 3fa1b2c4", "the proposal that galley diff shows"},
+        {"galley approve 3fa1b2c4 --by ada", "with your name for the record"},
+        {"galley approve call-3fa1b2c4d5e6f708", "the call that a refusal named"}}},
       {"commit",
        {"Commits what is staged if the gate approves: all of it or nothing.\n"
         "With -n it only shows the diff and the verdict."},
-       {{"galley commit --proposal 3fa1b2c4", "only what was reviewed"}}},
-      {"pick", {"Commits one of several forks and drops those that came from the same one."}, {}},
+       {{"galley commit", "commit the staged changes"},
+        {"galley commit -n", "only show the diff and the verdict"},
+        {"galley commit --proposal 3fa1b2c4", "only what was reviewed"}}},
+      {"savepoint",
+       {"Keeps the staged changes under a name. galley rollback --to NAME returns to it."},
+       {{"galley savepoint before-rename", "keep the present state"},
+        {"galley rollback --to before-rename", "return to it"}}},
+      {"fork",
+       {"Begins a transaction with the staged changes of another one, to try another way."},
+       {{"tx=$(galley fork)", "a copy of your transaction"},
+        {"galley pick $tx", "commit the copy and drop the others"}}},
+      {"pick",
+       {"Commits one of several forks and drops those that came from the same one."},
+       {{"galley pick 3fa1b2c4", "commit this one"},
+        {"galley pick -n 3fa1b2c4", "show what it would commit and which ones it would drop"}}},
   };
 }
 
@@ -179,12 +225,25 @@ std::vector<CommandText> history_texts() {
        {"Drops a transaction with all that is staged in it, or goes back to a savepoint.\n"
         "With --execution it takes back one call by its id on record: out of what is staged, or, "
         "once committed, by an undo of the paths that it changed."},
-       {{"galley rollback --execution exec-20240101-123456-abcdef", "one call, and no other"}}},
+       {{"galley rollback", "drop your transaction"},
+        {"galley rollback --to before-rename", "return to a savepoint"},
+        {"galley rollback --execution exec-20240101-123456-abcdef", "take back one call"}}},
       {"replay",
        {"Makes the calls of a transcript again, on another tree, and compares results and tree.\n"
         "With --tx they are staged in that transaction, else nothing is kept. The exit status is 1 "
         "when something differs or could not be replayed, and each is listed."},
-       {{"galley -C copy replay session.jsonl --secret TOKEN", "with a value for $ENV.TOKEN"}}},
+       {{"galley -C copy replay session.jsonl", "compare on a copy of the tree"},
+        {"galley replay --tx 3fa1b2c4 session.jsonl", "stage the calls in a transaction"},
+        {"galley -C copy replay session.jsonl --secret TOKEN", "with a value for $ENV.TOKEN"}}},
+      {"show",
+       {"Shows a committed transaction with its diff, or a file as it was after it."},
+       {{"galley show", "the newest transaction"},
+        {"galley show 3 -- src", "what transaction 3 changed below src"},
+        {"galley show 3:README.md", "the file as it was after transaction 3"}}},
+      {"blame",
+       {"Shows which transaction wrote each line of a file."},
+       {{"galley blame README.md", "each line with its transaction"},
+        {"galley --json blame README.md", "the same for a program"}}},
       {"log",
        {"Lists committed transactions, newest first.\n"
         "PATH is a path, a directory or a pattern."},
@@ -192,14 +251,15 @@ std::vector<CommandText> history_texts() {
         {"galley log -p --since 2026-11-01T00:00:00Z", "with their diffs, from a day on"},
         {"galley log --grep rename --until yesterday --date relative", "by reason and time"}}},
       {"undo",
-       {"Takes a committed transaction back, by a commit of its own that passes the same gate.\n"
-        "Lines that changed since are merged where they are apart; else it is a conflict and "
-        "nothing "
-        "is written."},
-       {{"galley undo", "the newest one that stands"},
+       {"Undoes a committed transaction with a new commit, which passes the same gate.\n"
+        "Later changes of other lines are kept. If the same lines changed, it is a conflict and "
+        "nothing is written."},
+       {{"galley undo", "the newest one that is not undone"},
         {"galley undo --path docs 3", "only what transaction 3 did below docs"},
         {"galley undo --hunk README.md:2 3", "only one hunk"}}},
-      {"redo", {"Takes an undo back."}, {}},
+      {"redo",
+       {"Takes an undo back."},
+       {{"galley redo", "the newest undo"}, {"galley redo -n", "only show what it would do"}}},
       {"query",
        {"Runs one SELECT on the index of the history; nothing can be written.",
         "Tables:\n"
@@ -215,31 +275,71 @@ std::vector<CommandText> history_texts() {
        {{"galley query \"select agent, files from agents\"", "who changed how many files"},
         {"galley query \"select path from files order by transactions desc limit 5\"",
          "what is changed most often"}}},
-      {"at", {"Runs a command on the tree as it was right after a transaction."}, {}},
+      {"at",
+       {"Runs a command on the tree as it was right after a transaction."},
+       {{"galley at 3 -- make test", "the tests of that state"},
+        {"galley at @~1 -- grep -rn TODO src", "the state before the newest transaction"}}},
   };
 }
 
 std::vector<CommandText> maintenance_texts() {
   return {
       {"init",
-       {"Writes a galley.toml with the validators that fit what is found in the workspace. What "
-        "it switches on is trusted; commands are comments in it without --enable."},
-       {{"galley init -n", "print it instead"},
-        {"galley init --enable", "with its formatters, linters and tests switched on"}}},
+       {"Writes a galley.toml with the validators that fit the files of the workspace. What it "
+        "enables is trusted; without --enable, commands are written as comments."},
+       {{"galley init", "write galley.toml"},
+        {"galley init -n", "print it instead"},
+        {"galley init --enable", "with the formatters, linters and tests enabled"}}},
       {"trust",
-       {"A configuration that runs commands or widens what is allowed counts only after a person "
-        "has "
-        "looked at it."},
-       {}},
+       {"Trusts the commands and rights of galley.toml, after a person has reviewed them. Without "
+        "trust they are ignored."},
+       {{"galley trust", "show what it runs and allows, and ask"},
+        {"galley trust --show", "only show it"},
+        {"galley trust --revoke", "end the trust in this workspace"}}},
+      {"grant",
+       {"Gives an agent a capability in addition to galley.toml."},
+       {{"galley grant codex 'fs:write:src/**'", "write below src"},
+        {"galley grant codex exec:git", "run git"}}},
+      {"revoke",
+       {"Takes a capability from an agent, also one that galley.toml gives."},
+       {{"galley revoke codex exec:git", "stop it from running git"},
+        {"galley grants", "list all decisions"}}},
+      {"grants",
+       {"Lists the capabilities that people granted and revoked here."},
+       {{"galley grants", "all of them, oldest first"}, {"galley grants --json", "for a program"}}},
       {"tools",
-       {"Lists the tools that can be called, and lets the programs of a folder or the tools of an "
-        "MCP server be called after a person has looked at them."},
-       {{"galley tools add -n examples/aios-pack", "only show what they are and may do"},
+       {"Lists the tools that can be called. Adds the programs of a folder or the tools of an MCP "
+        "server, after a person has reviewed them."},
+       {{"galley tools list", "the tools that can be called"},
+        {"galley tools add -n examples/aios-pack", "only show what they are and may do"},
         {"galley tools add --mcp docs -- python3 docs_server.py", "the tools of an MCP server"}}},
       {"recover",
-       {"Finishes or takes back what a crash left.\n"
-        "Every command that opens the workspace does this first; this one says what it did."},
-       {}},
+       {"Finishes or reverts commits that a crash interrupted.\n"
+        "Every command that opens the workspace does this first; this one shows what it did."},
+       {{"galley recover", "finish or revert, and show it"},
+        {"galley recover -n", "only show what it would do"},
+        {"galley recover --adopt", "adopt a .galley that came with a copy"}}},
+      {"gc",
+       {"Removes leftovers of dead processes, and history beyond the limits of galley.toml."},
+       {{"galley gc -n", "only show what it would remove"}, {"galley gc", "remove it"}}},
+      {"doctor",
+       {"Checks journals, audit log, disk use and the sandbox of this machine."},
+       {{"galley doctor", "check everything"},
+        {"galley doctor --repair", "repair what can be repaired without loss"}}},
+      {"audit",
+       {"Checks the chain of the audit log, or prints its records for other programs."},
+       {{"galley audit verify", "check the chain of records"},
+        {"galley audit export agent-trace", "one JSON object a line"}}},
+      {"policy",
+       {"Explains and tests the path and effect rules of galley.toml."},
+       {{"galley policy explain src/main.c", "which rules apply to a path"},
+        {"galley --agent codex policy explain .github/ci.yml", "the same for an agent"},
+        {"galley policy test expectations.toml", "check a table of expectations"}}},
+      {"rescue",
+       {"Lists files of other programs that a commit or a recovery moved aside."},
+       {{"galley rescue list", "their names"},
+        {"galley rescue show NAME", "print one"},
+        {"galley rescue drop NAME", "delete one permanently"}}},
       {"completions",
        {"Prints a completion script for a shell.\n"
         "The installed package has them in their places already."},
@@ -249,12 +349,16 @@ std::vector<CommandText> maintenance_texts() {
       {"hook",
        {"Writes hooks of git that ask the same gate as every other command: what is staged at "
         "`git commit`, what is new at `git push`, the whole push on the server.\n"
-        "They honour core.hooksPath. A hook that exists is kept beside and runs first; uninstall "
-        "puts it back."},
+        "They honour core.hooksPath. An existing hook is kept next to the new one and runs first; "
+        "uninstall puts it back."},
        {{"galley hook install", "in a clone, its usual hooks; in a bare repository, pre-receive"},
         {"galley hook install -n --hook pre-commit", "what would be done, of one hook"},
         {"galley hook run pre-commit", "for a hook manager's own file"}}},
-      {"help", {"Shows what --help shows; without a command, the list of commands."}, {}},
+      {"help",
+       {"Shows what --help shows; without a command, the list of commands."},
+       {{"galley help apply", "one command"},
+        {"galley help path.outside", "the reason of an error"},
+        {"galley help --man | man -l -", "the manual page"}}},
   };
 }
 
@@ -283,24 +387,24 @@ const CommandText& command_text(std::string_view command) {
 const std::vector<ExitStatusText>& exit_status_texts() {
   static const std::vector<ExitStatusText> kTexts = {
       {"0", "done"},
-      {"1", "the answer is no: refused, conflict, does not apply, findings"},
+      {"1", "refused, conflict, does not apply, or findings"},
       {"2", "wrong usage or malformed input"},
       {"3", "failure; nothing was committed, unless only the output could not be written"},
-      {"75", "failed after the commit point; the next command decides"},
+      {"75", "failed after the commit point; the next command completes or reverts it"},
       {"130", "interrupted"}};
   return kTexts;
 }
 
 const std::vector<VariableText>& variable_texts() {
   static const std::vector<VariableText> kTexts = {
-      {"GALLEY_TX", "the transaction that --tx would name"},
+      {"GALLEY_TX", "id of the transaction, as with --tx"},
       {"GALLEY_PAGER, PAGER", "what shows long results on a terminal; less by default"},
       {"GALLEY_EDITOR_LINK",
        "where links of --hyperlinks lead: file, vscode, or an address with {path} and {line}"},
       {"GALLEY_APPROVED", "ids of proposals that galley check takes as approved by a person"},
       {"GALLEY_HOOK_TIMEOUT", "seconds that galley agent-hook may take; 20 at most"},
       {"GALLEY_GIT_TIMEOUT", "seconds that one command of git may take; 300 by default"},
-      {"GALLEY_TRUST", "hash of the configuration to trust where nobody can be asked"},
+      {"GALLEY_TRUST", "hash of the configuration to trust where no person can be asked"},
       {"NO_COLOR", "with any value: no colours"}};
   return kTexts;
 }

@@ -52,7 +52,7 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
   command->add_flag("--unidiff-zero", edit.unidiff_zero, "Take hunks without context");
   command->add_flag("--ignore-whitespace,--ignore-space-change", edit.ignore_whitespace,
                     "Ignore white space in context lines");
-  command->add_flag("--allow-empty", edit.allow_empty, "An empty patch is no error");
+  command->add_flag("--allow-empty", edit.allow_empty, "Accept an empty patch");
   command->add_flag("--reject", edit.reject, "Stage what fits, report the rest");
   command->add_option("-p", edit.strip, "Components to take off paths")->type_name("N");
   command->add_option("-C", edit.context, "Context lines that must match")->type_name("N");
@@ -73,7 +73,7 @@ void add_edit_options(OptionTable& table, CLI::App* command) {
 
 void add_fix(OptionTable& table, CLI::App* command) {
   command->add_flag("--fix", table.arguments().fix,
-                    "First make of it what the validators with fix = true make of it");
+                    "First apply the fixes of the validators with fix = true");
 }
 
 void add_check_command(OptionTable& table) {
@@ -82,7 +82,7 @@ void add_check_command(OptionTable& table) {
       table.add("check", "Ask the gate about the index, a commit, a range or a patch", kSeeGroup);
   const std::array<CLI::Option*, 6> sources = {
       command->add_flag("--staged", check.staged,
-                        "What git commit would take; so without any of these"),
+                        "What git commit would take; this is the default"),
       command->add_flag("--worktree", check.worktree,
                         "All that differs from HEAD, untracked files too"),
       command->add_option("--commit", check.commit, "One commit, against its parents")
@@ -102,7 +102,7 @@ void add_check_command(OptionTable& table) {
     }
   }
   command->add_flag("--fix", table.arguments().fix,
-                    "First stage what the validators with fix = true make of what is staged");
+                    "First stage the fixes of the validators with fix = true");
   command->add_flag("--only-new", check.only_new,
                     "Count only findings that the unchanged files do not have");
   table.add_reports(command);

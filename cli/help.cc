@@ -100,6 +100,16 @@ std::string head(const CLI::App& command) {
   return usage_line(command) + "\n" + wrapped(command.get_description(), 0, 0);
 }
 
+/// The most used forms of a command, before everything else.
+std::string examples_text(const std::vector<CommandExample>& examples) {
+  std::string text;
+  for (const CommandExample& example : examples) {
+    text += (text.empty() ? "\nExamples:\n  " : "  ") + std::string(example.line) + "\n";
+    if (!example.about.empty()) text += "      " + std::string(example.about) + "\n";
+  }
+  return text;
+}
+
 std::string rows_of(const CLI::App& command) {
   return rows_text("Arguments", argument_rows(command)) + commands_text(command) +
          rows_text("Options", option_rows(command));
@@ -187,26 +197,18 @@ std::string usage_line(const CLI::App& command) {
 std::string short_help(const CLI::App& command) {
   const std::string words = words_after_galley(command);
   return head(command) + rows_of(command) +
-         (words.empty() ? "\n'galley help COMMAND' says more of one of them.\n"
+         (words.empty() ? "\n'galley help COMMAND' says more about a command.\n"
                         : "\n'galley help " + words +
-                              "' says more; 'galley -h' lists what stands "
-                              "before the command.\n");
+                              "' says more.\n'galley -h' lists the options of every command.\n");
 }
 
 std::string long_help(const OptionTable& table, const CLI::App& command) {
   const std::string words = words_after_galley(command);
   const CommandText& known = command_text(words);
-  std::string text = head(command);
+  std::string text = head(command) + examples_text(known.examples);
   for (const std::string_view paragraph : known.text) text += "\n" + wrapped(paragraph, 0, 0);
   text += rows_of(command);
   if (!words.empty()) text += rows_text("Options of every command", option_rows(table.app()));
-  if (!known.examples.empty()) {
-    text += "\nExamples:\n";
-    for (const CommandExample& example : known.examples) {
-      text += "  " + std::string(example.line) + "\n";
-      if (!example.about.empty()) text += "      " + std::string(example.about) + "\n";
-    }
-  }
   text += "\nExit status:\n";
   for (const ExitStatusText& status : exit_status_texts()) {
     text += fmt::format("  {:<5} {}\n", status.status, status.meaning);

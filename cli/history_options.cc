@@ -5,8 +5,8 @@ namespace {
 
 void add_log_and_undo(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* log = table.add("log", "Committed transactions, newest first", kHistoryGroup);
-  log->add_option("-n,--limit,--max-count", args.limit, "At most so many; -5 says the same as -n 5")
+  CLI::App* log = table.add("log", "List committed transactions, newest first", kHistoryGroup);
+  log->add_option("-n,--limit,--max-count", args.limit, "Show at most N; -5 means the same as -n 5")
       ->type_name("N");
   OptionTable::add_list(log, "--path", args.paths,
                         "Only those that changed it, as PATH at the end says")
@@ -20,17 +20,17 @@ void add_log_and_undo(OptionTable& table) {
   log->add_flag("--oneline", args.oneline, "One line each");
   table.add_diff_options(log);
   log->add_option("words", args.words, "Only those that changed one of these")->type_name("PATH");
-  CLI::App* show = table.add("show", "One committed transaction with its diff", kHistoryGroup);
+  CLI::App* show = table.add("show", "Show one committed transaction with its diff", kHistoryGroup);
   show->add_option("id", args.id,
                    "Transaction; the newest by default. ID:PATH is a file as it was after it");
   show->add_option("words", args.words, "Only these paths of it")->type_name("PATH");
   table.add_diff_options(show);
   table.add_html(show);
-  CLI::App* undo = table.add("undo", "Take a committed transaction back", kHistoryGroup);
+  CLI::App* undo = table.add("undo", "Undo a committed transaction", kHistoryGroup);
   undo->add_option(
       "id", args.id,
-      "Transaction; the newest one that stands by default. More ids go one after the other, "
-      "the newest first");
+      "Transaction; by default the newest that is not undone. Several are undone one after "
+      "the other, the newest first");
   table.add_dry_run(undo, "Show what it would do");
   OptionTable::add_list(undo, "--path", args.paths, "Take back only this path")->type_name("PATH");
   OptionTable::add_list(undo, "--hunk", args.hunks,
@@ -40,7 +40,7 @@ void add_log_and_undo(OptionTable& table) {
   table.add_diff_options(undo);
   table.add_conflict(undo);
   table.add_message(undo);
-  CLI::App* redo = table.add("redo", "Take the newest undo back", kHistoryGroup);
+  CLI::App* redo = table.add("redo", "Take back the newest undo", kHistoryGroup);
   redo->add_option("id", args.id, "The undo; the newest by default");
   table.add_dry_run(redo, "Show what it would do");
   table.add_diff_options(redo);
@@ -50,9 +50,9 @@ void add_log_and_undo(OptionTable& table) {
 
 void add_look_back_commands(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* blame = table.add("blame", "Which transaction wrote each line", kHistoryGroup);
+  CLI::App* blame = table.add("blame", "Show which transaction wrote each line", kHistoryGroup);
   blame->add_option("path", args.name, "A file")->required();
-  CLI::App* query = table.add("query", "Ask the history in SQL (read only)", kHistoryGroup);
+  CLI::App* query = table.add("query", "Query the history with SQL, read only", kHistoryGroup);
   query->add_option("sql", args.name, "A SELECT statement")->required();
   CLI::App* at =
       table.add("at", "Run a command on the tree as it was after a transaction", kHistoryGroup);

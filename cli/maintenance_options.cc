@@ -9,17 +9,18 @@ namespace {
 void add_setup_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* init =
-      table.add("init", "Write a galley.toml for what is found here", kMaintenanceGroup);
+      table.add("init", "Write a galley.toml that fits this workspace", kMaintenanceGroup);
   table.add_dry_run(init, "Print it instead");
   init->add_flag("--force", args.force, "Replace an existing one");
   init->add_flag("--enable", args.enables,
-                 "Switch the commands that were found on, instead of\nwriting them as comments");
-  CLI::App* trust = table.add("trust", "Let what galley.toml runs or widens count, as it stands",
-                              kMaintenanceGroup);
+                 "Enable the commands that were found, instead of\nwriting them as comments");
+  CLI::App* trust =
+      table.add("trust", "Trust the commands and rights in galley.toml", kMaintenanceGroup);
   table.add_dry_run(trust, "As --show");
   CLI::Option* show =
       trust->add_flag("--show", args.show, "Only show it, with its hash for GALLEY_TRUST");
-  CLI::Option* list = trust->add_flag("--list", args.list, "What you trust, everywhere");
+  CLI::Option* list =
+      trust->add_flag("--list", args.list, "List what you trust, in all workspaces");
   trust->add_flag("--revoke", args.revoke, "Trust this workspace no longer")
       ->excludes(show)
       ->excludes(list);
@@ -29,43 +30,43 @@ void add_setup_commands(OptionTable& table) {
   for (CLI::App* command : {grant, revoke}) {
     command->add_option("agent", args.id, "Name of the agent")->required();
     command->add_option("capability", args.input, "custom:deploy, fs:write:src/** …")->required();
-    command->add_option("--by", args.name, "Who says so; for the record")->type_name("NAME");
+    command->add_option("--by", args.name, "Name of the person; for the record")->type_name("NAME");
   }
-  table.add("grants", "What was granted and revoked here", kMaintenanceGroup);
+  table.add("grants", "List granted and revoked capabilities", kMaintenanceGroup);
   CLI::App* recover =
-      table.add("recover", "Finish or take back what a crash left", kMaintenanceGroup);
+      table.add("recover", "Finish or revert commits that a crash interrupted", kMaintenanceGroup);
   table.add_dry_run(recover, "Only say what it would do");
-  recover->add_flag("--adopt", args.adopt, "Take over a .galley that is not believed");
+  recover->add_flag("--adopt", args.adopt, "Adopt a .galley that is not trusted");
   CLI::App* gc =
-      table.add("gc", "Clear what dead processes and old history left", kMaintenanceGroup);
+      table.add("gc", "Remove leftovers of dead processes and old history", kMaintenanceGroup);
   table.add_dry_run(gc, "Only say what it would clear");
   CLI::App* doctor =
       table.add("doctor", "Check the workspace and what this machine offers", kMaintenanceGroup);
-  doctor->add_flag("--repair", args.repair, "Mend what can be mended");
+  doctor->add_flag("--repair", args.repair, "Repair what can be repaired");
 }
 
 void add_tools_add(OptionTable& table, CLI::App* tools) {
   Arguments& args = table.arguments();
-  CLI::App* add = table.add_member(
-      tools, "add", "Let the programs of a folder, or the tools of an MCP server, be called");
+  CLI::App* add =
+      table.add_member(tools, "add", "Add the programs of a folder or the tools of an MCP server");
   add->add_option("folder", args.words,
                   "A folder with manifest.json; with --mcp the server's command, after --")
       ->required();
   CLI::Option* server =
       add->add_option("--mcp", args.mcp.name, "Add the tools of an MCP server as NAME.tool")
           ->type_name("NAME");
-  OptionTable::add_list(add, "--env", args.call.environment, "Put this into its environment")
+  OptionTable::add_list(add, "--env", args.call.environment, "Set this in its environment")
       ->type_name("NAME=VALUE")
       ->needs(server);
   OptionTable::add_list(add, "--secret", args.call.secrets,
-                        "Its environment gets this secret of the call")
+                        "Give it this secret of the call in its environment")
       ->type_name("NAME")
       ->needs(server);
   OptionTable::add_list(add, "--readable", args.mcp.readable,
-                        "It sees this folder of the machine, read-only")
+                        "Let it read this folder of the machine")
       ->type_name("DIR")
       ->needs(server);
-  add->add_flag("--read-only", args.mcp.is_read_only, "What it writes is dropped")->needs(server);
+  add->add_flag("--read-only", args.mcp.is_read_only, "Drop what it writes")->needs(server);
   add->add_flag("--network", args.exec.shares_network, "Give it the host's network")->needs(server);
   add->add_option("--timeout", args.exec.timeout_s, "Seconds that one call may take (10)")
       ->check(CLI::PositiveNumber)
@@ -81,49 +82,49 @@ void add_tools_add(OptionTable& table, CLI::App* tools) {
 
 void add_command_groups(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* tools = table.add_group("tools", "The tools that can be called");
-  CLI::App* list = table.add_member(tools, "list", "One line a tool");
-  CLI::App* show = table.add_member(tools, "show", "One tool with its schemas");
+  CLI::App* tools = table.add_group("tools", "List, add, check and remove tools");
+  CLI::App* list = table.add_member(tools, "list", "List the tools, one line each");
+  CLI::App* show = table.add_member(tools, "show", "Show one tool with its schemas");
   show->add_option("name", args.name, "Name of the tool")->required();
   for (CLI::App* command : {list, show}) {
     table.add_profile(command);
     table
-        .add_choice(command, "--format", args.shape, tool_shape_names(), "As that system has tools")
+        .add_choice(command, "--format", args.shape, tool_shape_names(),
+                    "Use the format of this system")
         ->type_name("NAME");
   }
   show->add_flag("--manifest", args.manifest, "Its manifest, in Nachos' shape unless --format");
-  table.add_member(tools, "check", "Judge a tool by the list that it has to meet")
+  table.add_member(tools, "check", "Check a tool against the checklist")
       ->add_option("name", args.name, "Name of the tool")
       ->required();
   CLI::App* validate = table.add_member(tools, "validate", "Check the arguments of a call");
   validate->add_option("name", args.name, "Name of the tool")->required();
   validate->add_option("args", args.input, "JSON object; - is standard input")->required();
   add_tools_add(table, tools);
-  CLI::App* trust = table.add_member(
-      tools, "trust", "Look at the tools of an MCP server again, and say yes to them as they are");
+  CLI::App* trust = table.add_member(tools, "trust", "Trust the present tools of an MCP server");
   trust->add_option("name", args.name, "Name of the server")->required();
   table.add_dry_run(trust, "Only show what they are and what has changed");
-  CLI::App* remove = table.add_member(tools, "remove", "Let one of them no longer be called");
+  CLI::App* remove = table.add_member(tools, "remove", "Remove a custom tool or an MCP server");
   remove->add_option("name", args.name, "Name of the tool, or of an MCP server")->required();
   table.add_dry_run(remove, "Only say whether there is one");
-  CLI::App* audit = table.add_group("audit", "The record of every call and outcome");
+  CLI::App* audit = table.add_group("audit", "Verify and export the record of every call");
   table.add_member(audit, "verify", "Check the chain of records");
-  CLI::App* as =
-      table.add_member(audit, "export", "Print it for other programs, one JSON object a line");
+  CLI::App* as = table.add_member(audit, "export",
+                                  "Print the record for other programs, one JSON object a line");
   table.add_choice(as, "format", args.input, {"aios", "agent-trace"}, "aios or agent-trace")
       ->required();
-  CLI::App* policy = table.add_group("policy", "Path and effect rules");
-  CLI::App* explain = table.add_member(policy, "explain", "Which rules speak about a path");
+  CLI::App* policy = table.add_group("policy", "Explain and test path and effect rules");
+  CLI::App* explain = table.add_member(policy, "explain", "Show which rules apply to a path");
   explain->add_option("path", args.name, "A path")->required();
   table.add_member(policy, "test", "Check a table of expectations")
       ->add_option("file", args.input, "A TOML file")
       ->required();
-  CLI::App* rescue = table.add_group("rescue", "Bytes of others that were moved aside");
-  table.add_member(rescue, "list", "What is there");
-  table.add_member(rescue, "show", "Print one")
+  CLI::App* rescue = table.add_group("rescue", "List and delete files that were moved aside");
+  table.add_member(rescue, "list", "List the files");
+  table.add_member(rescue, "show", "Print one file")
       ->add_option("name", args.name, "Its name")
       ->required();
-  table.add_member(rescue, "drop", "Delete one for good")
+  table.add_member(rescue, "drop", "Delete one file permanently")
       ->add_option("name", args.name, "Its name")
       ->required();
 }
@@ -132,7 +133,7 @@ void add_hook_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   std::vector<std::string> names;
   for (const HookKind& kind : hook_kinds()) names.emplace_back(kind.name);
-  CLI::App* hook = table.add_group("hook", "The gate in git's hooks");
+  CLI::App* hook = table.add_group("hook", "Install, remove and run git hooks");
   CLI::App* install = table.add_member(hook, "install", "Write hooks that ask Galley");
   CLI::App* uninstall = table.add_member(hook, "uninstall", "Put back what was there before");
   for (CLI::App* command : {install, uninstall}) {
@@ -141,7 +142,7 @@ void add_hook_commands(OptionTable& table) {
     table.add_dry_run(command, "Only say what it would do");
   }
   install->add_flag("--force", args.force, "Also where core.hooksPath is for every repository");
-  CLI::App* run = table.add_member(hook, "run", "What a hook does, as git runs it");
+  CLI::App* run = table.add_member(hook, "run", "Do what a hook does, as git runs it");
   table.add_choice(run, "name", args.name, names, "A hook")->required();
   run->add_option("words", args.words, "What git gives the hook")->type_name("ARGUMENT");
 }
@@ -150,10 +151,10 @@ void add_agents_commands(OptionTable& table) {
   AgentArguments& which = table.arguments().agents;
   std::vector<std::string> names;
   for (const AgentProgram& program : agent_programs()) names.emplace_back(program.name);
-  CLI::App* agents = table.add_group("agents", "Agents that work through Galley");
-  table.add_member(agents, "list", "Which agents are configured to, and where");
+  CLI::App* agents = table.add_group("agents", "Configure agents to work through Galley");
+  table.add_member(agents, "list", "List which agents are configured, and where");
   CLI::App* install = table.add_member(agents, "install", "Write Galley into an agent's files");
-  CLI::App* uninstall = table.add_member(agents, "uninstall", "Take just that out again");
+  CLI::App* uninstall = table.add_member(agents, "uninstall", "Remove exactly that again");
   for (CLI::App* command : {install, uninstall}) {
     table.add_choice(command, "name", table.arguments().name, names, "An agent")->required();
     command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these three");
@@ -170,14 +171,14 @@ void add_agents_commands(OptionTable& table) {
 void add_help_commands(OptionTable& table) {
   Arguments& args = table.arguments();
   CLI::App* completions =
-      table.add("completions", "A completion script for a shell", kMaintenanceGroup);
+      table.add("completions", "Print a completion script for a shell", kMaintenanceGroup);
   table.add_choice(completions, "shell", args.name, {"bash", "zsh", "fish"}, "bash, zsh or fish")
       ->required();
   CLI::App* help =
       table.add("help", "Explain a command, an error's reason or a key", kMaintenanceGroup);
   help->add_option("words", args.words, "A command, a reason (path.outside) or a key (policy.mode)")
       ->type_name("NAME");
-  help->add_flag("--man", args.show, "The manual page, for man(1)");
+  help->add_flag("--man", args.show, "Print the manual page, for man(1)");
 }
 
 }  // namespace

@@ -65,16 +65,17 @@ void OptionTable::add_global() {
       ->allow_extra_args(false);
   app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
   app_.add_flag("--raw", global.is_raw,
-                "Show exact bytes on a terminal, too; else it gets control, bidirectional\n"
-                "and invisible characters as \\x1b or <U+202E>");
-  app_.add_flag("-q,--quiet", global.is_quiet, "Say only what was asked for and what went wrong");
+                "Show exact bytes on a terminal, too; by default control, bidirectional\n"
+                "and invisible characters are shown as \\x1b or <U+202E>");
+  app_.add_flag("-q,--quiet", global.is_quiet, "Print only results and errors");
   app_.add_flag("--no-pager", global.no_pager, "Never start a pager");
   add_choice(&app_, "--color", global.color, {"auto", "always", "never"}, "auto, always or never")
       ->type_name("WHEN");
   app_.add_option("--config", global.config, "Use this file instead of galley.toml")
       ->type_name("FILE");
-  app_.add_option("--agent", global.agent, "Who asks: picks [agents.NAME]")->type_name("NAME");
-  app_.add_option("--reason", global.message, "Why; kept with the commit")->type_name("TEXT");
+  app_.add_option("--agent", global.agent, "Name of the agent: applies [agents.NAME]")
+      ->type_name("NAME");
+  app_.add_option("--reason", global.message, "Why; recorded with the commit")->type_name("TEXT");
 }
 
 CLI::App* OptionTable::add(const char* name, const char* about, const char* group) {
@@ -144,7 +145,7 @@ void OptionTable::add_begin(CLI::App* command) {
 void OptionTable::add_transcript(CLI::App* command) {
   command
       ->add_option("--transcript", args_.transcript,
-                   "Put every call of a tool down in this file, with its full contents")
+                   "Record every tool call in this file, with its full contents")
       ->type_name("FILE");
 }
 

@@ -86,13 +86,14 @@ class OptionTable {
   bool has_all_ = true;
   std::string only_;  ///< unless has_all_
   std::map<const CLI::Option*, std::vector<std::string>> choices_;
-  CLI::App app_{"Checks every edit before it reaches your files: all of a change lands, or none."};
+  CLI::App app_{
+      "Checks every edit before it reaches your files: commits all of a change or nothing."};
 };
 
-inline constexpr const char* kSeeGroup = "Look before you commit";
+inline constexpr const char* kSeeGroup = "Preview and apply";
 inline constexpr const char* kTransactionGroup = "Work in a transaction";
-inline constexpr const char* kHistoryGroup = "Look back and take back";
-inline constexpr const char* kMaintenanceGroup = "Set up and keep";
+inline constexpr const char* kHistoryGroup = "History and undo";
+inline constexpr const char* kMaintenanceGroup = "Setup and maintenance";
 
 // The commands, one file per group.
 void add_edit_commands(OptionTable& table);

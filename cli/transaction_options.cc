@@ -12,31 +12,34 @@ void add_call_options(OptionTable& table, CLI::App* call) {
   call->add_option("--secrets", about.secrets_file, "Take $ENV.NAME from this file of mode 0600")
       ->type_name("FILE");
   OptionTable::add_list(call, "--env", about.environment,
-                        "Put this into the environment of its commands")
+                        "Set this in the environment of its commands")
       ->type_name("NAME=VALUE");
   OptionTable::add_list(call, "--capability", about.capabilities,
-                        "It may do only this, of what the agent may (fs:read:src/**)")
+                        "Allow only this, of what the agent may do (fs:read:src/**)")
       ->type_name("CAPABILITY");
   OptionTable::add_list(call, "--program", about.programs,
-                        "Its commands may start only this program, of those that the agent may")
+                        "Let its commands start only this program, of those that the agent may")
       ->type_name("NAME");
-  call->add_option("--cwd", about.cwd, "Where relative paths and commands start")->type_name("DIR");
-  call->add_option("--session", about.session, "The conversation it belongs to; for the record")
+  call->add_option("--cwd", about.cwd, "Start relative paths and commands in this folder")
+      ->type_name("DIR");
+  call->add_option("--session", about.session, "Id of the conversation; for the record")
       ->type_name("ID");
-  call->add_option("--task", about.task, "The task it belongs to; for the record")->type_name("ID");
-  call->add_option("--goal", about.goal, "The goal it belongs to; for the record")->type_name("ID");
-  call->add_option("--call-id", about.call_id, "The caller's own id of it; for the record")
+  call->add_option("--task", about.task, "Id of the task; for the record")->type_name("ID");
+  call->add_option("--goal", about.goal, "Id of the goal; for the record")->type_name("ID");
+  call->add_option("--call-id", about.call_id,
+                   "Id of the call in the caller's system; for the record")
       ->type_name("ID");
-  call->add_option("--timeout", about.timeout_s, "Seconds it may take; else what the tool says")
+  call->add_option("--timeout", about.timeout_s,
+                   "Seconds it may take; by default, the tool's own limit")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   call->add_flag("--deterministic", about.is_deterministic,
-                 "Its commands see a fixed time, zone and locale, and no network");
+                 "Give its commands a fixed time, zone and locale, and no network");
   table
       .add_choice(call, "--format", table.arguments().shape, tool_shape_names(),
-                  "Print the result as that system has it")
+                  "Print the result in the format of this system")
       ->type_name("NAME");
-  table.add_dry_run(call, "Tell what it would stage; stage nothing");
+  table.add_dry_run(call, "Show what it would stage; stage nothing");
   table.add_transcript(call);
 }
 
@@ -45,54 +48,54 @@ void add_stage_commands(OptionTable& table) {
   table.add_message(
       table.add("begin", "Begin a transaction that outlives this command", kTransactionGroup));
   CLI::App* status =
-      table.add("status", "Open transactions and what they change", kTransactionGroup);
+      table.add("status", "Show open transactions and what they change", kTransactionGroup);
   table.add_tx(status);
-  status->add_flag("--all", args.all, "As without it: all are shown");
-  CLI::App* diff = table.add("diff", "The exact diff that a commit would make", kTransactionGroup);
+  status->add_flag("--all", args.all, "Show all; this is the default");
+  CLI::App* diff =
+      table.add("diff", "Show the exact diff that a commit would make", kTransactionGroup);
   table.add_tx(diff);
   table.add_diff_options(diff);
   table.add_html(diff);
   table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
-  diff->add_option("words", args.words, "Only these paths; or one range of commits, A..B")
+  diff->add_option("words", args.words, "Show only these paths; or one range of commits, A..B")
       ->type_name("PATH");
-  CLI::App* review = table.add(
-      "review", "Read a transaction, keep or leave out each change, and commit", kTransactionGroup);
+  CLI::App* review =
+      table.add("review", "Review each change of a transaction, then commit", kTransactionGroup);
   table.add_tx(review);
   review->add_flag("--tty", args.tty, "Ask about each change at the terminal");
   review->add_option("--port", args.port, "Serve the page on this port; any free one by default")
       ->type_name("N");
-  CLI::App* call = table.add("call", "Stage one tool call", kTransactionGroup);
+  CLI::App* call = table.add("call", "Run one tool; stage what it changes", kTransactionGroup);
   table.add_tx(call);
   table.add_begin(call);
   call->add_option("tool", args.name, "Name of the tool")->required();
   call->add_option("args", args.input, "JSON object; - is standard input")->required();
   table.add_profile(call);
   add_call_options(table, call);
-  CLI::App* edit = table.add(
-      "edit", "Open a file as it is proposed in $VISUAL or $EDITOR; stage it", kTransactionGroup);
+  CLI::App* edit = table.add("edit", "Edit a staged file in $VISUAL or $EDITOR", kTransactionGroup);
   table.add_tx(edit);
   table.add_begin(edit);
   edit->add_option("path", args.name, "A file")->required();
-  CLI::App* validate = table.add("validate", "Ask the gate", kTransactionGroup);
+  CLI::App* validate =
+      table.add("validate", "Ask the gate for its verdict; commit nothing", kTransactionGroup);
   table.add_tx(validate);
   table.add_reports(validate);
   table.add_verdicts(validate);
-  validate->add_flag("--fix", args.fix,
-                     "First stage what the validators with fix = true make of it");
+  validate->add_flag("--fix", args.fix, "First stage the fixes of the validators with fix = true");
   CLI::Option* bisect = validate->add_flag(
       "--bisect", args.bisect,
-      "When it is refused, find the smallest part that is, and the largest that passes");
+      "If it is refused, find the smallest refused part and the largest part that passes");
   validate->add_option("--budget", args.budget_s, "Seconds that --bisect may take (60)")
       ->type_name("N")
       ->needs(bisect);
-  CLI::App* approve =
-      table.add("approve", "Say yes beforehand to what a rule asks about", kTransactionGroup);
+  CLI::App* approve = table.add("approve", "Approve a proposal or a call that a rule asks about",
+                                kTransactionGroup);
   table.add_tx(approve);
   approve
       ->add_option("proposal", args.proposal,
-                   "What was looked at: its id, or the first digits of it; or call-ID of a call")
+                   "Id of the reviewed proposal, or its first digits; or call-ID of a call")
       ->required();
-  approve->add_option("--by", args.name, "Who says so; for the record")->type_name("NAME");
+  approve->add_option("--by", args.name, "Name of the person; for the record")->type_name("NAME");
   CLI::App* commit =
       table.add("commit", "Commit a transaction: all of it or nothing", kTransactionGroup);
   table.add_tx(commit);
@@ -123,8 +126,8 @@ void add_rollback_command(OptionTable& table) {
 
 void add_replay_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* replay =
-      table.add("replay", "Make the calls of a transcript again, and compare", kTransactionGroup);
+  CLI::App* replay = table.add("replay", "Repeat the calls of a transcript and compare the results",
+                               kTransactionGroup);
   table.add_tx(replay);
   replay->add_option("file", args.input, "A transcript; - is standard input")->required();
   OptionTable::add_list(replay, "--secret", args.call.secrets,
@@ -161,18 +164,19 @@ void add_mcp_command(OptionTable& table) {
   mcp->add_option("--secrets", args.call.secrets_file, "Take $ENV.NAME from this file of mode 0600")
       ->type_name("FILE");
   mcp->add_flag("--autocommit", args.autocommit,
-                "Commit each call that changes something, if the gate says yes");
+                "Commit each call that changes something, if the gate approves");
 }
 
 void add_agent_hook_command(OptionTable& table) {
-  CLI::App* hook =
-      table.add("agent-hook", "Judge the tool call that an agent's hook was told of, on stdin",
-                kTransactionGroup);
-  OptionTable::add_list(hook, "--allow-tool", table.arguments().agents.allow,
-                        "Let calls of this tool pass unjudged; NAME* is all that begin so")
+  CLI::App* hook = table.add(
+      "agent-hook", "Judge the tool call that an agent's hook sends on stdin", kTransactionGroup);
+  OptionTable::add_list(
+      hook, "--allow-tool", table.arguments().agents.allow,
+      "Let calls of this tool pass unjudged; NAME* means all that begin with NAME")
       ->type_name("NAME");
-  OptionTable::add_list(hook, "--file-server", table.arguments().agents.file_servers,
-                        "Judge edits of this MCP server: it is the protocol's file system server")
+  OptionTable::add_list(
+      hook, "--file-server", table.arguments().agents.file_servers,
+      "Judge edits of this MCP server as those of the protocol's file system server")
       ->type_name("NAME");
 }
 
@@ -194,7 +198,7 @@ void add_exec_command(OptionTable& table) {
 void add_detach_keys(OptionTable& table, CLI::App* command) {
   command
       ->add_option("--detach-keys", table.arguments().run.detach_keys,
-                   "Keys that leave it running: ctrl-p,ctrl-q, or others, or none")
+                   "Keys that detach from it: ctrl-p,ctrl-q, or others, or none")
       ->type_name("KEYS");
 }
 
@@ -204,24 +208,25 @@ void add_run_commands(OptionTable& table) {
       table.add("run", "Run a shell or an agent on the proposed tree, on a terminal of its own",
                 kTransactionGroup);
   run->add_option("--name", args.run.name, "A name for attach, stop and status")->type_name("NAME");
-  run->add_option("--resume", args.run.resume, "Go on in the transaction of a run that is over")
+  run->add_option("--resume", args.run.resume,
+                  "Continue in the transaction of a run that has ended")
       ->type_name("N");
   run->add_flag("--network", args.run.shares_network, "Give it the host's network");
   OptionTable::add_list(run, "--allow-write", args.run.writable,
-                        "A folder of the host that it may write, such as its own state")
+                        "Let it write this folder of the host, such as its own state")
       ->type_name("PATH");
   OptionTable::add_list(run, "--layer", args.run.layered,
-                        "The same, but what it writes there goes with the transaction")
+                        "The same, but drop what it writes there with the transaction")
       ->type_name("PATH");
   OptionTable::add_list(run, "--env", args.run.environment,
-                        "Put this into its environment; a name alone: as it is here")
+                        "Set this in its environment; a name alone copies its value")
       ->type_name("NAME[=VALUE]");
   run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
   CLI::Option* commit =
-      run->add_flag("--commit", args.run.commits, "At the end commit what it changed");
+      run->add_flag("--commit", args.run.commits, "Commit what it changed at the end");
   CLI::Option* keep =
-      run->add_flag("--keep", args.run.keeps, "At the end keep it staged, and ask nobody");
-  CLI::Option* drop = run->add_flag("--drop", args.run.drops, "At the end drop it");
+      run->add_flag("--keep", args.run.keeps, "Keep it staged at the end, without a question");
+  CLI::Option* drop = run->add_flag("--drop", args.run.drops, "Drop it at the end");
   commit->excludes(keep)->excludes(drop);
   keep->excludes(drop);
   table.add_git_commits(run);

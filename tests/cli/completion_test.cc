@@ -85,5 +85,30 @@ TEST(Help, EveryTextIsOfACommand) {
   }
 }
 
+TEST(Help, EachCommandBeginsWithAVerbAndItsExamplesAndFits80Columns) {
+  const OptionTable table;
+  const Words no_verbs = {"A", "An", "The", "One", "All", "What", "Which", "Who", "It", "Its"};
+  const auto check = [&](const CLI::App& command) {
+    const std::string path = command_path(command);
+    const std::string about = command.get_description();
+    EXPECT_EQ(std::count(no_verbs.begin(), no_verbs.end(), about.substr(0, about.find(' '))), 0)
+        << path << ": " << about;
+    for (const std::string& text : {short_help(command), long_help(table, command)}) {
+      for (size_t begin = 0; begin < text.size(); begin = text.find('\n', begin) + 1) {
+        const std::string line = text.substr(begin, text.find('\n', begin) - begin);
+        EXPECT_LE(line.size(), 80U) << path << ": " << line;
+      }
+    }
+  };
+  check(table.app());
+  for (const CLI::App* command : shown_commands(table.app())) {
+    check(*command);
+    for (const CLI::App* member : shown_commands(*command)) check(*member);
+    const std::string text = long_help(table, *command);
+    const size_t examples = text.find("\nExamples:\n  ");
+    EXPECT_LT(examples, text.find("\nOptions")) << command_path(*command);
+  }
+}
+
 }  // namespace
 }  // namespace galley
