@@ -106,11 +106,12 @@ Result<Ed25519Key> Ed25519Key::parse(std::string_view pem) {
                             [ssl](void* one) { ssl->key_free(static_cast<EVP_PKEY*>(one)); });
   if (is_encrypted) {
     return fail(ErrorKind::kInvalid, "key.encrypted",
-                "the key is behind a passphrase; give one that is not: openssl pkey -in KEY");
+                "the key has a passphrase; write one without it: openssl pkey -in KEY -out NEW");
   }
   if (key.key_ == nullptr) {
-    return fail(ErrorKind::kInvalid, "key.syntax",
-                "this is no PEM file of a key; make one with: openssl genpkey -algorithm ed25519");
+    return fail(
+        ErrorKind::kInvalid, "key.syntax",
+        "this is not a PEM file of a key; make one with: openssl genpkey -algorithm ed25519");
   }
   std::array<uint8_t, kKeyBytes> raw{};
   size_t size = raw.size();

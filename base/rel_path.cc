@@ -134,7 +134,7 @@ Result<RelPath> RelPath::of_entry(std::string_view name) {
   GALLEY_TRY(check_component(name, name));
   const bool is_one = name.find('/') == std::string_view::npos;
   if (!is_one || name.find('\0') != std::string_view::npos) {
-    return bad_path(name, "is no name of a directory entry");
+    return bad_path(name, "is not a name of a directory entry");
   }
   return RelPath(std::string(name));
 }

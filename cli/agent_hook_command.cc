@@ -54,8 +54,7 @@ class HookTimer {
     late_.request_stop();
     wake_.wait_for(lock, over, kHookGraceTime, [] { return false; });
     if (over.stop_requested()) return;
-    std::fputs("galley agent-hook reached no judgement in its time, so the call is denied\n",
-               stderr);
+    std::fputs("galley agent-hook did not finish in time, so the call is denied\n", stderr);
     std::_Exit(kDenied);
   }
 
@@ -132,8 +131,9 @@ Result<std::string> verdict_on_edit(Session& session, Workspace& workspace,
   const auto preview = transaction.preview();
   if (!preview && late.stop_requested()) {
     return std::string(
-        "no judgement was reached in the time of a hook, so it is denied; stage the change with "
-        "galley call and commit it with galley commit, whose validators have their own time");
+        "the validators did not finish within the time of a hook, so the call is denied; stage the "
+        "change with galley call and commit it with galley commit, where validators may take "
+        "longer");
   }
   if (!preview) return fail(preview.error());
   for (const Change& change : preview->proposal.changes()) {
@@ -241,7 +241,7 @@ int judge_request(Session& session, const HookTimer& timer) {
   if (!request) return deny(session, "the call is denied: " + request.error().message);
   const std::string& agent = session.arguments().global.agent;
   if (!is_of(agent, request->protocol)) {
-    return deny(session, "the call is denied: this is no request of '" + agent + "'");
+    return deny(session, "the call is denied: this is not a request of '" + agent + "'");
   }
   // Inside `galley run` and `galley exec` everything is staged already.
   if (is_inside_sandbox()) {

@@ -37,7 +37,7 @@ Result<AgentPlaces> agent_places() {
   places.home = environment("HOME");
   if (!places.home.starts_with('/')) {
     return fail(ErrorKind::kUsage, "agents.no_home",
-                "HOME names no directory, so it is not known where agents keep their files");
+                "HOME is not a directory, so the files of agents cannot be found; set HOME");
   }
   const std::string config = environment("XDG_CONFIG_HOME");
   places.config_home = config.starts_with('/') ? config : places.home + "/.config";
@@ -159,7 +159,7 @@ Result<void> ask(Session& session, const PlannedFiles& files) {
       require_person(session, "", "Write this?", diffs_of(files, terminal.has_error_color(), true));
   if (asked || asked.error().reason != "person.no_terminal") return asked;
   return fail(ErrorKind::kUsage, "agents.not_asked",
-              "there is no terminal to ask at: look with --dry-run, then say --yes");
+              "there is no terminal to ask at: review it with --dry-run, then add --yes");
 }
 
 Result<void> write(const PlannedFiles& files) {

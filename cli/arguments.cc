@@ -67,7 +67,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   }
   const bool is_top = command.get_parent() == nullptr;
   return "galley: " + what + "\n" + usage_line(command) + "Run '" + command_path(command) +
-         (is_top ? " --help' for what can be said.\n" : " -h' for its options.\n");
+         (is_top ? " --help' for a list of commands.\n" : " -h' for its options.\n");
 }
 
 /// `galley help`: for all commands, or for the command, reason or key that the words name.
@@ -96,7 +96,7 @@ ParsedCommandLine help_of(const OptionTable& table, const Arguments& arguments) 
                     (is_word ? "there is no reason or key '" + printable_line(word) + "'" +
                                    word_suggestion(word)
                              : no_such_command(*command, word)) +
-                    "\nRun 'galley help' for what can be said.\n";
+                    "\nRun 'galley help' for a list of commands.\n";
       result.status = kUsageStatus;
       return result;
     }

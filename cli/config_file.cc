@@ -78,8 +78,10 @@ Result<void> ConfigFile::replace(const std::optional<std::string>& text, uint32_
   ConfigFile now(folder_, name_, is_in_project_);
   GALLEY_TRY(now.look());
   if (now.text_ != text_) {
-    return fail(ErrorKind::kConflict, "agents.changed",
-                path() + " was changed meanwhile, so it was left as it is; say it again", path());
+    return fail(
+        ErrorKind::kConflict, "agents.changed",
+        path() + " changed while this command ran, so it was not written; run the command again",
+        path());
   }
   auto directory = open_writable_disk_directory(folder_);
   const bool is_missing = !directory && directory.error().kind == ErrorKind::kNotFound;

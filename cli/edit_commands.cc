@@ -268,11 +268,10 @@ Result<void> check_selection(const StagedDocuments& all) {
     const std::string path = name.substr(0, name.rfind(':'));
     const auto is_path = [&](const std::string& one) { return pathspec_names(path, one); };
     if (path != name && std::any_of(paths.begin(), paths.end(), is_path)) {
-      return fail(
-          ErrorKind::kUsage, "edit.unknown_hunk",
-          "'" + path + "' has no hunk '" + name.substr(path.size() + 1) +
-              "' in this edit; hunks count from 1, preview --json names their ids, of which the "
-              "first digits will do where they are unique");
+      return fail(ErrorKind::kUsage, "edit.unknown_hunk",
+                  "'" + path + "' has no hunk '" + name.substr(path.size() + 1) +
+                      "' in this edit; hunks count from 1, preview --json names their ids, or "
+                      "their first digits, if they are unique");
     }
     const auto near = nearest_pathspec(name, paths);
     return fail(ErrorKind::kUsage, "edit.unknown_path",

@@ -114,7 +114,7 @@ void add_check_command(OptionTable& table) {
 void add_edit_commands(OptionTable& table) {
   if (table.wants({"check"})) add_check_command(table);
   if (table.wants({"edits"})) {
-    CLI::App* edits = table.add_group("edits", "How documents of edits are understood");
+    CLI::App* edits = table.add_group("edits", "Explain how documents of edits are read");
     add_edit_options(table, table.add_member(edits, "explain",
                                              "Show step by step how edits are read and placed"));
   }

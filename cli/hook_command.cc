@@ -77,17 +77,18 @@ Result<void> check_place(const HookPlace& place, const Arguments& arguments) {
                     "into .husky/pre-commit instead, and likewise for other hooks");
   }
   if (place.reach == HookPlace::Reach::kUser && !arguments.force) {
-    return fail(ErrorKind::kRefused, "hook.every_repository",
-                "core.hooksPath is '" + place.directory +
-                    "' for every repository, so a hook there counts in all of them; say --force "
-                    "if that is meant, or set core.hooksPath for this one: git config "
-                    "core.hooksPath .git/hooks");
+    return fail(
+        ErrorKind::kRefused, "hook.every_repository",
+        "core.hooksPath is '" + place.directory +
+            "' for every repository, so a hook there runs in all of them; add --force if you mean "
+            "that, or set core.hooksPath for this one: git config core.hooksPath .git/hooks");
   }
   if (place.reach == HookPlace::Reach::kLink && !arguments.force) {
-    return fail(ErrorKind::kRefused, "hook.linked",
-                "'" + place.directory + "' is a link to '" + place.leads_to +
-                    "', outside of this repository, so a hook there counts for all that uses it; "
-                    "say --force if that is meant, or make it a folder of this repository first");
+    return fail(
+        ErrorKind::kRefused, "hook.linked",
+        "'" + place.directory + "' is a link to '" + place.leads_to +
+            "', outside of this repository, so a hook there runs for every repository that uses "
+            "it; add --force if you mean that, or make it a folder of this repository first");
   }
   return {};
 }
@@ -135,7 +136,7 @@ Result<void> refuse_hooks_to_agents(const Arguments& arguments) {
   GALLEY_TRY(refuse_inside_exec("hook " + arguments.subcommand));
   if (arguments.dry_run || arguments.global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "person.agent",
-              "hooks are a person's to install and remove: say it without --agent");
+              "only a person may install or remove hooks: leave out --agent");
 }
 
 /// Removes the folder of hook files when no hook needs it.

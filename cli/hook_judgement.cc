@@ -241,7 +241,7 @@ Result<int> without_refusal(Session& session, const Result<int>& status) {
   const bool is_failure = !status && status.error().kind != ErrorKind::kUsage;
   if (!is_failure) return status;
   session.print_error_lines("galley: the hook " + session.arguments().name +
-                            " noted nothing: " + printable_line(status.error().message) + "\n");
+                            " recorded nothing: " + printable_line(status.error().message) + "\n");
   return kExitDone;
 }
 

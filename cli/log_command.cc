@@ -94,7 +94,7 @@ Result<int> log(Session& session) {
     GALLEY_ASSIGN(latest, History(*persistent_of(*workspace).state()).latest());
   }
   const bool is_doubted = workspace->state_distrust() != nullptr;
-  session.say(is_doubted ? "nothing is committed here that is believed"
+  session.say(is_doubted ? "there is no trusted history here"
               : latest   ? "no transaction is like that"
                          : "nothing was committed here yet");
   return kExitDone;

@@ -107,11 +107,11 @@ Result<int> adopt(Session& session) {
     std::string text = printable_line(plan.doubt) + "\nTaken over, this is what it does and is:\n";
     for (const std::string& effect : plan.effects) text += "  " + printable_line(effect) + "\n";
     GALLEY_TRY(require_person(
-        session, text, "Take over '.galley' in " + printable_line(workspace->root_path()) + "?"));
+        session, text, "Adopt '.galley' in " + printable_line(workspace->root_path()) + "?"));
     GALLEY_TRY(adopt_state(*workspace, plan));
   }
   print_actions(session, plan.effects);
-  if (!session.arguments().dry_run) session.say("'.galley' is taken over");
+  if (!session.arguments().dry_run) session.say("'.galley' is adopted");
   return kExitDone;
 }
 

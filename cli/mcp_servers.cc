@@ -208,9 +208,9 @@ Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer sho
   if (!is_shown_only) {
     // An agent is refused on record, without a question.
     if (!is_vouched && session.transaction_options().agent.empty()) {
-      GALLEY_TRY(require_person(session, text,
-                                "Let this workspace call these tools, as long as they say of "
-                                "themselves what they say now?"));
+      GALLEY_TRY(require_person(
+          session, text,
+          "Trust these tools for this workspace, as long as their definitions stay the same?"));
     }
     GALLEY_TRY(record_admission(
         workspace, session.transaction_options(), AuditKind::kToolsAdded,

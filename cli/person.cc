@@ -136,7 +136,7 @@ Result<void> require_person(Session& session, const std::string& text, const std
   }
   GALLEY_ASSIGN(const bool is_yes, ask_about(session, **terminal, diff, text, question));
   if (is_yes) return {};
-  return fail(ErrorKind::kRefused, "person.said_no", "nothing was done: the answer was no");
+  return fail(ErrorKind::kRefused, "person.said_no", "you answered no, so nothing was done");
 }
 
 bool is_trusted_in_advance(const UserSettings& user, const ContentId& hash) {

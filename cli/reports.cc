@@ -186,11 +186,11 @@ Result<void> write_report(Session& session, const Proposal& proposal, ReviewSubj
   const bool is_stdout = file == "-";
   if (is_stdout && session.is_json()) {
     return fail(ErrorKind::kUsage, "html.json",
-                "standard output is for the JSON document; say where the page goes: --html=FILE");
+                "standard output is for the JSON document; name a file for the page: --html=FILE");
   }
   if (is_stdout && session.terminal().is_terminal()) {
     return fail(ErrorKind::kUsage, "html.terminal",
-                "a page is nothing to read on a terminal; say where it goes: --html=FILE");
+                "a page cannot be read on a terminal; name a file: --html=FILE");
   }
   GALLEY_ASSIGN(const std::string page, report_page(session, proposal, std::move(subject)));
   if (is_stdout) {

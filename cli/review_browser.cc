@@ -89,7 +89,7 @@ class BrowserReview {
       return refusal(kForbidden, "review.no_token", "the page is of another review; load it again");
     }
     const Json body = Json::parse(request.body, nullptr, false);
-    if (!body.is_object()) return refusal(400, "review.bad_request", "this is no JSON object");
+    if (!body.is_object()) return refusal(400, "review.bad_request", "this is not a JSON object");
     const auto done = post(target, body);
     return done ? answer(*done) : refusal(done.error());
   }
@@ -261,7 +261,7 @@ class BrowserReview {
 HttpResponse response_to(std::string_view bytes, BrowserReview& review) {
   const HttpParse parsed = parse_http(bytes);
   if (parsed.request) return review.respond(*parsed.request);
-  return refusal(parsed.status, "review.bad_request", "this is no request to us");
+  return refusal(parsed.status, "review.bad_request", "this is not a request to us");
 }
 
 /// Prints the address for the person only, because it gives the right to decide in their name.

@@ -51,7 +51,7 @@ Json state_json(Workspace& workspace, const std::string& agent, const std::strin
     state["message"] = obstacle->message;
   } else if (health == ToolHealth::State::kOut) {
     state["reason"] = "tool.unhealthy";
-    state["message"] = "the tool failed several times in a row and is out for a while";
+    state["message"] = "the tool failed several times in a row and is disabled for a while";
   }
   return state;
 }
@@ -425,7 +425,7 @@ Result<int> trust(Session& session) {
   }
   if (session.is_unattended() && !session.is_json()) session.print(shown_part(*workspace));
   GALLEY_TRY(require_person(session, shown_part(*workspace),
-                            "Trust this, for you and this folder, as long as it stays as it is?"));
+                            "Trust this for you and this folder, as long as it stays the same?"));
   GALLEY_TRY(record_trust(session.user(), {workspace->root_path(), part.hash(),
                                            place_of(*workspace).clock().wall_ns()}));
   if (session.is_json()) {

@@ -56,7 +56,7 @@ Result<std::map<std::string, std::string>> run_environment(const std::vector<std
     const std::string name = word.substr(0, equals);
     if (name.empty()) {
       return fail(ErrorKind::kUsage, "run.environment",
-                  "--env '" + word + "': say it as NAME=VALUE, or as NAME");
+                  "--env '" + word + "': write it as NAME=VALUE, or as NAME");
     }
     if (equals != std::string::npos) {
       environment[name] = word.substr(equals + 1);

@@ -98,9 +98,9 @@ Result<void> Session::finish_git_fix() {
 void Session::warn_of_bad_configuration() {
   const Error* flaw = workspace_->configuration_flaw();
   if (flaw == nullptr) return;
-  terminal_->print_error("warning: " + printable_line(flaw->message) +
-                         "; until it is mended every change needs a person's yes and agents may do "
-                         "nothing");
+  terminal_->print_error(
+      "warning: " + printable_line(flaw->message) +
+      "; until it is fixed, every change needs a person's approval and agents may do nothing");
 }
 
 Result<Transaction> Session::resume(const std::string& id) {

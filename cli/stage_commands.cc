@@ -64,7 +64,7 @@ Result<std::map<std::string, std::string>> call_environment(const CallArguments&
     const size_t equals = text.find('=');
     if (equals == 0 || equals == std::string::npos) {
       return fail(ErrorKind::kUsage, "call.environment",
-                  "--env " + text + ": say it as NAME=VALUE");
+                  "--env " + text + ": write it as NAME=VALUE");
     }
     environment[text.substr(0, equals)] = text.substr(equals + 1);
   }

@@ -88,7 +88,7 @@ Result<CheckSource> range_source(const std::string& range) {
   const size_t dots = range.find("..");
   if (dots == std::string::npos) {
     return fail(ErrorKind::kUsage, "check.bad_range",
-                "'" + printable_line(range) + "' is no range; write it as A..B");
+                "'" + printable_line(range) + "' is not a range; write it as A..B");
   }
   const size_t to = range.find_first_not_of('.', dots);
   CheckSource source;

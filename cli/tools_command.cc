@@ -94,9 +94,9 @@ Result<int> add(Session& session) {
     GALLEY_TRY(refuse_inside_exec("tools add"));
     // An agent is refused on record, without a question.
     if (!is_vouched && session.transaction_options().agent.empty()) {
-      GALLEY_TRY(require_person(session, shown_folder(folder),
-                                "Let this workspace call these tools, as long as they stay as they "
-                                "are?"));
+      GALLEY_TRY(require_person(
+          session, shown_folder(folder),
+          "Trust these tools for this workspace, as long as their files stay the same?"));
     }
     GALLEY_TRY(admit_tools(*workspace, session.transaction_options(), session.user(), folder));
   }

@@ -295,7 +295,8 @@ Result<int> approve_call(Session& session, Workspace& workspace, const std::stri
   if (who.agent.empty()) {
     const StateDirectory* state = persistent_of(workspace).state();
     if (state == nullptr) {
-      return fail(ErrorKind::kNotFound, "confirmation.not_found", "no call waits for a yes here");
+      return fail(ErrorKind::kNotFound, "confirmation.not_found",
+                  "no call waits for an approval here");
     }
     GALLEY_ASSIGN(const AskedCall asked,
                   AskedCalls(*state).find(wanted, place_of(workspace).clock().wall_ns()));

@@ -92,9 +92,9 @@ Assertion is_absent(Transaction& transaction, std::string_view path) {
 
 Assertion json_is(std::string_view found, std::string_view expected) {
   const auto wanted = parse_ordered(expected);
-  if (!wanted) return fails("what is expected is no JSON: " + wanted.error().message);
+  if (!wanted) return fails("what is expected is not JSON: " + wanted.error().message);
   const auto there = parse_ordered(found);
-  if (!there) return fails("what was found is no JSON: " + there.error().message);
+  if (!there) return fails("what was found is not JSON: " + there.error().message);
   const auto differences = json_differences(*wanted, *there);
   return differences.empty() ? holds() : fails(describe(differences));
 }

@@ -170,9 +170,9 @@ Result<void> read_egress(const ManifestObject& capabilities, CustomManifest& man
   }
   Error error = network
                     .invalid("tool.egress_not_enforceable",
-                             "'capabilities.network.egress' names hosts, and no wall here keeps a "
-                             "program to some hosts: give [] for no network, or [\"*\"] for all of "
-                             "the host's, which needs the capability net:host")
+                             "'capabilities.network.egress' names hosts, but the sandbox cannot "
+                             "limit a program to some hosts: give [] for no network, or [\"*\"] "
+                             "for all of the host's, which needs the capability net:host")
                     .value();
   error.kind = ErrorKind::kRefused;
   return fail(std::move(error));
@@ -322,8 +322,8 @@ Result<void> read_identity(const ManifestObject& manifest, const ManifestObject&
 Result<CustomManifest> CustomManifest::parse(std::string_view text, const std::string& file) {
   const auto document = parse_json(text, {kMaxManifestBytes, kMaxManifestDepth});
   if (!document || !document->is_object()) {
-    Error error =
-        document ? Error{ErrorKind::kInvalid, "", "it is no JSON object", "", 0} : document.error();
+    Error error = document ? Error{ErrorKind::kInvalid, "", "it is not a JSON object", "", 0}
+                           : document.error();
     if (error.kind == ErrorKind::kInvalid) error.reason = "manifest.malformed";
     error.message = printable_line(file) + ": " + error.message;
     return fail(std::move(error));

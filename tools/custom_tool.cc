@@ -40,21 +40,21 @@ std::string unknown_key(const json& object, const std::vector<std::string>& know
 }
 
 std::string read_error(const json& error, CustomAnswer& answer) {
-  if (!error.is_object()) return "its 'error' is no object";
+  if (!error.is_object()) return "its 'error' is not an object";
   auto flaw = unknown_key(error, {"code", "message", "details", "retry_after_ms"});
   if (!flaw.empty()) return "in its 'error' " + flaw;
   const auto message = error.find("message");
   if (message == error.end() || !message->is_string()) return "its 'error' has no 'message'";
   answer.message = message->get<std::string>();
   if (const auto code = error.find("code"); code != error.end()) {
-    if (!code->is_string()) return "its 'error.code' is no text";
+    if (!code->is_string()) return "its 'error.code' is not a text";
     answer.code = code->get<std::string>();
   }
   if (const auto retry = error.find("retry_after_ms"); retry != error.end()) {
     const bool is_time =
         retry->is_number_unsigned() || (retry->is_number_integer() && retry->get<int64_t>() >= 0);
     if (!is_time) {
-      return "its 'error.retry_after_ms' is no number of milliseconds";
+      return "its 'error.retry_after_ms' is not a number of milliseconds";
     }
     answer.retry_after_ms = static_cast<int64_t>(std::min(retry->get<uint64_t>(), kMaxRetryMs));
   }
@@ -65,7 +65,7 @@ std::string read_error(const json& error, CustomAnswer& answer) {
 }
 
 std::string read_fields(const json& document, CustomAnswer& answer) {
-  if (!document.is_object()) return "it is no JSON object";
+  if (!document.is_object()) return "it is not a JSON object";
   auto flaw = unknown_key(document, {"ok", "data", "error", "warnings"});
   if (!flaw.empty()) return flaw;
   const auto ok = document.find("ok");
@@ -75,7 +75,7 @@ std::string read_fields(const json& document, CustomAnswer& answer) {
     const bool is_list = warnings->is_array() && warnings->size() <= kMaxWarnings &&
                          std::all_of(warnings->begin(), warnings->end(),
                                      [](const json& one) { return one.is_string(); });
-    if (!is_list) return "its 'warnings' is no list of texts";
+    if (!is_list) return "its 'warnings' is not a list of texts";
     for (const json& one : *warnings) answer.warnings.push_back(one.get<std::string>());
   }
   if (answer.ok) {

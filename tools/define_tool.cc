@@ -42,7 +42,8 @@ class ShapeWriter {
       case Shape::Kind::kInteger:
         return ordered_json(node.integer(at));
       case Shape::Kind::kNumber:
-        if (!std::isfinite(node.number(at))) return unwritable(member.name, "is no finite number");
+        if (!std::isfinite(node.number(at)))
+          return unwritable(member.name, "is not a finite number");
         return ordered_json(node.number(at));
       case Shape::Kind::kText:
         if (!is_utf8(*static_cast<const std::string*>(at))) {
@@ -367,7 +368,7 @@ struct ToolRun::State {
   [[nodiscard]] Result<void> admit(const Intent& intent) const {
     if (!intent.writes.empty() && info.annotations.read_only) {
       return fail(ErrorKind::kRefused, "tool.read_only",
-                  "the tool '" + info.name + "' says of itself that it only reads");
+                  "the tool '" + info.name + "' declares itself read-only");
     }
     return context.judge ? context.judge(intent) : Result<void>();
   }
@@ -543,7 +544,7 @@ class DefinedTool final : public Tool {
     if (!answer) return ToolResult::failure(tool_error_from(answer.error()));
     const auto document = parse_json(*answer);
     if (!document) return answered_wrongly(info().name, document.error().message);
-    if (!document->is_object()) return answered_wrongly(info().name, "it is no JSON object");
+    if (!document->is_object()) return answered_wrongly(info().name, "it is not a JSON object");
     return ToolResult::success(*document);
   }
 

@@ -29,7 +29,8 @@ class EditsReader {
 
   Result<void> read(const json& document) {
     if (document.is_object()) return read_file(document, "");
-    if (!document.is_array()) return bad("", "an object {path, edits} or an array of such is due");
+    if (!document.is_array())
+      return bad("", "expected an object {path, edits} or an array of them");
     for (size_t i = 0; i < document.size(); ++i) {
       GALLEY_TRY(read_file(document[i], "/" + std::to_string(i)));
     }
@@ -38,15 +39,15 @@ class EditsReader {
 
  private:
   Result<void> read_file(const json& item, const std::string& where) {
-    if (!item.is_object()) return bad(where, "an object {path, edits} is due");
+    if (!item.is_object()) return bad(where, "expected an object {path, edits}");
     GALLEY_TRY(check_keys(item, where, {"path", "file_path", "edits", "content"}));
     if (item.contains("path") == item.contains("file_path")) {
-      return bad(where, "'path' is due, once");
+      return bad(where, "expected 'path' exactly once");
     }
     FileEdit file;
     GALLEY_ASSIGN(file.path, text(item, item.contains("path") ? "path" : "file_path", where));
     if (item.contains("content") == item.contains("edits")) {
-      return bad(where, "either 'edits' or 'content' is due");
+      return bad(where, "expected either 'edits' or 'content'");
     }
     if (item.contains("content")) {
       GALLEY_ASSIGN(std::string content, text(item, "content", where));
@@ -56,7 +57,8 @@ class EditsReader {
       return {};
     }
     const json& edits = item["edits"];
-    if (!edits.is_array() || edits.empty()) return bad(where + "/edits", "a list of edits is due");
+    if (!edits.is_array() || edits.empty())
+      return bad(where + "/edits", "expected a list of edits");
     for (size_t i = 0; i < edits.size(); ++i) {
       GALLEY_TRY(read_edit(edits[i], where + "/edits/" + std::to_string(i), file));
     }
@@ -65,7 +67,7 @@ class EditsReader {
   }
 
   Result<void> read_edit(const json& item, const std::string& where, FileEdit& file) {
-    if (!item.is_object()) return bad(where, "an object is due");
+    if (!item.is_object()) return bad(where, "expected an object");
     if (++count_ > limits::kMaxHunksInPatch) {
       return fail(ErrorKind::kQuota, "limit.patch_hunks", "the document has over 1,000,000 edits");
     }
@@ -112,7 +114,7 @@ class EditsReader {
     if (item.contains("hash")) {
       GALLEY_ASSIGN(std::string hash, text(item, "hash", where));
       if (hash.size() < 8 || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
-        return bad(where + "/hash", "8 to 64 lower-case hexadecimal digits are due");
+        return bad(where + "/hash", "expected 8 to 64 lower-case hexadecimal digits");
       }
       edit.anchor_hash = set_.keep(std::move(hash));
     }
@@ -134,7 +136,7 @@ class EditsReader {
   static Result<std::string> text(const json& item, const char* key, const std::string& where) {
     const auto field = item.find(key);
     if (field == item.end() || !field->is_string()) {
-      return bad(where, "'" + std::string(key) + "' is due, a string");
+      return bad(where, "'" + std::string(key) + "' must be a string");
     }
     return field->get<std::string>();
   }
@@ -149,7 +151,7 @@ class EditsReader {
   static Result<uint32_t> line(const json& item, const char* key, const std::string& where) {
     const auto field = item.find(key);
     if (field == item.end() || !field->is_number_unsigned() || field->get<uint64_t>() > kMaxLine) {
-      return bad(where, "'" + std::string(key) + "' is due, a line number");
+      return bad(where, "'" + std::string(key) + "' must be a line number");
     }
     return static_cast<uint32_t>(field->get<uint64_t>());
   }

@@ -63,7 +63,7 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
     if (!is_new) {
       return refuse(ErrorKind::kInvalid, "json.duplicate_key",
                     "the key '" + name.substr(0, kMaxShownBytes) +
-                        "' stands twice in one object; keep one of them");
+                        "' occurs twice in one object; keep one of them");
     }
     slot_ = &at->second;
     return true;

@@ -28,8 +28,8 @@ std::optional<ToolResult> put_secrets(const RunCommand& run, ToolContext& contex
       if (!run.is_shell) {
         return denied("secret.in_argument",
                       "'$ENV." + name +
-                          "' stands in an argument, where other processes could read "
-                          "it; give one shell line as 'command' without 'args'");
+                          "' is in an argument, where other processes could read it; give one "
+                          "shell line as 'command' without 'args'");
       }
       if (!context.secrets) {
         return denied("secret.unavailable",

@@ -285,8 +285,8 @@ Performed perform_owner(const ChangeOwner& owner, ToolContext& context) {
   if (is_same) return ordered_json{{"changed", false}};
   return fail(ErrorKind::kRefused, "fs.owner_not_staged",
               "the owner of '" + owner.path.str() +
-                  "' cannot be changed here: owners are not part of what is staged, and Galley "
-                  "never writes as another user; have an administrator run chown after the commit",
+                  "' cannot be changed here: owners are not staged, and Galley never writes as "
+                  "another user; ask an administrator to run chown after the commit",
               owner.path.str());
 }
 

@@ -37,9 +37,10 @@ struct ChangeTree {
   Result<void> operator()(const RemovePath& op) {
     GALLEY_ASSIGN(const Node before, overlay.node_without_content(op.path));
     if (before.kind == FileKind::kDirectory && !op.recursive) {
-      return fail(ErrorKind::kRefused, "path.is_directory",
-                  "'" + op.path.str() + "' is a directory; say recursive to remove all of it",
-                  op.path.str());
+      return fail(
+          ErrorKind::kRefused, "path.is_directory",
+          "'" + op.path.str() + "' is a directory; set recursive to remove it with its contents",
+          op.path.str());
     }
     if (before.kind == FileKind::kDirectory) {
       GALLEY_TRY(overlay.remove_tree(op.path));

@@ -33,7 +33,7 @@ std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
     if (is_parent_of_one(path, changed)) continue;  // it is a parent of a changed path
     return ToolError{ToolErrorCode::kPermission, "tool.effects",
                      named + " changed '" + printable_line(path.str()) +
-                         "', which its manifest does not speak of; nothing was staged",
+                         "', which its manifest does not list; nothing was staged",
                      nullptr};
   }
   if (!context.judge) return {};

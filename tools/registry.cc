@@ -66,8 +66,8 @@ Result<ToolRegistry::Entry> compiled_entry(std::unique_ptr<const Tool> tool) {
   if (needs_sanitizer(info.category) && !tool->sanitizer()) {
     return fail(ErrorKind::kRefused, "tool.no_output_sanitizer",
                 "the tool '" + info.name +
-                    "' asks others (category api or mcp) and nothing cleans what they answer; "
-                    "give it `sanitize`, `sanitized_text` for instance");
+                    "' calls other services (category api or mcp), so their answers must be "
+                    "sanitized; set `sanitize`, for example to `sanitized_text`");
   }
   GALLEY_TRY(check_definition(info, input));
   auto defaults = SchemaDefaults::compile(info.input_schema);

@@ -695,7 +695,7 @@ class CallFinder {
       args = inner ? *std::move(inner) : json();
     }
     if (!args.is_object()) {
-      report(at, false, "call_text.value", std::string("'") + arguments + "' is no JSON object");
+      report(at, false, "call_text.value", std::string("'") + arguments + "' is not a JSON object");
       return true;
     }
     found.call.args = std::make_shared<const json>(std::move(args));

@@ -66,8 +66,9 @@ ToolCheckPoint inputs_point(const ToolInfo& info) {
   const json input = json::parse(info.input_schema, nullptr, false);
   const bool is_closed = input.is_object() && input.value("additionalProperties", json()) == false;
   return judged("sanitizes all inputs", is_closed,
-                is_closed ? "every argument is held against the schema, unknown ones are refused"
-                          : "its input schema takes unknown arguments (additionalProperties)");
+                is_closed
+                    ? "every argument is validated against the schema, unknown ones are refused"
+                    : "its input schema takes unknown arguments (additionalProperties)");
 }
 
 ToolCheckPoint errors_point(const std::vector<ToolTrial>& trials) {

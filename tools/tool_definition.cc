@@ -36,7 +36,7 @@ std::optional<Value> value_named(const std::array<std::string_view, 4>& words,
 Result<void> check_other_tools(const ToolInfo& info) {
   if (!info.rollback_tool.empty() && !is_tool_name(info.rollback_tool)) {
     return flaw(info, "tool.rollback",
-                "names '" + info.rollback_tool + "' to take its calls back, which is no name");
+                "names '" + info.rollback_tool + "' to take its calls back, which is not a name");
   }
   if (info.successor.empty()) return {};
   if (info.deprecated.empty()) {
@@ -44,7 +44,7 @@ Result<void> check_other_tools(const ToolInfo& info) {
   }
   if (!is_tool_name(info.successor) || info.successor == info.name) {
     return flaw(info, "tool.successor",
-                "gives way to '" + info.successor + "', which is no name of another tool");
+                "gives way to '" + info.successor + "', which is not a name of another tool");
   }
   return {};
 }
@@ -66,7 +66,7 @@ Result<void> check_examples(const ToolInfo& info, const JsonSchema& input) {
   for (size_t i = 0; i < info.examples.size(); ++i) {
     const std::string which = "has an example (number " + std::to_string(i + 1) + ") that ";
     const auto args = parse_json(info.examples[i]);
-    if (!args) return flaw(info, "tool.example", which + "is no JSON: " + args.error().message);
+    if (!args) return flaw(info, "tool.example", which + "is not JSON: " + args.error().message);
     if (const auto violations = input.check(*args); !violations.empty()) {
       return flaw(info, "tool.example", which + "its schema refuses: " + describe(violations));
     }
@@ -149,7 +149,7 @@ bool is_tool_name(std::string_view name) {
 Result<void> check_definition(const ToolInfo& info, const JsonSchema& input) {
   if (!is_tool_name(info.name)) {
     return fail(ErrorKind::kInvalid, "tool.name",
-                "'" + info.name + "' is no name for a tool: 1 to 64 of A-Z a-z 0-9 _ - .");
+                "'" + info.name + "' is not a name for a tool: 1 to 64 of A-Z a-z 0-9 _ - .");
   }
   if (is_blank(info.description, kPlainSpaces)) {
     return flaw(info, "tool.description",

@@ -27,13 +27,13 @@ Result<void> made_by(const ToolLifecycle::Make& make, const std::string& tool) {
     return make ? make() : Result<void>();
   } catch (...) {
     return fail(ErrorKind::kInternal, "tool.threw",
-                "the tool '" + tool + "' could not be made: an exception came out of its maker");
+                "the tool '" + tool + "' could not be made: its factory threw an exception");
   }
 }
 
 tl::unexpected<Error> was_removed(const std::string& tool) {
   return fail(ErrorKind::kRefused, "tool.draining",
-              "the tool '" + tool + "' was taken away; ask for the list of tools again");
+              "the tool '" + tool + "' was removed; request the list of tools again");
 }
 
 }  // namespace

@@ -63,10 +63,10 @@ Result<std::vector<ToolRegistry::EntryPointer>> ToolView::find(std::string_view 
     return !sees(entry->tool->info(), entry->precedence.availability);
   });
   if (found.empty()) {
-    return fail(ErrorKind::kRefused, "tool.not_available",
-                "the tool '" + tool +
-                    "' is not for who asks; `galley tools list` has those that "
-                    "are");
+    return fail(
+        ErrorKind::kRefused, "tool.not_available",
+        "the tool '" + tool +
+            "' is not available to this caller; `galley tools list` lists the available ones");
   }
   std::erase_if(found, [&](const auto& entry) { return !is_listed(entry->tool->info()); });
   if (found.empty()) {

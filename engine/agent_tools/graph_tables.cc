@@ -125,7 +125,7 @@ Result<QueryTable> audit_table(const Directory* state_root) {
     const auto record = parse_json(line);
     if (!record || !record->is_object()) {
       failure = Error{ErrorKind::kInvalid, "audit.malformed",
-                      "a line of the audit log is no record; run galley audit verify", "", 0};
+                      "a line of the audit log is not a record; run galley audit verify", "", 0};
     } else if (table.rows.size() == kMaxGraphRows) {
       failure = too_many(table.name);
     } else {

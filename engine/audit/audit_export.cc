@@ -138,8 +138,7 @@ Result<void> export_aios(const Directory& state_root, const LineSink& sink) {
   if (!bad_line) return {};
   return fail(ErrorKind::kInvalid, "audit.malformed",
               "line " + std::to_string(*bad_line) +
-                  " of audit.jsonl is no record; run `galley audit "
-                  "verify`");
+                  " of audit.jsonl is not a record; run `galley audit verify`");
 }
 
 Result<void> export_agent_trace(const History& history, std::string_view tool_version,

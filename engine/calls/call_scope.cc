@@ -50,7 +50,7 @@ Result<Capabilities> program_capabilities(const std::vector<std::string>& progra
   for (const std::string& program : programs) {
     if (program.empty() || program.front() == '!') {
       return fail(ErrorKind::kInvalid, "call.program",
-                  "'" + program + "' is no name of a program that a call may start");
+                  "'" + program + "' is not a name of a program that a call may start");
     }
     texts.push_back("exec:" + program);
   }

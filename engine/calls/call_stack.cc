@@ -38,8 +38,8 @@ Result<void> CallStack::check(const ToolInfo& callee) {
   }
   if (caller.annotations.read_only && !callee.annotations.read_only) {
     return fail(ErrorKind::kRefused, "tool.read_only",
-                "the tool '" + caller.name + "' says of itself that it only reads, and '" +
-                    callee.name + "' changes something");
+                "the tool '" + caller.name + "' declares itself read-only, and '" + callee.name +
+                    "' changes something");
   }
   for (const std::string& needed : callee.capabilities) {
     if (is_within(needed, caller.capabilities)) continue;

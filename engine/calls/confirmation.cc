@@ -61,12 +61,12 @@ std::optional<Error> needs_confirmation(const ContentId& id, const ConfirmationC
   const auto kept = is_kept(id, context, question);
   if (!kept) return kept.error();
   const std::string way =
-      *kept ? "have a person say: galley approve " + question.id + ", then repeat this call"
-            : "nobody is here to ask and nothing is kept of this call: use a stored transaction "
+      *kept ? "ask a person to run: galley approve " + question.id + ", then repeat this call"
+            : "no person can be asked here, and the call is not stored: use a stored transaction "
               "(galley begin), or CallOptions::confirm of the library";
   return refused_call("call.needs_confirmation",
                       "the call " + question.id + " of the tool '" + question.tool +
-                          "' needs somebody's yes: " + question.why + ". To go on: " + way);
+                          "' needs a person's approval: " + question.why + ". To go on: " + way);
 }
 
 /// Agents that run unattended answer no to every question. If the call can be stored, a person
@@ -76,10 +76,10 @@ std::optional<Error> not_confirmed(const ContentId& id, const ConfirmationContex
   const auto kept = is_kept(id, context, question);
   if (!kept) return kept.error();
   std::string message = "the call " + question.id + " of the tool '" + question.tool +
-                        "' was not done: the answer was no";
+                        "' was not run, because the answer was no";
   if (*kept) {
     message +=
-        ". A person can still say: galley approve " + question.id + "; then repeat this call";
+        ". A person can still run: galley approve " + question.id + "; then repeat this call";
   }
   return refused_call("call.not_confirmed", std::move(message));
 }
@@ -125,7 +125,7 @@ std::optional<Error> confirm_call(const Action& action, const ConfirmationContex
   if (rule.decision == Decision::kDeny) {
     return refused_call(
         "call.tier_denied",
-        rule.why + "; use another tool, or have policy.mode of galley.toml changed");
+        rule.why + "; use another tool, or ask a person to change policy.mode in galley.toml");
   }
   const bool is_in_overlay = action.called->security_tier <= ToolInfo::Tier::kElevated;
   if (context.keeps_nothing && is_in_overlay) return {};

@@ -42,7 +42,7 @@ std::vector<std::string> names_of(const ChangeSet& changes) {
 
 ToolResult unrecorded(const Error& why) {
   ToolError error = tool_error_from(why);
-  error.message = "it could not be put on record, so it was not done: " + error.message;
+  error.message = "it could not be recorded, so it was not run: " + error.message;
   return ToolResult::failure(std::move(error));
 }
 

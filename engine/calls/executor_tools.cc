@@ -74,7 +74,7 @@ std::optional<ToolError> refusal_to_try(const ToolInfo& info) {
   if (!is_elsewhere) return {};
   return ToolError{ToolErrorCode::kPermission, "call.dry_run_outside",
                    "the tool '" + info.name +
-                       "' acts outside of the tree, where nothing can be taken back; call it "
+                       "' acts outside of the tree, where its effects cannot be undone; call it "
                        "without dry run or preview",
                    nullptr};
 }
@@ -292,7 +292,7 @@ std::optional<Error> Executor::check_start(Overlay& overlay) const {
   if (node->kind == FileKind::kDirectory) return {};
   return Error{
       ErrorKind::kInvalid, "call.cwd",
-      "the call is to start in '" + cwd.str() + "', which is no folder of the proposed tree",
+      "the call cannot start in '" + cwd.str() + "', which is not a folder of the proposed tree",
       cwd.str(), 0};
 }
 

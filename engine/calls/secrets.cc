@@ -153,8 +153,8 @@ std::optional<Error> CallSecrets::refusal_of_effect(const Overlay& overlay,
     const std::string shown = given_.redact(path.str());
     return Error{ErrorKind::kRefused, "secret.in_file",
                  "'" + shown +
-                     "' would hold a secret of this call, so nothing was staged; have "
-                     "secrets.in_files = true put into galley.toml if that is meant",
+                     "' would hold a secret of this call, so nothing was staged; to allow it, a "
+                     "person sets secrets.in_files = true in galley.toml",
                  shown, 0};
   }
   return {};

@@ -61,7 +61,7 @@ Result<void> ToolHealth::admit(const std::string& tool,
   const std::lock_guard lock(mutex_);
   take_out(records_[tool]);
   return fail(ErrorKind::kIo, "tool.unhealthy",
-              "the tool '" + tool + "' says that it cannot work: " + checked.error().message);
+              "the tool '" + tool + "' reports that it cannot work: " + checked.error().message);
 }
 
 void ToolHealth::note(const std::string& tool, const ToolResult& result) {

@@ -315,7 +315,7 @@ Result<std::vector<TranscriptCall>> read_transcript(std::string_view text) {
       ++headers;
       continue;
     }
-    if (headers == 0) return malformed_line(number, "a call stands before the header");
+    if (headers == 0) return malformed_line(number, "a call is before the header");
     if (calls.size() == kMaxTranscriptCalls) {
       return fail(ErrorKind::kQuota, "limit.transcript",
                   "the transcript has more than " + std::to_string(kMaxTranscriptCalls) +
@@ -326,7 +326,7 @@ Result<std::vector<TranscriptCall>> read_transcript(std::string_view text) {
     calls.push_back(std::move(call));
   }
   if (headers > 0 || text.empty()) return calls;
-  return malformed_line(1, "it is no transcript: it has no header");
+  return malformed_line(1, "it is not a transcript: it has no header");
 }
 
 }  // namespace galley

@@ -503,8 +503,8 @@ Result<void> GitCheck::State::load_rules() {
   GALLEY_ASSIGN(config, rules_text());
   if (config.file.empty()) {
     notices.emplace_back(
-        "there is no galley.toml to judge by, so only what always holds is judged; make one with: "
-        "galley init");
+        "there is no galley.toml, so only the built-in rules are checked; write one with: galley "
+        "init");
   }
   const TrustPart part = trust_part_of(config);
   GALLEY_ASSIGN(const bool counts, is_trusted(*user, root, part));
@@ -512,8 +512,9 @@ Result<void> GitCheck::State::load_rules() {
   remove_untrusted(config);
   std::string all;
   for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
-  notices.push_back(config.file + " asks for what nobody trusted, so it does not count: " + all +
-                    ". Look at it with: galley trust");
+  notices.push_back(config.file +
+                    " asks for what no person has trusted, so that part is ignored: " + all +
+                    ". Review it with: galley trust");
   return {};
 }
 
@@ -563,7 +564,7 @@ Result<void> GitCheck::State::ask_about_rules() {
   rule.has_name = true;
   if (paths) rule.paths = *std::move(paths);
   rule.decision = Decision::kAsk;
-  rule.reason = "it is judged by the rules of the base, and a person has to look at it";
+  rule.reason = "it is judged by the rules of the base, and a person has to review it";
   config.policy.rules.push_back(std::move(rule));
   return {};
 }

@@ -80,7 +80,7 @@ Result<std::optional<ConflictPath>> Applier::run() {
     GALLEY_ASSIGN(const Location at, view_->locate(here.path));
     auto found = observe(at);
     ConflictPath path = make_conflict(here.path, here.before.node, found ? *found : Node());
-    path.message = "'" + here.path.str() + "' was changed while it was being committed (" +
+    path.message = "'" + here.path.str() + "' changed while it was being committed (" +
                    conflict.error().message + ")";
     return std::optional<ConflictPath>(std::move(path));
   }

@@ -207,7 +207,7 @@ Result<void> check_journal_rules(const Directory& workspace, const StateDirector
     if (broken.empty()) continue;
     return fail(ErrorKind::kRefused, "journal.forbidden",
                 "the journal of transaction " + id.str() +
-                    " says what no commit may do: " + broken + "; nothing was touched, " +
+                    " describes what no commit may do: " + broken + "; nothing was touched, " +
                     (trust == JournalTrust::kOwn ? "`galley doctor --repair` sets it aside"
                                                  : "move '.galley' away"),
                 ".galley/j/" + journal_name(id).str());

@@ -394,7 +394,7 @@ Error Publisher::Attempt::undecided(const Error& cause) const {
   }
   error.reason = kStateLost;
   error.message +=
-      "somebody removed '.galley', or a part of it, meanwhile: unless .galley/j/" +
+      "another process removed '.galley', or a part of it, meanwhile: unless .galley/j/" +
       journal_name(journal_.id).str() +
       " is still there no galley command completes it or takes it back. Look at what it was to "
       "change: " +
@@ -487,8 +487,8 @@ Receipt Publisher::Attempt::finish() {
   }
   if (!is_journal_there()) {
     warnings_.push_back(
-        "somebody removed '.galley' meanwhile: the change is made, and there is no "
-        "history to take it back with");
+        "another process removed '.galley' meanwhile: the change is made, and there is no history "
+        "to take it back with");
   }
   Receipt receipt;
   receipt.id = journal_.id;

@@ -220,7 +220,7 @@ Result<void> Recoverer::clear_way(JournaledPath& fold) {
     GALLEY_TRY(rescue(state_, fold.journal->id, *at.directory, at.name, fold.op->path,
                       notes_[fold.journal->id]));
   }
-  report(Kind::kRescue, fold, "stood where a directory has to be and was moved to rescue");
+  report(Kind::kRescue, fold, "was in the place of a directory and was moved to rescue");
   return {};
 }
 

@@ -128,7 +128,7 @@ Result<bool> read_format(FoundState& found, const FileStat& folder) {
   auto file = found.root->open_file(chosen_path("format"));
   if (!file && file.error().kind == ErrorKind::kNotFound) return false;
   if (!file && file.error().kind == ErrorKind::kRefused) {
-    found.doubt = "its 'format' is no regular file";
+    found.doubt = "its 'format' is not a regular file";
     return true;
   }
   if (!file) return file.error();
@@ -222,11 +222,10 @@ Result<FoundState> look_at_state(const WritableDirectory& workspace) {
 
 tl::unexpected<Error> untrusted_state(const FoundState& found) {
   return fail(ErrorKind::kRefused, "state.not_believed",
-              "'.galley' is not believed, and nothing of it is used: " + found.doubt + "; " +
-                  (found.obstacle.empty()
-                       ? "`galley doctor` tells more, `galley recover --adopt` shows what is in "
-                         "it and takes it over, or move it away"
-                       : "`galley doctor` tells more; move it away"),
+              "'.galley' is not trusted and is ignored: " + found.doubt + "; " +
+                  (found.obstacle.empty() ? "`galley doctor` explains it, `galley recover --adopt` "
+                                            "shows its contents and adopts it, or move it away"
+                                          : "`galley doctor` explains it; move it away"),
               ".galley");
 }
 
@@ -278,7 +277,7 @@ Result<StateDirectory> StateDirectory::open_parts(std::unique_ptr<WritableDirect
     if (missing == MissingPart::kRefuse) {
       return fail(ErrorKind::kRefused, "state.not_adoptable",
                   "'.galley' has no '" + std::string(name) +
-                      "', so there is nothing whole to take over; move it away",
+                      "', so it is incomplete and cannot be adopted; move it away",
                   ".galley");
     }
     // The folder was removed: an empty one contains nothing to recover.
@@ -319,14 +318,13 @@ Result<StateDirectory> StateDirectory::open_or_create(const WritableDirectory& w
 Result<StateDirectory> StateDirectory::open_foreign(const WritableDirectory& workspace) {
   GALLEY_ASSIGN(FoundState found, look_at_state(workspace));
   if (!found.obstacle.empty()) {
-    return fail(
-        ErrorKind::kRefused, "state.not_adoptable",
-        "'.galley' cannot be taken over: " + found.obstacle + "; mend that, or move it away",
-        ".galley");
+    return fail(ErrorKind::kRefused, "state.not_adoptable",
+                "'.galley' cannot be adopted: " + found.obstacle + "; fix that, or move it away",
+                ".galley");
   }
   if (found.doubt.empty()) {
     return fail(ErrorKind::kNotFound, "state.nothing_to_adopt",
-                "there is no '.galley' here that is not believed", ".galley");
+                "there is no untrusted '.galley' here", ".galley");
   }
   WorkspaceId id{};
   if (found.format) {

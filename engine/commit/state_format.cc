@@ -192,7 +192,7 @@ std::string describe_unbound(const std::vector<UnboundState>& unbound) {
   if (unbound.size() > 1) text += " and " + std::to_string(unbound.size() - 1) + " more like it";
   return text +
          ": not bound to this workspace, so it came with a pull or a copy, or is of an earlier "
-         "Galley; `galley recover --adopt` shows it and takes it over, or delete it";
+         "Galley; `galley recover --adopt` shows it and adopts it, or delete it";
 }
 
 Result<void> bind_state(const StateDirectory& state, const UnboundState& unbound) {

@@ -26,8 +26,8 @@ bool is_same_object(const FileStat& a, const FileStat& b) {
 Error changed_since(const std::string& hook) {
   return {ErrorKind::kRefused, "hook.changed",
           "the hook '" + hook +
-              "' was written by Galley and changed since; save what was added elsewhere and remove "
-              "the file, then say this again",
+              "' was written by Galley and changed since; save the added lines elsewhere and "
+              "remove the file, then run this command again",
           "", 0};
 }
 
@@ -52,7 +52,7 @@ Result<HookFiles::Found> HookFiles::look_at(const HookKind& kind) const {
   if (what == FileKind::kAbsent || what == FileKind::kSymlink) return found;
   if (what != FileKind::kRegular) {
     return fail(ErrorKind::kRefused, "hook.no_file",
-                "the hook '" + hook + "' is no file, so git cannot run it; move it away first");
+                "the hook '" + hook + "' is not a file, so git cannot run it; move it away first");
   }
   // A larger or unreadable file is not ours.
   if (found.hook.size > kMaxHookScriptBytes) return found;

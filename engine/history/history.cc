@@ -284,7 +284,7 @@ Result<TxId> History::resolve(std::string_view text) const {
   if (text.empty()) return newest_not_undone();
   const auto bad_id = [&] {
     return fail(ErrorKind::kUsage, "history.bad_id",
-                "'" + std::string(text) + "' is no transaction id; write its number as " +
+                "'" + std::string(text) + "' is not a transaction id; write its number as " +
                     "`galley log` shows it, @ for the newest or @~1 for the one before it");
   };
   GALLEY_ASSIGN(const std::vector<TxId> all, ids());

@@ -12,7 +12,7 @@ constexpr int64_t kMaxUnits = 1'000'000;
 
 tl::unexpected<Error> bad_time(std::string_view text) {
   return fail(ErrorKind::kUsage, "history.bad_time",
-              "'" + std::string(text) + "' is no time; write 15m, 2h, 3d, 1w, 2026-11-21 or " +
+              "'" + std::string(text) + "' is not a time; write 15m, 2h, 3d, 1w, 2026-11-21 or " +
                   "2026-11-21T08:00:00Z");
 }
 

@@ -65,7 +65,7 @@ Result<TxId> newest_undo(const History& history) {
     if (depth(it->first) % 2 == 1 && !relations.undone_by(it->first)) return it->first;
   }
   return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
-              "nothing to redo: no undo stands that could be taken back");
+              "nothing to redo: no transaction is undone");
 }
 
 Result<TxId> undo_to_take_back(const History& history, TxId id) {
@@ -75,7 +75,7 @@ Result<TxId> undo_to_take_back(const History& history, TxId id) {
   if (!summary.partly_undone_by.empty()) return summary.partly_undone_by.front();
   if (summary.undoes) return id;
   return fail(ErrorKind::kUsage, "undo.not_undone",
-              "transaction " + id.str() + " stands: there is no undo of it to take back");
+              "transaction " + id.str() + " is not undone, so there is nothing to redo");
 }
 
 }  // namespace

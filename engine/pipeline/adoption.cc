@@ -102,7 +102,7 @@ void list_unbound(const std::vector<UnboundState>& unbound, std::vector<std::str
   for (const UnboundState& one : unbound) {
     std::string effect = ": counts as made here from then on";
     if (one.kind == "stage") effect = ": an open transaction, can be committed from then on";
-    if (!is_taken_over(one.kind)) effect = ": removed, it is not taken over";
+    if (!is_taken_over(one.kind)) effect = ": removed, it is not adopted";
     effects.push_back(".galley/" + one.place + effect);
   }
 }
@@ -127,7 +127,7 @@ Result<void> list_contents(const StateDirectory& state, std::vector<std::string>
   for (const char* name : kNotTakenOver) {
     GALLEY_ASSIGN(const FileStat stat, state.root().stat(*RelPath::parse(name)));
     if (stat.kind == FileKind::kAbsent) continue;
-    effects.push_back(fmt::format(".galley/{}: removed, it is not taken over", name));
+    effects.push_back(fmt::format(".galley/{}: removed, it is not adopted", name));
   }
   return {};
 }
@@ -141,8 +141,8 @@ Result<void> check_not_tracked(const Workspace& workspace, std::vector<std::stri
   }
   if (!*tracked) return {};
   return fail(ErrorKind::kRefused, "state.not_adoptable",
-              "'.galley' cannot be taken over: git tracks files in it, so that every checkout "
-              "could change it; end that with: git rm -r --cached .galley",
+              "'.galley' cannot be adopted: git tracks files in it, so that every checkout could "
+              "change it; end that with: git rm -r --cached .galley",
               ".galley");
 }
 

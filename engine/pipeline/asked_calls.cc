@@ -136,8 +136,9 @@ Result<AskedCall> AskedCalls::find(const std::string& shown, int64_t now_ns) con
   });
   if (calls.size() == 1) return std::move(calls.front());
   if (calls.empty()) {
-    return fail(ErrorKind::kNotFound, "confirmation.not_found",
-                "no call '" + shown + "' waits for a yes here; a question lasts a day");
+    return fail(
+        ErrorKind::kNotFound, "confirmation.not_found",
+        "no call '" + shown + "' waits for an approval here; a question expires after a day");
   }
   return fail(ErrorKind::kUsage, "confirmation.which",
               "'" + shown + "' could be one of several calls; give more of its digits");

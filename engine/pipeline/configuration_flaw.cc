@@ -28,7 +28,7 @@ Result<std::optional<Error>> proposed_configuration_flaw(const ProposedTree& tre
   if (change == nullptr || change->after.kind == FileKind::kAbsent) return std::optional<Error>();
   if (change->after.kind != FileKind::kRegular) {
     return std::optional(Error{ErrorKind::kInvalid, "config.not_a_file",
-                               "galley.toml would be no regular file", path.str(), 0});
+                               "galley.toml would not be a regular file", path.str(), 0});
   }
   if (change->after.size > limits::kMaxConfigBytes) {
     return std::optional(

@@ -78,7 +78,7 @@ class FolderReader {
   Result<void> read_item(const RelPath& path, FileKind kind) {
     if (kind != FileKind::kRegular) {
       return bad_folder(folder_.path, "has '" + printable_line(path.str()) +
-                                          "', which is no regular file; only those are kept");
+                                          "', which is not a regular file; only those are kept");
     }
     if (folder_.items.size() >= ToolFolder::kMaxToolFiles) return too_much();
     auto read = read_file_and_stat(top_, path, ToolFolder::kMaxToolBytes - bytes_);
@@ -247,7 +247,7 @@ Result<void> check_unchanged(const TrustedTools& tools, const std::string& name)
 }
 
 Error not_trusted() {
-  return {ErrorKind::kRefused, "tool.changed", "nobody trusted this tool yet", "", 0};
+  return {ErrorKind::kRefused, "tool.changed", "no person has trusted this tool yet", "", 0};
 }
 
 Error with_remedy(Error error, const std::string& name) {

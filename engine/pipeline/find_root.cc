@@ -61,7 +61,7 @@ std::string owner_text(const Marks& marks) {
 }
 
 std::string way_out(const std::string& root) {
-  return "to believe it, add \"" + root + "\" to safe_directories in your own configuration";
+  return "to trust it, add \"" + root + "\" to safe_directories in your own configuration";
 }
 
 std::optional<std::string> parent_of(const std::string& path) {

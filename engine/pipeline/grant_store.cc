@@ -59,8 +59,8 @@ std::optional<Grant> parse_grant(std::string_view text) {
 tl::unexpected<Error> damaged(const std::string& path) {
   return fail(ErrorKind::kInvalid, "grant.damaged",
               "the grant or revocation .galley/" + path +
-                  " cannot be believed: it is damaged, or not this user's alone. Delete it, and "
-                  "say again what it was: galley revoke, galley grant",
+                  " cannot be trusted: it is damaged, or other users can change it. Delete it, and "
+                  "repeat the decision with: galley revoke, galley grant",
               path);
 }
 
@@ -157,7 +157,7 @@ namespace {
 
 Error grant_by_agent() {
   return {ErrorKind::kRefused, "grant.by_agent",
-          "an agent neither grants nor revokes; have a person say it, without --agent", "", 0};
+          "only a person may grant or revoke capabilities: leave out --agent", "", 0};
 }
 
 }  // namespace

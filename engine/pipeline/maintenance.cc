@@ -136,7 +136,7 @@ Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
 void examine_state_trust(const Workspace& workspace, std::vector<Check>& checks) {
   if (const Error* doubt = workspace.state_distrust()) {
     checks.push_back({"state", CheckStatus::kError, doubt->message,
-                      "galley recover --adopt --dry-run shows what taking it over would do"});
+                      "galley recover --adopt --dry-run shows what adopting it would do"});
   }
   const StateDirectory* state = persistent_of(workspace).state();
   if (state == nullptr && workspace.state_distrust() == nullptr) return;
@@ -145,7 +145,7 @@ void examine_state_trust(const Workspace& workspace, std::vector<Check>& checks)
                            : Result<std::vector<UnboundState>>(std::vector<UnboundState>());
   if (unbound && !unbound->empty()) {
     checks.push_back({"bound state", CheckStatus::kWarning, describe_unbound(*unbound),
-                      "galley recover --adopt --dry-run shows what taking it over would do"});
+                      "galley recover --adopt --dry-run shows what adopting it would do"});
   }
   const auto tracked = is_state_tracked(workspace);
   if (tracked && *tracked) {
@@ -180,7 +180,8 @@ Result<Check> examine_audit(const Workspace& workspace) {
   }
   const bool is_mended = worst->reason == "audit.truncated" || worst->reason == "audit.unrecorded";
   if (is_mended) {
-    return Check{"audit", CheckStatus::kError, worst->message, "galley doctor --repair mends it"};
+    return Check{"audit", CheckStatus::kError, worst->message,
+                 "repair it with: galley doctor --repair"};
   }
   return Check{"audit", CheckStatus::kError, worst->message,
                "galley audit verify lists every defect; galley doctor --repair sets the log aside "
@@ -270,11 +271,11 @@ Result<std::vector<Check>> examine(Workspace& workspace, bool repair) {
   std::vector<Check> checks = {ok("root", workspace.root_path())};
   if (const Error* flaw = workspace.configuration_flaw()) {
     checks.push_back({"configuration", CheckStatus::kError, flaw->message,
-                      "mend galley.toml, or take its last change back: galley log, galley undo"});
+                      "fix galley.toml, or undo its last change: galley log, galley undo"});
   } else {
     checks.push_back(
         rules_of(workspace).config.file.empty()
-            ? ok("configuration", "no galley.toml: the promises hold, nothing else")
+            ? ok("configuration", "no galley.toml: only the built-in rules apply")
             : ok("configuration", rules_of(workspace).config.file + " is well formed"));
   }
   examine_state_trust(workspace, checks);

@@ -14,8 +14,8 @@ Result<std::vector<std::string>> PersistentState::open(bool recovers) {
   std::vector<std::string> notices;
   if (place_->tree != nullptr) {
     doubt_ = Error{ErrorKind::kRefused, "workspace.tree",
-                   "this workspace shows a tree that nobody writes: nothing is kept or committed "
-                   "in it. Take the diff of the transaction, or begin it where the files are",
+                   "this workspace shows a read-only tree: nothing is stored or committed in it. "
+                   "Take the diff of the transaction, or begin it where the files are",
                    "", 0};
     return notices;
   }

@@ -131,9 +131,9 @@ class ReplayRun {
     };
     if (call.is_step) {
       return no("replay.no_call",
-                "it was no call of a tool: what it changed is listed, and is not done again");
+                "it was not a tool call: its changes are listed, but not repeated");
     }
-    if (call.is_cut) return no("replay.cut", "it was too long to be put down whole");
+    if (call.is_cut) return no("replay.cut", "it was too long to be recorded completely");
     const auto tool = tools_->get(call.tool);
     // A call of an unknown tool failed at that time as well, so the results can be compared.
     if (!tool && !call.version.empty()) return no("replay.tool_missing", tool.error().message);
@@ -155,7 +155,7 @@ class ReplayRun {
     }
     if (has_text(*call.arguments, kRedacted)) {
       return no("replay.redacted",
-                "its arguments had what looks like a secret and was no placeholder");
+                "its arguments had something that looks like a secret and was not a placeholder");
     }
     return {};
   }

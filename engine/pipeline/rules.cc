@@ -50,8 +50,9 @@ Result<std::vector<std::string>> Rules::read(const Place& place, const Workspace
     remove_untrusted(config);
     std::string all;
     for (const std::string& one : config.not_trusted) all += (all.empty() ? "" : "; ") + one;
-    notices.push_back(config.file + " asks for what nobody trusted, so it does not count: " + all +
-                      ". Look at it with: galley trust");
+    notices.push_back(config.file +
+                      " asks for what no person has trusted, so that part is ignored: " + all +
+                      ". Review it with: galley trust");
   }
   config.grants = grant_book_;
   config.configuration_is_editable |= user.config.edits_configuration;

@@ -69,7 +69,7 @@ using nlohmann::ordered_json;
 
 Error tools_by_agent() {
   return {ErrorKind::kRefused, "tool.by_agent",
-          "an agent neither adds nor removes tools; have a person say it, without --agent", "", 0};
+          "only a person may add or remove tools: leave out --agent", "", 0};
 }
 
 }  // namespace

@@ -256,7 +256,7 @@ Result<void> Transaction::check_may_edit(const RelPath& path) {
   }
   if (is_new || node.kind == FileKind::kRegular) return {};
   return fail(ErrorKind::kInvalid, "edit.no_file",
-              "'" + path.str() + "' is no file: an editor can only be given files", path.str());
+              "'" + path.str() + "' is not a file: an editor can only be given files", path.str());
 }
 
 Result<std::string> Transaction::text_to_edit(std::string_view path) {

@@ -29,8 +29,8 @@ Error cannot_stage(const std::string& tx, const AbsorbReport& report, bool is_li
   if (report.refused.size() > kMaxNamedEffects) {
     message += fmt::format("\n  and {} more", report.refused.size() - kMaxNamedEffects);
   }
-  message += is_live ? "\nmend it in the run"
-                     : "\nit is kept; mend it with: galley run --resume " + tx +
+  message += is_live ? "\nfix it in the run"
+                     : "\nit is kept; fix it with: galley run --resume " + tx +
                            " -- sh, or drop all of it with: galley rollback --tx " + tx;
   return {ErrorKind::kRefused, "run.cannot_stage", message, "", 0};
 }

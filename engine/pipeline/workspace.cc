@@ -108,7 +108,7 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
       pass_alone(state_->rules, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
         if (who.agent.empty()) return {};
         return fail(ErrorKind::kRefused, "approval.by_agent",
-                    "an agent does not approve; have a person say it, without --agent");
+                    "only a person may approve: leave out --agent");
       });
   GALLEY_TRY(passed);
   return keep_approval(*state_->persistent.state(), proposal, by, state_->place.clock().wall_ns());

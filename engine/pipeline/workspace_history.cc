@@ -179,7 +179,7 @@ Result<void> check_selection(const CallSelection& selection, const std::string& 
     return fail(ErrorKind::kConflict, "rollback.built_on",
                 execution + " changed what earlier calls of transaction " + tx.str() +
                     " had made: " + named(selection.earlier) +
-                    "; the history has only what they made together: take back the first of them "
+                    "; the history has only their combined result: take back the first of them "
                     "with --with-later");
   }
   for (const size_t index : selection.taken) {

@@ -82,7 +82,7 @@ Result<Workspace::HealthStatus> Workspace::tool_health(const std::string& name,
   GALLEY_TRY(state_->rules.refresh_grants(state_->persistent));
   GALLEY_ASSIGN(const auto found, ToolView(*registry, state_->rules.caller(agent)).find(name));
   if (state_->tools.supervisor().health_of(name) == ToolHealth::State::kOut) {
-    return HealthStatus{false, "it failed several times in a row and is out for a while"};
+    return HealthStatus{false, "it failed several times in a row and is disabled for a while"};
   }
   const FactoryTool* factory = found.front()->factory;
   const auto checked = factory != nullptr ? factory->check_health() : Result<void>();
@@ -117,7 +117,7 @@ Result<void> Workspace::confirm(const std::string& id, const std::string& by,
   event.input = std::make_shared<const nlohmann::ordered_json>(
       nlohmann::ordered_json{{"call", call.id.hex()}, {"agent", call.question.agent}});
   const Error no_agent{ErrorKind::kRefused, "approval.by_agent",
-                       "an agent does not approve; have a person say it, without --agent", "", 0};
+                       "only a person may approve: leave out --agent", "", 0};
   GALLEY_TRY(record_person_decision(state_->rules, state_->persistent, who, std::move(event),
                                     no_agent, [] { return Result<void>(); }));
   return asked.give(call, by, now);

@@ -10,21 +10,22 @@ namespace galley {
 namespace {
 
 tl::unexpected<Error> not_a_baseline(std::string_view file, std::string_view why) {
-  return fail(ErrorKind::kInvalid, "baseline.syntax",
-              fmt::format("{} is no baseline: {}; write it anew with `galley validate --report "
-                          "baseline={}`",
-                          file, why, file),
-              std::string(file));
+  return fail(
+      ErrorKind::kInvalid, "baseline.syntax",
+      fmt::format(
+          "{} is not a baseline: {}; write it anew with `galley validate --report baseline={}`",
+          file, why, file),
+      std::string(file));
 }
 
 }  // namespace
 
 Result<Baseline> Baseline::parse(std::string_view text, std::string_view file) {
   const auto document = nlohmann::json::parse(text, nullptr, false);
-  if (document.is_discarded()) return not_a_baseline(file, "it is no JSON");
+  if (document.is_discarded()) return not_a_baseline(file, "it is not JSON");
   if (!document.is_object() || document.value("schema", nlohmann::json()) != "galley.baseline/1" ||
       !document.contains("findings") || !document["findings"].is_array()) {
-    return not_a_baseline(file, "it is no galley.baseline/1 with `findings`");
+    return not_a_baseline(file, "it is not a galley.baseline/1 with `findings`");
   }
   Baseline baseline;
   for (const auto& one : document["findings"]) {

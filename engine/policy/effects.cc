@@ -63,14 +63,14 @@ class EffectJudge {
     if (!rule.value || found <= *rule.value) return;
     add(config_->policy.effects.over_limit, key, rule.line, "",
         fmt::format("the change has {} {}, more than the {} allowed", found, unit, *rule.value),
-        "split it into smaller proposals, or have the limit raised");
+        "split it into smaller proposals, or ask a person to raise the limit");
   }
 
   void effect(std::string_view key, const EffectRule<Decision>& rule, const RelPath& path,
               std::string_view what) {
     if (rule.value == Decision::kAllow) return;
     add(rule.value, key, rule.line, path.str(), fmt::format("{}: {}", path.str(), what),
-        "leave this out of the change, or have the rule changed");
+        "leave this out of the change, or ask a person to change the rule");
   }
 
  private:
@@ -88,7 +88,7 @@ class EffectJudge {
                     line == 0 ? std::string("built-in default") : fmt::format("{}:{}", file, line),
                     decision_name(decision));
     judgement.remedy =
-        decision == Decision::kAsk ? "have somebody approve this proposal" : std::string(remedy);
+        decision == Decision::kAsk ? "ask a person to approve this proposal" : std::string(remedy);
     out_->push_back(std::move(judgement));
   }
 

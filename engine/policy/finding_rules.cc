@@ -20,7 +20,8 @@ std::string any_of_them(const std::vector<std::string>& owners) {
 std::string sentence(const OwnedPaths& owned) {
   const std::string more =
       owned.count == 1 ? "" : fmt::format(" and {} more of the same owners", owned.count - 1);
-  return fmt::format("{}{}: needs a yes of {}", owned.first, more, any_of_them(owned.owners));
+  return fmt::format("{}{}: needs the approval of {}", owned.first, more,
+                     any_of_them(owned.owners));
 }
 
 }  // namespace
@@ -63,8 +64,8 @@ Result<void> FindingRules::judge(PolicyReport& report, std::vector<Finding>& fin
     judgement.id = "baseline.changed";
     judgement.path = baseline;
     judgement.rule = "findings.baseline";
-    judgement.message = baseline + ": the baseline decides which findings block nothing";
-    judgement.remedy = "have a person look at what it lets pass";
+    judgement.message = baseline + ": the baseline decides which findings do not block";
+    judgement.remedy = "ask a person to review what it suppresses";
     judgements.push_back(std::move(judgement));
   }
   for (const OwnedPaths& owned : owned_) {
@@ -74,7 +75,7 @@ Result<void> FindingRules::judge(PolicyReport& report, std::vector<Finding>& fin
     judgement.path = owned.first;
     judgement.rule = "owners.required";
     judgement.message = sentence(owned);
-    judgement.remedy = "have one of them look at it";
+    judgement.remedy = "ask one of them to review it";
     judgements.push_back(std::move(judgement));
   }
   std::stable_sort(judgements.begin(), judgements.end(),

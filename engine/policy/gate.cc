@@ -60,8 +60,8 @@ std::optional<Refusal> refusal_of(const std::vector<ValidatorOutcome>& outcomes)
                                                     outcome.run.name, outcome.run.message));
     }
     return refuse("gate.validator_unavailable",
-                  fmt::format("validator `{}` could not judge: {}. What cannot be judged is "
-                              "refused; mend the validator or its entry in galley.toml.",
+                  fmt::format("validator `{}` could not judge: {}. A change that cannot be judged "
+                              "is refused; fix the validator or its entry in galley.toml.",
                               outcome.run.name, outcome.run.message));
   }
   size_t errors = 0;
@@ -133,11 +133,11 @@ Result<Verdict> Gate::judge(const ProposedTree& tree, const GateRequest& request
   const std::string& by =
       verdict.approved_by == kGivenBeforehand ? request.approved_by : verdict.approved_by;
   if (const std::string missing = rules.missing_owner(by); !missing.empty()) {
-    verdict.decision =
-        refuse("gate.approval_missing",
-               fmt::format("{}; {} is none of them. To go on: have one of them say: galley approve "
-                           "{} --by NAME",
-                           missing, by.empty() ? "who said yes" : by, tree.proposal().id().hex()));
+    verdict.decision = refuse(
+        "gate.approval_missing",
+        fmt::format(
+            "{}; {} is not one of them. To go on, one of them runs: galley approve {} --by NAME",
+            missing, by.empty() ? "the person who approved" : by, tree.proposal().id().hex()));
   }
   return verdict;
 }
@@ -182,10 +182,9 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
   const std::string asked =
       report.judgements.front().message + and_more(report.judgements.size() - 1, "question");
   const Refusal nobody_asked = refuse(
-      "gate.approval_missing",
-      fmt::format("{}; nobody was asked, which means no. To go on: have somebody look at it and "
-                  "say: galley approve {}",
-                  asked, id.hex()));
+      "gate.approval_missing", fmt::format("{}; no person could be asked, so it is refused. To go "
+                                           "on, a person reviews it and runs: galley approve {}",
+                                           asked, id.hex()));
   if (!approver_) {
     verdict.decision = nobody_asked;
     return verdict;
@@ -206,7 +205,7 @@ Result<Verdict> Gate::ask(const ProposedTree& tree, const GateRequest& request,
     verdict.decision = nobody_asked;
     if (answer.was_asked) {
       const std::string by = answer.by.empty() ? "the approver" : answer.by;
-      verdict.decision = refuse("gate.approval_missing", fmt::format("{}; {} said no", asked, by));
+      verdict.decision = refuse("gate.approval_missing", fmt::format("{}; {} refused", asked, by));
     }
     return verdict;
   }

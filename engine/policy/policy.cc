@@ -149,10 +149,11 @@ Judgement Policy::judge_rules(const RelPath& path, PathOperation operation, std:
   judgement.message =
       fmt::format("{}: {} {} by {}{}", path.str(), operation_name(operation),
                   verb(judgement.decision), by, reason.empty() ? "" : ": " + reason);
-  judgement.remedy = judgement.decision == Decision::kAsk
-                         ? "have somebody approve this proposal"
-                         : fmt::format("leave {} as it is, or have the rule at {} changed",
-                                       path.str(), place_in(*config_, judgement.line));
+  judgement.remedy =
+      judgement.decision == Decision::kAsk
+          ? "ask a person to approve this proposal"
+          : fmt::format("leave {} as it is, or ask a person to change the rule at {}", path.str(),
+                        place_in(*config_, judgement.line));
   return judgement;
 }
 

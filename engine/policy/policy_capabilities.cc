@@ -32,8 +32,8 @@ Judgement no_capability(const AgentProfile& profile, const Config& config, std::
   judgement.line = profile.line;
   judgement.message = fmt::format("{} is denied: [agents.{}] ({}) does not grant `{}`", what,
                                   profile.name, place_in(config, profile.line), needed);
-  judgement.remedy =
-      fmt::format("stay within {}, or have `{}` added to its capabilities", profile.name, needed);
+  judgement.remedy = fmt::format("stay within {}, or ask a person to add `{}` to its capabilities",
+                                 profile.name, needed);
   return judgement;
 }
 
@@ -47,7 +47,7 @@ Judgement revoked(std::string_view agent, std::string_view what, const Capabilit
   judgement.message =
       fmt::format("{} is denied: `{}` was revoked from {}", what, denial.text.substr(1), agent);
   judgement.remedy =
-      fmt::format("have a person say: galley grant {} '{}'", agent, denial.text.substr(1));
+      fmt::format("ask a person to run: galley grant {} '{}'", agent, denial.text.substr(1));
   return judgement;
 }
 
@@ -139,7 +139,7 @@ Judgement Policy::judge_capability(std::string_view needed, const Principals& wh
       judgement.rule = "always";
       judgement.message =
           fmt::format("{} is denied to the agent {}: it is for people", what, agent);
-      judgement.remedy = "have a person do it, without --agent";
+      judgement.remedy = "a person can do it without --agent";
       return judgement;
     }
     const auto said = newest_decision(agent, need);
@@ -154,7 +154,7 @@ Judgement Policy::judge_capability(std::string_view needed, const Principals& wh
     judgement.decision = Decision::kDeny;
     judgement.rule = "grants";
     judgement.message = fmt::format("{} is denied: nobody gave it to {}", what, agent);
-    judgement.remedy = fmt::format("have a person say: galley grant {} '{}'", agent, needed);
+    judgement.remedy = fmt::format("ask a person to run: galley grant {} '{}'", agent, needed);
     return judgement;
   });
   if (worst.decision == Decision::kDeny) worst.id = "capability.missing";
@@ -212,8 +212,8 @@ Judgement Policy::judge_tools(std::string_view what, const std::vector<std::stri
     });
     if (is_listed) return {};
     Judgement judgement = no_capability(*own, *config_, what, tool);
-    judgement.remedy =
-        fmt::format("use one of the tools of {}, or have {} added to its `tools`", own->name, tool);
+    judgement.remedy = fmt::format(
+        "use one of the tools of {}, or ask a person to add {} to its `tools`", own->name, tool);
     return judgement;
   });
 }

@@ -95,12 +95,12 @@ Judgement judgement_of(const Suppression& one, const std::string& path, Decision
   judgement.id = "suppression.added";
   judgement.path = path;
   judgement.rule = "findings.added_suppressions";
-  judgement.message = fmt::format("{}:{}: a comment lets findings of {} pass: {}", path, one.line,
+  judgement.message = fmt::format("{}:{}: a comment suppresses findings of {}: {}", path, one.line,
                                   join(one.rules), one.reason);
-  judgement.remedy =
-      decision == Decision::kDeny
-          ? "mend what is found instead; `findings.added_suppressions` in galley.toml says no"
-          : "have a person look at the reason, or mend what is found instead";
+  judgement.remedy = decision == Decision::kDeny
+                         ? "fix what is found instead; `findings.added_suppressions` in "
+                           "galley.toml denies suppressions"
+                         : "ask a person to review the reason, or fix what is found instead";
   return judgement;
 }
 
@@ -120,7 +120,7 @@ Finding without_reason(const Suppression& one, const std::string& path) {
   finding.severity = Severity::kWarning;
   finding.path = path;
   finding.line = one.line;
-  finding.message = "this suppression lets nothing pass: it has no rule or no reason";
+  finding.message = "this suppression has no effect: it has no rule or no reason";
   finding.remedy = "write it as `galley:allow RULE -- REASON`";
   return finding;
 }

@@ -129,7 +129,7 @@ bool is_widening(const Capability& capability) {
 
 void add_tool_rights(const Config& config, TrustPart& part) {
   if (config.policy.mode == SecurityMode::kPermissive) {
-    part.entries.push_back({"tools of tier 4 after a yes (policy.mode)",
+    part.entries.push_back({"tools of tier 4 after an approval (policy.mode)",
                             fmt::format("policy.mode = {}\n", toml_quoted("permissive"))});
   }
   if (config.secrets.in_files) {

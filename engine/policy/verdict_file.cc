@@ -79,7 +79,7 @@ Json predicate_of(const JudgedSubject& subject, const Verdict& verdict, int64_t 
 
 tl::unexpected<Error> no_verdict(std::string_view why) {
   return fail(ErrorKind::kInvalid, "verdict.syntax",
-              fmt::format("this is no verdict file: {}", why));
+              fmt::format("this is not a verdict file: {}", why));
 }
 
 tl::unexpected<Error> bad_signature(std::string_view why) {
@@ -89,7 +89,7 @@ tl::unexpected<Error> bad_signature(std::string_view why) {
 Result<Json> parse_verdict(std::string_view text) {
   if (text.size() > kMaxVerdictFileBytes) return no_verdict("it is too large");
   Json document = Json::parse(text, nullptr, false);
-  if (!document.is_object()) return no_verdict("it is no JSON object");
+  if (!document.is_object()) return no_verdict("it is not a JSON object");
   return document;
 }
 
@@ -153,7 +153,7 @@ Result<FiledVerdict> verify_verdict_file(std::string_view text, const JudgedSubj
   }
   if (member(document, "_type") != kStatement || member(document, "predicateType") != kPredicate ||
       !document.contains("predicate") || !document.contains("subject")) {
-    return no_verdict("it is no statement of in-toto about a test result");
+    return no_verdict("it is not a statement of in-toto about a test result");
   }
   const Json& predicate = document["predicate"];
   if (document["subject"] != comparable(subjects_of(subject))) return other("change or tree");

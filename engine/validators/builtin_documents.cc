@@ -93,7 +93,7 @@ Result<void> check_json(const ValidatorConfig& config, const CheckedFile& file, 
   }
   for (const auto& key : walk.duplicates()) {
     sink.warn("json.duplicate_key", 0, 0,
-              fmt::format("key \"{}\" stands twice in one object; readers take the last", key),
+              fmt::format("key \"{}\" occurs twice in one object; readers use the last one", key),
               "keep one of them");
   }
   return {};

@@ -114,7 +114,7 @@ class SyntaxValidator final : public FileValidator {
     FindingSink sink(config(), one.file.change->path.str(), findings);
     const auto [line, column] = FindingSink::place(*one.file.text, complaint.offset);
     sink.add("syntax.error", line, column, complaint.message,
-             "mend the syntax; what was wrong before this change is not counted");
+             "fix the syntax; errors from before this change are not counted");
     const auto [end_line, end_column] = FindingSink::place(*one.file.text, complaint.end);
     findings.back().end_line = end_line;
     findings.back().end_column = end_column;

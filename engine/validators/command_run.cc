@@ -145,10 +145,11 @@ std::string command_words(const ValidatorConfig& config) {
 }
 
 Error not_trusted(const ValidatorConfig& config) {
-  return {ErrorKind::kRefused, std::string(kNotTrusted),
-          fmt::format("it would run `{}`, which nobody trusted; look at it with: galley trust",
-                      command_words(config)),
-          "", 0};
+  return {
+      ErrorKind::kRefused, std::string(kNotTrusted),
+      fmt::format("it would run `{}`, which no person has trusted; review it with: galley trust",
+                  command_words(config)),
+      "", 0};
 }
 
 std::string shown_output(const CommandResult& result) {

@@ -207,7 +207,7 @@ void add_rust_message(const json& message, OutputSources& sources, std::vector<F
 
 FindingsOfOutput read_eslint(std::string_view text, OutputSources& sources) {
   GALLEY_ASSIGN(const json document, parse_output(text, "eslint's JSON"));
-  if (!document.is_array()) return unreadable_as("eslint's JSON", "it is no list of files");
+  if (!document.is_array()) return unreadable_as("eslint's JSON", "it is not a list of files");
   std::vector<Finding> findings;
   for (const json& file : document) read_eslint_file(file, sources, findings);
   return findings;
@@ -215,7 +215,7 @@ FindingsOfOutput read_eslint(std::string_view text, OutputSources& sources) {
 
 FindingsOfOutput read_ruff(std::string_view text, OutputSources& sources) {
   GALLEY_ASSIGN(const json document, parse_output(text, "ruff's JSON"));
-  if (!document.is_array()) return unreadable_as("ruff's JSON", "it is no list of diagnostics");
+  if (!document.is_array()) return unreadable_as("ruff's JSON", "it is not a list of diagnostics");
   std::vector<Finding> findings;
   for (const json& one : document) {
     if (has_enough(findings)) break;

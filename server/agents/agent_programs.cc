@@ -50,7 +50,7 @@ AgentEntry codex_entry(AgentPart part, AgentScope scope, const AgentPlaces& plac
   TomlConfigEntry entry = is_mcp ? TomlConfigEntry({"mcp_servers", "galley"}, mcp, false)
                                  : TomlConfigEntry({"hooks", "PreToolUse"}, hook, true);
   AgentEntry out{part, {folder + "/config.toml"}, std::move(entry), false, {folder}, ""};
-  if (!is_mcp) out.next_step = "codex runs a hook after you trusted it only: say /hooks in codex";
+  if (!is_mcp) out.next_step = "codex runs a hook only after you trusted it: type /hooks in codex";
   return out;
 }
 
@@ -76,7 +76,7 @@ Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPla
   }
   if (is_user) {
     return no_such_part(
-        "Claude Code keeps a user's MCP servers in a file that it rewrites itself; say: claude mcp "
+        "Claude Code keeps a user's MCP servers in a file that it rewrites itself; run: claude mcp "
         "add --scope user galley -- galley mcp --agent claude");
   }
   ordered_json value = {{"command", "galley"}};
@@ -169,8 +169,8 @@ Result<std::string> GeneratedFile::add(const std::optional<std::string>& text,
   if (text && !is_ours(*text)) {
     return fail(ErrorKind::kRefused, "agents.foreign_entry",
                 file +
-                    " is there, and this command did not write it, or it was changed since; "
-                    "nothing was changed. Move it away first",
+                    " exists, but this command did not write it, or it was changed since; nothing "
+                    "was changed. Move it away first",
                 file);
   }
   return head_ + comment_ + std::string(kMark) + ContentId::of(body_).hex() + "\n" + body_;
@@ -223,7 +223,7 @@ Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part, AgentScop
   }
   if (part == AgentPart::kWrapper) {
     if (scope == AgentScope::kUser) return wrapper_entry(agent, places);
-    return no_such_part("a wrapper is a program of yours and of no project: say --user");
+    return no_such_part("a wrapper belongs to you, not to a project: add --user");
   }
   if (agent == "codex") return codex_entry(part, scope, places);
   if (agent == "claude") return claude_entry(part, scope, places);

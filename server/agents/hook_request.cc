@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 
 Error malformed(const std::string& what) {
   return {ErrorKind::kInvalid, "hook.request",
-          "this is no request of an agent's hook that Galley knows: " + what, "", 0};
+          "this is not a request of an agent's hook that Galley knows: " + what, "", 0};
 }
 
 std::optional<HookProtocol> protocol_of(const std::string& event) {
@@ -29,7 +29,7 @@ Result<HookRequest> read_hook_request(std::string_view text) {
   JsonLimits limits;
   limits.max_bytes = kMaxHookBytes;
   GALLEY_ASSIGN(json document, parse_json(text, limits));
-  if (!document.is_object()) return malformed("it is no JSON object");
+  if (!document.is_object()) return malformed("it is not a JSON object");
   const std::string event = text_member(document, "hook_event_name");
   const auto protocol = protocol_of(event);
   if (!protocol) {

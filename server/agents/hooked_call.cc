@@ -104,7 +104,7 @@ Result<json> staged_summary(const HookRequest& request, const StagedProgram& sta
   words.insert(words.end(), {"exec", "--begin", "--"});
   json all = words;
   for (const json& word : command) {
-    if (!word.is_string()) return bad_input(request, "a word of its command is no text");
+    if (!word.is_string()) return bad_input(request, "a word of its command is not a text");
     all.push_back(word);
   }
   if (command.empty()) return bad_input(request, "its command has no words");
@@ -130,7 +130,7 @@ Result<HookAction> command_of(const AgentTool& tool, const HookRequest& request,
   json& new_command = staged_call.input[tool.arguments.front().theirs];
   const json* directory = argument_of(tool, input, ArgumentMeaning::kDirectory);
   if (directory != nullptr && !directory->is_string()) {
-    return bad_input(request, "its directory is no text");
+    return bad_input(request, "its directory is not a text");
   }
   if (directory != nullptr) staged_call.directory = directory->get<std::string>();
   if (command->is_array()) {
@@ -175,7 +175,7 @@ Result<HookAction> hook_action_of(const HookRequest& request, const StagedProgra
                            "are judged with: galley agent-hook --file-server " +
                            printable_line(server);
   return Error{ErrorKind::kRefused, "hook.unknown_tool",
-               "it cannot be told what the tool '" + printable_line(tool) +
+               "Galley does not know what the tool '" + printable_line(tool) +
                    "' changes, so its call is denied; use the tools that edit files or run "
                    "commands. A person can let it pass unjudged, in the agent's configuration: "
                    "galley agent-hook --allow-tool " +

@@ -106,7 +106,7 @@ Result<JsonConfigEntry::Found> JsonConfigEntry::find(const std::string& text,
   }
   if (!document->is_object()) {
     return fail(ErrorKind::kInvalid, "agents.configuration",
-                file + ":1: this is no JSON object, and nothing was changed", file);
+                file + ":1: this is not a JSON object, and nothing was changed", file);
   }
   const std::string_view plain = found.plain;
   size_t at = plain.find('{');
@@ -135,8 +135,8 @@ Result<JsonConfigEntry::Found> JsonConfigEntry::find(const std::string& text,
   if (found.entry && !is_ours(plain, found.entry->value)) {
     return foreign(file, text, found.entry->begin,
                    "an entry '" + keys_.back() +
-                       "' is there that this command did not write, or that was changed since; "
-                       "nothing was changed. Take it away by hand, or give it another name");
+                       "' exists, but this command did not write it, or it was changed since; "
+                       "nothing was changed. Remove it yourself, or rename it");
   }
   return found;
 }

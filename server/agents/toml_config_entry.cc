@@ -67,8 +67,8 @@ Result<std::optional<uint32_t>> TomlConfigEntry::find(const std::string& text,
   return fail(ErrorKind::kRefused, "agents.foreign_entry",
               file + ":" + std::to_string(std::max(there->line, there->key_line)) + ": a table '" +
                   keys_.back() +
-                  "' is there that this command did not write, or that was changed since; nothing "
-                  "was changed. Take it away by hand, or give it another name",
+                  "' exists, but this command did not write it, or it was changed since; nothing "
+                  "was changed. Remove it yourself, or rename it",
               file);
 }
 
@@ -113,8 +113,8 @@ Result<std::optional<std::string>> TomlConfigEntry::remove_entry(const std::stri
   }
   return fail(ErrorKind::kRefused, "agents.foreign_entry",
               file + ":" + std::to_string(*line) +
-                  ": the entry was written anew since, so that it cannot be told which lines are "
-                  "Galley's; nothing was changed. Take it away by hand",
+                  ": the entry was rewritten since, so Galley cannot tell which lines are its own; "
+                  "nothing was changed. Remove it yourself",
               file);
 }
 

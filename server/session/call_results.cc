@@ -269,9 +269,9 @@ ordered_json verdict_answer(const Verdict& verdict) {
 }
 
 std::string verdict_summary(const Verdict& verdict) {
-  std::string text = "the gate says yes\n";
+  std::string text = "the gate approves\n";
   if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
-    text = "the gate says no: " + refusal->reason + ": " + refusal->message + "\n";
+    text = "the gate refuses: " + refusal->reason + ": " + refusal->message + "\n";
   }
   size_t shown = 0;
   for (const Finding& finding : verdict.findings) {
@@ -326,8 +326,8 @@ ordered_json refused_result(const Refused& refused, const std::string& tx) {
     // A proposal that is not kept by a transaction can be found only by its full id.
     const std::string whole = refused.preview.proposal.id().hex();
     const std::string id = tx.empty() ? whole : whole.substr(0, kShownProposalDigits);
-    const std::string how = "a person has to say yes in a terminal of their own: galley approve " +
-                            id + "; then send the same call again";
+    const std::string how = "a person has to run this in their own terminal: galley approve " + id +
+                            "; then send the same call again";
     structured["approval"] = {{"id", id}, {"how", how}};
     text += how + "\n";
   }

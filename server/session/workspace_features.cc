@@ -30,12 +30,10 @@ class CurrentRequest {
 
 constexpr const char* kInstructions =
     "Every change is staged in a transaction and is not on disk before galley_commit: edit with "
-    "the "
-    "tools below, look at galley_diff, then commit. A commit puts everything on disk in one step "
-    "or "
-    "nothing; when it is refused, the answer says which rule or validator said no and where: mend "
-    "it "
-    "and commit again. galley_rollback drops what is staged, galley_undo takes a commit back.";
+    "the tools below, look at galley_diff, then commit. A commit puts everything on disk in one "
+    "step or nothing; when it is refused, the answer names the rule or validator and the place: "
+    "fix it and commit again. galley_rollback drops what is staged, galley_undo takes a commit "
+    "back.";
 
 constexpr const char* kAutocommitInstructions =
     "Each call that changes something is judged by policy and validators and committed at once; "
@@ -82,7 +80,7 @@ Approver client_approver() {
       answer.was_asked = false;
       return answer;
     }
-    std::string text = "This change needs a yes:\n";
+    std::string text = "This change needs your approval:\n";
     for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
     text += changes_summary(question.proposed.changes());
     GALLEY_ASSIGN(answer.is_yes,

@@ -195,7 +195,7 @@ std::vector<ordered_json> WorkspaceFeatures::prompts() {
   return {prompt("review_transaction", "Review a transaction",
                  "Asks for a review of what is staged, with its diff and what the gate says"),
           prompt("explain_refusal", "Explain a refusal",
-                 "Asks why the gate refuses what is staged, and how to mend it")};
+                 "Asks why the gate refuses what is staged, and how to fix it")};
 }
 
 McpAnswer WorkspaceFeatures::get_prompt(const std::string& name, const json& arguments,

@@ -41,7 +41,7 @@ Result<EditSet> read_one(std::string text, EditFormat format, const ReadOptions&
       [[fallthrough]];
     case EditFormat::kCalls:
       return fail(ErrorKind::kInvalid, "edit.not_a_patch",
-                  "these are tool calls, which stand in a document of their own (--format calls)");
+                  "these are tool calls, which need a document of their own (--format calls)");
     default:
       return read_unified(std::move(text), options);
   }

@@ -88,7 +88,7 @@ class ApplyPatchReader {
   Result<void> read_between(std::string_view line) {
     if (line.starts_with("*** ")) {
       return bad("'" + std::string(line.substr(0, kQuotedBytes)) +
-                 "' is no operation of this format");
+                 "' is not an operation of this format");
     }
     const bool is_closing = is_fence(line) || is_heredoc_end();
     if (is_closing || (line.empty() && state_ == State::kAssumed)) {

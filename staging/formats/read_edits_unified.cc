@@ -90,7 +90,7 @@ class UnifiedReader {
     }
     if (line.starts_with("```") && !has_fence_) {
       has_fence_ = true;
-      note("markdown_fence", "the patch stands in a markdown fence", {});
+      note("markdown_fence", "the patch is in a markdown fence", {});
     }
     add_mentioned_names(line, mentioned_);
   }
@@ -105,8 +105,7 @@ class UnifiedReader {
     const bool goes_on = before != nullptr && !before->hunks.empty() &&
                          before->op == FileOp::kModify && mentioned_.empty();
     if (goes_on) {
-      note("prose_between", "text stands between the hunks of '" + before->path + "'",
-           before->path);
+      note("prose_between", "text is between the hunks of '" + before->path + "'", before->path);
       GALLEY_TRY(read_hunks(*before));
       file_end_ = at_;
       return {};

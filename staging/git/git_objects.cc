@@ -122,7 +122,7 @@ Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode,
   const std::string& name = question.name;
   if (name.empty() || name.find_first_of(std::string_view("\n\0", 2)) != std::string::npos) {
     return fail(ErrorKind::kUsage, "git.bad_revision",
-                "'" + printable_line(name) + "' is no name of a revision");
+                "'" + printable_line(name) + "' is not a name of a revision");
   }
   std::unique_ptr<Reader> reader;
   {

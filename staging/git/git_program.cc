@@ -208,8 +208,8 @@ Error GitProgram::error(std::string_view complaint) {
   if (has(complaint, "dubious ownership")) {
     return {ErrorKind::kRefused, "git.other_owner",
             words +
-                "; git does not read what belongs to another user. If you believe it: git "
-                "config --global --add safe.directory PATH",
+                "; git does not read what belongs to another user. If you trust it: git config "
+                "--global --add safe.directory PATH",
             "", 0};
   }
   if (has(complaint, ".lock': File exists")) {
@@ -253,7 +253,7 @@ Error GitProgram::unreadable_output(const Error& why) {
   }
   if (why.reason == "limit.host_output") {
     return {ErrorKind::kQuota, "limit.git_output",
-            "git says more than is read of one command: " + why.message +
+            "git printed more than Galley reads from one command: " + why.message +
                 "; judge a smaller part of the repository",
             "", 0};
   }

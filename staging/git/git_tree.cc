@@ -167,8 +167,8 @@ Result<GitTreeEntry> GitTree::existing(const RelPath& path) const {
 Result<std::unique_ptr<Directory>> GitTree::open_directory(const RelPath& path) const {
   GALLEY_ASSIGN(const GitTreeEntry found, existing(path));
   if (kind_of_git_mode(found.mode) != FileKind::kDirectory) {
-    return fail(ErrorKind::kInvalid, "path.not_directory", "'" + path.str() + "' is no directory",
-                path.str());
+    return fail(ErrorKind::kInvalid, "path.not_directory",
+                "'" + path.str() + "' is not a directory", path.str());
   }
   const bool is_submodule = (found.mode & kGitTypeMask) == kGitLinkMode;
   return std::unique_ptr<Directory>(
@@ -203,8 +203,8 @@ Result<FileStat> GitTree::stat(const RelPath& path) const {
 Result<std::string> GitTree::read_link(const RelPath& path) const {
   GALLEY_ASSIGN(const GitTreeEntry found, existing(path));
   if (kind_of_git_mode(found.mode) != FileKind::kSymlink) {
-    return fail(ErrorKind::kInvalid, "path.not_symlink", "'" + path.str() + "' is no symbolic link",
-                path.str());
+    return fail(ErrorKind::kInvalid, "path.not_symlink",
+                "'" + path.str() + "' is not a symbolic link", path.str());
   }
   return trees_->objects().content(found.id, "blob", limits::kMaxSymlinkBytes);
 }

@@ -184,7 +184,7 @@ class ContentMaker {
                     path_.str());
       }
       context_.leniencies.push_back({is_fix ? "white_space_fixed" : "white_space",
-                                     is_fix ? finding.errors + " of added lines was mended" : what,
+                                     is_fix ? finding.errors + " of added lines was fixed" : what,
                                      path_.str(), finding.document_line});
     }
     return {};

@@ -299,7 +299,7 @@ class Stager {
     if (plain.kind == FileKind::kAbsent) return second;
     return fail(ErrorKind::kRefused, "patch.ambiguous_path",
                 "both '" + first->str() + "' and '" + second->str() +
-                    "' exist; say with -p, or by a/ and b/ before the names, which is meant",
+                    "' exist; choose one with -p, or with a/ and b/ before the names",
                 first->str());
   }
 

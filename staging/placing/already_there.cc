@@ -148,7 +148,7 @@ std::optional<size_t> same_lines_beside(std::string_view file, size_t offset,
 
 Leniency same_lines_note(std::string_view path, size_t line, uint32_t document_line) {
   return {"repeated_lines",
-          "the lines that were added stand next to them already, at line " + std::to_string(line),
+          "the added lines are next to them already, at line " + std::to_string(line),
           std::string(path), document_line};
 }
 

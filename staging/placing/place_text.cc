@@ -248,7 +248,7 @@ class TextPlacer {
     const bool is_counted = places.size() <= kCountedPlaces;
     EditFailure out =
         failure(i, "patch.ambiguous",
-                ": the text stands at " +
+                ": the text occurs at " +
                     (is_counted ? std::to_string(places.size())
                                 : "more than " + std::to_string(kCountedPlaces)) +
                     " places; " + std::string(kHowToChoose) +

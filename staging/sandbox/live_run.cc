@@ -258,7 +258,7 @@ Result<std::string> check_host_folder(std::string_view option, const std::string
   struct stat found {};
   const bool is_there = stat(place.c_str(), &found) == 0;
   if (place.empty() || (!is_there && !may_be_missing)) return no("there is no such folder");
-  if (is_there && !S_ISDIR(found.st_mode)) return no("it is no folder");
+  if (is_there && !S_ISDIR(found.st_mode)) return no("it is not a folder");
   const auto is_in = [](const std::string& inner, const std::string& outer) {
     return inner == outer || outer == "/" || inner.starts_with(outer + "/");
   };

@@ -69,7 +69,7 @@ Item landlock_item() {
   const long abi =
       syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (abi > 0) return {"landlock", true, fmt::format("ABI {}", abi)};
-  return {"landlock", false, "boot with lsm=landlock,… to have the second wall"};
+  return {"landlock", false, "boot with lsm=landlock,… for the second layer of protection"};
 }
 
 Item seccomp_item() {
@@ -120,7 +120,7 @@ SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock) {
   if (whole && whole->succeeded()) {
     probe.level = SandboxLevel::kNamespaces;
     probe.items.push_back({"whole sandbox", true, whole->walls});
-    probe.summary = "commands run behind all walls: " + whole->walls;
+    probe.summary = "commands run in the full sandbox: " + whole->walls;
     return probe;
   }
   const std::string why = whole ? "`true` failed in it" : whole.error().message;

@@ -134,7 +134,7 @@ class OpenCodeView:
         return found
 
     def needed_approval(self, shown):
-        return self.found(r"a person has to say yes in a terminal of their own: galley approve ([0-9a-f]+);", shown)[1]
+        return self.found(r"a person has to run this in their own terminal: galley approve ([0-9a-f]+);", shown)[1]
 
     def committed(self, shown):
         first = self.found(r"\Acommitted as (\S+); galley_undo takes it back\n", shown)

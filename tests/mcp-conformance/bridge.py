@@ -134,7 +134,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             message = json.loads(body)
         except ValueError:
-            return self.fail(400, None, -32700, "this is no JSON")
+            return self.fail(400, None, -32700, "this is not JSON")
         session = self.headers.get("Mcp-Session-Id")
         params = message.get("params") or {}
         version = params.get("_meta", {}).get(VERSION_KEY)

@@ -82,7 +82,7 @@ def misbehave(identity):
     elif HOW == "killed":
         os.kill(os.getpid(), signal.SIGKILL)
     elif HOW == "garbage":
-        OUT.write(b"this is no message\n")
+        OUT.write(b"this is not a message\n")
         OUT.flush()
         time.sleep(600)
     elif HOW == "batch":

@@ -74,7 +74,7 @@ environment = {{ A = "b" }}
                     said = result.stderr.decode(errors="replace")
                     expected = status if isinstance(status, tuple) else (status, 1)
                     self.assertIn(result.returncode, expected, said)
-                    self.assertIn("not believed", said)
+                    self.assertIn("not trusted", said)
                     self.assertNotIn("\x1b", said + result.stdout.decode(errors="replace"))
                     if result.returncode == 0:
                         self.assertIn("galley trust", said)

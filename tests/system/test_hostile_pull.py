@@ -263,11 +263,11 @@ class HostilePull(PullCase):
             with self.subTest(name):
                 kept = (self.state / name).read_bytes()
                 self.pull({name: content})
-                self.assertIn(b"not believed", self.galley("status", expect=0).stderr)
+                self.assertIn(b"not trusted", self.galley("status", expect=0).stderr)
                 self.assertEqual(self.put("new.txt", "new\n", "apply", expect=1).returncode, 1)
                 self.git("rm", "-rqf", "--cached", ".galley")
                 (self.state / name).write_bytes(kept)
-                self.assertNotIn(b"not believed", self.galley("status", expect=0).stderr)
+                self.assertNotIn(b"not trusted", self.galley("status", expect=0).stderr)
                 self.git("reset", "-q", "HEAD")
         self.put("new.txt", "new\n", "apply")
 

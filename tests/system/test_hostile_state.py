@@ -36,7 +36,7 @@ class HostileStateCase(HostileCase):
             with self.subTest(command=arguments):
                 # doctor says by its status that something is wrong.
                 result = self.galley(*arguments, expect=1 if arguments == ["doctor"] else 0)
-                lines = [line for line in result.stderr.decode().splitlines() if "not believed" in line]
+                lines = [line for line in result.stderr.decode().splitlines() if "not trusted" in line]
                 self.assertEqual(len(lines), 1, result.stderr)
                 self.assertIn("move it away", lines[0])
                 if why:
@@ -55,7 +55,7 @@ class HostileStateCase(HostileCase):
         self.assertEqual(json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"], [])
 
     def assert_believed(self):
-        self.assertNotIn(b"not believed", self.galley("status", expect=0).stderr)
+        self.assertNotIn(b"not trusted", self.galley("status", expect=0).stderr)
         self.assertEqual(len(json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]), 1)
 
 

@@ -341,7 +341,7 @@ class Asking(McpCase):
         client.call("Write", file="notes.txt", content="x\n")
         refused = client.call("galley_commit")
         self.assertEqual(refused["structuredContent"]["outcome"], "refused")
-        self.assertIn("nobody was asked", self.text(refused))
+        self.assertIn("no person could be asked", self.text(refused))
         approval = refused["structuredContent"]["approval"]
         for said in (self.text(refused), approval["how"]):
             self.assertIn(f"galley approve {approval['id']}; then send the same call again", said)

@@ -139,7 +139,7 @@ TEST(Assertions, AFileOrADocumentThatDiffersIsShownAtItsPlace) {
       json_is(R"({"a": [1, 2], "x/y": 1})", R"({"a": [1, 3], "z": 0})").message,
       AllOf(HasSubstr("/a/1: expected 3, found 2\n"), HasSubstr("/z: expected 0, found nothing\n"),
             HasSubstr("/x~1y: expected nothing, found 1\n")));
-  EXPECT_THAT(json_is("{", "{}").message, HasSubstr("no JSON"));
+  EXPECT_THAT(json_is("{", "{}").message, HasSubstr("not JSON"));
 }
 
 TEST(ToolTester, RunsATableOfCasesAndReportsThoseThatFail) {

@@ -40,7 +40,7 @@ TEST(CustomAnswers, DataAndErrorsAreRead) {
 TEST(CustomAnswers, GarbageIsNoAnswer) {
   EXPECT_THAT(flaw(""), HasSubstr("nothing"));
   EXPECT_THAT(flaw("hello"), HasSubstr("line 1"));
-  EXPECT_THAT(flaw("[]"), HasSubstr("no JSON object"));
+  EXPECT_THAT(flaw("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(flaw("{}"), HasSubstr("'ok'"));
   EXPECT_THAT(flaw(R"({"ok": 1})"), HasSubstr("'ok'"));
   EXPECT_THAT(flaw(R"({"ok": true})"), HasSubstr("'data'"));
@@ -48,7 +48,7 @@ TEST(CustomAnswers, GarbageIsNoAnswer) {
   EXPECT_THAT(flaw(R"({"ok": true, "data": {}, "error": {}})"), HasSubstr("'error'"));
   EXPECT_THAT(flaw(R"({"ok": true, "date": {}})"), HasSubstr("did you mean 'data'?"));
   EXPECT_THAT(flaw(R"({"ok": false})"), HasSubstr("no 'error'"));
-  EXPECT_THAT(flaw(R"({"ok": false, "error": "no"})"), HasSubstr("no object"));
+  EXPECT_THAT(flaw(R"({"ok": false, "error": "no"})"), HasSubstr("not an object"));
   EXPECT_THAT(flaw(R"({"ok": false, "error": {"code": "X"}})"), HasSubstr("no 'message'"));
   EXPECT_THAT(flaw(R"({"ok": false, "error": {"message": "m", "retry_after": 1}})"),
               HasSubstr("did you mean 'retry_after_ms'?"));

@@ -266,7 +266,7 @@ TEST_F(DefineTool, AWrongDescriptionIsRefusedAtRegistration) {
     return added ? "taken" : added.error().reason + ": " + added.error().message;
   };
   const auto nothing = [](const auto&) { return Nothing(); };
-  EXPECT_NE(refusal(define_tool<Twice, Nothing>("T", "t", nothing)).find("'name' stands twice"),
+  EXPECT_NE(refusal(define_tool<Twice, Nothing>("T", "t", nothing)).find("'name' occurs twice"),
             std::string::npos);
   EXPECT_EQ(refusal(define_tool<Nameless, Nothing>("T", "t", nothing)).substr(0, 12),
             "tool.schema:");

@@ -153,7 +153,8 @@ void McpDialogue::take_line(std::string_view line) {
   if (is_blank(line, " \t\r")) return;
   auto read = read_message(line);
   if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
-    return end_garbage("wrote a line that is no message: " + server_words(broken->error.message));
+    return end_garbage("wrote a line that is not a message: " +
+                       server_words(broken->error.message));
   }
   auto& message = std::get<RpcMessage>(read);
   switch (message.kind) {
@@ -280,7 +281,7 @@ void McpDialogue::take_page(const RpcMessage& message) {
   }
   const std::string cursor = text_member(message.result, "nextCursor");
   if (cursor.empty()) return judge_list();
-  if (++pages_ >= kMaxListPages) return end_garbage("lists its tools on and on");
+  if (++pages_ >= kMaxListPages) return end_garbage("does not end the list of its tools");
   ordered_json params;
   params["cursor"] = cursor;
   ask("tools/list", std::move(params), step_);
@@ -298,7 +299,7 @@ void McpDialogue::judge_list() {
     return end_garbage("lists two tools named '" + server_words(text_member(*twin, "name")) + "'");
   }
   if (list_changed_ && readings_ >= kMaxListReadings) {
-    return end_garbage("changes the list of its tools on and on");
+    return end_garbage("keeps changing the list of its tools");
   }
   if (list_changed_) return ask_list(step_);
   if (errand_.check) {

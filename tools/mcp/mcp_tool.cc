@@ -207,7 +207,7 @@ class McpTool final : public Tool {
                         : std::vector<SchemaViolation>{{"", "there is no structuredContent"}};
       if (!violations.empty()) {
         return failure({ErrorKind::kIo, "tool.output",
-                        named() + " answered otherwise than its own outputSchema says: " +
+                        named() + " gave a result that does not match its own outputSchema: " +
                             describe(violations),
                         "", 0});
       }

@@ -38,7 +38,7 @@ std::variant<RpcMessage, BrokenMessage> read_response(json document, RpcId id) {
     return message;
   }
   const json& error = document["error"];
-  if (!error.is_object()) return broken({}, "'error' is no object");
+  if (!error.is_object()) return broken({}, "'error' is not an object");
   RpcError why;
   if (const auto code = error.find("code"); code != error.end() && code->is_number_integer()) {
     why.code = static_cast<int>(code->get<int64_t>());
@@ -76,7 +76,7 @@ std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {
     const bool is_syntax = parsed.error().reason == "json.syntax";
     return BrokenMessage{{},
                          {is_syntax ? rpc::kParseError : rpc::kInvalidRequest,
-                          "this is no message: " + parsed.error().message}};
+                          "this is not a message: " + parsed.error().message}};
   }
   json& document = *parsed;
   if (document.is_array()) return broken({}, "batches are not taken; send one message a line");

@@ -68,7 +68,7 @@ Result<void> check_words(const std::vector<std::string>& words, const char* reas
 Result<void> TrustedMcpServer::check() const {
   if (!is_tool_name(name) || name.find('.') != std::string::npos) {
     return bad("tool.name", "'" + short_line(name) +
-                                "' is no name for an MCP server: 1 to 64 of A-Z a-z 0-9 _ -");
+                                "' is not a name for an MCP server: 1 to 64 of A-Z a-z 0-9 _ -");
   }
   if (command.empty() || command.front().empty()) {
     return bad("mcp.command", "an MCP server needs its command after --");
@@ -89,7 +89,7 @@ Result<void> TrustedMcpServer::check() const {
   }
   for (const std::string& folder : readable) {
     if (folder.starts_with('/')) continue;
-    return bad("mcp.readable", "'" + short_line(folder) + "' is no absolute path of a folder");
+    return bad("mcp.readable", "'" + short_line(folder) + "' is not an absolute path of a folder");
   }
   if (timeout.count() > 0 && timeout <= kLongestServerTime) return {};
   return bad("mcp.command", "a call of an MCP server takes 1 ms to 10 minutes");
@@ -185,8 +185,7 @@ Result<void> TrustedMcpServer::check_definitions(const std::vector<json>& now) c
   if (changes.size() > kMaxListedChanges) which += "; …";
   return fail(ErrorKind::kRefused, "tool.definition_changed",
               "the MCP server '" + name + "' defines other tools than those that were trusted (" +
-                  which + "); a person looks at them and says yes with: galley tools trust " +
-                  name);
+                  which + "); a person reviews and trusts them with: galley tools trust " + name);
 }
 
 Result<ToolInfo> TrustedMcpServer::tool_info(const json& definition) const {

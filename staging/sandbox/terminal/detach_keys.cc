@@ -13,7 +13,7 @@ constexpr char kControlBits = 0x1f;
 tl::unexpected<Error> no_keys(std::string_view text, const std::string& why) {
   return fail(ErrorKind::kUsage, "run.detach_keys",
               "--detach-keys cannot be '" + std::string(text) + "': " + why +
-                  "; say it like ctrl-p,ctrl-q, or none");
+                  "; write it as ctrl-p,ctrl-q, or none");
 }
 
 /// The byte of one key; nothing if the text is not a key.

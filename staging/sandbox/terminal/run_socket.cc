@@ -61,7 +61,7 @@ Result<Fd> connect_to_supervisor(int directory) {
   const sockaddr_un address = address_in(directory);
   if (connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return fail(ErrorKind::kNotFound, "run.not_reachable",
-                "nobody supervises this run any more; `galley status` says what became of it");
+                "the supervisor of this run has ended; see the result with: galley status");
   }
   return client;
 }

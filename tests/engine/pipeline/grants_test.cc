@@ -222,7 +222,7 @@ TEST_F(GrantsTest, ADamagedFileDeniesEverythingToAgents) {
   const std::string file = only_file();
   ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
   auto other = opened();
-  EXPECT_THAT(other->notices().back(), HasSubstr("cannot be believed"));
+  EXPECT_THAT(other->notices().back(), HasSubstr("cannot be trusted"));
   EXPECT_EQ(called(*other, "bot", "Write", write_), "grant.damaged");
   EXPECT_EQ(called(*other, "builder", "Build"), "grant.damaged");
   EXPECT_EQ(called(*other, "", "Write", write_), "ok") << "a person mends it";

@@ -345,7 +345,7 @@ TEST_F(JudgedFindings, SuppressionThatIsProposedAsksAPerson) {
   propose(kSuppressed);
   const Verdict verdict = judge_with("");
   EXPECT_EQ(reason(verdict), "gate.approval_missing");
-  EXPECT_THAT(message(verdict), HasSubstr("src/a.c:2: a comment lets findings of test.rule pass: "
+  EXPECT_THAT(message(verdict), HasSubstr("src/a.c:2: a comment suppresses findings of test.rule: "
                                           "the vendor's header says so"));
   EXPECT_TRUE(has(verdict, "suppression.added"));
 }
@@ -419,7 +419,8 @@ TEST_F(GateTest, OwnerOfAPathMustSayYes) {
   };
   EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
   EXPECT_EQ(reason(by("eve")), "gate.approval_missing");
-  EXPECT_THAT(message(by("eve")), HasSubstr("src/a.c: needs a yes of @core/team or @ada; eve is"));
+  EXPECT_THAT(message(by("eve")),
+              HasSubstr("src/a.c: needs the approval of @core/team or @ada; eve is"));
   EXPECT_EQ(reason(by("Ada")), "approved");
 }
 

@@ -225,7 +225,7 @@ class BrokenConfiguration(EverydayCase):
         self.break_it()
         refused = self.run_here("undo", "1", expect=1)
         self.assertEqual((self.work / "note.txt").read_text(), "second\n")
-        self.assertIn("nobody was asked, which means no", refused.err)
+        self.assertIn("no person could be asked, so it is refused", refused.err)
         result = self.on_terminal("undo", "1", typed=[("[y/N", "y\n")], expect=0)
         self.assertIn("warning: galley.toml:3:", result.screen)
         self.assertEqual((self.work / "note.txt").read_text(), "first\n")

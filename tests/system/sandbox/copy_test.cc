@@ -418,7 +418,7 @@ TEST_P(SandboxCopy, ProbeNamesEveryWall) {
     options.helper = helper_program();
     const SandboxProbe probe = probe_sandbox(options, clock);
     EXPECT_EQ(probe.level, SandboxLevel::kNamespaces);
-    EXPECT_EQ(probe.summary.substr(0, 30), "commands run behind all walls:");
+    EXPECT_EQ(probe.summary.substr(0, 33), "commands run in the full sandbox:");
     for (const char* name : {"user namespaces", "overlayfs", "landlock", "seccomp", "openat2"}) {
       EXPECT_TRUE(std::any_of(probe.items.begin(), probe.items.end(), [&](const auto& item) {
         return item.name == name && item.present;
