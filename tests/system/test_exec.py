@@ -236,6 +236,7 @@ class Exec(SystemCase):
         said = self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
         self.assertEqual(said, b"1980-01-01\n315532800\n1980-01-01-315532800\n")
 
+    # Limit: kMaxFixedRandomBytes of staging/sandbox/helper/request.h
     def test_deterministic_commands_see_the_same_random_bytes(self):
         self.galley("begin", expect=0)
         line = "head -c 16 /dev/urandom | od -An -tx1; head -c 16 /dev/random | od -An -tx1; head -c 100000 /dev/urandom | wc -c"

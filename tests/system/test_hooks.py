@@ -714,6 +714,7 @@ class Pushing(HookCase):
         self.assertEqual(status, 0, screen)
         self.assertIn("could not be kept", screen)
 
+    # Limit: kMaxRulesApprovals of engine/pipeline/trust.h
     def test_each_yes_is_listed_and_the_oldest_go(self):
         self.galley("hook", "install", "--hook", "pre-commit", expect=0)
         trust = self.scratch / "state" / "galley" / "trust"
