@@ -218,7 +218,8 @@ std::optional<ToolError> Executor::refusal_of_unseen(const Intent& intent, Overl
     const Content before = options_.seen->last_text(session(), path);
     const auto may_read =
         scope_->reading_rule(options_.policy ? options_.policy->reading_rule() : nullptr);
-    const bool is_shown = before != nullptr && (!may_read || may_read(path));
+    const bool is_shown =
+        before != nullptr && there->size <= kMaxSeenText && (!may_read || may_read(path));
     const auto after = is_shown ? overlay.read(path) : Result<Content>(Error());
     if (!after) return error;
     nlohmann::ordered_json details = {{"path", path.str()}};
@@ -236,7 +237,8 @@ void Executor::note_seen(const Action& action, const ChangeSet& changes, Overlay
   if (options_.seen == nullptr) return;
   const auto note = [&](const RelPath& path, const Node& node, bool is_now = true) {
     if (node.kind != FileKind::kRegular || node.content == ContentId()) return;
-    const bool is_kept = is_now && node.size <= kMaxSeenText;
+    // A command changes many files, and the agent has seen the text of none.
+    const bool is_kept = is_now && !action.runs_program && node.size <= kMaxSeenText;
     const auto text = is_kept ? overlay.read(path) : Result<Content>(Content());
     options_.seen->note(session(), path, node.content, text.value_or(nullptr));
   };
