@@ -82,7 +82,9 @@ Result<ResolvedProgram> search(std::string_view name, std::string_view search_pa
   for (const std::string& directory : directories_of(search_path)) {
     const std::string path = directory + "/" + std::string(name);
     struct stat found {};
-    if (stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode)) return not_a_program(path);
+    const bool is_file = is_in_view(real_path(path), {}) && stat(path.c_str(), &found) == 0 &&
+                         S_ISREG(found.st_mode);
+    if (is_file) return not_a_program(path);
   }
   const std::string hidden = hidden_program(name, search_path);
   return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
