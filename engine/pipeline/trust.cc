@@ -216,8 +216,9 @@ Result<std::vector<RulesRecord>> rules_records(const Directory& folder) {
     GALLEY_ASSIGN(const auto text, read_own_file(folder, *name, kMaxTrustBytes));
     auto record = parse_rules_record(text.value_or(""));
     if (!record) continue;
-    GALLEY_ASSIGN(const FileStat stat, folder.stat(*name));
-    record->approval.given_ns = stat.mtime_ns;
+    const auto stat = folder.stat(*name);
+    if (!stat) continue;  // another process dropped it
+    record->approval.given_ns = stat->mtime_ns;
     record->name = *name;
     records.push_back(*std::move(record));
   }
@@ -248,7 +249,8 @@ Result<void> record_rules_change(const UserSettings& settings, const RulesChange
   GALLEY_ASSIGN(const auto folder, open_writable_disk_directory(settings.trust_path));
   GALLEY_ASSIGN(const auto records, rules_records(*folder));
   for (size_t i = 0; i + kMaxRulesApprovals < records.size(); ++i) {
-    GALLEY_TRY(folder->remove_file(records[i].name));
+    const auto removed = folder->remove_file(records[i].name);
+    if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
   }
   return {};
 }
