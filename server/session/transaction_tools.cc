@@ -317,9 +317,13 @@ Result<ordered_json> TransactionTools::log(const json& arguments) const {
   if (!found && !is_empty) return fail(found.error());
   for (size_t i = 0; found && i < found->size(); ++i) {
     ordered_json one = summary_json((*found)[i]);
-    text += one["id"].get<std::string>() + " " + one["time"].get<std::string>() + " " +
-            one["tool"].get<std::string>() + " " + one["message"].get<std::string>() +
-            (*found)[i].problem + "\n" + logged_paths((*found)[i]);
+    const std::string& problem = (*found)[i].problem;
+    text +=
+        one["id"].get<std::string>() + " " +
+        (problem.empty() ? one["time"].get<std::string>() + " " + one["tool"].get<std::string>() +
+                               " " + one["message"].get<std::string>()
+                         : "cannot be read: " + problem) +
+        "\n" + logged_paths((*found)[i]);
     structured["commits"].push_back(std::move(one));
   }
   if (text.empty()) text = "nothing was committed here yet\n";
