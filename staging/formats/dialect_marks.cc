@@ -255,7 +255,9 @@ std::vector<ShownFile> shown_files(const Lines& document) {
 }
 
 bool begins_call(std::string_view line) {
-  const std::string_view text = trimmed(line);
+  // Messages of `git show` are indented by four blanks.
+  constexpr std::string_view kOfMessage = "    ";
+  const std::string_view text = line.starts_with(kOfMessage) ? "" : trimmed(line);
   return text.starts_with("[TOOL_CALLS]") || text.starts_with("<|python_tag|>") ||
          std::any_of(kCallTags.begin(), kCallTags.end(),
                      [&](std::string_view tag) { return text.starts_with(tag); });
