@@ -83,7 +83,7 @@ class AnswerDivider {
     };
     while (covered_ < last && is_empty(covered_)) ++covered_;
     while (covered_ < last && is_empty(last - 1)) --last;
-    if (covered_ < last) out_.prose.emplace_back(covered_, last);
+    if (covered_ < last && out_.prose.size() < kMaxUnread) out_.prose.emplace_back(covered_, last);
     covered_ = std::max(covered_, end);
   }
 
