@@ -162,7 +162,7 @@ class EditsReader {
 
 }  // namespace
 
-std::string mended_json(std::string_view text, bool is_complete) {
+std::string mended_json(std::string_view text, DocumentEnd end) {
   std::string out;
   std::string open;  // brackets
   char quote = 0;    // of the string that it is in
@@ -196,7 +196,8 @@ std::string mended_json(std::string_view text, bool is_complete) {
   const size_t last = out.find_last_not_of(" \t\r\n");
   const bool may_close = quote == 0 && last != std::string::npos &&
                          std::string_view(",:").find(out[last]) == std::string_view::npos &&
-                         (open == "{" || is_complete);
+                         end != DocumentEnd::kCutOff &&
+                         (open == "{" || end == DocumentEnd::kComplete);
   for (; may_close && !open.empty(); open.pop_back()) out.push_back(open.back() == '{' ? '}' : ']');
   return out;
 }
@@ -206,7 +207,7 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
   set.format = EditFormat::kEdits;
   auto parsed = parse_json(text);
   if (!parsed) {
-    const std::string mended = mended_json(text, options.end == DocumentEnd::kComplete);
+    const std::string mended = mended_json(text, options.end);
     auto again = mended == text ? std::move(parsed) : parse_json(mended);
     if (!again) return fail(parse_json(text).error());
     parsed = std::move(again);
@@ -236,7 +237,8 @@ std::optional<std::string_view> calls_document(std::string_view text) {
   if (answer.parts.empty()) {
     // JSON that must be mended first is not a part of an answer.
     const bool is_calls =
-        is_json && divide_answer(mended_json(text, false)).format() == EditFormat::kCalls;
+        is_json &&
+        divide_answer(mended_json(text, DocumentEnd::kUnknown)).format() == EditFormat::kCalls;
     return is_calls ? std::optional(text) : std::nullopt;
   }
   const AnswerPart& part = answer.parts.front();

@@ -27,8 +27,8 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
 /// JSON as models get it wrong, written as JSON: line ends and tabs inside of strings, strings in
 /// single quotes, commas before a closing bracket, and one closing brace that is missing at the
 /// end. A list that is not closed may lack more than its bracket: it stays as it is, unless the
-/// document `is_complete`. What has another mistake stays no JSON.
-[[nodiscard]] std::string mended_json(std::string_view text, bool is_complete);
+/// document is complete. Nothing is closed in one that was cut off. Any other mistake remains.
+[[nodiscard]] std::string mended_json(std::string_view text, DocumentEnd end);
 
 /// The JSON of a document of tool calls (`--format calls`), alone or in a markdown fence; nothing
 /// when the document is, or also holds, anything else.
