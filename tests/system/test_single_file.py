@@ -33,7 +33,7 @@ class WhatItNeeds(unittest.TestCase):
         versions = {tuple(map(int, found.split("."))) for found in
                     re.findall(r"GLIBC_([0-9.]+)", said_of("objdump", "-T", SINGLE))}
         self.assertLessEqual(max(versions), NEWEST_GLIBC)
-        page = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
         self.assertIn("glibc {}.{}".format(*NEWEST_GLIBC), page)
 
     def test_it_is_stripped_and_small(self):
