@@ -177,8 +177,8 @@ class Corrector {
     bool before = false;
     bool behind = false;
   };
-  /// Compares the lines next to the core with those of the hunk. Where the core is in the file once,
-  /// a line may have more words than the other.
+  /// Compares the lines next to the core with those of the hunk. Where the core is in the file
+  /// once, a line may have more words than the other.
   [[nodiscard]] Neighbours neighbours(const Run& run, int64_t start) const {
     const auto size = static_cast<int64_t>(file_.size());
     const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);

@@ -9,6 +9,7 @@
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/correction.h"
+#include "staging/placing/equal_lines.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/line_ends.h"
 
@@ -169,7 +170,7 @@ class HunkMender::Work {
             reading.is_shifted || only_exact ? MatchStep::kLineEnds : MatchStep::kMended;
         if (only_exact && reading.rule.empty()) continue;
         auto found = (this->*attempt.find)(reading.hunk);
-        if (!found || may_mean_an_equal_line(*found, reading.hunk)) continue;
+        if (!found || may_mean_an_equal_line(file_, *found, reading.hunk)) continue;
         MendedHunk out{*std::move(found), {}, pre_image(reading.hunk)};
         for (const auto& [rule, message] :
              {std::pair(reading.rule, reading.message), std::pair(attempt.rule, attempt.message)}) {
@@ -566,69 +567,6 @@ class HunkMender::Work {
     squeezed_ = std::make_unique<FileIndex>(keep(std::move(text)));
   }
 
-  /// Where equal lines stand next to each other, those that are changed, or next to which lines are
-  /// put in, are known by their number: the hunk must have as many as the file.
-  bool may_mean_an_equal_line(const Hunk& made, const Hunk& stated) const {
-    const auto runs = runs_of(made);
-    const auto meant = runs_of(stated);
-    if (!made.has_numbers || runs.size() != meant.size()) return false;
-    auto begin = static_cast<int64_t>(made.old_start) - 1;  // the file's line of the run
-    size_t at = 0;
-    for (size_t i = 0; i < runs.size(); ++i) {
-      for (; at < runs[i].first; ++at) begin += made.lines[at].role == LineRole::kAdded ? 0 : 1;
-      int64_t end = begin;
-      for (; at < runs[i].second; ++at) end += made.lines[at].role == LineRole::kAdded ? 0 : 1;
-      const bool removes = end > begin;
-      const bool is_told =
-          tells_equal_lines(end, 1, removes ? end - 1 : end, stated, meant[i].second, removes) &&
-          tells_equal_lines(begin - 1, -1, removes ? begin : begin - 1, stated,
-                            static_cast<int64_t>(meant[i].first) - 1, removes);
-      if (!is_told) return true;
-      begin = end;
-    }
-    return false;
-  }
-
-  /// Compares how many lines like the file's line `like` follow from `line` on in the file, and
-  /// from `at` on in the hunk.
-  [[nodiscard]] bool tells_equal_lines(int64_t line, int64_t step, int64_t like, const Hunk& stated,
-                                       int64_t at, bool removes) const {
-    const auto size = static_cast<int64_t>(file_.size());
-    if (like < 0 || like >= size) return true;
-    if (!removes && is_blank_text(file_[static_cast<size_t>(like)])) return true;
-    std::string one;
-    std::string other;
-    const std::string_view wanted =
-        folded(file_[static_cast<size_t>(like)], LineFolding::kBlanks, one);
-    const auto is_like = [&](std::string_view text) {
-      return folded(text, LineFolding::kBlanks, other) == wanted;
-    };
-    int64_t in_file = 0;
-    bool are_equal = true;  // byte for byte
-    for (; line >= 0 && line < size && is_like(file_[static_cast<size_t>(line)]); line += step) {
-      ++in_file;
-      are_equal = are_equal && file_[static_cast<size_t>(line)] == file_[static_cast<size_t>(like)];
-    }
-    int64_t in_hunk = 0;
-    const auto last = static_cast<int64_t>(stated.lines.size());
-    const auto is_there = [&] { return at >= 0 && at < last; };
-    for (; is_there() && is_like(stated.lines[static_cast<size_t>(at)].text); at += step) ++in_hunk;
-    if (in_file == in_hunk || (!removes && in_hunk == 0)) return true;
-    return in_hunk < in_file && (are_equal || !removes) &&
-           (!is_there() || is_elision(stated.lines[static_cast<size_t>(at)].text));
-  }
-
-  /// The stretches of changed lines: first, and behind the last.
-  static std::vector<std::pair<size_t, size_t>> runs_of(const Hunk& hunk) {
-    std::vector<std::pair<size_t, size_t>> out;
-    for (size_t i = 0; i < hunk.lines.size(); ++i) {
-      if (hunk.lines[i].role == LineRole::kContext) continue;
-      if (out.empty() || out.back().second != i) out.emplace_back(i, i);
-      out.back().second = i + 1;
-    }
-    return out;
-  }
-
   static bool has_change(const Hunk& hunk) {
     return std::any_of(hunk.lines.begin(), hunk.lines.end(),
                        [](const HunkLine& line) { return line.role != LineRole::kContext; });
@@ -774,7 +712,7 @@ class HunkMender::Work {
       if (lines.empty()) return std::nullopt;
       // Where a change is at the seam, its line must not be at the other end, too.
       const bool is_changed_there = begin > 0 && !(is_context(begin - 1) && is_context(begin));
-      if (is_changed_there && is_at_both_ends(last, lines.front())) return std::nullopt;
+      if (is_changed_there && is_at_both_ends(file_, last, lines.front())) return std::nullopt;
       for (const int64_t line : lines) {
         if (line >= 0 && line <= last) return std::nullopt;
         if (line >= 0) last = line;
@@ -783,19 +721,6 @@ class HunkMender::Work {
       begin = end;
     }
     return parts > 1 ? with_lines_of_file(hunk, partner) : std::nullopt;
-  }
-
-  /// True when the last line of a part is also the one above the next part, or the first line of
-  /// that is also the one below the part.
-  [[nodiscard]] bool is_at_both_ends(int64_t last, int64_t next) const {
-    if (last < 0 || next <= last + 1) return false;
-    std::string one;
-    std::string other;
-    const auto are_alike = [&](int64_t a, int64_t b) {
-      return folded(file_[static_cast<size_t>(a)], LineFolding::kBlanks, one) ==
-             folded(file_[static_cast<size_t>(b)], LineFolding::kBlanks, other);
-    };
-    return are_alike(last, next - 1) || are_alike(next, last + 1);
   }
 
   // --- line by line, with another context line here and there -----------------------------------
