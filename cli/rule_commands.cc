@@ -277,11 +277,17 @@ Result<int> audit_export(Session& session) {
 
 Result<int> policy_explain(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
-  GALLEY_ASSIGN(const RelPath path, session.path(session.arguments().name));
+  GALLEY_ASSIGN(RelPath path, session.path(session.arguments().name));
+  std::string text;
+  const auto there = place_of(*workspace).files().stat(path);
+  if (session.arguments().name.ends_with('/') || (there && there->kind == FileKind::kDirectory)) {
+    // Rules for a folder are about what is in it.
+    text = "each path in " + printable_line(path.str()) + "/:\n";
+    GALLEY_ASSIGN(path, RelPath::parse(path.is_root() ? "*" : path.str() + "/*"));
+  }
   const Policy policy(rules_of(*workspace).config);
   Json document = {{"schema", "galley.explain/1"}, {"ok", true}, {"path", path.str()}};
   document["decisions"] = Json::array();
-  std::string text;
   static constexpr std::array kOperations = {PathOperation::kCreate, PathOperation::kModify,
                                              PathOperation::kDelete};
   for (const PathOperation operation : kOperations) {

@@ -153,8 +153,14 @@ std::vector<std::string> folders_of_program(const std::string& program) {
 }
 
 std::string how_to_show(const std::string& program) {
+  const std::string home = home_folder();
   std::string list;
   for (const std::string& folder : folders_of_program(program)) {
+    if (folder == "~" || (home + "/").starts_with(folder + "/")) {
+      return "found at " + program +
+             ", which is not visible inside the sandbox; its folder holds the home, so copy it "
+             "into the workspace";
+    }
     list += (list.empty() ? "\"" : ", \"") + folder + "\"";
   }
   return "found at " + program +

@@ -60,8 +60,8 @@ std::vector<std::string> clear_abandoned_layer_homes(bool dry_run);
 /// Returns whether a home of make_persistent() still exists and belongs to this user alone:
 /// directories below $TMPDIR may be removed at any time, and others may make one of the same name.
 [[nodiscard]] bool is_layer_home(const std::string& path);
-/// Removes a home of make_persistent() with all its contents. An absent one is not an error; one that
-/// belongs to others is left alone.
+/// Removes a home of make_persistent() with all its contents. An absent one is not an error; one
+/// that belongs to others is left alone.
 [[nodiscard]] Result<void> remove_layer_home(const std::string& path);
 
 /// Returns what an upper layer in this directory would lack; empty when it lacks nothing.

@@ -149,6 +149,16 @@ class Judging(EverydayCase):
         shown = self.run_here("policy", "explain", "note.txt", expect=0)
         self.assertIn("rule at galley.toml:3", shown.out)
 
+    def test_a_folder_is_explained_by_the_rules_for_what_is_in_it(self):
+        """git: `check-ignore -v build/` names the pattern that ignores the folder."""
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = [".github/"]\ndecision = "deny"\n')
+        for _ in range(2):  # without the folder, and with it
+            shown = self.run_here("policy", "explain", ".github/", expect=0).out
+            self.assertIn("each path in .github/:", shown)
+            self.assertIn("modify: deny", shown)
+            (self.work / ".github").mkdir(exist_ok=True)
+        self.assertIn("modify: deny", self.run_here("policy", "explain", ".github", expect=0).out)
+
     # --- exec's limits
 
     def test_a_limit_that_is_asked_for_counts_also_when_it_is_the_default(self):
