@@ -211,10 +211,10 @@ Result<int> conclude(Session& session, const RunEnding& ending) {
     commits.report_dropped();
     if (!is_done) session.say("dropped");
   } else {
-    session.say(fmt::format("kept in transaction {}: {}, {}, {}", ending.tx,
-                            session.hint("diff --tx " + ending.tx),
-                            session.hint("commit --tx " + ending.tx),
-                            session.hint("run --resume " + ending.tx) + " -- PROGRAM"));
+    session.say(fmt::format(
+        "kept in transaction {}: {}, {}, {}, {}", ending.tx, session.hint("diff --tx " + ending.tx),
+        session.hint("review --tx " + ending.tx), session.hint("commit --tx " + ending.tx),
+        session.hint("run --resume " + ending.tx) + " -- PROGRAM"));
   }
   document["end"] = wish == AtEnd::kDrop || is_done ? "dropped" : "kept";
   if (session.is_json()) session.print(document);
