@@ -63,6 +63,10 @@ class Home(ToolchainCase):
         self.assertNotIn("install it", result.err)
         by_path = self.execute(self.home / ".cargo/bin/carg")
         self.assertIn('readable = ["~/.cargo"]', by_path.err)
+        script = self.home / "agent"
+        script.write_text("#!/bin/sh\n")
+        script.chmod(0o755)
+        self.assertIn("its folder holds the home, so copy it", self.execute(script).err)
         nowhere = self.execute("no-such-program-anywhere")
         self.assertIn("install it", nowhere.err)
 
