@@ -93,6 +93,11 @@ std::vector<CommandText> transaction_texts() {
         {"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
         {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
          "look only below src"}}},
+  };
+}
+
+std::vector<CommandText> staging_texts() {
+  return {
       {"edits",
        {"Shows how Galley reads a document of edits, without staging it."},
        {{"galley edits explain answer.md", "each edit, step by step"}}},
@@ -319,6 +324,11 @@ std::vector<CommandText> maintenance_texts() {
        {{"galley recover", "finish or revert, and show it"},
         {"galley recover -n", "only show what it would do"},
         {"galley recover --adopt", "adopt a .galley that came with a copy"}}},
+  };
+}
+
+std::vector<CommandText> checking_texts() {
+  return {
       {"gc",
        {"Removes leftovers of dead processes, and history beyond the limits of galley.toml."},
        {{"galley gc -n", "only show what it would remove"}, {"galley gc", "remove it"}}},
@@ -367,8 +377,8 @@ std::vector<CommandText> maintenance_texts() {
 const std::vector<CommandText>& command_texts() {
   static const std::vector<CommandText> kTexts = [] {
     std::vector<CommandText> all = edit_texts();
-    for (const auto& group :
-         {transaction_texts(), decision_texts(), history_texts(), maintenance_texts()}) {
+    for (const auto& group : {transaction_texts(), staging_texts(), decision_texts(),
+                              history_texts(), maintenance_texts(), checking_texts()}) {
       all.insert(all.end(), group.begin(), group.end());
     }
     return all;
@@ -389,7 +399,7 @@ const std::vector<ExitStatusText>& exit_status_texts() {
       {"0", "done"},
       {"1", "refused, conflict, does not apply, or findings"},
       {"2", "wrong usage or malformed input"},
-      {"3", "failure; nothing was committed, unless only the output could not be written"},
+      {"3", "failure; nothing was committed, unless only the output failed"},
       {"75", "failed after the commit point; the next command completes or reverts it"},
       {"130", "interrupted"}};
   return kTexts;

@@ -11,11 +11,12 @@ void add_log_and_undo(OptionTable& table) {
   OptionTable::add_list(log, "--path", args.paths,
                         "Only those that changed it, as PATH at the end says")
       ->type_name("PATH");
-  log->add_option("--since", args.since, "Only those after this time (RFC 3339)")
+  log->add_option("--since", args.since, "Only those after this time: 2h, 3d, or 2026-11-21")
       ->type_name("TIME");
   log->add_option("--until", args.until, "Only those up to this time")->type_name("TIME");
   log->add_option("--grep", args.grep, "Only those whose reason has this text")->type_name("TEXT");
-  table.add_choice(log, "--date", args.date, {"utc", "local", "relative"}, "How times are shown");
+  table.add_choice(log, "--date", args.date, {"utc", "local", "relative"},
+                   "How times are shown: utc, local or relative");
   log->add_flag("-p,--patch", args.patch, "Show the diff of each");
   log->add_flag("--oneline", args.oneline, "One line each");
   table.add_diff_options(log);

@@ -62,7 +62,7 @@ default = "allow"               # for paths that no rule below names: allow | as
 # binaries = "ask"
 # submodules = "deny"
 
-# [agents."*"]                  # what a named agent may do at most
+# [agents."*"]                  # what an agent named by --agent may do at most
 # capabilities = ["fs:read", "fs:write", "!fs:write:.github/", "exec:*", "net:none"]
 )";
 }

@@ -100,7 +100,7 @@ class Streams(SystemCase):
         self.assertEqual(result.returncode, 3, result.stderr)
         # So may a commit end that took place.
         said = self.galley("help", expect=0).stdout.decode()
-        self.assertIn("nothing was committed, unless only the output could not be written", said)
+        self.assertIn("nothing was committed, unless only the output failed", said)
 
     def test_help_and_version(self):
         self.assertIn(b"preview", self.galley("--help", expect=0).stdout)
