@@ -119,8 +119,8 @@ class StateFolder(SystemCase):
         return self.galley(*(arguments or ("begin",)), expect=0).stdout.decode().strip()
 
     def run_every_command(self):
-        self.run_all("completions bash", "help", "init -n", f"preview {FIRST}", "status", "log", "doctor",
-                     "tools list", "policy explain README.md", "trust --show")
+        self.run_all("completions bash", "help", "init -n", f"preview {FIRST}", f"edits explain {FIRST}", "status",
+                     "log", "doctor", "tools list", "policy explain README.md", "trust --show")
         self.assertEqual(self.entries(), set(), "a command that only reads made something")
         (self.work / "galley.toml").write_text(CONFIGURATION)
         self.galley("apply", FIRST, expect=0)

@@ -40,7 +40,7 @@ class EditsExplain(EverydayCase):
         self.assertEqual(json.loads(self.run_here("--json", "status", expect=0).out)["transactions"], [])
 
     def test_an_edit_without_a_place_says_what_was_tried_and_how_it_would_fit(self):
-        """GNU patch: --verbose names the hunk that failed."""
+        """patch: --verbose names the hunk that failed."""
         said = self.explain(
             "--- a/sum.py\n+++ b/sum.py\n@@ -2,3 +2,3 @@\n     result = 0\n     for item in things:\n"
             "-        result += item.cost\n+        result -= item.cost\n", expect=1)
@@ -49,7 +49,7 @@ class EditsExplain(EverydayCase):
             self.assertIn(text, said)
 
     def test_a_document_that_cannot_be_read_is_explained_as_far_as_it_was_read(self):
-        """gcc: an error names the line, and what stood there."""
+        """git apply: an error names the line, and what stood there."""
         said = self.explain("Look.\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n", expect=1)
         self.assertIn("line 2: looks like an edit, but is not one: '<<<<<<< ORIGINAL'", said)
         self.assertIn("[edit.unread]", said)

@@ -283,7 +283,7 @@ class Hints(EverydayCase):
         (self.scratch / "p").write_text(PATCH)
         said = self.run_here("-C", self.work, "--agent", "bot", "apply", self.scratch / "p", cwd=self.scratch,
                              expect=1).err
-        words = said.split("say: ", 1)[1].split()
+        words = said.split("reviews it and runs: ", 1)[1].split()
         self.assertNotIn("--agent", words[:4])
         self.run_here(*words[1:5], cwd=self.scratch, expect=0)
         self.run_here("-C", self.work, "--agent", "bot", "apply", self.scratch / "p", cwd=self.scratch, expect=0)
