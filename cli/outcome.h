@@ -64,8 +64,8 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
 inline constexpr int kCannotExecute = 126;  ///< as in shells and env(1)
 inline constexpr int kNoProgram = 127;      ///< the same
 
-/// The exit status of shells for an error of a program's start: 127 if there is no such program, 126
-/// if it cannot be executed; `other` for any other error.
+/// The exit status of shells for an error of a program's start: 127 if there is no such program,
+/// 126 if it cannot be executed; `other` for any other error.
 [[nodiscard]] int start_exit_status(const Error& error, int other);
 
 /// For --conflict=markers: stages the proposal with markers in a stored transaction. Returns the

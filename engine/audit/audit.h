@@ -127,7 +127,8 @@ struct AuditVerification {
 inline constexpr size_t kMaxAuditDefects = 100;  ///< defects in the answer of a verification
 
 /// The hash-chained record of every call and outcome: `audit.jsonl`, one JSON object a line
-/// (docs/operations.md). Its lock and anchor is `audit/<workspace id>/head`, which no pull can replace.
+/// (docs/operations.md). Its lock and anchor is `audit/<workspace id>/head`, which no pull can
+/// replace.
 ///
 /// Invariant: records are only ever added; each one contains the hash of the one before. A record
 ///            is written before append() returns, but not flushed to the disk. A record that must

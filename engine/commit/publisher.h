@@ -49,8 +49,8 @@ struct PublisherOptions {
   /// and nothing prevents the commit, before anything is written. An Error ends the commit.
   std::function<Result<std::vector<std::string>>(TxId)> records;
   /// Makes the views of live runs keep their present contents of these paths, under the writer lock
-  /// and before anything is written (RemovedDirectories says when runs may be live). An Error ends the
-  /// commit.
+  /// and before anything is written (RemovedDirectories says when runs may be live). An Error ends
+  /// the commit.
   std::function<Result<void>(const ChangeSet&)> pin_views;
   /// Replaces current_boot_id() in tests.
   std::optional<std::string> boot_id;

@@ -27,8 +27,8 @@ struct QueryTable {
   std::vector<std::vector<QueryValue>> rows;
 };
 
-/// `.galley/index.db`: the history as tables (docs/transactions.md), so that long lists are fast and
-/// people can run their own queries.
+/// `.galley/index.db`: the history as tables (docs/transactions.md), so that long lists are fast
+/// and people can run their own queries.
 ///
 /// Invariant: derived. A missing, damaged or outdated index is made again from the journals;
 ///            without it everything except query() works in the same way.

@@ -35,7 +35,8 @@ struct UserSettings {
 ///         kInvalid `trust.bad_hash` for a GALLEY_TRUST that is not a list of hashes.
 [[nodiscard]] Result<UserSettings> load_user_settings();
 
-/// The most approvals of changed rules that are kept; beyond it the oldest go, and a push asks again.
+/// The most approvals of changed rules that are kept; beyond it the oldest go, and a push asks
+/// again.
 inline constexpr size_t kMaxRulesApprovals = 1000;
 
 /// The trust of a person in one workspace, for a certain hash of its configuration.

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-/// The keys of galley.toml (docs/reference/configuration.md), for programs that write or check the file.
+/// The keys of galley.toml (docs/reference/configuration.md), for programs that write or check the
+/// file.
 namespace galley {
 
 /// The name of a workspace's configuration, at its root.
