@@ -283,7 +283,7 @@ std::vector<CommandText> history_texts() {
       {"at",
        {"Runs a command on the tree as it was right after a transaction."},
        {{"galley at 3 -- make test", "the tests of that state"},
-        {"galley at @~1 -- grep -rn TODO src", "the state before the newest transaction"}}},
+        {"galley at @~1 -- grep -rn printf src", "the state before the newest transaction"}}},
   };
 }
 
