@@ -12,7 +12,7 @@ namespace galley {
 
 /// True when `patch`, a unified diff of one file, fits the file byte for byte at its line numbers,
 /// and its removed and added lines are those of `stated`, in order. Context does not count. Every
-/// correction must pass this check before it is offered.
+/// correction passes this check; `stated` of correction_at() has the blanks of the file.
 [[nodiscard]] bool makes_stated_change(const Lines& file, const std::vector<HunkLine>& stated,
                                        std::string patch);
 
