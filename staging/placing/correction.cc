@@ -60,12 +60,10 @@ struct Run {
 
 /// True when one line has all words of the other, in order, and these are two or more.
 bool has_words_of(std::string_view one, std::string_view other) {
-  auto few = words_of(one);
-  auto many = words_of(other);
-  if (few.size() > many.size()) few.swap(many);
-  size_t at = 0;
-  for (const std::string_view word : many) at += at < few.size() && few[at] == word ? 1 : 0;
-  return few.size() >= 2 && at == few.size();
+  const auto words = words_of(one);
+  const auto others = words_of(other);
+  return std::min(words.size(), others.size()) >= 2 &&
+         (holds_all(words, others) || holds_all(others, words));
 }
 
 bool is_telling(const std::vector<std::string_view>& lines, size_t begin, size_t end) {

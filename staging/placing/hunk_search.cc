@@ -5,6 +5,7 @@
 
 #include "staging/placing/already_there.h"
 #include "staging/placing/anchors.h"
+#include "staging/placing/hunk_text.h"
 
 // Why there are steps, and why a place found by fuzz is weighed:
 //
@@ -33,16 +34,6 @@ namespace {
 constexpr size_t kDefaultFuzz = 2;
 /// How far from its place a left-out context line may have been pushed by lines put between.
 constexpr int64_t kPushed = 4;
-
-bool holds_all(const std::vector<std::string_view>& words,
-               const std::vector<std::string_view>& wanted) {
-  size_t at = 0;
-  for (const std::string_view word : wanted) {
-    while (at < words.size() && words[at] != word) ++at;
-    if (at++ >= words.size()) return false;
-  }
-  return true;
-}
 
 /// Returns the number of lines of the post-image from its begin to the first context line after
 /// added lines, or 0 if no added line is next to the outer context.

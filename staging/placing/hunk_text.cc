@@ -177,4 +177,14 @@ void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding 
   HunkSplicer(file, hunk, start, fold).run(indent, out);
 }
 
+bool holds_all(const std::vector<std::string_view>& words,
+               const std::vector<std::string_view>& wanted) {
+  size_t at = 0;
+  for (const std::string_view word : wanted) {
+    while (at < words.size() && words[at] != word) ++at;
+    if (at++ >= words.size()) return false;
+  }
+  return true;
+}
+
 }  // namespace galley

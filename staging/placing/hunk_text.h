@@ -37,4 +37,8 @@ struct ContextCounts {
 void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold,
                  const IndentMap& indent, std::vector<Splice>& out);
 
+/// True when all `wanted` are among `words`, in order.
+[[nodiscard]] bool holds_all(const std::vector<std::string_view>& words,
+                             const std::vector<std::string_view>& wanted);
+
 }  // namespace galley
