@@ -147,7 +147,8 @@ void say_result(Session& session, const CommandResult& result, const RelPath& pl
   }
   if (result.breach) session.say(result.breach->error().message);
   if (result.level == SandboxLevel::kCopy) {
-    session.say("not held at this level: it could read the host's files and see its processes");
+    session.say(
+        "not guaranteed at this level: it could read the host's files and see its processes");
   }
   for (const std::string& rule : result.unchecked) {
     session.say("only the first program was checked against: " + rule);

@@ -79,7 +79,7 @@ Result<void> write_file(const std::string& file, std::string_view text, bool is_
   return directory->rename(part, *directory, name, RenameMode::kReplace);
 }
 
-/// A file in the workspace would be an edit that no gate saw.
+/// A file in the workspace would be an edit that the gate did not see.
 Result<void> refuse_file_to_agents(const Session& session) {
   if (session.arguments().global.agent.empty()) return {};
   return fail(ErrorKind::kRefused, "report.agent",

@@ -177,7 +177,7 @@ class BrowserReview {
                                    one.contains("text") && one["text"].is_string();
                           });
     if (!is_sound)
-      return fail(ErrorKind::kUsage, "review.bad_request", "comments are no such list");
+      return fail(ErrorKind::kUsage, "review.bad_request", "'comments' is not a list of comments");
     comments_ = Json::array();
     for (const Json& one : *given) comments_.push_back({{"on", one["on"]}, {"text", one["text"]}});
     return {};

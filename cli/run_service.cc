@@ -165,7 +165,7 @@ RunEnding end_run(Session& session, StartedRun& started, std::string_view last_w
     ending.ignored_paths = report->ignored_paths;
     ending.protected_paths = report->protected_paths;
     if (!report->git_failure.empty()) {
-      ending.walls.push_back("its commits of git could not be kept: " + report->git_failure);
+      ending.walls.push_back("its git commits could not be kept: " + report->git_failure);
     }
     ending.is_dropped = ending.was_begun && report->git_refs == 0 &&
                         is_empty(session, *transaction) && transaction->rollback().has_value();

@@ -204,7 +204,7 @@ Result<void> check_names(Session& session, const Proposal& whole) {
     for (const Change& change : whole.changes()) proposed.push_back(change.path.str());
     const auto near = nearest_pathspec(meant.front().str(), proposed);
     return fail(ErrorKind::kUsage, "diff.no_such_path",
-                "nothing is proposed at '" + printable_line(word) + "', and nothing lies there; " +
+                "nothing is proposed at '" + printable_line(word) + "', and nothing is there; " +
                     (near ? "did you mean '" + printable_line(*near) + "'?"
                           : session.hint("diff --name-status") +
                                 " lists the paths of the transaction, and " +

@@ -188,7 +188,7 @@ Result<void> read_needs(const ManifestObject& manifest, CustomManifest& out) {
     if (!re2::RE2::FullMatch(need, kCapability)) {
       return manifest.wrong("required_capabilities",
                             "a list of capabilities such as \"fs:write:docs/**\"; '" +
-                                printable_line(need.substr(0, kMaxTextBytes)) + "' is none");
+                                printable_line(need.substr(0, kMaxTextBytes)) + "' is not one");
     }
     if (need == "net:host") out.uses_network = true;
     if (need != kWrite && !need.starts_with(std::string(kWrite) + ":")) continue;

@@ -144,7 +144,7 @@ class SchemaComparison {
     }
     for (const std::string& name : old_names) {
       if (names.contains(name)) continue;
-      add(pointer + "/required", "'" + name + "' is not required any more", !is_input());
+      add(pointer + "/required", "'" + name + "' is no longer required", !is_input());
     }
   }
 

@@ -314,7 +314,7 @@ class Lowering {
          {"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "not", "contains"}) {
       if (node.contains(applicator)) {
         return unsupported(keyword, where,
-                           std::string("cannot be judged beside '") + applicator +
+                           std::string("cannot be judged next to '") + applicator +
                                "'; use 'additionalProperties' or list the properties");
       }
     }

@@ -503,7 +503,7 @@ class CallFinder {
         found.args = *std::move(object);
         return at + kEnd.size();
       }
-      why = object ? "the parameters are no JSON object" : object.error().message;
+      why = object ? "the parameters are not a JSON object" : object.error().message;
       const auto tag = scanner_.next_tag(at + kEnd.size());
       if (tag && tag->is_closing && tag->name == "tool_use") break;
     }

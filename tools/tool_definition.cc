@@ -157,7 +157,7 @@ Result<void> check_definition(const ToolInfo& info, const JsonSchema& input) {
   }
   if (!is_semantic_version(info.version)) {
     return flaw(info, "tool.version",
-                "has the version '" + info.version + "', which is none: such as 1.0.0");
+                "has the version '" + info.version + "', which is not a version such as 1.0.0");
   }
   if (!info.namespace_name.empty() && !is_tool_name(info.namespace_name)) {
     return flaw(info, "tool.namespace",

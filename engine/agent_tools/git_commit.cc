@@ -145,7 +145,7 @@ Result<std::string> commit_to_git(const std::string& root_path, const std::strin
   GALLEY_ASSIGN(const std::string known, known_paths(git, all));
   if (known.empty()) {
     return fail(ErrorKind::kNotFound, "git.nothing_to_commit",
-                "nothing that was changed is known to git, so there is no commit of git");
+                "git knows none of the changed files, so there is no git commit");
   }
   GALLEY_TRY(run_on(known, {"commit", "--quiet", "--only", "--no-verify", "--no-gpg-sign",
                             "--cleanup=whitespace", "--message=" + message}));

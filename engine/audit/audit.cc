@@ -112,7 +112,7 @@ json gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& 
   }
   AuditEvent event;
   event.kind = AuditKind::kGap;
-  event.reason = "the log ended before it should: a crash, a power loss, or someone cut it";
+  event.reason = "the log ended before it should: a crash, a power loss, or another program cut it";
   event.output = std::make_shared<const nlohmann::ordered_json>(std::move(output));
   return audit_document(event, wall_ns);
 }

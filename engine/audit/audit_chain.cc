@@ -179,7 +179,7 @@ void AuditChainCheck::take(std::string_view line, bool is_whole) {
   check_place(*link);
   if (link->is_gap) {
     report(line_, link->seq, "audit.lost",
-           fmt::format("record {} (line {}) tells that records before it were lost", link->seq,
+           fmt::format("record {} (line {}) shows that records before it were lost", link->seq,
                        line_));
   }
   const AuditPosition here{link->seq, link->stated};

@@ -141,7 +141,7 @@ std::optional<Error> confirm_call(const Action& action, const ConfirmationContex
   if (!context.call->confirm) return needs_confirmation(id, context, question);
   const auto answer = context.call->confirm(question);
   if (!answer) return answer.error();
-  if (*answer) return record_yes(action, context, id, "whoever was asked");
+  if (*answer) return record_yes(action, context, id, "the person who was asked");
   return not_confirmed(id, context, question);
 }
 

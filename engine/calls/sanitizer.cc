@@ -82,9 +82,10 @@ class InputCheck {
  private:
   void look_at(const std::string& text, const std::string& pointer, ArgumentKind kind) {
     if (!is_utf8(text)) {
-      return refuse("args.encoding", pointer,
-                    "is not UTF-8 (a lone surrogate is no character); give bytes in base64 where "
-                    "the tool takes it");
+      return refuse(
+          "args.encoding", pointer,
+          "is not UTF-8 (a lone surrogate is not a character); give bytes in base64 where "
+          "the tool takes it");
     }
     if (text.find('\0') != text.npos) return refuse("args.nul", pointer, "has a NUL in it");
     if (kind == ArgumentKind::kContent) return;

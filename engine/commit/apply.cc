@@ -409,7 +409,7 @@ Result<void> Applier::undo_place(const Step& step, const Location& at) {
     }
     // Files that other programs saved there stay in place.
     GALLEY_ASSIGN(const std::string names, names_in(*again.directory, again.name));
-    warnings_.push_back("'" + path.str() + "' stays: others have put " + names +
+    warnings_.push_back("'" + path.str() + "' stays: other programs have put " + names +
                         " into it meanwhile");
     return {};
   }

@@ -249,7 +249,7 @@ Result<void> Recoverer::clear_directory(const JournaledPath& fold, const Seen& s
   GALLEY_ASSIGN(const Location again, view_.locate(fold.op->path));
   GALLEY_TRY(rescue(state_, fold.journal->id, *again.directory, again.name, fold.op->path,
                     notes_[fold.journal->id]));
-  report(Kind::kRescue, fold, "held foreign files where a file has to be and was moved to rescue");
+  report(Kind::kRescue, fold, "had foreign files where a file has to be and was moved to rescue");
   return {};
 }
 

@@ -152,7 +152,7 @@ Result<Slots::ObjectMetadata> give(const Location& at, const FileStat& ours, con
   std::string warning = "'" + path.str() + "' could not be given its " + lost;
   if (given.mode != side.node.mode) {
     warning += "; its mode is " + in_octal(given.mode) + " instead of " + in_octal(side.node.mode) +
-               ", so that nobody may do more than before";
+               ", so that no user may do more than before";
   }
   warnings.push_back(std::move(warning));
   return given;
@@ -473,7 +473,7 @@ Result<void> rescue(const StateDirectory& state, TxId id, const WritableDirector
     const bool is_closed = stat.kind == FileKind::kDirectory && (stat.mode & kOwnerWrite) == 0;
     if (is_closed) static_cast<void>(from.set_mode(name, stat.mode | kOwnerWrite));
     GALLEY_TRY(from.rename(name, state.root(), target, RenameMode::kNoReplace));
-    notes.push_back({path.str(), "bytes that Galley did not know were moved to .galley/" + text});
+    notes.push_back({path.str(), "bytes that Galley did not write were moved to .galley/" + text});
     return {};
   }
   return fail(ErrorKind::kQuota, "limit.rescue",

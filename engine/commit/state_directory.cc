@@ -137,11 +137,11 @@ Result<bool> read_format(FoundState& found, const FileStat& folder) {
   found.is_flushed = stat.nlink == 1;
   found.format = StateFormat::parse(text);
   if (is_newer_format(text)) {
-    found.doubt = found.obstacle = "it is of a newer Galley";
+    found.doubt = found.obstacle = "it is from a newer version of Galley";
   } else if (!found.format) {
     found.doubt = "its 'format' is damaged";
   } else if (found.format->inode == 0) {
-    found.doubt = "it is of an earlier Galley, which did not note where it was made";
+    found.doubt = "it is from an earlier version of Galley, which did not note where it was made";
   } else {
     GALLEY_ASSIGN(const bool is_ours, was_created_for(*found.format, folder));
     if (!is_ours) found.doubt = "it was not made here: it is a copy, or came with the files";

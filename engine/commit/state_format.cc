@@ -142,7 +142,7 @@ Result<void> bind_to_folder(StateFormat& format, const FileStat& folder) {
   auto written = write_record(format.id, folder);
   if (written) return {};
   return fail(ErrorKind::kRefused, "state.no_record",
-              "this file system does not tell when a folder was made, and what would vouch for "
+              "this file system does not record when a folder was made, and what would vouch for "
               "'.galley' cannot be recorded outside the workspace (" +
                   written.error().message + "); set XDG_STATE_HOME to a folder of yours",
               ".galley");

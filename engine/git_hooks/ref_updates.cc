@@ -182,7 +182,7 @@ Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,
   if (range.to.empty()) {
     return fail(ErrorKind::kRefused, "hook.no_commit",
                 "'" + printable_line(update.ref) +
-                    "' would name no commit, so there is no tree to judge; leave it out of this "
+                    "' would not name a commit, so there is no tree to judge; leave it out of this "
                     "push");
   }
   GALLEY_ASSIGN(range.from, commit_of(git, update.old_id));

@@ -186,8 +186,7 @@ Result<Blame> blame(const History& history, const Directory& workspace, const Re
   GALLEY_ASSIGN(std::string bytes, read_file(workspace, path, limits::kMaxFileBytes));
   if (looks_binary(bytes)) {
     return fail(ErrorKind::kRefused, "blame.binary",
-                "'" + path.str() + "' is binary: it has no lines to name the writers of",
-                path.str());
+                "'" + path.str() + "' is binary: blame needs lines", path.str());
   }
   BlameWalk walk(LinesBack(std::make_shared<const std::string>(std::move(bytes)), path));
   GALLEY_ASSIGN(Touches touches, Touches::of(history));

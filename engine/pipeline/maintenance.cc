@@ -159,12 +159,12 @@ Result<Check> examine_recovery(const Workspace& workspace) {
   auto report = persistent_of(workspace).recover(true);
   if (!report) {
     return Check{"recovery", CheckStatus::kError, report.error().message,
-                 "galley recover --dry-run tells more"};
+                 "galley recover --dry-run shows more"};
   }
   if (report->is_clean()) return ok("recovery", "nothing is unfinished");
   return Check{"recovery", CheckStatus::kWarning,
                fmt::format("{} steps of a transaction are unfinished", report->actions.size()),
-               "the next command finishes them; galley recover --dry-run tells which"};
+               "the next command finishes them; galley recover --dry-run shows which"};
 }
 
 Result<Check> examine_audit(const Workspace& workspace) {
@@ -176,7 +176,7 @@ Result<Check> examine_audit(const Workspace& workspace) {
     return Check{
         "audit", CheckStatus::kWarning,
         fmt::format("{} records, chain whole; {}", found.records, found.defects.front().message),
-        "what was lost cannot be had back; the log says where"};
+        "what was lost cannot be restored; the log says where"};
   }
   const bool is_mended = worst->reason == "audit.truncated" || worst->reason == "audit.unrecorded";
   if (is_mended) {

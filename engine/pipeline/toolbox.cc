@@ -121,7 +121,7 @@ Result<std::vector<std::string>> Toolbox::unknown_tools() {
   for (const auto& [name, tool] : rules_->config.tools) {
     if (tools->has(name)) continue;
     unknown.push_back(rules_->config.file + ":" + std::to_string(tool.line) + ": [tools." + name +
-                      "] is about no tool that there is now" + did_you_mean(name, names));
+                      "] names a tool that does not exist now" + did_you_mean(name, names));
   }
   return unknown;
 }

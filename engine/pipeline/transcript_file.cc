@@ -30,11 +30,12 @@ ChangeSet changes_of(const ToolResult& result, const std::vector<StagedStep>& st
 
 Result<TranscriptFile> TranscriptFile::open(const std::string& path, TranscriptHeader header) {
   if (lies_in(path, header.root)) {
-    return fail(ErrorKind::kUsage, "transcript.in_workspace",
-                "a transcript in the workspace would be an edit that no gate saw; name a file "
-                "outside of '" +
-                    header.root + "'",
-                path);
+    return fail(
+        ErrorKind::kUsage, "transcript.in_workspace",
+        "a transcript in the workspace would be an edit that the gate did not see; name a file "
+        "outside of '" +
+            header.root + "'",
+        path);
   }
   const size_t slash = path.rfind('/');
   const std::string folder = slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);

@@ -153,7 +153,7 @@ Judgement Policy::judge_capability(std::string_view needed, const Principals& wh
     Judgement judgement;
     judgement.decision = Decision::kDeny;
     judgement.rule = "grants";
-    judgement.message = fmt::format("{} is denied: nobody gave it to {}", what, agent);
+    judgement.message = fmt::format("{} is denied: it was not given to {}", what, agent);
     judgement.remedy = fmt::format("ask a person to run: galley grant {} '{}'", agent, needed);
     return judgement;
   });

@@ -97,7 +97,7 @@ std::string objection_to_readable(std::string_view folder, std::string_view home
     return "write an absolute path, or one that begins with ~/";
   }
   if (path == "/" || is_whole_home(path, known_home)) {
-    return "it holds more than a toolchain, keys and tokens among it; name the toolchain's own "
+    return "it has more in it than a toolchain, such as keys and tokens; name the toolchain's own "
            "folder, such as ~/.cargo";
   }
   if (has_odd_part(path)) return "write it without `.`, `..` and empty parts";

@@ -11,15 +11,15 @@ void check_absolute(ConfigTable& table, std::string_view key,
                     const std::vector<std::string>& folders, bool takes_star) {
   for (const std::string& folder : folders) {
     if (folder.starts_with('/') || (takes_star && folder == "*")) continue;
-    return table.refuse(key, fmt::format("takes absolute paths; \"{}\" is none", folder));
+    return table.refuse(key, fmt::format("takes absolute paths; \"{}\" is not one", folder));
   }
 }
 
 void read_hook(ConfigTable& table, std::string_view key, std::vector<std::string>& command) {
   table.texts(key, command);
   if (command.empty() || command.front().starts_with('/')) return;
-  table.refuse(
-      key, fmt::format("needs the absolute path of its program; \"{}\" is none", command.front()));
+  table.refuse(key, fmt::format("needs the absolute path of its program; \"{}\" is not one",
+                                command.front()));
 }
 
 void read_user_root(ConfigTable& root, UserConfig& config) {

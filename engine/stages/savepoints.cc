@@ -105,7 +105,7 @@ Result<std::pair<uint64_t, Kept>> find_savepoint(const Directory& stage, std::st
   }
   return fail(ErrorKind::kNotFound, "savepoint.not_found",
               "there is no savepoint '" + std::string(name) + "'; there " +
-                  (known.empty() ? "is none at all" : "are: " + known));
+                  (known.empty() ? "are none" : "are: " + known));
 }
 
 Result<std::string> parent_of(const Directory& stages, const std::string& id) {

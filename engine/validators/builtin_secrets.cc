@@ -68,7 +68,7 @@ class SecretsValidator final : public FileValidator {
              fmt::format("looks like {} ({} {} bytes)",
                          match.description.empty() ? match.rule : match.description, shown, length),
              "take it out and revoke it if it is real; galley.toml can let comments say that it is "
-             "none (`findings.suppress_secrets`)");
+             "not a secret (`findings.suppress_secrets`)");
   }
 
   RuleText source_;

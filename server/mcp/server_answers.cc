@@ -172,7 +172,7 @@ McpAnswer McpServer::list(const Running& task, const char* member,
         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (is_number) first = std::stoul(text);
     if (!is_number || first == 0 || first >= items.size()) {
-      return invalid("this cursor is none of this list");
+      return invalid("this cursor does not belong to this list");
     }
   }
   const size_t last = std::min(items.size(), first + kPageItems);

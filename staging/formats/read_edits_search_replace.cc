@@ -72,7 +72,7 @@ class BlockReader {
     const size_t begin = skip_block_headers(document_, marks);
     if (begin > head + 1) {
       set_.leniencies.push_back({"block_header",
-                                 "line numbers stand in the block before its text; they were not "
+                                 "line numbers are in the block before its text; they were not "
                                  "taken for text",
                                  name, static_cast<uint32_t>(head + 2)});
     }

@@ -105,7 +105,7 @@ Result<std::string> read_private_file(const std::string& path, uint64_t max_byte
                                ErrorKind::kRefused, "file.not_private",
                                "'" + path +
                                    "' is not read: it has to be a regular file of your own that "
-                                   "nobody else may read or write (chmod 600)",
+                                   "no other user may read or write (chmod 600)",
                                path, 0});
   if (descriptor >= 0) ::close(descriptor);
   return text;

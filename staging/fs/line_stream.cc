@@ -97,7 +97,7 @@ Result<void> write_line(int descriptor, std::string_view line, const Deadline& d
       if (ready < 0 && errno == EINTR) continue;
       if (ready < 0) return fail(os_error(errno, "waiting on", "standard output"));
       if (ready == 0) {
-        return fail(ErrorKind::kTimeout, "stream.slow", "nobody reads what is written");
+        return fail(ErrorKind::kTimeout, "stream.slow", "the reader does not take what is written");
       }
       count = ::write(descriptor, rest.data(), std::min(rest.size(), kAtOnce));
     }

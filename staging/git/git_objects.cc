@@ -161,7 +161,7 @@ Result<std::string> GitObjects::content(const std::string& name, std::string_vie
   GALLEY_ASSIGN(const GitObjectHead head, read(name, take, max_bytes));
   if (head.type == type) return bytes;
   return fail(ErrorKind::kUsage, "git.wrong_type",
-              "'" + printable_line(name) + "' is a " + head.type + " and no " + std::string(type));
+              "'" + printable_line(name) + "' is a " + head.type + ", not a " + std::string(type));
 }
 
 }  // namespace galley

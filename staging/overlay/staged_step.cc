@@ -28,7 +28,7 @@ std::string one_field(std::string text) {
 tl::unexpected<Error> damaged_calls(size_t line) {
   return fail(ErrorKind::kInvalid, "stage.damaged",
               "the file 'calls' of this transaction is damaged at line " + std::to_string(line) +
-                  ": what single calls changed is not known any more");
+                  ": what single calls changed is no longer known");
 }
 
 bool read_call(std::string_view line, std::vector<StagedStep>& steps) {

@@ -38,7 +38,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
     out.reason = "patch.no_context";
     out.message = hunk_name(failed) +
                   " has no context and no removed line to say where it belongs; give at least one "
-                  "line that stands beside the new ones";
+                  "line that is next to the new ones";
     return out;
   }
   if (const int64_t line = already_there(index, failed.hunk, failed.stated); line >= 0) {

@@ -81,7 +81,7 @@ class TextPlacer {
     }
     if (edit.old_text.empty()) {
       out_.failures.push_back(failure(i, "patch.empty_search",
-                                      ": the text to look for is empty; give the lines beside "
+                                      ": the text to look for is empty; give the lines next to "
                                       "which the new ones belong"));
       return;
     }
@@ -439,7 +439,7 @@ class TextPlacer {
     if (first > count || last > count || first > last || (!is_insert && edit.first_line == 0)) {
       out_.failures.push_back(failure(
           i, "patch.line_outside",
-          ": the file has " + std::to_string(count) + " lines; line numbers must lie inside"));
+          ": the file has " + std::to_string(count) + " lines; line numbers must be inside it"));
       return;
     }
     const size_t begin = current_.line_offset(first);

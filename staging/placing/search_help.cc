@@ -126,7 +126,7 @@ class Explainer {
     if (line < 0 && !pasted.is_sure && !is_like_its_line(pasted)) return false;
     failure.message +=
         "; they begin with " + pasted.what +
-        (line < 0 ? ", which are no part of the file"
+        (line < 0 ? ", which are not part of the file"
                   : "; without that they stand at line " + std::to_string(line + 1)) +
         ": leave that out of the text that is looked for, and of the new one";
     failure.rebased.clear();

@@ -52,7 +52,7 @@ Result<std::string> companion_program(std::string_view name) {
   }
   return fail(
       ErrorKind::kNotFound, "program.not_installed",
-      "the program " + std::string(name) + " is neither beside galley nor in ../libexec/galley");
+      "the program " + std::string(name) + " is neither next to galley nor in ../libexec/galley");
 }
 
 }  // namespace galley

@@ -121,7 +121,7 @@ Result<pid_t> spawn_helper(const std::string& helper, bool is_spare,
   Error error = os_error(code, "cannot start the sandbox program", helper);
   error.kind = ErrorKind::kRefused;
   error.reason = "sandbox.unavailable";
-  error.message += "; install galley-sandbox beside galley or in its libexec directory";
+  error.message += "; install galley-sandbox next to galley or in its libexec directory";
   return error;
 }
 

@@ -71,7 +71,7 @@ Result<Fd> make_nameless_program(std::string_view bytes, const ProgramPlaces& pl
   return fail(ErrorKind::kRefused, "sandbox.unavailable",
               "there is no place to start a program from: this machine executes nothing from "
               "memory, nor below $XDG_RUNTIME_DIR, $TMPDIR, /tmp or /var/tmp; set TMPDIR to a "
-              "directory that is not mounted noexec, or put galley-sandbox beside galley");
+              "directory that is not mounted noexec, or put galley-sandbox next to galley");
 }
 
 Fd duplicate_high(int descriptor) {

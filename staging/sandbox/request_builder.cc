@@ -292,7 +292,8 @@ Result<CommandResult> result_of(const SandboxRequest& request, const Command& co
   result.unchecked = command.walls.unchecked;
   const bool is_open = request.restricts_programs != 0 && report.landlock_abi == 0;
   if (is_open)
-    result.unchecked.emplace_back("sandbox.allow and exec capabilities, for want of Landlock");
+    result.unchecked.emplace_back(
+        "sandbox.allow and exec capabilities, because Landlock is missing");
   if (is_copy && !request.covered.empty()) {
     result.unchecked.emplace_back("sandbox.deny, on a copy of the tree");
   }

@@ -231,7 +231,7 @@ Result<SyntaxProgram> SyntaxProgram::find() {
   auto path = companion_program(kName);
   if (path) return SyntaxProgram(*std::move(path));
   return fail(ErrorKind::kNotFound, "syntax.not_installed",
-              "the program galley-syntax, which has the grammars, is neither beside galley nor in "
+              "the program galley-syntax, which has the grammars, is neither next to galley nor in "
               "../libexec/galley; install the package galley-syntax, or take the validator out");
 }
 

@@ -174,7 +174,7 @@ class Pinning {
 Result<void> pin_view(const LiveView& view, const ChangeSet& changes) {
   if (!is_view_of(view)) {
     return fail(ErrorKind::kRefused, "run.not_its_view",
-                "what is mounted there is no overlay with this upper layer");
+                "what is mounted there is not an overlay with this upper layer");
   }
   Pinning pinning(view);
   for (const Change& change : changes) GALLEY_TRY(pinning.pin(change));

@@ -147,7 +147,8 @@ TEST(Abort, AFileThatTheUserPutIntoOurNewDirectoryIsKept) {
     EXPECT_EQ(raw.stat(rel("n/x"))->kind, FileKind::kAbsent) << at;
     const auto& warnings = std::get<Conflict>(*outcome).warnings;
     ASSERT_EQ(warnings.size(), 1U) << at;
-    EXPECT_NE(warnings[0].find("'n' stays: others have put 'mine' into it"), std::string::npos)
+    EXPECT_NE(warnings[0].find("'n' stays: other programs have put 'mine' into it"),
+              std::string::npos)
         << warnings[0];
     EXPECT_EQ(picture_of(raw)["c"], "f 644 the user's") << at;
   }
