@@ -57,6 +57,19 @@ TEST(SecretProviders, AFileIsNameAndValueOnEachLine) {
   }
 }
 
+// Limit: kMaxSecretFileBytes of tools/secrets.h
+TEST(SecretProviders, AFileBeyondTheLimitIsRefused) {
+  const TempDirectory tree;
+  const std::string path = tree.path() + "/secrets";
+  std::string text = "TOKEN=hunter2-and-more\n#";
+  for (const size_t bytes : {kMaxSecretFileBytes, kMaxSecretFileBytes + 1}) {
+    text.resize(bytes, 'x');
+    tree.write("secrets", text);
+    ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+    EXPECT_EQ(secrets_from_file(path).has_value(), bytes == kMaxSecretFileBytes) << bytes;
+  }
+}
+
 TEST(SecretProviders, TheFirstOfSeveralThatAnswersCounts) {
   const auto answers = [](std::string key, std::string value) -> SecretProvider {
     return [key, value](const std::string& asked) {

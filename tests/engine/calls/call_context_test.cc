@@ -348,6 +348,7 @@ TEST_F(CallContext, AFolderThatIsNoneOrLiesOutsideIsRefused) {
 }
 
 // Limit: kMaxEnvironmentBytes of engine/calls/call_scope.h
+// Limit: kMaxEnvironmentNames of engine/calls/call_scope.h
 TEST_F(CallContext, TheEnvironmentReachesCommandsButCannotChangeWhichProgramRuns) {
   options_.commands = &runner_;
   options_.environment = {{"CC", "clang"}};
@@ -360,6 +361,13 @@ TEST_F(CallContext, TheEnvironmentReachesCommandsButCannotChangeWhichProgramRuns
   options_.environment = {{"A", std::string(kMaxEnvironmentBytes, 'x')}};
   EXPECT_EQ(said(call("Bash", {{"command", "make"}})), "EQUOTA limit.environment");
   EXPECT_EQ(runner_.commands().size(), 1U);
+  options_.environment.clear();
+  for (size_t i = 0; i < kMaxEnvironmentNames; ++i) {
+    options_.environment["N" + std::to_string(i)] = "x";
+  }
+  EXPECT_EQ(said(call("Bash", {{"command", "make"}})), "ok");
+  options_.environment["ONE_MORE"] = "x";
+  EXPECT_EQ(said(call("Bash", {{"command", "make"}})), "EQUOTA limit.environment");
 }
 
 // --- narrowing --------------------------------------------------------------------------------

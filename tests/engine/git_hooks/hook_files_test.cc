@@ -52,6 +52,15 @@ TEST_F(HookFilesTest, WhereThereIsNoneItIsWrittenAndTakenAway) {
   EXPECT_TRUE(names().empty());
 }
 
+// Limit: kMaxHookScriptBytes of engine/git_hooks/hook_files.h
+TEST_F(HookFilesTest, AFileBeyondTheLimitIsAnotherProgramsHook) {
+  std::string large = hook_script(*kind_);
+  large.resize(kMaxHookScriptBytes + 1, '\n');
+  put("pre-commit", large, 0755);
+  EXPECT_EQ(install().value().front().step, HookStep::kWriteAndKeep);
+  EXPECT_EQ(hooks_->stat(name("pre-commit.before-galley")).value().size, large.size());
+}
+
 TEST_F(HookFilesTest, TheOneOfOthersIsKeptAndComesBackAsItWas) {
   put("pre-commit", kTheirs, 0711);
   const FileStat before = hooks_->stat(name("pre-commit")).value();

@@ -126,6 +126,22 @@ TEST_F(GateTest, ErrorFindingRefusesAndWarningDoesNot) {
   EXPECT_EQ(verdict.runs[0].findings, 2U);
 }
 
+// Limit: kMaxFindings of base/limits.h
+TEST_F(GateTest, OfTooManyFindingsTheErrorsAreKeptAndTheRestIsCounted) {
+  add("warns a lot", [](const ValidatorContext&) -> Result<ValidatorReport> {
+    ValidatorReport report{{}, false};
+    report.findings.assign(limits::kMaxFindings + 4, finding(Severity::kWarning));
+    report.findings.push_back(finding(Severity::kError));
+    return report;
+  });
+  const Verdict verdict = judge_all();
+  EXPECT_EQ(reason(verdict), "gate.validator_failed");
+  ASSERT_EQ(verdict.findings.size(), limits::kMaxFindings + 1);
+  EXPECT_EQ(verdict.findings.front().severity, Severity::kError);
+  EXPECT_EQ(verdict.findings.back().message, "warns a lot had 5 more findings than are kept");
+  EXPECT_EQ(verdict.runs[0].findings, limits::kMaxFindings + 5);
+}
+
 TEST_F(GateTest, ValidatorThatCannotRunIsARefusal) {
   add("broken", [](const ValidatorContext&) -> Result<ValidatorReport> {
     return fail(ErrorKind::kNotFound, "x", "no such program: lint");

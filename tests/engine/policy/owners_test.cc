@@ -65,5 +65,18 @@ TEST(Owners, WhoSaidYesIsComparedWithoutAtAndCase) {
   EXPECT_FALSE(is_owner("ad", {"@ada"}));
 }
 
+// Limit: kMaxFileBytes of engine/policy/owners.h
+TEST(Owners, AFileBeyondTheLimitIsRefused) {
+  const TempDirectory tree;
+  std::string text = "* @here\n#";
+  text.resize(Owners::kMaxFileBytes, 'x');
+  tree.write("CODEOWNERS", text);
+  EXPECT_TRUE(Owners::load(tree.directory(), "", {}));
+  tree.write("CODEOWNERS", text + "x");
+  const auto owners = Owners::load(tree.directory(), "", {});
+  ASSERT_FALSE(owners);
+  EXPECT_EQ(owners.error().reason, "limit.file_size");
+}
+
 }  // namespace
 }  // namespace galley

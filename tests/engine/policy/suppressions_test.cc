@@ -51,5 +51,22 @@ TEST(Suppressions, AddedAreThoseWithNewWordsOrNewCode) {
       SizeIs(1));
 }
 
+// Limit: kMaxSuppressionFileBytes of engine/policy/suppressions.h
+TEST(Suppressions, AFileBeyondTheLimitSuppressesNothing) {
+  std::string text = "// galley:allow a -- why\n";
+  text.resize(kMaxSuppressionFileBytes, 'x');
+  EXPECT_THAT(suppressions_in(text), SizeIs(1));
+  EXPECT_THAT(suppressions_in(text + "x"), IsEmpty());
+}
+
+// Limit: kMaxSuppressions of engine/policy/suppressions.h
+TEST(Suppressions, OnlyTheFirstOfAFileCount) {
+  std::string text;
+  for (size_t i = 0; i <= kMaxSuppressions; ++i) text += "x  // galley:allow a -- why\n";
+  const auto all = suppressions_in(text);
+  ASSERT_THAT(all, SizeIs(kMaxSuppressions));
+  EXPECT_EQ(all.back().line, kMaxSuppressions);
+}
+
 }  // namespace
 }  // namespace galley

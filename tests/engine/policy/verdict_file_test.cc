@@ -147,6 +147,16 @@ TEST(VerdictFile, AKeyThatIsShortOrNoKeyIsNamed) {
   EXPECT_TRUE(VerdictKey::parse(std::string(kMinVerdictKeyBytes, 'x') + "\r\n").has_value());
 }
 
+// Limit: kMaxVerdictFileBytes of engine/policy/verdict_file.h
+TEST(VerdictFile, AFileBeyondTheLimitIsRefused) {
+  std::string text = *verdict_file(subject(), refused(), 0);
+  text.resize(kMaxVerdictFileBytes, ' ');
+  EXPECT_EQ(reason_of(verify_verdict_file(text, subject())), "refused");
+  const auto filed = verify_verdict_file(text + " ", subject());
+  EXPECT_EQ(reason_of(filed), "verdict.syntax");
+  EXPECT_THAT(filed.error().message, HasSubstr("it is too large"));
+}
+
 TEST(VerdictFile, GarbageIsAnError) {
   const VerdictKey key = key_of(kSecret);
   for (const char* text :

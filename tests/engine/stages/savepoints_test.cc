@@ -78,10 +78,26 @@ TEST_F(SavepointsTest, SaysWhichThereAre) {
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().reason, "savepoint.not_found");
   EXPECT_NE(missing.error().message.find("one"), std::string::npos);
-  for (const std::string& name : {std::string(), std::string("a\nb"), std::string(201, 'x')}) {
+}
+
+// Limit: kMaxSavepointNameBytes of engine/stages/savepoints.h
+TEST_F(SavepointsTest, AnEmptyNameALineBreakAndALongNameAreRefused) {
+  OK(make_savepoint(*stage("parent"), std::string(kMaxSavepointNameBytes, 'x'), {}, clock_));
+  for (const std::string& name :
+       {std::string(), std::string("a\nb"), std::string(kMaxSavepointNameBytes + 1, 'x')}) {
     EXPECT_EQ(make_savepoint(*stage("parent"), name, {}, clock_).error().reason,
               "savepoint.bad_name");
   }
+}
+
+// Limit: kMaxSavepoints of engine/stages/savepoints.h
+TEST_F(SavepointsTest, ATransactionHasAThousandAtMost) {
+  OK(make_savepoint(*stage("parent"), "first", {}, clock_));
+  for (size_t i = 2; i <= kMaxSavepoints; ++i) {
+    stages_.write("parent/savepoints/" + std::to_string(i), "");
+  }
+  EXPECT_EQ(make_savepoint(*stage("parent"), "one more", {}, clock_).error().reason,
+            "limit.savepoints");
 }
 
 TEST_F(SavepointsTest, DamagedSavepointIsRefused) {

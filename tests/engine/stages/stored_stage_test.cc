@@ -85,6 +85,15 @@ class StoredStageTest : public testing::Test {
   std::string parent_;
 };
 
+// Limit: kMaxGitMessageBytes of engine/stages/stored_stage.h
+TEST(GitMessage, IsKeptUpToTheLimit) {
+  const auto stage = make_memory_directory();
+  const std::string message(kMaxGitMessageBytes, 'x');
+  ASSERT_TRUE(write_git_message(*stage, message).has_value());
+  EXPECT_EQ(write_git_message(*stage, message + "x").error().reason, "limit.git_message");
+  EXPECT_EQ(*read_git_message(*stage), message);
+}
+
 TEST_F(StoredStageTest, AForkNeedsItsParentNoMore) {
   const std::string child = fork_of(parent_);
   const std::string grandchild = fork_of(child);

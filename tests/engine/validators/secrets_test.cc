@@ -120,6 +120,17 @@ TEST(SecretRules, BadRuleFilesNameTheLine) {
   EXPECT_THAT(message("title = 1\n"), HasSubstr("has no [[rules]]"));
 }
 
+// Limit: kMaxPatternMemory of engine/validators/secret_rules.h
+TEST(SecretRules, APatternThatNeedsTooMuchMemoryIsRefused) {
+  const auto is_taken = [](std::string_view pattern) {
+    return SecretRules::parse("[[rules]]\nid = 'a'\nregex = '" + std::string(pattern) + "'\n",
+                              "r.toml")
+        .has_value();
+  };
+  EXPECT_TRUE(is_taken(R"([\w-]{100})"));
+  EXPECT_FALSE(is_taken(R"((([\x00-\x{FF}]{10}[\w-]{90}){10}){100})"));
+}
+
 TEST(SecretRules, BuiltInSetCompiles) {
   const auto rules = SecretRules::built_in(PatternCheck::kNow);
   ASSERT_TRUE(rules) << rules.error().message;
