@@ -61,6 +61,7 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     what = no_such_command(command, extra.front());
   } else if (!extra.empty()) {
     what = "'" + printable_line(extra.front()) + "' is one argument too many";
+    if (command.get_option_no_throw("--tx") != nullptr) what += "; name a transaction with --tx ID";
   } else if (command.get_parent() != nullptr && !shown_commands(command).empty()) {
     what = "'" + command_path(command) + "' takes one of";
     for (const CLI::App* member : shown_commands(command)) what += " " + member->get_name();
@@ -166,6 +167,7 @@ ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>&
     result.text = long_help(table, innermost(app));
   } catch (const CLI::CallForVersion& version) {
     result.text = std::string(version.what()) + "\n";
+    result.is_whole = true;
   } catch (const CLI::ParseError& error) {
     result.text = complaint(app, error);
     result.status = kUsageStatus;
@@ -186,7 +188,7 @@ ParsedCommandLine parse_arguments(int argc, const char* const* argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   OptionTable some(words);
   ParsedCommandLine result = parse_with(some, words);
-  if (result.arguments) return result;
+  if (result.arguments || result.is_whole) return result;
   // Help and error messages mention other commands as well.
   OptionTable all;
   return parse_with(all, words);

@@ -223,6 +223,7 @@ struct ParsedCommandLine {
   std::optional<Arguments> arguments;
   std::string text;
   int status = 0;
+  bool is_whole = false;  ///< the text does not depend on commands that the table lacks
 };
 
 [[nodiscard]] ParsedCommandLine parse_arguments(int argc, const char* const* argv);

@@ -254,6 +254,7 @@ class Mistyped(CommandLineCase):
         result = self.run_here("blame", "a.txt", "b.txt", expect=2)
         self.assertIn("'b.txt' is one argument too many", result.err)
         self.assertIn("usage: galley blame [options] PATH", result.err)
+        self.assertIn("name a transaction with --tx ID", self.run_here("rollback", "0123", expect=2).err)
 
     def test_with_json_the_answer_is_one_document(self):
         """gh: with --json the output is JSON."""
