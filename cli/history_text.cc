@@ -102,6 +102,7 @@ Result<std::string> damage_text(const StateDirectory& state, const std::vector<T
 }
 
 std::string ShownTime::text(int64_t wall_ns) const {
+  if (wall_ns == 0) return "at an unknown time";  // its journal is damaged
   constexpr int64_t kSecond = 1'000'000'000;
   const std::time_t seconds = wall_ns / kSecond;
   if (style == "local") {
