@@ -121,7 +121,10 @@ Result<Transaction> Session::resume_or_begin() {
   const bool has_own = std::any_of(stages.begin(), stages.end(), [&](const StageStatus& stage) {
     return stage.is_own(arguments_->global.agent);
   });
-  return has_own ? resume() : workspace->begin_stored(transaction_options());
+  if (has_own) return resume();
+  // A dry run leaves no open transaction behind.
+  return arguments_->dry_run ? workspace->begin(transaction_options())
+                             : workspace->begin_stored(transaction_options());
 }
 
 int Session::report(const Error& error) {

@@ -44,6 +44,9 @@ class Words(SystemCase):
     def test_begin_is_an_option_of_what_stages(self):
         patch = b"--- /dev/null\n+++ b/one.txt\n@@ -0,0 +1 @@\n+one\n"
         self.galley("stage", "-", stdin=patch, expect=1)
+        self.galley("stage", "--begin", "-n", "-", stdin=patch, expect=0)
+        self.assertEqual(self.open_ids(), [],
+                         "a dry run begins nothing that stays")
         self.galley("stage", "--begin", "-", stdin=patch, expect=0)
         self.galley("call", "--begin", "Write", '{"file_path": "two.txt", "content": "2\\n"}', expect=0)
         self.galley("edit", "--begin", "one.txt", expect=0, env={"EDITOR": "true", "VISUAL": ""})
