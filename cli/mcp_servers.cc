@@ -221,8 +221,9 @@ Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer sho
   if (session.is_json()) {
     session.print(document_of(workspace, shown, !is_shown_only));
   } else if (!is_shown_only) {
-    session.say(fmt::format("added {} tools of the MCP server {}; take it away with: {}",
-                            server.definitions.size() - shown.left_out.size(), server.name,
+    session.say(fmt::format("added {} of the MCP server {}; take it away with: {}",
+                            counted(server.definitions.size() - shown.left_out.size(), "tool"),
+                            server.name,
                             session.hint("tools remove " + server.name)));
   }
   return kExitDone;

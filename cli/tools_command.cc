@@ -104,8 +104,8 @@ Result<int> add(Session& session) {
     session.print(folder_json(*workspace, folder, !is_shown_only));
   } else if (!is_shown_only) {
     const std::string& first = folder.manifests.front().info.name;
-    session.say(fmt::format("added {} {}; take one away with: {}", folder.manifests.size(),
-                            folder.manifests.size() == 1 ? "tool" : "tools",
+    session.say(fmt::format("added {}; take one away with: {}",
+                            counted(folder.manifests.size(), "tool"),
                             session.hint("tools remove " + first)));
   }
   return kExitDone;
