@@ -6,7 +6,8 @@
 
 namespace galley {
 
-/// The source of time. Code that needs "now" takes it as its second argument, so tests can fake it.
+/// A source of time. Code that needs the current time takes a Clock as a parameter, so tests can
+/// replace it.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -15,7 +16,7 @@ class Clock {
   [[nodiscard]] virtual std::chrono::steady_clock::time_point steady() const = 0;
 };
 
-/// The machine's own clocks.
+/// The clocks of the operating system.
 class SystemClock final : public Clock {
  public:
   [[nodiscard]] int64_t wall_ns() const override;
@@ -25,7 +26,7 @@ class SystemClock final : public Clock {
 /// RFC 3339 in UTC with milliseconds: 2026-11-21T08:00:00.000Z.
 [[nodiscard]] std::string rfc3339_utc(int64_t wall_ns);
 
-/// A point in time after which work must stop; the default one never passes.
+/// A point in time after which work must stop. A default-constructed deadline never passes.
 class Deadline {
  public:
   Deadline() = default;
@@ -38,7 +39,7 @@ class Deadline {
   [[nodiscard]] bool is_never() const {
     return at_ == std::chrono::steady_clock::time_point::max();
   }
-  /// Time left, never negative.
+  /// The time left; 0 when the deadline has passed.
   [[nodiscard]] std::chrono::milliseconds left(const Clock& clock) const {
     const auto now = clock.steady();
     if (now >= at_) return std::chrono::milliseconds(0);

@@ -1,8 +1,8 @@
 #include "base/content_id.h"
 #include "base/encoding.h"
 
-// The low-level SHA256_* functions, not EVP: at its first use EVP loads providers and reads
-// openssl.cnf, which takes longer than all of Galley's start.
+// This file uses the low-level SHA256_* functions instead of EVP. At its first use EVP loads
+// providers and reads openssl.cnf, which takes longer than the whole start of Galley.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/sha.h>
 

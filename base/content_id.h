@@ -8,7 +8,7 @@
 
 namespace galley {
 
-/// Computes a ContentId piece by piece.
+/// Computes the ContentId of bytes that arrive in pieces.
 ///
 /// Threads: confined to one thread.
 class ContentHasher {
@@ -18,7 +18,7 @@ class ContentHasher {
   ContentHasher& operator=(const ContentHasher&) = delete;
 
   void update(std::string_view bytes);
-  /// The id of all bytes so far; the hasher must not be used afterwards.
+  /// Returns the id of all bytes so far. The hasher must not be used afterwards.
   [[nodiscard]] ContentId finish();
 
  private:

@@ -17,8 +17,8 @@ constexpr std::string_view kBegin = "-----BEGIN ";
 constexpr const char* kLibrary = "libcrypto.so.3";
 constexpr size_t kKeyBytes = 32;
 
-// The OpenSSL functions in use. They are loaded when a key is read: linked in, they would cost
-// every start of the program more than hashing does, and make the program a quarter larger.
+// The OpenSSL functions in use. They are loaded when a key is read. Linked in, they would slow down
+// every start of the program and make it a quarter larger.
 struct OpenSsl {
   decltype(&BIO_new_mem_buf) bio_new_mem_buf = nullptr;
   decltype(&BIO_free) bio_free = nullptr;
@@ -41,7 +41,8 @@ bool look_up(void* library, const char* name, Function& function) {
   return function != nullptr;
 }
 
-/// Null when it cannot be loaded. It stays loaded: it has threads to clean up after.
+/// Returns null when the library cannot be loaded. It is never unloaded, because it cleans up when
+/// threads end.
 const OpenSsl* load_openssl() {
   static const OpenSsl* const loaded = []() -> const OpenSsl* {
     static OpenSsl ssl;
@@ -65,7 +66,7 @@ const OpenSsl* load_openssl() {
   return loaded;
 }
 
-/// For code that has a key, so the library is loaded.
+/// Only for code that already has a key: the library is then loaded.
 const OpenSsl& openssl() { return *load_openssl(); }
 
 EVP_PKEY* openssl_key(const std::shared_ptr<void>& key) {

@@ -8,19 +8,20 @@
 
 namespace galley {
 
-/// Hexadecimal digits in lower case, as all of Galley writes them.
+/// Hexadecimal digits. Galley always writes them in lower case.
 inline constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 void append_hex(std::string& out, uint8_t byte);
 [[nodiscard]] std::string to_hex(std::span<const uint8_t> bytes);
-/// `digits` digits from the system's random source.
+/// Returns `digits` random hexadecimal digits from the system's random source.
 [[nodiscard]] std::string random_hex(size_t digits);
 
 inline constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Base64 with padding (RFC 4648, section 4), and back; false when `text` is not base64.
+/// Encodes `bytes` as base64 with padding (RFC 4648, section 4).
 [[nodiscard]] std::string base64(std::string_view bytes);
+/// Decodes base64; padding is optional. Returns false when `text` has any other character.
 [[nodiscard]] bool from_base64(std::string_view text, std::string& bytes);
 
 }  // namespace galley

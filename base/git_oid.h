@@ -10,8 +10,8 @@
 namespace galley {
 
 /// The name that git gives a blob: SHA-1 of "blob <size>\0" and the bytes (gitformat-index, SHA-1
-/// repositories). Only for printed diffs and for exchange with git; Galley itself names contents by
-/// ContentId.
+/// repositories). It is only for printed diffs and for exchange with git. Galley itself names
+/// contents by ContentId.
 class GitOid {
  public:
   static constexpr size_t kBytes = 20;

@@ -27,7 +27,7 @@ Error invalid(std::string_view pattern, std::string_view why) {
 
 bool has_wildcard(std::string_view body) { return body.find_first_of("*?[\\") != body.npos; }
 
-/// Removes trailing blanks as git does: not escaped ones.
+/// Removes trailing blanks as git does, except escaped ones.
 std::string_view without_trailing_blanks(std::string_view text) {
   while (text.ends_with(' ') && !text.ends_with("\\ ")) text.remove_suffix(1);
   return text;

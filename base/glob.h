@@ -20,11 +20,12 @@ namespace galley {
 ///            comment, an unclosed `[`, a trailing backslash, `.` and `..` components.
 class Glob {
  public:
-  static constexpr size_t kMaxPatternBytes = 1024;  ///< one glob
+  static constexpr size_t kMaxPatternBytes = 1024;  ///< one pattern of globs
 
   [[nodiscard]] static Result<Glob> parse(std::string_view pattern);
 
-  /// Whether the pattern matches exactly this path. GlobList checks the parents.
+  /// Returns whether the pattern matches this path itself. GlobList also checks its parent
+  /// directories.
   [[nodiscard]] bool matches(std::string_view path, bool is_directory) const;
   [[nodiscard]] bool is_negated() const { return is_negated_; }
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -55,15 +56,16 @@ class Glob {
   std::vector<ByteSet> classes_;
   bool is_literal_ = false;
   bool is_negated_ = false;
-  bool is_anchored_ = false;  ///< names a path from the root, not a name at any depth
+  bool is_anchored_ = false;  ///< matches from the root, not at any depth
   bool is_directory_only_ = false;
 };
 
 /// An ordered list of patterns. The last match wins; `!` excludes paths again.
 ///
 /// A pattern that matches a directory also applies to everything below it. Unlike in a .gitignore
-/// file, a later `!` pattern may exclude a path below a directory that an earlier one matched: in
-/// rules about permission, "last match wins" has no exception. base/ignore_rules.h follows git.
+/// file, a later `!` pattern may exclude a path below a directory that an earlier pattern matched.
+/// Permission rules need "last match wins" without exceptions. For the rules of git see
+/// base/ignore_rules.h.
 class GlobList {
  public:
   GlobList() = default;
@@ -71,7 +73,7 @@ class GlobList {
 
   /// Whether the list selects this path; the last match decides. An empty list selects nothing.
   [[nodiscard]] bool selects(const RelPath& path, bool is_directory = false) const;
-  /// Index of the pattern that decides, when one matches.
+  /// Returns the index of the pattern that decides; nothing if no pattern matches.
   [[nodiscard]] std::optional<size_t> deciding(const RelPath& path, bool is_directory) const;
 
   [[nodiscard]] bool is_empty() const { return globs_.empty(); }
@@ -83,17 +85,17 @@ class GlobList {
   std::vector<Glob> globs_;
 };
 
-/// Whether a name matches a pattern in which `*` means any run of characters and `?` any one.
-/// The time is at most proportional to the product of their lengths.
+/// Whether a name matches a pattern in which `*` means any run of characters and `?` any single
+/// character. The time is at most proportional to the product of their lengths.
 [[nodiscard]] bool name_matches(std::string_view pattern, std::string_view name);
 
-/// Whether a pathspec that a person typed names this path: the path itself, a directory above it,
-/// or a pattern in which `*` and `?` also match `/`. A path that contains `*` or `[` is also found
-/// by its literal name. Source: gitglossary(7), "pathspec".
+/// Whether a pathspec that a person typed names this path. A pathspec is the path itself, a
+/// directory above it, or a pattern in which `*` and `?` also match `/`. A path that contains `*`
+/// or `[` is also found by its literal name. Source: gitglossary(7), "pathspec".
 [[nodiscard]] bool pathspec_names(std::string_view pathspec, std::string_view path);
 
-/// For a pathspec that names none of the paths: the path, or a directory above one, that it most
-/// likely meant.
+/// Returns the path, or the directory above a path, that a pathspec most likely meant. It is for a
+/// pathspec that names none of the paths.
 [[nodiscard]] std::optional<std::string> nearest_pathspec(std::string_view pathspec,
                                                           const std::vector<std::string>& paths);
 

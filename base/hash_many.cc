@@ -223,8 +223,8 @@ __attribute__((target("avx512f"))) void hash_by_sixteen(const std::vector<Messag
   hash_in_lanes<Hash, 16>(messages, order, take);
 }
 
-/// Number of lanes that are faster than one: 0 if the processor has SHA instructions or no wide
-/// registers.
+/// The number of lanes to use; 0 if hashing one by one is faster, because the processor has SHA
+/// instructions or no wide registers.
 size_t lanes_of_processor() {
   constexpr unsigned kShaExtensions = 1U << 29U;
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -233,7 +233,7 @@ size_t lanes_of_processor() {
   return __builtin_cpu_supports("avx2") != 0 ? 8 : 0;
 }
 
-/// Hashes in lanes what is faster that way; returns the items to hash one by one.
+/// Hashes items in lanes where this is faster. Returns the items to hash one by one.
 template <class Hash, class Prefix, class Take>
 std::vector<size_t> hash_together(const std::vector<std::string_view>& contents,
                                   const Prefix& prefix, const Take& take) {

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kPatternsBetweenLooks = 16;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// The patterns of an ignore file, without those that can match nothing.
+/// The patterns of an ignore file, except those that can never match.
 GlobList rules_in(std::string_view text) {
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   std::vector<std::string> patterns;
@@ -113,13 +113,14 @@ Result<IgnoreAnswer> IgnoreRules::answer(const RelPath& path, bool is_directory,
 namespace {
 
 constexpr size_t kHeaderBytes = 12;
-constexpr size_t kStatBytes = 40;  // of an entry, before the object's name
+constexpr size_t kStatBytes = 40;  // in an entry, before the object name
 constexpr size_t kFlagBytes = 2;
 constexpr uint32_t kLongName = 0xFFF;
 constexpr uint32_t kIsExtended = 0x4000;
 constexpr size_t kPadding = 8;
 
-/// Takes values from the front of some bytes; `ok` becomes false, permanently, when they run out.
+/// Reads values from a sequence of bytes. When the bytes run out, ok() becomes false and stays
+/// false.
 class IndexBytes {
  public:
   explicit IndexBytes(std::string_view bytes) : all_(bytes) {}
@@ -143,7 +144,7 @@ class IndexBytes {
     const std::string_view whole = take(ok_ ? end + 1 - at_ : 0);
     return whole.substr(0, whole.empty() ? 0 : whole.size() - 1);
   }
-  /// In version 4: by how many bytes a name shortens the name before it (git's varint).
+  /// In version 4: the number of bytes to remove from the end of the previous name (git's varint).
   size_t stripped() {
     constexpr uint32_t kMore = 0x80;
     size_t value = 0;
@@ -176,8 +177,8 @@ std::string in_hexadecimal(std::string_view bytes) {
   return text;
 }
 
-/// Nothing if the bytes are not an index with object names of this size. The length of every name
-/// is stored twice, which detects this.
+/// Returns nothing if the bytes are not an index with object names of this size. The length of
+/// every name is stored twice, so a wrong size is detected.
 std::optional<ParsedIndex> parse_index(std::string_view bytes, size_t name_bytes) {
   IndexBytes index(bytes);
   if (index.take(4) != "DIRC") return {};

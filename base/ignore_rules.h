@@ -17,8 +17,8 @@ namespace galley {
 /// The paths in the index of a git repository.
 ///
 /// Reads versions 2 to 4, of SHA-1 and of SHA-256, and a split index (gitformat-index(5)). With a
-/// split index a path is tracked until both parts have dropped it. A folder in a sparse index
-/// counts as a path below itself.
+/// split index, a path is tracked if either part lists it. A folder that a sparse index lists
+/// counts as a tracked path below that folder.
 class TrackedPaths {
  public:
   /// Returns the bytes of a file in the repository's folder; empty when it does not exist.
@@ -53,11 +53,12 @@ class IgnoreRules {
  public:
   /// Returns the text of a directory's .gitignore; empty when it has none.
   using Reader = std::function<std::string(const RelPath& directory)>;
-  /// Called now and then during a match.
+  /// Called from time to time during a match. When it returns true, the match stops.
   using ShouldStop = std::function<bool()>;
-  /// One file of ignore rules; a larger one is ignored.
+  /// The maximum size of one ignore file. A larger file is skipped.
   static constexpr size_t kMaxFileBytes = size_t{1} << 20U;
-  /// Limit for the cached rules of all files together; the others are read again when needed.
+  /// The maximum size of all cached rules together. Rules that do not fit are read again when
+  /// needed.
   static constexpr size_t kMaxKeptBytes = size_t{8} << 20U;
 
   /// `tracked` is called once, when the first ignored path is found.
@@ -72,7 +73,7 @@ class IgnoreRules {
   /// Errors: kTimeout `ignore.stopped`.
   Result<bool> is_ignored(const RelPath& path, bool is_directory, const ShouldStop& should_stop);
 
-  /// The same for a path that may be tracked.
+  /// As is_ignored(), but takes tracked paths into account.
   /// Errors: as is_ignored().
   Result<IgnoreAnswer> answer(const RelPath& path, bool is_directory,
                               const ShouldStop& should_stop);

@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The sizes, depths and counts that bound Galley as a whole. A limit of one file is in that file.
+/// Limits that several parts of Galley share. A limit that only one source file needs is defined in
+/// that file.
 namespace galley::limits {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{1} << 30U;   ///< one file read or staged

@@ -26,7 +26,8 @@ void for_each_block(size_t count, size_t block, const std::function<void(size_t,
         work(begin, std::min(count, begin + block));
       }
     } catch (...) {
-      // An exception must not end the thread: the caller rethrows it after all have stopped.
+      // An exception must not leave the thread. The caller rethrows it after all threads have
+      // stopped.
       next = count;
       const std::lock_guard lock(mutex);
       thrown = std::current_exception();
@@ -40,7 +41,8 @@ void for_each_block(size_t count, size_t block, const std::function<void(size_t,
     try {
       while (others.size() + 1 < workers) others.emplace_back(take_blocks);
     } catch (const std::system_error&) {
-      // No more threads for this process: the running ones, including this one, do all the work.
+      // This process cannot start more threads. The running ones, including this one, do all the
+      // work.
     }
   }
   take_blocks();

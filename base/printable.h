@@ -11,18 +11,18 @@ namespace galley {
 /// With `reverse`, each replacement is in reverse video.
 void append_printable(std::string_view text, bool reverse, std::string& out);
 
-/// The same as a value, without reverse video.
+/// Returns the text that append_printable() would append without reverse video.
 [[nodiscard]] std::string printable(std::string_view text);
 
 /// Text for one field of one line: a newline becomes `\n` and a tab `\t`, so that no message or
 /// name can imitate a line of Galley's own.
 [[nodiscard]] std::string printable_line(std::string_view text);
 
-/// As printable_line, cut with `…` after `max_bytes`.
+/// As above, but a longer result is cut after at most `max_bytes` and ends with `…`.
 [[nodiscard]] std::string printable_line(std::string_view text, size_t max_bytes);
 
-/// Makes a stream printable that arrives in pieces. A character that is split between two pieces is
-/// kept until the rest of it arrives.
+/// Converts text that arrives in pieces to its printable form. A character that is split between
+/// two pieces is kept until the rest of it arrives.
 ///
 /// Threads: confined to one thread.
 class PrintableStream {
@@ -30,7 +30,7 @@ class PrintableStream {
   explicit PrintableStream(bool reverse = false) : reverse_(reverse) {}
   /// Takes a piece and returns what can be shown so far.
   std::string feed(std::string_view piece);
-  /// Returns what was kept: the beginning of a character that never ended.
+  /// Returns the rest: the beginning of a character that was never completed.
   std::string finish();
 
  private:

@@ -10,7 +10,8 @@ namespace galley {
 [[nodiscard]] std::chrono::nanoseconds thread_cpu_time();
 
 /// The largest resident memory of this process so far, in bytes (ru_maxrss of getrusage(2)). It
-/// never falls, so the difference of two readings is the growth over all earlier use.
+/// never falls, so the difference between two readings shows only growth beyond the earlier
+/// maximum.
 [[nodiscard]] uint64_t peak_resident_bytes();
 
 }  // namespace galley

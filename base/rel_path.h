@@ -14,7 +14,7 @@ namespace galley {
 /// NTFS streams and trailing dots and spaces.
 [[nodiscard]] std::string folded_name(std::string_view component);
 
-/// Parses a path that Galley itself chose; a text that is not a path is a bug.
+/// Parses a path that is fixed in the code of Galley. Aborts if the text is not a valid path.
 [[nodiscard]] RelPath chosen_path(std::string_view text);
 
 }  // namespace galley

@@ -16,7 +16,7 @@ namespace galley {
   return tl::unexpected<Error>(std::move(error));
 }
 
-/// Shorthand for the failed side of any Result.
+/// Makes an Error and turns it into the failed side of any Result.
 [[nodiscard]] inline tl::unexpected<Error> fail(ErrorKind kind, std::string reason,
                                                 std::string message, std::string path = {}) {
   return fail(Error{kind, std::move(reason), std::move(message), std::move(path), 0});
@@ -45,6 +45,7 @@ namespace galley {
   if (!result) return ::galley::fail(std::move(result.error())); \
   target = std::move(*result)
 
-/// A bug in Galley itself, never bad input or a failing system: aborts in every build.
+/// Aborts, in every build, if the condition is false. Use it only for bugs in Galley, never for bad
+/// input or a failing system.
 #define GALLEY_CHECK(condition) \
   ((condition) ? void(0) : ::galley::check_failed(#condition, __FILE__, __LINE__))

@@ -18,8 +18,8 @@ inline thread_local uint64_t shared_map_nodes_made = 0;
 
 /// An ordered map whose copies share all nodes that they have in common.
 ///
-/// A copy takes constant time. A change makes O(log n) new nodes, or none where no copy shares
-/// them. differences() of a map and a changed copy skips the nodes that both share.
+/// A copy takes constant time. A change makes at most O(log n) new nodes: only shared nodes are
+/// copied. differences() of a map and a changed copy skips the nodes that both share.
 /// Invariant: a balanced tree (AVL); a node that two maps reach is never changed.
 /// Ownership: a map owns its nodes together with its copies. A reference to a mutable value is
 ///            valid until the map is copied or the key is erased.
@@ -76,7 +76,8 @@ class SharedMap {
       for (; node != nullptr; node = node->left.get()) push(node);
     }
 
-    /// Nodes whose left subtree is done and which are not done themselves; the next one is last.
+    /// The nodes that are still to be visited but whose left subtrees are done. The next node is
+    /// last.
     std::array<const Node*, 64> way_;  // higher than any tree that fits into memory
     size_t depth_ = 0;
   };
@@ -110,11 +111,11 @@ class SharedMap {
     const_iterator it = lower_bound(key);
     return it.depth_ > 0 && it->first == key ? it : end();
   }
-  /// The first key that is not less.
+  /// The first entry whose key is not less.
   [[nodiscard]] const_iterator lower_bound(const Key& key) const {
     return first_of([&key](const Key& one) { return !(one < key); });
   }
-  /// The first key that is greater.
+  /// The first entry whose key is greater.
   [[nodiscard]] const_iterator upper_bound(const Key& key) const {
     return first_of([&key](const Key& one) { return key < one; });
   }
@@ -133,7 +134,8 @@ class SharedMap {
     std::abort();
   }
   Value& operator[](const Key& key) { return *try_emplace(key, Value()).first; }
-  /// The value of the key, for changing it, and whether it is new. An existing value stays.
+  /// Returns the value of the key, which may be changed, and whether it was inserted. An existing
+  /// value is not replaced.
   std::pair<Value*, bool> try_emplace(const Key& key, Value value) {
     return take_if_new(key, value);
   }
@@ -235,8 +237,8 @@ class SharedMap {
     value_type item;
   };
 
-  /// The part of a map that a walk has not reached: whole subtrees and single items, the next on
-  /// top.
+  /// The part of a map that a walk has not reached: whole subtrees and single items. The next one
+  /// is on top.
   class Rest {
    public:
     explicit Rest(const Node* root) {
@@ -247,7 +249,7 @@ class SharedMap {
     [[nodiscard]] std::pair<const Node*, bool> top() const {
       return {way_[depth_ - 1].node, way_[depth_ - 1].height > 0};
     }
-    /// Height of a subtree; 0: an item alone.
+    /// The height of a subtree; 0 for a single item.
     [[nodiscard]] int top_height() const { return way_[depth_ - 1].height; }
     [[nodiscard]] const value_type& item() const { return way_[depth_ - 1].node->item; }
     void pop() { --depth_; }
@@ -307,8 +309,8 @@ class SharedMap {
 
   static int height_of(const Ref& link) { return link ? link->height : 0; }
 
-  /// Makes the node safe to change. If it has one user, no other thread can add one: only a copy of
-  /// the map can, and a copy is a user itself.
+  /// Makes the node safe to change. A node with one user cannot get another meanwhile: only copying
+  /// a map that uses it adds a user, and this map is not being copied.
   static void make_unshared(Ref& link) {
     if (link->users.load(std::memory_order_acquire) > 1) link = Ref(new Node(*link));
   }
@@ -317,7 +319,7 @@ class SharedMap {
     node.height = 1 + std::max(height_of(node.left), height_of(node.right));
   }
 
-  /// Rotates a side's node up into the place of its parent.
+  /// Rotates the child on `side` up into the place of its parent.
   static void rotate(Ref& link, Ref Node::*side, Ref Node::*other) {
     make_unshared((*link).*side);
     Ref up = std::move((*link).*side);

@@ -11,7 +11,7 @@ namespace galley {
 /// A list of texts about many things, in order. Texts that differ only in the name of the thing are
 /// printed once, with their number and some of the names.
 ///
-/// Invariant: three or more alike texts are printed as one, the first; one or two are printed as
+/// Invariant: of three or more alike texts only the first is printed; one or two are printed as
 ///            they are.
 class SimilarTexts {
  public:

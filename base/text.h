@@ -12,7 +12,8 @@
 
 namespace galley {
 
-/// ASCII only, and the same in every locale: Galley reads formats, not prose.
+/// The functions for characters know only ASCII and do not depend on the locale, because they read
+/// formats and not prose.
 
 /// White space of the C locale: blank, \t, \n, \v, \f, \r.
 [[nodiscard]] constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -35,22 +36,23 @@ inline constexpr std::string_view kSpaces = " \t\n\v\f\r";
 inline constexpr std::string_view kPlainSpaces = " \t\n\r";
 inline constexpr std::string_view kBlanks = " \t";
 
-/// The text without the characters of `spaces` at its end, or at both ends.
+/// Returns the text without the characters of `spaces` at its end.
 [[nodiscard]] constexpr std::string_view trim_end(std::string_view text,
                                                   std::string_view spaces = kSpaces) {
   return text.substr(0, text.find_last_not_of(spaces) + 1);
 }
+/// Returns the text without the characters of `spaces` at both ends.
 [[nodiscard]] constexpr std::string_view trim(std::string_view text,
                                               std::string_view spaces = kSpaces) {
   text = trim_end(text, spaces);
   return text.substr(std::min(text.find_first_not_of(spaces), text.size()));
 }
-/// Whether the text holds nothing but white space.
+/// Whether the text consists only of white space.
 [[nodiscard]] constexpr bool is_blank(std::string_view text, std::string_view spaces = kSpaces) {
   return text.find_first_not_of(spaces) == std::string_view::npos;
 }
 
-/// The texts, with `between` between neighbours.
+/// Joins the texts, separated by `between`.
 [[nodiscard]] std::string join(const std::vector<std::string>& texts,
                                std::string_view between = ", ");
 /// "a, b and 3 more": at most `shown` of the texts, and the number of the others.
@@ -66,18 +68,19 @@ inline constexpr std::string_view kBlanks = " \t";
 /// Whether the bytes are UTF-8.
 [[nodiscard]] inline bool is_utf8(std::string_view bytes) { return !first_invalid_utf8(bytes); }
 
-/// The candidate that a mistyped name most likely meant, by edit distance (Damerau-Levenshtein,
-/// optimal string alignment, case ignored), or nothing when none is near. The first of equals wins.
+/// Returns the candidate that a mistyped name most likely meant, or nothing when none is near. The
+/// measure is the edit distance (Damerau-Levenshtein, optimal string alignment, case ignored). Of
+/// equally near candidates the first wins.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view name,
                                                       const std::vector<std::string>& candidates);
 
-/// "; did you mean 'x'?" or nothing, to end a message with.
+/// Returns the end of a message: "; did you mean 'x'?", or an empty text when no candidate is near.
 [[nodiscard]] std::string did_you_mean(std::string_view name,
                                        const std::vector<std::string>& candidates);
 
-/// The number that the whole text spells in digits of `base`. Nothing for an empty text, for
-/// anything after the digits, or for a number that `T` cannot hold. A minus sign is read if T is
-/// signed.
+/// Parses the whole text as a number in the given base. Returns nothing for an empty text, for
+/// other characters after the digits, and for a number that does not fit `T`. A minus sign is
+/// accepted if `T` is signed.
 template <std::integral T>
 [[nodiscard]] std::optional<T> number_of(std::string_view text, int base = 10) {
   T number = 0;

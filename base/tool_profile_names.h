@@ -5,7 +5,8 @@
 
 namespace galley {
 
-/// The profiles of tools (tools/profiles.h), for the configuration, which cannot see tools/.
+/// The names of the tool profiles (tools/profiles.h). The code that reads the configuration must
+/// not include tools/, so it uses these.
 inline constexpr std::array<std::string_view, 10> kToolProfileNames = {
     "native", "claude", "openai", "gemini", "mcp-fs",
     "sage",   "tenex",  "aios",   "nachos", "faultmaven"};
