@@ -28,7 +28,7 @@ std::string marked(char mark, std::string_view line) {
   return text;
 }
 
-/// The lines that differ between two texts, with some context.
+/// Returns the lines that differ between two texts, with some context.
 std::string text_difference(std::string_view expected, std::string_view found) {
   const Lines before(expected);
   const Lines after(found);
@@ -54,7 +54,7 @@ Assertion texts_are_equal(const std::string& what, std::string_view expected,
   return fails(what + " is not as expected:\n" + text_difference(expected, found));
 }
 
-/// The diff without the lines that a test does not contain.
+/// Returns the diff without the lines that diff_is() ignores.
 std::string without_hashes(std::string_view diff) {
   std::string text;
   const Lines lines(diff);

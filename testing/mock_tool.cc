@@ -16,7 +16,8 @@ using nlohmann::json;
 
 constexpr const char* kAnyObject = R"({"type": "object"})";
 
-/// A canonical form of arguments: members sorted, no spaces. Text that is not JSON stays unchanged.
+/// Returns the canonical form of arguments: members sorted, no spaces. Text that is not JSON stays
+/// unchanged.
 std::string canonical(const std::string& text) {
   const auto document = parse_json(text);
   return document ? json_text(*document) : text;

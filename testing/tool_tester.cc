@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-/// The problem with an expected failure; empty: none.
+/// Returns why a call did not fail as expected; empty if it did.
 std::string wrong_failure(const CallResult& called, const ToolCase& one, bool is_unchanged) {
   if (called) return "it has to fail with " + one.error + " and answered " + called.json() + "\n";
   const ToolError& error = *called.result().error;
