@@ -22,10 +22,10 @@
 // effects and not on the workspace. A layer records what was touched, not what differs: opening a
 // file for writing copies it up. So each object is compared with the tree that the command saw.
 //
-// The order matters. A directory that replaces a file is put before its contents, and a file that
-// replaces a directory is put after the deletion of its contents: the overlay refuses a path below
-// a file. A new directory is put after its contents: only then is it known whether it contains only
-// ignored outputs. Whether git ignores a path is checked before the path is hashed.
+// The order matters, because the overlay refuses a path below a file. A directory that replaces a
+// file is put before its contents. A file that replaces a directory is put after the deletion of
+// the old contents. A new directory is put after its contents: only then is it known whether it
+// contains only ignored outputs. Whether git ignores a path is checked before the path is hashed.
 
 namespace galley {
 namespace {
@@ -48,7 +48,7 @@ class Absorption {
   }
 
  private:
-  /// The counts of one directory of the layer; its parent decides by them whether it is proposed.
+  /// The counts of one directory of the layer. They decide whether the directory is proposed.
   struct Tally {
     uint64_t staged = 0;
     uint64_t ignored = 0;
@@ -126,7 +126,7 @@ Result<FileStat> Absorption::stat(const RelPath& path) {
   return at.directory->stat(at.name);
 }
 
-/// Nothing, and a refusal, when a RelPath cannot represent the name.
+/// Returns nothing, and records a refusal, when a RelPath cannot represent the name.
 std::optional<RelPath> Absorption::child_of(const RelPath& path, const std::string& name) {
   const std::string text = path.is_root() ? name : path.str() + "/" + name;
   auto child = RelPath::parse(text);
@@ -218,7 +218,7 @@ Result<void> Absorption::absorb_entry(FileKind kind, const RelPath& path, Below 
   if (is_whiteout(*at.directory, at.name)) return absorb_whiteout(path);
   GALLEY_ASSIGN(const bool ignored, is_ignored(path, false));
   if (ignored) {
-    ++report_.ignored;  // a socket in build/ is of no use to the next command
+    ++report_.ignored;  // the next command cannot use a socket in build/
   } else {
     refuse(path.str(), "is a FIFO, socket or device, which a change cannot hold");
   }
@@ -242,8 +242,8 @@ Result<void> Absorption::absorb_whiteout(const RelPath& path) {
   return hidden;
 }
 
-/// When an ignored directory was deleted, its tracked files are deleted; the directory itself only
-/// if it contained nothing else.
+/// Deletes the tracked files of an ignored directory that the command deleted. Deletes the
+/// directory itself only if it contained nothing else.
 Result<void> Absorption::remove_tracked(const RelPath& path, const Node& now) {
   const uint64_t ignored_before = report_.ignored;
   GALLEY_ASSIGN(const auto entries, overlay_.list(path));
@@ -406,7 +406,8 @@ Result<Absorption::Below> Absorption::look_for_marks(const Directory& opened, co
   return below;
 }
 
-/// An opaque directory hides the one below: everything that it does not contain is deleted.
+/// An opaque directory hides the directory below it. Everything that it does not contain is
+/// deleted.
 Result<void> Absorption::replace_directory(const Directory& opened, const RelPath& path) {
   if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
   GALLEY_ASSIGN(const auto held, opened.list());
@@ -463,7 +464,7 @@ Result<void> Absorption::stash(const RelPath& path) {
   return copy_output(path);
 }
 
-/// False when the directory hides the existing one, and so replaces it.
+/// Returns false if the directory is opaque and so replaces the existing one.
 Result<bool> Absorption::merge_outputs(const RelPath& path, const FileStat& stat) {
   {
     GALLEY_ASSIGN(const auto opened, layer_.at(path));
@@ -478,7 +479,7 @@ Result<bool> Absorption::merge_outputs(const RelPath& path, const FileStat& stat
   return true;
 }
 
-/// For a scratch layer that is not on the file system of the upper one.
+/// Used when the scratch layer is not on the file system of the upper layer.
 Result<void> Absorption::copy_output(const RelPath& path) {
   GALLEY_TRY(check_time());
   GALLEY_ASSIGN(const FileStat look, stat(path));
@@ -504,7 +505,7 @@ Result<void> Absorption::copy_output(const RelPath& path) {
   } else if (is_whiteout(*at.directory, at.name)) {
     return make_whiteout(scratch_, path);
   } else {
-    return {};  // a socket or FIFO is of no use to the next command
+    return {};  // the next command cannot use a socket or FIFO
   }
   return set_owner_like(scratch_, path, look);
 }

@@ -24,21 +24,21 @@ struct AbsorbRules {
   bool propose_ignored = false;
   std::vector<RelPath> keep;     ///< directories that persist between runs: left alone
   std::vector<RelPath> deleted;  ///< deleted without a whiteout (the copy level)
-  /// When the command was started and when it had ended, by the clock of the file system. If a file
-  /// of the workspace was changed in between, the command may have seen other contents than the
-  /// disk has now. 0: not checked.
+  /// When the command was started and when it had ended, by the clock of the file system. A file of
+  /// the workspace that was changed in between is not trusted: the command may have seen its old
+  /// contents. 0: not checked.
   int64_t began_ns = 0;
   int64_t ended_ns = 0;
   Deadline deadline;
   const Clock* clock = nullptr;  ///< null: the deadline is not checked
-  /// A file that was changed on disk is not refused but staged with an empty base, so that every
+  /// A file that was changed on disk is staged with an empty base instead of refused. So every
   /// commit reports a conflict. This does not apply to a file that the command first wrote after
-  /// the change. For runs that last: a refusal would recur at every attempt.
+  /// the change. Live runs set this, because a refusal would recur at every attempt.
   bool forgets_bases = false;
-  /// Contents are copied into the store: after a refusal the layer is complete, for another
-  /// attempt.
+  /// Contents are copied into the store, not moved. After a refusal the layer is then still
+  /// complete for another attempt.
   bool copies_contents = false;
-  /// The command is still running: the layer is read and nothing in it is moved or changed.
+  /// The command is still running. The layer is only read; nothing in it is moved or changed.
   bool is_live = false;
 };
 
@@ -61,18 +61,19 @@ struct AbsorbReport {
 ///     FIFO, socket, other device      made by the command           refused
 ///     redirect, metacopy attribute    a feature not asked for       refused
 ///
-/// Nothing that the command made is trusted. A name that a RelPath cannot represent refuses the
-/// effect. Trees of any depth are walked with a few descriptors. Modes that deny access are changed
-/// where that is possible. Every process of the command is dead, so nothing is written any more; or
-/// else, with AbsorbRules::is_live, each file is read until it stays the same during the read.
+/// Nothing that the command made is trusted. An effect is refused if a RelPath cannot represent its
+/// name. Trees of any depth are walked with a few descriptors. Modes that deny access are changed
+/// where that is possible. Every process of the command must be dead, so that the layer no longer
+/// changes. With AbsorbRules::is_live, each file is instead read again until it does not change
+/// during the read.
 ///
-/// A file that overlayfs copied up and the command did not change is left out. Outputs that git
+/// A file that overlayfs copied up but the command did not change is left out. Outputs that git
 /// ignores are moved to `scratch`, or stay in place during a live run. A file that was changed on
 /// disk while the command ran is refused. Contents are moved into the overlay's store. The cost is
 /// linear in the upper layer; a file with several names is hashed once.
 ///
 /// Errors: kTimeout when the deadline passes; kConflict `run.file_changes` for a file of a live
-///         layer that changes faster than it can be read; kNotFound for one that was removed
+///         layer that changes faster than it can be read; kNotFound for a file that was removed
 ///         meanwhile. After an Error the overlay is unchanged.
 [[nodiscard]] Result<AbsorbReport> absorb_layer(const WritableDirectory& upper,
                                                 const WritableDirectory& scratch, Overlay& overlay,

@@ -102,13 +102,15 @@ Result<void> ChangeSetLayer::remove_entry(const Change& change) {
   if (found.kind != FileKind::kDirectory) return directory_->remove_file(change.path);
   auto removed = directory_->remove_directory(change.path);
   if (removed || removed.error().os_error != ENOTEMPTY) return removed;
-  // Other paths below still need it: it gets the attributes of the workspace's directory.
+  // Other paths below still need the directory. It gets the attributes of the workspace's
+  // directory.
   GALLEY_ASSIGN(const FileStat base, reachable_stat(*workspace_, change.path));
   if (base.kind == FileKind::kDirectory) late_modes_.emplace_back(change.path, base.mode);
   return {};
 }
 
-/// A directory of the layer hides the attributes of the one below it, so it copies them.
+/// A directory of the layer hides the attributes of the directory below it, so it gets a copy of
+/// them.
 Result<void> ChangeSetLayer::make_merged_parents(const RelPath& path) {
   std::vector<RelPath> missing;
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
@@ -160,7 +162,7 @@ Result<void> ChangeSetLayer::write(const Change& change, const ContentStore& sto
   }
   if (there.kind != FileKind::kAbsent) GALLEY_TRY(erase_layer(*directory_, path));
   if (change.after.kind == FileKind::kAbsent) {
-    // Nothing below to hide: a created path whose creation was undone.
+    // There is nothing below to hide: the path was created and its creation was undone.
     GALLEY_ASSIGN(const FileStat base, reachable_stat(*workspace_, path));
     if (base.kind == FileKind::kAbsent) return {};
     return make_whiteout(*directory_, path);
@@ -196,8 +198,8 @@ Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& chang
 
 namespace {
 
-/// When the command first wrote a path, or made the directories above it; 0 if the file system does
-/// not report it.
+/// Returns the time when the command first wrote a path or made the directories above it; 0 if the
+/// file system does not report it.
 Result<int64_t> first_written_ns(const WritableDirectory& upper, RelPath path) {
   for (; !path.is_root(); path = path.parent()) {
     GALLEY_ASSIGN(const FileStat layer, upper.stat(path));
@@ -211,7 +213,8 @@ Result<int64_t> first_written_ns(const WritableDirectory& upper, RelPath path) {
 Result<void> doubt_changed_meanwhile(const Overlay::Entries& before, const WritableDirectory& upper,
                                      Overlay& overlay, const AbsorbRules& rules,
                                      AbsorbReport& report) {
-  // Reading back takes time, too; a stamp further in the future is from a clock that was set back.
+  // Reading back takes time, too. A time stamp further in the future means that the clock was set
+  // back.
   constexpr int64_t kReadingBackNs = 60'000'000'000;
   Overlay::Entries forgotten;
   for (const auto& [path, entry] : overlay.entries()) {

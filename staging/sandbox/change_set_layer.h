@@ -24,7 +24,7 @@ namespace galley {
 /// Threads:   confined to one thread; no command may run on the layer while show() writes.
 class ChangeSetLayer {
  public:
-  /// `directory` must be empty, and only this object may write to it.
+  /// `directory` must be empty. No other code may write to it while this object exists.
   ChangeSetLayer(std::unique_ptr<WritableDirectory> directory, const Directory& workspace);
 
   /// Makes the layer show these changes; writes only what differs from the last call. After an
@@ -54,10 +54,10 @@ class ChangeSetLayer {
   std::vector<std::pair<RelPath, uint32_t>> late_modes_;  ///< set after everything is written
 };
 
-/// Checks paths that were just absorbed from `upper` and are not in `before`: their base was read
-/// from the disk as it is now. If such a file changed on disk while the command ran, the effect is
-/// based on its old content. With the new base, a commit would undo that change without a conflict.
-/// Such a path is refused, or gets an empty base (AbsorbRules::forgets_bases).
+/// Finds files that changed on disk while the command ran. It checks the paths that were just
+/// absorbed from `upper` and are not in `before`. Their effects are based on old contents, but
+/// their bases were read from the disk afterwards, so a commit would undo the change without a
+/// conflict. Such a path is refused, or gets an empty base (AbsorbRules::forgets_bases).
 [[nodiscard]] Result<void> doubt_changed_meanwhile(const Overlay::Entries& before,
                                                    const WritableDirectory& upper, Overlay& overlay,
                                                    const AbsorbRules& rules, AbsorbReport& report);

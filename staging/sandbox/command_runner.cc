@@ -57,7 +57,7 @@ Error LimitBreach::error() const {
               "", 0};
     case LimitKind::kCancelled:
       return {ErrorKind::kTimeout, "sandbox.cancelled",
-              figure == 0  // a stopped run has no measured time
+              figure == 0  // the time of a stopped run is not measured
                   ? "the program was stopped, with all that it started"
                   : fmt::format("the command was cancelled after {} ms; every process of it was "
                                 "killed",

@@ -21,7 +21,7 @@ class InputRelay;
 class LiveRun;
 struct LiveOptions;
 
-/// Limits of one command; 0 means no limit only where stated.
+/// Limits of one command. 0 means no limit only for the fields whose comment says this.
 struct CommandLimits {
   std::chrono::milliseconds wall{120'000};
   std::chrono::milliseconds grace{2'000};           ///< between SIGTERM and SIGKILL
@@ -37,7 +37,7 @@ struct CommandLimits {
 };
 
 /// The limits that one command asks for, with the fields of CommandLimits. The runner chooses the
-/// absent ones.
+/// values of absent fields.
 struct AskedLimits {
   std::optional<std::chrono::milliseconds> wall;
   std::optional<std::chrono::milliseconds> grace;
@@ -68,7 +68,7 @@ enum class EffectsRule : uint8_t {
 };
 
 /// Which programs the processes of a command may execute. The command's own program may always be
-/// executed; the caller judges it.
+/// executed; the caller checks it.
 struct ProgramRules {
   bool is_restricted = false;  ///< only `allowed`, and what those need to start
   /// Absolute paths of files, and of directories, which end in `/` and include everything below.
@@ -89,16 +89,17 @@ struct Command {
   AskedLimits limits;
   NetworkAccess network = NetworkAccess::kNone;
   EffectsRule effects = EffectsRule::kStageOnSuccess;
-  /// Names or paths: it, and what it starts, may be no others. Absent: that is not narrowed.
+  /// Names or paths of the only programs that may be executed, including `argv[0]`. Absent: this
+  /// does not restrict them.
   std::optional<std::vector<std::string>> only_programs = {};
-  ProgramRules walls;  ///< made of that and of the rules by what runs it (engine/calls/programs.h)
+  ProgramRules walls;             ///< from only_programs and the policy (engine/calls/programs.h)
   bool is_deterministic = false;  ///< fixed SOURCE_DATE_EPOCH, TZ, locale; no network
   bool propose_ignored = false;   ///< stage git-ignored outputs too
   std::vector<RelPath> keep;      ///< directories whose contents persist between runs, not staged
   std::string keep_name;          ///< owner of those directories: a validator's name
   std::vector<RelPath> collect;   ///< files to return after the run, even if effects are dropped
-  /// Absolute folders of the host that only this command sees in addition, read-only: its own
-  /// files.
+  /// More folders of the host that only this command sees, read-only. The paths are absolute; the
+  /// folders contain the command's own files.
   std::vector<std::string> readable = {};
   /// Called on the thread of run() with the kept output: the head as it arrives, the tail when the
   /// command has ended.
@@ -108,7 +109,7 @@ struct Command {
   /// Called before the tail with the number of omitted bytes, unless that is 0.
   std::function<void(OutputStream, uint64_t)> on_left_out;
   std::stop_token stop;  ///< a request kills the whole process tree
-  /// A request kills the whole process tree, too, but is not a failure: earlier changes are staged
+  /// A request also kills the whole process tree, but is not a failure. Earlier changes are staged
   /// if `effects` stages commands that end by a signal.
   std::stop_token end = {};
 };
@@ -153,13 +154,13 @@ struct LimitBreach {
   [[nodiscard]] Error error() const;
 };
 
-/// An object that a command left and that a change set cannot represent.
+/// An object that a command made and that a change set cannot represent.
 struct RefusedEffect {
   std::string path;  ///< bytes as found
   std::string why;   ///< one clause: "is a FIFO"
 };
 
-/// Shells add it to the number of the signal that ended a program, to form an exit status.
+/// Shells report a program that signal n ended as exit status kSignalStatusBase + n.
 inline constexpr int kSignalStatusBase = 128;
 
 struct CommandResult {
@@ -198,10 +199,10 @@ struct CommandResult {
 /// Invariant: the workspace is never written. The changes of a command reach only the overlay, all
 ///            of them or none.
 /// Threads:   run() may be called from several threads at once, on distinct overlays.
-/// Errors:    an Error means that the command could not be run or its effects could not be read;
-///            how it ended is in the result. kRefused `sandbox.unavailable` names the missing
-///            feature of this machine and the remedy; kNotFound `sandbox.program_not_found`;
-///            kInvalid `sandbox.bad_command`.
+/// Errors:    an Error means that the command could not be run or that its effects could not be
+///            read. The result says how the command ended. `sandbox.unavailable` (kRefused) names
+///            the missing feature of this machine and the remedy; kNotFound
+///            `sandbox.program_not_found`; kInvalid `sandbox.bad_command`.
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;

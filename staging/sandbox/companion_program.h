@@ -7,8 +7,9 @@
 
 namespace galley {
 
-/// Returns a path by which this process can execute one of its own programs: an embedded one
-/// (embedded_programs.h), else one that is installed next to it or in its libexec directory.
+/// Returns a path by which this process can execute one of its own programs. This is an embedded
+/// program (embedded_programs.h), or else one that is installed next to this program or in its
+/// libexec directory.
 ///
 /// An embedded program always has the right version, so installed ones are then ignored. Its path
 /// is that of a descriptor (nameless_program.h), which stays open until the process ends; forked

@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint32_t kNobody = 65534;  // the user without permissions, on every system
 
-/// Without namespaces root cannot be confined. So the command runs as the workspace's owner, or as
-/// `nobody` when that is root.
+/// Without namespaces root cannot be confined. So the command runs as the owner of the workspace,
+/// or as `nobody` if the owner is root.
 FileStat copy_owner(const FileStat& root) {
   FileStat owner = root;
   if (owner.uid == 0) owner.uid = owner.gid = kNobody;

@@ -11,8 +11,8 @@ struct EmbeddedProgram {
   std::string_view bytes;
 };
 
-/// The embedded programs of this executable. None by default; the single-file program links another
-/// definition than that of embedded_programs.cc (cmake/single_file.cc).
+/// The embedded programs of this executable. By default the list is empty. The single-file program
+/// links its own definition (cmake/single_file.cc) instead of embedded_programs.cc.
 [[nodiscard]] std::span<const EmbeddedProgram> embedded_programs();
 
 }  // namespace galley

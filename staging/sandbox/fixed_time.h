@@ -9,8 +9,8 @@ namespace galley {
 /// The paths of libfaketime on Debian, Fedora and Arch, for this machine and others.
 [[nodiscard]] std::vector<std::string> fixed_time_places();
 
-/// The library that gives programs a fixed time, or empty if it is not installed. It is searched
-/// for at every call: it may be installed while a program runs.
+/// Returns the path of the library that gives programs a fixed time; empty if it is not installed.
+/// Every call searches again, because it may be installed while this program runs.
 [[nodiscard]] std::string fixed_time_library(
     const std::vector<std::string>& places = fixed_time_places());
 
@@ -19,7 +19,8 @@ namespace galley {
 [[nodiscard]] std::map<std::string, std::string> deterministic_environment(
     const std::string& library);
 
-/// For the reader of a result: which clock the programs saw, and what stays random.
+/// Returns notes for the reader of a result: which clock the programs saw, and which values remain
+/// random.
 [[nodiscard]] std::vector<std::string> determinism_notes(const std::string& library);
 
 }  // namespace galley

@@ -44,7 +44,8 @@ Result<Ends> make_control() {
   return Ends{duplicate_high(Fd(ends[0]).get()), duplicate_high(Fd(ends[1]).get())};
 }
 
-/// The command's stdin as a sealed file in memory: no pipe to feed, no SIGPIPE.
+/// Returns the command's stdin as a sealed file in memory. A pipe would have to be fed and could
+/// cause SIGPIPE.
 Result<Fd> make_input(const std::string& input) {
   Fd file(memfd_create("galley-stdin", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   for (size_t done = 0; done < input.size();) {
@@ -60,7 +61,7 @@ Result<Fd> make_input(const std::string& input) {
   return file;
 }
 
-/// Sends the command's stdin. Without one the command gets the helper's own, /dev/null.
+/// Sends the command's stdin. Without input the command gets the helper's own stdin, /dev/null.
 Result<void> send_input(int socket, const Command& command) {
   Fd file;
   if (command.input_relay == nullptr && !command.input.empty()) {

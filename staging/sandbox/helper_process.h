@@ -14,10 +14,10 @@
 
 namespace galley {
 
-/// A helper that has reported: no process of its command is left, and the kernel removes its
-/// namespaces and mounts.
+/// A helper that has sent its report. No process of its command is left, and the kernel is removing
+/// its namespaces and mounts.
 ///
-/// Ownership: owns the child process; the destructor waits for it.
+/// Ownership: owns the child process. The destructor waits until it has ended.
 class ExitingProcess {
  public:
   ExitingProcess() = default;
@@ -45,10 +45,10 @@ struct HelperRun {
   ExitingProcess helper;
 };
 
-/// A started command that runs on: its streams, and the socket over which its helper reports and is
-/// told to end it.
+/// A running command: its output streams, and the socket to its helper. Over the socket the helper
+/// reports, and the engine asks it to end the command.
 struct StartedProcess {
-  ExitingProcess helper;  ///< the first member: it ends when the socket below is closed
+  ExitingProcess helper;  ///< must be first: the helper ends when `control` is closed
   Fd control;
   Fd output;
   Fd errors;
@@ -56,16 +56,16 @@ struct StartedProcess {
 
 /// A helper program that has been started and waits for its only request.
 ///
-/// Ownership: owns the child process. The destructor ends it and waits for it.
+/// Ownership: owns the child process. The destructor ends it and waits until it has ended.
 /// Threads:   confined to one thread at a time.
 /// Errors:    kRefused `sandbox.unavailable` when the helper cannot be started; kInternal
 ///            `sandbox.helper_died` when it ends without a report.
 class WaitingProcess {
  public:
-  /// Starts one that makes its namespaces, if the request needs any, when the request arrives.
+  /// Starts a helper that makes its namespaces when the request arrives, if the request needs any.
   static Result<WaitingProcess> start(const std::string& helper);
-  /// Starts one that makes its namespaces at once, with a network of their own. It ends by itself
-  /// if no request arrives for kSpareMs.
+  /// Starts a helper that makes its namespaces at once, including a network namespace. It ends by
+  /// itself if no request arrives within kSpareMs.
   static Result<WaitingProcess> start_spare(const std::string& helper);
 
   /// Sends the request and the command's input, and relays its output and a stop request. Returns
@@ -74,16 +74,16 @@ class WaitingProcess {
   /// Sends the request with these descriptors, and returns at once.
   Result<StartedProcess> begin(const SandboxRequest& request,
                                const std::vector<int>& descriptors) &&;
-  /// Returns false if it has ended meanwhile.
+  /// Returns whether the helper still runs and waits.
   [[nodiscard]] bool is_waiting() const;
-  /// Returns whether `error` says that the helper ended by itself before it took the request. The
-  /// command was then not run.
+  /// Returns whether `error` says that the helper ended by itself before it received the request.
+  /// The command was then not run.
   [[nodiscard]] static bool has_expired(const Error& error);
 
  private:
   WaitingProcess() = default;
   static Result<WaitingProcess> start_with(const std::string& helper, bool is_spare);
-  ExitingProcess process_;  ///< the first member: it ends when the socket below is closed
+  ExitingProcess process_;  ///< must be first: the helper ends when control_ is closed
   Fd control_;
   Fd out_;
   Fd err_;

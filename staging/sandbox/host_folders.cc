@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-/// The folder of a toolchain in a home, and the variable that tells it where that is.
+/// The folder of a toolchain in a home, and the variable that names this folder.
 struct Toolchain {
   std::string_view folder;  ///< relative to the home
   const char* variable;     ///< null: not needed
@@ -74,7 +74,7 @@ std::string with_tilde(const std::string& path, const std::string& home) {
   return is_in_home ? "~" + path.substr(home.size()) : path;
 }
 
-/// The folder to name for one path of a program.
+/// Returns the folder to make readable for one path of a program.
 std::string folder_for(const std::string& program, const std::string& home) {
   for (const Toolchain& toolchain : kToolchains) {
     const std::string folder = home + "/" + std::string(toolchain.folder);
@@ -146,7 +146,7 @@ std::vector<std::string> folders_of_program(const std::string& program) {
   for (const std::string& place : {program, real_program_path(program)}) {
     if (!is_in_view(place, {})) add(folder_for(place, home));
   }
-  // cargo and rustc in it only start the toolchains of rustup.
+  // cargo and rustc in ~/.cargo only start the toolchains of rustup.
   const bool is_rust = std::find(folders.begin(), folders.end(), "~/.cargo") != folders.end();
   if (is_rust && is_there(home + "/.rustup", S_IFDIR)) add(home + "/.rustup");
   return folders;
@@ -199,7 +199,7 @@ std::vector<std::string> credentials_in(const std::vector<std::string>& readable
 std::vector<std::string> existing_folders(const std::vector<std::string>& folders) {
   std::vector<std::string> existing;
   for (const std::string& folder : folders) {
-    if (!is_there(folder, S_IFDIR)) continue;  // a machine need not have every toolchain
+    if (!is_there(folder, S_IFDIR)) continue;  // not every machine has every toolchain
     const std::string real = real_program_path(folder);
     for (const std::string& one : {folder, real}) {
       if (is_in_view(one, existing)) continue;

@@ -36,7 +36,7 @@ class SignalIgnored {
   struct sigaction before_ {};
 };
 
-/// Ctrl-C is for the pager or editor that has the terminal: this process ends after it.
+/// Ctrl-C is for the pager or editor that has the terminal. This process must end later.
 struct InterruptsIgnored {
   SignalIgnored interrupt{SIGINT};
   SignalIgnored quit{SIGQUIT};
@@ -96,7 +96,8 @@ bool lies_in(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-/// The first program of that name in the directories of PATH, including relative ones; empty: none.
+/// Returns the first program of that name in the directories of PATH, including relative ones;
+/// empty if there is none.
 std::string found_on_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   const std::string all = path == nullptr ? "" : path;

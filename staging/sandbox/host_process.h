@@ -17,8 +17,8 @@ struct HostProcessOptions {
   bool shares_input = false;             ///< it reads this process's input, not what write() sends
 };
 
-/// Checks that no word is a path in `workspace` or the name of a program on PATH in it: an
-/// agent that can edit the workspace could change what runs outside every sandbox.
+/// Checks that no word is a path in `workspace`, or a name that PATH finds in it. Otherwise an
+/// agent that edits the workspace could change a program that runs outside every sandbox.
 /// Errors: kRefused `host.inside_workspace`.
 Result<void> check_outside(const std::vector<std::string>& words, const std::string& workspace);
 
@@ -31,7 +31,7 @@ Result<void> check_line_outside(const std::string& line, const std::string& work
 /// A program that the user chose and that runs outside every sandbox, with the user's rights and
 /// environment: a pager, an editor, a hook. It is never a command from an agent.
 ///
-/// Ownership: the destructor closes its input and waits for it.
+/// Ownership: the destructor closes the program's input and waits for its end.
 /// Threads:   confined to one thread.
 class HostProcess {
  public:
@@ -41,7 +41,8 @@ class HostProcess {
                                                     const HostProcessOptions& options = {});
   virtual ~HostProcess() = default;
 
-  /// Returns false when it no longer reads, as a pager that was quit: not an error.
+  /// Returns false when the program no longer reads, for example a pager that was quit. This is not
+  /// an error.
   virtual bool write(std::string_view text) = 0;
   /// Closes its input, waits, and returns its exit status: 128 + n for signal n.
   virtual Result<int> wait() = 0;

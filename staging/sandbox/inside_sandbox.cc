@@ -26,7 +26,7 @@ struct ProcessFacts {
   long parent = 0;
 };
 
-/// From `stat` of proc(5): the name is in parentheses and may contain some.
+/// Reads `stat` of proc(5). The name is in parentheses and may itself contain parentheses.
 ProcessFacts facts_of(long process) {
   const auto stat = read_host_file("/proc/" + std::to_string(process) + "/stat", kMaxProcBytes);
   if (!stat) return {};

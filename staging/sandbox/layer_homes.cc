@@ -122,7 +122,8 @@ Result<void> erase_home(const std::string& path) {
   return erase_layer(*parent, name);
 }
 
-/// Locks the mark before it gets its name: a mark that can be locked belongs to a dead process.
+/// Locks the mark before it gets its name. So a mark that another process can lock belongs to a
+/// dead process.
 Result<std::unique_ptr<WritableFile>> hold(const WritableDirectory& home) {
   const RelPath fresh = *RelPath::parse(std::string(kHeldMark) + ".new");
   GALLEY_ASSIGN(auto file, home.open_writable_file(fresh, OpenMode::kCreateNew, kPrivateFile));
@@ -188,7 +189,7 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
     }
     GALLEY_ASSIGN(auto directory, open_writable_disk_directory(wanted));
     GALLEY_TRY(directory->set_mode(RelPath::root(), kPrivateDirectory));
-    // If layers were made in it before, the test is not needed.
+    // If the directory has held layers before, the test is not needed.
     GALLEY_ASSIGN(const FileStat run, directory->stat(*RelPath::parse("run")));
     GALLEY_ASSIGN(const FileStat scratch, directory->stat(*RelPath::parse("scratch")));
     const bool is_proven = run.kind == FileKind::kDirectory || scratch.kind == FileKind::kDirectory;
@@ -234,7 +235,8 @@ Result<std::string> LayerHome::make_persistent() {
 bool is_layer_home(const std::string& path) {
   const bool is_named_so =
       path.starts_with('/') && path.find("/galley-", path.rfind('/')) != path.npos;
-  // Only make_persistent() leaves this mark: a folder of the user may have such a name and mode.
+  // Only make_persistent() leaves this mark. Name and mode are not enough: a folder of the user may
+  // have both.
   const std::string mark = path + "/" + kLastingMark;
   struct stat found {};
   return is_named_so && is_private_folder_of_ours(path) && lstat(mark.c_str(), &found) == 0 &&
@@ -273,7 +275,7 @@ Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const Over
   for (const auto& layer : layers_) {
     if (layer->layer.shown() == id) return layer;
   }
-  // A layer that no command uses is updated: usually it differs only a little.
+  // Updates a layer that no command uses, because it usually differs only a little.
   const auto free = std::find_if(layers_.begin(), layers_.end(),
                                  [](const auto& layer) { return layer.use_count() == 1; });
   std::shared_ptr<Layer> layer;

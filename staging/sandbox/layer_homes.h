@@ -23,9 +23,9 @@ enum class LayerUse : uint8_t {
 
 /// A private directory (0700) on a file system that can hold an overlayfs upper layer.
 ///
-/// Ownership: a home that open() made below $TMPDIR is removed with all its contents by the
-///            destructor or, when the process was killed, by clear_abandoned_layer_homes(); a given
-///            one stays.
+/// Ownership: the destructor removes a home that open() made, with all its contents. If the process
+///            is killed, clear_abandoned_layer_homes() does so later. A home that was given to
+///            open() stays.
 /// Threads:   its const members may be called from several threads.
 class LayerHome {
  public:
@@ -57,14 +57,15 @@ class LayerHome {
 /// those of this user that no process holds. Returns their paths; a dry run clears nothing.
 std::vector<std::string> clear_abandoned_layer_homes(bool dry_run);
 
-/// Returns whether a home of make_persistent() still exists and belongs to this user alone:
-/// directories below $TMPDIR may be removed at any time, and others may make one of the same name.
+/// Returns whether a home of make_persistent() still exists and belongs to this user alone.
+/// Directories below $TMPDIR may be removed at any time, and other users may then make one of the
+/// same name.
 [[nodiscard]] bool is_layer_home(const std::string& path);
-/// Removes a home of make_persistent() with all its contents. An absent one is not an error; one
-/// that belongs to others is left alone.
+/// Removes a home of make_persistent() with all its contents. An absent home is not an error. A
+/// home of another user is left alone.
 [[nodiscard]] Result<void> remove_layer_home(const std::string& path);
 
-/// Returns what an upper layer in this directory would lack; empty when it lacks nothing.
+/// Returns why this directory cannot hold an upper layer; empty when it can.
 [[nodiscard]] std::string why_no_upper_layer(const WritableDirectory& directory);
 
 /// The two directories for the layers of one sandbox.
@@ -75,7 +76,8 @@ std::vector<std::string> clear_abandoned_layer_homes(bool dry_run);
 ///                  scratch/     what git ignores, and a whiteout that hides `.galley`
 ///
 /// Both are one directory unless the upper home is in the workspace. A lower layer must not be
-/// inside another one (ELOOP), and the workspace is one; an upper layer may.
+/// inside another lower layer (ELOOP), and the workspace is a lower layer. An upper layer may be
+/// inside it.
 ///
 /// Ownership: owns both homes.
 /// Threads:   its const members may be called from several threads.

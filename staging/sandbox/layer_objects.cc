@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kOpenLevels = 8;  ///< of directories that are open at once
 
-/// Empties `top` at any depth: directories more than a few levels below it are moved up to be
-/// children of `top`, so that no path gets long and few descriptors are open.
+/// Empties `top` at any depth. Directories more than a few levels below it are moved up to be
+/// children of `top`. So no path gets long and few descriptors are open.
 class Eraser {
  public:
   explicit Eraser(const WritableDirectory& top) : top_(top) {}

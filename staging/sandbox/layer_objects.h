@@ -14,7 +14,7 @@ inline constexpr const char* kOpaqueMark = "user.overlay.opaque";
 /// Returns whether `name` in `directory` is a whiteout: a character device 0:0.
 [[nodiscard]] bool is_whiteout(const Directory& directory, const RelPath& name);
 
-/// Returns whether a directory of a layer hides everything below it in lower layers.
+/// Returns whether a directory of a layer hides the contents that it has in lower layers.
 [[nodiscard]] Result<bool> is_opaque(const Directory& layer, const RelPath& directory);
 
 /// Makes a whiteout at `path`, whose parent exists.

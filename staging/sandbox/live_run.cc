@@ -73,13 +73,13 @@ Result<std::string> changes_layer(const LiveHomes& homes, const Overlay& overlay
   return layer == nullptr ? std::string() : layer->path;
 }
 
-/// Adds to a command's request what a live run needs.
+/// Adds the fields of a live run to the request of a command.
 void complete(SandboxRequest& request, const LiveOptions& options) {
   request.live = 1;
   request.terminal = options.is_terminal ? 1 : 0;
   request.rows = options.rows;
   request.columns = options.columns;
-  // A home inside the workspace is the workspace's own folder.
+  // A home inside the workspace is a folder of the workspace, so it is not made.
   const bool is_inside = (options.home + "/").starts_with(request.workspace + "/");
   request.home = is_inside ? std::string() : options.home;
   request.git_config = options.git_config;
@@ -94,11 +94,11 @@ void complete(SandboxRequest& request, const LiveOptions& options) {
   request.has_input = options.is_terminal ? 0 : 1;
   request.grace_ms = static_cast<uint64_t>(kStopGrace.count());
   request.upper_home = options.homes.upper;
-  // Writes to the repository go to the upper layer, and are dropped with it.
+  // Writes to the repository go to the upper layer and are later dropped.
   std::erase(request.frozen, request.workspace + "/.git");
 }
 
-/// Makes `upper`, if it is missing, and a new `work`: for an overlay over `below`.
+/// Makes `upper` if it is missing, and a new `work`, for an overlay over `below`.
 Result<void> prepare_upper(const std::string& place, const Directory& below) {
   GALLEY_ASSIGN(const auto home, open_writable_disk_directory(place));
   GALLEY_ASSIGN(const FileStat upper, home->stat(known("upper")));
@@ -136,8 +136,8 @@ Result<void> prepare_host_layers(const std::vector<HostLayer>& layers) {
   return {};
 }
 
-/// The path of a folder, links resolved. With `may_be_missing`, it is enough that some folder above
-/// it exists. Empty if it cannot be determined.
+/// Returns the path of a folder with links resolved; empty if it cannot be determined. With
+/// `may_be_missing`, only some folder above it must exist.
 std::string place_of(const std::string& path, bool may_be_missing) {
   char real[PATH_MAX];
   if (realpath(path.c_str(), real) != nullptr) return real;
@@ -194,7 +194,7 @@ Result<std::unique_ptr<LiveRun>> LiveRun::start(WaitingProcess helper, SandboxRe
   return run;
 }
 
-/// Waits for the view, or for the report of its failure.
+/// Waits until the view exists or its failure is reported.
 Result<void> LiveRun::receive_mount(const Fd& channel) {
   pollfd polled[2] = {{channel.get(), POLLIN, 0}, {control(), POLLIN, 0}};
   int ready = 0;

@@ -31,11 +31,11 @@ struct LiveHomes {
   std::string lower;  ///< outside the workspace
 };
 
-/// A folder of the host that a live run sees and overwrites in a layer.
+/// A folder of the host that a live run sees. The writes of the run go to a layer.
 struct HostLayer {
   std::string path;  ///< as check_host_folder() returned it
   std::string home;  ///< the folder in `upper` for its writes
-  /// The contents that it sees at first; empty: the folder itself.
+  /// The folder whose contents the run sees at first; empty: `path` itself.
   std::string below = {};
 };
 
@@ -87,7 +87,7 @@ class LiveRun {
 
   /// Asks it to end; the remaining processes are killed after kStopGrace.
   void stop();
-  /// After control() is readable: how it ended.
+  /// Returns how the program ended. Call it only after control() has become readable.
   Result<CommandResult> result();
 
  private:
@@ -108,8 +108,8 @@ class LiveRun {
 [[nodiscard]] Result<void> prepare_live_layers(const LiveHomes& homes, const Directory& workspace);
 
 /// Returns the path of a folder that a run may write to or over: absolute, links resolved. `option`
-/// is the option that names it, `workspace` the absolute path of the workspace's root. A folder
-/// that may be missing need not exist.
+/// is the option that names it, `workspace` the absolute path of the workspace's root. With
+/// `may_be_missing` the folder need not exist.
 /// Errors: kUsage `run.host_folder` for a path that is not a folder, for `/`, a folder of the
 ///         system, and every folder that contains the workspace or is in it.
 [[nodiscard]] Result<std::string> check_host_folder(std::string_view option,
@@ -124,7 +124,7 @@ class LiveRun {
 /// Maximum number of attempts to read a file that changes meanwhile.
 inline constexpr int kMaxReadsOfLiveFile = 8;
 
-/// A file as it was while no process wrote it.
+/// A consistent state of a file: no process wrote during the read.
 struct LiveFile {
   std::string refusal;  ///< not empty: why a change cannot hold it
   Node node;
@@ -132,9 +132,9 @@ struct LiveFile {
   int64_t mtime_ns = 0;
 };
 
-/// Reads a file that others may write at the same time: again, until its stat is the same before
-/// and after. A store through a mapping may go unnoticed until the kernel writes it back; the next
-/// read then finds it. `path` is its name in messages.
+/// Reads a file that other processes may write at the same time. It reads again until the stat of
+/// the file is the same before and after. A write through a memory mapping may go unnoticed until
+/// the kernel writes it back; a later call then finds it. `path` is its name in messages.
 /// Errors: kConflict `run.file_changes` when it changes each time; kNotFound when it was removed;
 ///         kIo.
 [[nodiscard]] Result<LiveFile> read_live_file(const Directory& directory, const RelPath& name,

@@ -18,9 +18,9 @@ namespace {
 constexpr std::string_view kDescriptors = "/proc/self/fd/";
 constexpr unsigned kMfdExec = 0x10;  // MFD_EXEC of Linux 6.3, which Debian 12's headers lack
 
-/// The same file, open for reading only: a file that is open for writing cannot be executed
-/// (ETXTBSY). Its number is above those that a child is given. Nothing if it cannot be executed
-/// either.
+/// Opens the same file for reading only, because a file that is open for writing cannot be executed
+/// (ETXTBSY). The descriptor has a high number (duplicate_high()). Returns nothing if the file
+/// still cannot be executed.
 std::optional<Fd> for_reading(const Fd& written) {
   const std::string path = path_of_descriptor(written.get());
   const Fd low(open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -27,13 +27,13 @@ struct ProgramPlaces {
 /// Errors: kRefused `sandbox.unavailable` when every place fails.
 [[nodiscard]] Result<Fd> make_nameless_program(std::string_view bytes, const ProgramPlaces& places);
 
-/// A copy of a descriptor with a number above those that a child is given, so that no dup2 of a
-/// spawn overwrites it; closed, with errno set, on failure.
+/// Returns a copy of a descriptor with a high number. When a child is spawned, dup2 overwrites only
+/// lower numbers. On failure the copy is closed and errno is set.
 [[nodiscard]] Fd duplicate_high(int descriptor);
 
-/// The path by which this process, and a child that has the descriptor, executes it.
+/// Returns the path by which this process, or a child that has the descriptor, executes the file.
 [[nodiscard]] std::string path_of_descriptor(int descriptor);
-/// The descriptor of such a path; -1 for any other path.
+/// Returns the descriptor of such a path; -1 for any other path.
 [[nodiscard]] int descriptor_of_path(std::string_view path);
 
 }  // namespace galley

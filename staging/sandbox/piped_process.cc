@@ -47,7 +47,7 @@ class Descriptor {
   int number_;
 };
 
-/// The time limit of an operation; without a time there is no limit.
+/// The time limit of an operation. A time of 0 means no limit.
 class TimeLimit {
  public:
   explicit TimeLimit(std::chrono::milliseconds time) {
@@ -105,8 +105,8 @@ class SpawnedPipes final : public PipedProcess {
     return text;
   }
 
-  /// Writes as much of `input` as it accepts while its output is read, until it has everything and
-  /// has closed its output. Then waits for its end.
+  /// Writes `input` as fast as the program accepts it, and reads the output at the same time, until
+  /// the program closes its output. Then waits for its end.
   Result<PipedOutput> exchange(std::string_view input, size_t max_output_bytes) {
     const TimeLimit limit(time_);
     PipedOutput result;
@@ -119,7 +119,7 @@ class SpawnedPipes final : public PipedProcess {
       if (ready == 0) return too_slow();
       if (ends_.input.is_open() && both[1].revents != 0) {
         const auto count = write_some(input);
-        // If it stops reading, its status says why.
+        // If the program stops reading, its exit status says why.
         input.remove_prefix(count ? *count : input.size());
         if (input.empty()) end_input();
       }
@@ -166,7 +166,8 @@ class SpawnedPipes final : public PipedProcess {
     }
   }
 
-  /// A socket and MSG_NOSIGNAL: writing to a broken pipe would end this process by SIGPIPE.
+  /// Uses a socket and MSG_NOSIGNAL, because writing to a broken pipe would end this process by
+  /// SIGPIPE.
   Result<size_t> write_some(std::string_view text) {
     while (true) {
       const ssize_t count =
@@ -193,7 +194,7 @@ class SpawnedPipes final : public PipedProcess {
     return has_ended_by(limit) ? reap() : end();
   }
 
-  /// Asks it to exit first, so that it removes its own locks.
+  /// First asks the program to exit, so that it can remove its own locks.
   Result<int> end() {
     close_ends();
     if (pid_ < 0) return status_;
@@ -202,7 +203,7 @@ class SpawnedPipes final : public PipedProcess {
     return reap();
   }
 
-  /// Also true when this cannot be determined: then all that remains is to wait.
+  /// Also returns true when this cannot be determined, because the caller can then only wait.
   [[nodiscard]] bool has_ended_by(const TimeLimit& limit) const {
     if (pid_ < 0 || limit.poll_ms() < 0) return true;
     // <sys/pidfd.h> of glibc 2.36 cannot be linked with from C++.
@@ -232,7 +233,8 @@ class SpawnedPipes final : public PipedProcess {
   std::chrono::milliseconds time_;
 };
 
-/// The environment of the child: this process's, except the names that are set or left out.
+/// Returns the environment of the child: that of this process, with the names that are set and
+/// without those that are left out.
 std::vector<std::string> environment_of(const PipedProcessOptions& options) {
   std::vector<std::string> all = options.environment;
   const auto is_named = [&](std::string_view name) {

@@ -21,8 +21,8 @@ struct PipedProcessOptions {
   std::chrono::milliseconds time{0};
 };
 
-/// A program of the host with piped input and output: git, when a repository is judged. It runs
-/// outside every sandbox with the user's rights, so it is never a command from an agent.
+/// A program of the host with piped input and output, for example git. It runs outside every
+/// sandbox with the rights of the user, so it is never a command from an agent.
 ///
 /// Ownership: the destructor closes both ends and waits for it, at most kEndTime if a time is set.
 /// Threads:   confined to one thread at a time.
@@ -31,7 +31,7 @@ class PipedProcess {
  public:
   /// Bytes of its standard error that are kept.
   static constexpr size_t kMaxComplaintBytes = size_t{16} << 10U;
-  /// Time to end by itself, once it is done or was told to end.
+  /// The time that it has to end by itself after its pipes are closed or SIGTERM was sent.
   static constexpr std::chrono::milliseconds kEndTime{2000};
 
   /// Starts `argv`, whose first word is looked up on PATH.
@@ -45,7 +45,7 @@ class PipedProcess {
   /// Errors: kIo when it no longer reads.
   virtual Result<void> write(std::string_view text) = 0;
   virtual void end_input() = 0;
-  /// At most `max_bytes` of its output, as soon as there is some; empty at the end.
+  /// Waits for output and returns at most `max_bytes` of it; empty at the end of the output.
   virtual Result<std::string> read(size_t max_bytes) = 0;
   /// Closes both ends, waits, and returns its exit status: 128 + n for signal n.
   virtual Result<int> wait() = 0;

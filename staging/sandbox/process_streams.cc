@@ -40,7 +40,7 @@ CapturedOutput OutputCapture::finish() && {
 
 namespace {
 
-/// Small, so that little is taken from a stream that other processes continue to read.
+/// It is small, so that little is taken from a stream that other processes also read.
 constexpr size_t kInputPieceBytes = 4096;
 
 }  // namespace
@@ -68,7 +68,7 @@ Result<std::shared_ptr<InputRelay>> InputRelay::fed() { return from(-1); }
 InputRelay::~InputRelay() {
   int in_pipe = 0;
   (void)ioctl(read_end_.get(), FIONREAD, &in_pipe);
-  // A command can write into the pipe, too: bytes that were not read here are not given back.
+  // A command can write into the pipe, too. Only bytes that were read here are given back.
   const off_t unread = std::min(static_cast<off_t>(pending_.size()) + in_pipe, taken_);
   if (unread > 0) (void)lseek(descriptor_, -unread, SEEK_CUR);  // not a file: the bytes are lost
 }

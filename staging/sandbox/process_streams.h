@@ -37,10 +37,10 @@ class OutputCapture {
 
 /// Relays the input of a descriptor of this process to a command, through a pipe. The command never
 /// gets the descriptor itself: through it, the command could reopen a file for writing, leave a
-/// directory upwards, or type into a terminal.
+/// directory through `..`, or type into a terminal.
 ///
-/// Invariant: at most one piece is read ahead of the room in the pipe. A seekable file is finally
-///            positioned at the first byte that no command has read.
+/// Invariant: at most one piece is read ahead of the room in the pipe. The destructor positions a
+///            seekable file at the first byte that no command has read.
 /// Ownership: owns both ends of the pipe; borrows the descriptor.
 /// Threads:   confined to one thread.
 class InputRelay {

@@ -13,7 +13,7 @@ uint64_t in_ms(std::chrono::nanoseconds span) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
 }
 
-/// Collects the files to return: from the command's effects, or else from the proposed tree.
+/// Collects the files to return, from the effects of the command or else from the proposed tree.
 Result<void> collect(const Command& command, const WritableDirectory& upper, Overlay& overlay,
                      CommandResult& result) {
   for (const RelPath& path : command.collect) {
@@ -39,8 +39,8 @@ Result<int64_t> ReadBack::file_system_now() const {
   return stat.ctime_ns;
 }
 
-/// The command's wall limit and the grace, less the time that the command took. Without a wall
-/// limit the deadline never passes.
+/// The deadline is the wall limit plus the grace, minus the time that the command took. Without a
+/// wall limit it never passes.
 Deadline ReadBack::deadline(const Command& command, const CommandResult& result) const {
   const auto wall = command.limits.or_usual().wall;
   if (wall.count() == 0) return {};

@@ -19,8 +19,8 @@ struct FinishedLayer {
   std::vector<RelPath> deleted;  ///< deleted without a whiteout (the copy level)
 };
 
-/// Stages or drops the effects of a finished command by its EffectsRule, within kReadBackGrace of
-/// its wall limit.
+/// Stages or drops the effects of a finished command according to its EffectsRule. The deadline is
+/// kReadBackGrace after the wall limit of the command.
 ///
 /// Ownership: borrows the homes and the clock.
 /// Threads:   safe to share, on different overlays.

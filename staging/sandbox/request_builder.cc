@@ -25,10 +25,10 @@ namespace {
 
 constexpr size_t kMaxArgumentBytes = size_t{2} << 20U;  // roughly the kernel's own limit
 
-/// Paths of the view where a workspace cannot be, nor below them.
+/// The workspace must not be one of these paths of the view, or below one.
 constexpr std::array<std::string_view, 6> kTaken = {"/proc", "/dev", "/sys",
                                                     "/etc",  "/bin", "/lib"};
-/// Paths where it cannot be itself.
+/// The workspace must not be one of these paths, but may be below one.
 constexpr std::array<std::string_view, 5> kTakenAlone = {"/", "/usr", "/opt", "/run", "/tmp"};
 
 Error bad_command(const std::string& why) {
@@ -97,7 +97,7 @@ Result<void> check_workspace_place(const std::string& workspace) {
 }
 
 void add_host_network_files(SandboxRequest& request) {
-  // Often a link into /run, which is not in the view.
+  // It is often a link into /run, which is not in the view.
   char real[PATH_MAX];
   if (realpath("/etc/resolv.conf", real) == nullptr) return;
   if (!std::string_view(real).starts_with("/etc/")) request.system.emplace_back(real);
@@ -158,7 +158,8 @@ std::optional<LimitKind> kind_of(HelperBreach breach) {
   return std::nullopt;
 }
 
-/// Also when a child of a shell got the signal: 128 plus its number.
+/// Also returns true when a shell reports the signal of its child as exit status 128 plus the
+/// number.
 bool ended_by(const CommandResult& result, int signal_number) {
   constexpr int kShellBase = 128;
   return result.exit_signal == signal_number || result.exit_code == kShellBase + signal_number;
@@ -193,8 +194,8 @@ Error exec_error(const HelperReport& report, const SandboxRequest& request) {
       "", report.os_error};
 }
 
-/// The path by which the person entered the workspace, if it leads through a link: the part of $PWD
-/// that is its root. Otherwise empty.
+/// Returns the path by which the person entered the workspace, if it leads through a link: the part
+/// of $PWD that is the root of the workspace. Otherwise returns an empty text.
 std::string spelled_workspace(const std::string& workspace) {
   const char* const told = std::getenv("PWD");
   std::string place = told == nullptr ? std::string() : std::string(told);
@@ -246,7 +247,8 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   request.readable.insert(request.readable.end(), command.readable.begin(), command.readable.end());
   request.hidden = credentials_in(options.readable);
   if (!options.git_common.empty()) {
-    // Listed as writable, because of its owners; frozen, because it must not be written.
+    // It is listed as writable so that its owners are mapped, and as frozen because it must not be
+    // written.
     request.writable.push_back(options.git_common);
     request.frozen.push_back(options.git_common);
   }

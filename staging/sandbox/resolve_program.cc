@@ -61,8 +61,8 @@ std::vector<std::string> directories_of(std::string_view search_path) {
   return directories;
 }
 
-/// The error for a file of the host that no command can execute. Shells tell one that is there from
-/// one that is not; outside of the folders that every command sees it is not told.
+/// Returns the error for a file of the host that no command can execute. As in shells, the error
+/// tells whether the file exists, but only in folders that every command sees.
 Error not_a_program(const std::string& path) {
   struct stat found {};
   if (!is_in_view(real_path(path), {}) || stat(path.c_str(), &found) != 0) {
@@ -136,7 +136,7 @@ std::vector<ResolvedProgram> list_programs(std::string_view search_path, std::st
     }
     const auto opened = open_disk_directory(directory);
     const auto entries = opened ? (*opened)->list() : Result<std::vector<DirectoryEntry>>();
-    if (!entries) continue;  // a host need not have /usr/local/sbin
+    if (!entries) continue;  // not every host has /usr/local/sbin
     for (const DirectoryEntry& entry : *entries) add(directory + "/" + entry.name);
   }
   return found;

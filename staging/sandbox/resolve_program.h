@@ -13,7 +13,7 @@ namespace galley {
 /// The program of a command, as policy rules and the kernel see it.
 struct ResolvedProgram {
   std::string path;  ///< absolute: the file that is executed
-  std::string real;  ///< `path` with symbolic links followed; equals it inside the workspace
+  std::string real;  ///< with symbolic links followed; in the workspace the same as `path`
   bool is_in_workspace = false;
 };
 
@@ -27,7 +27,7 @@ inline constexpr std::array<std::string_view, 9> kSystemFolders = {
 
 /// Returns the program that `name` means. A bare name is looked up in the absolute directories of
 /// `search_path`, `dir/name` is below `working_directory`, an absolute path is used unchanged. A
-/// program in the workspace need not exist on disk: it may be proposed.
+/// program in the workspace need not exist on disk: it may exist only in the proposed tree.
 /// Errors: kNotFound `sandbox.program_not_found`; kRefused `sandbox.program_not_runnable`; kInvalid
 ///         `sandbox.bad_command`.
 [[nodiscard]] Result<ResolvedProgram> resolve_program(std::string_view name,

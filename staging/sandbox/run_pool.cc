@@ -79,7 +79,7 @@ Result<HelperRun> RunPool::run(const SandboxRequest& request, const Command& com
   auto ready = request.host_network == 0 ? take_helper() : std::nullopt;
   if (ready) {
     auto run = std::move(*ready).run(request, command);
-    // Its namespaces are as old as the helper: new ones may succeed where they fail.
+    // The namespaces of the waiting helper are old. New ones may succeed where they fail.
     const bool is_of_no_use = run ? run->report.outcome == HelperOutcome::kSetupFailed
                                   : WaitingProcess::has_expired(run.error());
     if (!is_of_no_use) return run;

@@ -19,7 +19,8 @@
 namespace galley {
 namespace {
 
-/// Runs a command in namespaces, or on a copy if the machine has none and the options allow it.
+/// Runs a command in namespaces. If the machine lacks them and the options allow it, runs the
+/// command on a copy.
 class Sandbox final : public CommandRunner {
  public:
   Sandbox(SandboxOptions options, std::unique_ptr<Directory> workspace, LayerHomes homes,
@@ -48,8 +49,8 @@ class Sandbox final : public CommandRunner {
     auto result = namespaces_.run(command, overlay, request);
     const bool is_unavailable = !result && result.error().reason == "sandbox.unavailable";
     if (!is_unavailable || !options_.allow_copy) return result;
-    // Only for this command: the next one may get what the kernel refused this time, for example
-    // because too many processes were running.
+    // Only this command runs on a copy. The kernel may have refused namespaces for a short time,
+    // for example because too many processes were running.
     const Error why = result.error();
     result = copies_.run(command, overlay, std::move(request));
     if (result) result->walls += "; " + why.message.substr(0, why.message.find(';'));
@@ -62,13 +63,13 @@ class Sandbox final : public CommandRunner {
   ReadBack read_back_;
   CopyRunner copies_;
   NamespaceRunner namespaces_;
-  /// Held exclusively by a command whose effects may be staged, because outputs that git ignores
-  /// are moved to the scratch layer; held shared by the others.
+  /// A command whose effects may be staged holds it exclusively, because git-ignored outputs are
+  /// moved to the scratch layer. Other commands share it.
   std::shared_mutex scratch_in_use_;
 };
 
-/// Opens homes that can hold overlayfs layers. If there are none and copies are allowed, opens
-/// homes for copies and sets `force_copy`.
+/// Opens homes that can hold overlayfs layers. If no place can and copies are allowed, opens homes
+/// for copies and sets `force_copy`.
 Result<LayerHomes> open_homes(SandboxOptions& options) {
   if (!options.force_copy) {
     auto homes = LayerHomes::open(options, LayerUse::kOverlay);
@@ -112,7 +113,7 @@ std::optional<WaitingProcess> first_helper(const std::string& program) {
   return std::move(*started);
 }
 
-/// Finds the helper and the workspace that the options name, and opens the latter.
+/// Finds the helper and the workspace that the options name, and opens the workspace.
 Result<std::unique_ptr<Directory>> settle(SandboxOptions& options) {
   if (options.helper.empty()) {
     auto helper = companion_program("galley-sandbox");
@@ -149,7 +150,7 @@ Result<std::unique_ptr<LiveRun>> start_live_run(SandboxOptions options, const Co
   GALLEY_ASSIGN(SandboxRequest request, build_request(options, command, *workspace));
   if (auto waiting = first_helper(options.helper)) {
     auto run = LiveRun::start(*std::move(waiting), request, live, overlay, *workspace);
-    // As for a command: new namespaces may succeed where the waiting ones fail.
+    // As for a command, new namespaces may succeed where the waiting ones fail.
     if (run || run.error().reason != "sandbox.unavailable") return run;
   }
   GALLEY_ASSIGN(WaitingProcess helper, WaitingProcess::start(options.helper));

@@ -14,7 +14,7 @@ namespace galley {
 
 /// Options for running the commands of one workspace.
 struct SandboxOptions {
-  std::string workspace;  ///< any path of the workspace's root
+  std::string workspace;  ///< a path of the workspace's root, possibly through links
   /// The home of upper layers: `.galley/stage/<tx>` for a transaction that outlives the process, so
   /// that contents reach its store by rename. Empty: a private directory below $TMPDIR that is
   /// removed with the runner, so that nothing is written into the workspace.
@@ -35,9 +35,9 @@ struct SandboxOptions {
   IgnoreRule is_ignored;  ///< empty: nothing is ignored
 };
 
-/// Starts the helper of this process's first sandbox, which makes its namespaces while the caller
-/// reads its options and opens the workspace. make_sandbox() takes it; an unused one ends with the
-/// process. If it cannot be started, make_sandbox() reports why.
+/// Starts the helper of this process's first sandbox in advance. It makes its namespaces while the
+/// caller reads its options and opens the workspace. make_sandbox() takes it; an unused one ends
+/// with the process. If it cannot be started, make_sandbox() reports why.
 ///
 /// Threads: safe to call from any.
 void start_first_helper();
@@ -48,7 +48,8 @@ void start_first_helper();
 /// Ownership: the runner owns its layers and removes those in a private directory; borrows the
 ///            clock.
 /// Errors:    kRefused `sandbox.unavailable` when no place for layers can be found or the helper
-///            program is missing. A refusal of the kernel shows only at the first run.
+///            program is missing. If the kernel refuses namespaces, only the first run reports
+///            this.
 [[nodiscard]] Result<std::unique_ptr<CommandRunner>> make_sandbox(SandboxOptions options,
                                                                   const Clock& clock);
 

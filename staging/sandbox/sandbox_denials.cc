@@ -19,15 +19,16 @@ constexpr size_t kMaxNamed = 3;
 constexpr size_t kMaxLines = 1000;
 constexpr std::string_view kQuotes = "'\"`";
 
-/// The kernel's answer (EOVERFLOW) to a change in a folder whose owner or group the user namespace
-/// does not have: without privileges, it has only the caller's own user and group.
+/// The text of EOVERFLOW. The kernel returns it for a change in a folder whose owner or group the
+/// user namespace does not map. Without privileges, only the caller's own user and group are
+/// mapped.
 constexpr std::string_view kNotMapped = "Value too large for defined data type";
-/// EXDEV: overlayfs does not rename a folder that exists in the workspace.
+/// The text of EXDEV: overlayfs does not rename a folder that exists in the workspace.
 constexpr std::string_view kNotRenamed = "nvalid cross-device link";
 constexpr std::string_view kDenied = "ermission denied";
 
-/// The file names that a line of a message may contain: between colons, between quotes, or one
-/// word.
+/// Returns the possible file names in a line of a message: texts between colons or between quotes,
+/// and single words.
 std::vector<std::string> names_in(std::string_view line) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view name) {
@@ -50,7 +51,7 @@ std::vector<std::string> names_in(std::string_view line) {
   return names;
 }
 
-/// The owner of a file, if the caller may do with it what the program may not.
+/// Returns the owner of a file, if the caller may access the file but the program may not.
 std::optional<std::string> foreign_owner(const std::string& path, const struct stat& root) {
   struct stat found {};
   if (stat(path.c_str(), &found) != 0) return {};

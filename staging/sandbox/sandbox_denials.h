@@ -8,15 +8,16 @@
 
 namespace galley {
 
-/// Where a program ran that may have been stopped by the sandbox.
+/// The place where a program ran that the sandbox may have stopped.
 struct RunLocation {
   std::string workspace;  ///< absolute
   RelPath working_directory = RelPath::root();
 };
 
-/// The restrictions of the sandbox that a program ran into, found in its output: for each one a
-/// sentence for people, with the remedy. A refused file is named only if the caller may read or
-/// write it outside: inside, the program has neither root's rights nor the caller's other groups.
+/// Searches the output of a program for signs that the sandbox stopped it. Returns a sentence for
+/// people about each restriction, with the remedy. A refused file is named only if the caller may
+/// access it outside the sandbox. Inside, the program has neither the rights of root nor the other
+/// groups of the caller.
 [[nodiscard]] std::vector<std::string> sandbox_denials(std::string_view said,
                                                        const RunLocation& where);
 

@@ -91,7 +91,7 @@ Item layers_item(const SandboxOptions& options) {
   return {"layers", false, home.error().message};
 }
 
-/// Runs `true` in the complete sandbox, on an empty workspace.
+/// Runs `true` in the complete sandbox on an empty workspace.
 Result<CommandResult> run_true(SandboxOptions options, const Clock& clock) {
   GALLEY_ASSIGN(const auto home, LayerHome::open("", LayerUse::kCopy));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("workspace"));

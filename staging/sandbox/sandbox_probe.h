@@ -21,7 +21,8 @@ struct SandboxProbe {
   std::string summary;                       ///< one sentence
 };
 
-/// Tries each wall and then all of them, by running `true`. Writes only below $TMPDIR.
+/// Tests each part of the sandbox and then all of them, by running `true`. Writes only below
+/// $TMPDIR.
 [[nodiscard]] SandboxProbe probe_sandbox(const SandboxOptions& options, const Clock& clock);
 
 }  // namespace galley

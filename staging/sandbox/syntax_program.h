@@ -39,7 +39,7 @@ class SyntaxProgram {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// A text that changes when the program changes.
   [[nodiscard]] std::string identity() const;
-  /// Returns an answer for each text, in their order. `should_stop` is asked now and then, on
+  /// Returns an answer for each text, in their order. `should_stop` is called from time to time, on
   /// several threads.
   [[nodiscard]] Result<std::vector<SyntaxAnswer>> parse(
       const std::vector<SyntaxText>& texts, const std::function<bool()>& should_stop) const;

@@ -20,7 +20,7 @@ constexpr size_t kCopyPieceBytes = size_t{16} << 20U;
 /// counts change when another name is removed.
 bool is_same(const FileStat& a, const FileStat& b, int64_t racy_from_ns) {
   const bool is_directory = a.kind == FileKind::kDirectory;
-  // Changed in the clock tick in which the command may have begun: not certain.
+  // It changed in the clock tick in which the command may have begun, so the order is not certain.
   if (!is_directory && a.ctime_ns >= racy_from_ns) return false;
   return a.kind == b.kind && a.inode == b.inode && a.mode == b.mode && a.size == b.size &&
          (is_directory || a.ctime_ns == b.ctime_ns);
@@ -154,7 +154,7 @@ Result<void> TreeCopy::copy_output(const Directory& scratch, const DirectoryEntr
     GALLEY_ASSIGN(const std::string link, scratch.read_link(name));
     return target_->make_symlink(path, link);
   }
-  if (entry.kind != FileKind::kRegular) return {};  // a whiteout: it does not exist any more
+  if (entry.kind != FileKind::kRegular) return {};  // a whiteout: it no longer exists
   GALLEY_ASSIGN(const auto from, scratch.open_file(name));
   GALLEY_ASSIGN(const FileStat stat, from->stat());
   GALLEY_ASSIGN(const auto to,

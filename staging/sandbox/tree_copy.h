@@ -34,8 +34,9 @@ class TreeCopy {
   static Result<TreeCopy> make(Overlay& overlay, const std::string& workspace,
                                const WritableDirectory& target, const TreeCopySources& sources);
 
-  /// Moves everything that has changed since into `upper`, in the form of an overlayfs layer.
-  /// Returns the deleted paths, because a file system without overlayfs may not support whiteouts.
+  /// Moves everything that has changed since make() into `upper`, in the form of an overlayfs
+  /// layer. Returns the deleted paths, because a file system without overlayfs may not support
+  /// whiteouts.
   Result<std::vector<RelPath>> extract_changes(const WritableDirectory& upper);
 
  private:

@@ -16,23 +16,24 @@
 // How a mounted overlay is isolated from changes of its lower layer.
 //
 // overlayfs looks a name up once and caches the result; later look-ups see the layer as it is then.
-// So a changed lower layer becomes visible in parts. A path that is in the upper layer before the
-// change keeps its state: open files, cached entries and later look-ups agree.
+// So a change of the lower layer becomes visible in parts. A path that is in the upper layer before
+// the change keeps its state: open files, cached entries and later look-ups agree.
 //
 // Any change of attributes copies a file up. chown(-1, -1) changes nothing, so it cannot undo a
-// concurrent change by the program in the view; a chmod to the mode that was just read could.
+// concurrent change by the program in the view. A chmod to the mode that was just read could undo
+// one.
 //
 // A new name must be looked up as absent. A whiteout does that, and overlayfs accepts one that is
-// made directly in its upper layer, with one exception: if a program has asked for the name before,
-// overlayfs has cached that it is absent without a whiteout. Then creating it always fails with
-// ESTALE. Making and removing a directory of that name through the mount makes overlayfs drop the
-// cached entry. A directory is used because no data can be lost: rmdir(2) removes only an empty
-// one, and never a file that the program has made in its place meanwhile.
+// made directly in its upper layer. There is one exception: if a program has looked up the name
+// before, overlayfs has cached that it is absent without a whiteout. Then creating the name always
+// fails with ESTALE. Making and removing a directory of that name through the mount makes overlayfs
+// drop the cached entry. A directory is used so that no data can be lost. rmdir(2) removes only an
+// empty directory, and never a file that the program has made in its place meanwhile.
 //
 // A directory that hides the lower layer, because the program made it or replaced it, needs no
 // whiteouts, and must have none: overlayfs lists those. It is marked opaque if it replaced another
-// one. A directory with nothing below it gets that mark before something is made below: otherwise
-// it would be merged with the new one after overlayfs has dropped its entry.
+// one. If the lower layer does not have the directory, it gets that mark before the lower layer
+// gets one. Otherwise both would be merged after overlayfs has dropped its entry.
 
 namespace galley {
 namespace {
@@ -58,14 +59,14 @@ bool is_view_of(const LiveView& view) {
   return false;
 }
 
-/// Whether another process changed the path at the same moment; its change then stands.
+/// Whether another process changed the path at the same moment. That change is then kept.
 bool is_race(const Error& error) {
   return error.os_error == ENOENT || error.os_error == ENOTDIR || error.os_error == EEXIST ||
          error.os_error == ENOTEMPTY;
 }
 
-/// Acts as the owner of a directory during its life: an overlay of a namespace without root's id
-/// does not let root create files.
+/// Acts as the owner of a directory during its life, because an overlay of a namespace that does
+/// not map root does not let root create files.
 class ActingAsOwner {
  public:
   explicit ActingAsOwner(const FileStat& owned) {
@@ -120,7 +121,7 @@ class Pinning {
     if (!copied) return {};
     GALLEY_ASSIGN(const bool is_copied, is_in_upper(path));
     if (is_copied) return {};
-    // Removed just after it was copied up, or not a view of this layer.
+    // Either the path was removed just after it was copied up, or this is not a view of this layer.
     GALLEY_ASSIGN(const FileStat shown, reachable_stat(view_.mount, path));
     if (shown.kind == FileKind::kAbsent) return {};
     return fail(ErrorKind::kRefused, "run.not_its_view",

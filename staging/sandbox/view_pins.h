@@ -12,11 +12,11 @@ struct LiveView {
   const WritableDirectory& upper;  ///< its upper layer on disk
 };
 
-/// Makes a view keep its state of every path of `changes`, whatever happens to those paths in the
-/// layer below it, which will be changed next:
+/// Makes a view keep its state of every path of `changes`. The caller may then change those paths
+/// in the layer below:
 ///
 ///     the path                 action                                what keeps it
-///     exists below             a change of nothing, through the      a copy in the upper layer
+///     exists below             a chown without effect, through the   a copy in the upper layer
 ///                              mount: overlayfs copies it up
 ///     is new below             a whiteout in the upper layer         the whiteout
 ///     a directory of the       it is marked opaque                   the mark
@@ -28,7 +28,7 @@ struct LiveView {
 /// directory there for some microseconds (view_pins.cc explains why).
 ///
 /// Nothing has to be undone: an unchanged copy and a whiteout of an absent path are not effects of
-/// the command. So a caller may die afterwards, or continue without changing the layer below.
+/// the command. So the caller may be killed afterwards, or decide not to change the layer below.
 ///
 /// Errors: kRefused `run.not_its_view` when `mount` is not an overlay with this upper layer; kIo
 ///         when a path cannot be copied up. The paths before it are pinned, which does no harm.
