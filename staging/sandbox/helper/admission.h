@@ -6,10 +6,10 @@
 #include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/helper/layer_trees.h"
 
-// How a waiting process gets its request. The engine sends the helper the command's standard input
-// and the channel, as descriptors, then the request's bytes. The helper (the monitor) sends pid 1
-// the same over the lifeline, with the layers that root has opened. So pid 1 can be started before
-// there is a request.
+// Passes a request to the processes that were started in advance. The engine sends the helper (the
+// monitor) the command's standard input and the channel as descriptors, then the bytes of the
+// request. The monitor sends the same to pid 1 over the lifeline, with the layers that root has
+// opened. So pid 1 can be started before there is a request.
 
 namespace galley {
 

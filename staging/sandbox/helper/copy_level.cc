@@ -27,7 +27,7 @@
 #include "staging/sandbox/helper/walls.h"
 
 // Without a PID namespace the monitor becomes the reaper of all descendants, so that none can
-// escape by forking twice, and kills them round after round until none is left.
+// escape by forking twice. It kills them repeatedly until none is left.
 
 namespace galley {
 namespace {
@@ -57,7 +57,7 @@ std::map<pid_t, pid_t> all_parents() {
   return parents;
 }
 
-/// The user's existing threads: outside a namespace the limit counts them, too.
+/// Counts the existing threads of the user. Outside a namespace the limit counts them, too.
 uint64_t threads_of(uid_t uid) {
   uint64_t count = 0;
   for (const auto& [pid, parent] : all_parents()) {
@@ -97,9 +97,9 @@ class CopyMonitor {
       wait_a_little();
       check_usage();
     }
-    check_written_at_end();  // files that have no name go with their processes
+    check_written_at_end();  // first: unlinked files disappear with their processes
     kill_everybody();
-    check_written_at_end();  // and now nobody closes a directory again
+    check_written_at_end();  // again: no process can hide a directory now
     return report();
   }
 
@@ -124,8 +124,8 @@ class CopyMonitor {
     reap();
   }
 
-  /// Measures with the command's ids for file access: the kernel shows a process's usage to its own
-  /// user, and to root only with CAP_SYS_PTRACE, which containers remove.
+  /// Measures with the user and group of the command for file access. The kernel shows the usage of
+  /// a process to its own user, and to root only with CAP_SYS_PTRACE, which containers remove.
   [[nodiscard]] Usage measure_as_owner(const std::set<pid_t>& family) const {
     const bool is_root = geteuid() == 0;
     if (is_root) {

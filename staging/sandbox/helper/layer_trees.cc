@@ -40,7 +40,8 @@ bool open_readable(const std::vector<std::string>& paths, std::vector<Fd>& out,
   return true;
 }
 
-/// Opens folders for writing through or over. No link is followed: the engine has resolved them.
+/// Opens folders that the command may write directly or in a layer. It follows no link: the engine
+/// has resolved them.
 bool open_writable(const std::vector<std::string>& paths, std::vector<Fd>& out,
                    SetupFailure& failure) {
   for (const std::string& path : paths) {
@@ -116,12 +117,12 @@ constexpr int kMaxTreeDepth = 128;  // two descriptors per level, of the usual l
 
 using Inode = std::pair<dev_t, ino_t>;
 
-/// A sum over files, each inode once; not complete if a file could not be read.
+/// A sum over files that counts each inode once. It is not complete if a file could not be read.
 struct Sum {
   uint64_t bytes = 0;
   bool is_complete = true;
-  bool opens_closed = false;  ///< also reads directories whose owner has no right to them
-  std::set<Inode> several;    ///< files seen that have several names
+  bool opens_closed = false;  ///< also reads directories that are closed to their owner
+  std::set<Inode> several;    ///< counted files with several names
 
   void add(const struct stat& found) {
     const bool is_new = found.st_nlink == 1 || several.insert({found.st_dev, found.st_ino}).second;
@@ -132,7 +133,7 @@ struct Sum {
 bool is_dot(std::string_view name) { return name == "." || name == ".."; }
 
 /// Gives the owner of a directory all rights to it for the lifetime of this object. Only the owner
-/// can do so.
+/// can change these rights.
 class OpenToOwner {
  public:
   OpenToOwner(const Fd& directory, bool is_wanted)
@@ -186,7 +187,7 @@ uint64_t used_bytes(const Fd& directory) {
   return (system.f_blocks - system.f_bfree) * static_cast<uint64_t>(system.f_bsize);
 }
 
-/// Adds files that a process holds open and that are in no directory any more.
+/// Adds files that a process holds open and that are no longer in any directory.
 void add_nameless(int process, const std::set<dev_t>& devices, Sum& sum) {
   Fd directory(openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const bool has_ended = !directory.is_open() && (errno == ENOENT || errno == ESRCH);
@@ -234,7 +235,7 @@ uint64_t LayerGauge::grown(uint64_t suspect_bytes, const std::set<pid_t>* proces
   std::set<dev_t> devices;
   for (Tree& tree : trees_) {
     const uint64_t used = used_bytes(tree.directory);
-    // Others have freed memory, perhaps as much as the command has used.
+    // Other processes have freed memory, perhaps as much as the command has used.
     is_disturbed_ = is_disturbed_ || used < tree.least_used;
     tree.least_used = std::min(tree.least_used, used);
     is_suspect = is_suspect || is_disturbed_ || !tree.is_bounded;

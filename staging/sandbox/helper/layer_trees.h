@@ -17,7 +17,7 @@ struct LayerTrees {
   Fd upper_home;
   std::vector<Fd> keep;
   /// For each of SandboxRequest::readable its mount or, for a symbolic link, its descriptor. Root
-  /// opens them: it may enter homes that the user of the namespace may not.
+  /// opens them, because the user of the namespace may lack access to the home.
   std::vector<Fd> readable;
   std::vector<Fd> writable;  ///< the same for SandboxRequest::writable: mounts only
   std::vector<Fd> layered;   ///< for SandboxRequest::layer_lowers
@@ -44,11 +44,11 @@ class LayerGauge {
   void watch(Fd directory);
 
   /// Returns the growth of the trees in bytes. Files without a name that `processes` hold open are
-  /// counted, too; null means every process of this /proc except pid 1. Walking the trees is slow:
-  /// it returns 0 without a walk while the file systems have grown by at most `suspect_bytes` and
-  /// no memory was freed there. With 0 it always walks, and opens directories that their owner, the
-  /// caller, has closed. A tree that is too deep or cannot be read counts as the growth of its
-  /// whole file system.
+  /// counted, too; null means every process of this /proc except pid 1. A walk through the trees is
+  /// slow. So the function returns 0 at once while the file systems have grown by at most
+  /// `suspect_bytes` and have freed no memory. If `suspect_bytes` is 0 it always walks, and also
+  /// enters directories whose mode denies access to the owner, which is the caller. A tree that is
+  /// too deep or cannot be read counts as the growth of its whole file system.
   [[nodiscard]] uint64_t grown(uint64_t suspect_bytes, const std::set<pid_t>* processes);
 
  private:

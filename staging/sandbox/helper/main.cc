@@ -1,8 +1,8 @@
 // galley-sandbox: runs one command in its own namespaces and reports how it ended. The engine
 // starts it with the socket of request.h as descriptor 3.
 //
-// It is a separate program because an engine with a gigabyte of memory takes 24 to 50 ms to fork,
-// and because a small single-threaded process may do what a large threaded one may not.
+// It is a separate program for two reasons. An engine with a gigabyte of memory takes 24 to 50 ms
+// to fork. And a single-threaded process may do things that a threaded one may not.
 
 #include <poll.h>
 #include <sys/prctl.h>

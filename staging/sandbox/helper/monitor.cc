@@ -29,8 +29,8 @@
 namespace galley {
 namespace {
 
-// Root's own files must not belong to a root inside: every id of the host's first 65,536 is mapped
-// to one in an unused range (systemd's table of ids leaves it free).
+// Files of the host's root must not belong to root inside. So each of the host's first 65,536 ids
+// is mapped to an id in a range that systemd's table of ids leaves free.
 constexpr uint64_t kMappedIds = 65'536;
 constexpr uint64_t kFirstMappedId = 0x70000000;
 
@@ -139,7 +139,7 @@ bool open_channel(const SandboxRequest& request, const Fd& channel, const Fd& ov
   static Admission admission;  // lives as long as the process
   if (!receive_admission(links.lifeline_theirs.get(), is_root, admission)) _exit(1);
   const SandboxRequest& request = admission.request;
-  // Otherwise another process of the same user could access this one while it has capabilities.
+  // Otherwise another process of the same user could access this process while it has capabilities.
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 && !failed(failure, "close the process")) {
     tell_and_exit(notes, failure);
   }
@@ -195,8 +195,8 @@ class Notes {
   HelperReport report_;
 };
 
-/// How long the monitor waits for pid 1. pid 1 watches the wall limit; this limit is for a set-up
-/// that hangs.
+/// How long the monitor waits for pid 1. pid 1 itself checks the wall limit. This limit is for a
+/// set-up that hangs.
 class Patience {
  public:
   explicit Patience(const SandboxRequest& request)
@@ -305,8 +305,8 @@ HelperReport Monitor::run(const ReceivedRequest& received) {
   return watch(received.request);
 }
 
-/// Passes a stop request on to pid 1. Returns false if pid 1 must be killed: the engine is gone or
-/// asks for it.
+/// Passes a stop request on to pid 1. Returns false if pid 1 must be killed, because the engine is
+/// gone or asks to kill it.
 bool Monitor::read_stop_request() const {
   char byte = 0;
   if (read(kControlFd, &byte, 1) != 1 || byte != kStopByte) return false;
@@ -314,7 +314,7 @@ bool Monitor::read_stop_request() const {
 }
 
 /// Waits until pid 1 and all other processes are gone, or until pid 1 reports that it is the last.
-/// Kills it when the engine asks for it or dies.
+/// Kills pid 1 when the engine asks for this or dies.
 HelperReport Monitor::watch(const SandboxRequest& request) const {
   const Patience patience(request);
   Notes notes(notes_.get());

@@ -26,11 +26,11 @@ class Monitor {
   /// Makes the namespaces and pid 1. A second call replaces them.
   [[nodiscard]] bool start(bool has_own_network, SetupFailure& failure);
 
-  /// Runs the request's command, in the namespaces that start() made or, if they do not fit or do
-  /// not exist, in new ones. Returns when every process of the command is dead.
+  /// Runs the request's command, in the namespaces that start() made. If they do not exist or do
+  /// not fit the request, it makes new ones. Returns when every process of the command is dead.
   HelperReport run(const ReceivedRequest& received);
 
-  /// Kills pid 1, if there is one, and waits for it.
+  /// Kills pid 1, if there is one, and waits for its end.
   void end();
 
  private:

@@ -29,7 +29,7 @@
 //                              v                                             v  grace over
 //                            _exit <------------------------------------- _exit
 //
-// The exit of pid 1 is the kill: the kernel ends every process of the namespace with it.
+// When pid 1 exits, the kernel kills every process of the namespace.
 
 namespace galley {
 namespace {
@@ -229,7 +229,7 @@ void bring_loopback_up() {
   request.ifr_name[0] = 'l';
   request.ifr_name[1] = 'o';
   request.ifr_flags = IFF_UP | IFF_RUNNING;
-  // Without it only programs that connect to themselves over 127.0.0.1 fail, with an error.
+  // If this fails, only programs that connect to 127.0.0.1 get an error.
   (void)ioctl(link.get(), SIOCSIFFLAGS, &request);
 }
 
@@ -249,7 +249,7 @@ void become_command(const SandboxRequest& request, int notes) {
   sigset_t none;
   sigemptyset(&none);
   (void)sigprocmask(SIG_SETMASK, &none, nullptr);
-  (void)signal(SIGPIPE, SIG_DFL);  // the one that main() ignores
+  (void)signal(SIGPIPE, SIG_DFL);  // main() ignores it
   umask(S_IWGRP | S_IWOTH);
   std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> environment = pointers(request.environment);

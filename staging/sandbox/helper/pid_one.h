@@ -5,8 +5,8 @@
 
 namespace galley {
 
-/// Gives this process the command's identity, walls and descriptors, and executes the command. On
-/// failure it writes the reason to `notes` and exits.
+/// Gives this process the user, the restrictions and the descriptors of the command, and executes
+/// the command. On failure it writes the reason to `notes` and exits.
 [[noreturn]] void become_command(const SandboxRequest& request, int notes);
 
 /// Brings up the loopback device of this process's network namespace.

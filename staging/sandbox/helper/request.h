@@ -18,8 +18,8 @@
 //   helper -> engine   one HelperReport, when every process of the command is dead; the helper
 //                      itself ends when the kernel has taken the namespaces down
 //
-// When the view exists and before the command starts, pid 1 sends the descriptors of the mounted
-// overlay and, with `terminal`, of the other end of its terminal over the channel of a live run.
+// In a live run, pid 1 sends descriptors over the channel when the view exists and before the
+// command starts: the mounted overlay and, with `terminal`, the other end of its terminal.
 //
 // A helper that is started with kSpareArgument and a number of milliseconds makes its namespaces
 // before there is a request. If no request arrives in that time it ends with kSpareExpired, having
@@ -29,7 +29,7 @@ namespace galley {
 
 inline constexpr uint64_t kWireVersion = 0x67616c6c65790009;       // "galley", 9
 inline constexpr uint64_t kMaxRequestBytes = uint64_t{16} << 20U;  ///< one request to the helper
-/// /dev/random and /dev/urandom of a deterministic call are files, which end after so many bytes.
+/// The size of the files that replace /dev/random and /dev/urandom in a deterministic call.
 inline constexpr uint64_t kMaxFixedRandomBytes = uint64_t{64} << 10U;
 inline constexpr int kControlFd = 3;  ///< of the helper
 /// A nameless helper's own file (nameless_program.h); the helper closes it.
@@ -48,14 +48,14 @@ struct SandboxRequest {
   std::string program;      ///< absolute, inside the view
   std::vector<std::string> argv;
   std::vector<std::string> environment;
-  std::string workspace;          ///< absolute and canonical; the same inside
+  std::string workspace;          ///< absolute and canonical; the view has the same path
   uint64_t workspace_device = 0;  ///< the device that `workspace` must still have
   uint64_t workspace_inode = 0;
   std::string working_directory;       ///< absolute, inside
   std::vector<std::string> lowers;     ///< layers over the workspace, topmost first
-  std::string upper_home;              ///< holds `upper` and `work`
+  std::string upper_home;              ///< has `upper` and `work`
   std::vector<std::string> frozen;     ///< absolute paths in the view, made read-only
-  std::vector<std::string> keep_from;  ///< directories outside
+  std::vector<std::string> keep_from;  ///< directories of the host
   std::vector<std::string> keep_to;    ///< their paths inside, absolute
   std::vector<std::string> system;     ///< read-only directories and files of the host
   std::vector<std::string> readable;   ///< the same, in a home; each exists
@@ -145,7 +145,8 @@ struct RequestWriter {
   }
 };
 
-/// Takes values from the front of some bytes; `ok` becomes false, permanently, when they run out.
+/// Reads values from the front of `rest`. When the bytes run out, `ok` becomes false and stays
+/// false.
 struct RequestReader {
   std::string_view* rest;
   bool* ok;

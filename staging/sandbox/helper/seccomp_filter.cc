@@ -40,7 +40,7 @@ consteval SystemCall call(long here, long x86_64, long aarch64) {
   return {x86_64, aarch64};
 }
 
-/// These fail with EPERM, whatever their arguments.
+/// These calls fail with EPERM, with any arguments.
 constexpr SystemCall kDenied[] = {
     // mounts and other roots
     call(SYS_mount, 165, 40),
@@ -108,7 +108,7 @@ static_assert(SYS_iopl == 172 && SYS_ioperm == 173 && SYS_uselib == 134 && SYS__
               SYS_ustat == 136 && SYS_sysfs == 139 && SYS_modify_ldt == 154);
 #endif
 
-/// These fail with ENOSYS, so that programs use the older calls instead.
+/// These calls fail with ENOSYS, so that programs use the older calls instead.
 constexpr SystemCall kMissing[] = {
     call(SYS_io_uring_setup, 425, 425),
     call(SYS_io_uring_enter, 426, 426),
@@ -250,7 +250,8 @@ void look_at_socket(Filter& filter) {
   filter.answer(SECCOMP_RET_ERRNO | EAFNOSUPPORT);
 }
 
-/// In a pair, each end reaches only the other, except for datagrams, which can be sent to any name.
+/// In a socket pair each end reaches only the other end. Datagram sockets are an exception: they
+/// can send to any name.
 void look_at_socket_pair(Filter& filter) {
   constexpr uint32_t kTypeBits = 0xf;  // the others are flags
   filter.load_argument(1);
@@ -269,7 +270,7 @@ void look_at_mode(Filter& filter) {
   filter.answer_if_any_bit(kBits, kNo);
 }
 
-/// If no file is made, the mode is an undefined register value.
+/// If the call makes no file, the mode is an undefined register value.
 template <size_t kFlags, uint32_t kBits>
 void look_at_new_mode(Filter& filter) {
   constexpr uint32_t kUnnamed = O_TMPFILE & ~O_DIRECTORY;

@@ -7,7 +7,7 @@
 
 namespace galley {
 
-/// The machines that the filter supports; each has its own numbers of system calls.
+/// The machines that the filter supports. Each has its own system call numbers.
 enum class Machine : uint8_t { kX86_64, kAarch64 };
 
 #if defined(__x86_64__)
@@ -18,16 +18,16 @@ inline constexpr Machine kOwnMachine = Machine::kAarch64;
 #error "name this machine's system calls in seccomp_filter.cc"
 #endif
 
-/// Restrictions that the filter must enforce because the other walls do not.
+/// Restrictions that only the filter can enforce, not the other parts of the sandbox.
 struct SeccompOptions {
   bool restricts_programs = false;  ///< no memfd_create: its files could always be executed
   bool local_sockets = true;        ///< unix sockets; otherwise only connected pairs
-  bool internet_sockets = true;     ///< with local sockets, these are open, too
-  bool writes_host = false;         ///< folders of the host: setgid bits are refused, too
+  bool internet_sockets = true;     ///< always allowed with local sockets
+  bool writes_host = false;         ///< to folders of the host: setgid bits are refused, too
 };
 
-/// The system calls that a command does not need, as a program for seccomp on `machine`. No call
-/// can give a file the setuid bit.
+/// Returns a seccomp program for `machine`. It refuses the system calls that a command does not
+/// need, and calls that would set the setuid bit of a file.
 [[nodiscard]] std::vector<sock_filter> seccomp_filter(Machine machine,
                                                       const SeccompOptions& options);
 

@@ -61,8 +61,8 @@ uint64_t private_resident(std::string_view statm) {
   return resident * kPage;
 }
 
-/// Counts all resident memory where the kernel does not report the share, so that the limit still
-/// holds.
+/// Counts all resident memory if the kernel does not report the proportional share, so that the
+/// limit still holds.
 uint64_t proportional_resident(int process, ProcText& text) {
   constexpr uint64_t kKib = 1024;
   const std::string_view shares = read_proc(process, "smaps_rollup", text);

@@ -19,8 +19,8 @@ struct Usage {
   uint32_t processes = 0;
 };
 
-/// Calls `visit` with a descriptor of its directory for each process of this /proc that is in
-/// `chosen`, or for all except pid 1 if `chosen` is null.
+/// Calls `visit` for each process of this /proc that is in `chosen`, with a descriptor of its
+/// directory. If `chosen` is null, it visits all except pid 1.
 void for_each_process(const std::set<pid_t>* chosen, const std::function<void(int)>& visit);
 
 /// Returns the sums over every process in /proc except pid 1. The figures of a process that was

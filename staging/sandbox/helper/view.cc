@@ -26,15 +26,15 @@
 //     /tmp         tmpfs of a fixed size      /dev                 five devices of the host, links
 //     /proc        of the new pid namespace   <readable>           clones, read-only
 //     <home>       tmpfs of a fixed size, with only the named parts of the host's home
-//     <workspace>  overlayfs, at its own path; .git and .sage in it are covered by read-only clones
+//     <workspace>  overlayfs, at its own path; read-only clones cover .git and .sage in it
 //
 // The order of the steps, and what each of them prevents:
 //
-// 1. Clone everything from the host as detached mounts (open_tree), before anything is mounted:
-//    the new root is built on /tmp, which exists on every machine and may contain files that are
+// 1. Clone everything from the host as detached mounts (open_tree), before anything is mounted. The
+//    new root is built on /tmp, which exists on every machine and may contain files that are
 //    cloned. As root, the monitor clones the layers outside and maps their owners to ids that own
-//    nothing on the host (MOUNT_ATTR_IDMAP). Without root, pid 1 does it inside the user
-//    namespace, where owners are unchanged.
+//    nothing on the host (MOUNT_ATTR_IDMAP). Without root, pid 1 does it inside the user namespace,
+//    where owners are unchanged.
 // 2. Compare the workspace's device and inode with those that the engine opened: the path may lead
 //    elsewhere by now (ESTALE).
 // 3. Make all mounts private, so that later mounts here do not appear outside, nor the reverse.
@@ -42,16 +42,16 @@
 //    keep it as a detached mount. Step 5 covers that tmpfs and step 8 releases it: the command can
 //    reach the layers only through the overlay.
 // 5. Mount the new root over /tmp, fill it with the clones, attach the overlay.
-// 6. Attach kept directories below the workspace, by descriptor and without following links: the
-//    workspace's contents decide here, and until step 8 its links lead to the host.
+// 6. Attach kept directories below the workspace, by descriptor and without following links. The
+//    workspace may contain links, and until step 8 they lead to the host.
 // 7. Cover `.git`, `.sage`, denied programs and files of credentials, on top of everything else.
 //    The command cannot remove a mount: it lacks the capability, and seccomp refuses the calls.
 // 8. Make the root read-only, pivot_root, and detach the old root. Of the host's tree, only the
 //    clones remain.
 //
-// overlayfs is mounted with `userxattr`, because a user namespace may not write trusted attributes,
-// and with `volatile`: the layer is read back or dropped, and never needed after a crash. Without
-// `volatile`, unmounting would flush the whole file system.
+// overlayfs is mounted with `userxattr`, because a user namespace may not write trusted attributes.
+// It is also mounted with `volatile`, because the layer is read back or dropped and never needed
+// after a crash. Without `volatile`, unmounting would flush the whole file system.
 
 namespace galley {
 namespace {
@@ -181,7 +181,7 @@ bool place_system(const std::vector<SystemTree>& system, SetupFailure& failure) 
   return true;
 }
 
-/// Read-only and writable places of the host, a directory before its contents.
+/// The read-only and writable places of the host. A directory comes before its contents.
 std::vector<SystemTree> host_trees(const SandboxRequest& request, LayerTrees& trees,
                                    std::vector<Fd> overlays) {
   std::vector<SystemTree> all = readable_trees(request, std::move(trees.readable));
@@ -222,7 +222,7 @@ std::vector<std::string> system_paths(const SandboxRequest& request) {
   return paths;
 }
 
-/// The same bytes for every command that is to be repeatable, and for each that opens the file.
+/// The bytes are the same for every deterministic command and at every opening of the file.
 bool place_fixed_random(SetupFailure& failure) {
   std::string bytes(kMaxFixedRandomBytes, '\0');
   uint64_t state = 1;
@@ -262,8 +262,9 @@ bool place_dev_links(SetupFailure& failure) {
   return true;
 }
 
-/// Makes the overlay from layers attached at short paths: the `lowerdir=a:b` option then needs no
-/// escaping and stays below fsconfig's limit of 256 bytes, also on kernels without `lowerdir+`.
+/// Makes the overlay from layers attached at short paths. The `lowerdir=a:b` option then needs no
+/// escaping and stays below the limit of 256 bytes of fsconfig, also on kernels without
+/// `lowerdir+`.
 Fd make_overlay(const std::vector<const Fd*>& lower_trees, const Fd& upper_home,
                 SetupFailure& failure) {
   if (!attach_new("tmpfs", {{"size", std::to_string(kRootTmpfsBytes)}}, kSafeMount, kNewRoot)) {
@@ -318,9 +319,8 @@ bool place_overlay(const SandboxRequest& request, const Fd& overlay, SetupFailur
   return attach(overlay.get(), target) || failed(failure, "attach the overlay");
 }
 
-/// Makes the directories of `path` below `top` and opens the last one, by descriptor and without
-/// following links: the workspace's contents decide here, and until pivot() its links lead to the
-/// host.
+/// Makes the directories of `path` below `top` and opens the last one. It works by descriptor and
+/// follows no link: the workspace may contain links, and until pivot() they lead to the host.
 Fd make_below(const Fd& top, std::string_view path) {
   constexpr int kFlags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   Fd at(openat(top.get(), ".", kFlags));
@@ -347,8 +347,8 @@ bool place_kept(const SandboxRequest& request, const LayerTrees& trees, SetupFai
   return true;
 }
 
-/// Makes the path by which the person entered the workspace lead to it as well. If a link cannot be
-/// made, the path is missing, which is harmless.
+/// The path by which the person entered the workspace becomes a link to the workspace. If the link
+/// cannot be made, the path is missing, which is harmless.
 void place_spelled(const SandboxRequest& request) {
   if (request.spelled.empty()) return;
   const size_t slash = request.spelled.rfind('/');
@@ -373,8 +373,8 @@ bool freeze(const SandboxRequest& request, SetupFailure& failure) {
   return true;
 }
 
-/// Mounts a file that cannot be read or executed over each denied program, so that its bytes cannot
-/// be copied or loaded by the dynamic loader either, and over each file of credentials.
+/// Mounts a file that cannot be read or executed over each denied program and each file of
+/// credentials. So the dynamic loader cannot load a denied program, and its bytes cannot be copied.
 bool cover(const SandboxRequest& request, SetupFailure& failure) {
   std::vector<std::string> covered = request.covered;
   covered.insert(covered.end(), request.hidden.begin(), request.hidden.end());
@@ -406,8 +406,8 @@ bool place_home(const SandboxRequest& request, SetupFailure& failure) {
   return is_placed || failed(failure, "make the home");
 }
 
-/// Tells git the user's identity: the home is otherwise empty at first. Follows no link, because
-/// until pivot() links lead to the host.
+/// Tells git the identity of the user, because the new home is empty. Follows no link: until
+/// pivot(), links lead to the host.
 void make_git_config(const SandboxRequest& request) {
   if (request.git_config.empty()) return;
   open_how how{};

@@ -60,8 +60,8 @@ bool allow_below(int ruleset, const char* path, uint64_t access) {
   return allow_below(ruleset, Fd(open(path, O_PATH | O_CLOEXEC)), access);
 }
 
-/// A missing path cannot be executed either. A link of the workspace is not followed: an earlier
-/// command may have made it, and its target would become executable.
+/// A missing path is skipped, because it cannot be executed. A link of the workspace is not
+/// followed: an earlier command may have made it, and its target would become executable.
 void allow_programs(int ruleset, const SandboxRequest& request) {
   for (const std::string& path : executable_files(request)) {
     open_how how{};
@@ -143,7 +143,7 @@ bool apply_landlock(const SandboxRequest& request, SetupFailure& failure) {
                           (abi >= 5 ? kLandlockIoctlDevice : 0);
   bool done = allow_below(ruleset.get(), request.workspace.c_str(), all) &&
               allow_below(ruleset.get(), "/dev", device);
-  // On the host's own tree there is no private /tmp: the copy's home has one.
+  // The copy level lacks a private /tmp. The home of the copy has TMPDIR.
   const std::string scratch = request.copy_level != 0 ? request.upper_home : "/tmp";
   done = done && allow_below(ruleset.get(), scratch.c_str(), all);
   if (!request.home.empty()) done = done && allow_below(ruleset.get(), request.home.c_str(), all);
@@ -165,8 +165,8 @@ bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure) {
   const bool is_host_network = request.host_network != 0;
   SeccompOptions options;
   options.restricts_programs = request.restricts_programs != 0;
-  // A private view has no sockets of the host. Landlock, if it can, blocks names in the network
-  // namespace.
+  // In a private view, no socket of the host is visible. In the network of the host, Landlock must
+  // block the abstract names of sockets.
   options.local_sockets = !is_copy && (!is_host_network || landlock_abi() >= kScopesAbi);
   options.internet_sockets = !is_copy || is_host_network;
   options.writes_host =

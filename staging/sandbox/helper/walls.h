@@ -13,7 +13,8 @@ namespace galley {
 /// Gives up every capability, for this process and for every program that it executes.
 [[nodiscard]] bool drop_capabilities(SetupFailure& failure);
 
-/// From here on no program gains privileges by a setuid bit or file capabilities.
+/// Prevents this process and every program that it executes from gaining privileges by setuid bits
+/// or file capabilities.
 [[nodiscard]] bool forbid_new_privileges(SetupFailure& failure);
 
 /// Returns the Landlock version of this kernel; 0 when it has none.
@@ -24,9 +25,9 @@ namespace galley {
 /// Landlock.
 [[nodiscard]] bool apply_landlock(const SandboxRequest& request, SetupFailure& failure);
 
-/// Makes system calls that a command does not need fail (seccomp), and sockets of each family that
-/// would reach the host: unix sockets unless the view is private, internet sockets unless the
-/// network is.
+/// Makes system calls fail that a command does not need (seccomp). Unix sockets are allowed only if
+/// they cannot reach the host. Internet sockets are allowed in a private network and with a grant
+/// of the host's network.
 [[nodiscard]] bool apply_seccomp(const SandboxRequest& request, SetupFailure& failure);
 
 }  // namespace galley
