@@ -27,7 +27,8 @@ std::optional<char> byte_of(std::string_view key) {
   return static_cast<char>(key.back() & kControlBits);
 }
 
-/// Reads a number from the front of a text; `otherwise` if there is none.
+/// Reads a number from the front of a text. Returns `otherwise` if the text does not begin with a
+/// digit.
 int take_number(std::string_view& text, int otherwise) {
   int number = otherwise;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;

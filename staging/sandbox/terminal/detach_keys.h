@@ -11,8 +11,8 @@ namespace galley {
 /// Keys that detach from a terminal when they are typed one after another; the program runs on.
 ///
 /// Keys that may be the beginning of the sequence are held back. When another key follows, they are
-/// passed on unchanged. A key is recognized as the byte that terminals send and as the sequence of
-/// the kitty keyboard protocol (sw.kovidgoyal.net/kitty/keyboard-protocol).
+/// passed on unchanged. A key is recognized both as the byte that terminals send and as the
+/// sequence of the kitty keyboard protocol (sw.kovidgoyal.net/kitty/keyboard-protocol).
 ///
 /// Threads: confined to one thread.
 class DetachKeys {

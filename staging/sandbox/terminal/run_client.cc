@@ -156,7 +156,8 @@ class RunAttachment {
     signals_.emplace();
     if (!options_.is_terminal) return;
     raw_.emplace();
-    // If the window was resized before its signal was blocked, the program has not been told.
+    // If the window was resized before its signal was blocked, the program does not know the new
+    // size.
     tell_screen();
   }
 
@@ -231,7 +232,7 @@ class RunAttachment {
   std::optional<ClientEnd> end_;
   std::string run_;
   TerminalModes modes_;
-  size_t unread_bytes_ = 0;  ///< bytes of its input, sent since the program had read everything
+  size_t unread_bytes_ = 0;  ///< input bytes sent since the last kRead
   bool has_begun_ = false;
   bool has_input_ = true;
   bool is_deaf_ = false;

@@ -23,21 +23,21 @@ struct ClientEnd {
   std::string run;  ///< id of the run, if known
 };
 
-/// How this process is connected to a run.
+/// How this process connects to a run.
 struct ClientOptions {
   /// Standard input is a terminal for the program: raw while it runs, its size is passed on.
   /// Otherwise standard input, output and error are passed on unchanged.
   bool is_terminal = false;
   bool attaches = false;    ///< to an existing run
-  bool talks_only = false;  ///< its standard output goes to standard error, too
+  bool talks_only = false;  ///< the program's standard output goes to standard error
   DetachKeys detach_keys;   ///< on a terminal
 };
 
 /// The size of the terminal on standard output; a default if it is not a terminal.
 [[nodiscard]] RunScreen own_screen();
 
-/// Relays input and output until the run ends or this process loses it. Afterwards the terminal is
-/// always restored.
+/// Relays input and output until the run ends, the client detaches or the connection is lost. It
+/// always restores the terminal before it returns.
 [[nodiscard]] ClientEnd attach_to_run(Fd supervisor, const ClientOptions& options);
 
 /// Tells a run to stop and waits for its end.

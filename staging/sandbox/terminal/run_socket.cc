@@ -17,7 +17,7 @@ constexpr const char* kName = "socket";
 constexpr int kWaiting = 8;
 constexpr size_t kReceivedPieceBytes = size_t{64} << 10U;
 
-/// Through the directory's descriptor: sun_path has only 108 bytes.
+/// The path leads through the descriptor of the directory, because sun_path has only 108 bytes.
 sockaddr_un address_in(int directory) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -38,9 +38,9 @@ struct RunScreen {
   [[nodiscard]] static std::optional<RunScreen> decode(std::string_view bytes);
 };
 
-/// Limit of the bytes that wait for a client, or for the program, before the other side is no
-/// longer read. A client sends this much input and waits for kRead, so that its other messages are
-/// read meanwhile.
+/// The maximum number of bytes queued for a client or for the program. While a queue is full, the
+/// other side is not read. A client sends this much input and waits for kRead, so that its other
+/// messages are read meanwhile.
 inline constexpr size_t kMaxRunUnsentBytes = size_t{256} << 10U;
 /// The maximum size of one message; a peer that announces more is disconnected.
 inline constexpr size_t kMaxRunFrameBytes = size_t{64} << 10U;
@@ -60,7 +60,7 @@ class RunFrameReader {
   void feed(std::string_view bytes) { pending_.append(bytes); }
   /// The next complete message; nothing when more bytes are needed, or when is_broken().
   std::optional<Frame> next();
-  /// The peer violated the format.
+  /// Returns whether the peer violated the format.
   [[nodiscard]] bool is_broken() const { return is_broken_; }
 
  private:

@@ -25,8 +25,8 @@ using std::chrono::steady_clock;
 constexpr size_t kOutputPieceBytes = size_t{16} << 10U;
 constexpr std::chrono::milliseconds kAnnounceTime{1000};
 constexpr int kLastStream = 2;
-/// A client that does not wait for kRead is no longer read. This is more than it may send: some
-/// input may be in transit when the program has read everything before it.
+/// A client that does not wait for kRead is no longer read. The limit is higher than the client's
+/// own, because input may be in transit when the program has read everything before it.
 constexpr size_t kMaxInputBytes = 4 * kMaxRunUnsentBytes;
 
 void never_block(int descriptor) {
@@ -68,7 +68,7 @@ RunSupervisor::RunSupervisor(LiveRun& run, Fd listener, RunPeer first)
     : run_(&run), listener_(std::move(listener)), signals_(watch_signals()) {
   clients_.push_back(std::move(first));
   for (const int one : {run.terminal(), run.input(), run.output(), run.errors()}) never_block(one);
-  // The helper's own pipes do not carry the output of a terminal.
+  // The output of a terminal does not go through the pipes of the helper.
   has_errors_ = !is_terminal();
 }
 
@@ -81,7 +81,7 @@ void RunSupervisor::watch() {
   while (attached() != nullptr && attached()->has_unsent() && !gives_up_) turn();
 }
 
-/// The descriptors for poll(), by place in the list; -1 for those not needed now.
+/// The descriptors for poll(). -1 means not needed now.
 struct RunSupervisor::Polled {
   enum Place : size_t { kControl, kOutput, kErrors, kInput, kListener, kSignals, kClients };
   std::array<pollfd, kClients + kMaxRunClients> all{};

@@ -26,8 +26,8 @@ struct ForkedSupervisor {
 /// leave_terminal().
 [[nodiscard]] Result<ForkedSupervisor> fork_supervisor();
 
-/// Gives up the terminal: starts a new session with nothing on the standard streams. From now on
-/// the signal of a lost terminal is ignored.
+/// Gives up the terminal: starts a new session with /dev/null as the standard streams. From now on
+/// SIGHUP, the signal of a lost terminal, and SIGPIPE are ignored.
 void leave_terminal();
 
 /// Connects a live program and its clients until the program has ended.
@@ -37,8 +37,8 @@ void leave_terminal();
 ///
 /// Without a client a program on a terminal runs on, and its last output is kept
 /// (kMaxRunBacklogBytes). A program without a terminal is stopped when its client disconnects: no
-/// client could attach again. A client that does not read makes the program wait, as a terminal
-/// would.
+/// client could attach again. If the client does not read, the program must wait, as it would on a
+/// terminal.
 ///
 /// Ownership: borrows the run; owns clients and listener. Threads: confined to one thread.
 class RunSupervisor {
@@ -85,7 +85,7 @@ class RunSupervisor {
   bool input_ends_ = false;
   bool has_output_ = true;
   bool has_errors_ = true;
-  bool gives_up_ = false;  ///< told to stop after the end: the rest is not waited for
+  bool gives_up_ = false;  ///< told to stop after the end: does not wait any longer
 };
 
 }  // namespace galley
