@@ -64,7 +64,7 @@ class Blanker {
     }
   }
 
-  /// Strings are skipped, because they may contain what looks like a comment.
+  /// Strings are skipped, because they may contain text that looks like a comment.
   static bool ends_in_comment(std::string_view line, bool is_in_comment) {
     for (size_t i = 0; i < line.size(); ++i) {
       if (is_in_comment) {
@@ -123,7 +123,8 @@ class Blanker {
     return is_negated ? !shows_defined_ || is_guard_expression(rest, end) : shows_defined_;
   }
 
-  /// Whether an undefined macro is defined at once: then the branch is the whole file.
+  /// Whether the first line of the branch defines the undefined macro. This is an include guard,
+  /// and the branch is the whole file.
   [[nodiscard]] bool is_guard(std::string_view word, size_t end) const {
     const size_t next = text_.find_first_not_of(" \t\r\n", end);
     if (next == text_.npos || text_[next] != '#') return false;

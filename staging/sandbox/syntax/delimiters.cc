@@ -13,7 +13,7 @@ constexpr uint32_t kTabColumns = 8;
 constexpr size_t kMaxUnclosed = 1'000;   // between two partners
 constexpr size_t kMaxLinesBack = 2'000;  // searched for the line that lost its bracket
 
-/// An open bracket without its partner so far, and the indentation of its statement.
+/// An open bracket whose partner was not found yet, and the indentation of its statement.
 struct Opener {
   char bracket = 0;
   uint32_t offset = 0;
@@ -93,7 +93,8 @@ class DelimiterScan {
     stack_.push_back({token.bracket, token.offset, indent});
   }
 
-  /// The number of openers down to the partner of a closing bracket; 0: no partner.
+  /// Returns the number of open brackets down to the partner of a closing bracket; 0 if the partner
+  /// does not exist.
   [[nodiscard]] size_t partner_of(char bracket) const {
     const size_t last = stack_.size() - std::min(stack_.size(), kMaxUnclosed);
     for (size_t match = stack_.size(); match > last; --match) {

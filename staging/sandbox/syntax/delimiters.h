@@ -16,8 +16,9 @@ struct DelimiterToken {
   uint32_t offset = 0;
 };
 
-/// Brackets without a partner, and the places where indentation suggests the partner. Of the
-/// branches of an `#if` the last one counts. Returns nothing when every bracket has a partner.
+/// Returns the brackets without a partner, and the places where indentation suggests the partner.
+/// Of the branches of an `#if` only the last one counts. Returns nothing when every bracket has a
+/// partner.
 [[nodiscard]] std::vector<SyntaxError> delimiter_errors(std::string_view text,
                                                         const std::vector<DelimiterToken>& tokens);
 

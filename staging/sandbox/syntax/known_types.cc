@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kImport = "import(";
 constexpr std::string_view kTypeSpaces = " \t";
 
-/// Replaces `import("x")` by a name of the same length.
+/// Replaces `import("x")` with a name of the same length.
 void name_imports(std::string& text) {
   for (size_t at = text.find(kImport); at != text.npos; at = text.find(kImport, at + 1)) {
     const size_t quote = at + kImport.size();

@@ -32,9 +32,9 @@ inline constexpr size_t kSyntaxLanguages = 8;
 inline constexpr std::string_view kSyntaxGreeting = "galley-syntax 1\n";
 
 inline constexpr size_t kMaxSyntaxBytes = size_t{8} << 20U;  ///< one text
-inline constexpr size_t kMaxSyntaxErrors = 500;  ///< errors in the answer about one text
-inline constexpr size_t kMaxExpectedBytes = 64;  ///< the text of one error about what is missing
-inline constexpr uint32_t kMaxSyntaxFileMs = 5'000;           ///< milliseconds to parse one text
+inline constexpr size_t kMaxSyntaxErrors = 500;      ///< errors in the answer about one text
+inline constexpr size_t kMaxExpectedBytes = 64;      ///< the expected text in one error
+inline constexpr uint32_t kMaxSyntaxFileMs = 5'000;  ///< milliseconds to parse one text
 inline constexpr size_t kMaxSyntaxMemory = size_t{1} << 30U;  ///< address space of the parser
 
 /// A place where a text does not follow its grammar.
@@ -53,7 +53,8 @@ struct SyntaxError {
   uint32_t end = 0;     ///< not before `offset`
   uint32_t cause = 0;
   std::string expected;
-  /// For C and C++: it appears with one reading of the conditionals only, on a line of both.
+  /// For C and C++: the error appears in only one of the two readings of the conditionals, on a
+  /// line that both contain.
   bool in_one_reading = false;
   bool operator==(const SyntaxError&) const = default;
 };

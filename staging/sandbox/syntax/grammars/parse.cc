@@ -201,8 +201,8 @@ uint32_t token_end(std::string_view text, uint32_t begin) {
   return end;
 }
 
-/// The place of a missing token before the one at `token`: after the previous token, or on the next
-/// line if that line lacks its beginning or is blank.
+/// Returns the place of a token that is missing before the token at `token`. This is after the
+/// previous token, or on the next line if that line lacks its beginning or is blank.
 uint32_t gap_before(std::string_view text, uint32_t token) {
   const size_t last = text.substr(0, token).find_last_not_of(" \t\r\n");
   const size_t begin = last == text.npos ? 0 : last + 1;
@@ -222,8 +222,8 @@ bool has_macros(SyntaxLanguage language) {
 constexpr uint32_t kNone = static_cast<uint32_t>(-1);
 constexpr uint32_t kMaxQuoteSearch = 16'384;  // bytes
 
-/// The quote of the first C string or character on the lines of [begin, end) that does not end on
-/// its line; kNone if all do.
+/// Finds the first C string or character literal on the lines of [begin, end) that does not end on
+/// its line. Returns the offset of its quote; kNone if all literals end.
 uint32_t open_quote(std::string_view text, uint32_t begin, uint32_t end) {
   const size_t newline = begin == 0 ? text.npos : text.rfind('\n', begin - 1);
   const size_t last = std::min(text.find('\n', end), text.size());
@@ -252,7 +252,7 @@ uint32_t open_quote(std::string_view text, uint32_t begin, uint32_t end) {
 SyntaxError error_of(std::string_view text, const Fault& fault,
                      const std::vector<uint32_t>& stops) {
   const auto stop = std::lower_bound(stops.begin(), stops.end(), fault.begin);
-  // An added token is before the one at which the parser stopped.
+  // An added token is before the token at which the parser stopped.
   if (fault.missing != nullptr) {
     const uint32_t begin = gap_before(text, fault.begin);
     return {SyntaxError::Kind::kMissing, begin, token_end(text, begin), begin, fault.missing};
@@ -278,7 +278,7 @@ struct SyntaxParser::Parts {
         ts_parser_parse_string(parser, nullptr, text.data(), static_cast<uint32_t>(text.size())));
   }
 
-  /// Nothing when the text has errors that need a closer look.
+  /// Returns nothing when the errors of the text need a second pass.
   std::optional<SyntaxAnswer> answer_unless_wrong(SyntaxLanguage language, std::string_view text) {
     const Tree tree = parse(language, text, nullptr);
     if (!tree) return SyntaxAnswer{true, {}};
@@ -313,9 +313,8 @@ struct SyntaxParser::Parts {
     return answer;
   }
 
-  /// Parses the text with the one and with the other branches of its conditionals. An error on a
-  /// line of both that appears in only one of them may come from branches that do not belong
-  /// together.
+  /// Parses the text twice, with different branches of its conditionals. An error on a line of both
+  /// that appears in only one of them may come from branches that do not belong together.
   SyntaxAnswer answer_preprocessed(SyntaxLanguage language, std::string_view text) {
     const std::string one = blank_conditionals(text, Conditionals::kAllDefined);
     const std::string other = blank_conditionals(text, Conditionals::kNoneDefined);
