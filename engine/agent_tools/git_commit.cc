@@ -89,7 +89,7 @@ Result<void> check_unfiltered(const GitProgram& git, const std::vector<const Cha
   return {};
 }
 
-/// The paths that git does not ignore, or already tracks.
+/// Returns the paths that git tracks already or does not ignore.
 Result<std::string> not_ignored(const GitProgram& git, const std::string& paths) {
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"check-ignore", "-z", "--stdin"}, paths));
   const std::vector<std::string> all = zero_ended(said.output);
@@ -101,7 +101,7 @@ Result<std::string> not_ignored(const GitProgram& git, const std::string& paths)
   return left;
 }
 
-/// The paths that the index or HEAD has; git commits no others.
+/// Returns the paths that the index or HEAD has; git cannot commit others.
 Result<std::string> known_paths(const GitProgram& git, const std::string& paths) {
   GALLEY_ASSIGN(const std::string listed, git.run({"ls-files", "-z", "--cached"}));
   const std::vector<std::string> all = zero_ended(listed);

@@ -49,7 +49,7 @@ ordered_json json_of(const QueryValue& value) {
   return nullptr;
 }
 
-/// Makes names of columns unique: the second `path` becomes `path_2`.
+/// Makes the names of columns unique: the second `path` becomes `path_2`.
 std::vector<std::string> distinct(std::vector<std::string> columns) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const std::string name = columns[i];
@@ -171,8 +171,8 @@ class GraphQueryTool final : public Tool {
     return index.add_table(table);
   }
 
-  /// A number is a transaction. A git commit whose abbreviated name has only digits must be written
-  /// in full.
+  /// Treats a number as a transaction, so a git commit whose abbreviated name has only digits must
+  /// be written in full.
   Result<QueryTable> tree_as_of(const std::string& commit, ToolContext& context) const {
     if (commit.empty()) return tree_table(context);
     const auto id = TxId::parse(commit);

@@ -75,14 +75,15 @@ Row tree_row(const std::string& path, FileKind kind, uint32_t mode, int64_t size
   return row;
 }
 
-/// The commit that a revision names; refuses a text that git would read as an option.
+/// Returns the commit that a revision names. A text that git would read as an option is not a
+/// revision.
 Result<std::string> commit_of(const GitProgram& git, const std::string& revision) {
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"rev-parse", "--verify", "--quiet",
                                                      "--end-of-options", revision + "^{commit}"}));
   std::string hash = said.output;
   while (!hash.empty() && hash.back() == '\n') hash.pop_back();
   if (said.status == 0 && !hash.empty()) return hash;
-  GALLEY_TRY(git.layout());  // without a repository the error is another one
+  GALLEY_TRY(git.layout());  // without a repository this returns another error
   return fail(ErrorKind::kUsage, "git.bad_revision",
               "git knows no commit '" + revision +
                   "'; name a transaction by its number, or a "

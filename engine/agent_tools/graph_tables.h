@@ -13,7 +13,8 @@ namespace galley {
 /// The maximum number of rows in a table that is made for a query.
 inline constexpr size_t kMaxGraphRows = 100'000;
 
-/// `audit`: the record of calls, without their inputs and outputs. Null: nothing is recorded yet.
+/// `audit`: the record of calls, without their inputs and outputs. `state_root` is null if nothing
+/// was recorded yet.
 /// Errors: kInvalid `audit.malformed`; kQuota `limit.graph_rows`; those of the file.
 Result<QueryTable> audit_table(const Directory* state_root);
 
@@ -22,16 +23,17 @@ Result<QueryTable> audit_table(const Directory* state_root);
 /// Errors: kQuota `limit.graph_rows`; kTimeout; those of the overlay.
 Result<QueryTable> tree_table(ToolContext& context);
 
-/// The same for a revision of git, below the workspace; `hash` is the hash of git's blob.
+/// The same for a revision of git, with the paths in the workspace. `hash` is the hash of git's
+/// blob.
 /// Errors: as GitProgram; kUsage `git.bad_revision`.
 Result<QueryTable> git_tree_table(const ToolContext& context, const std::string& root_path,
                                   const std::string& revision);
 
-/// `git_commits`: hash, parents, author, email, time and subject of the commits that lead to a
-/// revision, newest first.
+/// `git_commits`: hash, parents, author, email, time and subject of a revision and its ancestors,
+/// newest first.
 Result<QueryTable> git_commits_table(const std::string& root_path, const std::string& revision);
 
-/// Whether a query names a table: its text contains the word.
+/// Whether the text of a query contains the name of a table as a whole word, in any case.
 [[nodiscard]] bool names_table(std::string_view sql, std::string_view table);
 
 }  // namespace galley
