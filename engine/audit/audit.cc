@@ -82,14 +82,15 @@ Result<uint64_t> bytes_before_zeros(File& log, uint64_t size) {
   return size;
 }
 
-/// Whether the last record is complete; the head covers the records before it.
+/// Whether the last record is complete. The head covers the records before it.
 Result<bool> ends_whole(File& log, uint64_t size) {
   if (size == 0) return true;
   GALLEY_ASSIGN(const std::string last, log.read_at(size - 1, 1));
   return last == "\n";
 }
 
-/// Refuses a log that has another record at the head's position: it was not written here.
+/// Refuses a log that has another record at the position of the head, because it was not written
+/// here.
 Result<void> check_anchor(File& log, const AuditHead& head, const Tail& tail) {
   if (head.position.seq == 0 || head.position == tail.position) return {};
   if (tail.position.seq < head.position.seq) return {};  // cut short, which a record will report
@@ -100,7 +101,8 @@ Result<void> check_anchor(File& log, const AuditHead& head, const Tail& tail) {
   return damaged(fmt::format("record {} is not the one that was written here", head.position.seq));
 }
 
-/// The record about what was lost before it. `cut` is the number of bytes that are cut off.
+/// Builds the record that says what was lost before it. `cut` is the number of bytes that are cut
+/// off.
 json gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& head,
                 int64_t wall_ns) {
   nlohmann::ordered_json output;
@@ -117,7 +119,7 @@ json gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& 
   return audit_document(event, wall_ns);
 }
 
-/// Puts a record into the chain.
+/// Adds a record to the chain.
 std::string linked(json record, AuditPosition& position) {
   record["seq"] = position.seq + 1;
   record["prev"] = position.hash.hex();
@@ -251,7 +253,7 @@ Result<std::vector<size_t>> AuditLog::missing(const std::vector<std::string>& re
     wanted.emplace(json_text(parsed["execution_id"]), i);
   }
   GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kLogName)));
-  // New records are near the end, so larger and larger parts of the end are searched.
+  // New records are near the end, so the search begins there and takes larger parts each time.
   constexpr uint64_t kGrowth = 8;
   for (uint64_t window = kTailBytes; !wanted.empty(); window *= kGrowth) {
     const uint64_t from = stat.size > window ? stat.size - window : 0;

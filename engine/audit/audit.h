@@ -69,17 +69,16 @@ struct AuditEvent {
   std::string call_id;              ///< the caller's own id of the call (gen_ai.tool.call.id)
   std::string tool;
   std::string agent;                 ///< the agent that asked
-  std::optional<std::string> owner;  ///< the agent that began the transaction, when it is another
-                                     ///< one
+  std::optional<std::string> owner;  ///< the agent that began the transaction, if it is not `agent`
   std::string task_id;
   std::string goal_id;
   std::string session_id;  ///< the conversation that the event belongs to
   std::string reason;      ///< the caller's reason
   std::string risk_level;  ///< `low`, `medium`, `high`, `critical`
-  std::string tx;          ///< the transaction, as messages name it: by its id while it is open, by
-                           ///< its number after the commit
-  std::string open_tx;     ///< of a committed transaction: its id while it was open
-  std::string proposal;    ///< hex id of the proposal judged or committed
+  std::string tx;          ///< the transaction: its id while it is open, its number after the
+                           ///< commit
+  std::string open_tx;     ///< the id that a committed transaction had while it was open
+  std::string proposal;    ///< id of the judged or committed proposal, in hexadecimal
   JsonDocument input;      ///< redacted and shortened by the log before it is written
   JsonDocument output;
   std::optional<ToolError> error;
@@ -87,8 +86,8 @@ struct AuditEvent {
   std::vector<std::string> capabilities_used;
   JsonDocument context;                   ///< other information from the caller about the call; may
                                           ///< be null
-  std::vector<std::string> secrets_used;  ///< names of the secrets that a tool was given
-  /// Paths of its staged changes; a directory ends in `/`.
+  std::vector<std::string> secrets_used;  ///< names of the secrets that the tool got
+  /// Paths of the staged changes; a directory ends in `/`.
   std::vector<std::string> changed = {};
 };
 
@@ -119,43 +118,45 @@ struct AuditDefect {
 struct AuditVerification {
   uint64_t records = 0;
   AuditPosition last;
-  AuditPosition sound;               ///< the last record before the first defect that is not a loss
+  AuditPosition sound;               ///< the last record before the first defect other than
+                                     ///< `audit.lost`
   std::vector<AuditDefect> defects;  ///< in file order, at most kMaxAuditDefects
   [[nodiscard]] bool is_intact() const { return defects.empty(); }
 };
 
-inline constexpr size_t kMaxAuditDefects = 100;  ///< defects in the answer of a verification
+inline constexpr size_t kMaxAuditDefects = 100;  ///< defects that a verification reports
 
-/// The hash-chained record of every call and outcome: `audit.jsonl`, one JSON object a line
-/// (docs/operations.md). Its lock and anchor is `audit/<workspace id>/head`, which no pull can
-/// replace.
+/// The hash-chained record of every call and outcome: `audit.jsonl`, one JSON object per line
+/// (docs/operations.md). The file `audit/<workspace id>/head` is its lock and its anchor. A git
+/// pull cannot replace that file.
 ///
-/// Invariant: records are only ever added; each one contains the hash of the one before. A record
-///            is written before append() returns, but not flushed to the disk. A record that must
-///            be durable is also in a commit's journal, and recovery appends it again from there.
+/// Invariant: records are only added, and each one contains the hash of the one before. A record is
+///            written before append() returns, but not flushed to the disk. A record that must be
+///            durable is also in the journal of a commit. If the log lost it, recovery adds it
+///            again.
 /// Threads:   safe to share; any number of threads and processes may append side by side.
 /// Errors:    kIo; kTimeout, reason `audit.locked`, when another process holds the log.
 class AuditLog final : public AuditSink {
  public:
   AuditLog(const StateDirectory& state, const Clock& clock)
       : AuditLog(state.root(), clock, state.own("audit/head")) {}
-  /// Opens it with the anchor at another place in the directory.
+  /// Opens the log with `head`, a path in the directory, as its anchor.
   AuditLog(const WritableDirectory& directory, const Clock& clock, RelPath head);
 
   /// Adds a record made by audit_record(); the cost does not depend on the length of the log.
   Result<AuditPosition> append(std::string_view record);
   Result<AuditPosition> append(const AuditEvent& event);
-  /// Adds those of `records` whose execution_id is not in the log yet (recovery). Searches from the
-  /// end of the log backwards until all of them are found.
+  /// Adds the records whose execution_id is not in the log yet; recovery uses it. It searches the
+  /// log from its end backwards until it has found all of them.
   Result<size_t> append_missing(const std::vector<std::string>& records);
   /// The indexes of `records` that are missing from the log.
   Result<std::vector<size_t>> missing(const std::vector<std::string>& records) const;
   /// Repairs a log that was cut short: an `audit.gap` record says what was lost, so that the log
   /// can be continued. Does nothing to a complete log.
   Result<void> close_gap();
-  /// Renames a damaged log to `audit.<n>.jsonl` and begins a new one. Its first record has the name
-  /// and hash of the damaged log, and its last valid record. Returns that name; empty when the log
-  /// was not damaged.
+  /// Renames a damaged log to `audit.<n>.jsonl` and begins a new one. The first record of the new
+  /// log has the name and the hash of the damaged one, and the position of its last valid record.
+  /// Returns the name; empty when the log was not damaged.
   Result<std::string> begin_new_log();
   /// Flushes the log to the disk.
   Result<void> sync();
@@ -170,7 +171,8 @@ class AuditLog final : public AuditSink {
 
  private:
   Result<std::unique_ptr<WritableFile>> lock(OpenMode mode) const;
-  /// Opens the anchor, creates it with kOpenOrCreate, and takes over the one of an earlier Galley.
+  /// Opens the anchor, also one of an earlier Galley. With kOpenOrCreate a missing anchor is
+  /// created.
   Result<std::unique_ptr<WritableFile>> open_head(OpenMode mode) const;
   Result<AuditVerification> verify_locked(File* head_file) const;
   [[nodiscard]] Result<bool> is_there() const;
@@ -181,7 +183,7 @@ class AuditLog final : public AuditSink {
   RelPath head_;
 };
 
-/// The record of audit_record() before it becomes text.
+/// Builds the same record as audit_record(), as a JSON value.
 [[nodiscard]] nlohmann::json audit_document(const AuditEvent& event, int64_t wall_ns);
 
 }  // namespace galley

@@ -184,7 +184,7 @@ void AuditChainCheck::take(std::string_view line, bool is_whole) {
   }
   const AuditPosition here{link->seq, link->stated};
   if (head_ && head_->position == here) agrees_with_head_ = true;
-  if (link->seq < expected_) return;  // out of order: the chain continues where it was
+  if (link->seq < expected_) return;  // out of order: the chain does not continue from this record
   expected_ = link->seq + 1;
   previous_ = link->stated;
   previous_is_sound_ = is_sound;

@@ -43,13 +43,14 @@ Result<void> write_audit_head(WritableFile& file, const AuditHead& head);
 /// The timestamp of a record; empty when the text is not a record.
 [[nodiscard]] std::string audit_timestamp(std::string_view record);
 
-/// Calls `take(line, is_whole)` for every line of the log that begins after `from`, or at the very
-/// start. Only the last line can be incomplete (without a newline). A missing log is empty.
+/// Calls `take(line, is_whole)` for every line of the log that begins after the offset `from`; with
+/// 0, for all lines. Only the last line can be incomplete, that is, without a newline. A missing
+/// log is empty.
 Result<void> for_each_audit_line(const Directory& directory, const RelPath& path,
                                  const std::function<void(std::string_view, bool)>& take,
                                  uint64_t from = 0);
 
-/// Checks the lines of a log one after the other, against each other and the anchor.
+/// Checks the lines of a log in order, against their neighbours and the anchor.
 class AuditChainCheck {
  public:
   explicit AuditChainCheck(std::optional<AuditHead> head) : head_(head) {}
@@ -61,7 +62,7 @@ class AuditChainCheck {
   void report(uint64_t line, uint64_t seq, std::string reason, std::string message);
   bool take_from_absent(uint64_t seq);
 
-  /// Records that were skipped so far: they may still appear at another place.
+  /// Records that were skipped so far: they may still appear at a later place.
   struct Absence {
     uint64_t last = 0;
     uint64_t line = 0;  ///< where the gap was found

@@ -29,8 +29,7 @@ json member(const json& record, const char* key, const json& none) {
   return is_usable ? *found : none;
 }
 
-/// The place of the old image of a record's subject: the journal of its transaction, after the
-/// commit.
+/// Returns the path of the journal that has the old images of a record; empty before the commit.
 std::string backup_path(const json& record, const std::map<std::string, TxId>& committed) {
   const auto tx = member(record, "tx", "").get<std::string>();
   auto id = committed_as(member(record, "kind", "").get<std::string>(), tx,
@@ -41,7 +40,7 @@ std::string backup_path(const json& record, const std::map<std::string, TxId>& c
   return std::string(StateDirectory::kName) + "/undo/" + journal_name(*id).str();
 }
 
-/// An aiOS entry: all of its members are always there, with their types.
+/// Builds an aiOS entry. It always has all members, with their types.
 json aios_entry(const json& record, const std::map<std::string, TxId>& committed) {
   json entry = json::object();
   for (const char* key : {"execution_id", "timestamp", "tool", "agent", "task_id", "goal_id",
@@ -51,7 +50,7 @@ json aios_entry(const json& record, const std::map<std::string, TxId>& committed
   entry["input"] = member(record, "input", json::object());
   json output = member(record, "output", json::object());
   if (record.contains("error")) output = {{"success", false}, {"error", record.at("error")}};
-  // A call that made a copy has told its caller of that one.
+  // The output of a call that made its own backup copy already names that copy.
   entry["backup_path"] = member(output, "backup_path", backup_path(record, committed));
   entry["output"] = std::move(output);
   entry["duration_ms"] = member(record, "duration_ms", 0);
@@ -126,7 +125,7 @@ Result<void> export_aios(const Directory& state_root, const LineSink& sink) {
   std::optional<uint64_t> bad_line;
   GALLEY_TRY(for_each_audit_line(state_root, log, [&](std::string_view line, bool is_whole) {
     ++number;
-    // A last line without a newline is an interrupted write: it never counted.
+    // A last line without a newline is an interrupted write, so it is not a record.
     if (!is_whole || bad_line) return;
     const json record = json::parse(line, nullptr, false);
     if (!record.is_object()) {

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxTextBytes = 1024;  // longer texts are named by their hash
+constexpr size_t kMaxTextBytes = 1024;  // longer texts are replaced by their hash
 constexpr size_t kMaxKeyBytes = 256;
 constexpr size_t kMaxFieldBytes = 2048;  // reason, message, ids
 constexpr double kMaxExactInteger = 9007199254740992.0;
@@ -68,7 +68,7 @@ size_t bound_of(const json& value) {
 /// The limits up to which a document is recorded unchanged.
 struct DocumentBounds {
   size_t max_bytes = 0;
-  bool names_lines = false;  ///< replace long lists of texts by their hash, like long texts
+  bool names_lines = false;  ///< long lists of texts are replaced by their hash, like long texts
 };
 
 json shortened(const ordered_json& value, bool is_secret, const DocumentBounds& bounds) {
@@ -95,7 +95,7 @@ json shortened(const ordered_json& value, bool is_secret, const DocumentBounds& 
     return out;
   }
   if (value.is_number_float()) {
-    // Each number has one spelling: the one that reading it again gives.
+    // Each number is written in one way: as it is after it was read again.
     const double number = value.get<double>();
     if (std::trunc(number) == number && std::abs(number) <= kMaxExactInteger) {
       return static_cast<int64_t>(number);
@@ -116,7 +116,7 @@ json document_of(const JsonDocument& document, const DocumentBounds& bounds) {
   return text.size() <= bounds.max_bytes ? out : named_by_hash(text);
 }
 
-/// Redacted before it is cut, because half a secret does not match a pattern.
+/// Redacts a text before it is cut, because half a secret does not match a pattern.
 std::string field_of(const std::string& value) {
   constexpr size_t kMaxLookedAt = 8 * kMaxFieldBytes;
   const std::string text = valid_utf8(value.substr(0, kMaxLookedAt));
@@ -145,7 +145,7 @@ json error_of(const ToolError& error) {
   return out;
 }
 
-/// Lists as many paths as fit, and the number of further ones.
+/// Lists as many paths as fit, and the number of the others.
 void put_changed(json& record, const std::vector<std::string>& changed) {
   if (changed.empty()) return;
   json listed = json::array();

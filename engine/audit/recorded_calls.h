@@ -14,7 +14,7 @@
 
 namespace galley {
 
-/// One call, edit or command that changed something, from the audit log.
+/// One call, edit or command in the audit log that changed something.
 struct RecordedCall {
   std::string execution_id;
   std::string tool;
@@ -22,14 +22,14 @@ struct RecordedCall {
   std::vector<std::string> changed;
   uint64_t changed_more = 0;  ///< the number of changed paths that are not listed
 
-  /// Whether both changed a path, or a path of one is above or below a path of the other.
+  /// Whether both changed the same path, or one changed a path above or below a path of the other.
   [[nodiscard]] bool shares_path_with(const RecordedCall& other) const;
 };
 
 /// The transaction in which one call was made, with its effective calls.
 struct RecordedTransaction {
   std::string open_tx;              ///< its id while it was open
-  std::optional<TxId> committed;    ///< its number; nullopt while it is open or when it was dropped
+  std::optional<TxId> committed;    ///< its number; nullopt if it is open or was dropped
   std::vector<RecordedCall> calls;  ///< oldest first, without those that were undone before the
                                     ///< commit
   std::optional<size_t> wanted;     ///< index into `calls`; nullopt when the call was undone before
@@ -45,7 +45,8 @@ Result<RecordedTransaction> find_recorded_call(const Directory& state_root,
 Result<std::vector<std::pair<std::string, TxId>>> committed_transactions(
     const Directory& state_root);
 
-/// The number of the transaction in a record of a commit, an undo or a redo.
+/// Returns the number of the transaction that a commit, an undo or a redo made. The arguments are
+/// members of its record.
 [[nodiscard]] std::optional<TxId> committed_as(std::string_view kind, std::string_view tx,
                                                std::string_view execution_id);
 

@@ -14,7 +14,7 @@ constexpr size_t kIdLength = 6;
 constexpr uint64_t kIds = 2'176'782'336;     // 36 to the power of 6
 constexpr uint64_t kStride = 1'000'000'007;  // coprime to kIds, so each number occurs once
 
-/// The process begins at a random number and then takes every number once.
+/// Each process begins at a random number and then takes every number once.
 uint64_t next_id_number() {
   static const uint64_t start = [] {
     const std::string digits = random_hex(sizeof(uint64_t));

@@ -15,37 +15,38 @@ namespace galley {
 
 /// The time at which events are recorded.
 enum class RecordTime : uint8_t {
-  kAtOnce,  ///< as they happen: stored transactions, and the workspace's own actions
-  kAtEnd,   ///< refusals as they happen, the rest at the end of the transaction: transactions in
+  kAtOnce,  ///< at once; for stored transactions and the workspace's own actions
+  kAtEnd,   ///< refusals at once, other events at the end of the transaction; for transactions in
             ///< memory
-  kCalls,   ///< only calls of tools, as they happen: a preview
+  kCalls,   ///< only tool calls, at once; for a preview
 };
 
 /// Records the events of one transaction.
 ///
-/// Invariant: every record names the transaction. Without a log nothing is written: the workspace
-///            does not keep state yet.
+/// Invariant: every record names the transaction. Without a log nothing is written, because the
+///            workspace does not keep state yet.
 /// Ownership: borrows the workspace's pointer to its log, and the clock.
 /// Threads:   confined to one thread.
 /// Errors:    AuditLog's.
 class Recorder {
  public:
-  /// `log` is a pointer that owns the log; it may be empty and be set later. `tx` may be empty:
-  /// then the events name the transaction.
+  /// `log` is a smart pointer to the log; it may be null and be set later. If `tx` is empty, each
+  /// event names its transaction itself.
   template <class Owner>
   Recorder(const Owner& log, const Clock& clock, RecordTime time, std::string tx = {})
       : log_([&log] { return log.get(); }), clock_(&clock), time_(time), tx_(std::move(tx)) {}
 
-  /// Records one event, or holds it until write_held().
+  /// Writes the record of one event, or holds it until write_held().
   Result<void> record(AuditEvent event);
   /// Records an event that is never held: the outcome of a commit.
   Result<void> record_now(AuditEvent event);
   /// Writes the held records, in order.
   Result<void> write_held();
 
-  /// Whether events of this kind are never written, so that no record must be built.
+  /// Whether events of this kind are never written, so their records need not be built.
   [[nodiscard]] bool is_silent(AuditKind kind) const;
-  /// Whether events are held, so that recording one cannot fail.
+  /// Whether events other than tool calls and refusals are held or dropped. Recording such an event
+  /// fails only if an early write fails (kMaxHeldRecordBytes).
   [[nodiscard]] bool holds() const { return time_ != RecordTime::kAtOnce; }
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   /// The id of the transaction while it is open.
@@ -63,13 +64,12 @@ class Recorder {
 };
 
 /// A unique id, in aiOS's form: `exec-20240101-123456-abcdef`, the time in UTC and six letters or
-/// digits. They are different for every id of this process, and each process begins at a random
-/// value.
+/// digits. Each process begins at a random value, and its ids differ in these six characters.
 [[nodiscard]] std::string new_execution_id(const Clock& clock);
-/// The record of a program's start has the id of the record of its end, with this suffix.
+/// The record of a program's start has the id of the record of its end, followed by this suffix.
 inline constexpr std::string_view kBegunSuffix = "-begun";
 
-/// More held records than this are written early.
+/// If the held records are larger than this, they are written early.
 inline constexpr size_t kMaxHeldRecordBytes = size_t{16} << 20U;
 
 }  // namespace galley
