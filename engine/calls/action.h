@@ -17,11 +17,12 @@ struct Action {
   /// Standard tools with the same effect. If the agent has a list of tools, one of these must be in
   /// it. Empty: no list is checked.
   std::vector<std::string> tools;
-  std::vector<std::string> capabilities = {};  ///< that the tool declares
+  std::vector<std::string> capabilities = {};  ///< the capabilities that the tool declares
   const ToolInfo* called = nullptr;            ///< the tool of a call; borrowed
-  const nlohmann::json* arguments = nullptr;   ///< of that call; borrowed
-  Intent intent = {};                          ///< of a tool call, as far as its arguments show it
-  bool only_looks = false;                     ///< writes nothing, whatever it names
+  const nlohmann::json* arguments = nullptr;   ///< the arguments of that call; borrowed
+  Intent intent = {};                          ///< the intent of a tool call, as far as its
+                                               ///< arguments show it
+  bool only_looks = false;                     ///< it only reads, whatever paths it names
   bool is_trial = false;        ///< its changes are reverted, and only a refusal is recorded
   bool runs_program = false;    ///< recorded before the program starts, and again when it ends
   bool is_atomic = false;       ///< an effect that fails leaves the overlay unchanged

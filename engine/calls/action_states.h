@@ -31,7 +31,7 @@ struct Arrival {
 };
 
 /// A request that was parsed: a call of a tool with valid arguments, or another action. If it is
-/// invalid, `action.record.error` says why; then it is recorded and not performed.
+/// invalid, `action.record.error` has the reason: it is recorded but not performed.
 struct Admitted {
   Action action;
   Arrival arrival = {};
@@ -42,7 +42,7 @@ struct Admitted {
   std::vector<std::string> warnings = {};                 ///< for the reader of the result
 };
 
-/// No check refused the action. If it runs a program, its start is recorded.
+/// An action that no check refused. If it runs a program, the start of the program is recorded.
 class Allowed {
  public:
   [[nodiscard]] const Admitted& what() const { return what_; }
@@ -54,7 +54,7 @@ class Allowed {
   Admitted what_;
 };
 
-/// The action was performed or refused. Changes that are not kept were reverted.
+/// An action that was performed or refused. Changes that are not kept were reverted.
 class Ran {
  private:
   friend class Executor;
@@ -80,7 +80,7 @@ class Ran {
   Action action_;
   Arrival arrival_;
   std::optional<Error> no_;  ///< why it failed or was refused; not set for a tool's own failure
-  bool is_refused_ = false;  ///< before or after it was performed
+  bool is_refused_ = false;  ///< refused before or after it was performed
   bool is_silent_ = false;   ///< not recorded, even as a refusal
   ToolResult result_;
   ChangeSet changes_ = {};  ///< to the staged files

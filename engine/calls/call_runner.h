@@ -12,17 +12,17 @@
 
 namespace galley {
 
-/// Returns the command with the options of a call applied: folder, environment, programs, time and
-/// stop. The names in `Command::programs` stay unchanged: a guarded runner resolves them and checks
-/// them against its own rules.
+/// Returns the command with the options of a call: working directory, environment, allowed
+/// programs, time limit and stop token. The names in `Command::programs` stay unchanged: a guarded
+/// runner resolves them and checks them against its own rules.
 ///
-/// In a dry run the effects of the command are dropped. It runs without the network, because
+/// A dry run drops the effects of the command. The command then runs without the network, because
 /// effects on other hosts could not be reverted.
 [[nodiscard]] Command bounded_by_call(Command command, const CallOptions& options,
                                       const RelPath& cwd);
 
-/// The runner for the tool of one call. It limits each command to the options, time and memory of
-/// the call, and sums the usage of all commands.
+/// The runner for the tool of one call. It applies the options and the limits of time and memory of
+/// the call to each command. It adds up the usage of all commands.
 ///
 /// Ownership: borrows everything; lives as long as the call.
 /// Threads:   as CommandRunner.
@@ -32,7 +32,7 @@ class CallRunner final : public CommandRunner {
   struct Usage {
     bool has_run = false;
     std::chrono::nanoseconds cpu{0};
-    uint64_t peak_memory_bytes = 0;  ///< the largest of all commands, each with all its processes
+    uint64_t peak_memory_bytes = 0;  ///< the highest of any command, with all its processes
   };
 
   CallRunner(CommandRunner& runner, const CallOptions& options, RelPath cwd,

@@ -37,12 +37,12 @@ class CallScope {
                                                        const Overlay::Entries& now) const;
   /// Whether refusal_of_effect can return an error at all.
   [[nodiscard]] bool judges_effects() const { return only_.has_value(); }
-  /// Returns a filter of the files that may be shown, combined with `outer`. An empty `outer`
-  /// allows all.
+  /// Returns a filter of the files that may be shown. `outer` must allow them as well; an empty
+  /// `outer` allows all files.
   [[nodiscard]] std::function<bool(const RelPath&)> reading_rule(
       std::function<bool(const RelPath&)> outer) const;
 
-  /// The capabilities that the tool is told about.
+  /// The capabilities of the call, as the tool sees them.
   [[nodiscard]] const std::vector<std::string>& capabilities() const { return capabilities_; }
   /// The working directory of the call.
   [[nodiscard]] const RelPath& cwd() const { return cwd_; }

@@ -11,7 +11,8 @@
 
 namespace galley {
 
-/// The tools that run now, each called by the one before it. Decides which tool may be called next.
+/// The tools that run now, each called by the one before it. It decides which tool may be called
+/// next.
 ///
 /// Invariant: no name is in it twice, and it is never deeper than kMaxCallDepth.
 /// Threads:   confined to the thread of the calls.
@@ -20,7 +21,8 @@ namespace galley {
 class CallStack {
  public:
   /// Returns an error if the innermost tool must not call this one: if it is already running, or
-  /// needs a capability that the caller did not declare. From outside any tool may be called.
+  /// needs a capability that the caller did not declare. Outside of all calls, any tool may be
+  /// called.
   Result<void> check(const ToolInfo& callee);
 
   /// The run of one tool, from construction to destruction.

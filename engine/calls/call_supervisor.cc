@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kRateLimited = "service.rate_limited";
-constexpr const char* kRetryAfter = "retry_after_ms";  // in the details of such an error
+constexpr const char* kRetryAfter = "retry_after_ms";  // in the details of a rate limit error
 constexpr milliseconds kLongestCoolDown = std::chrono::hours(24);
 
 ToolResult failed(const Error& error) { return ToolResult::failure(tool_error_from(error)); }

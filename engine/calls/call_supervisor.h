@@ -30,7 +30,8 @@ class ReadNotes {
   /// Records the contents of a path before the tool reads it. If they change during the read, the
   /// cached result is then invalid.
   void note(Overlay& overlay, const RelPath& path);
-  /// The result depends on other input as well (a secret), so it cannot be cached.
+  /// Call it if the result also depends on other input, for example a secret. Then it is not
+  /// cached.
   void forbid_caching() { is_wanted_ = false; }
   [[nodiscard]] bool is_whole() const { return is_wanted_; }
   [[nodiscard]] std::vector<ReadContent> take() { return std::move(reads_); }
@@ -40,8 +41,8 @@ class ReadNotes {
   std::vector<ReadContent> reads_;
 };
 
-/// Manages the calls of tools for all transactions of a workspace, once they are allowed: cached
-/// results, health, queue and rate, retries.
+/// Manages the allowed tool calls of all transactions of a workspace: cached results, health, rate,
+/// queue and retries.
 ///
 ///     cached? -> healthy? -> rate and queue -> attempt -> transient? -> pause -> attempt -> …
 ///
@@ -58,13 +59,13 @@ class CallSupervisor {
     const ToolRegistry::Entry& entry;
     const nlohmann::json& args;
     Overlay& overlay;
-    const std::vector<RelPath>& reads;  ///< as its intent lists them
+    const std::vector<RelPath>& reads;  ///< the paths that its intent lists
     bool is_open_ended = false;         ///< its effects are known only after it ran
     std::string cwd = {};
     Deadline deadline = {};
     std::stop_token stop = {};
     bool is_nested = false;     ///< called by a tool: it does not wait in a queue
-    uint64_t memory_bytes = 0;  ///< that its programs may use; 0: it runs none
+    uint64_t memory_bytes = 0;  ///< memory that its programs may use; 0: it runs none
     /// Whether the caller may read a path. Needed before it gets a result that was cached for
     /// another agent.
     std::function<bool(const RelPath&)> may_read = {};
@@ -76,7 +77,7 @@ class CallSupervisor {
 
   /// The settings of `[tools.NAME]`, or the defaults.
   [[nodiscard]] const ToolConfig& config_of(const std::string& tool) const;
-  /// The maximum duration of one call. `usual` is the one in the definition of the tool.
+  /// The maximum duration of one call. `usual` is the duration in the definition of the tool.
   [[nodiscard]] std::chrono::milliseconds time_for(const std::string& tool,
                                                    std::chrono::milliseconds usual) const;
   [[nodiscard]] ToolHealth::State health_of(const std::string& tool) const {
@@ -104,7 +105,7 @@ class CallSupervisor::SupervisedCall {
  public:
   /// The result for the caller. `meta.attempts` and `meta.cached` show how it was obtained.
   [[nodiscard]] std::optional<ToolResult>& answer() { return answer_; }
-  /// For the next attempt.
+  /// The notes of the next attempt.
   [[nodiscard]] ReadNotes& notes() { return notes_; }
   /// Takes the result of an attempt. Either it becomes the answer, or note() reverts the staged
   /// changes, pauses, and another attempt follows.

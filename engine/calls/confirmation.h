@@ -38,8 +38,8 @@ struct CallRule {
 class ApprovalStore {
  public:
   virtual ~ApprovalStore() = default;
-  /// Removes the approval of this call and returns the person who gave it, or nothing if there is
-  /// none.
+  /// Removes the approval of this call and returns the name of the person who gave it; nullopt if
+  /// there is none.
   virtual Result<std::optional<std::string>> take(const ContentId& id, int64_t now_ns) const = 0;
   /// Stores the question until a person answers it.
   virtual Result<void> keep(const ContentId& id, const CallQuestion& question,
@@ -50,7 +50,7 @@ class ApprovalStore {
 struct ConfirmationContext {
   SecurityMode mode = SecurityMode::kStandard;
   Principals who;
-  const CallOptions* call = nullptr;       ///< its `confirm` answers; never null
+  const CallOptions* call = nullptr;       ///< its `confirm` answers questions; never null
   const Clock* clock = nullptr;            ///< never null
   bool keeps_nothing = false;              ///< a dry run or a preview
   const ApprovalStore* answers = nullptr;  ///< null: nothing can be stored

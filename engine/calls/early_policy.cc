@@ -55,7 +55,7 @@ Judgement EarlyPolicy::judge_source(const RelPath& path, bool only_looks) const 
     const RelPath directory = todo.back();
     todo.pop_back();
     const auto entries = overlay_->list(directory);
-    if (!entries) break;  // the tool will say why
+    if (!entries) break;  // the tool reports the error
     for (const DirectoryEntry& entry : *entries) {
       const auto name = RelPath::parse(entry.name);
       const auto child = name ? directory.join(*name) : name;
@@ -171,7 +171,7 @@ std::optional<Error> EarlyPolicy::refusal_of_effect(const Action& action,
                                                     const Overlay::Entries& before,
                                                     const Overlay::Entries& now) const {
   const AuditKind kind = action.record.kind;
-  // The changes of a run are not dropped because of one file: the gate will refuse it.
+  // One file over the limit must not drop all changes of a run. The gate refuses that file.
   if (config_->limits.max_file_bytes > 0 && stages(kind) && kind != AuditKind::kRun) {
     for (const RelPath& path : restaged_paths(before, now)) {
       const auto at = now.find(path);
@@ -214,8 +214,8 @@ bool EarlyPolicy::gives(std::string_view needed) const {
   const bool is_network = needed == "net" || needed.starts_with("net:");
   if (is_network) return config_->sandbox.allows_network && policy_.grants_network(who_);
   const Judgement judgement = policy_.judge_capability(needed, who_);
-  // Without a profile or a grant that says otherwise, every agent has the capabilities of files and
-  // programs.
+  // Every agent has the capabilities of files and programs, unless a profile or a grant says
+  // otherwise.
   const bool is_unsaid = judgement.rule == "grants" && !is_open_need(needed);
   return judgement.decision != Decision::kDeny || is_unsaid;
 }

@@ -27,8 +27,8 @@ struct SessionBounds {
 /// tools, the paths that a call names, and the files that the agent may read.
 ///
 /// It can only refuse. A write is refused here if the policy would refuse every operation on the
-/// path. All other writes are left to the gate, which sees the effect. Reads are decided here
-/// finally, because they have no effect that the gate could see.
+/// path. All other writes are left to the gate, which sees the effect. The decision about a read is
+/// final, because a read has no effect that the gate could see.
 /// Ownership: borrows configuration and overlay. The overlay may be null if no path is named.
 /// Threads:   as the overlay.
 class EarlyPolicy {
@@ -52,8 +52,9 @@ class EarlyPolicy {
   [[nodiscard]] bool judges_effects() const;
   /// Returns the filter of files that searches may show. Empty: the agent may read everything.
   [[nodiscard]] std::function<bool(const RelPath&)> reading_rule() const;
-  /// The capabilities of this agent's calls, as strings, before refusal() narrows them: all except
-  /// the network. `net:host` is included only if both the agent's profile and galley.toml grant it.
+  /// The capabilities of this agent's calls, as strings, before refusal() judges each call. They
+  /// are all capabilities except the network. `net:host` is included only if both the agent's
+  /// profile and galley.toml grant it.
   [[nodiscard]] std::vector<std::string> capabilities() const;
   /// Whether the agent has a capability now, by profile, grants and revocations. For files,
   /// programs and network a part of the capability is enough.
@@ -102,10 +103,12 @@ struct ReadablePart {
   std::vector<RelPath> left_out;
 };
 
-/// Whether the agent may see the contents of a file, by `fs:read` of its profile, if it has one.
+/// Whether the agent may see the contents of a file. If the agent has a profile, its `fs:read`
+/// decides.
 [[nodiscard]] bool may_show(const Policy& policy, const RelPath& path, std::string_view agent);
 
-/// Removes every file that the agent may not read, and every file whose content came from one.
+/// Removes every file that the agent may not read, and every file whose content came from such a
+/// file.
 [[nodiscard]] ReadablePart readable_part(const Proposal& proposal, const Policy& policy,
                                          std::string_view agent);
 

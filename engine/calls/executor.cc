@@ -15,9 +15,9 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr size_t kMaxCalls = 100'000;  // in one document of calls
+constexpr size_t kMaxCalls = 100'000;  // calls in one document
 
-/// Returns the options of the caller for which a record lacks a field; null without any.
+/// Returns the set options of the caller that are not members of a record; null if there are none.
 JsonDocument context_of(const CallOptions& options) {
   ordered_json context;
   if (!options.cwd.empty()) context["cwd"] = options.cwd;
@@ -95,7 +95,7 @@ Executor::Executor(const ToolRegistry* registry, Recorder& recorder, const Clock
       options_(std::move(options)),
       scope_(CallScope::of(options_, options_.capabilities, options_.root)) {}
 
-// --- the road -------------------------------------------------------------------------------
+// --- the stations ---------------------------------------------------------------------------
 
 Recorded Executor::process(Admitted what, const Place& place) {
   StepScope scope(place.overlay);
@@ -106,7 +106,7 @@ Recorded Executor::process(Admitted what, const Place& place) {
   return record_result(std::move(ran), place);
 }
 
-/// Asks every check that can refuse the action before it is performed.
+/// Runs every check that can refuse the action before it is performed.
 tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
   Action& action = what.action;
   if (!recorder_->is_silent(action.record.kind)) name_execution(action.record);
@@ -237,7 +237,7 @@ void Executor::note_seen(const Action& action, const ChangeSet& changes, Overlay
   if (options_.seen == nullptr) return;
   const auto note = [&](const RelPath& path, const Node& node, bool is_now = true) {
     if (node.kind != FileKind::kRegular || node.content == ContentId()) return;
-    // A command changes many files, and the agent has seen the text of none.
+    // A command may change many files, and the agent has not seen their text.
     const bool is_kept = is_now && !action.runs_program && node.size <= kMaxSeenText;
     const auto text = is_kept ? overlay.read(path) : Result<Content>(Content());
     options_.seen->note(session(), path, node.content, text.value_or(nullptr));

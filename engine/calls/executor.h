@@ -45,18 +45,18 @@ struct ToolCall {
 /// Errors: kInvalid, reason `calls.malformed`, with the JSON Pointer of the invalid value.
 Result<std::vector<ToolCall>> parse_calls(std::string_view text);
 
-/// The principals of an executor, and the limits of all its actions.
+/// The principals of an executor, and the options and limits of all its actions.
 struct ExecutorOptions : CallOptions {
   std::string root;                  ///< absolute path of the workspace; may be empty
   std::string agent;                 ///< the acting agent
-  std::optional<std::string> owner;  ///< of the transaction, if it is another agent
+  std::optional<std::string> owner;  ///< the agent that began the transaction, if it is not `agent`
   std::vector<std::string> capabilities = {"fs:read", "fs:write", "exec:*"};
   CommandRunner* commands = nullptr;
   MatchStep last_step = MatchStep::kMended;  ///< the most lenient one that edits may use
   std::vector<std::string> strict;           ///< leniencies that make an edit fail
   EarlierVersions earlier;                   ///< for edits that do not fit
-  /// Can refuse an action before it is performed, and its staged changes afterwards. Without it
-  /// everything is left to the gate, and the caller has every capability.
+  /// It can refuse an action before it is performed, and its staged changes afterwards. Without it
+  /// only the gate decides, and the caller has every capability.
   std::optional<EarlyPolicy> policy;
   /// Gets approvals for calls that need one. Without it every call may run.
   std::optional<ConfirmationContext> desk;
@@ -73,7 +73,7 @@ struct ExecutorOptions : CallOptions {
 
 /// Performs every effect, in this order: capability → list of tools → early policy → approval →
 /// record (if a program runs) → effect → check of the staged changes → record. A refused action is
-/// recorded and has no effect. Its stations are types (action_states.h).
+/// recorded and has no effect. The stations of an action are types (action_states.h).
 ///
 /// Invariant: an action is all or nothing. The overlay is unchanged if the action fails, is a dry
 ///            run, or cannot be recorded. The record is written before the caller gets the result,
@@ -97,8 +97,7 @@ class Executor {
   /// Performs any action except a tool call. `overlay` is null if it stages nothing.
   Result<void> perform(Overlay* overlay, Action action, const Effect& effect);
 
-  /// Returns the changes of each action since the last call of this function, if they are kept and
-  /// recorded.
+  /// Returns the kept and recorded changes of each action since the last call of take_steps().
   [[nodiscard]] std::vector<StagedStep> take_steps() { return std::exchange(steps_, {}); }
 
  private:
@@ -132,8 +131,8 @@ class Executor {
   [[nodiscard]] std::optional<Error> refusal_of_effect(const Action& action,
                                                        const Place& place) const;
   [[nodiscard]] bool judges_effects() const;
-  /// Returns an error, with the diff, if the call would replace a file that was saved after this
-  /// session last saw it.
+  /// Returns an error with a diff if the call would replace a file that another program saved after
+  /// this session last saw it.
   [[nodiscard]] std::optional<ToolError> refusal_of_unseen(const Intent& intent,
                                                            Overlay& overlay) const;
   [[nodiscard]] std::string session() const;

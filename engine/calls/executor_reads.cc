@@ -54,7 +54,7 @@ bool only_reads(const ToolRegistry::Entry& entry) {
 struct Executor::ParallelRead {
   const ToolCall* call = nullptr;
   std::vector<ToolRegistry::EntryPointer> tools;
-  std::optional<Ran> ran = {};  ///< empty: it runs in turn
+  std::optional<Ran> ran = {};  ///< empty: it has not run yet, and runs in its turn
 };
 
 /// Whether calls of the tool need an approval, whatever their arguments are.
@@ -129,7 +129,7 @@ void Executor::read_in_parallel(ParallelRead& one, Overlay& view, std::mutex& po
   one.ran = Ran(std::move(allowed), secrets.redacted(std::move(result)));
 }
 
-/// Records the call as if it ran now. If it did not run, runs it now.
+/// Records the call as if it ran now. A call that has not run yet runs now.
 ToolResult Executor::finish_parallel_read(ParallelRead& one, Overlay& overlay, bool is_consistent) {
   const bool counts = one.ran && is_consistent && (one.ran->result_.ok || one.tools.size() == 1);
   if (!counts) {

@@ -90,7 +90,7 @@ ToolError took_too_long(const ToolInfo& info, std::chrono::milliseconds time) {
 /// Measures the resources that a call uses in this process, and the bytes it stages.
 class UsageProbe {
  public:
-  /// `writes` as in the intent of the call; empty if they are known only after it ran.
+  /// `writes` are the paths in the intent of the call; empty if they are known only after it ran.
   UsageProbe(const Overlay& overlay, const std::vector<RelPath>& writes, bool is_open_ended)
       : overlay_(&overlay), cpu_(thread_cpu_time()), peak_(peak_resident_bytes()) {
     if (is_open_ended) entries_ = overlay.entries();
@@ -224,7 +224,7 @@ Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
     return what;
   }
   prepare(*what.tools.front(), overlay, what);
-  // A tool that cannot be created does not tell its intent, so the next one is asked.
+  // A tool that cannot be created cannot list its intent, so the next tool is used.
   while (flaw && what.tools.size() > 1 && may_fall_back(what.tools.front()->tool->info(), *flaw)) {
     what.warnings.push_back(skipped_tool_warning(*what.tools.front(), *flaw, *what.tools[1]));
     what.tools.erase(what.tools.begin());
@@ -384,7 +384,7 @@ ToolResult Executor::run_tool(const Allowed& call, const Attempt& attempt, ReadN
   const AuditEvent& record = action.record;
   if (!record.call_id.empty()) context.call.call_id = record.call_id;
   if (!record.session_id.empty()) context.call.session_id = record.session_id;
-  if (with_values == nullptr) context.parsed = action.intent.parsed;  // from the original ones
+  if (with_values == nullptr) context.parsed = action.intent.parsed;  // of the same arguments
   if (!is_aside) {
     context.logger = context.call.logger = [&log](const ToolLog& line) { log.take(line); };
   }

@@ -22,7 +22,7 @@ namespace galley {
 
 namespace {
 
-/// Returns the smaller of two limits; 0 is no limit.
+/// Returns the smaller of two limits; 0 means unlimited.
 template <class Number>
 Number tighter(Number asked, Number allowed) {
   if (allowed == Number{}) return asked;
@@ -185,7 +185,7 @@ class GuardedRunner final : public CommandRunner {
     return sandbox_.get();
   }
 
-  /// The options without the location of the layers.
+  /// The options, except the location of the layers.
   [[nodiscard]] SandboxOptions sandbox_options() const {
     SandboxOptions options;
     options.workspace = options_.workspace;

@@ -13,7 +13,7 @@
 
 namespace galley {
 
-/// The maximum time for matching all files that a command or a run wrote with git's ignore rules.
+/// The maximum time to match the files that one command or run wrote against git's ignore rules.
 inline constexpr std::chrono::milliseconds kMaxIgnoreTime{10'000};
 
 /// The options of a runner for one transaction.
@@ -23,26 +23,26 @@ struct GuardedRunnerOptions {
   std::string layer_home;   ///< as SandboxOptions::layer_home
   std::string keep_home;    ///< as SandboxOptions::keep_home
   bool is_offline = false;  ///< a preview: commands run without the network
-  /// Returns the place of SandboxOptions::scratch_home. Called before the first command; may be
+  /// Returns the value of SandboxOptions::scratch_home. Called before the first command; may be
   /// empty.
   std::function<Result<std::string>()> scratch_home;
 };
 
-/// Returns the limits of a command. Limits that it does not request are the configured ones.
-/// Requested limits can only be tighter.
+/// Returns the limits of a command. A limit that the command does not request is the configured
+/// one. A command can only request tighter limits.
 [[nodiscard]] AskedLimits bounded(AskedLimits limits, const SandboxConfig& config);
 
 /// Returns a rule that tells whether git ignores a path of this workspace. It reads git's files at
 /// its first use.
 [[nodiscard]] IgnoreRule git_ignore_rule(const std::string& workspace, const Clock& clock);
 
-/// Makes a sandbox that applies the command policy: which programs may be started (programs.h), the
-/// agent's `net` capability, and the limits of `[sandbox]`, which a command can only tighten. If
-/// the transaction has several principals, a command is `refused` and stages nothing if it changed
-/// a path that is denied to one of them. Such a change must not wait for the gate in a transaction
-/// of another agent.
+/// Makes a sandbox that applies the command policy: the programs that may be started (programs.h),
+/// the agent's `net` capability, and the limits of `[sandbox]`. A command can only tighten these
+/// limits. A transaction may have several principals. If a command changed a path that is denied to
+/// one of them, it is `refused` and stages nothing. Such a change must not wait for the gate in a
+/// transaction of another agent.
 ///
-/// The sandbox is created for the first command, so transactions without commands do not pay.
+/// The first command creates the sandbox, so a transaction without commands does not need one.
 ///
 /// Ownership: borrows configuration and clock; owns the sandbox.
 /// Errors:    kRefused `command.denied`, `command.not_allowed`, `command.no_capability`,

@@ -29,8 +29,8 @@ bool is_in_directory(const std::string& path, const std::string& directory) {
   return path.starts_with(directory + "/");
 }
 
-/// Returns a rule with its program as a path. A relative path with a `/` is below the workspace,
-/// and a path that ends in `/` is a directory. A plain name stays unchanged.
+/// Returns a rule in which the program is a path. A relative path with a `/` is below the
+/// workspace, and a path that ends in `/` is a directory. A plain name stays unchanged.
 std::string placed_rule(const std::string& rule, const std::string& workspace) {
   const std::string program = program_of(rule);
   if (program.find('/') == program.npos || program.starts_with('/')) return rule;

@@ -14,14 +14,14 @@
 namespace galley {
 
 /// Which programs may be started in a workspace. The answer depends on `sandbox.allow`,
-/// `sandbox.deny`, the `exec` capabilities of all principals, and the names that a call was
-/// narrowed to (Command::only_programs).
+/// `sandbox.deny`, the `exec` capabilities of all principals, and the programs to which a call is
+/// limited (Command::only_programs).
 ///
 ///     check()   may this command run?           by the name as called, its file, its arguments
 ///     walls()   which programs may it start?    by real files and folders, not by names
 ///
 /// Ownership: borrows the configuration.
-/// Threads:   any.
+/// Threads:   safe to share.
 class Programs {
  public:
   Programs(const Config& config, Principals who, std::string workspace);
@@ -30,8 +30,8 @@ class Programs {
   /// Errors: kRefused `command.denied`, `command.not_allowed`, `command.no_capability`; kInvalid
   ///         `sandbox.bad_command`; kNotFound `sandbox.program_not_found`.
   Result<void> check(const Command& command, const std::string& search_path);
-  /// Returns the rules for the sandbox to enforce. `unchecked` lists the rules that no wall can
-  /// enforce.
+  /// Returns the rules for the sandbox to enforce. ProgramRules::unchecked lists the rules that the
+  /// sandbox cannot enforce.
   [[nodiscard]] ProgramRules walls(const Command& command, const std::string& search_path);
 
  private:

@@ -84,7 +84,7 @@ void ResultCache::keep(const ContentId& question, std::vector<ReadContent> reads
   bytes_ += bytes;
 }
 
-/// Needs the lock.
+/// The caller holds the lock.
 void ResultCache::forget(const ContentId& question) {
   const auto found = answers_.find(question);
   if (found == answers_.end()) return;

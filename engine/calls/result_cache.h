@@ -25,20 +25,20 @@ struct ReadContent {
   ContentId seen;
 };
 
-/// Hashes the contents of a path, to compare two states. Empty if it cannot be read. This is a read
-/// of the overlay, as the tool's own would be.
+/// Hashes the contents of a path, to compare two states. Empty if the path cannot be read. The
+/// overlay treats it as a read, like one by the tool.
 [[nodiscard]] std::optional<ContentId> fingerprint(Overlay& overlay, const RelPath& path);
 
 /// Results of tools that depend only on the contents they read.
 ///
 /// A result is found by tool, version and arguments. It is valid while every content that was read
 /// for it is unchanged, so no notification of changes is needed. The cache keeps the newest result
-/// of each question, and evicts the least recently used one.
+/// of each question, and evicts the least recently used results.
 ///
 /// Threads: safe to share; contents are compared without the lock.
 class ResultCache {
  public:
-  /// The cache key. Relative paths in the arguments start from `cwd`.
+  /// Returns the cache key. Relative paths in the arguments start from `cwd`.
   [[nodiscard]] static ContentId question(const ToolRegistry::Entry& entry,
                                           const nlohmann::json& args, const std::string& cwd);
 

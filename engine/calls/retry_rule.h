@@ -18,13 +18,13 @@ struct RetryRule {
   uint32_t attempts = 3;
   std::chrono::milliseconds first{100};
   std::chrono::milliseconds longest{2'000};
-  /// From 0 to below 1; tests set it.
+  /// Returns a number from 0 to below 1; tests set it.
   std::function<double()> jitter = {};
-  /// Waits, and returns whether it was not interrupted. Tests replace it.
+  /// Waits, and returns false if it was interrupted. Tests set it.
   std::function<bool(std::chrono::milliseconds, const std::stop_token&)> pause = {};
 
-  /// The pause after so many attempts: between half and all of first × 2^(attempts - 1), at most
-  /// `longest`.
+  /// The pause after this number of attempts: between half and all of first × 2^(attempts - 1), at
+  /// most `longest`.
   [[nodiscard]] std::chrono::milliseconds pause_after(uint32_t attempts_made) const;
   /// Waits on this thread unless `pause` is given. Returns false if a stop was requested.
   [[nodiscard]] bool wait(std::chrono::milliseconds span, const std::stop_token& stop) const;
@@ -38,7 +38,7 @@ struct RetryRule {
 /// repeated if it may have had effects that cannot be reverted.
 [[nodiscard]] bool may_fall_back(const ToolInfo& info, const ToolError& error);
 
-/// A warning for the result: which tool was skipped, and why.
+/// Returns a warning for the result that names the skipped tool and the reason.
 [[nodiscard]] std::string skipped_tool_warning(const ToolRegistry::Entry& tried,
                                                const ToolError& error,
                                                const ToolRegistry::Entry& next);

@@ -129,7 +129,7 @@ class OutputFilter {
   explicit OutputFilter(const Command& command) : command_(&command) {}
 
   void take(OutputStream stream, std::string_view text) { pass(stream, of(stream).feed(text)); }
-  /// The next output does not follow the last one.
+  /// Called when output was dropped: the next output does not follow the last one.
   void cut(OutputStream stream, uint64_t left_out) {
     pass(stream, of(stream).finish());
     if (command_->on_left_out) command_->on_left_out(stream, left_out);

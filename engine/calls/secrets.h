@@ -31,7 +31,7 @@ class KnownSecrets {
   std::map<std::string, std::string> values_;  ///< guarded by mutex_
 };
 
-/// The secrets of one call: gives a tool the values that it requests, and removes them from its
+/// The secrets of one call. It gives a tool the values that it requests, and removes them from its
 /// output.
 ///
 /// Ownership: borrows the provider, which may be empty, and the known secrets, which may be null.
@@ -40,8 +40,8 @@ class CallSecrets {
  public:
   CallSecrets(const SecretProvider& provider, KnownSecrets* known);
 
-  /// The provider for the tool; empty if there is none. If `only` is not empty, only these names
-  /// are given. A value that is too short to be redacted is not given.
+  /// Returns the provider for the tool; empty if there is none. If `only` is not empty, only these
+  /// names are given. A value that is too short to be redacted is not given.
   [[nodiscard]] SecretProvider provider(const std::vector<std::string>& only = {});
   /// Returns the arguments with each `$ENV.NAME` replaced by its value; null if there is nothing to
   /// replace.

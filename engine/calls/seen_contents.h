@@ -22,7 +22,7 @@ namespace galley {
 /// Threads: safe to share.
 class SeenContents {
  public:
-  /// `text` has the bytes of the content; null if it is not to be kept.
+  /// `text` has the bytes of the content. Null: the text is not kept.
   void note(const std::string& session, const RelPath& path, const ContentId& content,
             Content text = nullptr);
   /// Whether the session has seen this content, or never saw the file.
@@ -49,7 +49,8 @@ class SeenContents {
   size_t text_bytes_ = 0;  ///< of all texts
 };
 
-/// The maximum number of files of all sessions. The oldest is forgotten, and may then be replaced.
+/// The maximum number of files of all sessions. Beyond it the oldest is forgotten, so its session
+/// may replace it unchecked.
 inline constexpr size_t kMaxSeenFiles = 10'000;
 /// The maximum number of contents of one file; the newest are kept.
 inline constexpr size_t kMaxSeenVersions = 16;

@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-/// The tools that can do one thing.
+/// The standard tools with one effect.
 struct Row {
   ToolEffect effect;
   std::array<std::string_view, 12> tools;

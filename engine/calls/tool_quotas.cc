@@ -75,7 +75,7 @@ Result<void> ToolQuotas::take_place(const std::string& tool, const ToolQuota& qu
       [&] { return count.queue.front() == ticket && count.running < quota.max_concurrent; }, wait,
       lock);
   std::erase(count.queue, ticket);
-  changed_.notify_all();  // another ticket is first now
+  changed_.notify_all();  // another ticket is now the first
   if (!has_place) return fail(gave_up(tool, wait, "a place"));
   ++count.running;
   return {};

@@ -16,13 +16,13 @@
 
 namespace galley {
 
-/// The limits on calls of one tool: at once, per minute, and memory of one call.
+/// The limits of one tool: calls at once, calls per minute, and the memory of one call.
 struct ToolQuota {
   uint32_t max_concurrent = 10;
   uint32_t max_queued = 100;      ///< calls that wait until another one ends
   uint32_t calls_per_minute = 0;  ///< 0: no limit
   std::chrono::milliseconds cool_down{60'000};
-  uint64_t memory_bytes = 0;  ///< that the programs of a call may use; 0: it runs none
+  uint64_t memory_bytes = 0;  ///< memory for the programs of a call; 0: it runs none
 };
 
 /// Counts the calls of each tool of a workspace, and the memory that their programs may use.

@@ -82,7 +82,7 @@ ordered_json options_document(const CallOptions& options) {
   return out;
 }
 
-/// The outcome of a call: success, and the exit status of its command.
+/// The outcome of a call: whether it succeeded, and the exit status of its command.
 ordered_json exit_document(const ToolResult& result) {
   ordered_json out = {{"ok", result.ok}};
   if (result.error) {

@@ -16,7 +16,7 @@
 // A transcript: every call of a tool with its full contents, as JSON Lines (docs/library.md,
 // docs/json/transcript.schema.json). Each group of calls that were staged together has a header,
 // which says where they were made. Each call is one line. A patch or a command that staged
-// something is a line as well, with its changes, so that replay can report what it lacks.
+// something is a line as well, with its changes. Replay cannot repeat it, but can report it.
 
 namespace galley {
 
@@ -25,7 +25,8 @@ inline constexpr size_t kMaxTranscriptLineBytes = size_t{32} << 20U;  ///< one c
 inline constexpr size_t kMaxTranscriptCalls = 100'000;  ///< calls of a transcript that is replayed
 inline constexpr uint64_t kMaxTranscriptReadBytes = uint64_t{256} << 20U;  ///< one that is replayed
 
-/// Where and by which agent the calls after a header were made. A single call has its own header.
+/// The workspace, agent and transaction of the calls after a header. A single call has its own
+/// header.
 struct TranscriptHeader {
   std::string root;   ///< absolute path of the workspace
   std::string agent;  ///< may be empty
