@@ -21,8 +21,8 @@ struct FollowingFile {
   ContentId fixed;  ///< the bytes that it gets
 };
 
-/// The intent of a fix of the index. It is durable before the fix changes anything, and removed at
-/// its end. Recovery finishes an interrupted fix from it.
+/// The journal of a fix of the index. It is durable before the fix changes anything, and is removed
+/// at the end of the fix. Recovery finishes an interrupted fix from it.
 ///
 ///     fix/<uuid>/<n>       the new bytes of the n-th file; after the exchange, its old ones
 ///     fix/<uuid>/journal   text, in lines:
@@ -31,14 +31,15 @@ struct FollowingFile {
 ///         file <old id> <new id> <held> <fixed> <path>        the n-th from 0, any number
 ///         end <SHA-256 of everything before>
 ///
-/// It has no step counter. If the index has the new ids, recovery goes forward, else back.
+/// It does not contain a step counter. Recovery goes forward if the index has the new ids, else
+/// back.
 struct FixJournal {
   std::string nonce;                 ///< in the lock files of the fix
   std::vector<std::string> indexes;  ///< absolute paths
   std::vector<FollowingFile> files;
 };
 
-/// The folder of the fix in `.galley`; that of another workspace is ignored.
+/// The folder of the fix in `.galley`. The folder of another workspace is ignored.
 [[nodiscard]] RelPath fix_folder(const StateDirectory& state);
 /// The slot of the n-th file, in that folder.
 [[nodiscard]] RelPath fix_slot(size_t n);

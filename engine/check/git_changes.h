@@ -13,24 +13,25 @@
 
 namespace galley {
 
-/// A diff of git as a change set.
+/// A git diff as a change set.
 struct GitChanges {
   ChangeSet changes;
   /// Paths that a change set cannot contain: they cannot be judged, so they are refused.
   std::vector<Finding> findings;
 };
 
-/// Where the two sides of a diff are.
+/// The two sides of a diff.
 struct GitSides {
   const GitTree& base;
   GitBlobStore& store;         ///< gets the contents of both sides
-  const Directory* work_tree;  ///< has the contents without an id in the diff; null: all have one
+  const Directory* work_tree;  ///< has the contents without an id in the diff; null: every content
+                               ///< has one
   const WorkTreeEnds& ends;    ///< how git would store the files in it
 };
 
-/// Makes a change set of a raw diff against `base`, including the directories that come and go.
-/// Contents are hashed in parallel and not kept. A submodule is a directory whose content is its
-/// line in git's diff.
+/// Makes a change set of a raw diff against `base`, including created and removed directories.
+/// Contents are hashed in parallel and not kept in memory. A submodule is a directory whose content
+/// is its line in git's diff.
 /// Errors: kRefused `git.object_missing`, `check.unmerged`; kQuota `limit.changes`,
 ///         `limit.file_size`; those of GitObjects, with the path.
 Result<GitChanges> change_set_of(const std::vector<GitRawChange>& diff, const GitSides& sides);

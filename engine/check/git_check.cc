@@ -80,7 +80,7 @@ struct GitCheck::State {
   Config config;
   std::optional<Proposal> proposal;
   std::vector<Finding> findings;           ///< about paths that cannot be judged
-  std::vector<RulesChange> asked_changes;  ///< of the rules, for which a person is asked
+  std::vector<RulesChange> asked_changes;  ///< changes of the rules that need a person's approval
   WorkTreeEnds ends;                       ///< of the judged work tree
   std::vector<std::string> notices;
   CheckSource::Kind kind = Kind::kStaged;
@@ -143,7 +143,8 @@ Result<std::unique_ptr<GitCheck>> GitCheck::open(const CheckSource& source, Chec
   return std::unique_ptr<GitCheck>(new GitCheck(std::move(state)));
 }
 
-/// A killed fix may have left the index and the files different; such a state is not judged.
+/// Finishes a killed fix first. It may have left the index and the files different, and such a
+/// state must not be judged.
 Result<void> GitCheck::State::finish_what_was_begun() {
   if (layout.work_tree.empty()) return {};
   const auto directory = open_writable_disk_directory(layout.work_tree);
@@ -203,7 +204,8 @@ CommandRunner* GitCheck::State::need_runner() {
   return tree_runner.get();
 }
 
-/// On disk only for results of commands; running a built-in validator is as fast as reading a file.
+/// Keeps results on disk only if validators run commands, because a built-in validator is as fast
+/// as reading a file.
 ValidatorCache* GitCheck::State::need_cache() {
   if (cache != nullptr) return cache.get();
   const bool has_commands =
@@ -225,7 +227,7 @@ void GitCheck::State::set_base(const std::string& tree) {
 
 // --- the sides ------------------------------------------------------------------------------
 
-/// The id of an object of this type that a revision names.
+/// Returns the id of the object of this type that a revision names.
 Result<std::string> GitCheck::State::resolve(const std::string& revision,
                                              const std::string& type) const {
   auto head = objects->look(revision + "^{" + type + "}");
@@ -237,7 +239,7 @@ Result<std::string> GitCheck::State::resolve(const std::string& revision,
               fmt::format("'{}' names no {} here; {}", printable_line(revision), type, hint));
 }
 
-/// The tree of HEAD; the empty one before the first commit.
+/// The tree of HEAD; the empty tree before the first commit.
 Result<std::string> GitCheck::State::head_tree() const {
   auto head = resolve("HEAD", "tree");
   if (head || head.error().reason != "git.no_such_revision") return head;
@@ -286,8 +288,8 @@ Result<std::vector<GitRawChange>> GitCheck::State::diff_trees(const std::string&
   return parse_raw_diff(raw);
 }
 
-/// Sets the base to the merge of all sides and returns the difference to it: content of any side is
-/// not new. With one side, or when git cannot merge them, the base is `tree`.
+/// Sets the base to the merge of all sides and returns the difference to it, since content of any
+/// side is not new. With one side, or when git cannot merge them, the base is `tree`.
 Result<std::vector<GitRawChange>> GitCheck::State::against_all(
     const std::vector<std::string>& sides, const std::string& tree, const DiffFrom& diff) {
   std::optional<MergedTree> merged;
@@ -535,8 +537,8 @@ Result<bool> GitCheck::State::counts_already(const Change& change) {
   return is_known;
 }
 
-/// Makes a change of the rules need a person's approval, unless the rules forbid it altogether:
-/// otherwise a pull request could disable the gate that judges it.
+/// Requires a person's approval for a change of the rules, unless the rules forbid it anyway.
+/// Otherwise a pull request could disable the gate that judges it.
 Result<void> GitCheck::State::ask_about_rules() {
   config.configuration_is_editable = true;
   config.agent_files_are_editable = user->config.edits_configuration;
@@ -569,7 +571,7 @@ Result<void> GitCheck::State::ask_about_rules() {
   return {};
 }
 
-/// A person's approval: in the environment, which the judged change cannot set, or by `galley
+/// Finds a person's approval: in the environment, which the judged change cannot set, or by `galley
 /// approve`.
 Result<std::optional<GivenApproval>> GitCheck::State::given_approval() const {
   const char* said = std::getenv("GALLEY_APPROVED");

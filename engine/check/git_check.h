@@ -38,7 +38,8 @@ struct CheckSource {
   std::string patch = {};                         ///< an edit document of any format, for kPatch
   DocumentEnd patch_end = DocumentEnd::kUnknown;  ///< whether the patch may be cut off
   std::string rules = {};  ///< the revision whose galley.toml counts, for kRange; empty: `from`
-  /// For kRange: compare with `from` itself, as for a branch that loses commits.
+  /// For kRange: compare with `from` itself instead of the merge base, as for a branch that loses
+  /// commits.
   bool is_direct = false;
   /// For kRange: further commits besides `from` whose content is not new either. Then the base is
   /// the merge of all of them.
@@ -66,9 +67,10 @@ struct CheckOptions {
 ///          -> judge                     the same gate as a transaction's
 ///          -> fix                       (the index only; see there)
 ///
-/// The rules are those of the galley.toml of the base: of the target of a range, else of HEAD. If
-/// HEAD has none, the work tree's galley.toml counts for local changes. A change of galley.toml
-/// needs approval, because its author must not be judged by the changed rules.
+/// The rules come from the galley.toml of the base: of a commit's first parent, of the target of a
+/// range, else of HEAD. If HEAD has none, the work tree's galley.toml counts for local changes. A
+/// change of galley.toml needs approval, because its author must not be judged by the changed
+/// rules.
 ///
 /// Invariant: only fix() writes to the index and the work tree; stash and refs are never written.
 /// Ownership: owns the readers of the repository; the result of proposal() may outlive it.
@@ -83,27 +85,27 @@ class GitCheck {
   GitCheck(const GitCheck&) = delete;
   GitCheck& operator=(const GitCheck&) = delete;
 
-  /// The change to the base.
+  /// The judged change, with base() as its base.
   [[nodiscard]] const Proposal& proposal() const;
   /// The tree of the base, for reading.
   [[nodiscard]] const Directory& base() const;
   [[nodiscard]] const Config& config() const;
   /// The id of base().
   [[nodiscard]] const std::string& base_tree() const;
-  /// The text of the galley.toml that judges; empty when there is none.
+  /// The text of the galley.toml with the rules; empty when there is none.
   [[nodiscard]] Result<std::string> rules() const;
   /// Absolute path of the work tree, or of a bare repository.
   [[nodiscard]] const std::string& root_path() const;
-  /// Notices about state that was not believed, a line each.
+  /// Notices for people about the rules and the state, one line each.
   [[nodiscard]] const std::vector<std::string>& notices() const;
 
-  /// Judges the change by the gate.
+  /// Lets the gate judge the change.
   Result<Preview> judge(const std::function<void(const Verdict::Progress&)>& on_progress = {});
 
-  /// Puts the changes that the validators with `fix = true` make to the staged files into the
-  /// index, and into each file of the work tree that equalled the index. Only for kStaged. Open a
-  /// new GitCheck afterwards, because the proposal is another one then. The fix is recorded:
-  /// fix_what_is_staged().
+  /// Runs the validators with `fix = true` on the staged files. Writes their changes to the index,
+  /// and to each file of the work tree that equalled the index. Only for kStaged. Afterwards open a
+  /// new GitCheck, because the proposal has changed. The fix is recorded, as fix_what_is_staged()
+  /// describes.
   /// Errors: those of fix_what_is_staged(); kUsage `check.fix_staged_only`.
   Result<StagedFixes> fix();
 

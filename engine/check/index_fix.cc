@@ -49,7 +49,7 @@ constexpr std::string_view kLock = ".lock";
 constexpr std::string_view kNewLock = ".galley-lock";
 constexpr std::string_view kCopy = ".galley-fix";
 constexpr std::string_view kLockOfCopy = ".galley-fix.lock";  // git's own lock while it writes the
-                                                              // copy
+                                                              // copy of the index
 
 std::string lock_text(const std::string& nonce) { return "galley fix " + nonce + "\n"; }
 
@@ -179,7 +179,7 @@ Result<std::map<std::string, std::string>> ids_in_index(const GitProgram& git,
   return ids;
 }
 
-/// Refuses when the index differs from the judged contents.
+/// Returns an error if the index differs from the judged contents.
 Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>& files) {
   std::vector<std::string> paths;
   for (const FixedFile& file : files) paths.push_back(file.path.str());
@@ -203,8 +203,8 @@ Error kept_beside(const RelPath& path, const RelPath& beside) {
           path.str(), 0};
 }
 
-/// The file's change by the fix; nullopt when git sees other changes in it, and when it does not
-/// exist.
+/// Returns how the fix changes the file; nullopt if the file does not exist or git sees other
+/// changes in it.
 Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
                                         const WorkTreeConverter& form, const FixedFile& file) {
   const auto held = read_file_and_stat(work_tree, file.path, limits::kMaxFileBytes);
@@ -220,7 +220,8 @@ Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
   return fix;
 }
 
-/// Locks the indexes of the fix and changes a copy of each: only publishing is left.
+/// Locks the indexes of the fix and changes a copy of each. After that only the copies must be
+/// published.
 Result<std::vector<IndexLock>> changed_indexes(const GitProgram& git, const FixPlaces& places,
                                                const FixJournal& journal,
                                                const std::vector<FixedFile>& files) {

@@ -28,40 +28,42 @@ struct FixPlaces {
 struct IndexFix {
   std::vector<RelPath> staged;  ///< in the index now
   std::vector<RelPath>
-      followed;  ///< of those: the file of the work tree was equal to it, and is again
-  std::vector<RelPath> filtered;  ///< of those: a filter, which is not run, writes the file
+      followed;  ///< paths of `staged` whose file in the work tree was and is equal to the index
+  std::vector<RelPath> filtered;  ///< paths of `staged` whose file is unchanged, because git writes
+                                  ///< it through a filter, which is not run
 };
 
-/// Puts `change`, from the index's contents to their replacements, into the index, all of it or
-/// nothing, under git's own index.lock. A file of the work tree that git considers equal to the
-/// index gets the new content too, as git would write it. A file that differs is left alone.
-/// Nothing else is written.
+/// Writes `change` to the index under git's own index.lock: all of it or nothing. Its base is the
+/// present contents of the index. A file of the work tree that git considers equal to the index
+/// gets the new content too, as git would write it. A file that differs is left alone. Nothing else
+/// is written.
 ///
 ///     new files are in .galley -> journal -> index.lock is made -> a copy of the index is changed
 ///     -> it becomes the index -> each file is exchanged -> index.lock, journal, files are removed
 ///
 /// If the process is killed in between, finish_index_fix() completes all of it or none.
 ///
-/// `git commit PATH` gives its hooks a separate index, and replaces the real one afterwards by the
-/// index.lock that it holds: both are changed then.
+/// `git commit PATH` gives its hooks a separate index. Afterwards it replaces the real index by the
+/// index.lock that it holds. In this case both are changed.
 ///
-/// Errors: kRefused `git.index_locked`; kConflict `check.index_changed` when the index has other
-///         contents meanwhile; then the index is unchanged. kConflict `check.file_changed` names a
-///         file that was written twice meanwhile; kTimeout `commit.locked`.
+/// Errors: kRefused `git.index_locked`; kConflict `check.index_changed` when another program
+///         changed the index meanwhile; the fix then leaves it unchanged. kConflict
+///         `check.file_changed` names a file that was written twice meanwhile; kTimeout
+///         `commit.locked`.
 Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
                                 const Proposal& change, const FixPlaces& places);
 
-/// Finishes an interrupted fix. The files of the work tree get the old or the new contents,
-/// whichever the index has, and everything else of the fix is removed. Returns whether there was
-/// one. A file that was changed since is left alone.
+/// Finishes an interrupted fix. The files of the work tree get the contents that the index has, old
+/// or new. Everything else of the fix is removed. A file that was changed since is left alone.
+/// Returns whether there was an interrupted fix.
 /// Errors: kTimeout `commit.locked` while a fix is running; kIo.
 Result<bool> finish_index_fix(const GitProgram& git, const FixPlaces& places);
 
-/// The same for the work tree of a repository, called by the next command that opens it; runs git
-/// only if there is an interrupted fix.
+/// Does the same for the work tree of a repository. The next command that opens it calls this. It
+/// runs git only if there is an interrupted fix.
 Result<bool> finish_interrupted_fix(const std::string& work_tree, const StateDirectory& state,
                                     const Clock& clock);
-/// The notice for people.
+/// The notice for people after finish_interrupted_fix() finished a fix.
 inline constexpr std::string_view kInterruptedFixNotice =
     "a fix of the index that was ended halfway is finished: the index and the files of the work "
     "tree agree again";

@@ -14,7 +14,7 @@ namespace galley {
 
 class CommandRunner;
 
-/// The fixers' changes to the staged files, and where they were written.
+/// The changes that the validators made to the staged files, and the files that got them.
 struct StagedFixes {
   FixReport report;
   IndexFix put;
@@ -32,9 +32,9 @@ struct StagedFixRequest {
   const Clock& clock;
 };
 
-/// Puts the changes that the validators with `fix = true` make to the staged files into the index,
-/// and into each file of the work tree that equalled the index. Both steps pass the executor, so
-/// each is recorded in the work tree's `.galley` before it begins and again after it ended:
+/// Runs the validators with `fix = true` on the staged files. Writes their changes to the index,
+/// and to each file of the work tree that equalled the index. Both steps pass the executor, so each
+/// is recorded in the work tree's `.galley` before it begins and again after it ended:
 ///
 ///     fix (the validators run, their changes are judged) -> index (git's index, the files)
 ///

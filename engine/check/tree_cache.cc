@@ -22,8 +22,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kWrittenTogether = 64;
-constexpr size_t kDiffBytes = size_t{256} << 10U;  // of a raw diff, read before any of it is
-                                                   // applied
+constexpr size_t kDiffBytes = size_t{256} << 10U;  // the bytes of a raw diff that are read before
+                                                   // they are applied
 constexpr size_t kMaxNameBytes = 256;
 
 RelPath place_name(const char* name) { return RelPath::parse(name).value(); }
@@ -91,7 +91,7 @@ class TreeWriter {
     std::string id;
   };
 
-  /// Names that Galley's paths cannot have are left out, because no command of ours names them.
+  /// Leaves out names that Galley's paths cannot have, because no command of ours names them.
   static std::optional<RelPath> named(const GitRawChange& change) {
     auto path = RelPath::parse(change.path);
     if (!path || path->is_protected()) return std::nullopt;
@@ -194,7 +194,7 @@ Result<void> TreeCache::change(const Place& place, const std::string& tree) cons
   if (const auto removed = place.directory->remove_file(mark); !is_nothing_there(removed)) {
     return fail(removed.error());
   }
-  // The present tree may be gone from the repository, or incomplete.
+  // The repository may no longer have the present tree, or the tree may be incomplete.
   Result<void> changed = fail(ErrorKind::kNotFound, "check.no_tree", "");
   if (!held.empty()) {
     GALLEY_ASSIGN(const auto files, place.directory->open_writable_directory(name));

@@ -22,14 +22,14 @@ struct CheckedOutTree {
   std::unique_ptr<File> lock;
 };
 
-/// Git trees laid out as files, for commands that need real files: outside every work tree, kept
-/// for later runs. Contents are as git stores them; no filter is run.
+/// Git trees laid out as files, for commands that need real files. They are outside every work tree
+/// and are kept for later runs. Contents are as git stores them; no filter is run.
 ///
 ///     $XDG_CACHE_HOME/galley/repository/<hash of its path>/tree<n>/   (~/.cache)
 ///         files/   the tree           lock   held shared by users, exclusively by a writer
 ///         tree     its id; absent while files/ is being changed
 ///
-/// Laying out another tree writes only its differences to the tree in a free place.
+/// To lay out another tree, only its differences to the tree in a free place are written.
 ///
 /// Errors: kQuota `limit.laid_out_bytes`, `check.trees_in_use`; kRefused `git.object_missing`; kIo.
 class TreeCache {
@@ -59,8 +59,8 @@ class TreeCache {
   std::string home_;
 };
 
-/// The place of data for one repository that can be made again: below the user's cache directory;
-/// empty when there is none, or when it is in `work_tree`.
+/// The folder for the cached data of one repository, below the user's cache directory. Empty if the
+/// cache directory is unknown, or is in `work_tree`.
 [[nodiscard]] std::string repository_cache_path(const std::string& common_directory,
                                                 const std::string& work_tree);
 

@@ -15,9 +15,9 @@ namespace galley {
 
 /// Opens the tree of a revision of a git repository as a workspace: the same transactions, tools,
 /// rules and diffs, on contents as git stores them. The galley.toml of the tree counts. The tree is
-/// laid out only for commands, and nothing is written. Neither the work tree nor its `.galley` is
-/// read, so a bare repository is enough. Calls that would keep or commit something are refused
-/// (kRefused `workspace.tree`). The result of a transaction is its proposal.
+/// laid out as files only for commands. The repository does not change. Neither the work tree nor
+/// its `.galley` is read, so a bare repository is enough. Calls that would keep or commit something
+/// are refused (kRefused `workspace.tree`). The result of a transaction is its proposal.
 ///
 /// `directory` is in the repository. The option `runner` replaces the sandbox.
 /// Errors: those of GitProgram and Workspace::open; kUsage `git.no_such_revision`.
@@ -36,7 +36,7 @@ struct TreeRunnerOptions {
 
 /// Runs commands in the sandbox on a git tree, which is laid out for the first command.
 ///
-/// Ownership: borrows trees, configuration and clock; owns the sandbox and the hold on the tree.
+/// Ownership: borrows trees, configuration and clock; owns the sandbox and the lock on the tree.
 [[nodiscard]] std::unique_ptr<CommandRunner> make_tree_runner(const Config& config,
                                                               TreeRunnerOptions options,
                                                               const Clock& clock);

@@ -71,7 +71,7 @@ Result<std::map<std::string, Attributes>> attributes_of(const GitProgram& git,
   return all;
 }
 
-/// The configured filters: a name without a program changes nothing.
+/// Returns the configured filters. A filter without a program changes nothing.
 Result<std::set<std::string>> filters_of(const GitProgram& git, const std::string& work_tree) {
   constexpr std::string_view kHead = "filter.";
   GALLEY_ASSIGN(const PipedOutput config,

@@ -10,7 +10,7 @@
 
 namespace galley {
 
-/// How git would store files of the work tree: which of them get other line endings when they are
+/// How git would store files of the work tree: which files get other line endings when they are
 /// staged (gitattributes(5), "text" and "eol"; git-config(1), "core.autocrlf"). No filter is run.
 ///
 /// Ownership: a value. Threads: immutable, safe to share.
@@ -38,8 +38,8 @@ class WorkTreeEnds {
                                             const std::string& path);
 
 /// Converts git's stored contents to files of the work tree and back (gitattributes(5): `text`,
-/// `eol`, `working-tree-encoding`; git-config(1): `core.autocrlf`). git itself does it, without the
-/// filters that a repository may name, because those are programs.
+/// `eol`, `working-tree-encoding`; git-config(1): `core.autocrlf`). git itself converts them. The
+/// filters of a repository do not run, because they are programs.
 ///
 /// Ownership: borrows the GitProgram.
 /// Errors:    those of GitProgram.
