@@ -14,7 +14,7 @@ constexpr std::string_view kOld = Slots::kOldSuffix;
 constexpr std::string_view kBack = ".back";
 constexpr std::string_view kKeep = Slots::kKeepSuffix;
 
-/// Whether a rename failed in a way that another program's interference causes.
+/// Whether a rename failed as it does when another program interferes.
 bool is_interference(const Error& error) {
   switch (error.os_error) {
     case EEXIST:
@@ -37,8 +37,8 @@ Error naming(const RelPath& path, Error error) {
   return error;
 }
 
-/// Precise enough before a swap. After a swap the rename itself has set the change time, so only
-/// the content tells.
+/// This is precise enough before a swap. After a swap only the content is, because the rename
+/// itself has set the change time.
 bool is_same_object(const FileStat& a, const FileStat& b) {
   return a.kind == b.kind && a.inode == b.inode && a.size == b.size && a.mtime_ns == b.mtime_ns &&
          a.ctime_ns == b.ctime_ns && (a.mode & kPermissionBits) == (b.mode & kPermissionBits);
@@ -245,8 +245,8 @@ Result<void> Applier::exchange(const Step& step, const Location& at) {
   if (swapped || !is_unsupported(swapped.error())) return swapped;
   GALLEY_ASSIGN(const Location again, view_->locate(here.path));
   if (here.before.node.kind == FileKind::kDirectory) {
-    // Its children are already removed; overlayfs does not allow a rename of a lower layer's
-    // directory.
+    // Its children are already removed. It is not renamed, because overlayfs does not allow that
+    // for a directory of a lower layer.
     GALLEY_TRY(removed_directories_.remove(*again.directory, again.name));
     mark(StepMethod::kRemoved);
     return place(slot, again);
@@ -257,7 +257,7 @@ Result<void> Applier::exchange(const Step& step, const Location& at) {
     mark(StepMethod::kTaken);
     return place(slot, again);
   }
-  // Readers never see it missing; only a save between the two calls is lost.
+  // The path is never missing for readers; only a save between the two calls is lost.
   GALLEY_TRY(again.directory->make_hard_link(again.name, slots, old));
   mark(StepMethod::kLinked);
   return slots.rename(slot, *again.directory, again.name, RenameMode::kReplace);
@@ -302,7 +302,7 @@ Result<std::optional<ConflictPath>> Applier::look(const Step& step, StepMethod m
 }
 
 /// Whether a file has the known content, byte for byte, and the expected mode. Also returns false
-/// when that is unknown: then a look that hashes decides and reports the present node.
+/// if that is unknown. Then the content is hashed, which decides and gives the node for the report.
 bool Applier::has_bytes(const Location& at, const Node& expected) const {
   const auto known = contents_->find(expected.content);
   if (expected.kind != FileKind::kRegular || known == contents_->end()) return false;
@@ -416,7 +416,7 @@ Result<void> Applier::undo_place(const Step& step, const Location& at) {
   auto taken = take_if_there(at, Slots::name(step.op));
   if (taken || taken.error().os_error != ENOENT) return taken;
   GALLEY_ASSIGN(const FileStat left, at.directory->stat(at.name));
-  if (left.kind != FileKind::kAbsent) return state_lost(path);  // no slot is left to take it to
+  if (left.kind != FileKind::kAbsent) return state_lost(path);  // the slots are gone
   return {};
 }
 

@@ -15,7 +15,7 @@
 
 namespace galley {
 
-/// The apply step: swaps slots and paths one by one, and can undo every swap.
+/// Performs the apply step: swaps slots and paths one by one, and can undo every swap.
 ///
 /// Invariant: each swap is done first and checked afterwards. The object that a swap caught is
 ///            compared with the base, so bytes that another program saved in the last instant are
@@ -32,17 +32,18 @@ class Applier {
           const Contents& contents)
       : plan_(&plan), bases_(&bases), view_(&view), slots_(&slots), contents_(&contents) {}
 
-  /// Removed directories are moved to this folder of removed directories.
+  /// From now on removed directories are moved to this folder.
   void move_removed_to(const RemovedDirectories& removed_directories) {
     removed_directories_ = removed_directories;
   }
   /// Does every step, or stops at the first conflict (a value) or failure (an Error). After a
   /// conflict or a failure the caller must call undo().
   Result<std::optional<ConflictPath>> run();
-  /// Puts back what was done, in reverse order. Foreign objects that are in the way stay in the
-  /// slots.
-  /// Errors: the tree is between old and new; the journal's ABORT record lets recovery finish.
-  ///         kIo `commit.state_lost` when a caught object is not in the slots any more.
+  /// Reverts the steps that were done, in reverse order. Foreign objects that are in the way stay
+  /// in the slots.
+  /// Errors: after an Error the tree is between old and new. Recovery finishes the undo, because
+  ///         the journal has an ABORT record. kIo `commit.state_lost` when a caught object is no
+  ///         longer in the slots.
   Result<void> undo();
   /// Directories of ours that undo() left in place, because they contain files of other programs.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
@@ -83,7 +84,7 @@ class Applier {
   Result<void> undo_remove(size_t index, const Location& at) const;
   Result<void> undo_mode(const Step& step, const Location& at) const;
   Result<void> undo_place(const Step& step, const Location& at);
-  /// Fails when the object that a step caught has vanished with the slots.
+  /// Fails when the object that a step caught disappeared with the slots.
   [[nodiscard]] Result<void> check_caught(const RelPath& slot, const RelPath& path) const;
   [[nodiscard]] const JournalOp& op(const Step& step) const { return plan_->ops[step.op]; }
 

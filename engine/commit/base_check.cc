@@ -49,8 +49,8 @@ class BaseCheck {
   CheckedBases result_;
 };
 
-/// Whether this transaction makes a directory at this path, from nothing or from a file or link.
-/// Then nothing can be below it yet, and a link there must not be followed.
+/// Whether this transaction makes a new directory at this path, perhaps in place of a file or link.
+/// Then no path below it can exist yet, and a link there must not be followed.
 bool BaseCheck::becomes_directory(const RelPath& path) const {
   for (RelPath at = path; !at.is_root(); at = at.parent()) {
     const auto found = by_path_.find(at);
@@ -146,13 +146,13 @@ Result<void> BaseCheck::record_before(size_t i, const Location& at, const FileSt
   side.gid = stat.gid;
   side.mtime_ns = stat.mtime_ns;
   if (stat.kind != FileKind::kSymlink) side.special = stat.mode & kSpecialBits;
-  // Links have no attributes that a user could set.
+  // A user cannot set attributes of a link.
   if (stat.kind == FileKind::kSymlink) return {};
   GALLEY_ASSIGN(side.attributes, at.directory->attributes(at.name));
   return {};
 }
 
-/// A directory that is removed may contain only objects that are removed with it.
+/// A removed directory may contain only objects that the change set removes as well.
 Result<void> BaseCheck::check_emptied(const Change& change, const Location& at) {
   const bool is_emptied =
       change.before.kind == FileKind::kDirectory && change.after.kind != FileKind::kDirectory;

@@ -8,7 +8,8 @@
 
 namespace galley {
 
-/// Contents over kMaxImageBytes, each once, as `blob/<hh>/<hash>` of the state directory.
+/// Reads a content larger than kMaxImageBytes. The state directory has each one once, as
+/// `blob/<hh>/<hash>`.
 ///
 /// Errors: kIo; a blob that is missing or does not match its hash is kIo `blob.damaged`.
 Result<Content> read_blob(const Directory& state_root, const ContentId& id);

@@ -20,15 +20,16 @@ struct CommittedTransaction {
 /// apply step was not undone. Damaged journals are included: load_committed() reports them.
 Result<std::vector<TxId>> committed_ids(const StateDirectory& state);
 
-/// Ids of the damaged journals in `j/`, ascending. Those in `undo/` are too many to be read often.
+/// Ids of the damaged journals in `j/`, ascending. It skips `undo/`, which has too many journals to
+/// be read often.
 Result<std::vector<TxId>> damaged_pending_ids(const StateDirectory& state);
 
 /// The error for a transaction that is not in the history: kNotFound `history.pruned` when it is
 /// older than every kept one, else `history.not_found`.
 [[nodiscard]] Error not_in_history(const StateDirectory& state, TxId id);
 
-/// Loads one transaction. Its store returns `history.pruned` when a `gc` removed the content since
-/// then. With ImageUse::kSkip the store has only the contents in blob/.
+/// Loads one transaction. Its store returns `history.pruned` if a `gc` removes a content
+/// afterwards. With ImageUse::kSkip the store has only the contents in blob/.
 /// Errors: as not_in_history; kIo `journal.damaged`.
 Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id,
                                             ImageUse use = ImageUse::kKeep);

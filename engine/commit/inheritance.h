@@ -12,8 +12,8 @@
 
 namespace galley {
 
-/// Decides the metadata of a new inode: the owner, attributes and ACL of the object that it
-/// replaces, was renamed from, or restores; else those that its directory passes on, as in open(2)
+/// Decides the owner, attributes and ACL of a new inode. It takes them from the object that the
+/// inode replaces, was renamed from, or restores. Else its directory passes them on, as in open(2)
 /// and mkdir(2).
 ///
 /// Ownership: borrows the plan and the workspace. Threads: confined to one thread.
@@ -21,8 +21,8 @@ class Inheritance {
  public:
   /// `ours` has the owner and group of objects that are made in the slots.
   Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours);
-  /// Sets the transaction that this one undoes: objects that it removed come back with their
-  /// metadata.
+  /// Sets the transaction that this one undoes. Objects that the undone transaction removed get
+  /// their metadata back.
   void restore_metadata(Journal undone);
   /// Fills the `after` side of one operation. For a new object it also sets the mode, when a
   /// default ACL decides the mode and the proposal has the mode that the umask gives.
@@ -55,7 +55,7 @@ class Inheritance {
 // POSIX ACLs as extended attributes have them: version 2, then entries of tag, rights and id, all
 // little endian (linux/posix_acl_xattr.h).
 
-/// How far the group's bits in a mode are shifted from those of others.
+/// The shift in a mode from the bits of others to the bits of the group.
 inline constexpr uint32_t kGroupShift = 3;
 
 inline constexpr std::string_view kAccessAcl = "system.posix_acl_access";
@@ -63,7 +63,7 @@ inline constexpr std::string_view kDefaultAcl = "system.posix_acl_default";
 
 /// The ACL and mode that a new object gets from the default ACL of its directory.
 struct InheritedAcl {
-  std::string access;  ///< the value of its access ACL; empty when the mode expresses all of it
+  std::string access;  ///< the value of its access ACL; empty when the mode expresses all rights
   uint32_t mode = 0;   ///< & 0777
 };
 

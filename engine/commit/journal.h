@@ -43,7 +43,7 @@ struct JournalOp {
   bool operator==(const JournalOp&) const = default;
 };
 
-/// Something that recovery kept or moved aside.
+/// A note about an object that recovery kept or moved aside.
 struct JournalNote {
   std::string path;
   std::string text;
@@ -69,8 +69,8 @@ struct Journal {
   bool is_aborted = false;
   std::string abort_reason;
   std::optional<std::string> applied_boot;  ///< boot id under which the apply step was completed
-  /// Boot id under which a flush of the tree failed since then. Pages in the cache may be clean
-  /// although they are not on the disk, so the contents are written again.
+  /// Boot id under which a flush of the tree failed since then, if one did. Pages in the cache may
+  /// be clean although they are not on the disk, so the contents are written again.
   std::optional<std::string> unflushed_boot;
   std::vector<JournalNote> notes;
 
@@ -101,12 +101,12 @@ struct JournalVerdict {
 
 /// How a reader handles the contents in a journal.
 enum class ImageUse : uint8_t {
-  kKeep,  ///< compared with their content ids, and kept in Journal::images
-  kSkip,  ///< checked by the checksums of their records only; Journal::images stays empty
+  kKeep,  ///< they are compared with their content ids and kept in Journal::images
+  kSkip,  ///< only the checksums of their records are checked; Journal::images stays empty
 };
 
-/// Reads a journal from bytes. Bounded: never allocates more than a few times its input. Never
-/// fails: problems are reported in the verdict.
+/// Reads a journal from bytes. Its memory is bounded by a few times its input. It never fails; the
+/// verdict reports problems.
 [[nodiscard]] JournalVerdict parse_journal(std::string_view bytes, ImageUse use = ImageUse::kKeep);
 /// Does the same with a file of `size` bytes, of which only a window is in memory at a time.
 /// Errors: kIo when the file cannot be read.

@@ -35,7 +35,7 @@ class BytesInMemory final : public JournalBytes {
   std::string_view bytes_;
 };
 
-/// A window that moves along a file.
+/// The bytes of a file, read through a window that moves along it.
 class BytesInFile final : public JournalBytes {
  public:
   BytesInFile(File& file, uint64_t size) : file_(file), size_(size) {}
@@ -96,8 +96,8 @@ class LittleEndianWriter {
   std::string out_;
 };
 
-/// Reads the same values from a buffer. After the first missing value, failed() is true and every
-/// read returns zero.
+/// Reads from a buffer the values that LittleEndianWriter writes. After the first missing value,
+/// failed() is true and every read returns zero.
 class LittleEndianReader {
  public:
   explicit LittleEndianReader(std::string_view bytes) : rest_(bytes) {}
@@ -129,7 +129,7 @@ class LittleEndianReader {
   }
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::string_view rest() const { return rest_; }
-  /// Whether nothing is missing and nothing is left over.
+  /// Whether every value was read and no bytes are left.
   [[nodiscard]] bool is_done() const { return !failed_ && rest_.empty(); }
 
  private:

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-/// Numbers of the journal format, version 1. One place for the writer and the reader.
+/// Constants of journal format version 1, shared by the writer and the reader.
 ///
 ///     journal := header record* COMMIT trailer*
 ///     header  := magic[8] major:u16 minor:u16 header_bytes:u32 txid:u64 parent:u64 workspace[16]
@@ -12,12 +12,12 @@
 ///     record  := payload_bytes:u32 type:u16 flags:u16 sequence:u32 crc32c:u32      (16 bytes)
 ///                payload  zero padding to a multiple of 8
 ///
-/// Everything is little endian. A record's crc is continued from the crc of the record before it
-/// (of the header for the first), over its first 12 bytes and its payload. Stale, reordered or
-/// spliced records break the chain. COMMIT carries the SHA-256 of everything before it except image
-/// bytes, which the same record names by their own SHA-256. That digest makes one write of many
-/// blocks atomic, as in LevelDB's log and ext4's journal_checksum, without a flush between body and
-/// commit record.
+/// Everything is little endian. The crc of a record covers its first 12 bytes and its payload. It
+/// continues the crc of the record before it; the first record continues the header's. Stale,
+/// reordered or spliced records break the chain. COMMIT has the SHA-256 of everything before it
+/// except the bytes of images, because each image record has their own SHA-256. That digest makes
+/// one write of many blocks atomic, as in LevelDB's log and ext4's journal_checksum, without a
+/// flush between body and commit record.
 namespace galley::journal_format {
 
 inline constexpr std::string_view kMagic{"GALLEYJ\x01", 8};
@@ -49,13 +49,14 @@ inline constexpr size_t kCommitPayloadBytes = 8 + 4 + 8 + 32;
 
 enum OpFlags : uint8_t { kHasRenamedFrom = 1, kHasCopiedFrom = 2 };
 
-// One table for both: the reader accepts everything that check_journal_limits() accepts.
+// The reader and the writer share these limits. The reader accepts everything that
+// check_journal_limits() accepts.
 inline constexpr size_t kMaxTextBytes = size_t{1} << 20U;  ///< message, agent, tool, reason
 inline constexpr size_t kMaxAttributes = 4096;             ///< extended attributes of one object
 inline constexpr size_t kMaxAttributeNameBytes = 255;      ///< one attribute name (XATTR_NAME_MAX)
 inline constexpr size_t kMaxAttributeBytes = size_t{64} << 10U;  ///< one attribute (XATTR_SIZE_MAX)
 inline constexpr size_t kMaxPayloadBytes = size_t{16} << 20U;    ///< one record of a journal
-/// Reserved by the body of a journal, so that ABORT and APPLIED always have room.
+/// The body of a journal leaves this room free, so that ABORT and APPLIED always fit.
 inline constexpr uint32_t kTrailerRecords = 4096;
 inline constexpr uint64_t kTrailerBytes = uint64_t{16} << 20U;
 

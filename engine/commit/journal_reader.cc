@@ -22,7 +22,7 @@ struct Record {
   size_t bytes = 0;  ///< with frame and padding
 };
 
-/// Parses one file from its start. Every step records what is wrong instead of failing.
+/// Parses one file from its start. A step that finds a problem records it instead of failing.
 class JournalParser {
  public:
   JournalParser(JournalBytes& bytes, ImageUse use) : bytes_(bytes), use_(use) {}
@@ -31,7 +31,7 @@ class JournalParser {
 
  private:
   bool read_header();
-  /// Reads the record at `at_`; returns false when the chain breaks there.
+  /// Reads the record at `at_`; returns false if that record breaks the chain.
   bool read_record(Record& record);
   void take(const Record& record);
   bool read_body();
@@ -255,7 +255,7 @@ std::string JournalParser::check_contents() const {
     return blob != journal.blobs.end() && blob->second == node.size;
   };
   for (const auto& op : journal.ops) {
-    // A pure change of mode displaces no content, so no image is kept.
+    // A pure change of mode displaces no content, so its images may be missing.
     const bool is_mode_only = op.before.node.kind == op.after.node.kind &&
                               op.before.node.content == op.after.node.content;
     if (is_mode_only) continue;

@@ -64,7 +64,7 @@ class RuleCheck {
 Result<JournalSide> RuleCheck::side_on_disk(const RelPath& path) const {
   JournalSide side;
   const auto stat = workspace_.stat(path);
-  // It is behind a link: recovery leaves it alone, so it is not a source.
+  // The path is behind a link. Recovery leaves such a path alone, so it is not a source.
   if (!stat && stat.error().kind == ErrorKind::kRefused) return side;
   if (!stat) return stat.error();
   side.node.kind = stat->kind;

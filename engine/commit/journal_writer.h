@@ -9,8 +9,8 @@
 
 namespace galley {
 
-/// Checks before anything is written that a journal with this description and these operations can
-/// be read back: journal_format.h has the limits.
+/// Checks, before anything is written, that the reader will accept a journal with this description
+/// and these operations. journal_format.h has the limits.
 /// Errors: kQuota `limit.journal_text`, `limit.attributes`, `limit.journal`; kRefused
 ///         `path.protected` for a source.
 Result<void> check_journal_limits(const Journal& journal);
@@ -63,7 +63,7 @@ class JournalTrailer {
   Result<void> applied(std::string_view boot);
   /// Records that a flush of the tree failed; valid until the next applied().
   Result<void> unflushed(std::string_view boot);
-  /// Left out when the journal is nearly full, because later records matter more.
+  /// Writes nothing if the journal is nearly full, because later records matter more.
   Result<void> note(const JournalNote& note);
 
  private:

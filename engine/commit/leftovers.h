@@ -13,7 +13,7 @@
 
 namespace galley {
 
-/// The objects that clear_leftovers removed, or would remove.
+/// The objects that clear_leftovers removed, or would remove in a dry run.
 struct LeftoverReport {
   std::vector<std::string> stages;  ///< ids of transactions that were never committed
   std::vector<std::string> files;   ///< files or folders below `.galley` that killed processes left

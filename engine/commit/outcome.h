@@ -27,9 +27,9 @@ struct CommitMeta {
 using ConflictHunk = Conflict::Hunk;
 using ConflictPath = Conflict::Path;
 
-/// The outcome of publishing an approved proposal; a failure is an Error instead. With
-/// ErrorKind::kUndecided the commit point was passed and putting back failed: the next open
-/// decides.
+/// The outcome of publishing an approved proposal; a failure is an Error instead.
+/// ErrorKind::kUndecided means that the commit point was passed and that undoing the swaps failed.
+/// The next open decides.
 using PublishOutcome = std::variant<Receipt, Conflict>;
 
 }  // namespace galley

@@ -15,7 +15,7 @@ enum class StepKind : uint8_t {
   kOpen,             ///< make a directory writable for its owner until it is closed or removed
   kExchange,         ///< slot and path change places
   kPlace,            ///< slot goes to a path that is absent
-  kMove,             ///< another path of the transaction comes here, inode and all
+  kMove,             ///< the inode of another path of the transaction moves here
   kCatch,            ///< path goes into the slot
   kRemoveDirectory,  ///< rmdir
 };
@@ -23,18 +23,18 @@ enum class StepKind : uint8_t {
 struct Step {
   StepKind kind = StepKind::kPlace;
   size_t op = 0;      ///< index into Plan::ops
-  size_t source = 0;  ///< kMove: index of the op that gives its object away
+  size_t source = 0;  ///< kMove: index of the op whose object moves
 };
 
 /// The plan for a change set: the operations as the journal stores them, and the order of the
 /// swaps.
 ///
 /// Invariant: no step leaves a name that refers to an object that does not exist yet: directories
-///            and creations come first, then changes, then deletions.
-///            A directory that its owner may not write is open while an entry in it changes, if the
-///            change set also changes the directory; else the commit is refused beforehand.
+///            and creations come first, then changes, then deletions. A directory that its owner
+///            may not write is made writable while an entry in it changes, if the change set also
+///            changes the directory. Else the commit is refused beforehand.
 struct Plan {
-  std::vector<JournalOp> ops;  ///< sorted by path, sides without owner and attributes yet
+  std::vector<JournalOp> ops;  ///< sorted by path; the sides do not have owner and attributes yet
   std::vector<Step> steps;
   /// The operations that need a new inode in a slot.
   [[nodiscard]] std::vector<size_t> slots() const;
@@ -42,10 +42,10 @@ struct Plan {
 
 /// The inode that a renamed file gets.
 enum class InodeUse : uint8_t {
-  kMove,  ///< it moves to the new name, with its links, attributes and open descriptors
+  kMove,  ///< the old inode moves to the new name, with its links, attributes and open descriptors
   kNew,   ///< the new name gets a new inode. Needed while a view is mounted on the workspace:
-          ///< overlayfs identifies an inode with the file of its first lookup, whatever its name is
-          ///< now
+          ///< overlayfs identifies an inode with the file of its first lookup, even if its name has
+          ///< changed
 };
 
 /// Errors: kRefused `path.protected`; kUsage `commit.empty`; kInternal `commit.malformed` for a

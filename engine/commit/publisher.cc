@@ -233,7 +233,7 @@ Result<void> Publisher::Attempt::restore_metadata(Inheritance& inheritance,
 
 /// Modification times that keep the order in which files were written, if a command wrote one of
 /// them: with equal times, make would treat an output that is older than its source as up to date.
-/// They end at the time of the slots, so none is later than the journal: objects newer than the
+/// The last one is the time of the slots, so none is later than the journal: objects newer than the
 /// journal are not ours. By index of the operation.
 std::map<size_t, int64_t> Publisher::Attempt::times_in_order() const {
   std::map<size_t, int64_t> times;
@@ -277,7 +277,7 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
     }
     GALLEY_ASSIGN(const Slots::ObjectMetadata given,
                   slots_->write(Slots::name(index), op.path, op.after, content, how, warnings_));
-    // The journal records the actual values; otherwise recovery would correct what is right.
+    // The journal records the actual values. Otherwise recovery would change correct objects.
     op.after.uid = given.uid;
     op.after.gid = given.gid;
     op.after.node.mode = given.mode;
@@ -466,7 +466,7 @@ Result<void> Publisher::Attempt::roll_back(const std::string& reason) {
     GALLEY_TRY(publisher_.workspace_->sync_file_system());
   }
   const auto removed = state_.journals().remove_file(journal_name(journal_.id));
-  // If another process removed it, that is harmless: the old tree is in place.
+  // It is harmless if another process removed it, because the old tree is in place.
   if (!removed && removed.error().os_error != ENOENT) return removed;
   if (options().durability != Durability::kNone) return state_.journals().sync();
   return {};

@@ -18,10 +18,10 @@
 
 namespace galley {
 
-/// The store of the audit records that journals carry.
+/// The store of the audit records that journals contain.
 ///
-/// Invariant: a journal leaves `j/` only after settle() took its records, so a commit is on record
-///            even when its process died before it could add them.
+/// Invariant: a journal leaves `j/` only after settle() took its records, so a commit is recorded
+///            even if its process died before it could add them.
 /// Threads:   called under the writer lock.
 class AuditSink {
  public:
@@ -39,8 +39,8 @@ struct PublisherOptions {
   Durability durability = Durability::kFull;
   HardLinks hard_links = HardLinks::kBreak;
   std::chrono::milliseconds lock_timeout{10'000};
-  /// Called right before the first swap and right after the last one, also when the swaps were
-  /// undone: for programs that watch the tree.
+  /// For programs that watch the tree: called right before the first swap and right after the last
+  /// one, also if the swaps were undone.
   std::function<void()> before_apply;
   std::function<void()> after_apply;
   /// Gets CommitMeta::audit after the commit, under the writer lock.
@@ -48,27 +48,27 @@ struct PublisherOptions {
   /// Makes more records for CommitMeta::audit. Called when the number of the transaction is known
   /// and nothing prevents the commit, before anything is written. An Error ends the commit.
   std::function<Result<std::vector<std::string>>(TxId)> records;
-  /// Makes the views of live runs keep their present contents of these paths, under the writer lock
-  /// and before anything is written (RemovedDirectories says when runs may be live). An Error ends
-  /// the commit.
+  /// Makes the views of live runs keep their present contents of these paths. Called under the
+  /// writer lock before anything is written, if runs may be live (see RemovedDirectories). An Error
+  /// ends the commit.
   std::function<Result<void>(const ChangeSet&)> pin_views;
   /// Replaces current_boot_id() in tests.
   std::optional<std::string> boot_id;
 };
 
-/// The only code that writes to the workspace.
+/// The only code that commits changes to the workspace.
 ///
-/// Invariant: the workspace holds the old tree or the new tree for every touched path, or there is
-///            a journal from which the next open makes one of them. See publisher.cc for the state
-///            machine.
+/// Invariant: all touched paths of the workspace are in their old state or all are in their new
+///            state. Else there is a journal from which the next open makes one of these two
+///            states. See publisher.cc for the state machine.
 /// Ownership: borrows the workspace and the clock.
 /// Threads:   confined to one thread; any number of publishers of one workspace, in any processes,
 ///            take turns by the writer lock.
-/// Errors:    a conflict is an outcome. After an Error nothing has changed, except with kUndecided:
-///            the commit point was passed and the next open decides, or nothing can decide any more
-///            (`commit.state_lost`: `.galley` was removed meanwhile). kTimeout `commit.locked`,
-///            kRefused `commit.hard_link`, `commit.crosses_mount`, `path.*`, kIo `journal.damaged`,
-///            kUsage `commit.empty`, kQuota `limit.*`.
+/// Errors:    a conflict is an outcome. After an Error nothing has changed, except after
+///            kUndecided. Then the commit point was passed, and the next open decides. It cannot
+///            decide after `commit.state_lost`, because `.galley` was removed meanwhile. kTimeout
+///            `commit.locked`, kRefused `commit.hard_link`, `commit.crosses_mount`, `path.*`, kIo
+///            `journal.damaged`, kUsage `commit.empty`, kQuota `limit.*`.
 class Publisher {
  public:
   Publisher(const WritableDirectory& workspace, const Clock& clock, PublisherOptions options = {});

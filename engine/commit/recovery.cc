@@ -267,8 +267,8 @@ Result<void> Recoverer::remove_known(const JournaledPath& fold, const Seen& seen
   GALLEY_TRY(taken);
   GALLEY_ASSIGN(const bool is_seen, is_as_seen(fold, seen, {&slots.directory(), slot}));
   if (is_seen) return {};
-  // It was saved in the last instant. It is put back, or goes to rescue when its path is taken
-  // again.
+  // Another program saved it in the last instant. It is put back, or goes to rescue if another
+  // object has its path again.
   keep(fold);
   auto back = slots.directory().rename(slot, *at.directory, at.name, RenameMode::kNoReplace);
   if (!back && back.error().os_error == EEXIST) return {};

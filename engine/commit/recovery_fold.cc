@@ -211,7 +211,7 @@ Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceVi
       fold.known.begin(), fold.known.end(),
       [&](const JournaledPath::Image& image) { return is_same_content(image.node, seen.node); });
   if (fold.may_be_torn && is_image) return PathState::kKnown;
-  // The right content with a mode of the other side: the change was half done.
+  // The content of the target with the mode of another image: the change was half done.
   if (is_same_content(seen.node, fold.target.node)) {
     const bool is_our_mode = std::any_of(
         fold.known.begin(), fold.known.end(),
@@ -236,7 +236,8 @@ Result<uint32_t> restore_inheritance(const JournaledPath& fold, const Seen& seen
   const uint32_t special = seen.stat.mode & ~kPermissionBits;
   const bool is_old = fold.op->before.node.kind == FileKind::kDirectory;
   if (is_old || !fold.may_be_torn) return special;
-  // As when it was made: an owner that may not be set stays ours, and the mode is already narrowed.
+  // As when it was made: if the owner cannot be set, the object stays ours, with the mode that was
+  // narrowed then.
   static_cast<void>(at.directory->set_owner(at.name, fold.target.uid, fold.target.gid));
   GALLEY_ASSIGN(const FileStat parent, at.directory->stat(RelPath::root()));
   return special | (parent.mode & kSetGroupId);

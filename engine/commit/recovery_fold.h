@@ -17,11 +17,11 @@ struct JournaledPath {
   const JournalOp* op = nullptr;
   JournalSide target;         ///< the state that the path must get
   bool is_backward = false;   ///< that journal was aborted
-  bool may_be_torn = false;   ///< power was lost, or may have been, since it was written
-  bool is_unflushed = false;  ///< a flush of it failed: the page cache may not be on the disk
+  bool may_be_torn = false;   ///< power was lost, or may have been lost, since it was written
+  bool is_unflushed = false;  ///< a flush of it failed: its contents may be only in the page cache
   struct Image {
     Node node;
-    int64_t mtime_ns = 0;  ///< of an old object, 0 for ours
+    int64_t mtime_ns = 0;  ///< of an old object; 0 for a new one
     const Journal* journal = nullptr;
     const JournalOp* op = nullptr;
   };
@@ -45,12 +45,13 @@ struct Seen {
 
 /// Makes directories writable and searchable for their owner while recovery works in them.
 ///
-/// Errors: never its own; the code that needs a directory reports that it cannot be opened.
+/// Errors: a directory that cannot be opened is not an error here; the code that needs it reports
+///         it.
 class OpenedDirectories {
  public:
   Result<void> open(const JournaledPaths& folds, WorkspaceView& view);
-  /// Gives them the mode of their target, also those that an earlier run left open. A directory
-  /// that should be gone but still contains foreign files gets its former mode.
+  /// Gives the directories the mode of their target, also those that an earlier run left open. A
+  /// directory that should be gone but still contains foreign files gets its former mode.
   Result<void> close(const JournaledPaths& folds, WorkspaceView& view);
 
  private:
@@ -63,19 +64,20 @@ class OpenedDirectories {
 
 enum class PathState : uint8_t {
   kDone,     ///< it equals the target
-  kKnown,    ///< one of our images, or what a power cut left of one
-  kForeign,  ///< another program's
+  kKnown,    ///< one of our images, perhaps torn by a power cut
+  kForeign,  ///< written by another program
 };
 
 /// Looks at the path of a fold. When a parent is missing or is not a directory, the path counts as
 /// absent. With `is_dry` it also counts as absent when a parent would have to be opened first.
 Result<Seen> look(const JournaledPath& fold, WorkspaceView& view, bool is_dry);
-/// Whether a swap caught the object that was seen before it. An object that was unreadable then is
-/// read now.
+/// Whether a swap caught the same object that was seen before the swap. An object that was
+/// unreadable then is read now.
 Result<bool> is_as_seen(const JournaledPath& fold, const Seen& seen, const Location& caught);
 
-/// Decides where the present bytes come from. An unreadable file is known when its stat fits one of
-/// our images, and done only when it fits no other: a swap moves it to the slots, where it is read.
+/// Decides where the present bytes come from. An unreadable file is kKnown if its stat fits one of
+/// our images. It is kDone only if its stat fits no other image than the target. A swap moves a
+/// known one to the slots, where it is read.
 Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceView& view);
 /// Sets owner and group of a new directory again when a power cut may have lost them, and returns
 /// the special bits of its mode: its own and those that its parent passes on.

@@ -82,8 +82,8 @@ Result<void> mark_unflushed(const StateDirectory& state, WriterLock& lock,
   return {};
 }
 
-/// After this only the history has these records, so the missing ones are added to the audit log
-/// first.
+/// After the retirement only the history has these records, so missing ones are added to the audit
+/// log first.
 bool are_on_record(const std::vector<JournalVerdict>& verdicts, AuditSink* audit) {
   if (audit == nullptr || is_mutant(Mutant::kRetireUnrecorded)) return true;
   std::vector<std::string> records;
@@ -112,7 +112,7 @@ Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
     verdicts.push_back(std::move(verdict));
   }
   if (verdicts.empty() || !are_on_record(verdicts, options.audit)) return all;
-  // After this nothing could repair a tree that a power cut tore.
+  // After the retirement, a tree that a power cut tore could not be repaired.
   const auto synced =
       is_mutant(Mutant::kRetireBeforeSync) ? Result<void>() : sync_tree(workspace, verdicts);
   if (!synced) {
@@ -223,14 +223,14 @@ Result<void> RemovedDirectories::clear(const StateDirectory& state, const Writer
 Result<void> RemovedDirectories::remove(const WritableDirectory& from, const RelPath& name) const {
   if (place_ == nullptr) return from.remove_directory(name);
   const auto was_empty = is_empty(from, name);
-  if (!was_empty) return from.remove_directory(name);  // its mode may forbid the look
+  if (!was_empty) return from.remove_directory(name);  // its mode may forbid reading it
   if (!*was_empty) return not_empty(name);
   GALLEY_ASSIGN(const auto buried, move(from, name, *place_));
   // When it cannot be moved (a workspace of several mounts), a view may show it as empty.
   if (!buried) return from.remove_directory(name);
   GALLEY_ASSIGN(const bool is_still_empty, is_empty(*place_, *buried));
   if (is_still_empty) return {};
-  // A file was saved in it in the last instant.
+  // Another program saved a file in it in the last instant.
   GALLEY_TRY(place_->rename(*buried, from, name, RenameMode::kNoReplace));
   return not_empty(name);
 }

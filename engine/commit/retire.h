@@ -23,17 +23,17 @@ inline constexpr uint64_t kMaxPendingBytes = uint64_t{16} << 20U;  ///< bytes of
 inline constexpr size_t kMaxSyncTargets = 8;
 
 struct RetireOptions {
-  std::string session;         ///< of now, StateDirectory::session
+  std::string session;         ///< the present one, see StateDirectory::session
   AuditSink* audit = nullptr;  ///< gets the records of retired journals; without it they are
                                ///< dropped
 };
 
-/// Moves finished journals from `j/` to `undo/`. First it gives their audit records to the sink
-/// (when that fails the journals stay), makes the tree that they describe durable, and checks the
-/// caught inodes again (late writes in them go to rescue/); then it renames. Returns what was
-/// rescued. When a flush fails, the journals stay and are marked. The next recovery writes the
-/// contents again, since a second flush of the same files would falsely succeed. Until then they
-/// are skipped.
+/// Moves finished journals from `j/` to `undo/`. First it gives their audit records to the sink; if
+/// that fails, the journals stay. Then it makes the tree that they describe durable, and checks the
+/// caught inodes again: late writes in them go to rescue/. Finally it renames the journals. Returns
+/// a note for each rescued object. If a flush fails, the journals stay and are marked. The next
+/// recovery writes the contents again, since a second flush of the same files would falsely
+/// succeed. Until then the marked journals are skipped.
 Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
                                         const StateDirectory& state, WriterLock& lock,
                                         const std::vector<TxId>& ids, const RetireOptions& options);
@@ -47,23 +47,23 @@ Result<std::vector<JournalNote>> retire_due(const WritableDirectory& workspace,
 Result<TxId> last_transaction(const StateDirectory& state, const WriterLock& lock,
                               const std::string& session);
 
-/// `.galley/runs/graveyard/`: empty directories that were removed from the workspace while runs
-/// were live. A view reads its directories from the workspace as long as the run lasts. A removed
-/// directory cannot be read, so the view would show an empty one.
+/// The folder `.galley/runs/graveyard/` for empty directories that were removed from the workspace
+/// while runs were live. A view reads its directories from the workspace as long as the run lasts.
+/// A removed directory cannot be read, so the view would show an empty one.
 ///
-/// It exists while runs may be live: the start of a run creates it, and the process that finds no
-/// live run left deletes it, both under the writer lock.
+/// The folder exists while runs may be live. The start of a run creates it. A process that finds no
+/// live run deletes it. Both hold the writer lock.
 ///
 /// Threads: confined to the holder of the writer lock.
 class RemovedDirectories {
  public:
-  RemovedDirectories() = default;  ///< none: remove() is rmdir
-  /// Creates it, or opens the existing one.
+  RemovedDirectories() = default;  ///< no folder: remove() is rmdir
+  /// Creates the folder, or opens the existing one.
   static Result<RemovedDirectories> open_or_create(const StateDirectory& state,
                                                    const WriterLock& lock);
-  /// Opens the existing one, else returns an empty RemovedDirectories.
+  /// Opens the existing folder, else returns an empty RemovedDirectories.
   static Result<RemovedDirectories> find(const StateDirectory& state);
-  /// Deletes it with its contents; succeeds when it does not exist.
+  /// Deletes the folder with its contents; succeeds if it does not exist.
   static Result<void> clear(const StateDirectory& state, const WriterLock& lock);
 
   [[nodiscard]] bool is_there() const { return place_ != nullptr; }

@@ -10,8 +10,8 @@
 
 namespace galley {
 
-/// Guards the start of a run's view: no process can publish between the look at the history and the
-/// mount, so position() says which commit the view shows.
+/// Guards the start of a run's view: no process can publish between reading the history and the
+/// mount, so position() is the commit that the view shows.
 ///
 /// Hold it until the view is mounted and the run's note names its place. After that, every
 /// publisher pins the view first.

@@ -294,7 +294,7 @@ Result<Slots::ObjectMetadata> Slots::write(const RelPath& name, const RelPath& p
 
 namespace {
 
-/// Looks again, with permission to read, when a look at a slot was refused.
+/// Reads a slot again, with permission to read, if the first read was refused.
 template <class Look>
 auto look_again(const Location& at, const Look& look) -> decltype(look()) {
   auto seen = look();
@@ -396,7 +396,8 @@ class SlotSweep {
     GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
     GALLEY_TRY(open_up(directory, name, stat));
     const auto looked = observe(Location{&directory, name}, stat);
-    // Another user saved it, unless its bytes have another name.
+    // An unreadable object was saved by another user. It may be removed only if its bytes have
+    // another name.
     if (!looked && looked.error().os_error == EACCES) return stat.nlink > 1;
     if (!looked) return looked.error();
     const Node& node = *looked;

@@ -44,9 +44,9 @@ class Slots {
     uint32_t mode = 0;
     uint32_t special = 0;
   };
-  /// Makes the object of one side: content, owner, attributes and mode. Adds to `warnings` what
-  /// could not be kept. No user gains rights by that: without its group or ACL, the object gets the
-  /// rights that both its whole group and all others had.
+  /// Makes the object of one side: content, owner, attributes and mode. Adds a warning for each
+  /// property that could not be kept. No user gains rights by such a loss: without its group or
+  /// ACL, the object gets only the rights that both its whole group and all others had.
   Result<ObjectMetadata> write(const RelPath& name, const RelPath& path, const JournalSide& side,
                                const Content& content, const WriteOptions& options,
                                std::vector<std::string>& warnings) const;
@@ -57,13 +57,13 @@ class Slots {
                                             const Content& content,
                                             bool has_set_group_id = false) const;
 
-  /// A name that no earlier, interrupted run used for this operation, because a caught object may
-  /// still have an earlier name. `path` is the operation's path, for the message.
+  /// Returns a name that no interrupted earlier run used for this operation. A caught object may
+  /// still have such an earlier name. `path` is the operation's path, for the message.
   /// Errors: kQuota `limit.recovery`.
   [[nodiscard]] Result<RelPath> free_name(size_t op, const RelPath& path) const;
 
-  /// The object that an operation caught, with its mode, if it still equals this side and a new
-  /// inode cannot replace it, because another user or group owns it.
+  /// Returns the object that an operation caught, if it still equals this side, mode included, and
+  /// another user or group owns it. A new inode could not replace such an object.
   [[nodiscard]] Result<std::optional<RelPath>> caught(size_t op, const JournalSide& side) const;
 
   /// Replaces a file by a copy that is made and synced here; does not sync its directory.
@@ -87,21 +87,21 @@ class Slots {
   mutable std::map<uint32_t, bool> made_with_;
 };
 
-/// As observe(), for an object in the slots, even when its mode does not let its owner read it: the
-/// mode is changed for the look. Not for the workspace.
+/// Does the same as observe() for an object in the slots. If the mode forbids its owner to read it,
+/// the mode is changed during the read. Do not use it in the workspace.
 Result<Node> observe_slot(const Location& at);
 /// Reads a file in the slots in the same way, up to kMaxImageBytes.
 Result<std::string> read_slot(const Location& at);
 
-/// Looks at everything in the slots of one transaction, moves aside what is not one of its own
-/// images, and removes the rest with the slot directory.
+/// Removes the slots of one transaction. Objects that are not one of its own images are moved to
+/// rescue/ first.
 ///
 /// `may_be_torn`: power was lost since the slots were written, so a prefix of an image also counts
-/// as ours.
+/// as an image.
 Result<void> sweep_slots(const StateDirectory& state, const Journal& journal, bool may_be_torn,
                          std::vector<JournalNote>& notes);
 
-/// Moves an object that is in the way to `rescue/<tx>/<path>`; adds the place to `notes`.
+/// Moves an object that is in the way to `rescue/<tx>/<path>`, and adds a note with that place.
 Result<void> rescue(const StateDirectory& state, TxId id, const WritableDirectory& from,
                     const RelPath& name, const RelPath& path, std::vector<JournalNote>& notes);
 

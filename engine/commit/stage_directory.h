@@ -13,17 +13,18 @@ namespace galley {
 /// `stage/<id>/`: the folder of one transaction that outlives its process, held by a flock on its
 /// `owner` file while a process works on it.
 ///
-/// Its staged contents are in `contents/<pool>/`, by content id. They are never changed, and never
-/// removed while a stage refers to them. A stage refers to the pool that its file `pool` names, or
-/// without that file to the pool of its own id. So the reference exists before the pool does. A
-/// fork is made while its parent is held, so its pool cannot be removed meanwhile.
+/// Its staged contents are in a pool, `contents/<pool>/`, by content id. They never change, and are
+/// not removed while a stage refers to the pool. The file `pool` of a stage names its pool. Without
+/// that file the pool has the id of the stage. So the reference exists before the pool does. The
+/// parent is held while a fork is made, so the pool cannot be removed meanwhile.
 ///
-/// Ownership: owns the directory and the lock; dropping it leaves the stage for others to adopt.
+/// Ownership: owns the directory and the lock; after its destruction another process may adopt the
+///            stage.
 /// Threads:   confined to one thread.
 /// Errors:    kNotFound `stage.not_found`; kTimeout `stage.busy` when a living process holds it.
 class StageDirectory {
  public:
-  /// A new stage under a random id.
+  /// Creates a stage under a random id.
   static Result<StageDirectory> create(const StateDirectory& state);
   /// Takes over a stage that no process holds: the process that staged it exited or was killed.
   static Result<StageDirectory> adopt(const StateDirectory& state, const std::string& id);
@@ -34,7 +35,7 @@ class StageDirectory {
   Result<std::unique_ptr<WritableDirectory>> open_contents(const StateDirectory& state) const;
   /// From now on refers to the contents of `parent` instead of its own, which must still be empty.
   Result<void> share_contents(const StageDirectory& parent) const;
-  /// Removes it and everything in it, and its contents unless another stage refers to them.
+  /// Removes the stage, and its contents unless another stage refers to them.
   static Result<void> remove(const StateDirectory& state, StageDirectory stage);
 
  private:
@@ -60,19 +61,20 @@ struct StageInfo {
 /// All stages, newest first.
 Result<std::vector<StageInfo>> list_stages(const StateDirectory& state);
 
-/// The ids of stages that begin with these digits, sorted; none when `beginning` could begin no id.
+/// The ids of stages that begin with these digits, sorted; empty if no id can begin with
+/// `beginning`.
 Result<std::vector<std::string>> stage_ids(const StateDirectory& state, std::string_view beginning);
 
 /// Names below `contents/` of contents that no stage refers to, left by killed processes. They stay
-/// unused: only a stage that refers to contents can be forked.
+/// unused, because only a stage that refers to contents can be forked.
 Result<std::vector<std::string>> unused_contents(const StateDirectory& state);
 
 struct TreeUse {
   uint64_t bytes = 0;      ///< of all files
   int64_t changed_ns = 0;  ///< the last change of any entry (ctime); 0: it is empty
 };
-/// Sums up everything below a directory without following links. Leaves out what has vanished
-/// meanwhile or cannot be read (a killed command leaves a directory of mode 000).
+/// Sums up everything below a directory without following links. Leaves out entries that
+/// disappeared meanwhile or cannot be read. (A killed command may leave a directory of mode 000.)
 TreeUse tree_use(const Directory& directory);
 
 }  // namespace galley

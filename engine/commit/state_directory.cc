@@ -36,8 +36,9 @@ Result<void> write_new_file(const WritableDirectory& directory, const RelPath& n
   return file->sync();
 }
 
-/// Two processes may do this at once: both use the first `format` that appears. Until everything is
-/// on the disk, `format` has a second name, which shows other processes that it may be unflushed.
+/// Two processes may create the state at once: both use the first `format` that appears. Until
+/// everything is on the disk, `format` has a second name, which shows other processes that it may
+/// be unflushed.
 Result<void> create_parts(const WritableDirectory& workspace, const WritableDirectory& root) {
   // Every slot made here would inherit a default ACL of the workspace.
   GALLEY_TRY(root.remove_attribute(RelPath::root(), "system.posix_acl_default"));
@@ -89,8 +90,8 @@ struct FoundState {
   std::optional<StateFormat> format;  ///< of a state that is complete
   bool is_flushed = true;             ///< false: see finish_creation
   bool has_ignore_file = true;        ///< false: deleted, or lost in a power cut
-  std::string doubt;                  ///< why it is not believed; empty when it is
-  std::string obstacle;               ///< why it cannot become believed as it is
+  std::string doubt;                  ///< why it is not believed; empty if it is
+  std::string obstacle;               ///< why it cannot be adopted in its present state
 };
 
 /// Why the folder itself cannot be Galley's: a person must fix it by hand.
@@ -190,7 +191,7 @@ Result<bool> close_to_others(const WritableDirectory& root, const FileStat& fold
   return root.set_mode(RelPath::root(), kPrivateDirectory).has_value();
 }
 
-/// Reads `.galley` without believing anything in it.
+/// Inspects `.galley` without trusting anything in it.
 Result<FoundState> look_at_state(const WritableDirectory& workspace) {
   FoundState found;
   GALLEY_ASSIGN(const FileStat folder, workspace.stat(chosen_path(StateDirectory::kName)));
@@ -295,7 +296,7 @@ Result<std::optional<StateDirectory>> StateDirectory::open(const WritableDirecto
   if (!found.doubt.empty()) return untrusted_state(found);
   if (!found.format) return std::optional<StateDirectory>();
   if (!found.is_flushed) GALLEY_TRY(finish_creation(workspace, *found.root));
-  // If it cannot be written, nothing else can.
+  // If it cannot be written, nothing else can be written either.
   if (!found.has_ignore_file) (void)replace_file(*found.root, kIgnoreFile, kIgnoreAll);
   GALLEY_ASSIGN(auto state,
                 open_parts(std::move(found.root), found.format->id, MissingPart::kMake));

@@ -23,9 +23,9 @@ namespace galley {
 ///     contents/<sid>/      staged contents, shared by a stage and its forks (stage_directory.h)
 ///     rescue/, quarantine/ foreign bytes moved aside, unusable journals
 ///
-/// It is believed only if it was made here, by this user, for this user alone: a real directory on
+/// It is believed only if this user made it here, for this user alone: it is a real directory on
 /// the mount of the workspace, owned by the user, inaccessible to others, and named by its
-/// `format`. Any other object of that name is a copy, or came with the files: nothing in it is read
+/// `format`. Any other object of that name is a copy, or came with the files. Nothing in it is read
 /// or written.
 ///
 /// Invariant: an object of this class is believed, or was opened to ask a person about it
@@ -37,19 +37,20 @@ class StateDirectory {
  public:
   static constexpr std::string_view kName = ".galley";
 
-  /// Returns nullopt without a complete state directory (nothing was ever committed).
+  /// Returns nullopt if a complete state directory does not exist (nothing was ever committed).
   static Result<std::optional<StateDirectory>> open(const WritableDirectory& workspace);
-  /// Creates what is missing, durably.
+  /// Opens it, and creates missing parts durably.
   static Result<StateDirectory> open_or_create(const WritableDirectory& workspace);
-  /// Opens one that is not believed, so that a person can decide about it. Writes nothing.
+  /// Opens a state that is not believed, so that a person can decide about it. Writes nothing.
   /// Errors: kRefused `state.not_adoptable`, which says what must be fixed by hand first;
   ///         kNotFound `state.nothing_to_adopt`.
   static Result<StateDirectory> open_foreign(const WritableDirectory& workspace);
-  /// Makes it believed from now on: writes a `format` that names its folder.
+  /// Makes it believed from now on, by writing a `format` that names its folder.
   Result<void> adopt(const WritableDirectory& workspace);
 
   [[nodiscard]] const WorkspaceId& workspace_id() const { return workspace_id_; }
-  /// Names this boot (empty stays empty) and this mount: unsynced data survives only within both.
+  /// Returns a text for this boot and this mount; empty if `boot` is empty. Unsynced data survives
+  /// only within both.
   [[nodiscard]] std::string session(const std::string& boot) const;
   /// `.galley` itself.
   [[nodiscard]] const WritableDirectory& root() const { return *root_; }
@@ -78,7 +79,7 @@ class StateDirectory {
 [[nodiscard]] RelPath journal_name(TxId id);
 /// Ids of the journals in a directory (`j/` or `undo/`), ascending; skips other names.
 Result<std::vector<TxId>> journal_ids(const Directory& directory);
-/// Reads and judges `<tx>.j`; a journal of another transaction or workspace is damaged too.
+/// Reads and judges `<tx>.j`. A journal of another transaction or workspace counts as damaged.
 Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory& directory,
                                     TxId id, ImageUse use = ImageUse::kKeep);
 
@@ -87,8 +88,8 @@ Result<JournalVerdict> read_journal(const StateDirectory& state, const Directory
 [[nodiscard]] std::string current_boot_id();
 
 /// Whether data of the noted session is still in the page cache now. A mount in another mount
-/// namespace (a container's) counts as the same session, because it may be of the same file system.
-/// A note of an older Galley, which recorded only boots, counts as the same session too.
+/// namespace, for example a container's, counts as the same session, because it may be of the same
+/// file system. So does a note by an older Galley, which recorded only the boot.
 [[nodiscard]] bool is_same_session(std::string_view noted, std::string_view now);
 
 }  // namespace galley

@@ -53,7 +53,7 @@ Result<ContentId> hash_file(File& file, uint64_t size) {
 }
 
 Result<Node> observe(const Location& at, const FileStat& stat) {
-  // The object has become another kind, which never matches an expected node.
+  // The object now has another kind, which never matches an expected node.
   static constexpr Node kChanging{FileKind::kOther, 0, ContentId(), 0};
   Node node;
   node.kind = stat.kind;

@@ -25,12 +25,12 @@ class WorkspaceView {
  public:
   explicit WorkspaceView(const WritableDirectory& workspace) : workspace_(&workspace) {}
 
-  /// Valid until the next call.
+  /// Opens the parent of a path. The result is valid until the next call.
   Result<Location> locate(const RelPath& path);
   /// Closes the open parents; call it after directories were moved or removed.
   void forget() { parents_.clear(); }
   [[nodiscard]] const WritableDirectory& root() const { return *workspace_; }
-  /// The mount of every path that it located.
+  /// The mount of all located paths.
   [[nodiscard]] uint64_t mount() const { return mount_.value_or(0); }
 
  private:
@@ -40,14 +40,14 @@ class WorkspaceView {
   std::optional<uint64_t> mount_;
 };
 
-/// The node at a name, with its content hashed; kOther for special files. Stores the stat in
-/// `stat`.
+/// Returns the node at a name, with its content hashed; kOther for special files. Stores the stat
+/// in `stat`.
 Result<Node> observe(const Location& at, FileStat* stat = nullptr);
-/// As observe(), for something whose stat is known.
+/// Does the same for an object whose stat is known.
 Result<Node> observe(const Location& at, const FileStat& stat);
 
-/// As observe(), but opens the file first, which saves a call. For places where opening cannot
-/// block on a FIFO.
+/// Does the same, but opens the file first, which saves a system call. Use it only where the open
+/// cannot block on a FIFO.
 Result<Node> observe_opened(const Location& at);
 
 /// The SHA-256 of a file, read in chunks; `size` is its expected size.

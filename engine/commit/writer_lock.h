@@ -10,9 +10,10 @@
 
 namespace galley {
 
-/// The right to write: held by one process at a time, and passed as an argument to prove it.
+/// The right to write: one process holds it at a time, and functions take it as an argument as
+/// proof.
 ///
-/// It is a flock on `.galley/lock`, which the kernel drops however the process dies, so a stale
+/// It is a flock on `.galley/lock`. The kernel drops it whenever the process ends, so a stale
 /// holder cannot exist. Waiters queue by tickets in `wait/`, each held by its own flock. The first
 /// waiter gets the lock first, and dead waiters are skipped.
 ///
@@ -28,9 +29,9 @@ class WriterLock {
   /// The id of the last transaction, if the previous holder noted it in this session. It is only a
   /// hint that saves listing the history.
   [[nodiscard]] std::optional<TxId> last_transaction(const std::string& session) const;
-  /// Notes the id for the next holder; a failure only costs that holder a listing.
+  /// Notes the id for the next holder; if that fails, the next holder only has to list the history.
   void remember(TxId last, const std::string& session);
-  /// Deletes the note: the next holder reads every journal again.
+  /// Deletes the note, so the next holder reads every journal again.
   Result<void> forget_last();
 
  private:
