@@ -79,7 +79,7 @@ Result<Steps> steps_on(const History& history, const std::set<std::string>& path
   return found;
 }
 
-/// The content ids of git's objects.
+/// Computes the content ids of git's objects.
 using Contents = std::map<std::string, ContentId>;
 
 /// Parses one answer of `git cat-file --batch`: `<id> SP <type> SP <size> LF <bytes> LF`, or

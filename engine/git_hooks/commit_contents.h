@@ -13,12 +13,12 @@
 namespace galley {
 
 /// The changes of the index against HEAD, and of a commit against its first parent (none for a
-/// merge). A rename is two changes.
+/// merge). A rename counts as two changes.
 [[nodiscard]] Result<std::vector<GitRawChange>> staged_changes(const GitProgram& git);
 [[nodiscard]] Result<std::vector<GitRawChange>> committed_changes(const GitProgram& git,
                                                                   const std::string& commit);
 
-/// A transaction with contents that a git commit takes over.
+/// A transaction whose contents a git commit contains.
 struct ContributingTransaction {
   TxId id;
   ContentId proposal;
@@ -27,9 +27,10 @@ struct ContributingTransaction {
   bool operator==(const ContributingTransaction&) const = default;
 };
 
-inline constexpr size_t kMaxTransactionsLookedAt = 1000;  ///< newest ones that are searched
+inline constexpr size_t kMaxTransactionsLookedAt = 1000;  ///< the newest transactions that are
+                                                          ///< searched
 
-/// The transactions whose results these changes take over, newest first.
+/// Returns the transactions whose results these changes contain, newest first.
 ///
 /// A transaction counts if it left a path exactly as the commit has it, or as a later counting
 /// transaction found it. Paths are followed back to their state before the commit:
@@ -37,7 +38,7 @@ inline constexpr size_t kMaxTransactionsLookedAt = 1000;  ///< newest ones that 
 ///     HEAD's a.c -> transaction 3 -> transaction 5 -> the commit's a.c      both count
 ///     transaction 3 -> an editor -> the commit's a.c                        none counts
 ///
-/// Looks at the newest kMaxTransactionsLookedAt.
+/// Searches the newest kMaxTransactionsLookedAt transactions.
 [[nodiscard]] Result<std::vector<ContributingTransaction>> contributing_transactions(
     const History& history, const GitProgram& git, const std::vector<GitRawChange>& changes);
 

@@ -38,7 +38,7 @@ struct HookFiles::Found {
   FileStat hook;
   FileStat kept;
   HookAuthor author = HookAuthor::kOther;
-  bool is_current = false;  ///< the text that this version writes
+  bool is_current = false;  ///< the hook has the text that this version writes
   /// An installation was interrupted after it had given the hook its second name.
   [[nodiscard]] bool is_half_kept() const { return is_same_object(hook, kept); }
 };
@@ -71,7 +71,7 @@ Result<std::vector<HookChange>> HookFiles::plan_install(
     GALLEY_ASSIGN(const Found found, look_at(*kind));
     HookChange change{hook, HookStep::kWrite};
     if (found.hook.kind == FileKind::kAbsent) {
-      // A kept hook without a hook file runs first again.
+      // If the hook file is missing, the kept hook runs first again.
     } else if (found.author == HookAuthor::kChanged) {
       return fail(changed_since(hook));
     } else if (found.author == HookAuthor::kGalley) {

@@ -48,7 +48,7 @@ class HookFiles {
       const std::vector<const HookKind*>& kinds) const;
   /// Makes the planned changes.
   Result<void> carry_out(const std::vector<HookChange>& changes) const;
-  /// Whether a hook that Galley did not write is still kept.
+  /// Whether the directory still keeps a hook that Galley did not write.
   [[nodiscard]] Result<bool> keeps_any() const;
 
  private:
@@ -66,17 +66,18 @@ struct HookPlace {
   enum class Reach : uint8_t {
     kRepository,  ///< this repository with its worktrees
     kUser,        ///< every repository of the user, or of the machine
-    kLink,        ///< all other repositories that use the outside directory to which the link leads
+    kLink,        ///< every repository that uses the outside directory to which the link leads
   };
   std::string directory;  ///< absolute; may be missing
-  std::string leads_to;   ///< the real place of its files when it is a link; else empty
+  std::string leads_to;   ///< the real path if `directory` is a link; else empty
   Reach reach = Reach::kRepository;
   bool is_bare = false;
   bool is_in_work_tree = false;  ///< core.hooksPath names files that git may track
   bool is_of_husky = false;      ///< a directory that husky rewrites at each installation
 };
 
-/// Finds it as git does: core.hooksPath, else `hooks` of the directory that worktrees share.
+/// Finds the folder as git does: core.hooksPath, else `hooks` in the directory that worktrees
+/// share.
 /// Errors: those of GitProgram.
 [[nodiscard]] Result<HookPlace> hook_place(const GitProgram& git);
 

@@ -16,18 +16,18 @@ struct HookKind {
   bool is_usual = true;  ///< installed when no hook is named
 };
 
-/// All of them, in the order in which git runs them.
+/// All hooks that Galley uses, in the order in which git runs them.
 [[nodiscard]] const std::vector<HookKind>& hook_kinds();
-/// The hook of that name, or null.
+/// Returns the hook of that name, or null.
 [[nodiscard]] const HookKind* find_hook_kind(std::string_view name);
 /// Their names, for messages: `pre-commit, commit-msg, …`.
 [[nodiscard]] std::string hook_names();
 
-/// The name, next to a hook, under which the earlier hook is kept.
+/// The name of the file, next to a hook, that keeps the earlier hook.
 [[nodiscard]] std::string earlier_hook_name(std::string_view hook);
 
-/// The name, next to a folder of hooks, of the folder through which kept hooks run under their own
-/// names; the hook file creates it.
+/// The name of the folder through which kept hooks run under their own names. The hook file creates
+/// it next to the folder `hooks`.
 [[nodiscard]] std::string hook_view_name(std::string_view hooks);
 
 /// The text of the hook file: a script for sh that runs the kept hook first, then `galley hook run

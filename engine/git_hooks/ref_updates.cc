@@ -103,7 +103,7 @@ Result<RefUpdate> parse_update(const std::vector<std::string>& words) {
 
 namespace {
 
-/// With more of them, their contents count as new.
+/// If there are more, their contents count as new.
 constexpr size_t kMaxTakenIn = 64;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -128,7 +128,7 @@ Result<std::string> last_known(const GitProgram& git, const std::string& tip,
   return commit_of(git, fresh.substr(line == std::string::npos ? 0 : line + 1) + "^1");
 }
 
-/// The commits of the other side on which the new commits of `to` are based.
+/// The commits of the other side that are parents of the new commits of `to`.
 Result<std::vector<std::string>> taken_in(const GitProgram& git, const PushRange& range,
                                           const KnownCommits& known) {
   std::vector<std::string> words = {"rev-list", "--boundary", range.to, "--not"};

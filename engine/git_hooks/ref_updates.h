@@ -13,7 +13,7 @@ namespace galley {
 /// One reference that a push changes. An empty id means that it does not exist on that side.
 struct RefUpdate {
   std::string ref;     ///< on the receiving side: `refs/heads/main`
-  std::string old_id;  ///< its present commit there; empty: it is new
+  std::string old_id;  ///< its commit there before the push; empty: it is new
   std::string new_id;  ///< its new commit; empty: it is deleted
 
   bool operator==(const RefUpdate&) const = default;
@@ -32,16 +32,16 @@ Result<std::vector<RefUpdate>> parse_received_refs(std::string_view text);
 /// Parses the three arguments of `update` in the same way.
 Result<RefUpdate> parse_update(const std::vector<std::string>& words);
 
-/// The commits of one updated reference to judge.
+/// The commits to judge for one updated reference.
 struct PushRange {
   std::string ref;
   std::string from;   ///< a commit that the other side has; empty: unknown there
   std::string to;     ///< empty: nothing must be judged, and `note` says why
   std::string rules;  ///< the commit whose galley.toml counts; empty: `from`
   /// An existing branch loses commits. Then all differences between both trees are judged, because
-  /// its rules may be among the losses.
+  /// the lost commits may contain the rules.
   bool is_rewound = false;
-  /// Commits that the other side also has and that `to` includes; their contents are not new.
+  /// Further commits in `to` that the other side has; their contents are not new.
   std::vector<std::string> known;
   std::string note;
 
@@ -71,9 +71,9 @@ struct KnownCommits {
 ///                          branch, or by its own rules if there is nothing yet
 ///     a deleted one        nothing
 ///
-/// Content of another branch of the other side is not new if the main branch contains that branch,
-/// or if it has the same rules.
-/// An existing branch whose old commit is not here (another user pushed meanwhile) counts as new.
+/// The other side may have the content in another branch. That content is not new if the main
+/// branch contains that branch, or if that branch has the same rules. An existing branch whose old
+/// commit is not here (another user pushed meanwhile) counts as new.
 /// Errors: kRefused `hook.no_commit` for a reference to an object other than a commit; those of
 ///         GitProgram.
 [[nodiscard]] Result<PushRange> range_of(const GitProgram& git, const RefUpdate& update,

@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-/// git-rev-list(1): of this and of nothing that the repository has.
+/// Adds the range of git-rev-list(1): commits of `id` that no reference of the repository leads to.
 std::vector<std::string> new_in(std::vector<std::string> command, const std::string& id) {
   command.insert(command.end(), {id, "--not", "--all", "--"});
   return command;

@@ -11,8 +11,8 @@
 
 namespace galley {
 
-/// Commits of git that runs of a transaction made and that the repository does not have, by the
-/// reference that led to them inside.
+/// Git commits that the runs of a transaction made and that the repository does not have. `ref` is
+/// the reference of the run that leads to them.
 struct RunHistory {
   struct Commit {
     std::string id;
@@ -25,10 +25,10 @@ struct RunHistory {
   static constexpr size_t kListed = 10;
 };
 
-/// The repository of a workspace with the objects that runs of a transaction made.
+/// The git repository of a workspace, with the objects that the runs of a transaction made.
 ///
-/// What a run wrote is not believed: the objects are read as those of a fetch are, and come into
-/// the repository only by `git index-pack --strict`, which checks each name and each link.
+/// The objects of a run are untrusted, like the objects of a fetch. They enter the repository only
+/// through `git index-pack --strict`, which checks each name and each link.
 ///
 /// Errors: those of GitProgram.
 class RunRepository {
@@ -37,18 +37,20 @@ class RunRepository {
   RunRepository(GitProgram git, const std::string& objects)
       : git_(std::move(git)), with_run_(git_.with_objects(objects)) {}
 
-  /// What is new in each reference; one that leads to nothing new, or to no commit, is left out.
+  /// Returns the new commits of each reference. A reference is left out if it leads to no new
+  /// commit.
   Result<std::vector<RunHistory>> history(const std::vector<RunRef>& refs) const;
 
-  /// Copies the objects of these commits into the repository, where nothing names them yet.
+  /// Copies the objects of these commits into the repository. No reference names them yet.
   Result<void> copy(const std::vector<RunHistory>& commits) const;
 
-  /// The reference that is to keep them: the one of the same name where it is new or only moves
-  /// forward, else `refs/galley/TX/NAME`.
+  /// Returns the update of the reference that will keep these commits. It has the same name if that
+  /// reference is new, or is a branch that only moves forward; else it is `refs/galley/TX/NAME`.
   Result<RefUpdate> update_for(const RunHistory& commits, const std::string& tx) const;
 
-  /// Moves it, if it still is where the update says; of the checked-out branch the index follows.
-  /// Returns false where entries of the index that were changed meanwhile kept it from following.
+  /// Moves the reference if it still has the old id of the update. If it is the checked-out branch,
+  /// the index is updated too. Returns false if the index could not be updated because its entries
+  /// have other changes.
   Result<bool> move(const RefUpdate& update) const;
 
  private:

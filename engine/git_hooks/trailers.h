@@ -9,13 +9,13 @@
 
 namespace galley {
 
-/// Adds the authors of the committed contents to the message in `file`, with `git
-/// interpret-trailers`. A trailer that is already in the message is not added again:
+/// Adds the transactions and agents that wrote the committed contents to the message in `file`,
+/// with `git interpret-trailers`. A trailer that is already in the message is not added again:
 ///
 ///     Galley-Transaction: <number> <first digits of the proposal>
 ///     Galley-Agent: <name>
 ///
-/// A message without text stays empty, because git takes that for "do not commit".
+/// A message without text stays empty, because an empty message tells git not to commit.
 /// Errors: those of GitProgram; kIo.
 Result<void> add_trailers(const GitProgram& git, const std::string& file,
                           const std::vector<ContributingTransaction>& transactions);
