@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-/// A file traced back in time: maps each of its present lines to a line of the older text.
+/// A file that is followed back in time. It maps each present line to a line of the older text.
 ///
 /// Invariant: open_ has one entry for each line of text_: the present lines of the file that come
 ///            from it and whose origin is still unknown.
@@ -93,7 +93,7 @@ class BlameWalk {
   /// Goes back over one transaction; returns false when older transactions cannot add anything.
   Result<bool> step(const CommittedTransaction& transaction) {
     const Change* change = find_change(transaction.changes, lines_.path());
-    // A pure change of mode wrote no line, and its journal keeps no content.
+    // A pure change of mode wrote no line, and its journal may lack the content.
     if (change == nullptr || change->before.content == change->after.content) {
       return !lines_.is_done();
     }
@@ -130,7 +130,7 @@ class BlameWalk {
   Blame finish() && { return std::move(lines_).finish(); }
 
  private:
-  /// When the text differs from the one that the transaction left, something else wrote the
+  /// If the text differs from the text that the transaction left, another program wrote the
   /// difference.
   Result<void> meet(const CommittedTransaction& transaction, const Change& change) {
     const bool is_copy_pending = origin_of_unknown_ == LineOrigin::kTransaction;

@@ -11,9 +11,9 @@ namespace galley {
 namespace {
 
 constexpr int kBusyTimeoutMs = 5'000;
-constexpr int kStepsBetweenLooks = 10;  // one may call a function on megabytes
+constexpr int kStepsBetweenLooks = 10;  // a single step may call a function on megabytes
 constexpr int kMaxValueBytes = 16 << 20;
-constexpr int kMaxPatternBytes = 256;  // of LIKE and GLOB: one comparison is one step
+constexpr int kMaxPatternBytes = 256;  // a pattern of LIKE or GLOB: a whole comparison is one step
 constexpr size_t kMaxFunctions = 64;   // called in the text of a query
 constexpr const char* kPathspecFunction = "pathspec_names";  // not for queries of users
 constexpr int kMaxExpressionDepth = 100;

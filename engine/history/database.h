@@ -16,7 +16,7 @@ struct sqlite3_stmt;
 
 namespace galley {
 
-/// The only use of SQLite: a connection, its statements, and its errors as ours.
+/// The only code that uses SQLite: a connection, its statements, and SQLite's errors as Error.
 ///
 /// Ownership: owns the connection. Threads: confined to one thread.
 /// Errors:    kInternal `index.damaged` when the file is damaged or is not a database, `index.busy`
@@ -43,9 +43,9 @@ class Database {
     Statement& bind_null();
     /// Returns true when there is a row.
     Result<bool> step();
-    /// Resets it, so that it can be bound and stepped again.
+    /// Resets the statement, so that it can be bound and stepped again.
     void reset();
-    /// Runs to the end and resets.
+    /// Runs the statement to its end and resets it.
     Result<void> run();
     [[nodiscard]] int64_t integer(int column) const;
     [[nodiscard]] std::string text(int column) const;

@@ -33,7 +33,8 @@ class LineMarks {
   /// Marks nothing: the transaction changed only a mode.
   LineMarks() : changes_no_line_(true) {}
 
-  /// Whether going on to `next` changes a marked line or a line next to one; also moves the marks.
+  /// Goes on to `next` and moves the marks. Returns whether that changes a marked line or a line
+  /// next to one.
   bool follow(const Content& next) {
     if (changes_no_line_) return false;
     const bool can_compare = has_lines_ && text_ && next && !looks_binary(*next);
@@ -104,7 +105,7 @@ class Follower {
     return {};
   }
 
-  /// Goes one transaction further; reports it unless it was undone or is an undo.
+  /// Goes on to the next transaction; reports it unless it was undone or is an undo.
   Result<void> follow(TxId later, const Proposal& proposal, bool is_reported) {
     std::map<RelPath, const Change*> renames;
     for (const Change& change : proposal.changes()) {

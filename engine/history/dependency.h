@@ -11,7 +11,8 @@ namespace galley {
 /// The later history of a transaction's paths.
 struct LaterHistory {
   std::vector<Dependency> dependencies;  ///< oldest first; without undone transactions
-  std::map<RelPath, RelPath> moved;      ///< files that it left, and their present paths
+  std::map<RelPath, RelPath> moved;      ///< files that the transaction left, and their present
+                                         ///< paths
 };
 
 /// Follows `paths`, as the transaction left them, through every later transaction.

@@ -33,12 +33,12 @@ struct TxRecord {
   Proposal proposal;  ///< with the contents of both sides
 };
 
-/// Which transactions undid which; fed from the newest to the oldest.
+/// Tells which transaction undid which. Transactions are added from the newest to the oldest.
 class UndoRelations {
  public:
-  /// Adds one transaction; every newer one must have been added before.
+  /// Adds one transaction; all newer ones must have been added before.
   void take(TxId id, const CommitMeta& meta);
-  /// The undo of all of `id` that is in effect.
+  /// The undo of the whole transaction `id` that is in effect.
   [[nodiscard]] std::optional<TxId> undone_by(TxId id) const;
   /// The undos of some paths or hunks of `id` that are in effect.
   [[nodiscard]] std::vector<TxId> partly_undone_by(TxId id) const;
@@ -54,8 +54,8 @@ class UndoRelations {
 /// Ownership: borrows the StateDirectory, which must outlive it. Copies share a small cache.
 /// Threads:   safe to share.
 /// Errors:    kNotFound `history.not_found` for an id that was never committed, `history.pruned`
-///            for one that is no longer kept, even if a `gc` removed it only now;
-///            kIo `journal.damaged` for a damaged journal.
+///            for one that is no longer kept, even if a `gc` removed it during the call; kIo
+///            `journal.damaged` for a damaged journal.
 class History {
  public:
   explicit History(const StateDirectory& state);
@@ -73,7 +73,7 @@ class History {
   Result<std::optional<TxId>> latest() const;
   /// Ids of all transactions, oldest first.
   Result<std::vector<TxId>> ids() const;
-  /// Returns the journal itself; the last one read is cached.
+  /// Returns the journal itself. The last journal that was read is cached.
   Result<std::shared_ptr<const CommittedTransaction>> journal(TxId id) const;
   /// Does the same without file contents: author, reason and changes.
   Result<std::shared_ptr<const CommittedTransaction>> outline(TxId id) const;
@@ -93,15 +93,15 @@ class History {
   std::shared_ptr<Cache> cache_;
 };
 
-/// Describes one transaction for a list; `undone_by` and `partly_undone_by` are the caller's.
+/// Describes one transaction for a list. The caller sets `undone_by` and `partly_undone_by`.
 Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_lines);
 
 /// Whether the filter accepts this transaction.
 [[nodiscard]] bool matches(const HistoryFilter& filter, const TxSummary& summary);
 
-/// The change from the present workspace to the tree just after `id`: staged on a view or a copy,
-/// it shows that tree. Paths that no later transaction touched are as they are now. Writes that
-/// bypassed Galley are known only if a later transaction met them.
+/// Returns the change from the present workspace to the tree just after `id`. A view or a copy
+/// shows that tree when the change is staged on it. Paths that no later transaction touched are as
+/// they are now. Writes of other programs are known only if a later transaction found them.
 Result<Proposal> proposal_to_past(const History& history, const Directory& workspace, TxId id,
                                   const Clock& clock);
 

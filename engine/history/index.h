@@ -20,7 +20,7 @@ using QueryValue = QueryResult::Value;
 /// The values of a query's parameters `:name`, `@name` and `$name`, by name.
 using QueryParameters = std::map<std::string, QueryValue, std::less<>>;
 
-/// A table that is made for one query, in addition to those of the index.
+/// A table for one query, in addition to those of the index.
 struct QueryTable {
   std::string name;                  ///< a word of letters, digits and `_`, like column names
   std::vector<std::string> columns;  ///< of any type
@@ -30,8 +30,8 @@ struct QueryTable {
 /// `.galley/index.db`: the history as tables (docs/transactions.md), so that long lists are fast
 /// and people can run their own queries.
 ///
-/// Invariant: derived. A missing, damaged or outdated index is made again from the journals;
-///            without it everything except query() works in the same way.
+/// Invariant: it is derived data. A missing, damaged or outdated index is made again from the
+///            journals. Without it everything except query() works in the same way.
 /// Ownership: owns the database connection; borrows the History.
 /// Threads:   confined to one thread; any number of processes may use the same index.
 class HistoryIndex {
@@ -46,7 +46,7 @@ class HistoryIndex {
   /// Shorter histories are read directly from the journals.
   static constexpr size_t kWorthwhile = 32;
 
-  /// Opens the index and updates it. Keeps it in memory when it cannot be written to disk.
+  /// Opens the index and updates it. If it cannot be written to disk, it is kept in memory.
   static Result<std::unique_ptr<HistoryIndex>> open(const History& history);
   /// Opens the same tables without rows, for a workspace in which nothing was committed yet.
   static Result<std::unique_ptr<HistoryIndex>> open_empty();
@@ -57,7 +57,7 @@ class HistoryIndex {
   /// As History::list.
   Result<std::vector<TxSummary>> list(const HistoryFilter& filter);
 
-  /// The newest transaction before `below` that changed, made, removed or renamed exactly this
+  /// The newest transaction before `below` that created, changed, removed or renamed exactly this
   /// path.
   Result<std::optional<TxId>> newest_touching(const RelPath& path, TxId below);
 

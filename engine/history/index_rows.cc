@@ -70,7 +70,7 @@ Result<void> insert_changes(const Database& database, const CommittedTransaction
                             const TxSummary& summary) {
   GALLEY_ASSIGN(auto statement,
                 database.prepare("INSERT INTO changes VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"));
-  // Both are sorted by path; the summary leaves out the old names of renames.
+  // Both lists are sorted by path; the summary leaves out the old names of renames.
   auto change = transaction.changes.begin();
   for (const PathSummary& path : summary.paths) {
     while (change->path != path.path) ++change;

@@ -10,7 +10,8 @@
 /// The tables of the index: converts transactions to rows and rows to summaries.
 namespace galley::index_rows {
 
-/// Increase it with every change of the tables; an index of another version is made again.
+/// The version of the tables. Increase it with every change of them; an index of another version is
+/// made again.
 inline constexpr int64_t kVersion = 3;
 extern const char* const kTables;
 

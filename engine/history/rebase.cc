@@ -34,9 +34,9 @@
 // discards the plan. Otherwise the result is a proposal like any other: its bases are the present
 // nodes, the gate judges it again, and the publisher compares the bases once more.
 //
-// A journal lacks contents that its transaction did not change. Contents that the new proposal
-// displaces and the change lacks are therefore read and kept (keep_found), so that this can be
-// undone too.
+// A journal may lack contents that its transaction did not change. If the new proposal displaces
+// contents that the change lacks, they are therefore read and kept (keep_found), so that this can
+// be undone too.
 
 namespace galley {
 
@@ -127,7 +127,8 @@ class RebaseRun {
     return found;
   }
 
-  /// Whether the path is behind a link that this change removes, so that the link hides nothing.
+  /// Whether the path is behind a link that this change removes. Such a link does not hide the
+  /// path.
   [[nodiscard]] bool is_behind_leaving_link(const RelPath& path, const Error& error) const {
     if (error.reason != "path.through_symlink") return false;
     for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
@@ -156,7 +157,7 @@ class RebaseRun {
     return std::make_shared<const std::string>(std::move(target));
   }
 
-  /// Keeps the present bytes unless the change has them. A journal lacks contents that its
+  /// Keeps the present bytes unless the change has them. A journal may lack contents that its
   /// transaction did not change.
   Result<void> keep_found(const RelPath& path, const Node& node) {
     if (!has_content(node)) return {};

@@ -19,7 +19,7 @@ namespace galley {
 
 using MergeMode = UndoOptions::Merge;
 
-/// One path on which a change does not fit. `expected` is the node that the change starts from;
+/// One path on which a change does not fit. `expected` is the node from which the change starts;
 /// `hunks` are set for `conflict.lines`.
 struct PathConflict : Conflict::Path {
   std::string reason;  ///< `conflict.changed`, `conflict.lines`, `conflict.exists`,
@@ -37,7 +37,7 @@ struct MergedPath {
 
 /// A change that fits the present workspace.
 struct Rebased {
-  Proposal proposal;  ///< its bases are the present nodes; goes through gate and publisher
+  Proposal proposal;  ///< its bases are the present nodes; the gate judges it like any other
   std::vector<MergedPath> merged;
 };
 
@@ -57,9 +57,9 @@ struct RebaseOptions {
   std::map<RelPath, RelPath> moved;
 };
 
-/// Turns a change (from its bases to the nodes it wants) into the same change of the present
-/// workspace: three-way, path by path and then by lines. Used after a Conflict of a commit, and by
-/// undo.
+/// Converts a change into the same change of the present workspace by a three-way merge, path by
+/// path and then by lines. A change goes from its bases to the wanted nodes. Used after a Conflict
+/// of a commit, and by undo.
 ///
 ///     now == before -> after       now == after -> nothing to do       else three-way merge
 ///
@@ -69,7 +69,7 @@ struct RebaseOptions {
 Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace, const Clock& clock,
                              const RebaseOptions& options = {});
 
-/// Does the same for the tree that `staged` proposes. Does not change `staged`, and shares its
+/// Does the same for the tree that `staged` proposes. It does not change `staged` and shares its
 /// contents.
 Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
                              const RebaseOptions& options = {});
@@ -83,7 +83,7 @@ struct FileSides {
   Node base;
   Node found;
   Node wanted;
-  Content base_bytes;  ///< these three only when both sides changed the content
+  Content base_bytes;  ///< set, like the next two, only if both sides changed the content
   Content found_bytes;
   Content wanted_bytes;
 };

@@ -21,7 +21,7 @@ struct Retired {
   bool is_readable = false;
 };
 
-/// Bytes of a file on disk: its content in whole blocks of this size.
+/// The size of a file on disk is counted in whole blocks of this size.
 constexpr uint64_t kBlockBytes = 4096;
 uint64_t on_disk(uint64_t size) { return (size + kBlockBytes - 1) / kBlockBytes * kBlockBytes; }
 

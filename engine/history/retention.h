@@ -25,9 +25,9 @@ struct PruneReport {
   uint64_t bytes = 0;                ///< freed in total
 };
 
-/// Drops the oldest retired transactions beyond the limits, then contents that no journal names.
-/// Always keeps the newest transaction and those that are not retired yet. The caller holds the
-/// writer lock unless `dry_run`.
+/// Drops the oldest retired transactions beyond the limits, then the contents that no journal
+/// names. It always keeps the newest transaction and those that are not retired yet. The caller
+/// holds the writer lock unless `dry_run`.
 Result<PruneReport> prune_history(const StateDirectory& state, const HistoryConfig& limits,
                                   const Clock& clock, bool dry_run);
 

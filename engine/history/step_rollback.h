@@ -27,13 +27,13 @@ struct StepConflict {
 
 using StepRollbackOutcome = std::variant<StepRollback, StepConflict>;
 
-/// Plans the rollback of one step of a transaction: the reverse of its changes, merged into the
+/// Plans the rollback of one step of a transaction. The reverse of its changes is merged into the
 /// staged state, path by path and then by lines. A later step that changed other lines stays. A
-/// later step that changed the same lines, or works in something that this step made, has built
-/// upon it. `with_later` also undoes those steps and the ones that have built upon them.
+/// later step has built upon this one if it changed the same lines, or needs a path that this step
+/// made. `with_later` also undoes those steps and the ones that have built upon them.
 ///
-/// The store of `staged` must have every content that a step names; the plan only shares them.
-/// Errors mean that something could not be read.
+/// The store of `staged` must have every content that a step names. The plan only shares these
+/// contents. An Error means that a read failed.
 Result<StepRollbackOutcome> plan_step_rollback(Overlay& staged,
                                                const std::vector<StagedStep>& steps, size_t wanted,
                                                bool with_later);

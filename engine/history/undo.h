@@ -16,15 +16,15 @@
 
 namespace galley {
 
-/// CommitMeta::tool of an undo of some paths or hunks only: the rest of the transaction stays, so
-/// the transaction does not count as undone.
+/// Values of CommitMeta::tool. A partial undo reverts only some paths or hunks, so its transaction
+/// does not count as undone.
 inline constexpr std::string_view kUndoTool = "undo";
 inline constexpr std::string_view kPartialUndoTool = "undo-part";
 inline constexpr std::string_view kRedoTool = "redo";
 
 using HunkSelection = UndoOptions::Hunks;
 
-/// A later transaction that changed something that this one made.
+/// A later transaction that changed something made by an earlier one.
 struct Dependency {
   TxId later;
   TxId on;
@@ -34,7 +34,7 @@ struct Dependency {
   [[nodiscard]] std::string text() const;
 };
 
-/// An undo that fits: it is judged and published like any other proposal.
+/// An undo that fits. It is judged and published like any other proposal.
 struct UndoPlan {
   TxId undoes;
   TxId redoes;          ///< for a redo: the transaction that is in effect again
@@ -52,7 +52,7 @@ struct UndoConflict {
   std::vector<Dependency> dependencies;
 };
 
-/// The workspace already is in the state before the transaction.
+/// The workspace is already in the state before the transaction.
 struct NothingToUndo {
   TxId undoes;
 };
@@ -61,16 +61,16 @@ using UndoOutcome = std::variant<UndoPlan, UndoConflict, NothingToUndo>;
 
 /// Plans the undo of `id`: content, mode, link target and directories, but never mtimes.
 ///
-/// The undo is exact where nothing changed since, else a reverse three-way merge (files that were
-/// renamed since are followed). Entries that were added later to a directory of the transaction are
-/// kept, with the directory.
+/// The undo is exact where nothing changed since. Elsewhere it is a reverse three-way merge, which
+/// follows files that were renamed since. If entries were added later to a directory of the
+/// transaction, the directory and these entries are kept.
 /// Errors: kNotFound `history.not_found`, `history.pruned`; kUsage `undo.unknown_path`,
 ///         `undo.unknown_hunk`.
 Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
 
-/// Plans the undo of an undo. `id` names the undo or the transaction that it undid; without it the
-/// newest undo in effect is meant.
+/// Plans the undo of an undo. `id` names the undo or the transaction that it undid; 0 means the
+/// newest undo in effect.
 /// Errors: kNotFound `history.nothing_to_redo`; kUsage `undo.not_undone`; otherwise as plan_undo.
 Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
