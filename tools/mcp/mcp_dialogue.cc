@@ -24,7 +24,7 @@ bool is_one_of(const std::vector<std::string>& words, const std::string& word) {
 /// The name of the workspace in the answer to a server: the last component of its path.
 std::string last_component(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// A path as in a URI (RFC 3986): all characters except the unreserved ones are escaped.
+/// Escapes a path for a URI (RFC 3986): all characters except the unreserved ones.
 std::string file_uri(const std::string& path) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   constexpr std::string_view kPlain =
@@ -47,7 +47,7 @@ ordered_json client_info() { return {{"name", "galley"}, {"title", "Galley"}, {"
 
 }  // namespace
 
-// --- what goes out --------------------------------------------------------------------------
+// --- outgoing messages ----------------------------------------------------------------------
 
 void McpDialogue::ask(std::string_view method, ordered_json params, Step step) {
   if (is_stateless_) {
@@ -119,7 +119,7 @@ Result<McpReply> McpDialogue::outcome() const {
       "the server ended without an answer to " + std::string(kWaits[static_cast<size_t>(step_)]));
 }
 
-// --- what comes in --------------------------------------------------------------------------
+// --- incoming messages ----------------------------------------------------------------------
 
 std::string McpDialogue::take(std::string_view piece) {
   taken_ += piece.size();
@@ -220,7 +220,7 @@ void McpDialogue::take_response(RpcMessage message) {
   }
 }
 
-/// A server of the handshake era answers the probe with some error.
+/// Handles the answer to the probe. A server of the handshake era answers with an error.
 void McpDialogue::take_probe(const RpcMessage& message) {
   const json& result = message.result;
   if (message.error || !result.is_object()) return ask_initialize();
@@ -237,7 +237,7 @@ void McpDialogue::take_probe(const RpcMessage& message) {
   ask_list(Step::kList);
 }
 
-/// Notes the name that the server gives itself.
+/// Stores the name and version that the server reports.
 void McpDialogue::note_server(const json& from, const char* key) {
   const auto info = from.find(key);
   if (info == from.end() || !info->is_object()) return;

@@ -25,7 +25,7 @@ struct McpErrand {
   bool skips_probe = false;  ///< if `version` is empty: do not ask; the server cannot answer
   std::string root;          ///< absolute path of the workspace, for a server that asks
   std::optional<Call> call;  ///< absent: only the definitions are read
-  /// Checks the definitions each time they were read; its error ends the dialogue.
+  /// Checks the definitions each time they are read; its error ends the dialogue.
   std::function<Result<void>(const std::vector<nlohmann::json>&)> check;
   std::function<void(const std::string&)> on_log;  ///< called with each logged line; may be empty
 };
@@ -66,7 +66,7 @@ class McpDialogue {
   [[nodiscard]] std::string begin();
   /// Reads output of the server, in pieces of any size. Returns the text to send.
   [[nodiscard]] std::string take(std::string_view piece);
-  /// Whether the dialogue is over: the server's input may be closed.
+  /// Whether the dialogue is over. Then the server's input may be closed.
   [[nodiscard]] bool is_over() const { return step_ == Step::kOver; }
   /// The result; an error also while the dialogue is not over.
   [[nodiscard]] Result<McpReply> outcome() const;
@@ -98,7 +98,7 @@ class McpDialogue {
   std::string out_;
   std::string pending_;
   size_t taken_ = 0;     ///< bytes of all output of the server
-  size_t searched_ = 0;  ///< so many first bytes of `pending_` lack a line end
+  size_t searched_ = 0;  ///< the first bytes of `pending_`, known to lack a line end
   int64_t last_id_ = 0;
   bool is_stateless_ = false;
   bool list_changed_ = false;

@@ -24,7 +24,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using std::chrono::milliseconds;
 
-/// The time that a server gets to exit after its input was closed.
+/// The time that a server has to exit after its input was closed.
 constexpr milliseconds kServerEndTime{500};
 
 /// Kills a server that does not exit.
@@ -47,7 +47,7 @@ class EndTimer {
 
  private:
   std::stop_source end_;
-  std::jthread waiter_;  ///< the last member: joined before the source goes
+  std::jthread waiter_;  ///< the last member: joined before end_ is destroyed
 };
 
 Error server_error(ErrorKind kind, std::string reason, const std::string& message) {
