@@ -10,7 +10,7 @@
 namespace galley {
 namespace {
 
-/// Whether the `..` of a relative path lead out of the workspace from a folder.
+/// Whether a relative path leads out of the workspace by its `..`, from a folder.
 bool leads_out(std::string_view text, const RelPath& cwd) {
   int64_t depth = 0;
   for (RelPath at = cwd; !at.is_root(); at = at.parent()) ++depth;
@@ -23,8 +23,8 @@ bool leads_out(std::string_view text, const RelPath& cwd) {
   return depth < 0;
 }
 
-/// Takes `./` and, below the root, `../` off the front of a relative path; what they lead to is in
-/// `from`, which is empty when it lies outside the workspace. A `..` anywhere else is no path.
+/// Removes `./` and `../` from the front of a relative path and moves `from` accordingly. `from`
+/// becomes empty if they lead out of the workspace. A `..` at any other place is invalid.
 std::string_view climb(std::string_view text, std::optional<RelPath>& from) {
   if (!from || from->is_root()) return text;
   for (;;) {

@@ -15,34 +15,36 @@ namespace galley {
 struct PathOrigin;
 struct ToolInfo;
 
-// One argument of a call by its name. One that is absent or of another type counts as not given:
-// the schema has refused the latter.
+// Readers for the arguments of a call. An argument of another type counts as missing, since the
+// schema has already refused it.
 
-/// The first of these keys that is there.
+/// The text under the first of these keys that is present; empty if none is.
 [[nodiscard]] std::string first_of(const nlohmann::json& args,
                                    std::initializer_list<const char*> keys);
 [[nodiscard]] bool flag_of(const nlohmann::json& args, const char* key, bool otherwise = false);
 /// A negative number counts as 0.
 [[nodiscard]] std::optional<uint64_t> count_of(const nlohmann::json& args, const char* key);
 [[nodiscard]] uint64_t count_in(const nlohmann::json& integer);
-/// Permission bits in octal; the schema has the pattern.
+/// Permission bits in octal; nullopt for an empty text. The schema must have checked the pattern.
 [[nodiscard]] std::optional<uint32_t> mode_in(const std::string& text);
-/// The texts of a list.
+/// The texts in a list. Items of other types are left out.
 [[nodiscard]] std::vector<std::string> texts_of(const nlohmann::json& args, const char* key);
 
-/// The ids of a call that Nachos sends among the arguments of every tool.
+/// The ids that Nachos adds to the arguments of every call.
 struct CallIds {
   std::string session_id;
   std::string call_id;
 };
-/// Takes `sessionId` and `callId` out of arguments where the tool's schema does not name them.
+/// Removes `sessionId` and `callId` from the arguments and returns them. An argument that the
+/// tool's schema names stays.
 [[nodiscard]] CallIds take_call_ids(const ToolInfo& info, nlohmann::json& args);
 
-/// A path argument: relative to the origin's folder, from which `../` leads upwards, or absolute
-/// inside the workspace.
+/// Resolves the path of a file. It is relative to the origin's folder and may begin with `../`, or
+/// it is absolute and inside the workspace.
 /// Errors: kInvalid `path.invalid`; kRefused `path.outside`.
 Result<RelPath> file_argument(const std::string& text, const PathOrigin& origin);
-/// The same, where that folder (``, `.`) and the workspace root may be meant, too.
+/// The same for a directory. The origin's folder (an empty text or `.`) and the workspace root are
+/// allowed, too.
 Result<RelPath> directory_argument(const std::string& text, const PathOrigin& origin);
 
 }  // namespace galley

@@ -17,10 +17,10 @@ namespace galley {
 /// Ownership: borrows the overlay; shares contents. Threads: confined to one thread.
 class CallDiff {
  public:
-  /// Remembers these paths before the call.
-  /// Errors: the overlay's.
+  /// Remembers the state of these paths before the call.
+  /// Errors: those of the overlay.
   static Result<CallDiff> watch(Overlay& overlay, const std::vector<RelPath>& paths);
-  /// Remembers everything touched so far, for calls whose paths are known only afterwards.
+  /// Remembers every change so far, for a call whose paths are known only afterwards.
   static CallDiff watch_all(Overlay& overlay);
 
   /// Puts `diff` (git-exact text), `structuredPatch` (of a single file) and `changes` into `data`.

@@ -35,7 +35,7 @@ bool take_member(ordered_json& row, const char* key, Value& out) {
   return true;
 }
 
-/// The same of a schema, which a definition has as text.
+/// The same for a schema, which a definition stores as text.
 bool take_schema(ordered_json& row, const char* key, const ordered_json& more, std::string& out) {
   ordered_json schema;
   if (!take_member(row, key, schema)) return false;
@@ -84,7 +84,7 @@ void take_limits(ordered_json& row, ToolInfo& info) {
   if (take_member(row, "max_memory_bytes", memory)) info.max_memory_bytes = memory;
 }
 
-/// Reads `do`, `with` and `answer`. With `do` or `with` nothing of the other row's call is kept.
+/// Reads `do`, `with` and `answer`. A row with `do` or `with` inherits no call from another row.
 void take_call(ordered_json& row, CatalogueRow& out) {
   ordered_json steps;
   std::string with;
@@ -117,7 +117,7 @@ const CatalogueRow& row_named(const std::vector<CatalogueRow>& rows, const std::
   return *found;
 }
 
-/// `changes` has the members that the output of each tool has that changes the tree.
+/// `changes` has the members that are in the output of each tool that changes the tree.
 CatalogueRow read_row(ordered_json row, const ordered_json& changes, CatalogueRow out) {
   ToolInfo& info = out.info;
   take_member(row, "name", info.name);

@@ -23,7 +23,7 @@ namespace galley {
 using ToolSetting = std::function<std::string(std::string_view tool, std::string_view key)>;
 [[nodiscard]] std::string setting_or(const ToolSetting& setting, std::string_view tool,
                                      std::string_view key, std::string otherwise);
-/// The pieces between separators, without blanks around them and without empty ones.
+/// The parts of a text between separators, without blanks around them. Empty parts are left out.
 [[nodiscard]] std::vector<std::string> pieces_of(std::string_view text, char separator);
 
 /// A call as functions of the catalogue receive it. `args` conforms to the tool's schema.
@@ -33,17 +33,18 @@ struct CatalogueCall {
   const ToolSetting& setting;  ///< may be empty
 };
 
-/// A function for a tool whose call cannot be expressed by the forms of a row. `with` names it.
+/// A function for a tool whose call cannot be expressed by the forms of a row. The row names it in
+/// `with`.
 ///
 /// The functions are pure: perform() does the work, as for every tool.
 /// Errors: those of plan() and answer() fail the call, and nothing is staged.
 struct NamedCall {
   std::string_view name;
   Result<std::vector<Operation>> (*plan)(const CatalogueCall& call);
-  /// Makes the answer from the first operation's answer; null: as the row says.
+  /// Makes the answer from the first operation's answer; null: the row defines the answer.
   Result<nlohmann::ordered_json> (*answer)(const CatalogueCall& call,
                                            const nlohmann::ordered_json& first) = nullptr;
-  /// Whether this agent (empty: a person) may call the tool; null: no agent is refused.
+  /// Whether this agent (empty: a person) may call the tool; null: every agent may.
   Result<void> (*admit)(const std::string& agent, const ToolSetting& setting) = nullptr;
 };
 

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// One old/new pair, under whichever names the call gave it.
+/// One old/new pair, under any of the known names.
 struct Pair {
   std::string old_text;
   std::string new_text;
@@ -233,8 +233,7 @@ Result<Operation> adapt_text_editor(const json& args, const PathOrigin& origin) 
               "savepoint");
 }
 
-/// A call in the old/new dialect gets its texts back in the answer, under the names of that
-/// dialect.
+/// The answer to a call in the old/new dialect repeats its texts, under the names of that dialect.
 Result<ordered_json> echoed(const CatalogueCall& call, const ordered_json& first) {
   ordered_json data = first;
   if (!call.args.contains("old_string") || !call.args.contains("new_string")) return data;

@@ -1,4 +1,4 @@
-// Calls of files and programs that a row of the catalogue cannot say.
+// Calls for files and programs that a row of the catalogue cannot express.
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -13,8 +13,8 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using Plan = Result<std::vector<Operation>>;
 
-/// The contract's form {command, args} runs one program; without `args`, or with what Claude Code
-/// gives beside it, `command` is a line for the shell.
+/// With `args`, `command` is a program, as in the tool contract. Without `args`, as in Claude Code,
+/// `command` is a line for the shell.
 Plan plan_bash(const CatalogueCall& call) {
   RunCommand run;
   std::string command = text_member(call.args, "command");
@@ -31,7 +31,7 @@ Plan plan_bash(const CatalogueCall& call) {
   return std::vector<Operation>{std::move(run)};
 }
 
-/// MCP's `head` and `tail` are counts of lines.
+/// MCP's `head` and `tail` are numbers of lines.
 Plan plan_head_or_tail(const CatalogueCall& call) {
   ReadFile read;
   GALLEY_ASSIGN(read.path, file_argument(text_member(call.args, "path"), call.origin));
@@ -45,7 +45,7 @@ Plan plan_head_or_tail(const CatalogueCall& call) {
 
 // --- aiOS -------------------------------------------------------------------------------------
 
-/// Below the workspace, as aiOS' document has it below `/`.
+/// In aiOS this folder is below `/`; here it is below the workspace.
 constexpr const char* kBackups = "var/lib/aios/backups";
 
 Plan plan_write(const CatalogueCall& call) {
@@ -69,7 +69,7 @@ Result<ordered_json> answer_write(const CatalogueCall& call, const ordered_json&
 
 // --- Nachos: one tool, four actions -------------------------------------------------------------
 
-/// Folders hold whole components: `work` does not let `workshop` in, as a prefix of text would.
+/// Compares whole components, not text: the folder `work` does not allow `workshop`.
 Result<void> check_allowed(const RelPath& path, const CatalogueCall& call) {
   const std::string allowed = setting_or(call.setting, "filesystem", "allowedPaths", "./workspace");
   for (const std::string& text : pieces_of(allowed, ',')) {
@@ -99,7 +99,7 @@ Plan plan_filesystem(const CatalogueCall& call) {
   return std::vector<Operation>{WriteFile{std::move(path), text_member(call.args, "content"), {}}};
 }
 
-/// What Nachos has as `result` of each action.
+/// The `result` of each action, as in Nachos.
 Result<ordered_json> answer_filesystem(const CatalogueCall& call, const ordered_json& data) {
   const std::string action = text_member(call.args, "action");
   if (action == "write") return ordered_json{{"result", {{"written", true}}}};

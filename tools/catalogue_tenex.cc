@@ -1,4 +1,4 @@
-// TENEX' specifications, lessons and agents, and the project's own commands.
+// Tools for the specifications, lessons and agents of TENEX, and for the project's own commands.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -13,16 +13,16 @@ namespace {
 using nlohmann::ordered_json;
 using Plan = Result<std::vector<Operation>>;
 
-constexpr const char* kSummaries = "CHANGES";  // holds the summaries of updates, so is no spec
+constexpr const char* kSummaries = "CHANGES";  // summaries of updates, not a specification
 
 // --- commands -------------------------------------------------------------------------------
 
-/// A tool that runs the command of its table in galley.toml, and nothing that the caller says.
+/// The command of a tool, from its table in galley.toml. The caller cannot change it.
 std::vector<std::string> command_of(const CatalogueCall& call, std::string_view tool) {
   return pieces_of(setting_or(call.setting, tool, "command", ""), ' ');
 }
 
-/// `more` follows the words of the command.
+/// Runs the configured command of a tool, with `more` after its words.
 Plan plan_configured(const CatalogueCall& call, const std::string& tool, bool only_looks,
                      const std::vector<std::string>& more = {}) {
   RunCommand run;
@@ -149,7 +149,7 @@ Result<void> admit_default_agent(const std::string& agent, const ToolSetting& se
                   "' changes specifications and project; tell it what to change");
 }
 
-/// The argument, or what the configuration has: `ev-1`, or `coder=ev-1 planner=ev-2`.
+/// The argument, or the event id in the configuration: `ev-1`, or `coder=ev-1 planner=ev-2`.
 std::string event_of(const CatalogueCall& call) {
   const std::string given = text_member(call.args, "eventId");
   if (!given.empty()) return given;

@@ -92,7 +92,7 @@ class ManifestObject {
     return all;
   }
 
-  /// The object below a key; an empty one where there is none.
+  /// The object under a key; an empty object if the key is missing and not `needed`.
   Result<ManifestObject> below(const char* key, bool needed = false) const {
     static const json kNone = json::object();
     const json* value = find(key);
@@ -119,8 +119,7 @@ class ManifestObject {
   const std::string& file_;
 };
 
-/// "1GB", "512 MiB" or a number of bytes. Units count in powers of two, as `docker run` has it,
-/// whose manifests these are.
+/// Parses "1GB", "512 MiB" or a number of bytes. Units are powers of two, as in `docker run`.
 std::optional<uint64_t> bytes_of(const json& value) {
   if (value.is_number_unsigned()) return value.get<uint64_t>();
   if (!value.is_string()) return {};
@@ -158,7 +157,7 @@ Result<void> read_resources(const ManifestObject& capabilities, CustomManifest& 
   return {};
 }
 
-/// Either nothing or everything: the sandbox has a network of its own or the host's.
+/// Allows all hosts or none: the sandbox has either a separate network or that of the host.
 Result<void> read_egress(const ManifestObject& capabilities, CustomManifest& manifest) {
   GALLEY_ASSIGN(const ManifestObject network, capabilities.below("network"));
   GALLEY_TRY(network.check_keys({"egress"}));
@@ -178,7 +177,8 @@ Result<void> read_egress(const ManifestObject& capabilities, CustomManifest& man
   return fail(std::move(error));
 }
 
-/// The capabilities that the tool needs of its caller. It always runs a program and sees the tree.
+/// Reads the capabilities that the caller must have. A custom tool always runs a program and can
+/// read the tree.
 Result<void> read_needs(const ManifestObject& manifest, CustomManifest& out) {
   GALLEY_ASSIGN(auto needs, manifest.texts("required_capabilities"));
   constexpr std::string_view kWrite = "fs:write";
@@ -213,7 +213,7 @@ Result<void> read_category(const ManifestObject& manifest, CustomManifest& out) 
   GALLEY_ASSIGN(const std::string category, manifest.text("category", false));
   out.info.category = out.uses_network ? ToolInfo::Category::kApi : ToolInfo::Category::kSystem;
   if (!category.empty()) {
-    // Not `direct`: a program of its own does no work in this process.
+    // `direct` is refused: a custom tool runs as a separate program, not in this process.
     const auto found = category_named(category);
     if (!found || *found == ToolInfo::Category::kDirect)
       return manifest.wrong("category", "\"api\", \"mcp\" or \"system\"");

@@ -13,29 +13,28 @@
 
 namespace galley {
 
-/// What the manifest of a custom tool says: a program that answers JSON with JSON
-/// (docs/tools.md). Its shape is Nachos', with the fields that a tool of Galley's has
-/// besides.
+/// The manifest of a custom tool: a program that reads and writes JSON (docs/tools.md). The format
+/// is that of Nachos, with more fields for the properties of Galley's tools.
 ///
-/// A value: parse() takes nothing on trust, and asks for nothing that no wall can hold.
+/// A value. parse() checks every field, and refuses permissions that the sandbox cannot enforce.
 struct CustomManifest {
   static constexpr size_t kMaxManifestBytes = size_t{256} << 10U;  ///< the manifest of a tool
 
-  ToolInfo info;                         ///< of the tool; its timeout is always set
-  std::string package;                   ///< `name` of the manifest: who made it calls it so
-  std::string text;                      ///< of the manifest, as it was given
+  ToolInfo info;                         ///< its timeout is always set
+  std::string package;                   ///< `name` of the manifest: the package of the tool
+  std::string text;                      ///< the manifest as it was read
   std::string executable;                ///< in the manifest's folder; empty: it cannot be called
-  bool uses_network = false;             ///< the host's, all of it
-  bool writes = false;                   ///< what it writes is staged; else it is dropped
-  std::vector<std::string> writable;     ///< patterns of `fs:write:…`; empty: anywhere
-  std::vector<std::string> secrets;      ///< names of those that its environment gets
+  bool uses_network = false;             ///< the whole network of the host
+  bool writes = false;                   ///< its writes are staged; else they are dropped
+  std::vector<std::string> writable;     ///< patterns of `fs:write:…`; empty: every path
+  std::vector<std::string> secrets;      ///< names of the secrets in its environment
   std::optional<uint64_t> memory_bytes;  ///< of all its processes
   std::optional<uint64_t> processor_ms;  ///< of all its processes, for one call
 
-  /// Reads one manifest; `file` is for messages.
-  /// Errors: kInvalid `manifest.malformed`, `manifest.unknown_key` (with the nearest one),
+  /// Parses a manifest. `file` is its name in messages.
+  /// Errors: kInvalid `manifest.malformed`, `manifest.unknown_key` (with the nearest key),
   ///         `manifest.missing`, `manifest.value`; kRefused `tool.egress_not_enforceable` for a
-  ///         list of hosts, which no wall holds; kQuota `limit.json_bytes`.
+  ///         list of hosts, which the sandbox cannot enforce; kQuota `limit.json_bytes`.
   static Result<CustomManifest> parse(std::string_view text, const std::string& file);
 };
 

@@ -27,7 +27,7 @@ constexpr size_t kMaxShownKeyBytes = 64;
 constexpr size_t kMaxWarnings = 100;
 constexpr uint64_t kMaxRetryMs = 24ULL * 3600 * 1000;  // of a cool-down
 
-// Each of these returns what is wrong, as a clause; nothing when all is well.
+// Each of these functions returns the defect as a clause; an empty text if there is none.
 
 std::string unknown_key(const json& object, const std::vector<std::string>& known) {
   for (const auto& [key, value] : object.items()) {
@@ -123,7 +123,7 @@ JsonDocument details_of(ordered_json details) {
   return std::make_shared<const ordered_json>(std::move(details));
 }
 
-/// A code of SAGE's or Nachos' counts as it stands; any other is an error of the tool's own.
+/// The error code for a code of SAGE or Nachos; nullopt for the tool's own codes.
 std::optional<ToolErrorCode> code_named(const std::string& name) {
   for (const char* system : {"sage", "nachos"}) {
     const auto& codes = (*tool_shape_named(system))->codes;
@@ -139,7 +139,7 @@ class CustomTool final : public Tool {
       : manifest_(std::move(manifest)), files_(std::move(files)) {}
 
   [[nodiscard]] const ToolInfo& info() const override { return manifest_.info; }
-  /// The words of a program are never Galley's.
+  /// The output of a program is untrusted.
   [[nodiscard]] TextSanitizer sanitizer() const override { return sanitized_text; }
 
   Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
@@ -229,13 +229,13 @@ Result<Command> CustomTool::command_for(const json& args, const ToolContext& con
     const auto whole = (*manifest_.processor_ms + kMsPerSecond - 1) / kMsPerSecond;
     command.limits.cpu = std::chrono::seconds(whole);
   }
-  // Of a dry run the executor takes back what is staged.
+  // In a dry run, the executor reverts the staged changes.
   command.effects = manifest_.writes ? EffectsRule::kStageOnSuccess : EffectsRule::kDrop;
   command.is_deterministic = context.deterministic;
   if (manifest_.uses_network && !context.deterministic) command.network = NetworkAccess::kHost;
   command.stop = context.stop;
   if (context.logger) {
-    // Standard output is the answer, which is not for reading along.
+    // Standard output is the answer, so it is not shown while the tool runs.
     command.on_output = [&context](OutputStream stream, std::string_view text) {
       if (stream == OutputStream::kStderr) context.logger({ToolLog::Stream::kStderr, text});
     };

@@ -14,54 +14,54 @@
 
 namespace galley {
 
-/// What the program of a custom tool answered: one JSON object (docs/tools.md).
+/// The answer of a custom tool's program: one JSON object (docs/tools.md).
 ///
-/// Invariant: ok means that `data` is set to an object; otherwise `message` says why not.
+/// Invariant: if `ok` is true, `data` is an object; otherwise `message` gives the reason.
 struct CustomAnswer {
   bool ok = false;
   JsonDocument data;
-  std::string code;     ///< SAGE's, Nachos', a transient reason, its own, or empty
+  std::string code;     ///< of SAGE or Nachos, a transient reason, the tool's own, or empty
   std::string message;  ///< of an error
-  std::optional<int64_t> retry_after_ms;  ///< the service asked to be left alone for so long
+  std::optional<int64_t> retry_after_ms;  ///< the wait that the service asked for
   JsonDocument details;                   ///< may be null
   std::vector<std::string> warnings;
 
-  /// Reads what a program wrote on its standard output.
-  /// Errors: kInvalid `tool.output`, whose message is a clause that says what is wrong with it.
+  /// Parses the standard output of a program.
+  /// Errors: kInvalid `tool.output`. The message is a clause that names the defect.
   static Result<CustomAnswer> read(std::string_view text);
 };
 
-/// Where the files of a custom tool lie.
+/// The files of a custom tool.
 struct CustomToolFiles {
-  std::string folder;  ///< absolute; its program sees it, read-only, and nothing else beside it
-  /// Asked before each call whether the files are still those that a person trusted.
+  std::string folder;  ///< absolute; its program can read it, but not the folders next to it
+  /// Checks before each call that the files are still those that a person trusted.
   /// Errors: kRefused `tool.changed`.
   std::function<Result<void>()> check;
 };
 
-/// A tool that is a program: it gets one JSON object on its standard input, answers with one on its
-/// standard output, and runs in the sandbox on the tree that the transaction proposes
-/// (docs/tools.md has the protocol).
+/// A tool that is a program. It reads one JSON object from standard input, and writes one to
+/// standard output. It runs in the sandbox, on the tree that the transaction proposes.
+/// docs/tools.md describes the protocol.
 ///
-/// Its intent is open-ended: what it touches shows when it has ended, and then each path is judged.
-/// Threads: as every Tool.
+/// Its intent is open-ended: its effects are known only when it has ended. Then each path is
+/// judged.
+/// Threads: as for every Tool.
 /// Errors:  `tool.timeout`, `limit.tool_output`, `tool.output`, `tool.exit`, `tool.failed`,
 ///          `tool.effects`, `tool.no_program`, `service.rate_limited`, whose details have
 ///          `retry_after_ms`; those of is_transient(), of CommandRunner and of `check`.
 [[nodiscard]] std::unique_ptr<const Tool> make_custom_tool(CustomManifest manifest,
                                                            CustomToolFiles files);
 
-/// The error of every call of a custom tool whose manifest names no program; nothing for any other
-/// tool.
+/// The error for a call of a custom tool whose manifest lacks a program; nullopt for other tools.
 [[nodiscard]] std::optional<Error> missing_tool_program(const Tool& tool);
 
-/// Whether the same call may succeed in a moment: `service.unavailable`, `service.timeout`,
+/// Whether the same call may succeed soon: `service.unavailable`, `service.timeout`,
 /// `net.unreachable`, `net.timeout`, `tool.busy`.
 [[nodiscard]] bool is_transient(const ToolError& error);
 
-/// Whether a failure of a call says that the tool itself is not well: it hung, flooded, crashed, or
-/// answered with what is no answer. What callers do wrong, what policy refuses and what the tool
-/// reports in good order does not.
+/// Whether an error shows a defect of the tool: it timed out, crashed, wrote too much, gave an
+/// invalid answer, or exceeded its permissions or limits. Wrong arguments, refusals by policy and
+/// errors that the tool itself reports do not count.
 [[nodiscard]] bool is_fault_of_tool(const ToolError& error);
 
 }  // namespace galley

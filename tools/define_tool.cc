@@ -65,7 +65,7 @@ class ShapeWriter {
     return ordered_json();
   }
 
-  /// Null for an empty optional, which its object leaves out.
+  /// Leaves out members that are null, such as an empty optional.
   Result<ordered_json> write_object(const Shape::Node& node, const void* at) const {
     ordered_json out = ordered_json::object();
     for (const Shape::Member& member : node.members) {
@@ -364,7 +364,7 @@ struct ToolRun::State {
   [[nodiscard]] Result<RelPath> directory(std::string_view text) const {
     return directory_argument(std::string(text), context.origin());
   }
-  /// Whether the caller may do this.
+  /// Whether the caller may make this access.
   [[nodiscard]] Result<void> admit(const Intent& intent) const {
     if (!intent.writes.empty() && info.annotations.read_only) {
       return fail(ErrorKind::kRefused, "tool.read_only",

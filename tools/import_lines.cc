@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxImportLineBytes = 2000;  // longer lines are generated code
 
-/// A language: its file name endings, and expressions whose first group is the imported name.
+/// A language: its file name extensions, and expressions whose first group is the imported name.
 struct Language {
   std::string_view name;
   std::vector<std::string_view> endings;
@@ -159,7 +159,7 @@ constexpr size_t kMaxImportingFiles = 5000;                   // of one answer
 constexpr size_t kMaxImports = 50'000;                        // of one answer
 constexpr uint64_t kMaxImportFileBytes = uint64_t{8} << 20U;  // larger files are skipped
 
-/// Collects what the files of a tree import.
+/// Collects the imports of all files in a tree.
 class ImportTable {
  public:
   [[nodiscard]] bool is_full() const {

@@ -13,11 +13,11 @@ struct ImportLine {
   uint32_t line = 0;   ///< 1-based
 };
 
-/// The language of a file by its name's ending; empty for a language without import rules.
+/// The language of a file, by the extension of its name; empty for a language without import rules.
 [[nodiscard]] std::string_view import_language(std::string_view file_name);
 
-/// The imports of a text, found line by line without parsing the language. It also finds lines
-/// inside comments of several lines, and misses names that are built at run time.
+/// The imports of a text, found line by line without parsing the language. It also finds lines in
+/// multi-line comments, and misses names that are built at run time.
 [[nodiscard]] std::vector<ImportLine> import_lines(std::string_view language,
                                                    std::string_view text);
 

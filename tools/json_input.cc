@@ -150,7 +150,7 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
 
 // --- writing --------------------------------------------------------------------------------
 // The library decodes each byte of a text. An answer with a file in it is almost only text, so this
-// writer examines eight bytes at a time. It leaves rare cases to the library.
+// writer examines eight bytes at a time. The library handles the rare cases.
 
 /// Whether one of eight bytes must be escaped in a JSON text: a control character, a quote, a
 /// backslash. (After "Bit Twiddling Hacks", "Determine if a word has a byte less than n".)

@@ -20,12 +20,12 @@ struct JsonLimits {
   size_t max_values = kMaxJsonValues;
 };
 
-/// Parses untrusted JSON (RFC 8259). All untrusted JSON goes through it. It guesses and loses
-/// nothing.
+/// Parses untrusted JSON (RFC 8259). All untrusted JSON goes through it. It never guesses, and
+/// loses nothing.
 ///
-/// Refused: more than one document, bytes that are not UTF-8, a key twice in one object, nesting
-/// beyond max_depth, numbers that do not fit 64 bits or a double. A number such as 1.0 that is a
-/// whole number within ±2^53 becomes that integer.
+/// It refuses more than one document, bytes that are not UTF-8, a key twice in one object, nesting
+/// beyond max_depth, and numbers that do not fit 64 bits or a double. A whole number within ±2^53
+/// that is written as 1.0 becomes an integer.
 /// Errors: kInvalid, reason `json.syntax`, `json.duplicate_key`, `json.number`, `json.depth` with
 ///         line and column; kQuota, reason `limit.json_bytes`, `limit.json_values`.
 Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits = {});

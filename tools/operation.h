@@ -131,7 +131,7 @@ struct RunCommand {
   std::vector<std::string> argv;
   bool is_shell = false;  ///< argv is {"sh", "-c", text}
   std::optional<std::chrono::milliseconds> timeout = {};
-  std::optional<RelPath> directory = {};  ///< where it starts; absent: where the call does
+  std::optional<RelPath> directory = {};  ///< its start folder; absent: that of the call
   bool only_looks = false;                ///< its changes are dropped
 };
 
@@ -154,7 +154,7 @@ struct FindAgents {
   std::string capability;  ///< one of its capabilities; empty: any
 };
 
-/// The meaning of a call, in whichever dialect it was written.
+/// The meaning of a call, independent of its dialect.
 using Operation = std::variant<ReadFile, ListDirectory, FileInfo, MeasureUsage, FindFiles,
                                SearchText, WriteFile, EditFiles, RemovePath, MovePath, CopyPath,
                                BackUpFile, ChangeMode, ChangeOwner, MakeSymlink, MakeDirectory,

@@ -15,13 +15,13 @@ inline constexpr size_t kMaxSanitizedTextBytes = size_t{1} << 20U;
 /// The same for all texts of one answer together.
 inline constexpr size_t kMaxSanitizedAnswerBytes = size_t{8} << 20U;
 
-/// An answer with each of its texts and member names cleaned.
+/// Cleans each text and each member name of an answer.
 /// Errors: kQuota `limit.answer_bytes` when it is larger than kMaxSanitizedAnswerBytes.
 [[nodiscard]] Result<nlohmann::ordered_json> sanitized_answer(const nlohmann::ordered_json& answer,
                                                               const TextSanitizer& clean);
 
-/// Whether a tool of this category needs a sanitizer to be added: its answers come from outside
-/// Galley.
+/// Whether a tool of this category can be added only with a sanitizer, since its answers come from
+/// outside Galley.
 [[nodiscard]] bool needs_sanitizer(ToolInfo::Category category);
 
 }  // namespace galley

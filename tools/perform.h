@@ -12,7 +12,7 @@ namespace galley {
 /// The paths and programs that an operation names before it runs.
 Result<Intent> intent_of(const Operation& operation);
 
-/// Does an operation on the overlay of the context. If it fails, the overlay is unchanged.
+/// Performs an operation on the overlay of the context. If it fails, the overlay is unchanged.
 [[nodiscard]] ToolResult perform(const Operation& operation, ToolContext& context);
 
 // One function for each family of operations. Each returns the data of a ToolResult.

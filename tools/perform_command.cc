@@ -19,8 +19,8 @@ ToolResult denied(std::string reason, std::string message) {
       {ToolErrorCode::kPermission, std::move(reason), std::move(message), nullptr});
 }
 
-/// Replaces `$ENV.NAME` in a shell line by `${NAME}` and puts the value into the environment: a
-/// secret never stands among arguments, where other processes could read it.
+/// Replaces `$ENV.NAME` in a shell line by `${NAME}` and puts the value into the environment. A
+/// secret is never in the arguments, where other processes could read it.
 std::optional<ToolResult> put_secrets(const RunCommand& run, ToolContext& context,
                                       Command& command) {
   for (const std::string& argument : command.argv) {

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxReadBytes = size_t{16} << 20U;  // of one answer
 constexpr size_t kMaxListed = 10'000;                // entries of one answer
-constexpr size_t kMaxTreeDepth = 50;  // levels of a tree: two of JSON each, which also has a limit
+constexpr size_t kMaxTreeDepth = 50;  // each level takes two levels of JSON, which are limited
 constexpr size_t kNumberWidth = 6;
 
 /// Puts a name into JSON. A name that is not UTF-8 is added in base64 too.
@@ -208,7 +208,7 @@ Result<std::optional<FileStat>> stat_of(const RelPath& path, const Node& node,
   return std::optional<FileStat>(stat);
 }
 
-/// null when the file system has no such time.
+/// Returns null when the file system does not store this time.
 ordered_json time_text(int64_t time_ns) {
   return time_ns == 0 ? ordered_json() : ordered_json(rfc3339_utc(time_ns));
 }

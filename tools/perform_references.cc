@@ -30,8 +30,8 @@ bool is_word_byte(char c) {
          byte >= 0x80U;
 }
 
-/// Whether the bytes [at, at + size) are a whole word. An end that is not a letter, as in
-/// `operator+`, needs no word boundary.
+/// Whether the bytes [at, at + size) are a whole word. If the word ends with another character than
+/// a letter, as in `operator+`, that end needs no word boundary.
 bool stands_alone(std::string_view text, size_t at, size_t size) {
   const bool opens = at == 0 || !is_word_byte(text[at - 1]) || !is_word_byte(text[at]);
   const size_t end = at + size;

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxBackupName = 200;  // the last bytes of the path; time and number follow
 
-/// Does the operations on whole paths; the caller makes the diff.
+/// Performs the operations on whole paths. The caller makes the diff.
 struct ChangeTree {
   ToolContext& context;
   ordered_json& data;

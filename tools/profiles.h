@@ -39,8 +39,8 @@ struct ToolProfile {
 /// Errors: kUsage, reason `profile.unknown`, with the names.
 [[nodiscard]] Result<const ToolProfile*> profile_named(std::string_view name);
 
-/// Whether a door without a profile shows the tool: the standard ones in all their dialects, and
-/// those that are not Galley's own. Other tools of profiles can be called only with a profile.
+/// Whether a door without a profile shows the tool. Such a door shows the standard tools in all
+/// their dialects, and the tools that are not Galley's own. Other tools need a profile.
 [[nodiscard]] bool is_shown_without_profile(std::string_view tool);
 
 /// The tools of a registry that a door shows; `profile` may be null.

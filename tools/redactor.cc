@@ -19,7 +19,7 @@ constexpr std::string_view kHex = "0123456789ABCDEF";
 constexpr std::string_view kLowerHex = "0123456789abcdef";
 constexpr std::string_view kMarkerStart = "[REDACTED:";
 
-/// `value` in base64 when it begins `shift` bytes into a group of three.
+/// `value` in base64 if it begins `shift` bytes after the start of a group of three.
 struct Base64Form {
   std::string digits;  ///< the digits that depend only on `value`
   std::string last;    ///< the possible next digits, which also have bits of the next byte

@@ -23,8 +23,8 @@ class Redactor {
   void add_all(const Redactor& other);
   [[nodiscard]] bool is_empty() const { return forms_.empty(); }
 
-  /// If the text ends with base64 of a secret, `last_digits` gets the digits that may follow it and
-  /// have the secret's last bits.
+  /// Returns the text with every secret replaced. If the text ends with a secret in base64,
+  /// `last_digits` gets the possible next digits, which have the secret's last bits.
   [[nodiscard]] std::string redact(std::string_view text, std::string* last_digits = nullptr) const;
   /// Whether redact() would change the text.
   [[nodiscard]] bool finds(std::string_view text) const;
@@ -39,20 +39,20 @@ class Redactor {
   struct Form {
     std::string text;
     std::string replacement;
-    std::string last;  ///< one of these may follow and is replaced too
+    std::string last;  ///< one of these characters may follow, and is replaced too
   };
   void take_in(std::vector<Form> forms);
 
   std::vector<Form> forms_;  ///< longest first
 };
 
-/// Redacts a stream that arrives in pieces, wherever it was cut.
+/// Redacts a stream that arrives in pieces, even if a piece ends inside a secret.
 ///
 /// Ownership: borrows the redactor. Threads: confined to one thread.
 class StreamRedactor {
  public:
   explicit StreamRedactor(const Redactor& redactor) : redactor_(&redactor) {}
-  /// Takes a piece and returns the text that is certain so far.
+  /// Takes a piece. Returns the redacted text before any part that may begin a secret.
   std::string feed(std::string_view piece);
   /// Returns the rest of the text.
   std::string finish();

@@ -16,7 +16,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxShownNameBytes = 64;
-/// Tools that speak of transactions are called by such names: agents trust what they say.
+/// The prefix of Galley's tools for transactions. Other tools cannot use it, because agents trust
+/// the answers of these tools.
 constexpr std::string_view kOwnToolPrefix = "galley_";
 
 tl::unexpected<Error> bad_schema(const std::string& tool, const char* which, const Error& why) {
@@ -38,7 +39,7 @@ bool names_a_pattern(const std::vector<std::string>& agents) {
   });
 }
 
-/// Whether some agent could not tell which of two tools of one name it calls.
+/// Whether two tools of one name are equal in rank for some agent.
 bool is_ambiguous(const ToolPrecedence& one, const ToolPrecedence& other) {
   if (one.priority != other.priority) return false;
   const auto& mine = one.availability.agents;
@@ -57,7 +58,7 @@ bool is_before(const ToolRegistry::EntryPointer& one, const ToolRegistry::EntryP
   return one->precedence.priority > other->precedence.priority;
 }
 
-/// The tool with what is made of its schemas.
+/// The tool with its compiled schemas.
 Result<ToolRegistry::Entry> compiled_entry(std::unique_ptr<const Tool> tool) {
   const uint64_t peak_before = peak_resident_bytes();
   const ToolInfo& info = tool->info();
@@ -134,7 +135,7 @@ void ToolRegistry::set_dependencies(ToolDependencies dependencies) {
   dependencies_ = std::make_shared<const ToolDependencies>(std::move(dependencies));
 }
 
-/// Under the lock.
+/// The caller must hold the lock.
 std::vector<ToolRegistry::EntryPointer> ToolRegistry::ranked(std::string_view name) const {
   std::vector<EntryPointer> found;
   for (const EntryPointer& entry : entries_) {
@@ -166,7 +167,7 @@ bool ToolRegistry::remove(std::string_view name) {
     const std::unique_lock lock(mutex_);
     std::erase_if(entries_, [&](const auto& entry) { return entry->tool->info().name == name; });
   }
-  // Without the lock: a tool that closes may ask for others.
+  // This runs without the lock, because close() of a tool may use the registry.
   for (const EntryPointer& entry : gone) {
     if (entry->factory != nullptr) entry->factory->drain();
   }

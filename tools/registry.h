@@ -20,7 +20,7 @@ namespace galley {
 struct ToolCaller {
   std::string agent;    ///< may be empty
   std::string session;  ///< may be empty
-  /// Whether it has a capability now, by configuration and grants. Empty: it has all.
+  /// Whether the caller has a capability now, by configuration and grants. Empty: it has all.
   std::function<bool(std::string_view needed)> has = {};
 };
 
@@ -60,7 +60,7 @@ class ToolRegistry {
     /// The growth of this process's peak memory when the tool was registered.
     uint64_t instance_bytes = 0;
     ToolPrecedence precedence = {};
-    const FactoryTool* factory = nullptr;  ///< `tool`, when a factory makes it; else null
+    const FactoryTool* factory = nullptr;  ///< `tool`, if a factory makes it; else null
     uint64_t number = 0;                   ///< of its registration; unique
   };
   using EntryPointer = std::shared_ptr<const Entry>;
@@ -79,9 +79,9 @@ class ToolRegistry {
   [[nodiscard]] Mode mode() const { return mode_; }
 
   /// Registers a tool.
-  /// Errors: kInvalid, reason `tool.exists` (one of that name and priority for the same agents),
-  ///         `tool.schema` (a schema with a part that cannot be checked is refused here, not
-  ///         ignored later), those of check_definition; kRefused `tool.not_read_only`.
+  /// Errors: kInvalid, reason `tool.exists` (a tool of that name and priority for the same agents),
+  ///         `tool.schema` (also for a schema with a part that cannot be checked), those of
+  ///         check_definition; kRefused `tool.not_read_only`.
   Result<void> add(std::unique_ptr<const Tool> tool, ToolPrecedence precedence = {});
   /// Registers a factory: the first call makes its tool.
   Result<void> add(ToolFactory factory, ToolPrecedence precedence = {});
@@ -122,12 +122,12 @@ class ToolRegistry {
   std::shared_ptr<const ToolDependencies> dependencies_;
 };
 
-/// The error "there is no tool named …", with the nearest of `names`.
+/// The error `tool.unknown`, with the nearest of `names`.
 [[nodiscard]] Error unknown_tool(std::string_view name, const std::vector<std::string>& names);
 
-/// Checks the arguments of a call without calling anything. Returns every violation of the schema;
-/// if there is none, the first error that the tool finds when it parses the arguments. Only a call
-/// shows whether files exist and whether the caller has permission.
+/// Checks the arguments of a call without calling the tool. Returns every violation of the schema.
+/// If there are none, it returns the first error that the tool finds when it parses the arguments.
+/// Only a call shows whether files exist and whether the caller has permission.
 ///
 /// `root` is as in ToolContext. This does not make a tool that was not made yet.
 [[nodiscard]] std::vector<SchemaViolation> check_arguments(const ToolRegistry::Entry& entry,

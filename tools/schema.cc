@@ -70,7 +70,7 @@ std::vector<std::string> strings_of(const json& array) {
   return out;
 }
 
-/// Whether a message of the library only says that an inner part was wrong.
+/// Whether a message of the library only says that a part of the value is invalid.
 bool is_outer_message(const std::string& text) {
   return text.starts_with("Failed to validate against schema associated with") ||
          text.starts_with("Failed to validate item #") ||

@@ -38,7 +38,7 @@ class JsonSchema {
   JsonSchema& operator=(JsonSchema&&) noexcept;
   ~JsonSchema();
 
-  /// Every violation found, the innermost place of each; empty when the document conforms.
+  /// Every violation, each with its innermost place; empty when the document conforms.
   [[nodiscard]] std::vector<SchemaViolation> check(const nlohmann::json& document) const;
   [[nodiscard]] std::vector<SchemaViolation> check(const nlohmann::ordered_json& document) const;
 

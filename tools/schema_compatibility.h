@@ -40,9 +40,9 @@ struct ToolContract {
   const nlohmann::json& output;
 };
 
-/// Why the second contract may not replace the first under its version. Either a schema changed and
-/// the version did not, or a change within a major version is breaking (below 1.0.0 within a minor
-/// one). Empty when it may.
+/// The reasons why the second contract may not replace the first; empty when it may. Either a
+/// schema changed and the version did not, or a breaking change stays within a major version (below
+/// 1.0.0: within a minor version).
 [[nodiscard]] std::vector<std::string> contract_breaches(const ToolContract& before,
                                                          const ToolContract& after);
 

@@ -11,11 +11,11 @@
 
 namespace galley {
 
-/// A schema's values for properties that a document leaves out (`default`), ready to be filled in.
+/// The `default` values of a schema, for properties that a document leaves out.
 ///
 /// A default counts in `properties`, at any depth of `properties`, `items`, `allOf` and local
-/// `$ref`. Below `anyOf`, `oneOf`, `not` and `if` it is only an annotation, as in 2020-12: its
-/// value would depend on the branch.
+/// `$ref`. Below `anyOf`, `oneOf`, `not` and `if` it is only an annotation, as in 2020-12, because
+/// its value would depend on the branch.
 ///
 /// Invariant: every default conforms to its own schema; compile() refuses others.
 /// Ownership: self-contained. Threads: immutable, safe to share.

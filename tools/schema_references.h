@@ -17,9 +17,9 @@ inline constexpr uint64_t kMaxSchemaExpansion = 10'000;  ///< schemas that judge
 /// Errors: kInvalid, reason `schema.reference`.
 Result<void> check_reference_count(size_t count);
 
-/// Refuses a lowered schema with endless or multiplying references. Endless ones lead back to
-/// themselves without going down into the instance. Multiplying ones, such as two in each of thirty
-/// definitions, need a billion checks of one value.
+/// Refuses a lowered schema with endless or multiplying references. An endless reference leads back
+/// to itself without descending into the document. Multiplying references, such as two in each of
+/// thirty definitions, need a billion checks of one value.
 /// Errors: kInvalid, reason `schema.reference`.
 Result<void> check_references_end(const nlohmann::json& lowered);
 

@@ -24,8 +24,8 @@ namespace galley {
 /// Whether a string anywhere in the document has a placeholder.
 [[nodiscard]] bool asks_for_secrets(const nlohmann::json& document);
 
-/// The document with values in place of the placeholders of its strings.
-/// Errors: kRefused `secret.unknown`, which names the first that the provider does not know.
+/// The document with the secrets in place of their placeholders.
+/// Errors: kRefused `secret.unknown`, which names the first secret that the provider does not know.
 [[nodiscard]] Result<nlohmann::json> with_secrets(const nlohmann::json& document,
                                                   const SecretProvider& provider);
 

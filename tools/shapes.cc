@@ -27,7 +27,7 @@ std::string joined_names(const Json& names, const char* last) {
   return out;
 }
 
-/// A sentence for alternatives that are lists of required members; empty for others.
+/// A sentence for alternatives that are lists of required members; empty for other alternatives.
 std::string alternatives(const Json& schema) {
   std::string out;
   for (const Json& branch : schema) {
@@ -37,8 +37,8 @@ std::string alternatives(const Json& schema) {
   return " Needs " + out + ".";
 }
 
-/// A schema for model interfaces that take no alternatives at its top: they are said in the
-/// description instead. A call is validated against the whole schema nevertheless.
+/// A schema for model interfaces that do not accept alternatives at the top level. The description
+/// states them instead. A call is still validated against the whole schema.
 struct PlainTool {
   Json parameters;
   std::string description;
@@ -56,8 +56,8 @@ PlainTool plain_tool(const ToolInfo& info) {
   return plain;
 }
 
-/// Whether a schema is one that OpenAI's strict mode takes: closed objects whose members are all
-/// required, and no keyword beyond those of its structured outputs.
+/// Whether OpenAI's strict mode accepts a schema: all objects are closed, all their members are
+/// required, and all keywords are those of its structured outputs.
 bool is_strict(const Json& schema) {
   static const std::set<std::string> kKeywords = {"type",
                                                   "properties",
@@ -166,7 +166,7 @@ Json nachos_definition(const ToolInfo& info) {
           {"parameters", schema_of(info.input_schema)}};
 }
 
-/// The document wants a name of the system's own kind (`nachos-tool-browser`).
+/// A manifest of Nachos has a package name, such as `nachos-tool-browser`.
 Json nachos_manifest(const ToolInfo& info) {
   Json egress = Json::array();
   for (const std::string& needed : info.capabilities) {
@@ -182,7 +182,7 @@ Json nachos_manifest(const ToolInfo& info) {
       {"provides", {{"tool", info.name}, {"securityTier", static_cast<int>(info.security_tier)}}}};
 }
 
-/// The document's tools say what they require: of alternatives the first is shown.
+/// TENEX lists required members, not alternatives. Of alternatives the first one is shown.
 Json tenex_definition(const ToolInfo& info) {
   Json schema = schema_of(info.input_schema);
   if (schema.contains("anyOf") && !alternatives(schema["anyOf"]).empty()) {
@@ -272,7 +272,7 @@ Json sage_result(const ToolShape& shape, const std::string& /*tool*/, const std:
   return out;
 }
 
-/// `output_json` and `error` are bytes and text of its protocol: always there, empty when unused.
+/// In the protocol of aiOS, `output_json` and `error` are always present; unused ones are empty.
 Json aios_result(const ToolShape& shape, const std::string& /*tool*/, const std::string& /*id*/,
                  const ToolResult& result) {
   std::string error;
@@ -286,8 +286,8 @@ Json aios_result(const ToolShape& shape, const std::string& /*tool*/, const std:
           {"duration_ms", result.meta.duration_ms}};
 }
 
-/// Nachos' `result` is any value, and an answer here is an object: one that has nothing but a
-/// `result` is about that.
+/// `result` in Nachos may be any value, but an answer in Galley is an object. If its only member is
+/// `result`, the value of that member is returned.
 Json nachos_data(const ToolResult& result) {
   Json data = result_data(result);
   const auto inner = data.find("result");

@@ -18,20 +18,20 @@
 namespace galley {
 namespace {
 
-/// A tag in a text: `<name attribute="value">`, with any prefix such as `ns:` taken off its name.
+/// A tag in a text: `<name attribute="value">`. A prefix such as `ns:` is removed from its name.
 struct CallTag {
   std::string_view name;
   std::string_view full_name;  ///< with its prefix
   std::string_view attribute;  ///< value of its attribute `name`
   bool is_closing = false;
   bool is_empty = false;  ///< `<name/>`
-  size_t end = 0;         ///< behind it
+  size_t end = 0;         ///< offset after it
 };
 
 /// Reads tags and values from a text that is not XML: a value need not be well-formed.
 ///
-/// Invariant: what all searches read together is bounded by kMaxReadings times the text; beyond it
-///            has_given_up() is true and nothing is found any more.
+/// Invariant: all searches together read at most kMaxReadings times the text. Beyond that,
+///            has_given_up() is true and searches find nothing.
 /// Ownership: borrows the text. Threads: confined to one thread.
 class CallTextScanner {
  public:
@@ -45,25 +45,28 @@ class CallTextScanner {
   [[nodiscard]] std::optional<CallTag> next_tag(size_t at) const;
   /// Counts bytes of the text that another function read.
   void charge(size_t bytes);
-  /// Where `what` stands next; npos when nowhere.
+  /// The next position of `what`; npos if there is none.
   size_t find(std::string_view what, size_t from);
 
   /// The tags that may follow a value.
   struct ValueEnd {
-    std::string element;           ///< whose closing tag ends it
-    std::string block;             ///< `tool_use` or `invoke`: whose end may follow
-    std::string list;              ///< `parameters`, whose end may follow, too; or empty
+    std::string element;           ///< its closing tag ends the value
+    std::string block;             ///< `tool_use` or `invoke`; its closing tag may follow
+    std::string list;              ///< `parameters`; its closing tag may follow, too; or empty
     std::string block_end;         ///< the closing tag of the block as it is written
     std::set<std::string> others;  ///< elements that may follow
-    bool takes_any = false;        ///< any element may follow: the tool is not known
+    bool takes_any = false;        ///< any element may follow, because the tool is not known
   };
   struct Value {
     std::string_view text;
-    size_t end = 0;            ///< behind its closing tag
-    bool is_doubtful = false;  ///< markup of the same name in it is not balanced
+    size_t end = 0;            ///< offset after its closing tag
+    bool is_doubtful = false;  ///< it contains unbalanced tags of the same name
   };
-  /// The value that begins at `from`. The closing tag that ends it is the first one that closes no
-  /// element inside and has behind it what may follow; else the first one that has.
+  /// The value that begins at `from`. It ends with its CDATA section, or with the first of these
+  /// closing tags that exists:
+  /// 1. a tag that does not close an inner element, before an allowed tag
+  /// 2. a tag that does not close an inner element, before an unknown element
+  /// 3. any closing tag before an allowed tag, if the value does not extend beyond its block
   std::optional<Value> value(size_t from, const ValueEnd& end);
 
  private:
@@ -84,7 +87,7 @@ bool is_name_char(char c) {
          c == '-' || c == '.' || c == ':';
 }
 
-/// The value of the attribute `name` in what stands behind a tag's name.
+/// The value of the attribute `name`. `attributes` is the text after the name of a tag.
 std::string_view name_attribute(std::string_view attributes) {
   size_t at = 0;
   while (at < attributes.size()) {
@@ -155,7 +158,7 @@ size_t CallTextScanner::find(std::string_view what, size_t from) {
 
 bool CallTextScanner::may_follow(size_t at, const ValueEnd& end) const {
   const auto tag = next_tag(at);
-  if (!tag) return past_space(at) == text_.size();  // a text that was cut behind a value
+  if (!tag) return past_space(at) == text_.size();  // the text was cut off after a value
   if (tag->is_closing)
     return tag->name == end.block || (!end.list.empty() && tag->name == end.list);
   return end.takes_any || end.others.contains(std::string(tag->name));
@@ -181,7 +184,7 @@ std::optional<CallTextScanner::Value> CallTextScanner::value(size_t from, const 
   if (auto marked = marked_value(from, end)) return marked;
   std::optional<Value> doubtful;
   std::optional<Value> unknown_follows;  // balanced, before an element that the tool does not have
-  size_t last = std::string_view::npos;  // how far to look once there is such a one
+  size_t last = std::string_view::npos;  // where the search ends once that one is found
   size_t depth = 0;
   for (size_t at = find("<", from); at != std::string_view::npos; at = find("<", at + 1)) {
     if (at > last) break;
@@ -203,7 +206,7 @@ std::optional<CallTextScanner::Value> CallTextScanner::value(size_t from, const 
     if (depth > 0) --depth;
   }
   if (unknown_follows) return unknown_follows;
-  // One that goes on past the end of its block was not closed: the tag is another call's.
+  // A value that extends beyond its block was not closed: the closing tag is of another call.
   if (doubtful && doubtful->text.find(end.block_end) != std::string_view::npos) return {};
   return doubtful;
 }
@@ -216,14 +219,14 @@ using ValueEnd = CallTextScanner::ValueEnd;
 constexpr size_t kMaxQuotedBytes = 80;
 constexpr std::string_view kFence = "```";
 
-/// A value without the newline behind its opening tag.
+/// A value without the newline after its opening tag.
 std::string_view without_layout(std::string_view text) {
   if (text.starts_with("\r\n")) return text.substr(2);
   return text.starts_with('\n') ? text.substr(1) : text;
 }
 
 std::string unmarked(std::string_view text) {
-  constexpr std::string_view kSplit = "]]]]><![CDATA[>";  // how `]]>` is written inside
+  constexpr std::string_view kSplit = "]]]]><![CDATA[>";  // means `]]>` inside CDATA
   std::string out;
   size_t at = 0;
   for (size_t next = text.find(kSplit); next != std::string_view::npos;
@@ -234,7 +237,7 @@ std::string unmarked(std::string_view text) {
   return out.append(text.substr(at));
 }
 
-/// The types that a schema lets a member have; empty: it does not say.
+/// The types that a schema allows for a member; empty if it does not restrict them.
 std::vector<std::string> type_names(const json& schema) {
   if (!schema.is_object() || !schema.contains("type")) return {};
   const json& type = schema["type"];
@@ -280,7 +283,7 @@ class CallFinder {
     return fail(ErrorKind::kQuota, "limit.call_text", "the text with tool calls " + why);
   }
 
-  /// Whether the text is JSON as a whole and holds calls, understood or not.
+  /// Whether the whole text is JSON with calls, understood or not.
   bool take_document() {
     size_t at = scanner_.past_space(0);
     for (const std::string_view mark : {"[TOOL_CALLS]", "<|python_tag|>"}) {
@@ -302,7 +305,7 @@ class CallFinder {
     return at + 1;
   }
 
-  /// `<tool_call>` with JSON in it; other tags in it are read by themselves.
+  /// Reads a `<tool_call>` with JSON in it. If it has other tags in it, they are read separately.
   size_t take_tool_call(size_t at, const CallTag& open) {
     constexpr std::string_view kEnd = "</tool_call>";
     if (!text_.substr(scanner_.past_space(open.end)).starts_with('{')) return open.end;
@@ -325,7 +328,8 @@ class CallFinder {
     return end == std::string_view::npos ? text_.size() : end + kEnd.size();
   }
 
-  /// `<function=NAME>` with a JSON object or with `<parameter=NAME>value</parameter>` in it.
+  /// Reads a `<function=NAME>` with a JSON object or with `<parameter=NAME>value</parameter>` in
+  /// it.
   size_t take_function(size_t at) {
     constexpr std::string_view kEnd = "</function>";
     const size_t name_end = scanner_.find(">", at);
@@ -370,7 +374,7 @@ class CallFinder {
     return next + kEnd.size();
   }
 
-  /// The first end behind which another parameter or the end of the function is.
+  /// The first closing tag that another parameter or the end of the function follows.
   size_t end_of_parameter(size_t from) {
     for (size_t end = scanner_.find(kParameterEnd, from); end != std::string_view::npos;
          end = scanner_.find(kParameterEnd, end + 1)) {
@@ -380,7 +384,7 @@ class CallFinder {
     return std::string_view::npos;
   }
 
-  /// Where to go on after a block that was not understood.
+  /// Where to continue after a block that was not understood.
   size_t past_block(const CallTag& open) {
     const std::string end = "</" + std::string(open.full_name) + ">";
     const size_t found = scanner_.find(end, open.end);
@@ -459,7 +463,7 @@ class CallFinder {
     return found;
   }
 
-  /// A tool's own name, where a model was told it without its dots.
+  /// The name of a tool, also for a model that knows it without its dots.
   std::string known_name(std::string_view name) const {
     if (registry_.has(name)) return std::string(name);
     for (const ToolInfo& info : registry_.list()) {
@@ -468,7 +472,7 @@ class CallFinder {
     return std::string(name);
   }
 
-  /// What stands in <parameters>; returns where it ends, or nothing when it is not to be read.
+  /// Reads the contents of <parameters>. Returns their end; nullopt if they cannot be read.
   std::optional<size_t> take_parameters(Found& found, size_t from) {
     if (text_.substr(scanner_.past_space(from)).starts_with('{')) return take_object(found, from);
     ValueEnd end{"", "tool_use", "parameters", "</tool_use>", {}, found.schema.is_null()};
@@ -491,7 +495,7 @@ class CallFinder {
     }
   }
 
-  /// Parameters as one JSON object.
+  /// Reads parameters that are one JSON object.
   std::optional<size_t> take_object(Found& found, size_t from) {
     constexpr std::string_view kEnd = "</parameters>";
     std::string why = "</parameters> is missing";
@@ -511,7 +515,7 @@ class CallFinder {
     return {};
   }
 
-  /// One value; `next` goes behind it. False when it cannot be read.
+  /// Reads one value and moves `next` to its end. Returns false if it cannot be read.
   bool take_value(Found& found, const std::string& name, const CallTag& tag, const ValueEnd& end,
                   size_t& next) {
     const size_t at = next;
@@ -540,7 +544,7 @@ class CallFinder {
     return true;
   }
 
-  /// A value as the type that the schema gives it.
+  /// Converts a value to the type in the schema.
   json typed(const Found& found, const std::string& name, std::string_view raw, size_t at) {
     const bool is_marked = raw.data() >= text_.data() + kMark.size() &&
                            std::string_view(raw.data() - kMark.size(), kMark.size()) == kMark;
@@ -595,7 +599,7 @@ class CallFinder {
       const std::string_view body =
           trim(text_.substr(head_end, std::min(close, text_.size()) - head_end), kPlainSpaces);
       const bool is_json = body.starts_with('{') || body.starts_with('[');
-      if (!is_json) return head_end;  // calls by tags may stand in a plain fence
+      if (!is_json) return head_end;  // a plain fence may contain calls as tags
       if (!take_json(at, body) && close == std::string_view::npos) return head_end;
       if (close == std::string_view::npos) {
         report(at, true, "call_text.not_closed", "the fence is not closed: the text ends with it");
@@ -613,7 +617,7 @@ class CallFinder {
                                                                : text_.find(mark, from) + 1;
   }
 
-  /// Whether a fence holds calls, understood or not.
+  /// Whether a fence contains calls, understood or not.
   bool take_json(size_t at, std::string_view body) {
     auto document = parse_json(body);
     if (!document) {
@@ -645,8 +649,8 @@ class CallFinder {
     return any;
   }
 
-  /// The calls of a message, or of the messages of a response. One that was cut off for its length
-  /// may lack calls.
+  /// Reads the calls of a message, or of the messages of a response. A message that was cut off at
+  /// its maximum length may lack calls.
   bool take_message(size_t at, const json& message) {
     for (const char* why : {"stop_reason", "finish_reason"}) {
       const std::string reason = text_member(message, why);
@@ -690,7 +694,7 @@ class CallFinder {
       if (item.contains(key) && item[key].is_string()) found.call.call_id = item[key];
     }
     json args = item.value(arguments, json::object());
-    if (args.is_string()) {  // OpenAI gives them as a text
+    if (args.is_string()) {  // OpenAI sends them as text
       auto inner = parse_json(args.get_ref<const std::string&>());
       args = inner ? *std::move(inner) : json();
     }
@@ -709,7 +713,7 @@ class CallFinder {
     if (out_.problems.size() < kMaxCallProblems) {
       out_.problems.push_back({std::move(reason), std::move(message), {at, 1, 1}, is_recovered});
     } else if (!is_recovered) {
-      out_.problems.back().is_recovered = false;  // however many there are, the text is not whole
+      out_.problems.back().is_recovered = false;  // the list is full, but is_whole() must be false
     }
   }
 

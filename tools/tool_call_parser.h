@@ -17,7 +17,7 @@ inline constexpr size_t kMaxCallsInText = 1000;                 ///< calls of on
 inline constexpr size_t kMaxCallProblems = 100;                 ///< problems reported of one text
 inline constexpr size_t kMaxReadings = 64;  ///< readings of one text by all searches together
 
-/// Where something stands in a text; line and column count from 1, columns and offset in bytes.
+/// A position in a text. Line and column count from 1; column and offset count bytes.
 struct TextPlace {
   size_t offset = 0;
   size_t line = 1;
@@ -29,27 +29,27 @@ struct TextPlace {
 struct FoundCall {
   std::string tool;
   std::shared_ptr<const nlohmann::json> args;  ///< an object
-  std::string call_id;                         ///< where the text gives one
+  std::string call_id;                         ///< empty if the text does not give one
   TextPlace place;
 };
 
-/// A place of a text that is no call as it should be.
+/// A malformed call in a text.
 struct CallProblem {
   std::string reason;   ///< `call_text.*`, `tool.unknown`
   std::string message;  ///< one sentence, with the place
   TextPlace place;
-  bool is_recovered = false;  ///< it is clear what was meant, and it was taken so
+  bool is_recovered = false;  ///< the meaning is clear, and the text was read that way
 };
 
-/// The calls of a text, in its order.
+/// The calls in a text, in order.
 struct CallsOfText {
   std::vector<FoundCall> calls;
   std::vector<CallProblem> problems;
-  /// Every call that the text begins was understood.
+  /// Whether every call that begins in the text was understood.
   [[nodiscard]] bool is_whole() const;
 };
 
-/// Finds the calls in what a model wrote. Text around them is passed over.
+/// Finds the calls in a text of a model. Other text is ignored.
 ///
 ///     <tool_use><tool_name>T</tool_name><parameters><p>value</p></parameters></tool_use>
 ///     <function_calls><invoke name="T"><parameter name="p">value</parameter></invoke>…
@@ -57,12 +57,13 @@ struct CallsOfText {
 ///     <tool_call>{"name": "T", "arguments": {…}}</tool_call>
 ///     <function=T>{…}</function>  or  <function=T><parameter=p>value</parameter></function>
 ///
-/// A text may also be JSON as a whole: one of these, a `tool_use` of Anthropic, a `function` of
-/// OpenAI, a message or a response that holds such. `[TOOL_CALLS]` may be before it.
+/// The whole text may also be JSON: one of these objects, a `tool_use` of Anthropic, a `function`
+/// of OpenAI, or a message or response that contains them. It may follow `[TOOL_CALLS]`.
 ///
-/// A value is taken byte for byte, markup, `<` and `&` too; one newline right behind its opening
-/// tag is layout. `<![CDATA[…]]>` may stand round it. What type it has the tool's input schema
-/// says; without one in it, it is a text. Fences of other languages are code, not calls.
+/// A value is taken byte for byte, including markup, `<` and `&`. One newline directly after its
+/// opening tag is ignored. It may be wrapped in `<![CDATA[…]]>`. The tool's input schema determines
+/// its type; without a type in the schema it is text. Fences of other languages are code, not
+/// calls.
 /// Errors: kQuota `limit.call_text`, for a text that is too large or would take too long.
 Result<CallsOfText> parse_tool_calls(std::string_view text, const ToolRegistry& registry);
 

@@ -25,7 +25,7 @@ namespace galley {
 /// The timeout of a call when neither tool nor caller gives one: 5, 10, 10 and 30 s, in the order
 /// of the categories (FaultMaven's table).
 [[nodiscard]] std::chrono::milliseconds usual_timeout(ToolInfo::Category category);
-/// A longer call gets a warning in its answer: 1, 3, 3 and 2 s.
+/// A call that takes longer gets a warning in its answer: 1, 3, 3 and 2 s.
 [[nodiscard]] std::chrono::milliseconds latency_target(ToolInfo::Category category);
 /// The timeout that a tool states when its work takes longer than its category allows.
 inline constexpr std::chrono::milliseconds kUsualToolTime{30'000};

@@ -21,7 +21,7 @@ namespace galley {
 
 namespace {
 
-/// An exception of a maker is a failure of its tool: the registering code supplies the maker.
+/// Turns an exception of `make` into an error of the tool, since other code supplies `make`.
 Result<void> made_by(const ToolLifecycle::Make& make, const std::string& tool) {
   try {
     return make ? make() : Result<void>();
@@ -117,7 +117,7 @@ Result<void> FactoryTool::make() {
                 "the tool '" + name + "' needs '" + need +
                     "', which this workspace was not given; open it with that dependency");
   }
-  // Only the dependencies that it names: it cannot come to depend on others by accident.
+  // Pass only the dependencies that the factory names, so that it cannot use others by accident.
   ToolDependencies given;
   for (const auto* names : {&factory_.needs, &factory_.takes}) {
     for (const std::string& one : *names) {
@@ -140,7 +140,7 @@ Result<void> FactoryTool::make() {
   return {};
 }
 
-/// An exception of the factory is a failure of the tool.
+/// Turns an exception of the factory into an error of the tool.
 Result<ToolInstance> FactoryTool::made_from(const ToolDependencies& given) const {
   const std::string what = "the tool '" + factory_.info.name + "' could not be made";
   try {
@@ -152,7 +152,7 @@ Result<ToolInstance> FactoryTool::made_from(const ToolDependencies& given) const
   }
 }
 
-/// The exception's text goes only to the record: it may contain internals.
+/// The exception's text goes only to the record, because it may contain internals.
 Error FactoryTool::threw(const std::string& what, const std::string& cause) const {
   const std::lock_guard lock(mutex_);
   last_thrown_ = cause;

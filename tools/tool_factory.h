@@ -24,8 +24,7 @@ enum class ToolPhase : uint8_t { kRegistered, kInitialising, kReady, kDraining, 
 /// "registered", "ready" and so on.
 [[nodiscard]] std::string_view to_string(ToolPhase phase);
 
-/// Counts the calls of one tool from its first to its last, so that it is made once, and closed
-/// when no call uses it.
+/// Counts the calls of one tool, so that it is made once, and closed when its last call has ended.
 ///
 /// Invariant: `make` succeeds at most once; `close` runs at most once, after the last call has left
 ///            and only if `make` succeeded. No call begins after drain().
@@ -44,7 +43,7 @@ class ToolLifecycle {
   ToolLifecycle(const ToolLifecycle&) = delete;
   ToolLifecycle& operator=(const ToolLifecycle&) = delete;
 
-  /// One call's use of the tool; the tool is not closed before it ends.
+  /// The use of the tool by one call. The tool is not closed before all of them have ended.
   class Stay {
    public:
     explicit Stay(ToolLifecycle& lifecycle) : lifecycle_(&lifecycle) {}
@@ -91,7 +90,7 @@ struct ToolInstance {
   std::function<void()> close = {};                 ///< called after its last call
 };
 
-/// How to make a tool: once for each workspace, at its first call.
+/// Makes a tool once for each workspace, at its first call.
 struct ToolFactory {
   ToolInfo info;
   std::vector<std::string> needs;  ///< required dependencies
@@ -101,7 +100,7 @@ struct ToolFactory {
   TextSanitizer sanitize = {};  ///< as Tool::sanitizer
 };
 
-/// A registered factory as a tool: made by its first call, closed after its last.
+/// A tool whose factory makes it at its first call. It is closed after its last call.
 ///
 /// Ownership: shares the dependencies until the tool was made; owns the tool.
 /// Errors:    of a call: EPERMISSION `tool.draining`; ERUNTIME `tool.dependency`, which names the
@@ -120,7 +119,7 @@ class FactoryTool final : public Tool {
   void drain() const { lifecycle_->drain(); }
   /// The tool's own report. A tool that was not made yet, or does not report, is healthy.
   [[nodiscard]] Result<void> check_health() const;
-  /// An error of intent() or check_health() for the record: with the last exception's text.
+  /// Adds the last exception's text to an error of intent() or check_health(), for the record.
   [[nodiscard]] ToolError with_cause(const Error& error) const;
 
  private:

@@ -8,7 +8,8 @@
 namespace galley {
 namespace {
 
-/// `*` matches any text and `?` one byte. Linear in the name for each `*`: no pattern is slow.
+/// `*` matches any text, and `?` matches one byte. Each `*` takes linear time, so no pattern is
+/// slow.
 bool matches(std::string_view pattern, std::string_view name) {
   size_t at = 0;
   size_t in = 0;

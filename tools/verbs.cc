@@ -63,14 +63,14 @@ std::string text_in(const json* value) {
   return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
-/// A path that names a file.
+/// The path of a file.
 template <auto kMember>
 Result<void> file(Operation& operation, const json* value, const PathOrigin& origin) {
   GALLEY_ASSIGN(member(operation, kMember), file_argument(text_in(value), origin));
   return {};
 }
 
-/// A path that may be the folder where the call starts; that is also the default.
+/// The path of a directory. It may be the folder in which the call starts, which is the default.
 template <auto kMember>
 Result<void> folder(Operation& operation, const json* value, const PathOrigin& origin) {
   GALLEY_ASSIGN(member(operation, kMember), directory_argument(text_in(value), origin));

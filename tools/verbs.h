@@ -9,19 +9,19 @@
 
 namespace galley {
 
-// The language of the rows of tools/catalogue has four forms and gets no fifth (docs/adr/0095). A
-// tool that needs more names a C++ function.
+// The rows of tools/catalogue are written in a language of four forms. No fifth form will be added
+// (docs/adr/0095). A tool that needs more names a C++ function.
 
 /// The operations of a row's `do`: a list of `{"verb": {"member": value}}`. A value is a literal;
 /// `"$name"`, an argument (if it is missing, the member keeps the verb's default); a list of such
-/// values, of which the first given one counts; `{"not": value}`.
+/// values, of which the first present one is used; or `{"not": value}`.
 /// Errors: kInvalid `path.invalid`; kRefused `path.outside`.
 [[nodiscard]] Result<std::vector<Operation>> operations_of(const nlohmann::json& steps,
                                                            const nlohmann::json& args,
                                                            const PathOrigin& origin);
 
-/// The answer of a row: a literal; `"$0"`, the first operation's answer, or `"$0.member"` of it; an
-/// object of such values, in which missing ones are left out.
+/// The answer of a row. A form is a literal; `"$0"`, the first operation's answer, or
+/// `"$0.member"`, a member of it; or an object of such values, in which missing ones are left out.
 [[nodiscard]] nlohmann::ordered_json answer_of(const nlohmann::ordered_json& form,
                                                const std::vector<JsonDocument>& results);
 
