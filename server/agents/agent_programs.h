@@ -12,8 +12,8 @@
 
 namespace galley {
 
-/// A file that belongs to Galley as a whole. Its mark has the hash of the text below it, which
-/// distinguishes a file that was changed from one that another version of Galley wrote.
+/// A file that Galley writes completely. Its mark has the hash of the text below it. The hash
+/// distinguishes a changed file from one that another version of Galley wrote.
 ///
 /// Errors: both functions return kRefused `agents.foreign_entry`.
 class GeneratedFile {
@@ -77,8 +77,9 @@ struct AgentProgram {
 /// codex, claude, gemini and opencode.
 [[nodiscard]] const std::vector<AgentProgram>& agent_programs();
 
-/// Errors: kUsage `agents.unknown` with the known names, `agents.no_such_part` when that agent does
-///         not have such a file, with an alternative.
+/// The entry for one part of an agent.
+/// Errors: kUsage `agents.unknown` with the known names; `agents.no_such_part`, with an
+///         alternative, when the agent does not have such a file.
 [[nodiscard]] Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part,
                                              AgentScope scope, const AgentPlaces& places);
 

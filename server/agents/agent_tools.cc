@@ -154,7 +154,7 @@ const AgentTool* named(const std::vector<AgentTool>& tools, std::string_view nam
   return found == tools.end() ? nullptr : &*found;
 }
 
-/// The prefix with which the protocol's agents name a tool of that server.
+/// The prefix that agents of the protocol put before the names of a server's tools.
 std::string server_prefix(HookProtocol protocol, const std::string& server) {
   if (protocol == HookProtocol::kPreToolUse) return "mcp__" + server + "__";
   return protocol == HookProtocol::kBeforeTool ? "mcp_" + server + "_" : server + "_";
@@ -165,7 +165,7 @@ Error bad_argument(const AgentTool& tool, const std::string& what) {
           "the call of '" + printable_line(tool.name) + "' cannot be judged: " + what, "", 0};
 }
 
-/// Passes on the values of `arguments`; refuses a value under a synonym of one of them.
+/// Returns the values of `arguments` under Galley's keys. Refuses a value under a synonym of a key.
 Result<json> taken(const AgentTool& tool, const std::vector<AgentArgument>& arguments,
                    const json& input) {
   json own = json::object();

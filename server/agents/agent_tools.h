@@ -10,7 +10,7 @@
 
 namespace galley {
 
-/// The meaning of an argument; each agent has its own word for it.
+/// The meaning of an argument. Each agent has its own name for the argument.
 enum class ArgumentMeaning : uint8_t {
   kPath,
   kOld,
@@ -42,18 +42,18 @@ struct AgentTool {
   std::vector<AgentArgument> of_each_edit;  ///< of the members of `edits`
 };
 
-/// The protocol's tool with exactly this name; null for a tool that is not known to change
-/// anything. Tools of the protocol's file system server are known only if a person named the
+/// The tool with exactly this name in the protocol of the request; null for a tool that is not
+/// known to change anything. Tools of a file system server are known only if a person named the
 /// server.
 [[nodiscard]] const AgentTool* agent_tool(const HookRequest& request,
                                           const std::vector<std::string>& file_servers);
 
-/// The server's name if the tool's name is that of a writing tool of the file system server; else
-/// empty.
+/// The name of the server, if the tool has the name of a writing tool of the file system server;
+/// else empty.
 [[nodiscard]] std::string possible_file_server(const HookRequest& request);
 
-/// Whether it is a tool of that protocol's agents that reads, asks or plans, or that starts agents
-/// whose own calls go through the hook.
+/// Whether agents of this protocol have such a tool, and it only reads, asks or plans, or starts
+/// agents whose own calls go through the hook.
 [[nodiscard]] bool is_reading_tool(HookProtocol protocol, std::string_view name);
 
 /// The value of the argument `meaning` in the input of the agent's tool; null when it is missing.
@@ -62,12 +62,12 @@ struct AgentTool {
 
 /// The arguments of Galley's tool: the values under exactly the keys that the agent's tool reads.
 /// Errors: kInvalid `hook.input` when a value is under a key that another agent, or another
-///         version, uses for the same argument: it is unknown which of the two is used.
+///         version, uses for the same argument. Then it is not known which value the tool uses.
 [[nodiscard]] Result<nlohmann::json> own_arguments(const AgentTool& tool,
                                                    const nlohmann::json& input);
 
-/// Whether an agent may write to another file than the one that Galley understands by this path:
-/// some agents replace `~` by the home, and trim white space.
+/// Whether an agent may write to another file than Galley expects from this path. Some agents
+/// replace `~` by the home directory, and trim white space.
 [[nodiscard]] bool may_name_another_file(std::string_view path);
 
 }  // namespace galley

@@ -43,11 +43,10 @@ using IsOffered = std::function<Result<bool>(std::string_view name)>;
 
 /// A person's settings about tools, from the hook's own command.
 struct HookSettings {
-  /// Names of tools that pass without judgement; a name that ends in `*` means all names that begin
-  /// like it.
+  /// Names of tools whose calls are not judged. A `*` at the end of a name matches any text.
   std::vector<std::string> passed;
-  /// Names of servers that are the file system server of the Model Context Protocol. The name of a
-  /// tool does not prove that, because any server may have tools of these names.
+  /// Names of the servers that are the file system server of the Model Context Protocol. The names
+  /// of their tools do not prove it, because any server may use the same names.
   std::vector<std::string> file_servers;
 };
 

@@ -155,7 +155,7 @@ std::string JsonConfigEntry::compact(size_t known) const {
   return text;
 }
 
-/// The same in several lines; the first one is not indented.
+/// The same on several lines. The first line is not indented.
 std::string JsonConfigEntry::spread(size_t known, const std::string& indent,
                                     const std::string& unit) const {
   ordered_json whole = value_;

@@ -4,8 +4,8 @@
 
 namespace galley {
 
-/// The opencode plugin that asks `galley agent-hook` before each call. It is ours, so it blocks
-/// every call that the hook did not answer.
+/// The opencode plugin that asks `galley agent-hook` before each call. It blocks every call that
+/// the hook did not answer.
 inline constexpr std::string_view kOpencodePlugin =
     R"(// Asks galley before each call of a tool. 'galley agents uninstall opencode' removes this file.
 import { spawn } from "node:child_process"

@@ -72,7 +72,7 @@ Result<std::optional<uint32_t>> TomlConfigEntry::find(const std::string& text,
               file);
 }
 
-/// A newline always precedes the block, whatever the text ends with. So different texts have
+/// Adds the block after a newline, even if the text ends with one. So different texts have
 /// different results, and the original can be restored.
 std::string TomlConfigEntry::with_block(const std::string& text) const {
   return text + with_line_ends_of(text, "\n" + block_);

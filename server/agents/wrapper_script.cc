@@ -24,10 +24,10 @@ done
 exec galley run --network "$@"
 )";
 
-/// The things that an agent needs inside a run, in shell syntax.
+/// The settings of an agent for a run, in shell syntax.
 struct WrappedAgent {
   std::string places;     ///< folders outside the workspace that it writes to
-  std::string variables;  ///< variables that name them there: the sandbox passes none by default
+  std::string variables;  ///< variables with these folders; the sandbox passes none by default
   std::string words;      ///< program and arguments
 };
 
