@@ -19,8 +19,8 @@ inline constexpr size_t kMaxPageText = 29'500;  ///< bytes of one page of a long
 /// The maximum of a page in a structured answer, as JSON text.
 inline constexpr size_t kMaxStructuredPage = 32'000;
 
-/// A `CallToolResult` whose text and whose structured form are each complete, because some clients
-/// show a model only the one, some only the other.
+/// A `CallToolResult` with complete text and a complete structured form, because some clients show
+/// their model only one of them.
 [[nodiscard]] nlohmann::ordered_json call_result(std::string text,
                                                  nlohmann::ordered_json structured);
 /// The same for a failed call, with the information that a model needs to repair it.
@@ -32,8 +32,8 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 /// answers against it too, and do not show their model an answer that does not match.
 [[nodiscard]] nlohmann::ordered_json answer_schema(nlohmann::ordered_json of_success);
 
-/// A tool's answer, in the form for a model. `tx` names the transaction with its changes; empty:
-/// they are on disk, or nothing was changed.
+/// A tool's answer, in the form for a model. `tx` is the transaction with the changes; empty if
+/// they are on disk, or if nothing was changed.
 [[nodiscard]] nlohmann::ordered_json tool_call_result(const ToolResult& result,
                                                       const std::string& tx);
 
@@ -55,8 +55,8 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 [[nodiscard]] nlohmann::ordered_json commit_result(const CommitOutcome& outcome,
                                                    const std::string& tx);
 
-/// The maximum of characters in one structured answer, as JSON text: clients cut longer ones, in
-/// the middle or at the end, which makes them useless.
+/// The maximum number of bytes in one structured answer, as JSON text. Clients cut longer answers
+/// in the middle or at the end, which makes them useless.
 inline constexpr size_t kMaxStructureText = 38'000;
 
 /// Shortens an answer to that length: long texts and lists keep their beginning, and a first member

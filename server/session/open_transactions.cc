@@ -98,7 +98,7 @@ Result<OpenTransactions::Lease> OpenTransactions::lend(const std::string& id) {
     GALLEY_ASSIGN(const std::string whole, named(id));
     return resume(whole);
   }
-  // It may have been committed or dropped meanwhile: then another one is begun, once.
+  // If it was committed or dropped in the meantime, another transaction is begun, but only once.
   for (bool is_again = false;; is_again = true) {
     std::string own;
     {

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// The present request of the calling thread, for the approver.
+/// The current request of the calling thread, for the approver.
 thread_local McpRequest* current_request = nullptr;
 
 class CurrentRequest {
@@ -51,7 +51,7 @@ void drop_client_members(const ToolInfo& info, json& arguments) {
 }
 
 /// Asks the client's user for approval.
-/// Errors: kRefused `call.unanswered` while there is no answer.
+/// Errors: kRefused `call.unanswered` until the answer arrives.
 Result<bool> is_approved_by_client(McpRequest& request, const std::string& key, std::string text) {
   ordered_json params;
   params["message"] = std::move(text);
@@ -146,7 +146,7 @@ bool WorkspaceFeatures::takes_tx(const ToolInfo& info) const {
          !ordered_json::parse(info.input_schema)["properties"].contains("tx");
 }
 
-/// A tool as a client sees it.
+/// The definition of a tool for clients.
 ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   ordered_json input = ordered_json::parse(info.input_schema);
   if (takes_tx(info)) {

@@ -30,7 +30,7 @@ struct SessionOptions {
   SecretProvider secrets = {};
 };
 
-/// An approver that asks the client of the present request, if it can be asked, and otherwise
+/// An approver that asks the client of the current request. If the client cannot be asked, it
 /// refuses.
 [[nodiscard]] Approver client_approver();
 
@@ -49,7 +49,7 @@ class WorkspaceFeatures final : public McpFeatures {
   std::vector<nlohmann::ordered_json> tools() override;
   McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
                       McpRequest& request) override;
-  /// The lane of the transaction; requests that only read need none.
+  /// Calls in one transaction have the same lane. Requests without a transaction have none.
   [[nodiscard]] std::string lane_of(const std::string& method,
                                     const nlohmann::json& params) const override;
   std::vector<nlohmann::ordered_json> resources() override;
