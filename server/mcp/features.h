@@ -36,23 +36,23 @@ class McpRequest {
 
   /// Asks the client for something (`elicitation/create`, `sampling/createMessage`, `roots/list`).
   ///
-  /// Returns nullopt while there is no answer: then the features must return at once, and are
-  /// called again from the beginning when the answer arrives. `key` identifies the question within
-  /// the request and must stay the same. In the handshake era this call waits, so there always is
-  /// an answer.
+  /// Returns nullopt if the answer must come in a later round. Then the features must return at
+  /// once. They are called again from the beginning when the answer arrives. `key` identifies the
+  /// question within the request and must stay the same. In the handshake era this call waits for
+  /// the answer and never returns nullopt.
   virtual std::optional<nlohmann::json> ask(std::string_view key, std::string_view method,
                                             nlohmann::ordered_json params) = 0;
   /// The state that was kept for the next round of this request; null in the first round.
   [[nodiscard]] virtual const nlohmann::json& kept() const = 0;
-  /// Keeps a state: the client carries it, and cannot change it.
+  /// Keeps a state for the next round. The client stores it, but cannot change it.
   virtual void keep(nlohmann::ordered_json state) = 0;
 };
 
-/// A result, or the error instead.
+/// A result or an error.
 using McpAnswer = std::variant<nlohmann::ordered_json, RpcError>;
 
-/// The offers of a server, independent of messages. One implementation is Galley's, another one is
-/// the fixture that the conformance tests need.
+/// The tools, resources and prompts of a server, independent of messages. Galley has one
+/// implementation; the conformance tests have another.
 ///
 /// Threads: called from several threads at once.
 /// Errors:  an RpcError; no exception.
@@ -74,8 +74,9 @@ class McpFeatures {
   /// Errors: kInvalidParams for an unknown tool.
   virtual McpAnswer call_tool(const std::string& name, const nlohmann::json& arguments,
                               McpRequest& request) = 0;
-  /// The lane of a request: requests of one lane are handled in order, one at a time. Empty: in
-  /// parallel with all others. Called from one thread at a time.
+  /// The lane of a request. Requests of one lane are handled in order, one at a time. A request
+  /// without a lane (an empty text) runs in parallel with all others. Called from one thread at a
+  /// time.
   [[nodiscard]] virtual std::string lane_of(const std::string& method,
                                             const nlohmann::json& params) const = 0;
   /// `Resource` and `ResourceTemplate` objects.
@@ -99,10 +100,10 @@ class McpFeatures {
   };
   virtual std::vector<std::string> complete(const Completion& wanted) = 0;
 
-  /// Means the list of tools where a URI is expected.
+  /// Stands for the list of tools in place of a URI.
   static constexpr std::string_view kListOfTools = "tools/list";
-  /// The function to call after a change: of the resource with that URI, of the list of resources
-  /// (an empty URI), or of the list of tools (kListOfTools).
+  /// A function to call after a change of the resource with that URI, of the list of resources (an
+  /// empty URI), or of the list of tools (kListOfTools).
   using Changed = std::function<void(std::string_view uri)>;
   virtual void on_change(Changed changed) = 0;
 };

@@ -273,7 +273,7 @@ void McpServer::finish() {
 
 namespace {
 
-/// After so many looks without a new request, the watching thread sleeps.
+/// After this number of looks without a new request, the watching thread sleeps.
 constexpr int kQuietLooks = 50;
 
 }  // namespace
@@ -307,7 +307,8 @@ void McpServer::read_in_turns(int me, const Input& input) {
   }
 }
 
-/// Returns when `me` must read: the other thread is still handling the request of the last look.
+/// Watches the other thread. Returns when `me` must read, because the other thread is still
+/// handling the same request as at the last look, or when reading is over.
 void McpServer::wait_to_read(std::unique_lock<std::mutex>& lock, int me) {
   uint64_t seen = reading_.works;
   int quiet = 0;

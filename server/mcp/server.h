@@ -36,9 +36,9 @@ namespace galley {
 ///                      |                   +-- ask(): question to the client, or input_required
 ///                      +-- ping, cancelled, answers to our questions: at once
 ///
-/// A request that comes alone is handled by the thread that has read it, because waking another
-/// thread costs more than most calls. A second thread watches it, and takes over reading when the
-/// request takes long.
+/// If no other request is in progress, the thread that has read a request also handles it, because
+/// waking another thread costs more than most calls. A second thread watches it, and takes over
+/// reading when the request takes long.
 ///
 /// Invariant: a request gets one answer, or none when it was cancelled; no input ends the server,
 ///            and the state that it keeps for a client is bounded. Requests of one lane
@@ -77,7 +77,7 @@ class McpServer {
   /// Reads and answers the input to its end; two threads take turns in calling `input`.
   /// Errors: those of `input`.
   Result<void> serve(const Input& input);
-  /// Takes one line from the client and returns before it is answered.
+  /// Takes one line from the client. Returns before the answer is sent.
   void take(std::string_view line);
   /// The client has disconnected: no more questions are answered. Returns when all requests have
   /// ended.
@@ -127,7 +127,7 @@ class McpServer {
   bool begin_here(const Task& task);
   void drain();
 
-  // --- what comes in (server.cc) ----------------------------------------------------------------
+  // --- incoming messages (server.cc) ------------------------------------------------------------
   Task accept(std::string_view line);
   Task accept_request(RpcMessage message);
   void refuse_long_line();
@@ -141,7 +141,7 @@ class McpServer {
   void enqueue(Task task);
   void cancel(const nlohmann::json& params);
 
-  // --- what goes out (server_answers.cc) --------------------------------------------------------
+  // --- answers (server_answers.cc) --------------------------------------------------------------
   void work();
   Task next_task();
   bool leave(const Running& task);
