@@ -23,7 +23,7 @@ struct GlobalArguments {
   bool no_pager = false;  ///< --no-pager
 };
 
-/// Options for showing a diff: diff, preview, apply, show, undo --dry-run.
+/// Options that show a diff: diff, preview, apply, show, undo --dry-run.
 struct DiffArguments {
   bool stat = false;
   bool numstat = false;
@@ -83,7 +83,7 @@ struct VerdictArguments {
   std::string key;     ///< --key
 };
 
-/// Limits of exec and at, within those of galley.toml; 0 is the limit of galley.toml.
+/// Limits of exec and at, within those of galley.toml; 0 means the limit of galley.toml.
 struct ExecArguments {
   double timeout_s = 0;
   uint64_t cpu_s = 0;

@@ -20,8 +20,8 @@ namespace galley {
 ///            `limit.file_size`; kIo.
 class ConfigFile {
  public:
-  /// Reads a file. A missing file or folder has no text. `project` is empty for a file outside of
-  /// projects.
+  /// Reads a file. If the file or its folder is missing, text() is nullopt. `project` is empty for
+  /// a file outside of projects.
   static Result<ConfigFile> read(const std::string& path, const std::string& project);
 
   /// Returns the absolute path, after links are followed.

@@ -27,7 +27,7 @@ std::string_view severity_name(Severity severity) {
   return "error";
 }
 
-/// The bytes of each text of `value`, which is at `pointer`, that JSON cannot say.
+/// Collects the bytes of each text in `value` that is not UTF-8. `pointer` is the place of `value`.
 void collect_exact(const Json& value, const std::string& pointer, Json& exact) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();

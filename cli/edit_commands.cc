@@ -120,7 +120,7 @@ void name_failure(const EditOutcome& outcome, Staged& staged) {
   }
 }
 
-/// What divide_answer() finds in a document: its parts, and what is between them.
+/// The result of divide_answer() for a document: its parts, and the text between them.
 struct ReadDocument {
   struct Item {
     size_t first = 0;  ///< lines, 1-based
@@ -354,7 +354,7 @@ Result<bool> stage_documents(Session& session, Workspace& workspace, Transaction
   return true;
 }
 
-/// Stages all documents in order, or none. After an error `all` has what was read until then.
+/// Stages all documents in order, or none. After an error, `all` has the documents read before it.
 Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& transaction,
                            StagedDocuments& all, Json& document) {
   std::vector<std::string> inputs = session.arguments().edit.inputs;

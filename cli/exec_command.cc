@@ -43,7 +43,7 @@ AskedLimits limits_of(const ExecArguments& exec) {
   return limits;
 }
 
-/// A longer timeout would be reduced to the configured one, and the effects would be dropped then.
+/// A longer timeout would be reduced to the configured one, and then the effects would be dropped.
 Result<void> check_timeout(Session& session, const AskedLimits& limits) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const int64_t most_ms = rules_of(*workspace).config.sandbox.timeout_ms;

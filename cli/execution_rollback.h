@@ -5,8 +5,8 @@
 
 namespace galley {
 
-/// rollback --execution: reverts one call, in its open transaction, or with an undo of its paths if
-/// it was committed.
+/// rollback --execution: reverts one call. In an open transaction it removes the staged changes; if
+/// the call was committed, it undoes its paths.
 Result<int> rollback_execution(Session& session);
 
 }  // namespace galley

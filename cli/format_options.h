@@ -10,7 +10,7 @@ namespace galley {
 /// Errors: kUsage `usage.option_of_format`, which names option and format.
 Result<void> check_format_options(const EditArguments& arguments, EditFormat format);
 
-/// What --complete and --truncated say.
+/// Returns whether the document is complete, according to --complete and --truncated.
 [[nodiscard]] DocumentEnd document_end(const EditArguments& arguments);
 
 }  // namespace galley

@@ -14,7 +14,7 @@ struct HelpRow {
   std::string about;
 };
 
-/// `galley apply`: the command with its parents.
+/// Returns the name of a command with its parents: `galley policy test`.
 [[nodiscard]] std::string command_path(const CLI::App& command);
 /// Returns the arguments of a command as in its usage line: `ID`, `[FILE...]`.
 [[nodiscard]] std::vector<std::string> argument_words(const CLI::App& command);

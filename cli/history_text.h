@@ -34,8 +34,8 @@ struct ShownTime {
 /// Returns the same in one line: number, reason or tool, agent.
 [[nodiscard]] std::string transaction_line(const TxSummary& summary, bool has_color);
 
-/// Adds the transactions whose journals are damaged to `document`, and returns a line for each that
-/// is not among `told`. Only recent journals are read: doctor reads all of them.
+/// Adds the transactions whose journals are damaged to `document`. Returns a line for each that is
+/// not in `told`. It reads only recent journals; doctor reads all of them.
 Result<std::string> damage_text(const StateDirectory& state, const std::vector<TxSummary>& told,
                                 Json& document);
 

@@ -6,21 +6,21 @@
 
 namespace galley {
 
-/// pre-commit: judges what is staged in git.
+/// pre-commit: judges the changes in git's index.
 Result<int> judge_staged(Session& session);
 /// pre-push, pre-receive and update: judges all updated references of a push before it returns. One
 /// refusal refuses the push.
 Result<int> judge_push(Session& session);
 
-/// Whether the gate says yes to what an update of a reference of this repository brings. Says why
-/// not.
+/// Whether the gate approves the commits that an update of a reference adds to this repository.
+/// Prints the reasons of a refusal.
 Result<bool> judge_update(Session& session, const RefUpdate& update);
 
 /// `galley hook install`, `uninstall` and `run`.
 int run_hook(Session& session);
 
 /// `galley hook run NAME [ARGUMENT...]`: does the work of the git hook of this name, with the
-/// arguments and the standard input from git.
+/// arguments and standard input that git passes.
 Result<int> run_git_hook(Session& session);
 
 }  // namespace galley

@@ -73,7 +73,7 @@ int run(galley::CommandFunction command, const galley::Arguments& arguments,
   const std::string& outcome = session.outcome();
   terminal.print_error("the result could not be written to standard output" +
                        (outcome.empty() ? "" : "; what happened: " + outcome));
-  // A commit that the next command decides is the more important status.
+  // An undecided commit, which the next command recovers, is the more important status.
   const int undecided = galley::exit_status(galley::ErrorKind::kUndecided);
   return status == undecided ? status : galley::kExitFailure;
 }

@@ -266,14 +266,14 @@ Result<int> trust_mcp_server_again(Session& session) {
 
 namespace {
 
-/// A client that has not read for this long is treated as gone.
+/// A client that has not read for this time is treated as disconnected.
 constexpr std::chrono::seconds kWriteTime{60};
 
-/// Most agents know tools by these names. A profile has one name for each verb.
+/// The default profile, because most agents know tools by its names.
 constexpr const char* kDefaultProfile = "claude";
 
 Result<int> serve(Session& session) {
-  // A write to a client that is gone returns an error instead of a signal.
+  // A write to a disconnected client returns an error and raises no signal.
   std::signal(SIGPIPE, SIG_IGN);
   // Otherwise each thread would have its own heap, and heaps rarely return memory.
   mallopt(M_ARENA_MAX, 2);

@@ -13,13 +13,13 @@ namespace galley {
 
 /// The table of commands and options. Parsing, help, completions and the man page use it.
 ///
-/// Ownership: owns the arguments that its options are stored in.
+/// Ownership: owns the Arguments in which it stores the options.
 class OptionTable {
  public:
   /// The table of all commands.
   OptionTable();
   /// Makes a table with the command that `words` (the program's arguments) name. Other commands may
-  /// be missing: making all of them takes longer than many commands.
+  /// be missing, because making all of them takes longer than many commands run.
   explicit OptionTable(const std::vector<std::string>& words);
   OptionTable(const OptionTable&) = delete;
   OptionTable& operator=(const OptionTable&) = delete;
@@ -50,8 +50,8 @@ class OptionTable {
   /// Returns the words that an option takes; empty if it takes any.
   [[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option) const;
 
-  /// Adds an option that takes one value and may be repeated. The words after the value are not
-  /// part of it.
+  /// Adds an option that takes one value and may be repeated. Words after the value do not belong
+  /// to the option.
   static CLI::Option* add_list(CLI::App* command, const char* name,
                                std::vector<std::string>& values, const char* about);
 
@@ -67,7 +67,7 @@ class OptionTable {
   void add_conflict(CLI::App* command);
   /// --git-commits: keeps or drops the git commits of a run.
   void add_git_commits(CLI::App* command);
-  /// With `takes_edits`, --ignore-space-change is the option of git apply, which is about matching.
+  /// With `takes_edits`, --ignore-space-change has the meaning of git apply: it affects matching.
   void add_diff_options(CLI::App* command, bool takes_edits = false);
   /// --report: writes the judgement in formats of other programs.
   void add_reports(CLI::App* command);

@@ -64,13 +64,13 @@ Result<int> finish_commit(Session& session, const CommitOutcome& outcome, Json& 
 inline constexpr int kCannotExecute = 126;  ///< as in shells and env(1)
 inline constexpr int kNoProgram = 127;      ///< the same
 
-/// The exit status of shells for an error of a program's start: 127 if there is no such program,
+/// Returns the exit status that a shell uses if a program cannot start: 127 if it does not exist,
 /// 126 if it cannot be executed; `other` for any other error.
 [[nodiscard]] int start_exit_status(const Error& error, int other);
 
 /// For --conflict=markers: stages the proposal with markers in a stored transaction. Returns the
-/// places of the markers and the next step, to be printed last. `known` are the markers that it has
-/// already.
+/// places of the markers and the next step, to be printed last. `known` are the markers that the
+/// transaction already has.
 Result<std::string> stage_markers(Session& session, Transaction& transaction,
                                   const Proposal& proposal, std::vector<MergedPath> known,
                                   Json& document);

@@ -29,13 +29,13 @@ Result<std::string> diff_on_screen(Session& session, const Proposal& proposal);
 Result<void> refuse_inside_exec(const std::string& command);
 
 /// Returns an approver that asks at the controlling terminal whether to commit. It shows the diff
-/// as far as it fits, then the rules that ask; `d` shows the whole diff. Without a terminal there
-/// is no answer, which the gate treats as a no. Piped input is not accepted as an answer, since it
+/// as far as it fits, then the rules that ask; `d` shows the whole diff. Without a terminal it
+/// cannot ask, which the gate treats as a no. Piped input is not accepted as an answer, since it
 /// may come from an agent.
 /// Ownership: borrows the session.
 [[nodiscard]] Approver approver_at_terminal(Session& session);
 
-/// The same for a call that needs an approval; empty if no person can be asked.
+/// Returns a function that asks in the same way about a call; empty if no person can be asked.
 [[nodiscard]] std::function<Result<bool>(const CallOptions::Question&)> confirmer_at_terminal(
     Session& session);
 

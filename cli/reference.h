@@ -20,7 +20,7 @@ extern const std::string_view kReasons;
 [[nodiscard]] std::string word_suggestion(std::string_view word);
 
 /// `galley help --json`: all commands, keys, reasons, profiles, shapes and exit statuses.
-/// scripts/reference makes docs/reference/ of it.
+/// scripts/reference generates docs/reference/ from this document.
 [[nodiscard]] std::string reference_document(const OptionTable& table);
 
 }  // namespace galley

@@ -42,8 +42,8 @@ struct ReportRequest {
 /// not see; kIo.
 Result<void> write_report_file(Session& session, const std::string& file, std::string_view text);
 
-/// Writes the reports of --report. `document` is the output of --json. Returns whether one report
-/// went to standard output; then nothing else may be written there.
+/// Writes the reports of --report. `document` is the output of --json. Returns true if a report
+/// went to standard output. The caller must then write nothing else to standard output.
 /// Errors: kRefused `report.agent` for an agent and a file, kIo.
 Result<bool> write_reports(Session& session, const Preview& judged, const Json& document);
 

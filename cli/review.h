@@ -41,8 +41,8 @@ class Review {
   static Result<Review> open(Session& session);
 
   [[nodiscard]] const std::string& tx() const { return tx_; }
-  /// Returns the staged proposal, in pieces with so many lines of context, and the verdict of the
-  /// gate.
+  /// Returns the staged proposal with the verdict of the gate. Its pieces have `context` lines
+  /// around each change.
   Result<ReviewedState> look(uint32_t context);
   /// Keeps only these pieces. The state before it is stored as the savepoint `kBeforeReview`.
   Result<void> keep_only(const ReviewedState& seen, const std::vector<size_t>& pieces);

@@ -241,7 +241,7 @@ class TerminalReview {
   Result<void> split() {
     const AskedChange whole = changes_[at_];
     if (whole.pieces.size() < 2) return terminal_.write("This change cannot be split.\n");
-    // The key is the keys of its parts, one after the other. Each part ends at its third NUL.
+    // The key is the concatenation of its parts' keys. Each part ends at its third NUL.
     std::vector<AskedChange> parts;
     size_t begin = 0;
     for (const size_t piece : whole.pieces) {

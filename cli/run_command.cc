@@ -55,7 +55,7 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
   }
 }
 
-/// The changed paths, and how many it tells of.
+/// The text that lists the changed paths, and their number.
 struct ListedPaths {
   std::string text;
   size_t count = 0;
@@ -80,7 +80,7 @@ ListedPaths listed_by_folder(const ChangeSet& changes) {
   return listed;
 }
 
-/// A folder is a path of its own only where no path in it is listed.
+/// Lists the paths as `diff --name-status` does. A folder is listed only if no path in it is.
 Result<ListedPaths> listed_paths(const Proposal& proposal) {
   if (proposal.changes().size() > kMaxSummaryPaths) return listed_by_folder(proposal.changes());
   DiffArguments names;
@@ -159,7 +159,7 @@ Result<int> commit_run(Session& session, Transaction& transaction, const RunEndi
   return are_kept ? status : kExitNo;
 }
 
-/// Commits of git that are to be kept although the transaction is not committed.
+/// Keeps git commits of the run although the transaction is not committed.
 Result<int> settle_commits(const RunEnding& ending, RunCommits& commits, Json& document) {
   GALLEY_TRY(commits.copy());
   const bool are_kept = commits.keep();

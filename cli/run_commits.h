@@ -9,7 +9,7 @@
 
 namespace galley {
 
-/// The git commits that runs of a transaction made, from their report to their references:
+/// The git commits that runs of a transaction made. The functions are called in this order:
 ///
 ///     of -> say           lists them in the summary
 ///        -> wants_keep    follows --git-commits, or asks the person

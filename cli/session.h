@@ -24,7 +24,8 @@ class Session {
   /// The same without recovery, for commands that show what recovery would do.
   Result<Workspace*> open_without_recovery();
 
-  /// Replaces the person at the terminal as the one who answers the gate. Call it before open().
+  /// Sets an approver that answers the gate instead of the person at the terminal. Call it before
+  /// open().
   void set_approver(Approver approver) { approver_ = std::move(approver); }
   /// Changes to the directory of -C. Relative names start in it.
   Result<void> enter_directory();
@@ -50,7 +51,7 @@ class Session {
   void say(const std::string& line);
   /// Prints several lines for people; the caller escapes their fields. Nothing with --json or -q.
   void say_lines(const std::string& text);
-  /// As say_lines, but for errors: -q does not silence it.
+  /// Like say_lines, but for errors: -q does not silence it.
   void print_error_lines(const std::string& text);
   /// Stores a message that must be shown even if standard output cannot be written.
   void remember(const std::string& outcome) { outcome_ = outcome; }
@@ -74,12 +75,12 @@ class Session {
   [[nodiscard]] TransactionOptions transaction_options() const {
     return {arguments_->global.agent, arguments_->global.message};
   }
-  /// Opens a stored transaction for --agent: the given one, that of --tx or GALLEY_TX, or the only
-  /// open one of this agent.
+  /// Opens a stored transaction for --agent: the one with this id. If `id` is empty, the one in
+  /// GALLEY_TX, or the only open one of this agent.
   Result<Transaction> resume(const std::string& id);
   Result<Transaction> resume() { return resume(arguments_->tx); }
-  /// The same. With --begin it begins a transaction if the agent has none. Hooks put `galley exec`
-  /// before commands of agents that do not know transactions.
+  /// The same, but with --begin it begins a transaction if the agent has none. Agents that do not
+  /// know transactions need this: their hooks put `galley exec` before their commands.
   Result<Transaction> resume_or_begin();
 
  private:
@@ -94,7 +95,7 @@ class Session {
   UserSettings user_;
   std::unique_ptr<Workspace> workspace_;
   Approver approver_;  ///< empty: the person at the terminal
-  std::string doubt_;  ///< not printed yet
+  std::string doubt_;  ///< why the state is not trusted; empty once printed
   std::string outcome_;
 };
 

@@ -19,8 +19,8 @@ Result<std::string> staged_text(const Proposal& change);
 Result<void> show_staged(Session& session, Transaction& transaction, const Overlay::Entries& before,
                          Json& document);
 
-/// Whether a word is a range of commits, `A..B` or `A...B`, and not a path. In a path, `..` is
-/// between slashes, and git's names cannot contain it.
+/// Whether a word is a range of commits, `A..B` or `A...B`, and not a path. In a path `..` is a
+/// whole component, and the names of git's references cannot contain it.
 [[nodiscard]] bool is_range(std::string_view word);
 
 /// Returns the sides of `A..B` or `A...B`; an empty side is HEAD.

@@ -63,8 +63,8 @@ class Terminal {
   void print(std::string_view text, bool pages = false);
   /// Forbids pagers in this directory: a person does not control the contents of the workspace.
   void keep_pager_outside(std::string directory) { workspace_ = std::move(directory); }
-  /// Starts a pager that writes to `device`. Returns null if none is wanted or it cannot be
-  /// started.
+  /// Starts a pager that writes to `device`. Returns null if the person wants no pager, or if it
+  /// cannot be started.
   [[nodiscard]] std::unique_ptr<HostProcess> start_pager(const std::string& device) const;
   /// Sets the current work. It is shown on a terminal if it takes long.
   void work_on(std::string text);
