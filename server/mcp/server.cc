@@ -57,7 +57,7 @@ void McpServer::take(std::string_view line) {
   if (Task task = accept(line)) enqueue(std::move(task));
 }
 
-/// Handles one line; returns the request in it, if it needs work.
+/// Handles one line. Returns the request in it, if the features must handle it.
 McpServer::Task McpServer::accept(std::string_view line) {
   auto read = read_message(line);
   if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
@@ -345,7 +345,7 @@ void McpServer::take_line(const Line& line, int me) {
   if (reading_.reader == me) reading_.is_at_work = false;
 }
 
-/// Whether no request is in progress, so that the reading thread may handle this one.
+/// Begins a request on the reading thread. Returns false if another request is in progress.
 bool McpServer::begin_here(const Task& task) {
   const std::lock_guard lock(mutex_);
   if (!running_.empty() || is_over_) return false;

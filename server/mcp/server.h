@@ -36,9 +36,9 @@ namespace galley {
 ///                      |                   +-- ask(): question to the client, or input_required
 ///                      +-- ping, cancelled, answers to our questions: at once
 ///
-/// If no other request is in progress, the thread that has read a request also handles it, because
-/// waking another thread costs more than most calls. A second thread watches it, and takes over
-/// reading when the request takes long.
+/// If no other request waits or is in progress, the thread that has read a request also handles it,
+/// because waking another thread costs more than most calls. A second thread watches it, and takes
+/// over reading when the request takes long.
 ///
 /// Invariant: a request gets one answer, or none when it was cancelled; no input ends the server,
 ///            and the state that it keeps for a client is bounded. Requests of one lane
@@ -77,10 +77,10 @@ class McpServer {
   /// Reads and answers the input to its end; two threads take turns in calling `input`.
   /// Errors: those of `input`.
   Result<void> serve(const Input& input);
-  /// Takes one line from the client. Returns before the answer is sent.
+  /// Takes one line from the client. Returns without waiting until its request was handled.
   void take(std::string_view line);
-  /// The client has disconnected: no more questions are answered. Returns when all requests have
-  /// ended.
+  /// The client has disconnected, so open questions get no answer. Stops the remaining requests,
+  /// and returns when all have ended.
   void finish();
 
  private:
