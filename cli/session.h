@@ -75,8 +75,8 @@ class Session {
   [[nodiscard]] TransactionOptions transaction_options() const {
     return {arguments_->global.agent, arguments_->global.message};
   }
-  /// Opens a stored transaction for --agent: the one with this id. If `id` is empty, the one in
-  /// GALLEY_TX, or the only open one of this agent.
+  /// Opens a stored transaction for --agent: the one with this id or run name. If `id` is empty, it
+  /// opens the only one of this agent. resume() uses the id in --tx or GALLEY_TX.
   Result<Transaction> resume(const std::string& id);
   Result<Transaction> resume() { return resume(arguments_->tx); }
   /// The same, but with --begin it begins a transaction if the agent has none. Agents that do not
