@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kMaxHookTime{20};
 /// After that, validators have this time to end; then the process exits.
 inline constexpr std::chrono::seconds kHookGraceTime{5};
 
-/// The hook protocol of a request; docs/agents.md describes what was observed of each.
+/// The hook protocol of a request. docs/agents.md describes the observed behaviour of each agent.
 enum class HookProtocol : uint8_t {
   kPreToolUse,         ///< codex and Claude Code
   kBeforeTool,         ///< Gemini CLI

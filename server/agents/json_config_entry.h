@@ -24,8 +24,8 @@ struct JsonItem {
   TextRange value;
 };
 
-/// The text, with spaces for every byte of the extensions that people use in JSON: a byte order
-/// mark, `//` and `/* */` comments, commas before a closing bracket.
+/// Replaces every byte of common extensions of JSON by a space: a byte order mark, `//` and `/* */`
+/// comments, commas before a closing bracket.
 [[nodiscard]] std::string plain_json(std::string_view text);
 
 /// The items of the object or array that begins at `at`, in order. `json` must be well-formed, as
