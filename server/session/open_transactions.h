@@ -25,7 +25,7 @@ namespace galley {
 /// Invariant: staged changes of a call are saved before its caller gets the answer, so they survive
 ///            the death of the process.
 /// Ownership: borrows the workspace; owns the open transactions and one thread that closes them.
-/// Threads:   may be used from several; each transaction is used by one at a time.
+/// Threads:   may be used from several threads; each transaction is used by one at a time.
 /// Errors:    those of Workspace::begin_stored and resume.
 class OpenTransactions {
  public:

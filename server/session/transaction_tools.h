@@ -16,7 +16,7 @@ namespace galley {
 /// `galley_preview`, `galley_validate`, `galley_commit`, `galley_rollback`, `galley_undo`,
 /// `galley_log`. They do the same as the commands of those names and do not bypass them.
 ///
-/// Ownership: borrows workspace and transactions. Threads: may be called from several.
+/// Ownership: borrows workspace and transactions. Threads: may be called from several threads.
 class TransactionTools {
  public:
   TransactionTools(Workspace& workspace, OpenTransactions& open, std::string agent)
