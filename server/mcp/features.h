@@ -16,8 +16,8 @@
 
 namespace galley {
 
-/// One request in progress: the messages that a server's features can send to the client while they
-/// answer, the same in both eras of the protocol.
+/// One request in progress. The features of a server use it to send messages to the client while
+/// they handle the request. It is the same in both eras of the protocol.
 ///
 /// Threads:   confined to the thread of the request; the stop token may be waited on by others.
 /// Ownership: borrowed for one request.
