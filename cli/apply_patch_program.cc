@@ -117,7 +117,7 @@ int run_apply_patch(Session& session) {
     return kExitMalformed;
   }
   const int status = session.finish(patch ? apply(session, *patch) : Result<int>(patch.error()));
-  // For this tool, 2 means wrong usage. A patch that cannot be parsed is a 1.
+  // In this tool, 2 means wrong usage. The status for a patch that cannot be parsed is 1.
   return status == kExitMalformed ? kExitNo : status;
 }
 

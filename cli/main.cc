@@ -78,7 +78,7 @@ int run(galley::CommandFunction command, const galley::Arguments& arguments,
   return status == undecided ? status : galley::kExitFailure;
 }
 
-/// Under the name of that tool, the program has only the tool's arguments.
+/// Runs the program under the name `apply_patch`, with the arguments of that tool.
 int run_as_apply_patch(int argc, char** argv) {
   galley::Arguments arguments;
   arguments.command = "apply";

@@ -281,7 +281,7 @@ Result<int> policy_explain(Session& session) {
   std::string text;
   const auto there = place_of(*workspace).files().stat(path);
   if (session.arguments().name.ends_with('/') || (there && there->kind == FileKind::kDirectory)) {
-    // Rules for a folder are about what is in it.
+    // Rules apply to the contents of a folder, not to the folder itself.
     text = "each path in " + printable_line(path.str()) + "/:\n";
     GALLEY_ASSIGN(path, RelPath::parse(path.is_root() ? "*" : path.str() + "/*"));
   }

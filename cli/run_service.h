@@ -29,7 +29,7 @@ struct RunEnding {
   [[nodiscard]] static std::optional<RunEnding> decode(const std::string& text);
 };
 
-/// An error that is sent between two processes of Galley.
+/// Converts an error to text and back, to send it between two processes of Galley.
 [[nodiscard]] std::string encode_error(const Error& error);
 [[nodiscard]] Error decode_error(const std::string& text);
 
