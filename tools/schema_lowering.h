@@ -17,7 +17,7 @@ inline constexpr const char* kContains = "x-galley-contains";  ///< {schema, min
 inline constexpr const char* kUniqueItems = "x-galley-unique-items";  ///< true
 }  // namespace lowered
 
-/// Schemas inside one schema. Each member and item of it is one.
+/// Schemas inside one schema. The schema of each member or item counts as one.
 inline constexpr size_t kMaxSchemaPlaces = 12'000;
 
 /// Rewrites a JSON Schema of 2020-12, 2019-09 or draft 7 to the part of draft 7 that the schema

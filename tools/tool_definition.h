@@ -13,13 +13,14 @@
 
 namespace galley {
 
-/// "direct", "api", "mcp", "system", and the reverse; nothing for another word.
+/// The word for a category: "direct", "api", "mcp" or "system".
 [[nodiscard]] std::string_view to_string(ToolInfo::Category category);
+/// The category for a word; nullopt for any other word.
 [[nodiscard]] std::optional<ToolInfo::Category> category_named(std::string_view word);
-/// "low", "medium", "high", "critical", and the reverse.
+/// The word for a risk: "low", "medium", "high" or "critical".
 [[nodiscard]] std::string_view to_string(ToolInfo::Risk risk);
 [[nodiscard]] std::optional<ToolInfo::Risk> risk_named(std::string_view word);
-/// As defined by semver.org 2.0.0.
+/// Whether a text is a version as defined by semver.org 2.0.0.
 [[nodiscard]] bool is_semantic_version(std::string_view text);
 
 /// The timeout of a call when neither tool nor caller gives one: 5, 10, 10 and 30 s, in the order
@@ -30,9 +31,9 @@ namespace galley {
 /// The timeout that a tool states when its work takes longer than its category allows.
 inline constexpr std::chrono::milliseconds kUsualToolTime{30'000};
 
-/// FaultMaven's memory limits. The second limits the programs of a call. A tool may state another
-/// limit, up to the third. The memory of this process is only measured: exceeding a limit is a
-/// warning.
+/// Memory limits of FaultMaven. kMaxToolCallBytes limits the programs of a call, unless the tool
+/// states another limit, up to kMaxAllToolsBytes. The memory of this process is only measured:
+/// exceeding a limit is a warning.
 inline constexpr uint64_t kMaxToolInstanceBytes = uint64_t{50} << 20U;  ///< memory of one tool
 inline constexpr uint64_t kMaxToolCallBytes = uint64_t{200} << 20U;     ///< memory of one call
 inline constexpr uint64_t kMaxAllToolsBytes = uint64_t{1} << 30U;       ///< the most a tool may ask
