@@ -27,6 +27,7 @@
 // 2. Else HunkSearch lists the places of each hunk. Two sweeps drop those that leave no room for
 //    the hunks before (earliest end) or after (latest start). A hunk with one place left is
 //    decided, which can leave another hunk with one; so this is repeated.
+//    If that leaves a hunk without a place, hunks may share context, which none of them changes.
 // 3. Between equal places the number decides as long as it is credible. The drift of a hunk is how
 //    far from its number it was found. Once a hunk has drifted, or the index line names another
 //    content, numbers are stale, and only a hunk between two of the same drift is decided by it.
@@ -41,6 +42,7 @@ namespace galley {
 namespace {
 
 constexpr int kMaxRounds = 8;
+constexpr const char* kSharedContext = "shared_context";
 /// Telling lines that another place must lack so that the one found is not doubtful: where it is at
 /// its stated line, and where it has moved.
 constexpr uint32_t kMarginAtStated = 1;
@@ -118,6 +120,7 @@ class HunkPlacer {
     for (size_t i = 0; i < searches_.size(); ++i) {
       if (is_over()) return false;
       searches_[i].places = searches_[i].search.find();
+      leave_out_new_lines(i);
       const HunkPlaces& places = searches_[i].places;
       const bool is_folded = !places.starts.empty() && places.fold > LineFolding::kLineEnds;
       if (needs_mending(i) || (is_folded && may_mend())) mend(i, is_folded);
@@ -139,6 +142,41 @@ class HunkPlacer {
   [[nodiscard]] const Hunk& hunk(size_t i) const {
     const auto found = mended_.find(i);
     return found == mended_.end() ? edit_.hunks[i] : found->second->hunk;
+  }
+
+  /// A hunk may show its context as it is after the hunk before it. Leaves the lines out that only
+  /// that hunk makes.
+  void leave_out_new_lines(size_t i) {
+    const HunkPlaces& places = searches_[i].places;
+    const bool fits = !places.starts.empty() && places.step <= MatchStep::kLineEnds;
+    if (i == 0 || fits || !may_mend() || options_.is_strict(kSharedContext)) return;
+    const std::vector<std::string_view> made = post_image(hunk(i - 1));
+    const std::vector<std::string_view> wanted = pre_image(hunk(i));
+    const size_t kept = context_counts(hunk(i - 1)).trailing;
+    const auto is_same = [](std::string_view one, std::string_view other) {
+      return without_terminator(one) == without_terminator(other);
+    };
+    size_t shared = std::min(made.size(), wanted.size());
+    while (shared > kept && !std::equal(made.end() - static_cast<int64_t>(shared), made.end(),
+                                        wanted.begin(), is_same)) {
+      --shared;
+    }
+    if (shared <= kept || shared - kept > context_counts(hunk(i)).leading) return;
+    MendedHunk mended{hunk(i), {}, {}};
+    auto& rest = mended.hunk.lines;
+    rest.erase(rest.begin(), rest.begin() + static_cast<int64_t>(shared - kept));
+    mended.old_lines = pre_image(mended.hunk);
+    mended.leniencies.push_back({kSharedContext,
+                                 "context of the hunk repeats lines that the hunk before it adds; "
+                                 "it was found without them",
+                                 {},
+                                 0});
+    HunkPlaces found = HunkSearch(index_, mended.hunk, options_).find();
+    if (found.starts.size() != 1 || found.step > MatchStep::kLineEnds || found.is_doubtful) return;
+    found.step = MatchStep::kMended;
+    replace(i, std::move(mended));
+    searches_[i].places = std::move(found);
+    follows_[i] = static_cast<int64_t>(kept);
   }
 
   /// True when the hunk fits nowhere, or where it fits without some context is not sure. A patch
@@ -289,7 +327,7 @@ class HunkPlacer {
       earliest_end[i + 1] = earliest_end[i];
       for (const int64_t start : searches_[i].feasible) {
         if (start < earliest_end[i]) continue;
-        earliest_end[i + 1] = start + length(i);
+        earliest_end[i + 1] = start + length(i) - shareable(i);
         break;
       }
     }
@@ -297,21 +335,70 @@ class HunkPlacer {
     for (size_t i = n; i-- > 0;) {
       latest_start[i] = latest_start[i + 1];
       for (auto it = searches_[i].feasible.rbegin(); it != searches_[i].feasible.rend(); ++it) {
-        if (*it + length(i) > latest_start[i + 1]) continue;
+        if (*it + length(i) - shareable(i) > latest_start[i + 1]) continue;
         latest_start[i] = *it;
         break;
       }
     }
     for (size_t i = 0; i < n; ++i) {
       std::erase_if(searches_[i].feasible, [&](int64_t start) {
-        return start < earliest_end[i] || start + length(i) > latest_start[i + 1];
+        return start < earliest_end[i] || start + length(i) - shareable(i) > latest_start[i + 1];
       });
     }
   }
 
+  /// The number of lines that hunk i may share with the next one: between the changes of both one
+  /// line is left at least.
+  [[nodiscard]] int64_t shareable(size_t i) const {
+    if (!shares_context_ || i + 1 == searches_.size()) return 0;
+    if (searches_[i].places.fuzz > 0 || searches_[i + 1].places.fuzz > 0) return 0;
+    const size_t context = context_counts(hunk(i)).trailing + context_counts(hunk(i + 1)).leading;
+    return std::max<int64_t>(static_cast<int64_t>(context) - 1, 0);
+  }
+
   void decide() {
     take_choices();
-    bool changed = !settle_in_other_order();
+    if (!settle_in_other_order()) {
+      settle_in_order();
+      if (!has_room() && !options_.is_strict(kSharedContext)) settle_with_shared_context();
+    }
+    for (size_t i = 0; i < searches_.size(); ++i) {
+      doubt_unexplained(i);
+      doubt_rival_of_stated(i);
+      doubt_near_duplicate(i);
+    }
+  }
+
+  /// False when each place of some hunk is before or inside another hunk.
+  [[nodiscard]] bool has_room() const {
+    return std::none_of(searches_.begin(), searches_.end(), [](const Search& search) {
+      return search.feasible.empty() && !search.places.starts.empty();
+    });
+  }
+
+  void settle_with_shared_context() {
+    for (const bool shares : {true, false}) {
+      shares_context_ = shares;
+      for (size_t i = 0; i < searches_.size(); ++i) {
+        if (is_chosen(i)) continue;
+        searches_[i].is_decided = false;
+        searches_[i].feasible = searches_[i].places.starts;
+      }
+      settle_in_order();
+      if (has_room() && follow_each_other()) return;
+    }
+  }
+
+  /// True when the hunks that lines were left out of are right behind the hunks that make them.
+  [[nodiscard]] bool follow_each_other() const {
+    return std::all_of(follows_.begin(), follows_.end(), [this](const auto& one) {
+      const auto [i, kept] = one;
+      return searches_[i].start == searches_[i - 1].start + length(i - 1) - kept;
+    });
+  }
+
+  void settle_in_order() {
+    bool changed = true;
     for (int round = 0; changed && round < kMaxRounds; ++round) {
       changed = false;
       prune();
@@ -321,11 +408,6 @@ class HunkPlacer {
         changed = true;
       }
       if (!changed) changed = decide_by_numbers();
-    }
-    for (size_t i = 0; i < searches_.size(); ++i) {
-      doubt_unexplained(i);
-      doubt_rival_of_stated(i);
-      doubt_near_duplicate(i);
     }
   }
 
@@ -608,6 +690,12 @@ class HunkPlacer {
         out.leniencies.push_back(std::move(leniency));
       }
     }
+    if (shares_context_ && i > 0 && searches_[i].start < searches_[i - 1].start + length(i - 1)) {
+      out.leniencies.push_back({kSharedContext,
+                                "the hunk and the one before it have lines in common, which only "
+                                "one of them changes",
+                                edit_.path, line});
+    }
     if (step_of(i) == MatchStep::kLineEnds) {
       out.leniencies.push_back({"line_ends",
                                 "the hunk's line ends are not the file's; new lines got the file's",
@@ -674,6 +762,9 @@ class HunkPlacer {
   std::vector<Search> searches_;
   std::vector<size_t> chosen_;
   bool is_in_other_order_ = false;
+  bool shares_context_ = false;
+  std::map<size_t, int64_t>
+      follows_;                  ///< context shared with the hunk before; leave_out_new_lines()
   bool may_be_escaped_ = false;  ///< a line with `&lt;` or its kin was passed over
   std::unique_ptr<HunkMender> mender_;
   std::deque<MendedHunk> replaced_;             // all that were searched for

@@ -300,7 +300,8 @@ class TextPlacer {
       by_lines.hunks.push_back(hunk_of({before, 0, before.size()}, {after, 0, after.size()}, edit));
     MatchOptions options = options_;
     options.min_context = UINT32_MAX;           // every line of a search text must be there
-    options.strict.emplace_back("hunk_order");  // and its parts in their order
+    options.strict.emplace_back("hunk_order");  // and its parts in their order, apart
+    options.strict.emplace_back("shared_context");
     if (!index_) {
       indexed_bytes_ += current_.text().size();
       if (indexed_bytes_ > std::max(kMaxIndexedBytes, kMaxIndexings * base_.size())) {
