@@ -11,8 +11,7 @@
 namespace galley {
 namespace {
 
-/// Lines before a SEARCH/REPLACE block that may hold its file name and fence.
-/// "From ", the 40 digits of a commit, a blank.
+/// The start of a git mail: "From ", the 40 digits of a commit, a blank.
 constexpr size_t kMailStartBytes = 46;
 constexpr size_t kMaxUnread = 100000;
 
@@ -21,7 +20,7 @@ bool is_mail_start(std::string_view line) {
          line.substr(5, 40).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// A line that a hunk can go on with.
+/// True for a line that can continue a hunk.
 bool is_body_line(std::string_view line) {
   const std::string_view text = without_terminator(line);
   return text.empty() || text.front() == '+' || text.front() == '-' || text.front() == ' ' ||
@@ -75,7 +74,8 @@ class AnswerDivider {
     ++at_;
   }
 
-  /// Lines [begin, end) belong to an edit. Those between it and the edit before it are prose.
+  /// Marks lines [begin, end) as part of an edit. The lines between it and the edit before it are
+  /// prose.
   void cover(size_t begin, size_t end) {
     size_t last = begin;
     const auto is_empty = [this](size_t at) {
@@ -87,7 +87,7 @@ class AnswerDivider {
     covered_ = std::max(covered_, end);
   }
 
-  /// A line of git's header of a file, or of a binary patch.
+  /// True if the line continues git's header of a file, or a binary patch.
   bool goes_on_header(std::string_view line) {
     if (in_binary_) {
       const bool is_block = line.starts_with("literal ") || line.starts_with("delta ");
@@ -99,8 +99,8 @@ class AnswerDivider {
     return in_header_;
   }
 
-  /// A removed line and the one that replaces it, behind an edit, outside of hunks and fences: a
-  /// line of the context closed the fence, and what follows is the rest of the diff.
+  /// True for a removed line and its replacement after an edit, outside of hunks and fences. They
+  /// are the rest of a diff whose fence was closed too early, by a context line.
   [[nodiscard]] bool is_replaced_line() const {
     const auto is_signed = [](std::string_view line, char sign) {
       return line.size() > 1 && line.front() == sign &&
@@ -123,7 +123,7 @@ class AnswerDivider {
     if (!goes_on) out_.parts.push_back({format, document_.offset(line), 0, line});
   }
 
-  /// A fence that says it holds a diff and holds changed lines of which nothing was read.
+  /// Reports a fence that is labelled as a diff and has changed lines, if no edit was read from it.
   void close_fence() {
     if (is_diff_fence_ && taken_ == taken_before_fence_ && first_change_ > 0) {
       add_unread(first_change_ - 1);
@@ -192,8 +192,8 @@ class AnswerDivider {
       }
       const std::string_view line = text_at(at_);
       const bool is_of_patch = is_body_line(line) || line.starts_with("@@") || line.front() == '*';
-      // A line that cannot be in a patch is refused by the reader, unless something else begins
-      // there.
+      // The reader refuses a line that cannot be in a patch. Only the start of another edit or a
+      // fence ends the patch.
       const bool is_else = line.starts_with("```") || line.starts_with("~~~") ||
                            line.starts_with("diff --git ") || is_block_head(line);
       if (is_begin ? is_else : !is_of_patch) break;
@@ -214,7 +214,7 @@ class AnswerDivider {
     }
     add_part(EditFormat::kSearchReplace, begin);
     const BlockMarks marks = find_block(document_, at_);
-    at_ = marks.reason.empty() ? marks.end + 1 : document_.size();  // the reader says why
+    at_ = marks.reason.empty() ? marks.end + 1 : document_.size();  // the reader reports why
     floor_ = at_;
     cover(begin, at_);
     return true;
@@ -225,7 +225,7 @@ class AnswerDivider {
     const size_t begin = document_.offset(at_) + document_[at_].find_first_not_of(" \t");
     const auto extent = json_edit_at(text, std::min(begin, text.size()));
     if (!extent) return false;
-    if (extent->format == EditFormat::kAuto) {  // another document: nothing in it is an edit
+    if (extent->format == EditFormat::kAuto) {  // another document, without edits
       at_ = document_.line_at(extent->end - 1) + 1;
       return true;
     }
@@ -248,9 +248,9 @@ class AnswerDivider {
     return true;
   }
 
-  /// A call that is not written as an edit is: a reader of edits passes over it.
+  /// Takes a tool call in a form that readers of edits skip.
   bool take_call() {
-    if (is_code_fence_) return false;  // there it is an example
+    if (is_code_fence_) return false;  // an example, not a call
     if (begins_call(document_[at_])) {
       add_call();
       ++at_;
@@ -258,7 +258,7 @@ class AnswerDivider {
     }
     const std::string_view text = document_.text();
     const size_t begin = document_.offset(at_) + document_[at_].find_first_not_of(" \t");
-    if (begin < raw_json_end_) return false;  // so that each byte is read once
+    if (begin < raw_json_end_) return false;  // each byte is read only once
     const auto extent = raw_call_at(text, std::min(begin, text.size()));
     if (!extent) return false;
     raw_json_end_ = extent->end;
@@ -277,7 +277,7 @@ class AnswerDivider {
   Lines document_;
   Answer out_;
   size_t at_ = 0;
-  size_t floor_ = 0;    // the line after the last edit that says where it ends
+  size_t floor_ = 0;    // the line after the last edit with an explicit end
   size_t covered_ = 0;  // the line after the last edit
   bool in_hunk_ = false;
   bool in_header_ = false;
@@ -285,8 +285,8 @@ class AnswerDivider {
   bool in_message_ = false;
   bool in_fence_ = false;
   bool is_diff_fence_ = false;
-  bool is_code_fence_ = false;  // of a language that calls are not written in
-  size_t raw_json_end_ = 0;     // of the last JSON that was looked at for a call
+  bool is_code_fence_ = false;  // labelled with a language other than that of calls
+  size_t raw_json_end_ = 0;     // the end of the last JSON that was checked for a call
   size_t taken_ = 0;            // edits seen
   size_t taken_before_fence_ = 0;
   size_t first_change_ = 0;  // 1-based line in the fence that begins with + or -; 0: none
@@ -308,7 +308,7 @@ Answer divide_answer(std::string_view text) {
   const auto shown = shown_files(Lines(text));
   if (shown.empty()) return out;
   out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
-  out.prose.clear();  // the lines between shown files are not told apart here
+  out.prose.clear();  // prose between shown files is not identified
   std::erase_if(out.calls, [&](const UnreadLine& call) {
     return std::any_of(shown.begin(), shown.end(), [&](const ShownFile& file) {
       return call.line > file.fence && call.line < file.end;

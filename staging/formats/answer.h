@@ -10,10 +10,11 @@
 
 namespace galley {
 
-/// The most parts in one answer; an answer with more is refused.
+/// Maximum number of parts in one answer. An answer with more is refused.
 inline constexpr size_t kMaxAnswerParts = 1000;
 
-/// A part of an answer in one dialect, with the prose after it. Each JSON document is its own part.
+/// A part of an answer in one dialect, and the prose after it. Each JSON document is a part of its
+/// own, without prose.
 struct AnswerPart {
   EditFormat format = EditFormat::kUnified;
   size_t begin = 0;  ///< bytes [begin, end) of the text
@@ -21,7 +22,7 @@ struct AnswerPart {
   size_t line = 0;  ///< its first line, 0-based
 };
 
-/// A line that looks like a part of an edit, but that no reader accepts.
+/// A line that looks like a part of an edit, but is not accepted by any reader.
 struct UnreadLine {
   size_t line = 0;  ///< 0-based
   std::string text;
@@ -29,21 +30,21 @@ struct UnreadLine {
 
 /// A model's answer: edits in one or several dialects, and prose between them.
 struct Answer {
-  std::vector<AnswerPart> parts;  ///< in order; formats of neighbours differ, except for JSON
+  std::vector<AnswerPart> parts;  ///< in order; adjacent parts differ in format, except for JSON
   std::vector<UnreadLine> unread;
-  /// Lines outside of edits that begin a call of a tool, as chat templates and providers write it.
+  /// Lines outside of edits that begin a tool call in a format of chat templates or providers.
   std::vector<UnreadLine> calls;
-  /// Lines [begin, end), 0-based, that belong to no edit; without blank lines and fences at their
-  /// ends.
+  /// Ranges of lines [begin, end), 0-based, outside of all edits. They do not begin or end with a
+  /// blank line or a fence.
   std::vector<std::pair<size_t, size_t>> prose;
 
-  /// The one dialect of all parts; kAuto when there are none, or several.
+  /// Returns the dialect of all parts; kAuto without parts or with several dialects.
   [[nodiscard]] EditFormat format() const;
 };
 
-/// Divides an answer. Lines inside an edit belong to it, whatever they look like: the lines of a
-/// hunk, of a V4A patch, of a SEARCH/REPLACE block, of a JSON document. So does the message of a
-/// git mail. Linear in the text.
+/// Divides an answer into its parts. A line inside a hunk, a V4A patch, a SEARCH/REPLACE block or a
+/// JSON document belongs to that edit, even if it looks like the start of another one. A line in
+/// the message of a git mail does not begin an edit either. Takes time linear in the text.
 [[nodiscard]] Answer divide_answer(std::string_view text);
 
 }  // namespace galley

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kAlphabet =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 constexpr size_t kGroup = 5;
-constexpr uint64_t kMaxDeflateRatio = 1032;  // zlib's own bound on the ratio
+constexpr uint64_t kMaxDeflateRatio = 1032;  // zlib's maximum compression ratio
 constexpr uint64_t kDeflateSlack = 64;
 constexpr size_t kDeltaHeaderBytes = 20;  // two numbers of at most ten bytes
 
@@ -40,7 +40,7 @@ Result<void> check_size(uint64_t size) {
 
 Result<std::string> inflate_all(std::string_view deflated, uint64_t size) {
   GALLEY_TRY(check_size(size));
-  // Allocates nothing for a size that the bytes cannot inflate to.
+  // Refuse a size that the bytes cannot inflate to, before anything is allocated.
   if (size > deflated.size() * kMaxDeflateRatio + kDeflateSlack) {
     return corrupt_binary("it does not inflate to the size it states");
   }
@@ -57,7 +57,7 @@ Result<std::string> inflate_all(std::string_view deflated, uint64_t size) {
   return out;
 }
 
-/// The first bytes that `deflated` inflates to; fewer when it is shorter or damaged.
+/// The first bytes that `deflated` inflates to; fewer if it is shorter or damaged.
 std::string inflate_head(std::string_view deflated, size_t count) {
   std::string out(count, '\0');
   z_stream stream{};
@@ -97,7 +97,7 @@ class DeltaReader {
                       " bytes, this one has " + std::to_string(base_.size()));
     }
     GALLEY_TRY(check_size(result_size));
-    // Reads the instructions twice: the first pass proves the size that is then allocated.
+    // The instructions are read twice: the first pass verifies the size, and then it is allocated.
     const size_t begin = at_;
     uint64_t made = 0;
     while (at_ < delta_.size()) {
@@ -131,7 +131,7 @@ class DeltaReader {
     return corrupt_binary("a number in the delta is too long");
   }
 
-  /// The bytes of a little-endian number that are present according to `flags`.
+  /// Reads a little-endian number. `flags` has a bit for each byte that is present.
   Result<uint64_t> sparse(unsigned flags, unsigned count) {
     uint64_t value = 0;
     for (unsigned i = 0; i < count; ++i) {
@@ -142,7 +142,7 @@ class DeltaReader {
     return value;
   }
 
-  /// The bytes that the next instruction adds.
+  /// Returns the bytes that the next instruction adds.
   Result<std::string_view> next() {
     GALLEY_ASSIGN(const uint8_t op, byte());
     if (op == 0) return corrupt_binary("the delta holds a reserved instruction");

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char kEscape = '\x1b';
 
-/// The size in bytes of the SGR sequence at the start of `text`; 0 when it has none. GNU programs
+/// The size in bytes of the SGR sequence at the start of `text`; 0 if it has none. GNU programs
 /// add "erase to the end of the line".
 size_t code_length(std::string_view text) {
   if (!text.starts_with("\x1b[")) return 0;
@@ -24,7 +24,7 @@ std::string_view take_code(std::string_view& text) {
   return code;
 }
 
-/// Takes the text before the next escape.
+/// Takes the text before the next escape from `text`.
 std::string_view take_plain(std::string_view& text) {
   const std::string_view plain = text.substr(0, text.find(kEscape));
   text.remove_prefix(plain.size());
@@ -44,10 +44,10 @@ std::string without_all_codes(std::string_view text) {
 bool starts_file(std::string_view line) { return line.starts_with("diff --git "); }
 bool starts_hunk(std::string_view line) { return line.starts_with("@@ -"); }
 
-/// Removes the codes line by line, and knows which lines belong to a hunk.
+/// Removes the codes line by line, and tracks which lines belong to a hunk.
 class CodeStripper {
  public:
-  /// The line without its codes; nullopt when its bytes do not show which codes to remove.
+  /// Returns the line without its codes; nullopt if it is unclear which codes to remove.
   std::optional<std::string> plain(std::string_view line) {
     std::string stripped = without_all_codes(line);
     if (starts_hunk(stripped)) {
@@ -80,7 +80,7 @@ class CodeStripper {
     if (sign != '-' && new_left_ > 0) --new_left_;
     if (color.empty()) {
       if (sign != ' ') return std::nullopt;
-      // GNU diff leaves context as it is; git puts its reset after it.
+      // GNU diff writes context without codes; git writes a reset after it.
       if (reset_ != kGitReset) return sign + std::string(line) + end;
     }
     auto text = sign == '+' ? added_text(line, color) : text_of(line);
@@ -88,7 +88,7 @@ class CodeStripper {
     return sign + *text + end;
   }
 
-  /// text RESET
+  /// Reads text, and a reset if one follows.
   std::optional<std::string> text_of(std::string_view rest) const {
     const std::string_view text = take_plain(rest);
     // git writes a reset after context only when it colors context.
@@ -96,8 +96,8 @@ class CodeStripper {
     return std::nullopt;
   }
 
-  /// text RESET, or by git: RESET (blanks | CODE blanks RESET)* [COLOR text RESET]
-  /// [CODE blanks RESET], where wrong white space has its own code.
+  /// The form is `text RESET`. git also writes RESET (blanks | CODE blanks RESET)* [COLOR text
+  /// RESET] [CODE blanks RESET], with a separate code for wrong white space.
   std::optional<std::string> added_text(std::string_view rest, std::string_view color) const {
     std::string out(take_plain(rest));
     if (!out.empty() || rest == reset_) {
@@ -110,7 +110,7 @@ class CodeStripper {
       const std::string_view piece = take_plain(rest);
       if (piece.empty()) return std::nullopt;  // programs color only text
       if (!code.empty() && take_code(rest) != reset_) return std::nullopt;
-      // The colored text comes once, and only marked white space may follow it.
+      // The colored text occurs once, and only marked white space may follow it.
       const bool is_text = code == color;
       if (!is_text && !is_blank(piece, " \t\r")) return std::nullopt;
       if (has_text && (is_text || code.empty() || !rest.empty())) return std::nullopt;

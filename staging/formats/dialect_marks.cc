@@ -11,14 +11,14 @@ namespace {
 
 constexpr size_t kMinSigns = 5;
 constexpr size_t kMaxSigns = 9;
-/// A marker is not indented further: so few columns limit how often a text is searched.
+/// Maximum indentation of a marker. The limit bounds how often a text is searched.
 constexpr size_t kMaxIndent = 16;
 
 size_t indent_width(std::string_view line) {
   return std::min(line.find_first_not_of(" \t"), line.size());
 }
 
-/// A line of five to nine equal signs and a word.
+/// A line with five to nine repetitions of one sign, and a word.
 struct Mark {
   char sign = 0;
   size_t count = 0;
@@ -46,10 +46,10 @@ bool is_end(const Mark& mark) {
 
 bool is_divider(const Mark& mark) { return mark.sign == '=' && mark.word.empty(); }
 
-/// The lines between the head of a block and its end, and their text.
+/// The markers after the head of a block, by their lines.
 struct BlockLines {
-  std::vector<size_t> dividers;  ///< with as many signs as the head
-  std::vector<size_t> others;    ///< with another number of signs
+  std::vector<size_t> dividers;  ///< same number of signs as the head
+  std::vector<size_t> others;    ///< other numbers of signs
   size_t end = 0;                ///< 0: none
   size_t next_head = 0;          ///< 0: none before the end
 };
@@ -76,7 +76,8 @@ BlockLines block_lines(const Lines& document, size_t head, bool same_signs) {
   return out;
 }
 
-/// `text` where it is the name of a file: with a dot or a slash, and nothing but the name.
+/// Returns the file name that `text` consists of; empty if it is not one. A file name has a dot or
+/// a slash.
 std::string file_name_in(std::string_view text) {
   for (const std::string_view label : {"File:", "file:", "title=", "file=", "filename=", "path="}) {
     if (text.starts_with(label)) text = trimmed(text.substr(label.size()));
@@ -94,7 +95,7 @@ std::string file_name_in(std::string_view text) {
   return is_name && is_path ? name : std::string();
 }
 
-/// The file that the fence at line `at` says it holds; empty where it says none.
+/// Returns the file that the fence at line `at` names; empty if it names none.
 std::string shown_name(const Lines& document, size_t at, size_t floor) {
   const std::string_view line = trimmed(document[at]);
   const std::string_view info =
@@ -231,7 +232,7 @@ size_t skip_block_headers(const Lines& document, const BlockMarks& marks) {
 
 std::vector<ShownFile> shown_files(const Lines& document) {
   std::vector<ShownFile> out;
-  size_t floor = 0;  // the line behind the last fence
+  size_t floor = 0;  // the line after the last fence
   size_t open = document.size();
   for (size_t at = 0; at < document.size(); ++at) {
     if (!is_fence(document[at])) continue;
@@ -255,7 +256,7 @@ std::vector<ShownFile> shown_files(const Lines& document) {
 }
 
 bool begins_call(std::string_view line) {
-  // Messages of `git show` are indented by four blanks.
+  // `git show` indents commit messages by four blanks.
   constexpr std::string_view kOfMessage = "    ";
   const std::string_view text = line.starts_with(kOfMessage) ? "" : trimmed(line);
   return text.starts_with("[TOOL_CALLS]") || text.starts_with("<|python_tag|>") ||

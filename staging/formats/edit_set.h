@@ -17,24 +17,24 @@ namespace galley {
 
 /// The name of a format in `--format`.
 [[nodiscard]] std::string_view format_name(EditFormat format);
-/// The format of `--format NAME`; kAuto for an unknown name.
+/// The format with this name in `--format`; kAuto for an unknown name.
 [[nodiscard]] EditFormat format_named(std::string_view name);
 
-/// An irregularity that was accepted, and that a strict reader or matcher would refuse. Always
+/// An irregularity that Galley accepted, but a strict reader or matcher would refuse. It is always
 /// reported.
 struct Leniency {
   std::string rule;     ///< stable word: `count_mismatch`, `no_line_numbers`, `crlf_patch`, ...
   std::string message;  ///< one sentence
   std::string path;     ///< the file concerned, or empty
-  uint32_t line = 0;    ///< 1-based line of the edit document, 0 when it has none
+  uint32_t line = 0;    ///< 1-based line of the edit document, 0 if it has none
 
   bool operator==(const Leniency&) const = default;
 };
 
 enum class LineRole : uint8_t { kContext, kRemoved, kAdded };
 
-/// One line of a hunk, with its terminator exactly as in the patch: text without a "\n" is a last
-/// line without a terminator.
+/// One line of a hunk, with its terminator exactly as in the patch. Only the last line of a file
+/// may lack its "\n".
 struct HunkLine {
   LineRole role = LineRole::kContext;
   std::string_view text;
@@ -50,12 +50,13 @@ struct Hunk {
   bool at_end = false;                    ///< must end at the end of the file ("*** End of File")
   bool minimal_context = false;           ///< a diff without context is accepted (--unidiff-zero)
   bool has_bare_context = false;          ///< context lines lacked their leading blank
-  std::vector<std::string_view> anchors;  ///< lines above it, in order ("@@ class Foo")
+  std::vector<std::string_view> anchors;  ///< lines above the hunk, in order ("@@ class Foo")
   std::string_view section;               ///< text after the second @@, for reports
   uint32_t document_line = 0;             ///< 1-based line of its header in the edit document
 };
 
-/// An edit by text or by line. Edits are applied in order, each to the result of the previous one.
+/// An edit that names its place by text or by line numbers. Edits are applied in order, each to the
+/// result of the previous one.
 struct TextEdit {
   enum class Kind : uint8_t {
     kReplace,      ///< `old_text` by `new_text`; once, or everywhere with replace_all
@@ -67,11 +68,11 @@ struct TextEdit {
   std::string_view new_text;
   bool replace_all = false;
   bool whole_lines = false;   ///< old_text and new_text are whole lines (SEARCH/REPLACE blocks)
-  bool has_elisions = false;  ///< lines of "..." in both mean unchanged lines
+  bool has_elisions = false;  ///< lines "..." in both texts mean unchanged lines
   uint32_t first_line = 0;
   uint32_t last_line = 0;
-  /// SHA-256 in hex (any prefix of at least 8 digits) of the lines that the caller saw; empty:
-  /// none.
+  /// SHA-256 in hex (any prefix of at least 8 digits) of the lines that the caller saw; empty if
+  /// not given.
   std::string_view anchor_hash;
   uint32_t document_line = 0;
 };
@@ -84,12 +85,12 @@ struct BinaryPatch {
   std::string deflated;  ///< after base85
 };
 
-/// The last hunk of a document has fewer lines than its header states: it was cut off, or the
-/// counts are wrong. The document does not show which; perhaps the file does.
+/// The last hunk of a document has fewer lines than its header states. Either the document was cut
+/// off or the counts are wrong. The document does not show which, but the file may.
 struct PossibleTruncation {
-  std::string message;     ///< of the refusal, if the file does not show it either
+  std::string message;     ///< of the refusal, if the file does not show which it is
   bool is_likely = false;  ///< the counts of the other hunks are right
-  bool is_ended = true;    ///< the last line has a line end
+  bool is_ended = true;    ///< the document's last line has a line end
   uint32_t missing_old = 0;
   uint32_t missing_new = 0;
 };
@@ -103,16 +104,16 @@ enum class FileOp : uint8_t {
   kWrite,  ///< the whole content, whether the file exists or not
 };
 
-/// The name of an operation in reports: `modify`, `create`, …
+/// The name of an operation in reports, such as `modify` or `create`.
 [[nodiscard]] std::string_view file_op_name(FileOp op);
 
-/// The edit of one file; every dialect compiles to these.
+/// The edit of one file. Every dialect is translated to these.
 struct FileEdit {
   FileOp op = FileOp::kModify;
   std::string path;      ///< the pre-image's path (of a create: the new path)
   std::string new_path;  ///< of a rename or copy
-  /// The same paths when an uncertain prefix is read differently (`a/` as part of the name or not).
-  /// Empty when the reading is certain. The path that exists is used.
+  /// The alternative paths if a prefix is uncertain (`a/` may be a part of the name or not). Empty
+  /// if the path is certain. Galley uses the path that exists.
   std::string other_path;
   std::string other_new_path;
   std::optional<uint32_t> old_mode;  ///< git modes: 0100644, 0100755, 0120000, 0160000
@@ -127,15 +128,16 @@ struct FileEdit {
   bool binary_missing = false;  ///< "Binary files differ": the bytes are not in the patch
   std::string wanted_base;      ///< content id in hex that the file must have, or empty
   std::optional<PossibleTruncation> doubt;  ///< of the last hunk
-  /// Names in the text around an edit that does not name its file.
+  /// File names in the text around the edit; for an edit that does not name its file.
   std::vector<std::string> mentioned;
-  bool is_by_program = false;  ///< shows marks of git or diff that models do not write
+  bool is_by_program = false;  ///< has marks of git or diff that models do not write
   uint32_t document_line = 0;
-  /// The part of an answer in several dialects. A part sees the results of the parts before it.
+  /// The index of its part, in an answer with several parts. A part sees the results of the parts
+  /// before it.
   uint32_t part = 0;
 };
 
-/// All edits of one edit document, in its order.
+/// All edits of one edit document, in order.
 ///
 /// Ownership: keeps the texts that its files' views point to; copies share them.
 struct EditSet {
@@ -143,33 +145,35 @@ struct EditSet {
   std::vector<FileEdit> files;
   std::vector<Leniency> leniencies;
   std::vector<std::shared_ptr<const std::string>> texts;
-  bool is_reversed = false;  ///< -R has reversed it
+  bool is_reversed = false;  ///< reversed by -R
 
-  /// Keeps `text` while the set lives. Returns a view of the kept text.
+  /// Takes ownership of `text`. Returns a view of it, which is valid as long as the set or one of
+  /// its copies.
   std::string_view keep(std::string text) {
     texts.push_back(std::make_shared<const std::string>(std::move(text)));
     return *texts.back();
   }
 };
 
-/// The caller's knowledge about the document's end.
+/// Whether the caller knows that the document is complete or was cut off.
 enum class DocumentEnd : uint8_t { kUnknown, kComplete, kCutOff };
 
 /// Options for reading an edit document, with names and meanings of `git apply`.
 struct ReadOptions {
-  std::optional<uint32_t> strip;  ///< -p N; without it the prefix is recognised
+  std::optional<uint32_t> strip;  ///< -p N; without it the prefix is guessed
   bool reverse = false;           ///< -R
   bool recount = false;
   bool unidiff_zero = false;
   bool allow_empty = false;
-  /// The transport marks the end of the document (a string of JSON). So a short count at its end is
-  /// a wrong count, not a sign of a document that was cut off.
+  /// True if the transport marks the end of the document, as a JSON string does. Then a last hunk
+  /// with too few lines usually has wrong counts, and was not cut off.
   bool is_delimited = false;
   DocumentEnd end = DocumentEnd::kUnknown;
-  /// Called for the format of each part when the document is read as kAuto; its error refuses all.
+  /// Called with the format of each part if the document is read as kAuto. An error refuses the
+  /// whole document.
   std::function<Result<void>(EditFormat)> check_format;
-  std::string directory;  ///< --directory: prefix of every path
-  /// --include and --exclude in the order given; the first pattern that matches decides.
+  std::string directory;  ///< --directory: a prefix for every path
+  /// --include and --exclude in the given order. The first pattern that matches decides.
   struct Filter {
     bool include = false;
     std::string pattern;

@@ -20,7 +20,7 @@ tl::unexpected<Error> contradiction(size_t first, const std::string& says, size_
   return bad_header(second, but + ", but line " + std::to_string(first) + " says " + says);
 }
 
-/// The meaning of the header line that makes `op`, for messages.
+/// The meaning of the header line for `op`, for messages.
 std::string meaning_of(FileOp op) {
   switch (op) {
     case FileOp::kCreate:
@@ -36,14 +36,14 @@ std::string meaning_of(FileOp op) {
 
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
-/// Whether two names are equal except for a first component such as a/ or b/.
+/// Whether two names are equal, apart from a first component such as a/ or b/.
 bool is_same_name(const std::string& one, const std::string& other) {
   const auto rest = [](const std::string& name) { return strip_components(name, 1); };
   return one == other || rest(one) == other || one == rest(other) ||
          (!rest(one).empty() && rest(one) == rest(other));
 }
 
-/// Reads the lines of one file.
+/// Reads the header lines of one file.
 class HeaderReader {
  public:
   HeaderReader(const Lines& document, size_t at, FileEdit& edit, ExtendedHeader& header)
@@ -70,7 +70,8 @@ class HeaderReader {
  private:
   [[nodiscard]] size_t line_number() const { return at_ + 1; }
 
-  /// Notes that the file is created, deleted, renamed or copied. It can be only one of them.
+  /// Records that the file is created, deleted, renamed or copied. Two different operations are an
+  /// error.
   Result<void> set_op(FileOp op) {
     if (header_.op_line != 0 && edit_.op != op) {
       return contradiction(header_.op_line, meaning_of(edit_.op), line_number(),
@@ -170,7 +171,7 @@ Result<void> check_side(const ExtendedHeader& header, const FileEdit& edit, bool
   }
   const bool is_move = edit.op == FileOp::kRename || edit.op == FileOp::kCopy;
   if (given.name.is_null) {
-    if (header.op_line == 0) return {};  // models leave out the line of a new or deleted file
+    if (header.op_line == 0) return {};  // models omit the line of a new or deleted file
     return contradiction(header.op_line, meaning_of(edit.op), given.line, named);
   }
   if (is_move) {

@@ -14,12 +14,12 @@ namespace galley {
 /// A name in a header line, and its line.
 struct NameLine {
   HeaderName name;
-  size_t line = 0;         ///< 1-based; 0 when no line has one
+  size_t line = 0;         ///< 1-based; 0 if no line has one
   bool has_stamp = false;  ///< a tab follows the name, as diff writes it
 };
 
-/// The data of git's extended header lines of one file that FileEdit does not have (gitdiff
-/// documentation, "Generating patch text with -p").
+/// The data of one file's extended header lines that FileEdit lacks (gitdiff documentation,
+/// "Generating patch text with -p").
 struct ExtendedHeader {
   std::optional<NamePair> git_names;  ///< of the `diff --git` line
   size_t git_line = 0;                ///< 1-based
@@ -31,19 +31,19 @@ struct ExtendedHeader {
   bool is_dissimilar = false;  ///< a similarity below 100 %
 };
 
-/// Reads the lines from `at` on into `edit` and `header`. Returns the line after them.
-/// Errors: kInvalid, reason `edit.bad_header`, also where two lines contradict each other.
+/// Reads the header lines from line `at` into `edit` and `header`. Returns the line after them.
+/// Errors: kInvalid, reason `edit.bad_header`, also if two lines contradict each other.
 Result<size_t> read_extended_header(const Lines& document, size_t at, FileEdit& edit,
                                     ExtendedHeader& header);
 
-/// Compares the `---` and `+++` lines with the other ones, as git does.
-/// Errors: kInvalid, reason `edit.bad_header`, naming both lines.
+/// Checks that the `---` and `+++` lines agree with the other header lines, as git does.
+/// Errors: kInvalid, reason `edit.bad_header`; the message names both lines.
 Result<void> check_header_names(const ExtendedHeader& header, const FileEdit& edit);
 
-/// True when the header says that the file's content changes, so a body must follow.
+/// True if the header states that the content changes, so that a body must follow.
 [[nodiscard]] bool announces_body(const ExtendedHeader& header, const FileEdit& edit);
 
-/// True when the header alone makes a change: a mode, a name, a file created or deleted.
+/// True if the header alone makes a change: of the mode or the name, or a created or deleted file.
 [[nodiscard]] bool changes_metadata(const FileEdit& edit);
 
 }  // namespace galley

@@ -15,10 +15,10 @@ constexpr KnownKeys kEditKeys = {"path", "file_path", "edits",   "content",
                                  "tool", "args",      "call_id", "reason"};
 constexpr KnownKeys kRawCallKeys = {"name",     "arguments",  "parameters", "input",
                                     "function", "tool_calls", "type",       "id"};
-/// The most white space before the first key.
+/// Maximum number of white space bytes before the first key.
 constexpr size_t kMaxLead = 64;
 
-/// The end of the string whose opening quote is at `at`: the byte after its closing quote.
+/// Returns the byte after the closing quote of the string whose opening quote is at `at`.
 size_t string_end(std::string_view text, size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -41,7 +41,7 @@ bool begins_with_a_key(std::string_view text, size_t begin, const KnownKeys& kno
   });
 }
 
-/// The keys of the document's object, or of the objects in its array.
+/// The known keys of the document's object, or of the objects in its array.
 struct KeyScan {
   std::set<std::string_view> keys;
   size_t end = 0;

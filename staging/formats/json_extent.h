@@ -16,13 +16,13 @@ struct JsonExtent {
   bool is_cut_off = false;  ///< the text ends inside its brackets
 };
 
-/// The JSON document that begins at byte `begin`, if its first key is a key of edits or tool calls.
-/// Only brackets and strings are read: the parser checks whether it is JSON.
+/// Finds the JSON document that begins at byte `begin`, if its first key is a key of edits or tool
+/// calls. Only brackets and strings are read; the parser validates the JSON later.
 [[nodiscard]] std::optional<JsonExtent> json_edit_at(std::string_view text, size_t begin);
 
-/// The call of a tool that begins at byte `begin`, as providers write it in JSON: a name with
-/// arguments, `function` or `tool_calls`. Its format is kCalls, or kAuto for any other document
-/// that begins with a key of such a call.
+/// Finds the tool call that begins at byte `begin` in the JSON of providers: a name with arguments,
+/// `function` or `tool_calls`. The format is kCalls. It is kAuto for any other document that begins
+/// with a key of such a call.
 [[nodiscard]] std::optional<JsonExtent> raw_call_at(std::string_view text, size_t begin);
 
 }  // namespace galley

@@ -26,7 +26,7 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/// RFC 2047, 4.2: `_` means a blank, `=C3` a byte.
+/// Decodes the Q encoding (RFC 2047, 4.2): `_` means a blank, `=C3` a byte.
 std::optional<std::string> from_q(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -68,7 +68,7 @@ std::string decoded(std::string_view text) {
   std::string out;
   bool is_behind_word = false;
   while (!text.empty()) {
-    // Blanks between two encoded words do not belong to the text.
+    // Blanks between two encoded words are not part of the text.
     std::string_view next = text;
     while (is_behind_word && !next.empty() && is_linear_space(next.front())) next.remove_prefix(1);
     if (const auto word = take_encoded_word(next)) {
@@ -116,7 +116,7 @@ bool is_header_line(std::string_view line) {
                      [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-/// The line between mails in one file, as written by format-patch.
+/// True for the line between mails in one file, as format-patch writes it.
 bool separates_mails(std::string_view line) {
   if (!line.starts_with("From ")) return false;
   const size_t end = line.find(' ', 5);
@@ -125,7 +125,7 @@ bool separates_mails(std::string_view line) {
                      [](char c) { return hex_digit(c) >= 0; });
 }
 
-/// The subject in the header block that begins at line `at`. Moves `at` past the block. Empty when
+/// The subject in the header block that begins at line `at`. Moves `at` past the block. Empty if
 /// the block does not name a sender.
 std::string subject_of_block(const Lines& document, size_t& at) {
   std::string subject;

@@ -23,7 +23,7 @@ std::optional<char> simple_escape(char c) {
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 int number(std::string_view digits) { return std::atoi(std::string(digits).c_str()); }
 
-/// True when `text` matches `pattern`, in which '9' matches any digit.
+/// True if `text` matches `pattern`, in which '9' matches any digit.
 bool looks_like(std::string_view text, std::string_view pattern) {
   if (text.size() < pattern.size()) return false;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -38,8 +38,8 @@ constexpr int kDay = 24 * kHour;
 constexpr int kFarthestZone = 14 * kHour;
 constexpr int kZoneStep = 15 * kMinute;
 
-/// A time stamp on one of the two days that contain 1970-01-01 00:00:00 UTC in some zone. It may
-/// have the form of GNU diff, of C's ctime or of mails.
+/// Reads a time stamp of one of the two days that contain 1970-01-01 00:00:00 UTC in some zone. It
+/// may have the form of GNU diff, of C's ctime or of mails.
 bool read_epoch_days(std::string_view stamp, int& seconds, std::string& zone) {
   static const RE2 kForms[] = {
       RE2(R"((1969-12-31|1970-01-01)[ T](\d\d):(\d\d)(?::(\d\d)(?:\.0*)?)? ?([-+]\d\d:?\d\d|))"),
@@ -60,8 +60,8 @@ bool read_epoch_days(std::string_view stamp, int& seconds, std::string& zone) {
   return false;
 }
 
-/// True for 1970-01-01 00:00:00 UTC in any zone: GNU diff -N writes it for an absent
-/// file. A stamp without a zone counts when some zone makes it that time.
+/// True for 1970-01-01 00:00:00 UTC in any zone, which GNU diff -N writes for an absent file. A
+/// stamp without a zone counts if it is that time in some zone.
 bool is_epoch(std::string_view stamp) {
   while (!stamp.empty() && (stamp.back() == ' ' || stamp.back() == '\r')) stamp.remove_suffix(1);
   if (stamp.find("1969") == std::string_view::npos && stamp.find("1970") == std::string_view::npos)
@@ -77,14 +77,14 @@ bool is_epoch(std::string_view stamp) {
   return seconds == (zone.front() == '-' ? -offset : offset);
 }
 
-/// True when `text`, after a tab, is a time stamp. Then the name before it may contain tabs.
+/// True if `text`, which follows a tab, is a time stamp. Then the name before it may contain tabs.
 bool is_stamp(std::string_view text) {
   static const RE2 kStamp(
       R"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d.*|[A-Z][a-z]{2},? +[A-Z0-9].*\d\d:\d\d.*)");
   return RE2::FullMatch(text, kStamp);
 }
 
-/// The position of a time stamp that follows the name after blanks, or npos.
+/// The position of a time stamp that is separated from the name by blanks, or npos.
 size_t find_stamp(std::string_view text) {
   for (size_t i = 1; i + 10 <= text.size(); ++i) {
     if (text[i - 1] == ' ' && looks_like(text.substr(i), "9999-99-99 99:99")) return i;
@@ -102,13 +102,13 @@ void note(EditSet& set, const FileEdit& edit, std::string rule, std::string mess
   set.leniencies.push_back({std::move(rule), std::move(message), edit.path, edit.document_line});
 }
 
-/// Reports a name without prefix, unless an index line shows that git wrote it (--no-prefix).
+/// Reports a name without a prefix, unless an index line shows that git wrote it (--no-prefix).
 void note_no_prefix(EditSet& set, const FileEdit& edit) {
   if (!edit.old_blob.empty()) return;
   note(set, edit, "no_prefix", "the file name has no a/ or b/ before it and was taken as it is");
 }
 
-/// One side is /dev/null, so the other one names the file.
+/// Resolves the path if one side is /dev/null: the other side names the file.
 void resolve_single(const std::string& name, std::string_view prefix, EditSet& set,
                     FileEdit& edit) {
   if (name.starts_with(prefix)) {
@@ -119,7 +119,7 @@ void resolve_single(const std::string& name, std::string_view prefix, EditSet& s
   note_no_prefix(set, edit);
 }
 
-/// Both sides have a name, and without -p the prefix is guessed.
+/// Resolves the path if both sides have a name, and guesses the prefix.
 void resolve_pair(const std::string& old_name, const std::string& new_name, EditSet& set,
                   FileEdit& edit) {
   const std::string_view old_rest = rest_of(old_name);
@@ -134,7 +134,7 @@ void resolve_pair(const std::string& old_name, const std::string& new_name, Edit
     note_no_prefix(set, edit);
     return;
   }
-  // foo.c.orig and foo.c: the existing file is meant, or the new name if both exist.
+  // Names such as foo.c.orig and foo.c: the existing file is used, or the new name if both exist.
   const bool old_is_prefixed = old_name.starts_with("a/");
   const bool new_is_prefixed = new_name.starts_with("b/");
   edit.path = new_is_prefixed ? new_rest : std::string_view(new_name);
@@ -283,7 +283,7 @@ bool resolve_paths(const HeaderName& old_name, const HeaderName& new_name,
     const std::string new_path = has_new ? strip_components(new_name.text, *options.strip) : "";
     edit.path = old_path.empty() ? new_path : old_path;
     if (!old_path.empty() && !new_path.empty() && old_path != new_path) {
-      // git takes the shorter of two traditional names; a git header is explicit.
+      // git takes the shorter of two names in a traditional header.
       edit.path = new_path.size() <= old_path.size() ? new_path : old_path;
       edit.other_path = new_path.size() <= old_path.size() ? old_path : new_path;
     }
@@ -292,7 +292,7 @@ bool resolve_paths(const HeaderName& old_name, const HeaderName& new_name,
   const bool is_stamped = old_name.is_epoch || new_name.is_epoch;
   if (is_stamped && old_name.text != new_name.text && !rest_of(old_name.text).empty() &&
       rest_of(old_name.text) == rest_of(new_name.text)) {
-    edit.path = rest_of(new_name.text);  // the absent side has a name too: old/f and new/f
+    edit.path = rest_of(new_name.text);  // the absent side has a name, too: old/f and new/f
   } else if (has_old && has_new) {
     resolve_pair(old_name.text, new_name.text, set, edit);
   } else if (has_old) {

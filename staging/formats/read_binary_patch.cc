@@ -15,10 +15,10 @@ class BinaryReader {
       : document_(document), at_(at), path_(path) {}
 
   [[nodiscard]] size_t at() const { return at_; }
-  /// The document ended before the empty line after the part, and the part is incomplete.
+  /// True if the document ended before the empty line after the part, and the part is incomplete.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
-  /// Returns false when no part begins here.
+  /// Returns false if no part begins here.
   Result<bool> read_part(BinaryPatch& part) {
     if (at_ >= document_.size()) return false;
     std::string_view line = text();
@@ -50,7 +50,8 @@ class BinaryReader {
     return true;
   }
 
-  /// Runs before anything is inflated: a document of a few bytes can state any number of gibibytes.
+  /// Checks the stated sizes before anything is inflated: a document of a few bytes can state any
+  /// number of gibibytes.
   Result<void> count_stated(const BinaryPatch& part, uint64_t& total) {
     auto stated = stated_bytes(part);
     if (!stated) {

@@ -28,7 +28,7 @@ bool is_json(EditFormat format) {
   return format == EditFormat::kEdits || format == EditFormat::kCalls;
 }
 
-/// Reads text of one dialect.
+/// Reads a text in one dialect.
 Result<EditSet> read_one(std::string text, EditFormat format, const ReadOptions& options,
                          JsonReader read_json) {
   switch (format) {
@@ -47,7 +47,7 @@ Result<EditSet> read_one(std::string text, EditFormat format, const ReadOptions&
   }
 }
 
-/// The parts in other formats than the one that the caller asked for.
+/// The parts that are not in the format that the caller requested.
 std::vector<UnreadLine> parts_of_others(std::string_view text, const Answer& answer,
                                         EditFormat format) {
   std::vector<UnreadLine> out;
@@ -96,8 +96,8 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
     of_part.end = i + 1 < answer.parts.size() ? DocumentEnd::kComplete : options.end;
     auto set = read_one(own, part.format, of_part, read_json);
     if (!set) {
-      // Read again with as many lines before it as in the document, so that the error has the right
-      // line.
+      // Read the part again after as many empty lines as the document has lines before it. So the
+      // error names the right line.
       auto again = read_one(std::string(part.line, '\n') + own, part.format, of_part, read_json);
       return fail(again ? std::move(set.error()) : std::move(again.error()));
     }
@@ -115,8 +115,8 @@ Result<EditSet> read_parts(const std::string& text, const Answer& answer,
   return with_options(std::move(all), options);
 }
 
-/// The text without the "> " of a mail, or the indentation of a list, before each line of its diff.
-/// Empty when it has no such diff.
+/// Returns the text with the prefix of its diff's lines removed: the "> " of a mail or the
+/// indentation of a list. Empty if no diff has such a prefix.
 std::string without_quoting(std::string_view text) {
   const Lines lines(text);
   std::string prefix;
@@ -212,7 +212,7 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
   auto set = is_bare_json ? read_one(std::move(text), EditFormat::kEdits, options, read_json)
              : is_of_one  ? read_one(std::move(text), asked, options, read_json)
                           : read_parts(text, answer, options, read_json);
-  // JSON was read to its end, also where its last brace is missing.
+  // A bare JSON document was read to its end, even if its last brace is missing.
   if (set && !answer.unread.empty() && !is_bare_json) {
     return unread(
         answer.unread,

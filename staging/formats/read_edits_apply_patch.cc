@@ -33,7 +33,7 @@ class ApplyPatchReader {
         has_end_ = true;
         ++at_;
       } else if (state_ == State::kOutside) {
-        ++at_;  // a heredoc wrapper, a fence, prose
+        ++at_;  // a heredoc line, a fence or prose
       } else {
         GALLEY_TRY(read_between(line));
       }
@@ -53,7 +53,7 @@ class ApplyPatchReader {
   enum class State : uint8_t {
     kOutside,
     kBegun,    ///< after "*** Begin Patch"
-    kAssumed,  ///< after an operation without it: ends at a blank line
+    kAssumed,  ///< after an operation without that line: ends at a blank line
   };
 
   [[nodiscard]] std::string_view text_at(size_t at) const {
@@ -84,7 +84,7 @@ class ApplyPatchReader {
     return read_update(operation.path);
   }
 
-  /// A line inside a patch that is not part of an operation.
+  /// Reads a line inside a patch that is not part of an operation.
   Result<void> read_between(std::string_view line) {
     if (line.starts_with("*** ")) {
       return bad("'" + std::string(line.substr(0, kQuotedBytes)) +
@@ -103,7 +103,8 @@ class ApplyPatchReader {
     return {};
   }
 
-  /// The word that ends a heredoc: in capital letters, with only blank lines after it.
+  /// True for the word that ends a heredoc: in capital letters, with only blank lines and fences
+  /// after it.
   [[nodiscard]] bool is_heredoc_end() const {
     const std::string_view word = text_at(at_);
     const bool is_word = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
@@ -188,7 +189,8 @@ class ApplyPatchReader {
     return add(std::move(edit));
   }
 
-  /// A fence ends a patch without a last line. An indented marker may be a context line.
+  /// True at the end of an update. A fence ends a patch that lacks its last line. An indented
+  /// marker may be a context line.
   [[nodiscard]] bool ends_update() const {
     const std::string_view line = text_at(at_);
     return (line.starts_with("***") && trimmed(line) != kEndOfFile) || line.starts_with("```") ||
@@ -199,13 +201,13 @@ class ApplyPatchReader {
     return line.starts_with('+') || line.starts_with('-') || line.starts_with(' ');
   }
 
-  /// An empty line counts as an empty context line when the body continues after it.
+  /// True if an empty line is an empty context line, because the body continues after it.
   [[nodiscard]] bool is_body_after_blank() {
     const std::string_view next = line_after_blanks();
     return !next.empty() && is_body(next);
   }
 
-  /// The first line from at_ on that is not empty; empty at the end.
+  /// Returns the first line from at_ that is not empty; empty at the end of the document.
   std::string_view line_after_blanks() {
     if (blank_end_ <= at_) blank_end_ = at_;
     while (blank_end_ < document_.size() && text_at(blank_end_).empty()) ++blank_end_;
@@ -258,13 +260,13 @@ class ApplyPatchReader {
     const bool only_adds = std::all_of(hunk.lines.begin(), hunk.lines.end(), [](const auto& line) {
       return line.role == LineRole::kAdded;
     });
-    // The format's own rule: lines without context go to the end of the file.
+    // A rule of the format: lines without context are added at the end of the file.
     if (only_adds && hunk.anchors.empty()) hunk.at_end = true;
     edit.hunks.push_back(std::move(hunk));
     return {};
   }
 
-  /// "-1,3 +1,4": a unified header inside a patch. This format ignores its numbers.
+  /// True for "-1,3 +1,4", from a unified header inside a patch. This format ignores the numbers.
   [[nodiscard]] static bool is_number_range(std::string_view anchor) {
     return anchor.starts_with('-') && anchor.size() > 1 && is_digit(anchor[1]) &&
            anchor.find('+') != std::string_view::npos;
@@ -279,17 +281,18 @@ class ApplyPatchReader {
   State state_ = State::kOutside;
   bool has_begin_ = false;
   bool has_end_ = false;
-  bool lacks_end_ = false;  // at least one of the patches
+  bool lacks_end_ = false;  // true for at least one patch
 };
 
-/// Whether the first marker ends in CR LF: then a transport changed the document's line ends.
+/// True if the first marker ends in CR LF. Then a transport has changed the line ends of the
+/// document.
 bool has_crlf_marks(std::string_view text) {
   const size_t mark = text.find("*** ");
   const size_t end = mark == std::string_view::npos ? mark : text.find('\n', mark);
   return end != std::string_view::npos && text[end - 1] == '\r';
 }
 
-/// `text` without the common indentation of its first marker and every other line.
+/// Returns `text` without the indentation of its first marker, if every other line has it, too.
 std::string without_indent(std::string_view text) {
   const size_t mark = text.find("*** ");
   const size_t begin = mark == std::string_view::npos ? 0 : text.rfind('\n', mark) + 1;

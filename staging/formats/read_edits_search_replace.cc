@@ -6,8 +6,8 @@
 namespace galley {
 namespace {
 
-/// Reads Aider's edit blocks: a file name, a fence, SEARCH, =======, REPLACE. Without any: its
-/// whole files, a name and a fence.
+/// Reads Aider's edit blocks: a file name, a fence, SEARCH, =======, REPLACE. If there are none, it
+/// reads Aider's whole files: a name and a fence.
 class BlockReader {
  public:
   BlockReader(std::string_view text, EditSet& set) : document_(text), set_(set) {}
@@ -25,7 +25,8 @@ class BlockReader {
   }
 
  private:
-  /// Whole files. Only the file itself shows whether a fence has all of it.
+  /// Reads whole files. A fence may have only a part of its file; the comparison with the file
+  /// shows that later.
   void read_shown_files() {
     for (const ShownFile& shown : shown_files(document_)) {
       FileEdit file;
@@ -45,8 +46,8 @@ class BlockReader {
                 "line " + std::to_string(line + 1) + " of the edit: " + what);
   }
 
-  /// The file name is before the fence, or before SEARCH; otherwise the block is for the file of
-  /// the last block.
+  /// Returns the file name before the fence or before SEARCH. Empty if there is none: then the
+  /// block is for the file of the last block.
   [[nodiscard]] std::string name_before(size_t at) const {
     for (size_t back = 1; back <= kBlockNameLines && back <= at; ++back) {
       const std::string_view line = trimmed(document_[at - back]);

@@ -19,7 +19,7 @@ constexpr uint32_t kDefaultFileMode = 0100644;
 /// Reads a whole document, file by file.
 class UnifiedReader {
  public:
-  /// `is_ended`: the document ends with a line end, which `text` always has.
+  /// `is_ended`: whether the original document ends with a line end; `text` always does.
   UnifiedReader(std::string_view text, bool is_ended, const ReadOptions& options, EditSet& set)
       : document_(text), options_(options), set_(set), so_far_{.set = set, .path = {}} {
     so_far_.is_ended = is_ended;
@@ -72,11 +72,12 @@ class UnifiedReader {
                 "line " + std::to_string(at + 1) + " of the patch: " + std::string(what));
   }
 
-  /// A changed line behind a hunk that ended too early, at a context line without its blank.
+  /// True for a changed line after a hunk that ended too early, at a context line without its
+  /// blank.
   [[nodiscard]] bool is_lost_change(std::string_view line) const {
     if (set_.files.empty() || set_.files.back().hunks.empty() || line.size() < 2) return false;
     const bool is_word = line[1] != ' ' && line[1] != line[0] && line[1] != '=';
-    // A fence may also be a line of the file, if the hunk states more lines than it has so far, or
+    // The closing fence may be a line of the file, if the hunk has fewer lines than it states, or
     // if no list follows.
     const bool is_of_hunk = line[0] == '+' && (so_far_.is_short || is_word);
     if (is_hunk_closed_ && !is_of_hunk) return false;
@@ -95,8 +96,8 @@ class UnifiedReader {
     add_mentioned_names(line, mentioned_);
   }
 
-  /// Hunks without file lines before them: the text around them names the file, or they go on with
-  /// the file of the hunks before.
+  /// Reads hunks without file lines before them. The text around them names the file, or they
+  /// continue the file of the hunks before.
   Result<void> read_nameless() {
     const size_t begin = at_;
     if (is_fence(document_[at_])) note_prose(text_at(at_++));
@@ -131,7 +132,7 @@ class UnifiedReader {
            begins_bare_hunk(document_, at_ + 1);
   }
 
-  /// `--- x` and `+++ y`, or one of them directly before a hunk.
+  /// True for `--- x` and `+++ y`, or for one of them directly before a hunk.
   [[nodiscard]] bool is_traditional_header(size_t at) const {
     const std::string_view line = text_at(at);
     const bool is_old = line.starts_with("--- ") && line.size() > 4;
@@ -182,8 +183,8 @@ class UnifiedReader {
     return add(std::move(edit));
   }
 
-  /// A stamp of the epoch says "absent" where the hunk says "no lines" (GNU patch's rule): there
-  /// are trees whose files all have that stamp.
+  /// A stamp of the epoch means an absent file only if that side of the hunk is empty (GNU patch's
+  /// rule). In some trees all files have that stamp.
   void believe_stamps(HeaderName& old_name, HeaderName& new_name) const {
     const auto hunk =
         at_ < document_.size() ? read_hunk_header(text_at(at_)) : std::optional<HunkHeader>();
@@ -197,7 +198,7 @@ class UnifiedReader {
     }
   }
 
-  /// Programs write a tab and a time stamp behind a name.
+  /// True if a tab follows the name, as programs write it before a time stamp.
   [[nodiscard]] bool has_tab(size_t at) const {
     return text_at(at).find('\t') != std::string_view::npos;
   }
@@ -213,7 +214,7 @@ class UnifiedReader {
     }
   }
 
-  /// Returns true where a hunk begins, or changed lines without a header.
+  /// Returns true if a hunk, or changed lines without a header, begin here.
   [[nodiscard]] bool begins_hunk(const FileEdit& edit) const {
     if (at_ >= document_.size()) return false;
     return text_at(at_).starts_with("@@") ||
@@ -241,7 +242,7 @@ class UnifiedReader {
     return {};
   }
 
-  /// Models put blank lines between hunks.
+  /// Skips blank lines before a hunk, which models write between hunks.
   void skip_blank_before_hunk() {
     size_t next = at_;
     while (next < document_.size() && text_at(next).empty()) ++next;
@@ -276,7 +277,7 @@ class UnifiedReader {
                            : bad_header(edit.document_line - 1,
                                         "a rename or copy needs both 'from' and 'to'");
       }
-      // The names of these lines have no a/ or b/ before them.
+      // The names in these lines lack the prefixes a/ and b/.
       const uint32_t strip = options_.strip.value_or(1) > 0 ? options_.strip.value_or(1) - 1 : 0;
       edit.path = strip_components(header.from.name.text, strip);
       edit.new_path = strip_components(header.to.name.text, strip);
@@ -315,7 +316,7 @@ class UnifiedReader {
     return read_hunks(edit);
   }
 
-  /// Nothing but empty lines follows.
+  /// True if only empty lines follow.
   [[nodiscard]] bool is_at_end() const {
     size_t at = at_;
     while (at < document_.size() && text_at(at).empty()) ++at;
@@ -328,7 +329,7 @@ class UnifiedReader {
                     until + " (begun in line " + std::to_string(line) + "); send it whole");
   }
 
-  /// A header asks for something, and what it announces follows it.
+  /// Checks that the header is followed by the change that it announces.
   Result<void> check_whole(const ExtendedHeader& header, const FileEdit& edit) const {
     if (!edit.hunks.empty() || edit.binary || edit.binary_missing) return {};
     if (!changes_metadata(edit)) {
@@ -345,7 +346,7 @@ class UnifiedReader {
     return cut;
   }
 
-  /// The last line is a file's first: what it begins was cut off.
+  /// Refuses a document whose last line begins a file: the rest was cut off.
   Result<void> check_last_line() const {
     size_t last = document_.size();
     while (last > file_end_ && text_at(last - 1).empty()) --last;
@@ -377,7 +378,7 @@ class UnifiedReader {
   EditSet& set_;
   HunksSoFar so_far_;
   size_t at_ = 0;
-  size_t file_end_ = 0;  ///< the line after the last file's
+  size_t file_end_ = 0;  ///< the line after the last file
   size_t hunk_count_ = 0;
   BinaryTotals binary_totals_;
   std::string index_name_;
@@ -385,12 +386,12 @@ class UnifiedReader {
   bool is_in_fence_ = false;
   bool is_hunk_in_fence_ = false;
   bool may_be_bare_ = false;            ///< the next hunk may lack its header
-  bool is_hunk_closed_ = false;         ///< the fence of the last hunk ended
-  std::vector<std::string> mentioned_;  ///< since the last file
+  bool is_hunk_closed_ = false;         ///< the fence of the last hunk was closed
+  std::vector<std::string> mentioned_;  ///< file names since the last file
 };
 
-/// True when the first header line of the document ends in CR LF: then a transport did that to the
-/// whole document (GNU patch's rule), for git never ends a header so.
+/// True if the first header line of the document ends in CR LF. git never writes that, so a
+/// transport has changed the whole document (GNU patch's rule).
 bool has_crlf_headers(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -404,7 +405,8 @@ bool has_crlf_headers(std::string_view text) {
   return false;
 }
 
-/// A created or deleted file whose body is its whole content.
+/// Completes the edit of a created file: without a body it is empty, without a mode it gets the
+/// default.
 void finish_file(FileEdit& edit) {
   if (edit.op == FileOp::kCreate && edit.hunks.empty() && !edit.binary && !edit.binary_missing) {
     edit.whole = std::string_view();
@@ -412,7 +414,8 @@ void finish_file(FileEdit& edit) {
   if (edit.op == FileOp::kCreate && !edit.new_mode) edit.new_mode = kDefaultFileMode;
 }
 
-/// An added line is the only one that nothing else would find wanting.
+/// True if the document ends with an added line. If such a line was cut off, no later check would
+/// notice it.
 bool ends_in_added_line(std::string_view document, const EditSet& set) {
   if (set.files.empty() || set.files.back().hunks.empty()) return false;
   const HunkLine& last = set.files.back().hunks.back().lines.back();
@@ -441,7 +444,8 @@ Result<EditSet> read_unified(std::string text, const ReadOptions& options) {
     set.leniencies.push_back(
         {"crlf_patch", "the patch has CR LF line ends; they were read as LF", "", 0});
   }
-  // A patch pasted without its last line end means the line end, not "no newline".
+  // A patch without its last line end was usually pasted. It does not mean "no newline at end of
+  // file".
   const bool is_ended = text.ends_with('\n');
   if (!text.empty() && !is_ended) text.push_back('\n');
   const std::string_view kept = set.keep(std::move(text));

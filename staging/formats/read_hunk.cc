@@ -10,8 +10,8 @@
 namespace galley {
 namespace {
 
-/// In a delimited document, a last hunk that lacks at most so many lines after context has wrong
-/// counts.
+/// In a delimited document, a last hunk that ends in context and lacks at most this many lines has
+/// wrong counts.
 constexpr uint64_t kMaxMissingLines = 3;
 constexpr uint64_t kMaxLineNumber = uint64_t{1} << 31U;
 constexpr size_t kHugeDigits = 10;
@@ -30,7 +30,7 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-/// "12" or "12,3".
+/// Reads "12" or "12,3".
 bool take_range(std::string_view& text, uint64_t& start, uint64_t& count, bool& has_count) {
   const auto first = take_number(text);
   if (!first || *first > kMaxLineNumber) return false;
@@ -44,7 +44,7 @@ bool take_range(std::string_view& text, uint64_t& start, uint64_t& count, bool& 
   return true;
 }
 
-/// "-1234567890123 ...": numbers in the right place, but too large for any file.
+/// True for "-1234567890123 ...": a number in the right place, but too large for any file.
 bool has_huge_number(std::string_view text) {
   if (!text.starts_with('-')) return false;
   size_t digits = 0;
@@ -66,7 +66,7 @@ class BodyReader {
  public:
   BodyReader(const Lines& document, size_t at) : document_(&document), at_(at) {}
 
-  /// Takes lines until the counts are reached. False when the body does not match them.
+  /// Takes lines until the counts are reached. Returns false if the body does not match them.
   bool by_counts(uint64_t old_count, uint64_t new_count) {
     while (tally_.old_count < old_count || tally_.new_count < new_count) {
       if (at_ >= document_->size() || !take_line(false)) return false;
@@ -79,7 +79,7 @@ class BodyReader {
   /// Takes lines while they look like a body.
   void by_shape() {
     find_end();
-    size_t bare_blank = 0;  // blank lines at the end belong to the prose, not to the hunk
+    size_t bare_blank = 0;  // blank lines at the end are not part of the hunk
     while (at_ < end_) {
       const bool is_blank = without_terminator((*document_)[at_]).empty();
       if (!take_line(true)) break;
@@ -92,11 +92,11 @@ class BodyReader {
     recount();
   }
 
-  /// True when the next line still looks like a part of the body.
+  /// True if the next line still looks like a part of the body.
   [[nodiscard]] bool goes_on() const {
     if (at_ >= document_->size() || starts_section(*document_, at_)) return false;
     const char first = (*document_)[at_].front();
-    // In a document that was cut off after this line, it may begin the next file.
+    // If the document was cut off after this line, the line may begin the next file.
     if (at_ + 1 == document_->size() && (*document_)[at_].starts_with("--- ")) return false;
     return first == '+' || first == '-' || first == ' ';
   }
@@ -105,7 +105,8 @@ class BodyReader {
   [[nodiscard]] const Tally& tally() const { return tally_; }
   [[nodiscard]] bool used_bare_lines() const { return used_bare_; }
   [[nodiscard]] bool used_minus_signs() const { return used_minus_sign_; }
-  /// When context lines lack their blank, a line `++i;` may be one of them.
+  /// True if a line may be context or a change. If context lines lack their blank, `++i;` may be
+  /// one.
   [[nodiscard]] bool has_doubtful_sign() const {
     return used_bare_ && std::any_of(lines_.begin(), lines_.end(), [](const HunkLine& line) {
              return (line.role == LineRole::kAdded && line.text.starts_with('+')) ||
@@ -116,7 +117,8 @@ class BodyReader {
   std::vector<HunkLine> take_lines() { return std::move(lines_); }
 
   /// An empty file cannot have context. So blank lines between added lines are added lines that
-  /// lost their '+'. True when the old side has only such lines.
+  /// lost their '+'. Changes them to added lines, and returns true, if the old side has only such
+  /// lines.
   bool add_blank_lines() {
     const auto is_wrong = [](const HunkLine& line) {
       return line.role == LineRole::kRemoved ||
@@ -169,16 +171,16 @@ class BodyReader {
     return 0;
   }
 
-  /// "- Fixed the loop": a list of changes, which models write after a diff.
+  /// True for "- Fixed the loop": models write a list of changes after a diff.
   static bool is_list_item(std::string_view line) {
     if (!line.starts_with("- ") || line.size() < 4) return false;
     const bool is_begin = (line[2] >= 'A' && line[2] <= 'Z') || line[2] == '`' || line[2] == '*';
     return is_begin && std::count(line.begin() + 3, line.end(), ' ') >= 2;
   }
 
-  /// Finds the last possible end of the body. Also finds up to where a line without a sign is a
-  /// context line that lost its leading blank: to the last change, or to the end of a fence. Text
-  /// after a blank line is prose when its only changes are items of a list.
+  /// Finds the last possible end of the body. The body ends at a blank line before text that looks
+  /// like prose or like a list of changes. Before that end, a line without a sign counts as context
+  /// that lost its leading blank.
   void find_end() {
     for (end_ = at_; end_ < document_->size(); ++end_) {
       if (starts_section(*document_, end_) || (*document_)[end_].starts_with("@@")) break;
@@ -201,7 +203,7 @@ class BodyReader {
     if (is_prose) end_ = last_bare_ = prose;
   }
 
-  /// True when the first line with text after `from` is a sentence, not code.
+  /// True if the first line with text from line `from` is a sentence, not code.
   [[nodiscard]] bool begins_prose(size_t from) const {
     for (size_t at = from; at < end_; ++at) {
       const std::string_view line = without_terminator((*document_)[at]);
@@ -248,7 +250,7 @@ class BodyReader {
   size_t at_;
   Tally tally_;
   size_t end_ = 0;        // the body ends before this line, or earlier
-  size_t last_bare_ = 0;  // before this line, one without a sign is context
+  size_t last_bare_ = 0;  // before it, a line without a sign is context
   bool used_bare_ = false;
   bool used_minus_sign_ = false;
   std::vector<HunkLine> lines_;
@@ -260,10 +262,10 @@ tl::unexpected<Error> corrupt_hunk(size_t line, std::string_view path, std::stri
               std::string(path));
 }
 
-/// The reason why a last hunk has fewer lines than it states.
+/// Why a last hunk has fewer lines than it states.
 enum class Ending : uint8_t { kWrongCounts, kCutOff, kUndecided };
 
-/// Weighs the evidence in the document; the file may have more (docs/edits.md, "Cut off").
+/// Weighs the evidence in the document. The file may have more (docs/edits.md, "Cut off").
 Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOptions& options,
                  const HunksSoFar& so_far) {
   const Tally& have = body.tally();
@@ -284,7 +286,8 @@ Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOpt
   const bool seems_cut = is_right_elsewhere || (!so_far.is_ended && !options.is_delimited) ||
                          (ends_in_change && has_others && so_far.ends_in_context);
   if (options.is_delimited) {
-    // A few missing lines after context mean a wrong count, whatever the other hunks show.
+    // A few missing lines after context mean a wrong count, even if the other hunks have right
+    // counts.
     const uint64_t missing =
         std::max(header.old_count - have.old_count, header.new_count - have.new_count);
     const bool is_near = have.old_count == header.old_count || have.new_count == header.new_count ||
@@ -309,8 +312,8 @@ std::string counts_text(uint64_t old_count, uint64_t new_count) {
   return "-" + std::to_string(old_count) + " +" + std::to_string(new_count);
 }
 
-/// The hunk of `line` is the document's last, and its body does not match the header. Returns an
-/// error if it was cut off, and notes a doubt if the file may decide.
+/// Judges the document's last hunk, whose header is at `line` and whose body does not match it.
+/// Returns an error if it was certainly cut off. Records a doubt if the file may decide.
 Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& header,
                        const BodyReader& body, const ReadOptions& options, HunksSoFar& so_far) {
   const Ending ending = ending_of(header, body, options, so_far);
@@ -413,7 +416,7 @@ bool is_bare_hunk_fence(const Lines& document, size_t at) {
   const std::string_view word = info.substr(0, info.find_first_of(" :"));
   if (word != "diff" && word != "patch" && word != "udiff") return false;
   if (at + 1 >= document.size() || !begins_bare_hunk(document, at + 1)) return false;
-  // If a header follows, the lines belong to it, not to the fence.
+  // If a header follows, the lines are not a bare hunk.
   for (size_t next = at + 1; next < document.size() && !is_fence(document[next]); ++next) {
     const std::string_view text = document[next];
     if (text.starts_with("@@") || text.starts_with("--- ") || text.starts_with("*** "))

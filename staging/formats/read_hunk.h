@@ -22,39 +22,41 @@ struct HunkHeader {
   std::string_view section;
 };
 
-/// Reads an `@@` line (without its terminator); nullopt when it is not one. If numbers are missing
-/// or unreadable, has_numbers is false.
+/// Reads an `@@` line (without its terminator); nullopt if it is not one. has_numbers is false if
+/// numbers are missing or unreadable.
 [[nodiscard]] std::optional<HunkHeader> read_hunk_header(std::string_view line);
 
-/// The state of a document before a hunk: its file, and facts about earlier hunks. These facts show
-/// whether a short last hunk was cut off, or its counts are wrong.
+/// The state of a document before a hunk: its file, and facts about earlier hunks. These facts help
+/// to decide whether a last hunk that is too short was cut off or has wrong counts.
 struct HunksSoFar {
   EditSet& set;
   std::string_view path;                    ///< of the current file
   bool is_ended = true;                     ///< the document ends with a line end
   size_t right_counts = 0;                  ///< hunks whose counts match their bodies
   size_t wrong_counts = 0;                  ///< hunks whose counts do not
-  bool is_short = false;                    ///< the last hunk has fewer lines than it states
-  bool ends_in_context = true;              ///< true for all hunks
-  std::optional<PossibleTruncation> doubt;  ///< of the last hunk read
+  bool is_short = false;                    ///< the hunk read last has fewer lines than it states
+  bool ends_in_context = true;              ///< all hunks so far do
+  std::optional<PossibleTruncation> doubt;  ///< of the hunk read last
 };
 
-/// Reads the hunk with the header at line `at` of the document, or the hunk without a header whose
-/// first line is `at`. Returns the line after it.
+/// Reads the hunk whose header is line `at`, or the hunk without a header whose first line is line
+/// `at`. Returns the line after it.
 ///
-/// The stated counts delimit the body when the body matches them; otherwise its lines do.
+/// If the body matches the stated counts, they determine its end. Otherwise the form of its lines
+/// does.
 /// Errors: kInvalid, reasons `edit.corrupt_hunk` and `edit.truncated`.
 Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
                          HunksSoFar& so_far, Hunk& hunk);
 
-/// True when line `at` cannot be in a hunk's body: a file header, a fence, a mail.
+/// True if line `at` cannot be in the body of a hunk, because it begins a file header, a fence or a
+/// mail.
 [[nodiscard]] bool starts_section(const Lines& document, size_t at);
 
-/// True when line `at` begins changed lines of a hunk without a header. Before the next section or
-/// `@@` line, some lines begin with a sign, and no line heads a file or a block.
+/// True if line `at` begins a hunk without a header: some line before the next section or `@@` line
+/// begins with + or -, and none is a file header or the head of a block.
 [[nodiscard]] bool begins_bare_hunk(const Lines& document, size_t at);
 
-/// True when line `at` opens a fence of a diff that contains only such lines.
+/// True if line `at` opens a fence of a diff that contains only such a hunk.
 [[nodiscard]] bool is_bare_hunk_fence(const Lines& document, size_t at);
 
 }  // namespace galley
