@@ -78,7 +78,7 @@ class DiskStore final : public ContentStore {
     GALLEY_ASSIGN(const FileStat there, directory_->stat(target));
     if (there.kind == FileKind::kRegular) return {};
     GALLEY_ASSIGN(const FileStat source, from.stat(name));
-    // Other names of the same inode must not see its mode change; another disk needs a copy.
+    // The mode of an inode with other names must not change. A file on another disk must be copied.
     const bool can_move =
         from.descriptor() >= 0 && directory_->descriptor() >= 0 && source.nlink == 1;
     if (can_move && from.set_mode(name, 0600) &&
@@ -109,7 +109,7 @@ class DiskStore final : public ContentStore {
   }
 
  private:
-  /// Recently staged contents are usually read next: by the diff of the call, and by the next edit.
+  /// Recently staged contents are usually read soon: by the diff of the call and by the next edit.
   static constexpr size_t kRemembered = 4;
 
   void remember(const ContentId& id, const Content& content) {
@@ -133,10 +133,12 @@ class DiskStore final : public ContentStore {
     std::unique_ptr<WritableFile> file;
   };
 
-  /// A process that is killed while it stages leaves `<id>.<n>.new`, never a short `<id>`.
+  /// Creates `<id>.<n>.new`. A process that is killed while it writes never leaves an incomplete
+  /// `<id>`.
   Result<Fresh> make_new(const RelPath& name) const {
     for (int n = 0;; ++n) {
-      // Two threads may stage the same bytes at once, and dead processes leave their names behind.
+      // Another thread may stage the same bytes now, and dead processes have left such files
+      // behind.
       GALLEY_ASSIGN(RelPath scratch, RelPath::parse(name.str() + "." + std::to_string(n) + ".new"));
       auto file = directory_->open_writable_file(scratch, OpenMode::kCreateNew, 0600);
       if (!file && file.error().os_error == EEXIST && n < kMaxScratchNames) continue;
@@ -151,7 +153,7 @@ class DiskStore final : public ContentStore {
     return directory_->rename(fresh.name, *directory_, name, RenameMode::kReplace);
   }
 
-  /// Copies in pieces, so that a large file needs no memory, and without its holes.
+  /// Copies in pieces, so that memory use is bounded, and keeps holes.
   Result<void> copy_then_name(const ContentId& id, const RelPath& name,
                               const WritableDirectory& from, const RelPath& source) const {
     GALLEY_ASSIGN(const auto file, from.open_file(source));
@@ -232,7 +234,7 @@ Result<void> ContentPacks::scan(size_t number, File& file) {
   return {};
 }
 
-/// Takes the first pack that has room and no other writer; false if there is none.
+/// Locks the first pack that has room and no other writer; false if there is none.
 Result<bool> ContentPacks::claim() {
   own_.reset();
   for (size_t number = 0; number < kMaxPacks; ++number) {

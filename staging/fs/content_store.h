@@ -17,55 +17,58 @@
 
 namespace galley {
 
-/// Stores staged contents by id: in memory, or as files of a stage directory.
+/// Stores staged contents by their ids, in memory or in files of a directory.
 ///
 /// Threads: safe to share.
 class ContentStore {
  public:
   virtual ~ContentStore() = default;
-  /// Stores these bytes and returns their id; equal bytes are stored once.
+  /// Stores these bytes and returns their id. Equal bytes are stored once.
   Result<ContentId> put(const Content& content);
   Result<ContentId> put(std::string content) {
     return put(std::make_shared<const std::string>(std::move(content)));
   }
-  /// Stores bytes that the caller has just hashed to `id`.
+  /// Stores bytes. `id` must be their hash.
   virtual Result<void> keep(const ContentId& id, const Content& content) = 0;
-  /// Errors: kInternal, reason `stage.content_missing`, when the id was never put or was damaged.
+  /// Returns the content with this id.
+  /// Errors: kInternal, reason `stage.content_missing`, if the content was never stored or is
+  ///         damaged.
   virtual Result<Content> get(const ContentId& id) const = 0;
-  /// Takes over a file whose bytes the caller has just hashed to `id` and that no other process can
-  /// still write. The file may be gone afterwards: a store on the same disk moves it.
+  /// Stores the content of a file. `id` must be its hash, and no other process may be able to write
+  /// the file. A store on the same disk moves the file, so it may be gone afterwards.
   virtual Result<void> adopt(const ContentId& id, const WritableDirectory& from,
                              const RelPath& name);
 };
 
 [[nodiscard]] std::shared_ptr<ContentStore> make_memory_store();
 
-/// Stores contents in packs in `directory`, long ones as files `<hex id>`; they are verified
-/// against their id when they are read.
+/// Returns a store in `directory`: small contents are in packs, large and adopted ones in files
+/// `<hex id>`. Contents are verified against their ids when they are read from disk.
 [[nodiscard]] std::shared_ptr<ContentStore> make_disk_store(
     std::shared_ptr<WritableDirectory> directory);
 
-/// A longer content gets its own file.
+/// Maximum size of a content in a pack. A larger content gets its own file.
 inline constexpr size_t kMaxPackedBytes = 262'144;
-/// At this size the next pack begins.
+/// A pack of this size gets no more contents.
 inline constexpr uint64_t kMaxPackBytes = 67'108'864;
-/// Maximum number of packs in one directory, and thus of concurrent writers.
+/// Maximum number of packs in one directory, and of concurrent writers.
 inline constexpr size_t kMaxPacks = 256;
-/// Maximum number of contents whose place in a pack is remembered.
+/// Maximum number of contents whose places in packs are kept in memory.
 inline constexpr size_t kMaxPackedContents = 262'144;
 
-/// Small contents one after the other, in files `pack-<n>` of a directory.
+/// Stores small contents one after the other in files `pack-<n>` of a directory.
 ///
-/// A new file for each content costs more than the rest of a small edit: the file system searches
-/// for a free inode, and longer if many files were deleted recently. A pack grows at its end, and
-/// its bytes never change. Each record is `<64 hex digits> <bytes>\n`, the bytes, `\n`. Only the
-/// last record can be cut short; the next writer of the pack removes it.
+/// A new file for each content would cost more than the rest of a small edit: the file system must
+/// find a free inode, which is slow if many files were deleted recently. A pack only grows at its
+/// end. Each record is `<64 hex digits> <bytes>\n`, the bytes, `\n`. Only the last record can be
+/// incomplete; the next writer of the pack removes it.
 ///
-/// A writer holds the lock of its pack, so several processes may add to one directory, each to its
-/// own pack. Readers need no lock.
+/// A writer holds the lock of its pack, so several processes can write to one directory, each to
+/// its own pack. Readers do not lock.
 ///
-/// Invariant: every reader finds what keep() has stored, until the directory is removed. Bytes are
-///            returned as they are on disk: the caller checks them against their id.
+/// Invariant: every reader finds all contents that keep() has stored, until the directory is
+///            removed. Bytes are returned as they are on disk; the caller must verify them against
+///            their id.
 /// Threads:   safe to share.
 /// Errors:    those of the directory.
 class ContentPacks {
@@ -73,11 +76,12 @@ class ContentPacks {
   /// Borrows the directory.
   explicit ContentPacks(const WritableDirectory& directory) : directory_(&directory) {}
 
-  /// False, with nothing stored, when all packs are in use or kMaxPackedContents are known.
+  /// Stores a content. Returns false, and stores nothing, if all packs are in use or full, or if
+  /// kMaxPackedContents contents are known.
   Result<bool> keep(const ContentId& id, const std::string& content);
-  /// Finds a content whose place in a pack is already known.
+  /// Returns a content whose place in a pack is already known; otherwise nothing.
   Result<std::optional<std::string>> find(const ContentId& id);
-  /// As find(), after reading the records that others have added.
+  /// As find(), but first reads the records that other writers have added.
   Result<std::optional<std::string>> find_anew(const ContentId& id);
 
  private:

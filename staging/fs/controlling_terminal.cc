@@ -27,7 +27,7 @@ class DeviceTerminal final : public ControllingTerminal {
   }
 
   Result<std::string> ask(std::string_view question) override {
-    // Input from before the question was visible is not an answer to the question.
+    // Discards input that was typed before the question was visible: it cannot be the answer.
     (void)::tcflush(descriptor_, TCIFLUSH);
     GALLEY_TRY(write(question));
     std::string answer;

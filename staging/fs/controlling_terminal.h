@@ -8,8 +8,8 @@
 
 namespace galley {
 
-/// The controlling terminal of this process (/dev/tty), independent of its standard streams: input
-/// from it was typed by a person.
+/// The controlling terminal of this process (/dev/tty), independent of its standard streams. A
+/// person typed the input that comes from it.
 ///
 /// Ownership: owns the descriptor. Threads: confined to one thread.
 /// Errors:    kNotFound `terminal.none` without a terminal; kIo.
@@ -18,16 +18,16 @@ class ControllingTerminal {
   static Result<std::unique_ptr<ControllingTerminal>> open();
   virtual ~ControllingTerminal() = default;
 
-  /// Writes text unchanged; the caller has escaped text from other sources.
+  /// Writes text unchanged. The caller must escape text from other sources.
   virtual Result<void> write(std::string_view text) = 0;
-  /// Discards earlier input, writes the question and reads one line of at most kMaxAnswerBytes; the
-  /// end of the input is an empty answer.
+  /// Discards earlier input, writes the question and reads one line of at most kMaxAnswerBytes.
+  /// Returns an empty answer at the end of the input.
   virtual Result<std::string> ask(std::string_view question) = 0;
-  /// Lines of the terminal; 0 when unknown.
+  /// The height of the terminal in lines; 0 if unknown.
   [[nodiscard]] virtual size_t rows() const = 0;
-  /// The output file for a pager.
+  /// The terminal's file, for the output of a pager.
   static constexpr const char* kPath = "/dev/tty";
-  static constexpr size_t kMaxAnswerBytes = 256;  ///< an answer that a person types
+  static constexpr size_t kMaxAnswerBytes = 256;  ///< of one answer
 };
 
 }  // namespace galley

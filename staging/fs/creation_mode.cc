@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t kFile = 0666;
 constexpr uint32_t kAll = 0777;
-constexpr mode_t kStrict = 0077;  ///< set only while the umask is read; another thread may create
+constexpr mode_t kStrict = 0077;  ///< set while the umask is read: another thread may create a file
 
 uint32_t creation_mask() {
   static const uint32_t kMask = [] {

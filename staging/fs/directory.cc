@@ -8,15 +8,15 @@ namespace galley {
 
 namespace {
 
-constexpr size_t kFirstReadBytes = 4096;  ///< of a file that reports no size
+constexpr size_t kFirstReadBytes = 4096;  ///< for a file that reports size 0
 constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 
-/// Levels that a removal holds open at one time; deeper ones are first moved up.
+/// Maximum number of levels that a removal keeps open. Deeper directories are first moved up.
 constexpr int kMaxHeldLevels = 16;
 constexpr int kMaxFreshNames = 1'000'000;
 
-/// Makes a directory readable and writable, to empty it before its removal. Another user's
-/// directory stays unchanged, and the next operation on it reports the error.
+/// Makes a directory readable and writable, so that it can be emptied. Another user's directory
+/// stays unchanged, and the next operation on it reports the error.
 void open_to_owner(const WritableDirectory& directory, const RelPath& name, uint32_t mode) {
   if ((mode & kOwnerAll) != kOwnerAll) static_cast<void>(directory.set_mode(name, kOwnerAll));
 }
@@ -56,11 +56,11 @@ class TreeRemoval {
 
   Result<void> remove_subdirectory(const WritableDirectory& directory, const RelPath& name,
                                    int level) {
-    // Not by its own descriptor: a directory that cannot be entered can still be examined from
-    // above.
+    // Uses the parent, because a directory that cannot be entered can still be examined from its
+    // parent.
     GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
-    if (stat.kind == FileKind::kAbsent) return {};  // was removed meanwhile
-    // st_dev would miss a bind mount of the same file system; the mount id does not.
+    if (stat.kind == FileKind::kAbsent) return {};  // removed meanwhile
+    // st_dev is the same for a bind mount of the same file system; the mount id is not.
     if (stat.mount != mount_) return crosses_mount(name.str());
     open_to_owner(directory, name, stat.mode);
     if (level == kMaxHeldLevels) return move_up(directory, name);
@@ -73,8 +73,8 @@ class TreeRemoval {
     return {};
   }
 
-  /// Makes a deep directory a child of the top one, to be removed in the next round. Its owner can
-  /// write to it: that is required of a directory whose `..` changes.
+  /// Moves a deep directory to the top directory; the next round removes it. The directory must be
+  /// writable, because its `..` changes.
   Result<void> move_up(const WritableDirectory& directory, const RelPath& name) {
     has_moved_ = true;
     for (;;) {
@@ -112,8 +112,8 @@ Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& p
                 path.str());
   };
   if (stat.size > max_bytes) return too_large();
-  // Files of /proc report size 0, and a file may grow during the read: only a short read is the
-  // end.
+  // Files of /proc report size 0, and a file may grow during the read. So only a short read shows
+  // the end.
   std::string content;
   size_t want = stat.size == 0 ? kFirstReadBytes : static_cast<size_t>(stat.size) + 1;
   while (true) {

@@ -22,20 +22,20 @@ struct FileStat {
   uint64_t size = 0;  ///< bytes
   uint64_t inode = 0;
   uint64_t device = 0;
-  uint64_t mount = 0;  ///< mount id, 0 where the kernel does not report it
+  uint64_t mount = 0;  ///< mount id; 0 if the kernel does not report it
   int64_t mtime_ns = 0;
   int64_t ctime_ns = 0;
-  int64_t birth_ns = 0;  ///< when the object was made; 0 where the file system does not report it
+  int64_t birth_ns = 0;  ///< creation time; 0 if the file system does not report it
 
   bool operator==(const FileStat&) const = default;
 };
 
 struct DirectoryEntry {
-  std::string name;  ///< bytes as the kernel gave them; may not be a valid RelPath component
+  std::string name;  ///< bytes from the kernel; may be invalid as a RelPath component
   FileKind kind = FileKind::kOther;
 };
 
-/// Names as they are shown to programs: those of directories end in `/`.
+/// The names of the entries in the form for programs: the name of a directory ends in `/`.
 [[nodiscard]] inline std::vector<std::string> listed_names(
     const std::vector<DirectoryEntry>& entries) {
   std::vector<std::string> names;
@@ -52,7 +52,7 @@ struct ExtendedAttribute {
 };
 
 enum class OpenMode : uint8_t {
-  kRead,          ///< an existing regular file; to sync it, or for its mode and attributes
+  kRead,          ///< an existing regular file, to sync it or to change its mode or attributes
   kReadWrite,     ///< an existing regular file
   kCreateNew,     ///< O_CREAT|O_EXCL, read-write
   kOpenOrCreate,  ///< O_CREAT, read-write
@@ -60,97 +60,98 @@ enum class OpenMode : uint8_t {
 
 enum class RenameMode : uint8_t {
   kReplace,    ///< rename(2)
-  kNoReplace,  ///< RENAME_NOREPLACE: EEXIST when the target exists
-  kExchange,   ///< RENAME_EXCHANGE: both must exist; EINVAL where it is not supported
+  kNoReplace,  ///< RENAME_NOREPLACE: EEXIST if the target exists
+  kExchange,   ///< RENAME_EXCHANGE: both must exist; EINVAL if it is not supported
 };
 
 enum class LockMode : uint8_t { kShared, kExclusive };
 
-/// An open regular file that can be read.
+/// An open regular file for reading.
 ///
 /// Ownership: owns the descriptor. Threads: confined to one thread at a time.
-/// Errors:    EINTR and short transfers are handled inside; every other failure is an Error whose
-///            os_error is the errno.
+/// Errors:    the implementation handles EINTR and short transfers. Every other failure is an Error
+///            whose os_error is the errno.
 class File {
  public:
   virtual ~File() = default;
 
-  /// Reads up to `count` bytes at `offset`; shorter only at the end of the file.
+  /// Reads `count` bytes at `offset`; fewer only at the end of the file.
   virtual Result<std::string> read_at(uint64_t offset, size_t count) = 0;
   virtual Result<FileStat> stat() = 0;
-  /// The state at open(), without a system call; for a file that was just made, stat().
+  /// The state when the file was opened, without a system call if it is known; otherwise stat().
   virtual Result<FileStat> stat_at_open() { return stat(); }
   virtual Result<std::vector<ExtendedAttribute>> attributes() = 0;
-  /// flock without waiting: true when the lock was taken. The destructor releases it.
+  /// flock without waiting. Returns true if the lock was taken. The destructor releases it.
   virtual Result<bool> try_lock(LockMode mode) = 0;
-  /// The kernel's descriptor for APIs that need one, or -1 (memory).
+  /// The kernel's descriptor, for APIs that need one; -1 for a file in memory.
   [[nodiscard]] virtual int descriptor() const = 0;
 };
 
-/// An open regular file that can be changed, within the limits of its OpenMode and the kernel.
+/// An open regular file that can be changed, as far as its OpenMode and the kernel allow.
 ///
 /// Ownership, threads, errors: as File.
 class WritableFile : public File {
  public:
   /// Writes all of `bytes` at `offset`.
   virtual Result<void> write_at(uint64_t offset, std::string_view bytes) = 0;
-  /// Reserves space (fallocate); an Error with EOPNOTSUPP where the file system cannot.
+  /// Reserves space (fallocate). An Error with EOPNOTSUPP if the file system does not support it.
   virtual Result<void> allocate(uint64_t size) = 0;
   virtual Result<void> truncate(uint64_t size) = 0;
   virtual Result<void> sync_data() = 0;  ///< fdatasync
   virtual Result<void> sync() = 0;       ///< fsync
   virtual Result<void> set_mode(uint32_t mode) = 0;
   virtual Result<void> set_owner(uint32_t uid, uint32_t gid) = 0;
-  /// Sets the time of the last modification, and no other.
+  /// Sets only the time of the last modification.
   virtual Result<void> set_modified(int64_t mtime_ns) = 0;
   virtual Result<void> set_attribute(const ExtendedAttribute& attribute) = 0;
   /// Removes an extended attribute, if it exists.
   virtual Result<void> remove_attribute(const std::string& name) = 0;
 };
 
-/// An open directory for reading, and the seam to the file system: code outside of staging/fs and
-/// staging/sandbox reads and writes files through it. Libraries such as libgit2 and SQLite open
-/// files themselves.
+/// An open directory for reading. This is the interface to the file system: code outside of
+/// staging/fs and staging/sandbox reads and writes files through it. Libraries such as libgit2 and
+/// SQLite open files themselves.
 ///
-/// Every path is resolved below this directory by the kernel (openat2 with RESOLVE_BENEATH,
-/// RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS in the parent position; a walk with O_NOFOLLOW
-/// where openat2 is missing); the last component is never followed either. A path of one component
-/// costs one system call.
+/// The kernel resolves every path below this directory and follows no symbolic link. The parents
+/// are resolved by openat2 with RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS and RESOLVE_NO_MAGICLINKS.
+/// Without openat2 Galley walks them with O_NOFOLLOW. A path of one component costs one system
+/// call.
 ///
-/// Invariant: no call reads outside this directory, and none changes anything: code that holds only
-///            a Directory cannot write, because everything that it opens is read-only, too.
+/// Invariant: no call reads outside this directory, and none changes anything. Code that has only a
+///            Directory cannot write, because everything that it opens is read-only, too.
 /// Ownership: owns its descriptor. Threads: calls may run at the same time.
-/// Errors:    ENOENT for a missing path is ErrorKind::kNotFound unless stated otherwise. A symbolic
-///            link in a parent position is ErrorKind::kRefused, reason `path.through_symlink`.
-///            Opened as a file, a symbolic link is kRefused `path.is_symlink`, a directory
-///            `path.is_directory`, a FIFO, socket or device `path.special_file`.
+/// Errors:    a missing path (ENOENT) is ErrorKind::kNotFound unless stated otherwise. A symbolic
+///            link among the parents is ErrorKind::kRefused, reason `path.through_symlink`. To open
+///            anything but a regular file as a file is kRefused: a symbolic link `path.is_symlink`,
+///            a directory `path.is_directory`, a FIFO, socket or device `path.special_file`.
 class Directory {
  public:
   virtual ~Directory() = default;
 
   virtual Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const = 0;
   virtual Result<std::unique_ptr<File>> open_file(const RelPath& path) const = 0;
-  /// lstat; kind is kAbsent (not an Error) when the path or one of its parents is missing, or when
-  /// a parent is not a directory. RelPath::root() is this directory itself.
+  /// lstat. The kind is kAbsent (not an Error) if the path or a parent is missing, or if a parent
+  /// is not a directory. RelPath::root() is this directory itself.
   virtual Result<FileStat> stat(const RelPath& path) const = 0;
   virtual Result<std::string> read_link(const RelPath& path) const = 0;
   /// Entries of this directory without `.` and `..`, sorted by name.
   virtual Result<std::vector<DirectoryEntry>> list() const = 0;
-  /// Extended attributes of the object itself (a directory or link as well as a file).
+  /// Extended attributes of a file, a directory or a link itself.
   virtual Result<std::vector<ExtendedAttribute>> attributes(const RelPath& path) const = 0;
-  /// Whether entries of this directory may be made, replaced and removed (faccessat). The result is
-  /// a hint; the operation itself can still fail.
+  /// Whether this process may make, replace and remove entries of this directory (faccessat). The
+  /// result is a hint: the operation itself can still fail.
   virtual Result<bool> is_writable() const = 0;
-  /// The kernel's descriptor (O_PATH or not) for APIs that need one, or -1 (memory).
+  /// The kernel's descriptor, perhaps O_PATH, for APIs that need one; -1 for a directory in memory.
   [[nodiscard]] virtual int descriptor() const = 0;
 };
 
-/// An open directory in which everything can be changed. Publishing, recovery, files in `.galley`
-/// and the layers of the sandbox need one; all other code takes a Directory.
+/// An open directory for reading and writing. Publishing, recovery, files in `.galley` and the
+/// layers of the sandbox need one; all other code takes a Directory.
 ///
 /// Ownership, threads and errors are as with Directory.
 ///
-/// Invariant: no call writes outside this directory. A Directory cannot be turned into one.
+/// Invariant: no call writes outside this directory. A Directory cannot be converted to a
+///            WritableDirectory.
 class WritableDirectory : public Directory {
  public:
   virtual Result<std::unique_ptr<WritableDirectory>> open_writable_directory(
@@ -163,7 +164,7 @@ class WritableDirectory : public Directory {
 
   virtual Result<void> make_directory(const RelPath& path, uint32_t mode) const = 0;
   virtual Result<void> make_symlink(const RelPath& path, std::string_view target) const = 0;
-  /// `to_directory` must be of the same implementation as this, as in rename.
+  /// `to_directory` must have the same implementation as this directory; so must that of rename().
   virtual Result<void> make_hard_link(const RelPath& from, const WritableDirectory& to_directory,
                                       const RelPath& to) const = 0;
   virtual Result<void> remove_file(const RelPath& path) const = 0;       ///< unlink
@@ -187,22 +188,22 @@ struct FileRead {
   FileStat stat;
 };
 
-/// Reads a whole regular file with one open; Errors as read_file().
+/// Reads a whole regular file and its state, and opens it only once.
 Result<FileRead> read_file_and_stat(const Directory& directory, const RelPath& path,
                                     uint64_t max_bytes);
 
-/// Reads a whole regular file; refuses one larger than `max_bytes` (reason `limit.file_size`).
+/// Reads a whole regular file. Refuses a file of more than `max_bytes` (reason `limit.file_size`).
 Result<std::string> read_file(const Directory& directory, const RelPath& path, uint64_t max_bytes);
 
-/// Creates every missing directory of `path`, which is itself a directory.
+/// Creates the directory `path` and its missing parents.
 Result<void> make_directories(const WritableDirectory& directory, const RelPath& path,
                               uint32_t mode);
 
-/// Removes a directory tree, whatever the modes of its directories are; follows no links and
+/// Removes a directory tree, even if modes of its directories forbid that. Follows no links and
 /// crosses no mount. A missing path is not an error.
 Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path);
 
-/// The word for a kind of file in documents: file, directory, symlink, absent, other.
+/// The word for a kind of file in output: file, directory, symlink, absent, other.
 [[nodiscard]] std::string_view kind_name(FileKind kind);
 
 }  // namespace galley

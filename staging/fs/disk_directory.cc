@@ -22,7 +22,8 @@ namespace galley {
 namespace {
 
 constexpr uint64_t kResolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-/// openat2 returns EAGAIN when a rename anywhere on the system raced with the resolution.
+/// Maximum number of retries: openat2 returns EAGAIN if any rename on the system happened
+/// meanwhile.
 constexpr int kMaxRaces = 1000;
 constexpr long kFchmodat2 = 452;  // not in the headers of Debian 12
 
@@ -42,7 +43,8 @@ bool is_symlink_at(int directory, const char* name) {
   return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
 }
 
-/// The walk for kernels without openat2: it follows no component, and `..` never occurs.
+/// Walks the parents on kernels without openat2. It does not follow links, and a RelPath never
+/// contains `..`.
 int open_parent_by_walk(int directory, const RelPath& path) {
   Descriptor at;
   for (const auto component : path.components()) {
@@ -102,7 +104,7 @@ class DiskDirectory final : public WritableDirectory {
   [[nodiscard]] int descriptor() const override { return descriptor_.get(); }
 
  private:
-  /// The directory for looking up the last component: an owned parent, or this directory.
+  /// The directory in which the last component is looked up: an opened parent, or this directory.
   struct Place {
     Descriptor owned;
     int directory = -1;
@@ -140,11 +142,12 @@ Result<DiskDirectory::Place> DiskDirectory::place(std::string_view action,
   return place;
 }
 
-/// Opens the object itself, never the target of a link; -1 with errno as openat2 sets it.
+/// Opens the object itself, never the target of a link. Returns -1 with an errno as from openat2.
 int DiskDirectory::open_at(const RelPath& path, int flags, uint32_t mode) const {
   const std::string text = path.is_root() ? "." : path.str();
   if (resolution_ != PathResolution::kWalk) {
-    // Not O_NOFOLLOW: with it a final link is either ENOTDIR or ELOOP; kResolve refuses all links.
+    // Without O_NOFOLLOW, which makes a final link either ENOTDIR or ELOOP. kResolve refuses all
+    // links.
     return sys_openat2(descriptor_.get(), text.c_str(), flags, mode);
   }
   Descriptor parent;
@@ -225,7 +228,7 @@ Result<FileStat> DiskDirectory::stat(const RelPath& path) const {
   FileStat result;
   bool is_seen = false;
   if (has_parent) {
-    // The object itself and not its parent: a missing path costs one call.
+    // Opens the object, not its parent: so a missing path costs only one call.
     object = Descriptor(open_at(path, O_PATH | O_NOFOLLOW, 0));
     is_seen = object && disk_stat(object.get(), "", result);
   } else {
@@ -347,7 +350,7 @@ Result<void> DiskDirectory::set_mode(const RelPath& path, uint32_t mode) const {
   GALLEY_ASSIGN(const Place at, place("cannot set mode of", path));
   const char* name = at.name.c_str();
   if (syscall(kFchmodat2, at.directory, name, mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
-  // Kernels before 6.6: glibc does this with an O_PATH descriptor and /proc.
+  // On kernels before 6.6, glibc does this with an O_PATH descriptor and /proc.
   if (errno == ENOSYS && fchmodat(at.directory, name, mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
   return path_error("cannot set mode of", path);
 }
@@ -358,8 +361,8 @@ Result<void> DiskDirectory::set_owner(const RelPath& path, uint32_t uid, uint32_
   return path_error("cannot set owner of", path);
 }
 
-/// No xattr call is relative to a descriptor. So the path uses the descriptor's link in /proc, and
-/// the l-calls do not follow the last component.
+/// No xattr call takes a directory descriptor. So the path goes through the descriptor's link in
+/// /proc, and the l-calls do not follow the last component.
 std::string proc_path(int directory, const std::string& name) {
   return "/proc/self/fd/" + std::to_string(directory) + "/" + name;
 }

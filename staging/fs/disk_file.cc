@@ -19,7 +19,7 @@ constexpr unsigned kModeBits = 07777;
 /// A mount id that is never reused; Linux 6.8, not in the headers of Debian 12.
 constexpr unsigned kStatxMountIdUnique = 0x4000;
 constexpr int kMaxAttributeRaces = 8;
-/// Size of one transfer: Linux moves at most 0x7ffff000 bytes per call.
+/// Maximum size of one transfer. Linux transfers at most 0x7ffff000 bytes per call.
 constexpr size_t kMaxTransferBytes = size_t{1} << 30U;
 
 FileKind kind_of(unsigned mode) {
@@ -93,7 +93,7 @@ Result<std::string> DiskFile::read_at(uint64_t offset, size_t count) {
     if (got < 0) return os_error(errno, "cannot read", name_);
     if (got == 0) break;
     done += static_cast<size_t>(got);
-    // A short read that ends at the known end of the file is the end: this saves another call.
+    // A short read up to the known size is the end of the file. This saves another call.
     if (done < count && at_open_ && offset + done == at_open_->size) break;
   }
   bytes.resize(done);
@@ -122,7 +122,7 @@ Result<void> DiskFile::allocate(uint64_t size) {
 }
 
 Result<void> DiskFile::truncate(uint64_t size) {
-  // After truncation to 0, ext4 flushes a file when it is closed, even if it was empty before.
+  // ext4 flushes a file at close if it was truncated to 0, even if it was already empty.
   struct stat now {};
   const bool is_new = size == 0 && fstat(fd(), &now) == 0 && now.st_size == 0 && now.st_blocks == 0;
   if (is_new) return {};
@@ -156,7 +156,7 @@ Result<bool> DiskFile::try_lock(LockMode mode) {
   return true;
 }
 
-/// The value of one attribute; nullopt when it was removed meanwhile.
+/// The value of one attribute; nullopt if it was removed meanwhile.
 Result<std::optional<std::string>> read_attribute(
     std::string_view name, const char* attribute,
     const std::function<ssize_t(const char*, void*, size_t)>& get) {
@@ -178,7 +178,7 @@ Result<std::optional<std::string>> read_attribute(
 }  // namespace
 
 void Descriptor::reset() {
-  // Never retried on EINTR: Linux has closed the descriptor anyway.
+  // Not retried after EINTR: Linux has closed the descriptor anyway.
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
 }

@@ -37,17 +37,17 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// The File of an open descriptor; `name` is for messages only. `stat` is the descriptor's state
-/// since it was opened, if it is known.
+/// Makes a file of an open descriptor. `name` is only for messages. `stat` is the state when it was
+/// opened, if known.
 [[nodiscard]] std::unique_ptr<WritableFile> make_disk_file(Descriptor descriptor, std::string name,
                                                            std::optional<FileStat> stat = {});
 
-/// statx of `name` below `directory`, links not followed; false with errno set when it fails. An
-/// empty name means the descriptor itself.
+/// statx of `name` in `directory`; does not follow links. Returns false and sets errno if it fails.
+/// An empty name means the descriptor itself.
 bool disk_stat(int directory, const char* name, FileStat& result);
 
-/// Reads all extended attributes through the two given calls (flistxattr/fgetxattr or the l-forms);
-/// an empty list where the file system does not support them.
+/// Reads all extended attributes by the two given calls (flistxattr/fgetxattr or the l-forms). The
+/// result is empty if the file system does not support them.
 Result<std::vector<ExtendedAttribute>> read_attributes(
     std::string_view name, const std::function<ssize_t(char*, size_t)>& list,
     const std::function<ssize_t(const char*, void*, size_t)>& get);

@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-/// Counts the call; returns the errno that it must fail with, or 0.
+/// Counts the call. Returns the errno with which it must fail, or 0.
 int enter(FaultPlan& plan, FaultCall call) {
   plan.calls.push_back(std::move(call));
   const FaultCall& now = plan.calls.back();
@@ -56,7 +56,7 @@ class FaultFile final : public WritableFile {
   Result<FileStat> stat() override {
     return call<FileStat>("fstat", false, [&] { return inner_->stat(); });
   }
-  /// Not a call of its own: open() has already returned this.
+  /// Not counted: open() has already returned this state.
   Result<FileStat> stat_at_open() override {
     if (plan_->is_dead) return os_error(EIO, "fstat", path_);
     return inner_->stat_at_open();

@@ -9,32 +9,32 @@
 
 namespace galley {
 
-/// One call through the seam.
+/// One call of the Directory or File interface.
 struct FaultCall {
   std::string name;      ///< `rename`, `write_at`, ...
   std::string path;      ///< relative to the directory of the call; "" for an open file
-  bool mutates = false;  ///< changes what a later read, or a power cut, can see
+  bool mutates = false;  ///< changes what a later read, or a power loss, can see
 
   [[nodiscard]] bool is_sync() const { return name.starts_with("sync"); }
 };
 
-/// Which calls fail, and how; shared by every Directory and File below one wrapper.
+/// Which calls fail, and how. Every Directory and File opened from one wrapper shares the plan.
 ///
 /// Threads: confined to one thread.
 struct FaultPlan {
-  /// The number of the call, from 1, that fails; 0: none.
+  /// The number of the call that fails, counted from 1; 0: none.
   size_t at = 0;
-  /// Called just before that call: a foreign save, a SIGKILL.
+  /// Runs just before that call, for example to change a file or to send SIGKILL.
   std::function<void()> before;
-  /// errno of the failing call; 0 lets it succeed.
+  /// errno of the failing call. With 0 the call succeeds.
   int os_error = 0;
-  /// Every later call for which `affects` is true fails, too.
+  /// All later calls for which `affects` is true fail, too.
   bool is_lasting = false;
   /// A failing write_at writes the first half of its bytes first.
   bool writes_half = false;
-  /// From that call on no call has an effect and every call fails, as if the process were dead.
+  /// That call and all later calls fail and have no effect, as if the process were dead.
   bool kills = false;
-  /// Which calls can fail with an errno; empty: all.
+  /// The calls that can fail with an errno; empty: all.
   std::function<bool(const FaultCall&)> affects;
   /// Whether the file system supports RENAME_EXCHANGE, and RENAME_NOREPLACE.
   bool has_exchange = true;
@@ -46,7 +46,7 @@ struct FaultPlan {
   bool has_failed = false;
 };
 
-/// Wraps a directory of any implementation: counts and logs every call, and makes those of the plan
+/// Wraps a directory of any implementation. Counts and logs every call, and makes the planned calls
 /// fail.
 ///
 /// Ownership: owns `inner`; shares the plan with everything opened from it.

@@ -6,7 +6,7 @@
 namespace galley {
 namespace {
 
-/// The shortest run that becomes a hole; shorter ones would cost too many calls.
+/// Minimum length of a hole. Shorter holes would cost too many calls.
 constexpr size_t kHoleBytes = size_t{256} << 10U;
 
 bool is_zero(std::string_view piece) { return piece.find_first_not_of('\0') == piece.npos; }
@@ -14,7 +14,7 @@ bool is_zero(std::string_view piece) { return piece.find_first_not_of('\0') == p
 }  // namespace
 
 Result<void> write_with_holes(WritableFile& file, std::string_view bytes) {
-  size_t written = 0;  // data from here to `at` is still to be written, in one call
+  size_t written = 0;  // data from here to `at` is written later, in one call
   bool ends_in_hole = false;
   for (size_t at = 0; at < bytes.size();) {
     const std::string_view piece = bytes.substr(at, kHoleBytes);

@@ -7,8 +7,8 @@
 
 namespace galley {
 
-/// Writes all of `bytes` to a new, empty file. Long runs of zeros become holes, so a sparse file
-/// takes only the space of its data.
+/// Writes all of `bytes` to a new, empty file. Long runs of zeros become holes, which use no disk
+/// space.
 Result<void> write_with_holes(WritableFile& file, std::string_view bytes);
 
 }  // namespace galley

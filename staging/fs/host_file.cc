@@ -41,7 +41,7 @@ Result<std::string> read_all(int descriptor, const std::string& name, uint64_t m
   }
 }
 
-/// $PWD is the current directory as the person spelled it, including links.
+/// Sets $PWD to the current directory as the person spelled it, including links.
 void keep_spelling(const std::string& path) {
   const char* const before = std::getenv("PWD");
   const std::string whole =

@@ -8,31 +8,31 @@
 
 namespace galley {
 
-/// Reads a file that the person named on the command line: any path, links followed, pipes too; `-`
-/// is standard input. Never for a path from an agent or a patch.
+/// Reads a file that a person named on the command line: any path, also a link or a pipe. `-` is
+/// standard input. Not for a path from an agent or a patch.
 /// Errors: kUsage `input.not_found`, kInvalid `input.is_directory`, kQuota `limit.input_size`, kIo.
 Result<std::string> read_host_file(const std::string& path, uint64_t max_bytes);
 
 /// Reads a regular file that belongs to this user, to root or to `other_owner`. Follows links;
-/// never waits for a FIFO or device. Nothing when the file is missing, of another kind or owner, or
-/// larger than `max_bytes`: for optional files that are ignored when they are not safe.
+/// never waits for a FIFO or device. Returns nothing if the file is missing, has another kind or
+/// owner, or has more than `max_bytes`. For optional files that are ignored if they are not safe.
 std::optional<std::string> read_own_file(const std::string& path, uint64_t max_bytes,
                                          uint32_t other_owner);
 
 /// Reads a regular file that belongs to this user and that no other user may read or write (0600).
-/// Does not follow a link; never waits for a FIFO or device.
+/// Does not follow links; never waits for a FIFO or device.
 /// Errors: kNotFound; kRefused `file.not_private`; kQuota `limit.input_size`; kIo.
 Result<std::string> read_private_file(const std::string& path, uint64_t max_bytes);
 
-/// Enters the directory that the person named on the command line.
+/// Changes to the directory that a person named on the command line.
 /// Errors: kUsage `workspace.not_found`.
 Result<void> enter_directory(const std::string& path);
 
-/// The absolute path as text, without `.`, `..` and repeated slashes. Reads no file. Empty for an
-/// empty path.
+/// The absolute path without `.`, `..` and repeated slashes, computed only from the text. Empty for
+/// an empty path.
 [[nodiscard]] std::string plain_path(const std::string& path);
 
-/// The absolute path of an existing directory, links resolved.
+/// The absolute path of an existing directory, with links resolved.
 Result<std::string> absolute_path(const std::string& path);
 
 }  // namespace galley

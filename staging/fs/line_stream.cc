@@ -16,22 +16,22 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// A peer that just received an answer often sends the next line at once. Waking from sleep costs up
-// to fifty microseconds, twice that on a virtual machine: for that time, polling is cheaper.
+// A peer that has just received an answer often sends the next line at once. To wake from sleep
+// costs up to 50 microseconds, or 100 on a virtual machine. For that time, polling is cheaper.
 constexpr std::chrono::microseconds kStayAwake{100};
-// A pipe that is ready for poll() accepts this many bytes without blocking (PIPE_BUF).
+// A pipe that poll() reports as ready accepts this many bytes without blocking (PIPE_BUF).
 constexpr size_t kAtOnce = 4096;
 
-/// Writes as much as possible without waiting: -1 and EAGAIN if that is nothing, EOPNOTSUPP if the
-/// descriptor does not support it (before Linux 6.5, pipes did not).
+/// Writes as much as possible without waiting. Returns -1 with EAGAIN if nothing can be written, or
+/// with EOPNOTSUPP if the descriptor does not support this (as pipes before Linux 6.5).
 ssize_t write_what_fits(int descriptor, std::string_view bytes) {
   const iovec one{const_cast<char*>(bytes.data()), bytes.size()};  // NOLINT: it is only read
   constexpr off_t kAppend = -1;
   return ::pwritev2(descriptor, &one, 1, kAppend, RWF_NOWAIT);
 }
 
-/// Reads available bytes, or waits for some. With several processors it polls at first instead of
-/// sleeping.
+/// Reads available bytes, or waits for some. With several processors it first polls, and then
+/// sleeps.
 ssize_t read_next(int descriptor, std::span<char> piece) {
   static const bool can_stay_awake = std::thread::hardware_concurrency() > 1;
   const iovec one{piece.data(), piece.size()};

@@ -11,9 +11,9 @@
 
 namespace galley {
 
-/// Reads lines from a descriptor that was already open, such as standard input.
+/// Reads lines from an open descriptor, such as standard input.
 ///
-/// A line that is too long is skipped while it arrives, so memory use is bounded.
+/// Memory use is bounded: a line that is too long is skipped while it arrives.
 ///
 /// Ownership: borrows the descriptor. Threads: used by one thread at a time.
 /// Errors:    kIo.
@@ -25,9 +25,10 @@ class LineReader {
     std::string text;  ///< without its line end; empty if it was too long
     bool is_too_long = false;
   };
-  /// The next line; nothing at the end of the input. The last line may lack a line end.
+  /// Waits for the next line and returns it; nothing at the end of the input. The last line may
+  /// lack a line end.
   Result<std::optional<Line>> next();
-  /// Whether the next line has arrived, so that next() does not wait.
+  /// Whether a complete line has been read, so that next() does not wait.
   [[nodiscard]] bool has_next() const { return pending_.find('\n', searched_) != pending_.npos; }
 
  private:
@@ -37,14 +38,14 @@ class LineReader {
   size_t max_bytes_;
   std::vector<char> piece_ = std::vector<char>(kReadBytes);  ///< buffer for the next read
   std::string pending_;
-  size_t searched_ = 0;  ///< the first bytes of `pending_` that contain no line end
+  size_t searched_ = 0;  ///< bytes at the start of `pending_` without a line end
   bool skips_ = false;
   bool is_at_end_ = false;
 };
 
-/// Writes a line and its line end.
-/// Errors: kTimeout `stream.slow` when the reader accepts nothing until the deadline; kIo, with
-///         EPIPE without a reader.
+/// Writes a line and a line end.
+/// Errors: kTimeout `stream.slow` if the reader does not accept all bytes in time; kIo, with EPIPE
+///         if nothing reads.
 Result<void> write_line(int descriptor, std::string_view line, const Deadline& deadline,
                         const Clock& clock);
 

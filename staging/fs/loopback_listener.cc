@@ -46,7 +46,7 @@ class SocketConnection final : public LoopbackConnection {
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  /// Appends available bytes; false when no more will arrive.
+  /// Appends available bytes to `bytes`. Returns false if no more will arrive.
   bool hear(std::string& bytes) const {
     std::array<char, kRequestPieceBytes> piece;
     const ssize_t count = ::recv(descriptor_, piece.data(), piece.size(), MSG_DONTWAIT);
@@ -137,7 +137,8 @@ class SocketListener final : public LoopbackListener {
     Deadline deadline;
   };
 
-  /// The listener, then the guests, in the form of poll().
+  /// Waits for the listener or a guest. Returns the listener, then the guests, in the form of
+  /// poll().
   Result<std::vector<pollfd>> wait_for_any() const {
     std::vector<pollfd> all = {{descriptor_, POLLIN, 0}};
     int wait = -1;
@@ -180,9 +181,10 @@ Result<std::unique_ptr<LoopbackListener>> LoopbackListener::open(uint16_t port,
   address.sin_addr.s_addr = htonl(port == 0 ? random_loopback_address() : INADDR_LOOPBACK);
   address.sin_port = htons(port);
   socklen_t size = sizeof address;
-  // Browsers open connections that they may never use: one is accepted only when data arrives.
+  // Browsers open connections that they may never use. So a connection is accepted only when data
+  // arrives.
   const int idle_seconds = kIdleSeconds;
-  // A given port can be reused at once.
+  // A given port can be reused at once after the previous listener.
   const int on = 1;
   (void)::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_DEFER_ACCEPT, &idle_seconds, sizeof idle_seconds);

@@ -59,20 +59,20 @@ class MemoryDirectory final : public WritableDirectory {
   [[nodiscard]] MemoryTree* tree() const { return tree_.get(); }
 
  private:
-  /// A name in a directory, and its node (null if there is none).
+  /// A name in a directory, and its node (null if it does not exist).
   struct Place {
     MemoryNodePtr directory;
     std::string name;
     MemoryNodePtr node;
   };
-  /// Resolves under the tree's lock, as openat2 with Galley's flags would.
+  /// Resolves a path as openat2 does with Galley's flags. The tree's lock must be held.
   Result<Place> place(std::string_view action, const RelPath& path) const;
   /// As place(), for a path that must exist.
   Result<Place> existing(std::string_view action, const RelPath& path) const;
-  /// An Error unless names may be added to, or removed from, the directory of a place.
+  /// An Error if the user may not add or remove names in the directory of a place.
   [[nodiscard]] Result<void> may_change(std::string_view action, const Place& at) const;
   [[nodiscard]] Result<void> may_rename(const Place& from, const Place& to, RenameMode mode) const;
-  /// A new object for a place, with the owner and group that the place gives it.
+  /// Makes a new object for a place. The place determines its owner and group.
   [[nodiscard]] MemoryNodePtr make_child(const Place& at, FileKind kind, uint32_t mode) const;
   void apply(const std::vector<MemoryEntryChange>& changes) const;
   void touch(const MemoryNodePtr& node) const;
@@ -83,7 +83,7 @@ class MemoryDirectory final : public WritableDirectory {
 
   std::shared_ptr<MemoryTree> tree_;
   MemoryNodePtr node_;
-  bool is_readable_;  ///< at the time of opening
+  bool is_readable_;  ///< when it was opened
 };
 
 const MemoryDirectory& as_memory(const WritableDirectory& directory) {
@@ -97,8 +97,8 @@ Error symlink_error(const RelPath& path) {
                "'" + path.str() + "' leads through a symbolic link", path.str(), ELOOP};
 }
 
-/// The errno of rename(2) for these two nodes in any place, 0 for none; `to` is null when the new
-/// name does not exist.
+/// The errno of rename(2) for these two nodes in any directory; 0 if allowed. `to` is null if the
+/// new name does not exist.
 int rename_refusal(const MemoryNode& from, const MemoryNode* to, RenameMode mode) {
   if (to == nullptr) return mode == RenameMode::kExchange ? ENOENT : 0;
   if (mode == RenameMode::kNoReplace) return EEXIST;
@@ -138,7 +138,7 @@ Result<void> MemoryDirectory::may_change(std::string_view action, const Place& a
   return os_error(EACCES, action, at.name);
 }
 
-/// A directory that gets another parent is written to, because its `..` changes.
+/// A directory that gets another parent must be writable, because its `..` changes.
 Result<void> MemoryDirectory::may_rename(const Place& from, const Place& to,
                                          RenameMode mode) const {
   GALLEY_TRY(may_change("cannot rename", from));
@@ -288,7 +288,7 @@ Result<void> MemoryDirectory::make_hard_link(const RelPath& from,
   if (source.node->kind == FileKind::kDirectory) return os_error(EPERM, "cannot link", from.str());
   if (target.node != nullptr) return os_error(EEXIST, "cannot link", to.str());
   GALLEY_TRY(may_change("cannot link", target));
-  // As with fs.protected_hardlinks.
+  // As with the sysctl fs.protected_hardlinks.
   const bool may_link =
       tree_->is_owner(*source.node) || tree_->allows(*source.node, kReadRight | kWriteRight);
   if (!may_link) return os_error(EPERM, "cannot link", from.str());
@@ -337,7 +337,7 @@ Result<void> MemoryDirectory::rename(const RelPath& from, const WritableDirector
   GALLEY_ASSIGN(const Place target, as_memory(to_directory).place("cannot rename to", to));
   GALLEY_TRY(check_rename(source, target, mode));
   GALLEY_TRY(may_rename(source, target, mode));
-  if (source.node == target.node) return {};  // POSIX: two links of one file stay
+  if (source.node == target.node) return {};  // POSIX: nothing is done for two links of one file
   const auto replaced = mode == RenameMode::kExchange ? target.node : nullptr;
   apply({{source.directory, source.name, replaced}, {target.directory, target.name, source.node}});
   return {};

@@ -22,7 +22,7 @@ PowerLossModel::~PowerLossModel() {
   tree_->observer = nullptr;
 }
 
-/// Records that the disk now has the node's state in memory, except its entries.
+/// Records that the node's state in memory is now on disk, except for its entries.
 void PowerLossModel::capture(const MemoryNodePtr& node) {
   DurableNode& durable = disk_[node->inode];
   durable.kind = node->kind;
@@ -46,7 +46,7 @@ void PowerLossModel::capture_tree(const MemoryNodePtr& node) {
   }
 }
 
-/// A node made since: its name is a separate operation, and its content is empty so far.
+/// Records a new node. Its name is a separate operation, and its content on disk is empty so far.
 void PowerLossModel::learn(const MemoryNodePtr& node) {
   live_[node->inode] = node;
   if (disk_.count(node->inode) != 0) return;
@@ -57,7 +57,7 @@ void PowerLossModel::learn(const MemoryNodePtr& node) {
   durable.gid = node->gid;
   durable.mtime_ns = node->mtime_ns;
   durable.birth_ns = node->birth_ns;
-  // The target of a link is part of its inode and is made with its name.
+  // The target of a link is a part of its inode, and becomes durable with its name.
   if (node->kind == FileKind::kSymlink) durable.content = node->content;
 }
 
@@ -119,7 +119,7 @@ void PowerLossModel::damage(DurableNode& durable, const MemoryNode& live,
   durable.gid = live.gid;
   durable.mtime_ns = live.mtime_ns;
   durable.attributes = live.attributes;
-  // Synced bytes stay: only bytes appended since can be lost.
+  // Synced bytes stay. Only bytes appended since then can be lost.
   const bool is_appended = live.content.starts_with(durable.content);
   const size_t kept = is_appended ? durable.content.size() : 0;
   const std::string fresh = live.content.substr(kept);
@@ -164,10 +164,10 @@ std::shared_ptr<MemoryTree> PowerLossModel::build(const Disk& disk) const {
   auto tree = std::make_shared<MemoryTree>();
   tree->now_ns = tree_->now_ns;
   tree->next_inode = disk.rbegin()->first + 1;
-  std::map<uint64_t, std::pair<MemoryNodePtr, size_t>> made_nodes;  // with how many names
+  std::map<uint64_t, std::pair<MemoryNodePtr, size_t>> made_nodes;  // and the number of its names
   bool is_possible = true;
   const std::function<MemoryNodePtr(uint64_t)> make = [&](uint64_t inode) -> MemoryNodePtr {
-    // One name more than it had at first means that only half of a rename is on disk.
+    // If it has more names than at first, only half of a rename is on disk.
     auto& [known, names] = made_nodes[inode];
     const auto had = names_.find(inode);
     if (++names > std::max<size_t>(1, had == names_.end() ? 0 : had->second)) is_possible = false;

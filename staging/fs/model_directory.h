@@ -12,39 +12,39 @@
 
 namespace galley {
 
-/// A file tree that knows which state is on disk and which only in the page cache, and lists the
-/// possible states after a power cut.
+/// Tracks which state of a file tree is on disk and which is only in the page cache. Computes the
+/// possible states after a power loss.
 ///
-/// After "All File Systems Are Not Created Equal" (ALICE, OSDI 2014). An unsynced directory
-/// operation survives or not, in any combination that leaves every object at most once. Bytes
-/// written since the last sync survive completely, by half, as zeros, as an empty file, or not at
-/// all. An fsync of a directory keeps its operations, of a file its content, a syncfs everything.
-/// ext4, xfs and btrfs promise more than that, so code that is safe here is safe there.
+/// Each unsynced directory operation survives or not, in any combination in which every object is
+/// in at most one place. Bytes written since the last sync survive completely, by half, as zeros,
+/// as an empty file, or not at all. An fsync of a directory makes its operations durable, an fsync
+/// of a file its content, and a syncfs everything. ext4, xfs and btrfs promise more, so code that
+/// is safe in this model is safe on them.
+/// Source: "All File Systems Are Not Created Equal" (ALICE, OSDI 2014).
 ///
 /// Ownership: shares the live tree. Threads: confined to one thread.
 class PowerLossModel final : public MemoryObserver {
  public:
-  /// Begins with everything in the tree on disk.
+  /// At first, everything in the tree is on disk.
   explicit PowerLossModel(std::shared_ptr<MemoryTree> tree);
   ~PowerLossModel() override;
   PowerLossModel(const PowerLossModel&) = delete;
   PowerLossModel& operator=(const PowerLossModel&) = delete;
 
-  /// The possible result for one unsynced operation. Directory operations have only kLost and
-  /// kWhole.
+  /// A possible result of one unsynced operation. A directory operation has only kLost and kWhole.
   enum class UnsyncedOutcome : uint8_t { kLost, kWhole, kHalf, kZeros, kEmpty };
 
   /// One unsynced operation.
   struct Pending {
     bool is_content = false;         ///< else a directory operation
     uint64_t inode = 0;              ///< of the content
-    std::set<uint64_t> inodes;       ///< inodes that a directory operation names
+    std::set<uint64_t> inodes;       ///< inodes that the directory operation names
     std::set<uint64_t> directories;  ///< directories of the operation
   };
   [[nodiscard]] std::vector<Pending> pending() const;
 
-  /// The tree after a power cut with these fates, one for each of pending(); null for a state that
-  /// no file system could leave (an object in two places).
+  /// The tree after a power loss with these outcomes, one for each of pending(). Null for a state
+  /// that no file system can leave: an object in two places.
   [[nodiscard]] std::shared_ptr<MemoryTree> after_power_loss(
       const std::vector<UnsyncedOutcome>& outcomes) const;
 
@@ -82,7 +82,7 @@ class PowerLossModel final : public MemoryObserver {
 
   std::shared_ptr<MemoryTree> tree_;
   Disk disk_;
-  std::map<uint64_t, size_t> names_;  ///< of each inode at first; above 1: hard links
+  std::map<uint64_t, size_t> names_;  ///< initial count for each inode; above 1: hard links
   std::vector<Operation> operations_;
   std::map<uint64_t, MemoryNodePtr> live_;  ///< every node seen since the last syncfs
   std::set<uint64_t> dirty_;                ///< inodes whose content or mode is not synced

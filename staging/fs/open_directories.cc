@@ -7,7 +7,7 @@ Result<std::shared_ptr<const WritableDirectory>> OpenDirectories::at(const RelPa
     return std::shared_ptr<const WritableDirectory>(std::shared_ptr<void>(), top_);
   const auto known = open_.find(path);
   if (known != open_.end()) return known->second;
-  // Walks go depth first, so recently used directories are reopened soon.
+  // Walks are depth first, so the directories in use are soon open again.
   if (open_.size() >= kMaxOpen) open_.clear();
   GALLEY_ASSIGN(auto opened, top_->open_writable_directory(path));
   return open_.emplace(path, std::move(opened)).first->second;

@@ -9,17 +9,17 @@
 
 namespace galley {
 
-/// Directories below a top directory, by path. Only a few are open at one time: a tree may be
-/// deeper than the limit of descriptors.
+/// Opens directories below a top directory, by path. It keeps only a few open, because a tree may
+/// be deeper than the limit of descriptors.
 ///
 /// Ownership: borrows the top directory. Threads: confined to one thread.
 class OpenDirectories {
  public:
-  static constexpr size_t kMaxOpen = 16;  ///< directories that a walk keeps open
+  static constexpr size_t kMaxOpen = 16;  ///< directories kept open
 
   explicit OpenDirectories(const WritableDirectory& top) : top_(&top) {}
 
-  /// The directory stays open while the pointer is held; release it before descending.
+  /// The directory stays open as long as the pointer exists. Release it before you descend.
   Result<std::shared_ptr<const WritableDirectory>> at(const RelPath& path);
   Result<std::vector<DirectoryEntry>> list(const RelPath& path);
 
@@ -28,8 +28,8 @@ class OpenDirectories {
   std::map<RelPath, std::shared_ptr<const WritableDirectory>> open_;
 };
 
-/// As Directory::stat, but kAbsent for a path behind a symbolic link, as for a path below a file:
-/// the path may have been named before the link was made.
+/// As Directory::stat, but a path through a symbolic link is kAbsent, like a path below a file.
+/// Such a path may be older than the link.
 inline Result<FileStat> reachable_stat(const Directory& directory, const RelPath& path) {
   auto stat = directory.stat(path);
   if (!stat && stat.error().reason == "path.through_symlink") return FileStat();

@@ -24,9 +24,8 @@ Result<void> replace_file(const WritableDirectory& directory, std::string_view n
   GALLEY_ASSIGN(const auto file,
                 directory.open_writable_file(fresh, OpenMode::kOpenOrCreate, kPrivateFile));
   GALLEY_TRY(file->truncate(0));
-  // ext4 flushes a file at once when it replaces another without reserved space. Without a
-  // replaced file, space is not reserved before write-back: most such files are removed before
-  // that.
+  // ext4 flushes a file at once if it replaces another one and lacks reserved space. A file that
+  // replaces nothing gets no reservation: most such files are removed before write-back.
   const bool replaces = replaced.kind != FileKind::kAbsent;
   if (replaces && !content.empty()) (void)file->allocate(content.size());
   GALLEY_TRY(file->write_at(0, content));
@@ -47,7 +46,7 @@ Result<void> swap_file(const WritableDirectory& directory, std::string_view name
   }
   GALLEY_TRY(file->write_at(0, content));
   if (content.size() < stat.size) GALLEY_TRY(file->truncate(content.size()));
-  // With an exchange, neither file is flushed at once, as a replacing file would be.
+  // After an exchange ext4 does not flush either file at once, unlike after a replacement.
   if (directory.rename(fresh, directory, target, RenameMode::kExchange)) return {};
   return directory.rename(fresh, directory, target, RenameMode::kReplace);
 }

@@ -8,8 +8,8 @@
 #include "base/result.h"
 #include "staging/fs/directory.h"
 
-// Private files that are replaced as a whole: a reader sees the old or the new content. Nothing is
-// synced. New content goes to `<name>.new` first.
+// Private files that are replaced as a whole: a reader sees the old or the new content. New content
+// is first written to `<name>.new`. Nothing is synced.
 
 namespace galley {
 
@@ -18,13 +18,13 @@ namespace galley {
                                         std::string_view content);
 
 /// As replace_file(), for a file that is replaced often and read only under a lock. The replaced
-/// file stays as `<name>.new` and is overwritten the next time, so that no inode is made or
-/// deleted. If it has another hard link, in a fork, it is not overwritten.
+/// file stays as `<name>.new`, and the next call overwrites it: so no inode is made or deleted. It
+/// is not overwritten if it has another hard link, in a fork.
 [[nodiscard]] Result<void> swap_file(const WritableDirectory& directory, std::string_view name,
                                      std::string_view content);
 
-/// Reads a file that must belong to this user or to root. Nothing when it does not exist, cannot be
-/// read, belongs to another user or has more than `most` bytes.
+/// Reads a file of a trusted owner (is_trusted_owner). Returns nothing if it does not exist, may
+/// not be read, belongs to another user or has more than `most` bytes.
 [[nodiscard]] Result<std::optional<std::string>> read_own_file(const Directory& directory,
                                                                const RelPath& path, uint64_t most);
 

@@ -13,13 +13,13 @@ namespace galley {
 
 namespace {
 
-/// The XDG base directory specification says that relative paths are ignored.
+/// The XDG base directory specification requires that relative paths are ignored.
 std::string absolute_variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr && *value == '/' ? value : "";
 }
 
-/// Galley's folder in the directory of a variable, or in the default one below the home.
+/// Galley's folder in the directory that a variable names, or in the default one below the home.
 std::string own_folder(const char* variable, std::string_view usual) {
   std::string base = absolute_variable(variable);
   if (base.empty()) {

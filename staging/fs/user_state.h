@@ -12,26 +12,26 @@ namespace galley {
 enum class UserState : uint8_t { kExisting, kMake };
 
 /// Opens the folder for state that must not be in a workspace: `$XDG_STATE_HOME/galley`, by default
-/// `~/.local/state/galley`, mode 0700.
-/// Errors: kNotFound when it does not exist and is not to be made, or when the home is unknown;
+/// `~/.local/state/galley`. Its mode is 0700.
+/// Errors: kNotFound if it does not exist and `wanted` is kExisting, or if the home is unknown;
 ///         kIo.
 Result<std::unique_ptr<WritableDirectory>> open_user_state(UserState wanted);
 
-/// The folder for data that can be made again: `$XDG_CACHE_HOME/galley`, by default
-/// `~/.cache/galley`; empty when the home is unknown.
+/// The path of the folder for data that can be computed again: `$XDG_CACHE_HOME/galley`, by default
+/// `~/.cache/galley`. Empty if the home is unknown.
 [[nodiscard]] std::string user_cache_path();
 
 /// The effective user of this process (geteuid).
 [[nodiscard]] uint32_t effective_user();
 
-/// Whether the process works for this user: the effective user or, for root, the user who called
-/// sudo (SUDO_UID), as in git's safe.directory.
+/// Whether `uid` is the effective user of this process or, for root, the user who called sudo
+/// (SUDO_UID), as in git's safe.directory.
 [[nodiscard]] bool is_own_user(uint32_t uid);
 
-/// Whether this process trusts files of this user: the user itself, or root.
+/// Whether this process trusts files of this user: root, or one for whom is_own_user() is true.
 [[nodiscard]] bool is_trusted_owner(uint32_t uid);
 
-/// Whether the process may give files to other users.
+/// Whether the process may change the owner of a file to another user.
 [[nodiscard]] bool is_root_user();
 
 }  // namespace galley
