@@ -12,16 +12,16 @@
 
 namespace galley {
 
-/// The contents of a change between trees of git. They are read from the repository each time,
-/// except a few that are cached. Contents from put() stay in memory.
+/// The contents of a change between git trees. They are read from the repository at each access;
+/// only a few are cached. Contents from put() stay in memory.
 ///
 /// Ownership: shares the reader. Threads: safe to share.
 class GitBlobStore final : public ContentStore {
  public:
-  /// Cached bytes of hashed blobs: a validator usually reads them next.
+  /// Maximum number of cached bytes of hashed blobs. A validator usually reads them next.
   static constexpr size_t kMaxKeptBytes = size_t{8} << 20U;
 
-  /// The content of a blob.
+  /// The content id and size of a blob.
   struct Blob {
     ContentId content;
     uint64_t size = 0;
@@ -29,8 +29,8 @@ class GitBlobStore final : public ContentStore {
 
   explicit GitBlobStore(std::shared_ptr<const GitObjects> objects) : objects_(std::move(objects)) {}
 
-  /// Hashes a blob of the repository; get() then finds it by its content id.
-  /// Errors: those of GitObjects; kQuota `limit.file_size` for a blob of more than `max_bytes`.
+  /// Reads and hashes a blob of the repository. Then get() finds it by its content id.
+  /// Errors: those of GitObjects; kQuota `limit.file_size` if the blob has more than `max_bytes`.
   Result<Blob> add(const std::string& blob, uint64_t max_bytes = UINT64_MAX);
 
   Result<void> keep(const ContentId& id, const Content& content) override;
@@ -39,10 +39,10 @@ class GitBlobStore final : public ContentStore {
  private:
   std::shared_ptr<const GitObjects> objects_;
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, Blob> blobs_;       ///< by its name in the repository
+  std::unordered_map<std::string, Blob> blobs_;       ///< by name in the repository
   std::unordered_map<ContentId, std::string> names_;  ///< name of each blob
   std::unordered_map<ContentId, Content> kept_;
-  size_t kept_bytes_ = 0;  ///< of blobs; contents from put() are not counted
+  size_t kept_bytes_ = 0;  ///< of blobs, without contents from put()
 };
 
 }  // namespace galley

@@ -20,11 +20,11 @@ bool is_word(std::string_view text, std::string_view lower_case) {
                     [](char a, char b) { return to_lower(a) == b; });
 }
 
-/// A configured value without quotes, escapes and comments.
+/// Returns a value of a configuration without quotes, escapes and comments.
 std::string value_of(std::string_view text) {
   std::string value;
   bool is_quoted = false;
-  size_t kept = 0;  // trailing blanks count only inside quotes
+  size_t kept = 0;  // blanks at the end count only inside quotes
   for (size_t i = 0; i < text.size(); ++i) {
     char byte = text[i];
     if (byte == '"') {
@@ -55,7 +55,7 @@ std::string quoted(std::string_view value) {
   return text + "\"";
 }
 
-/// The folder of the user's git configuration; empty: unknown.
+/// The folder of the user's git configuration; empty if unknown.
 std::string user_folder() {
   const std::string home = variable("HOME");
   const std::string folder = variable("XDG_CONFIG_HOME");
@@ -63,7 +63,7 @@ std::string user_folder() {
   return home.empty() ? home : home + "/.config/git";
 }
 
-/// The user's own configurations; the last one overrides the others.
+/// The user's own configurations. The last one overrides the others.
 std::vector<std::string> user_files() {
   if (std::string global = variable("GIT_CONFIG_GLOBAL"); !global.empty()) return {global};
   std::vector<std::string> files;

@@ -41,7 +41,7 @@ class GitObjects::Reader {
   }
 
  private:
-  /// git also reports objects that it cannot unpack as missing, and writes an error before that.
+  /// git reports an object that it cannot unpack as missing, too, but first writes an error.
   Error told_from_damage(const Error& missing) {
     const std::string complaint = process_->complaint();
     const size_t heard = std::exchange(heard_, complaint.size());
@@ -49,7 +49,7 @@ class GitObjects::Reader {
     return told.reason == "git.object_damaged" ? told : missing;
   }
   [[nodiscard]] Error broken() const { return GitProgram::error(process_->complaint()); }
-  /// git's message is more useful than the broken pipe.
+  /// Prefers git's message to the error of the broken pipe.
   [[nodiscard]] Error broken(const Error& why) const {
     return why.kind == ErrorKind::kTimeout ? GitProgram::unreadable_output(why) : broken();
   }
@@ -88,7 +88,7 @@ class GitObjects::Reader {
     return {};
   }
 
-  /// `<id> <type> <size>`, or `<name> missing` and similar lines.
+  /// Reads `<id> <type> <size>`, or `<name> missing` and similar lines.
   static Result<GitObjectHead> head_of(const std::string& line, const std::string& name) {
     const size_t type = line.find(' ');
     const size_t size = type == std::string::npos ? type : line.find(' ', type + 1);
@@ -111,7 +111,7 @@ class GitObjects::Reader {
   std::unique_ptr<PipedProcess> process_;
   std::string buffer_;
   size_t begin_ = 0;
-  size_t heard_ = 0;  ///< bytes of its complaint when it last reported a missing object
+  size_t heard_ = 0;  ///< bytes of error output at the last missing object
 };
 
 GitObjects::GitObjects(GitProgram program) : program_(std::move(program)) {}
@@ -137,7 +137,7 @@ Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode,
     reader = std::make_unique<Reader>(std::move(process));
   }
   auto head = reader->ask(question);
-  // A reader that failed is not reused.
+  // A reader is not reused after a failure.
   if (head || head.error().reason == "git.no_such_object") {
     const std::lock_guard lock(mutex_);
     idle.push_back(std::move(reader));

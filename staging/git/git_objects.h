@@ -13,16 +13,15 @@
 
 namespace galley {
 
-/// The head of an object: its name in hexadecimal digits of the repository's hash, its type, and
-/// its size in bytes.
+/// An object's name (the repository's hash in hexadecimal digits), its type, and its size in bytes.
 struct GitObjectHead {
   std::string id;
   std::string type;  ///< `blob`, `tree`, `commit` or `tag`
   uint64_t size = 0;
 };
 
-/// Reads objects of a repository on demand (git-cat-file(1), --batch). One reader process is
-/// started for each thread that asks at the same time, and kept.
+/// Reads objects of a repository on demand (git-cat-file(1), --batch). Each thread that reads at
+/// the same time uses its own git process. Idle processes are kept for later reads.
 ///
 /// Threads: safe to share.
 /// Errors: kNotFound `git.no_such_object` for a name that is unknown or whose object cannot be
@@ -37,22 +36,23 @@ class GitObjects {
   GitObjects(const GitObjects&) = delete;
   GitObjects& operator=(const GitObjects&) = delete;
 
-  /// `name` is an object's id or any expression of gitrevisions(7) without a line break.
+  /// Returns the head of an object. `name` is an id or any expression of gitrevisions(7) without a
+  /// line break.
   Result<GitObjectHead> look(const std::string& name) const;
   /// Passes all bytes of an object to `take`.
-  /// Errors: also kQuota `limit.file_size` for an object of more than `max_bytes`; none of it is
+  /// Errors: also kQuota `limit.file_size` if the object has more than `max_bytes`; then nothing is
   ///         read.
   Result<GitObjectHead> read(const std::string& name, const Take& take,
                              uint64_t max_bytes = UINT64_MAX) const;
-  /// The bytes of an object of this type.
-  /// Errors: as read()'s.
+  /// Returns the bytes of an object, which must have this type.
+  /// Errors: as read().
   Result<std::string> content(const std::string& name, std::string_view type,
                               uint64_t max_bytes) const;
 
  private:
   class Reader;
   using Readers = std::vector<std::unique_ptr<Reader>>;
-  /// Passes the bytes to `take` if more than the head is asked for.
+  /// One request. If `take` is null, only the head is requested.
   struct Question {
     const std::string& name;
     const Take* take = nullptr;

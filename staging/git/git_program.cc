@@ -35,8 +35,8 @@ std::vector<std::string> lines_of(std::string_view text) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-/// The decisive line of git's error output, without `fatal: `. A fatal line counts more than the
-/// errors before it.
+/// The most important line of git's error output, without `fatal: `. A fatal line is preferred to
+/// the errors before it.
 std::string decisive_line(std::string_view complaint) {
   const auto lines = lines_of(complaint);
   for (const std::string_view head : {"fatal: ", "error: "}) {
@@ -59,8 +59,8 @@ bool tells_of_damage(std::string_view complaint) {
   return has(complaint, "object file ") && has(complaint, " is empty");
 }
 
-/// A value that is not a number of seconds is ignored: an environment variable should not cause
-/// failures.
+/// The time limit. A value of the variable that is not a number of seconds is ignored, so that it
+/// does not cause failures.
 std::chrono::milliseconds time_for_git() {
   const char* said = std::getenv(kTimeVariable);
   const auto seconds = number_of<int64_t>(said == nullptr ? "" : said);
@@ -149,7 +149,7 @@ PipedProcessOptions GitProgram::surroundings() const {
   }
   if (!index_.empty()) options.environment.push_back("GIT_INDEX_FILE=" + index_);
   if (!objects_.empty()) {
-    std::string quoted;  // a colon would end the path
+    std::string quoted;  // unquoted, a colon would end the path
     for (const char c : objects_) quoted += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
     options.environment.push_back("GIT_ALTERNATE_OBJECT_DIRECTORIES=\"" + quoted + "\"");
   }
@@ -189,7 +189,7 @@ Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
       why.message += " (git config --list; does the repository's config include a pipe?)";
       return fail(std::move(why));
     }
-    // Without the list nothing can be disarmed, so no command may run.
+    // Without the list no program can be disabled, so no command may run.
     if (listed->status != 0) return fail(error(listed->complaint));
     GALLEY_ASSIGN(const auto disarmed, disarm_repository(listed->output));
     settings_->environment = environment_of_settings(disarmed);
@@ -219,7 +219,7 @@ Error GitProgram::error(std::string_view complaint) {
                 "remove that file if none runs. Nothing was changed.",
             "", 0};
   }
-  // Before "missing": git may report an unreadable object as missing.
+  // Checked before "missing": git may report an unreadable object as missing.
   if (tells_of_damage(complaint)) {
     return {ErrorKind::kIo, "git.object_damaged",
             "an object of this repository is damaged, so nothing can be judged: " + words +
@@ -288,9 +288,9 @@ Result<std::unique_ptr<PipedProcess>> GitProgram::start(
 Result<GitLayout> GitProgram::layout() const {
   const std::string here = directory_.empty() ? "." : directory_;
   GALLEY_ASSIGN(const std::string start, absolute_path(here));
-  // A git in the judged folder could come from the author of the proposed change.
+  // A `git` program inside the judged folder could come from the author of the proposed change.
   GALLEY_TRY(check_outside({"git"}, start));
-  // In a bare repository the last question is an error, which also answers it.
+  // In a bare repository the last question fails, which is also an answer.
   GALLEY_ASSIGN(const PipedOutput said,
                 try_run({"rev-parse", "--is-shallow-repository", "--show-object-format",
                          "--path-format=absolute", "--absolute-git-dir", "--git-common-dir",
@@ -310,8 +310,8 @@ Result<GitLayout> GitProgram::layout() const {
   if (said.status != 0) return layout;
   GALLEY_ASSIGN(layout.work_tree, absolute_path(lines.back()));
   GALLEY_TRY(check_outside({"git"}, layout.work_tree));
-  // With `core.worktree` a repository may name any folder, and would be judged by the trust that a
-  // person gave that folder. Only the person's own environment may do that.
+  // By `core.worktree` a repository can name any folder, and would get the trust that a person gave
+  // that folder. Only the person's own environment may choose another work tree.
   const bool is_chosen = !is_elsewhere_ && (std::getenv("GIT_DIR") != nullptr ||
                                             std::getenv("GIT_WORK_TREE") != nullptr);
   if (!is_chosen && !holds_repository(layout.work_tree, layout.git_directory)) {

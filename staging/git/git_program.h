@@ -12,7 +12,8 @@
 
 namespace galley {
 
-/// Where the parts of a repository are, as git itself finds them (GIT_DIR etc. are used).
+/// The directories and the format of a repository, as git itself finds them (GIT_DIR etc. are
+/// used).
 struct GitLayout {
   std::string work_tree;         ///< absolute; empty in a bare repository
   std::string git_directory;     ///< absolute
@@ -20,18 +21,18 @@ struct GitLayout {
   std::string object_format;     ///< `sha1` or `sha256`
   bool is_shallow = false;
 
-  /// The name of the empty tree.
+  /// The object name of the empty tree.
   [[nodiscard]] std::string empty_tree() const;
 };
 
-/// The git program, run as a child on one repository.
+/// Runs the git program on one repository.
 ///
-/// It opens every repository that git can open: sparse and split indexes, shallow and partial
-/// clones, linked worktrees, both hashes. It runs no program that the repository's own
-/// configuration names (git_settings.h), fetches nothing, and takes no lock except for calls that
+/// It works with every repository that git can open: sparse and split indexes, shallow and partial
+/// clones, linked worktrees, both hashes. git runs no program that the repository's own
+/// configuration names (git_settings.h), and fetches nothing. It takes locks only for commands that
 /// write the index.
 ///
-/// Ownership: a value; copies share what they read of the repository's configuration.
+/// Ownership: a value; copies share the repository's configuration that was read.
 /// Threads:   safe to share.
 /// Errors:    kNotFound `git.program_missing`, `git.no_repository`; kRefused `git.other_owner`,
 ///            `git.index_locked`, `git.object_missing`, `git.foreign_work_tree`; kTimeout
@@ -39,12 +40,12 @@ struct GitLayout {
 ///            git's own message.
 class GitProgram {
  public:
-  /// Time limit of one command, or of one answer of an interactive command. GALLEY_GIT_TIMEOUT, a
-  /// number of seconds, replaces it.
+  /// Time limit of one command, or of one answer of an interactive command. The variable
+  /// GALLEY_GIT_TIMEOUT (seconds) replaces it.
   static constexpr std::chrono::milliseconds kMaxTime{300'000};
   /// Time limit for listing the configuration, which may include a FIFO.
   static constexpr std::chrono::milliseconds kMaxConfigTime{5'000};
-  /// Output limit of one command.
+  /// Maximum output of one command.
   static constexpr size_t kMaxOutputBytes = size_t{256} << 20U;
 
   /// Limits of one command.
@@ -53,10 +54,10 @@ class GitProgram {
     size_t output_bytes;
   };
 
-  /// `directory` is the working directory; empty: that of this process.
+  /// `directory` is git's working directory; empty: that of this process.
   explicit GitProgram(std::string directory = {});
 
-  /// A copy with another index (GIT_INDEX_FILE).
+  /// A copy that uses another index (GIT_INDEX_FILE).
   [[nodiscard]] GitProgram with_index(std::string path) const;
 
   /// A copy that also sees the objects of another folder (GIT_ALTERNATE_OBJECT_DIRECTORIES).
@@ -65,7 +66,7 @@ class GitProgram {
   /// A copy with other limits.
   [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const;
 
-  /// git in another repository; GIT_DIR etc. of the environment are ignored.
+  /// git in another repository. GIT_DIR etc. from the environment are ignored.
   [[nodiscard]] static GitProgram in_other_repository(std::string directory);
 
   [[nodiscard]] Result<GitLayout> layout() const;
@@ -73,7 +74,7 @@ class GitProgram {
   /// Runs git and returns its output. A status other than 0 is an Error.
   Result<std::string> run(const std::vector<std::string>& arguments,
                           std::string_view input = {}) const;
-  /// As run(), with any status.
+  /// As run(), but any status is a result.
   Result<PipedOutput> try_run(const std::vector<std::string>& arguments,
                               std::string_view input = {}) const;
   /// Starts an interactive command.
@@ -81,17 +82,17 @@ class GitProgram {
 
   /// An Error from the message of a failed command.
   [[nodiscard]] static Error error(std::string_view complaint);
-  /// An Error that names git, for a command whose output could not be read to its end.
+  /// An Error that names git, for output that could not be read completely.
   [[nodiscard]] static Error unreadable_output(const Error& why);
 
  private:
   [[nodiscard]] std::vector<std::string> words(const std::vector<std::string>& arguments) const;
 
   [[nodiscard]] PipedProcessOptions surroundings() const;
-  /// surroundings() without the programs that the repository names.
+  /// surroundings(), and settings that disable the programs that the repository names.
   Result<PipedProcessOptions> safe_surroundings() const;
 
-  struct Settings;  ///< overrides of the repository's configuration, listed once
+  struct Settings;  ///< overrides of the repository's configuration, computed once
 
   std::string directory_;
   std::string index_;    ///< empty: that of the environment

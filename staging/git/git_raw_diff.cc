@@ -23,7 +23,7 @@ bool take_field(std::string_view& line, std::string& word) {
   return true;
 }
 
-/// `:<mode> <mode> <id> <id> <status>[score]`
+/// Reads `:<mode> <mode> <id> <id> <status>[score]`.
 bool parse_head(std::string_view line, GitRawChange& change) {
   if (!line.starts_with(':')) return false;
   line.remove_prefix(1);

@@ -9,15 +9,15 @@
 
 namespace galley {
 
-/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal; zeros for
-/// an absent object, or when git did not compute its id.
+/// One path of a raw diff (git-diff-index(1), "Raw output format"). Ids are hexadecimal. An id is
+/// all zeros if the object is absent or git did not compute its id.
 struct GitRawChange {
   uint32_t old_mode = 0;
   uint32_t new_mode = 0;
   std::string old_id;
   std::string new_id;
   char status = 'M';  ///< A, C, D, M, R, T, U
-  std::string path;   ///< bytes as git has them
+  std::string path;   ///< bytes, not necessarily UTF-8
   std::string from;   ///< of a rename or copy
 };
 
@@ -25,7 +25,7 @@ struct GitRawChange {
 /// Errors: kInternal `git.bad_diff`.
 Result<std::vector<GitRawChange>> parse_raw_diff(std::string_view text);
 
-/// Splits a text into pieces that each end in a zero byte.
+/// Splits a text into its pieces, each of which is followed by a zero byte.
 [[nodiscard]] std::vector<std::string> zero_ended(std::string_view text);
 
 }  // namespace galley

@@ -30,7 +30,7 @@ git_oid raw_oid(const GitOid& id) {
   return raw;
 }
 
-// Frees objects of libgit2 with the function that the table names for them.
+// Frees an object of libgit2 with its function from the table.
 template <class T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
@@ -73,7 +73,7 @@ Result<std::optional<GitRepository>> GitRepository::discover(const std::string& 
   }
   GitRepository repository(std::make_unique<Handle>(git, opened));
   const char* work_tree = git->repository_workdir(opened);
-  if (work_tree == nullptr) return std::optional<GitRepository>();  // bare: holds no work tree
+  if (work_tree == nullptr) return std::optional<GitRepository>();  // bare: without a work tree
   repository.work_tree_ = without_slash(work_tree);
   repository.git_directory_ = without_slash(git->repository_path(opened));
 
@@ -94,7 +94,7 @@ Result<git_index*> GitRepository::Handle::open_index(const std::string& work_tre
   git_index* index = nullptr;
   int code = git->repository_index(&index, repository);
   if (code < 0) return fail(git->error(code, "open the index of", work_tree));
-  code = git->index_read(index, 0);  // only when the file changed since
+  code = git->index_read(index, 0);  // reads it only if the file has changed
   if (code >= 0) return index;
   git->index_free(index);
   return fail(git->error(code, "read the index of", work_tree));
@@ -165,12 +165,12 @@ Result<std::optional<GitOid>> GitRepository::head_commit() const {
 
 namespace {
 
-// The header's own version first; the others have the same layout of all types in use.
+// The version of the header first. In the others, all types that are used have the same layout.
 constexpr std::array kNames = {"libgit2.so.1.5", "libgit2.so.1.6", "libgit2.so.1.7",
                                "libgit2.so.1.8", "libgit2.so.1.9", "libgit2.so.1.4",
                                "libgit2.so.1.3"};
 
-// Extensions that do not affect what is read: libgit2 refuses them unless they are listed.
+// Extensions that do not affect reading. libgit2 refuses them unless they are listed.
 constexpr std::array<const char*, 2> kHarmlessExtensions = {"worktreeconfig", "partialclone"};
 
 Error missing(const std::string& why) {
@@ -243,7 +243,7 @@ Loaded load() {
   void* library = nullptr;
   std::string why;
   for (const char* name : kNames) {
-    // Never closed: libgit2 leaves thread-local state behind, which needs its code.
+    // Never closed: libgit2 leaves thread-local state that needs its code.
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
     if (why.empty()) why = dlerror();
@@ -260,7 +260,7 @@ Loaded load() {
     loaded.error = missing("its start failed");
     return loaded;
   }
-  // An older library without this option still reads repositories without such extensions.
+  // An older library without this option can still read repositories without such extensions.
   loaded.git.libgit2_opts(GIT_OPT_SET_EXTENSIONS, kHarmlessExtensions.data(),
                           kHarmlessExtensions.size());
   return loaded;
@@ -277,7 +277,7 @@ Result<const GitLibrary*> GitLibrary::get() {
 Error GitLibrary::error(int code, std::string_view action, std::string_view subject) const {
   const git_error* last = error_last();
   const std::string words = last != nullptr && last->message != nullptr ? last->message : "";
-  // 1.5 reports the failed look-up of safe.directory instead of its GIT_EOWNER.
+  // Version 1.5 reports the failed look-up of safe.directory instead of GIT_EOWNER.
   if (code == GIT_EOWNER || words.find("safe.directory") != std::string::npos ||
       words.find("not owned by current user") != std::string::npos) {
     return {ErrorKind::kRefused,

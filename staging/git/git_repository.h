@@ -22,9 +22,9 @@ struct GitEntry {
   bool operator==(const GitEntry&) const = default;
 };
 
-/// The git repository around a workspace, for reading only.
+/// The git repository that contains a workspace, only for reading.
 ///
-/// libgit2 is loaded when the first repository is searched for (docs/adr/0003).
+/// The first call of discover() loads libgit2 (docs/adr/0003).
 ///
 /// Ownership: owns its handle; the library stays loaded until the process ends.
 /// Threads:   confined to one thread; different repositories may be used at the same time.
@@ -32,27 +32,27 @@ struct GitEntry {
 ///            `git.unsupported_extension`; kIo `git.failed` with libgit2's own message.
 class GitRepository {
  public:
-  /// The repository whose work tree holds `workspace_root` (absolute), or none.
+  /// Finds the repository whose work tree contains `workspace_root` (absolute), if there is one.
   static Result<std::optional<GitRepository>> discover(const std::string& workspace_root);
 
   GitRepository(GitRepository&&) noexcept;
   GitRepository& operator=(GitRepository&&) noexcept;
   ~GitRepository();
 
-  /// Absolute, without a trailing slash.
+  /// The root of the work tree, absolute, without a trailing slash.
   [[nodiscard]] const std::string& work_tree() const { return work_tree_; }
   /// The `.git` directory, absolute, without a trailing slash.
   [[nodiscard]] const std::string& git_directory() const { return git_directory_; }
 
-  /// The index entry (stage 0) of a workspace path, or none when it is not tracked.
+  /// The index entry (stage 0) of a workspace path; none if it is not tracked.
   Result<std::optional<GitEntry>> index_entry(const RelPath& path) const;
   /// Whether the index has an entry below this workspace path.
   Result<bool> tracks_below(const RelPath& path) const;
-  /// The entry of a workspace path in HEAD's tree, or none.
+  /// The entry of a workspace path in HEAD's tree, if it has one.
   Result<std::optional<GitEntry>> head_entry(const RelPath& path) const;
   /// The stored bytes of a blob, without conversion of line endings.
   Result<std::string> blob(const GitOid& id) const;
-  /// The commit that HEAD names, or none in a repository without commits.
+  /// The commit that HEAD names; none in a repository without commits.
   Result<std::optional<GitOid>> head_commit() const;
 
  private:
@@ -66,19 +66,19 @@ class GitRepository {
   std::string prefix_;  // path of the workspace in the work tree: empty or "dir/"
 };
 
-/// libgit2's functions, looked up in the shared object when git is first needed. This is the only
-/// file that includes git2.h, and no header outside staging/git includes this one.
+/// libgit2's functions, looked up in the shared library when they are first needed. Only this file
+/// includes git2.h, and no header outside staging/git includes this file.
 ///
-/// Starting libgit2 takes ten times as long as starting Galley itself, so Galley does not link
-/// against it (docs/adr/0003).
+/// To load libgit2 takes ten times as long as to start Galley, so Galley does not link to it
+/// (docs/adr/0003).
 ///
-/// Threads: get() may be called from any thread; afterwards the table never changes.
+/// Threads: get() may be called from any thread. The table never changes afterwards.
 struct GitLibrary {
-  /// The loaded and initialised library.
-  /// Errors: kNotFound `git.library_missing`, naming the files that were tried.
+  /// Loads and initialises the library at the first call, and returns it.
+  /// Errors: kNotFound `git.library_missing`; the message names the files that were tried.
   [[nodiscard]] static Result<const GitLibrary*> get();
 
-  /// libgit2's message for the call that just failed with `code`, as an Error naming `subject`.
+  /// An Error with libgit2's message for the call that just failed with `code`. It names `subject`.
   [[nodiscard]] Error error(int code, std::string_view action, std::string_view subject) const;
 
   decltype(&::git_libgit2_init) libgit2_init = nullptr;
@@ -113,8 +113,8 @@ struct GitLibrary {
   decltype(&::git_patch_free) patch_free = nullptr;
 };
 
-/// The output of libgit2's own diff (xdiff, Myers) for two texts: the reference of
-/// bench/diff_bench. Galley itself never prints it.
+/// The diff of two texts by libgit2 (xdiff, Myers): the reference of bench/diff_bench. Galley
+/// itself never prints it.
 Result<std::string> libgit2_diff(std::string_view before, std::string_view after,
                                  const std::string& path);
 

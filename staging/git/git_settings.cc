@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-/// Last parts of keys whose value is a command or the path of a program.
+/// The last parts of keys whose value is a command or the path of a program.
 constexpr std::array<std::string_view, 28> kProgramWords = {"clean",
                                                             "smudge",
                                                             "process",
@@ -49,7 +49,7 @@ constexpr std::array<std::string_view, 2> kProgramSections = {"alias", "pager"};
 constexpr std::array<std::string_view, 4> kProgramFlags = {"required", "gpgsign", "showsignature",
                                                            "forcesignannotated"};
 
-/// The value that disarms a key, or nothing for a key that does not name a program.
+/// Returns a harmless value for a key; nothing if the key does not name a program.
 std::optional<std::string> harmless_value(std::string_view key) {
   const std::string section = to_lower(key.substr(0, key.find('.')));
   const std::string word = to_lower(key.substr(key.rfind('.') + 1));
@@ -58,7 +58,7 @@ std::optional<std::string> harmless_value(std::string_view key) {
   };
   if (section == "core" && word == "hookspath") return "/dev/null";
   if (section == "core" && word == "fsmonitor") return "false";
-  // A FIFO there would block git forever.
+  // A FIFO as this file would block git forever.
   if (section == "core" && (word == "excludesfile" || word == "attributesfile")) return "/dev/null";
   if (has(kProgramFlags, word)) return "false";
   if (has(kProgramWords, word) || has(kProgramSections, section)) return "";
@@ -81,7 +81,7 @@ Result<std::vector<GitSetting>> disarm_repository(std::string_view listed) {
     std::string_view key = listed.substr(scope_end + 1, end - scope_end - 1);
     key = key.substr(0, key.find('\n'));
     listed.remove_prefix(end + 1);
-    // A filter of the person would run on files that the repository chose.
+    // A person's filter would run on files that the repository chose.
     const bool is_filter = to_lower(key).starts_with("filter.");
     if (scope != "local" && scope != "worktree" && !is_filter) continue;
     auto value = harmless_value(key);

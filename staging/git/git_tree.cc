@@ -28,7 +28,7 @@ Error no_such_path(const RelPath& path) {
           path.str(), ENOENT};
 }
 
-/// 16 hexadecimal digits of an id as a number.
+/// Returns 16 hexadecimal digits of an id as a number.
 uint64_t digits_at(const std::string& id, size_t at) {
   uint64_t number = 0;
   const char* begin = id.data() + std::min(at, id.size());
@@ -48,7 +48,7 @@ FileStat stat_of(const GitTreeEntry& entry, uint64_t size) {
   return stat;
 }
 
-/// A blob that was read as a whole.
+/// A blob that was read completely.
 class GitBlobFile final : public File {
  public:
   GitBlobFile(std::string bytes, FileStat stat) : bytes_(std::move(bytes)), stat_(stat) {}
@@ -68,7 +68,7 @@ class GitBlobFile final : public File {
   FileStat stat_;
 };
 
-/// `<mode in octal> <name>\0<raw id>`, repeated (gitformat: tree object).
+/// Reads `<mode in octal> <name>\0<raw id>`, repeated (git's format of tree objects).
 Result<std::vector<GitTreeEntry>> parse_tree(std::string_view bytes, const std::string& tree) {
   const size_t id_bytes = tree.size() / 2;
   std::vector<GitTreeEntry> entries;

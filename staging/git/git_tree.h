@@ -19,9 +19,9 @@ inline constexpr uint32_t kGitTypeMask = 0170000;
 inline constexpr uint32_t kGitTreeMode = 0040000;
 inline constexpr uint32_t kGitLinkMode = 0160000;  ///< the commit of a submodule
 
-/// The meaning of a git mode in Galley; a submodule is a directory.
+/// The kind of file for a git mode. A submodule is a directory.
 [[nodiscard]] FileKind kind_of_git_mode(uint32_t mode);
-/// The permission bits of a checkout under umask 022; 0 for a symbolic link.
+/// The permission bits after a checkout with umask 022; 0 for a symbolic link.
 [[nodiscard]] uint32_t permissions_of_git_mode(uint32_t mode);
 
 /// One entry of a git tree.
@@ -31,7 +31,7 @@ struct GitTreeEntry {
   std::string id;  ///< hexadecimal
 };
 
-/// The trees of one repository, each read once.
+/// The trees of one repository. Each is read only once.
 ///
 /// Ownership: shares the reader. Threads: safe to share.
 class GitTrees {
@@ -49,11 +49,12 @@ class GitTrees {
   mutable std::unordered_map<std::string, Entries> known_;
 };
 
-/// A tree of a git repository as a read-only directory: contents exactly as stored, without filters
-/// or conversion of line endings. Opening is free; a tree or blob is read on demand.
+/// A tree of a git repository as a read-only directory. Contents are exactly as stored, without
+/// filters or conversion of line endings. The constructor reads nothing; trees and blobs are read
+/// on demand.
 ///
 /// A submodule is an empty directory. inode and mtime are derived from the object's name, so equal
-/// stamps mean equal bytes.
+/// stamps mean equal contents.
 ///
 /// Ownership, threads, errors: as Directory, and those of GitObjects.
 class GitTree final : public Directory {
@@ -61,8 +62,8 @@ class GitTree final : public Directory {
   /// `tree` is the id of a tree.
   GitTree(std::shared_ptr<const GitTrees> trees, std::string tree);
 
-  /// The entry at a path. Its id is empty when the path does not exist, and this tree's for the
-  /// root.
+  /// The entry at a path. Its id is empty if the path does not exist. For the root it is the id of
+  /// this tree.
   Result<GitTreeEntry> entry(const RelPath& path) const;
   [[nodiscard]] const std::string& id() const { return tree_; }
 

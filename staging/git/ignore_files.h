@@ -11,28 +11,28 @@
 
 namespace galley {
 
-/// The paths that git ignores in a workspace: from the .gitignore files of its work tree,
-/// `info/exclude`, and core.excludesFile. Read without libgit2, whose matching is unbounded and
-/// which opens FIFOs.
+/// Decides which paths of a workspace git ignores, by the .gitignore files of its work tree,
+/// `info/exclude`, and core.excludesFile. It does not use libgit2, whose matching takes unbounded
+/// time and which opens FIFOs.
 ///
-/// It uses a `.git`, a configuration, an excludes file and an index only if they belong to this
-/// user, to root or to the workspace's owner. Each must be a regular file of a bounded size.
-/// Included configurations are not followed.
+/// A `.git`, a configuration, an excludes file or an index is used only if it belongs to this user,
+/// to root or to the workspace's owner. It must be a regular file of limited size. Included
+/// configurations are not read.
 ///
 /// Ownership: owns the directory of the work tree. Threads: confined to one thread.
 class IgnoreFiles {
  public:
-  /// The rules for `workspace` (absolute, links resolved). Outside a git work tree nothing is
-  /// ignored.
+  /// Reads the rules for `workspace` (absolute, with links resolved). Outside of a git work tree
+  /// nothing is ignored.
   static Result<IgnoreFiles> open(const std::string& workspace);
 
-  /// How git treats a path of the workspace; a path in the index is never ignored.
+  /// Returns how git treats a path of the workspace. A path in the index is never ignored.
   /// Errors: kTimeout `ignore.stopped` when the deadline passes.
   Result<IgnoreAnswer> answer(const RelPath& path, bool is_directory, const Deadline& deadline,
                               const Clock& clock);
 
-  /// A larger index is not read, and then no path counts as tracked. It is enough for about two
-  /// million paths.
+  /// Maximum size of the index, enough for about two million paths. A larger index is not read, and
+  /// then no path counts as tracked.
   static constexpr uint64_t kMaxIndexBytes = uint64_t{256} << 20U;
 
  private:
@@ -43,7 +43,7 @@ class IgnoreFiles {
   std::unique_ptr<IgnoreRules> rules_;
 };
 
-/// The value of core.excludesFile in the text of a git configuration, as written; empty: none.
+/// The value of core.excludesFile in the text of a git configuration; empty if it is not set.
 [[nodiscard]] std::string excludes_file_in(std::string_view git_config);
 
 }  // namespace galley

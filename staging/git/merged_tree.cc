@@ -23,7 +23,7 @@ std::vector<std::string> revisions_of(std::string_view text) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// The commits that are not in the history of another one.
+/// Returns the commits that are not in the history of another one.
 Result<std::vector<std::string>> independent(const GitProgram& git,
                                              std::vector<std::string> commits) {
   if (commits.size() < 2) return commits;
@@ -31,13 +31,14 @@ Result<std::vector<std::string>> independent(const GitProgram& git,
   words.insert(words.end(), commits.begin(), commits.end());
   GALLEY_ASSIGN(const std::string said, git.run(words));
   std::vector<std::string> left = revisions_of(said);
-  // The first given commit stays first: a merge is made on that side.
+  // The first given commit stays first, because it is our side of the merge.
   const auto first = std::find(left.begin(), left.end(), commits.front());
   if (first != left.end()) std::rotate(left.begin(), first, first + 1);
   return left;
 }
 
-/// `<tree> NUL`, then `<mode> <id> <stage> TAB <path> NUL` for each file that could not be merged.
+/// Reads `<tree> NUL`, then `<mode> <id> <stage> TAB <path> NUL` for each file that could not be
+/// merged.
 MergedTree parse_merge(const std::string& said) {
   MergedTree merged;
   for (const std::string& field : zero_ended(said)) {
@@ -57,7 +58,7 @@ MergedTree parse_merge(const std::string& said) {
   return merged;
 }
 
-/// One merge; nothing when git cannot do it.
+/// Merges two commits; nothing if git cannot do it.
 Result<std::optional<MergedTree>> merge_of_two(const GitProgram& git, const std::string& ours,
                                                const std::string& theirs) {
   GALLEY_ASSIGN(const PipedOutput said,

@@ -22,20 +22,22 @@ struct MergeEntry {
 /// A merge of several commits.
 struct MergedTree {
   std::string tree;
-  /// Paths that git could not merge, each with the files of the sides. In the tree such a file
-  /// contains both sides, with git's markers between them.
+  /// Paths that git could not merge, each with the files of the sides. In `tree` such a file has
+  /// both sides with git's conflict markers.
   std::map<std::string, std::vector<MergeEntry>> conflicts;
 };
 
-/// The tree of a merge of the commits, as `git merge` would make it; if one commit has all others
-/// in its history, its tree. Only objects are written. Nothing when git cannot do it (it is older
-/// than 2.38, or the repository is not writable), or when more than eight commits remain.
+/// Merges the commits as `git merge` does, and returns the tree. If one commit has all others in
+/// its history, it is the tree of that commit. Only objects are written. Returns nothing if git
+/// cannot do it (it is older than 2.38, or the repository is not writable). Also nothing if more
+/// than eight commits remain after those in the history of others are dropped.
 /// Source: git-merge-tree(1).
 /// Errors: those of GitProgram.
 [[nodiscard]] Result<std::optional<MergedTree>> merged_tree(const GitProgram& git,
                                                             std::vector<std::string> commits);
 
-/// The tree with another file at a path. An empty id if no file remains.
+/// Returns the id of `tree` with `entry` at `path`. An entry without a mode removes the file. The
+/// id is empty if no file remains.
 /// Errors: those of GitProgram.
 [[nodiscard]] Result<std::string> tree_with(const GitProgram& git, const std::string& tree,
                                             std::string_view path, const MergeEntry& entry);

@@ -12,21 +12,21 @@
 
 namespace galley {
 
-/// git's rules for white space errors in the files of a workspace: `core.whitespace`, and the
-/// attribute `whitespace` (gitattributes(5)) from `info/attributes`, the .gitattributes files and
-/// core.attributesFile. Read without libgit2, as in IgnoreFiles; macros (`[attr]`) are skipped.
+/// git's rules for white space errors in the files of a workspace. They are `core.whitespace`, and
+/// the attribute `whitespace` (gitattributes(5)) from `info/attributes`, the .gitattributes files
+/// and core.attributesFile. Files are read as in IgnoreFiles. Macros (`[attr]`) are ignored.
 ///
 /// Ownership: owns the directory of the work tree. Threads: confined to one thread.
 class WhiteSpaceAttributes {
  public:
-  /// One file of attributes; a larger one is ignored.
+  /// Maximum size of one file of attributes. A larger one is ignored.
   static constexpr size_t kMaxAttributesBytes = size_t{1} << 20U;
 
-  /// The rules for `workspace` (absolute, links resolved). Outside of a git work tree they are
-  /// git's defaults and its .gitattributes files.
+  /// Reads the rules for `workspace` (absolute, with links resolved). Outside of a git work tree
+  /// only git's defaults and the workspace's .gitattributes files count.
   static Result<WhiteSpaceAttributes> open(const std::string& workspace);
 
-  /// The rules for a path of the workspace, as a value of core.whitespace; empty: the defaults.
+  /// The rules for a path of the workspace, in the form of core.whitespace; empty for the defaults.
   [[nodiscard]] std::string rules_of(const RelPath& path);
 
  private:
