@@ -12,7 +12,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxShownBytes = size_t{16} << 10U;
-/// Limit of all bytes read: a report of a failure must not take longer than the edit.
+/// Maximum number of bytes read for one edit. The report of a failure must not take longer than the
+/// edit.
 constexpr size_t kMaxBytes = size_t{32} << 20U;
 
 std::string diff_of(const std::string& path, std::string_view before, std::string_view after) {
@@ -30,7 +31,7 @@ std::string cut(std::string text) {
   return text + "…\n";
 }
 
-/// Ports the edit made on `earlier` to the current file.
+/// Merges the edit of `earlier` into the current file.
 void carry_over(const std::string& path, const std::string& earlier, std::string_view now,
                 const PlacedEdits& placed, EarlierMatch& out) {
   const std::string wanted = placed.splices.apply(earlier);

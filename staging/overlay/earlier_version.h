@@ -15,32 +15,32 @@ namespace galley {
 
 /// The content of a path at an earlier time, from the history.
 struct EarlierVersion {
-  std::string transaction;  ///< id of the transaction that made or found it
-  bool is_before = false;   ///< the transaction found it, it did not make it
+  std::string transaction;  ///< id of the transaction that made or found this version
+  bool is_before = false;   ///< the transaction found this version; false: it made it
   Content content;
 };
 
-/// The versions of a path, the newest first. Requested only for a file whose edits do not fit.
+/// Returns the versions of a path, the newest first. Called only for a file whose edits do not fit.
 using EarlierVersions = std::function<std::vector<EarlierVersion>(const RelPath& path)>;
 
-/// An earlier version of a file. All edits fit on it, but not on the current file.
+/// An earlier version of a file. All edits fit it, but not all of them fit the current file.
 struct EarlierMatch {
   std::string transaction;
   bool is_before = false;
-  std::string changes;  ///< unified diff from that version to the current file; may be cut
-  /// The edit as a unified diff on the current file, ready to send; empty where both changed the
-  /// same lines.
+  std::string changes;  ///< unified diff from that version to the current file; may be shortened
+  /// The edit as a unified diff of the current file, ready to send. Empty if the edit and the later
+  /// changes touch the same lines.
   std::string rebased;
-  /// The changes since that version contain exactly the edit: it was made already.
+  /// The changes since that version include the edit: it was made already.
   bool is_made = false;
 };
 
-/// The newest of `versions` on which every edit of the file fits, and its changes since.
+/// Finds the newest of `versions` that every edit of the file fits, and the changes since then.
 [[nodiscard]] std::optional<EarlierMatch> find_earlier_match(
     const FileEdit& edit, const std::string& path, std::string_view now,
     const std::vector<EarlierVersion>& versions, const MatchOptions& options);
 
-/// Whether the current file has the result of the edit on `earlier`, at the same place.
+/// Whether the changes from `earlier` to the current file include the edit at its place.
 [[nodiscard]] bool was_made_since(const FileEdit& edit, const std::string& earlier,
                                   std::string_view now, const MatchOptions& options);
 

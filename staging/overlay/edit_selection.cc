@@ -27,8 +27,7 @@ std::string inside_root(std::string_view text, std::string_view root) {
   return std::string(text);
 }
 
-/// Whether `text` is the id at this place or a unique prefix of it. The number of a hunk is not an
-/// id.
+/// Whether `text` is the id at index `at`, or a unique prefix of it that is long enough.
 bool means_id(const std::string& text, const std::vector<std::string>& ids, size_t at) {
   if (text == ids[at]) return true;
   if (text.size() < kFewestIdDigits || !ids[at].starts_with(text)) return false;

@@ -8,29 +8,29 @@
 
 namespace galley {
 
-/// The files and hunks of an edit document that `only` and `except` select. Each names a path, a
-/// directory or a pattern (base/glob.h), alone or with `:N` (1-based) or `:ID` for one hunk. Four
-/// or more digits of an id are enough if they are unique in the file.
+/// Selects files and hunks of an edit document by the names in `only` and `except`. A name is a
+/// path, a directory or a pattern (base/glob.h), and may end in `:N` (1-based) or `:ID` for one
+/// hunk. Four or more digits of an id are enough if they are unique in the file.
 ///
-/// Invariant: a file matches by its old, its new and its uncertain names.
+/// Invariant: a file matches if its old, its new or one of its alternative paths does.
 class EditSelection {
  public:
-  /// `root` is the absolute path of the workspace, for absolute paths inside it; may be empty.
+  /// `root` is the absolute path of the workspace, for absolute paths inside it. It may be empty.
   EditSelection(const std::vector<std::string>& only, const std::vector<std::string>& except,
                 std::string_view root);
 
   [[nodiscard]] bool is_everything() const { return only_.empty() && except_.empty(); }
-  /// Puts the selected part of `edit` into `selected`; false when nothing is selected. Records
-  /// which names matched.
+  /// Puts the selected part of `edit` into `selected`. Returns false if nothing is selected.
+  /// Records which names matched.
   bool select(const FileEdit& edit, FileEdit& selected);
-  /// The names of `only` and `except` that have matched nothing so far, as they were given.
+  /// The names of `only` and `except` that have not matched anything so far, as given.
   [[nodiscard]] std::vector<std::string> unmatched() const;
 
  private:
   struct Name {
     std::string given;
     std::string whole;  ///< as a path, including the hunk
-    std::string path;   ///< without the hunk; empty when it names no hunk
+    std::string path;   ///< without the hunk; empty if no hunk is named
     std::string hunk;
     bool is_used = false;
   };

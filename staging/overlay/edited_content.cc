@@ -45,8 +45,9 @@ class ContentMaker {
                 path_.str());
   }
 
-  /// The file as an answer shows it. An answer that shows a part of a file looks alike, and the
-  /// rest would be lost: so it must begin and end as the file does, and keep most of its lines.
+  /// Returns the whole file as an answer shows it. An answer may show only a part of a file, and
+  /// then the rest would be lost. So the text must begin and end like the file, and keep most of
+  /// its lines.
   Result<std::string> shown_content(const std::string& base) const {
     constexpr size_t kEndLines = 3;
     std::string text(*edit_.whole);
@@ -148,7 +149,8 @@ class ContentMaker {
     return judge_end(base, std::move(content));
   }
 
-  /// A patch that contains bytes of the file's own encoding uses that encoding for its new lines.
+  /// Refuses new text in another encoding than the file. A patch with bytes that are not UTF-8 is
+  /// assumed to have the file's encoding.
   Result<void> judge_encoding(const std::string& base, const Splices& splices) const {
     const auto is_other = [](const Hunk& hunk) {
       return std::any_of(hunk.lines.begin(), hunk.lines.end(),
@@ -172,7 +174,7 @@ class ContentMaker {
     }
   }
 
-  /// Applies --whitespace to white space errors that an edit adds.
+  /// Applies the option --whitespace to white space errors that an edit adds.
   Result<void> judge_white_space(const std::vector<WhiteSpaceFinding>& found) {
     const bool is_fix = context_.options.match.white_space == WhiteSpaceFix::kFix;
     for (const WhiteSpaceFinding& finding : found) {
@@ -218,7 +220,7 @@ class ContentMaker {
     return content;
   }
 
-  /// A binary patch has no context: the index line or the reverse half must prove the base.
+  /// A binary patch lacks context. So the index line or the reverse part must prove the base.
   Result<void> check_binary_base(const std::string& base) {
     bool is_proved = false;
     if (edit_.op == FileOp::kCreate) {

@@ -9,7 +9,8 @@ Result<PlannedFile> FilePlan::original(const RelPath& path) {
   PlannedFile file;
   GALLEY_ASSIGN(const bool is_new_ground, lies_below_going_link(path));
   if (is_new_ground) return originals_[path] = file;
-  // Most paths are files to be read, so one call serves both; an unreadable one still has a kind.
+  // Most paths are readable files, so one call returns kind and content. An unreadable file still
+  // has a kind.
   auto read = overlay_.node(path);
   if (!read && read.error().reason != "path.special_file") return fail(std::move(read.error()));
   if (!read) read = overlay_.node_without_content(path);
@@ -26,7 +27,8 @@ Result<PlannedFile> FilePlan::original(const RelPath& path) {
   return file;
 }
 
-/// As in git, which removes the links before it makes folders in their place.
+/// Whether the path is below a symbolic link that the document removes. As in git, such links are
+/// removed before folders are made in their place.
 Result<bool> FilePlan::lies_below_going_link(const RelPath& path) {
   if (going_.empty()) return false;
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
@@ -60,8 +62,8 @@ Result<void> FilePlan::stage() {
   return result;
 }
 
-/// Moves with a free target go first, so that a chain resolves from its end. The remaining moves
-/// form cycles and are written in place.
+/// Moves with a free target are first, so that a chain is resolved from its end. The remaining
+/// moves form cycles and are written in place.
 Result<void> FilePlan::stage_moves() {
   for (bool moved = true; moved;) {
     moved = false;

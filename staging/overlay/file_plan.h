@@ -16,14 +16,14 @@ namespace galley {
 struct PlannedFile {
   FileKind kind = FileKind::kAbsent;
   uint32_t mode = 0;
-  Content content;              ///< bytes of a file, target of a symlink
+  Content content;              ///< bytes of a file, or target of a symlink
   std::optional<ContentId> id;  ///< of `content`, if known
   bool is_changed = false;
   std::optional<RelPath> moved_from;
   std::optional<RelPath> copied_from;
 };
 
-/// The paths that a document changes, computed before anything is staged.
+/// The results for all paths that a document changes, computed before anything is staged.
 ///
 /// Ownership: borrows the overlay. Threads: confined to one thread.
 class FilePlan {
@@ -31,8 +31,8 @@ class FilePlan {
   explicit FilePlan(Overlay& overlay) : overlay_(overlay) {}
   [[nodiscard]] Overlay& overlay() { return overlay_; }
 
-  /// Marks a path that the document removes. Paths below it then depend on the document alone, even
-  /// if a symbolic link leads elsewhere now.
+  /// Marks a path that the document removes. Paths below it then depend only on the document, even
+  /// if the path is a symbolic link now.
   void expect_gone(const RelPath& path) { going_.insert(path); }
   /// The content of the path before the document.
   Result<PlannedFile> original(const RelPath& path);
@@ -41,7 +41,7 @@ class FilePlan {
   void put(const RelPath& path, PlannedFile file);
   void remove(const RelPath& path);
 
-  /// Stages everything in the overlay; after an Error the overlay is unchanged.
+  /// Stages everything in the overlay. After an Error the overlay is unchanged.
   Result<void> stage();
 
  private:

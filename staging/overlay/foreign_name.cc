@@ -5,9 +5,10 @@
 
 // Why such names are refused:
 //
-// To the kernel "~/.bashrc" is a file in a folder named "~", and "src\new.txt" a file in the root.
-// An agent that writes such a name means another place. It believes that the edit is done and
-// leaves a file that is never found. Such names are legal on Linux, so existing ones may be edited.
+// For the kernel, "~/.bashrc" is a file in a folder named "~", and "src\new.txt" is a file in the
+// root. An agent that writes such a name means another place. It believes that the edit was made,
+// but the new file is in an unexpected place. Such names are legal on Linux, so existing files may
+// be edited.
 
 namespace galley {
 namespace {
@@ -18,7 +19,8 @@ bool is_drive(std::string_view text) {
   return text.size() == 2 && is_letter(text[0]) && text[1] == ':';
 }
 
-/// A name with one of these characters is not a Windows path, so its backslash is ordinary.
+/// A name with one of these characters cannot be a Windows path, so its backslash is an ordinary
+/// character.
 bool may_be_of_windows(std::string_view text) {
   return text.find_first_of("\"<>|?*") == std::string_view::npos;
 }

@@ -8,15 +8,15 @@
 
 namespace galley {
 
-/// A name that is valid here but looks like a path of another system, or of a shell.
+/// A name that is valid on Linux but looks like a path of another system or a shell.
 struct ForeignName {
-  std::string why;             ///< "begins with the drive 'C:' of Windows"
+  std::string why;             ///< "begins with the drive 'C:' of another system"
   RelPath head;                ///< the path up to the foreign part
-  std::vector<RelPath> meant;  ///< paths in the workspace that may be meant, longest first
-  bool is_sure = false;        ///< `meant` has one path; it is right even if it does not exist
+  std::vector<RelPath> meant;  ///< possible intended paths in the workspace, longest first
+  bool is_sure = false;        ///< `meant` has one path, which is right even if it does not exist
 };
 
-/// Nothing for an ordinary name.
+/// Checks a name. Returns nothing if it is ordinary.
 [[nodiscard]] std::optional<ForeignName> foreign_name(const RelPath& path);
 
 }  // namespace galley

@@ -9,8 +9,8 @@
 namespace galley {
 namespace {
 
-/// Above this number of pairs, squared, only equal contents are paired: a command may move a whole
-/// tree.
+/// If there are more pairs than the square of this number, only equal contents are paired: a
+/// command may move a whole tree.
 constexpr size_t kMaxSimilarRenames = 200;
 
 RenameEnd end_of(const RelPath& path, const Node& node) {
@@ -22,7 +22,7 @@ RenameEnd end_of(const RelPath& path, const Node& node) {
 struct Ends {
   std::vector<RenameEnd> gone;
   std::vector<RenameEnd> made;
-  /// The origin of each of `gone`; nothing for a file that was staged as a new one.
+  /// The path in the workspace of each of `gone`; nothing for a file that was staged as new.
   std::vector<std::optional<RelPath>> origins;
   std::vector<RelPath> targets;
   uint64_t bytes = 0;

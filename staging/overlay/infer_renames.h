@@ -5,12 +5,13 @@
 
 namespace galley {
 
-/// Above this total size, files are compared only for equal contents.
+/// Maximum total size of files that are compared by similarity. Above it, only equal contents are
+/// paired.
 inline constexpr uint64_t kMaxInferredRenameBytes = uint64_t{32} << 20U;
 
-/// Finds the files that a command moved. Paths that are gone since `before` and new paths are
-/// paired as in git (staging/printing/rename.h), and each new path then names its source, as after
-/// Overlay::move. No node changes.
+/// Finds the files that a command moved. It pairs paths that are gone since `before` with new
+/// paths, as git does (staging/printing/rename.h). Each paired new path then names its source, as
+/// after Overlay::move. Nodes do not change.
 Result<void> infer_renames(const Overlay::Entries& before, Overlay& overlay);
 
 }  // namespace galley

@@ -14,13 +14,13 @@
 
 namespace galley {
 
-/// Adds the text of a node.
+/// Appends the text of a node to `out`.
 void append_node(std::string& out, const Node& node);
 
-/// Reads a node; false for any text that append_node did not write.
+/// Reads a node. Returns false for a text that append_node() does not write.
 [[nodiscard]] bool read_node(std::string_view text, Node& node);
 
-/// Reads a number that is the whole text; false for any other text.
+/// Reads a number. Returns false if the text is not exactly one number.
 template <std::integral T>
 [[nodiscard]] bool read_number(std::string_view text, T& number, int base = 10) {
   const auto read = number_of<T>(text, base);
@@ -28,7 +28,7 @@ template <std::integral T>
   return read.has_value();
 }
 
-/// The fields of a line between separators; one more than there are separators.
+/// Splits a line at its separators. There is one more field than separators.
 [[nodiscard]] std::vector<std::string_view> split_fields(std::string_view text, char separator);
 
 }  // namespace galley

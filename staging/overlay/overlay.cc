@@ -42,8 +42,8 @@ Result<void> Overlay::check_name(const RelPath& path) const {
   return {};
 }
 
-/// False when the proposed tree does not have the workspace's directory above `path`, so that the
-/// disk does not matter.
+/// False if the base of a touched parent is not a directory, so that `path` cannot be on disk.
+/// Refuses a path through a staged symbolic link.
 Result<bool> Overlay::ancestors_on_disk(const RelPath& path) const {
   for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
     const auto entry = entries_.find(above);
@@ -70,8 +70,8 @@ Result<Content> Overlay::read_disk(const RelPath& path) {
   return std::make_shared<const std::string>(std::move(bytes));
 }
 
-/// Most touched paths are regular files, which one open describes and reads. Nothing for other
-/// paths: they need a stat.
+/// Most touched paths are regular files, and one open suffices for their state and content. Returns
+/// nothing for other paths, which need a stat.
 std::optional<Node> Overlay::file_on_disk(const RelPath& path, BaseStamp& stamp) {
   FileOnDisk file;
   if (const auto known = expected_.find(path); known != expected_.end()) {
@@ -169,7 +169,7 @@ Result<Node> Overlay::node_without_content(const RelPath& path) {
 
 Result<Node> Overlay::node(const RelPath& path) {
   if (path.is_root()) return Node{FileKind::kDirectory, kPermissionBits, {}, 0};
-  // A known entry is not copied for a look-up.
+  // Does not copy a known entry.
   const auto known = entries_.find(path);
   if (known != entries_.end() && check_name(path)) return known->second.now;
   GALLEY_ASSIGN(const Entry* entry, touch(path));
@@ -183,7 +183,7 @@ Result<Content> Overlay::read(const RelPath& path) {
   if (recent != recent_.end()) return recent->second;
   const Entry& entry = entries_.at(path);
   if (entry.before != entry.now) return store_->get(found.content);
-  // Unchanged here, so the bytes are still only on disk.
+  // Not changed in the overlay, so the bytes are only on disk.
   GALLEY_ASSIGN(const Content content, read_disk(path));
   if (ContentId::of(*content) != found.content) {
     return fail(ErrorKind::kConflict, "conflict.changed_on_disk",
@@ -226,7 +226,7 @@ Result<Overlay::Listing*> Overlay::disk_listing(const RelPath& directory) {
   if (on_disk && directory.is_root()) {
     GALLEY_ASSIGN(listing.names, workspace_->list());
   } else if (on_disk) {
-    // A directory known only by an old entry may have been removed.
+    // A directory with an older entry may have been removed meanwhile.
     const auto opened = workspace_->open_directory(directory);
     const bool is_gone = !opened && entries_.contains(directory) &&
                          (opened.error().os_error == ENOENT || opened.error().os_error == ENOTDIR);
@@ -404,7 +404,7 @@ ChangeSet Overlay::end_step(size_t begun) {
 
 namespace {
 
-/// Submodules are excluded: the diff has a line for each.
+/// True for a directory that is not a submodule. The diff has a line for each submodule.
 bool is_own_directory(const Node& node) {
   return node.kind == FileKind::kDirectory && !is_submodule(node);
 }
@@ -426,7 +426,7 @@ bool any_below(const ChangeSet& changes, const RelPath& directory, Wanted wanted
 
 std::vector<const Change*> bare_directories(const ChangeSet& changes) {
   std::vector<const Change*> found;
-  const RelPath* removed = nullptr;  // the last one; directories below it are not listed
+  const RelPath* removed = nullptr;  // the last removed one; those below it are not listed
   for (const Change& change : changes) {
     const bool was = is_own_directory(change.before);
     const bool is = is_own_directory(change.after);
@@ -449,14 +449,13 @@ std::vector<const Change*> bare_directories(const ChangeSet& changes) {
   return found;
 }
 
-// A view and its overlay share state in only three places, which makes reading on several threads
-// safe:
+// A view and its overlay share only three objects, so reading on several threads is safe:
 //
 //     entries_   each has its own map; shared nodes are never changed (SharedMap)
 //     store_     has its own lock
 //     workspace_ its calls may run at the same time
 //
-// Everything else (listings, recent contents, the version) belongs to one overlay and is used only
+// All other state (listings, recent contents, the version) belongs to one overlay and is used only
 // on its thread. take_reads() runs after the view's thread has ended.
 
 Overlay Overlay::reading_view() const {
@@ -487,7 +486,7 @@ bool Overlay::take_reads(const Overlay& view) {
                          if (has_both && mine->listing != seen->listing) is_consistent = false;
                        });
   if (!is_consistent || entries_.size() + added > limits::kMaxChanges) return false;
-  if (found.empty()) return true;  // it touched no new paths
+  if (found.empty()) return true;  // no new paths
   Entries& entries = changing();
   for (New& one : found) {
     const auto [mine, is_new] = entries.try_emplace(one.path, one.seen);

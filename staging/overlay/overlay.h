@@ -21,20 +21,20 @@ namespace galley {
 /// A regular file of the workspace, read and hashed.
 struct FileOnDisk {
   FileStat stat;
-  int64_t seen_ns = 0;  ///< wall clock before the read
+  int64_t seen_ns = 0;  ///< wall clock time before the read
   Content content;
   ContentId id;
 };
 
-/// Reads and hashes one file; `seen_ns` is the wall clock before the call.
+/// Reads and hashes one file. `seen_ns` is the wall clock time before the call.
 /// Errors: as read_file(); a symbolic link or directory is an Error, too.
 Result<FileOnDisk> read_from_disk(const Directory& workspace, const RelPath& path, int64_t seen_ns);
 
 /// A view that reads through to the workspace and keeps all writes in memory or in its store.
 ///
-/// Invariant: the workspace is never written. A path's base (node and stamp) is recorded when it is
-///            first read or written through the overlay, and never changes afterwards. Nothing is
-///            scanned: the cost of a call depends on the paths that it names, not on the tree.
+/// Invariant: the workspace is never written. A path's base (node and stamp) is recorded when the
+///            path is first read or written through the overlay, and never changes afterwards. The
+///            tree is never scanned: the cost of a call depends only on the paths that it names.
 /// Ownership: borrows the workspace directory, which must outlive it; shares its ContentStore.
 /// Threads:   confined to one thread. Different overlays of one workspace may be used at the same
 ///            time.
@@ -51,24 +51,25 @@ class Overlay {
   Overlay& operator=(const Overlay&) = delete;
 
   // --- reading -----------------------------------------------------------------------------
-  /// The node of a path in the proposed tree; kAbsent is a value. Hashes a file at its first use.
+  /// The node of a path in the proposed tree. An absent path is a node of kind kAbsent. Hashes a
+  /// file at its first use.
   Result<Node> node(const RelPath& path);
-  /// As node(), without hashing: kind, mode and size only (no content id for files not seen yet).
+  /// As node(), but without the content id of a file that was not read yet.
   Result<Node> node_without_content(const RelPath& path);
   /// The bytes of a regular file in the proposed tree.
   Result<Content> read(const RelPath& path);
   Result<std::string> read_link(const RelPath& path);
-  /// Entries of a directory of the proposed tree, sorted; protected names are left out.
+  /// The sorted entries of a directory in the proposed tree, without protected names.
   Result<std::vector<DirectoryEntry>> list(const RelPath& directory);
 
   // --- writing -----------------------------------------------------------------------------
   /// Refuses the name of a new file if it looks like a path of another system or of a shell (`~/a`,
-  /// `C:\a`, `src\a`), and names the path in the workspace that was probably meant. Every name from
-  /// a caller is checked; put() accepts existing names.
+  /// `C:\a`, `src\a`). The message names the path that was probably meant. write() and the other
+  /// edits check every new name; put() does not.
   Result<void> check_new_name(const RelPath& path);
-  /// Writes `content` to `path` and makes missing parents. An existing file keeps its mode; a new
-  /// one gets `mode_if_new`, or 0666 without the bits of the umask. Replaces a symlink only with
-  /// `replace_symlink`.
+  /// Writes `content` to `path` and makes missing parents. An existing file keeps its mode. A new
+  /// file gets `mode_if_new`, or 0666 without the bits of the umask. A symlink is replaced only
+  /// with `replace_symlink`.
   struct WriteOptions {
     std::optional<uint32_t> mode_if_new;
     bool must_be_new = false;
@@ -84,34 +85,35 @@ class Overlay {
   }
   /// Removes a file or symlink, then every parent directory that becomes empty (as git does).
   Result<void> remove(const RelPath& path);
-  /// Removes a directory and all below it.
+  /// Removes a directory and everything below it.
   Result<void> remove_tree(const RelPath& path);
-  /// Moves a file, symlink or whole directory to a path that is absent.
+  /// Moves a file, symlink or whole directory. `to` must be absent.
   Result<void> move(const RelPath& from, const RelPath& to);
   Result<void> copy(const RelPath& from, const RelPath& to);
   /// Sets permission bits (& 0777) of a file or directory.
   Result<void> set_mode(const RelPath& path, uint32_t mode);
   Result<void> make_symlink(const RelPath& path, const std::string& target);
-  /// Without `mode` it gets 0777 without the bits of the umask, like missing parents.
+  /// Makes a directory and its missing parents. The default of `mode`, also used for parents, is
+  /// 0777 without the bits of the umask.
   Result<void> make_directory(const RelPath& path, std::optional<uint32_t> mode = {});
   Result<void> remove_directory(const RelPath& path);
-  /// Sets a node whose content is already in the store (absorbing a sandbox layer, undo). The
-  /// default of `written` is now.
+  /// Sets a node whose content is already in the store, for undo and for the results of a command.
+  /// The default of `written` is now.
   Result<void> put(const RelPath& path, const Node& node,
                    std::optional<Change::WriteTime> written = {});
 
   // --- the result ---------------------------------------------------------------------------
-  /// Everything that differs from the bases, with the declared rename and copy sources.
+  /// All changes against the bases, with the declared rename and copy sources.
   [[nodiscard]] ChangeSet changes() const;
-  /// The reads: every path that was touched but not changed and, since track_reads(), every
-  /// directory that was listed.
+  /// Every path that was touched but not changed. After track_reads(), also every directory that
+  /// was listed.
   [[nodiscard]] std::vector<Read> reads() const;
-  /// Files that were just read from the workspace: the first touch of a path takes its file from
-  /// here instead of the disk. Replaces earlier expected files.
+  /// Hands over files that were just read from the workspace. The first touch of such a path uses
+  /// the file instead of the disk. Replaces earlier expected files.
   void expect(std::map<RelPath, FileOnDisk> files) { expected_ = std::move(files); }
   [[nodiscard]] const Clock& clock() const { return *clock_; }
 
-  /// From now on, listings and failed look-ups are recorded, too: serializable isolation.
+  /// Records listings and failed look-ups from now on, for serializable isolation.
   void track_reads() { tracks_reads_ = true; }
   [[nodiscard]] bool tracks_reads() const { return tracks_reads_; }
   [[nodiscard]] const std::shared_ptr<ContentStore>& store() const { return store_; }
@@ -125,46 +127,46 @@ class Overlay {
     Node now;
     std::optional<RelPath> renamed_from;
     std::optional<RelPath> copied_from;
-    std::optional<ContentId> listing = {};  ///< of the directory on disk, when it was first listed
+    std::optional<ContentId> listing = {};  ///< of the directory on disk when it was first listed
     Change::WriteTime written = {};         ///< of `now`
     bool operator==(const Entry&) const = default;
   };
   using Entries = SharedMap<RelPath, Entry>;
-  /// A value for restore(): savepoints, forks and the stage file keep it. A copy takes constant
-  /// time, however much is staged.
+  /// The state for restore(), used by savepoints, forks and the stage file. A copy takes constant
+  /// time.
   [[nodiscard]] const Entries& entries() const { return entries_; }
   void restore(Entries entries);
   /// Takes over the entries of the other overlay.
   void share(const Overlay& other);
-  /// Another overlay of the same tree, for reading on another thread. Neither sees what the other
-  /// touches afterwards.
+  /// Returns another overlay of the same tree, for reading on another thread. Neither sees later
+  /// changes of the other.
   [[nodiscard]] Overlay reading_view() const;
-  /// Takes over the bases that a view has read. False, and nothing is taken, when the view saw a
-  /// path in another state than this overlay has recorded, or when there are too many.
+  /// Takes over the bases that a view has read. Returns false, and takes nothing, if the view saw a
+  /// path in another state than this overlay has recorded, or if there would be too many paths.
   [[nodiscard]] bool take_reads(const Overlay& view);
-  /// Changes with every call that may have changed the entries.
+  /// A number that changes with every call that may change the entries.
   [[nodiscard]] uint64_t version() const { return version_; }
-  /// Begins to record changes; end_step() takes the returned number. Steps nest. The cost depends
-  /// on the paths touched meanwhile, not on what is staged.
+  /// Begins to record changes. Pass the result to end_step(). Steps may be nested. The cost depends
+  /// on the paths touched during the step, not on the number of staged changes.
   [[nodiscard]] size_t begin_step();
-  /// Every path whose node differs from the beginning of the step, without bases.
+  /// Ends a step. Returns the changes of all nodes since its beginning, without bases.
   ChangeSet end_step(size_t begun);
 
  private:
-  /// Names of one directory on disk, and the first of them that is not yet known to be gone.
+  /// The names in one directory on disk, and the index of the first that is not known to be gone.
   struct Listing {
     std::vector<DirectoryEntry> names;
     size_t first_live = 0;
   };
 
-  /// The entry of a path before it was touched in a step.
+  /// The state of a path before it was touched in a step.
   struct Touch {
     RelPath path;
     Node held;
     Node on_disk;
   };
 
-  /// The entries, for changing them.
+  /// Returns the entries for a change, and advances the version.
   Entries& changing();
   Result<Entry*> touch(const RelPath& path);
   Result<Entry> look(const RelPath& path, bool with_content);
@@ -193,7 +195,7 @@ class Overlay {
   Entries entries_;
   uint64_t version_ = 0;
   std::map<RelPath, Listing> listings_;
-  std::map<ContentId, Content> recent_;  ///< read but perhaps not yet in the store
+  std::map<ContentId, Content> recent_;  ///< contents that may not be in the store yet
   size_t recent_bytes_ = 0;
   std::map<RelPath, FileOnDisk> expected_;
   bool tracks_reads_ = false;
@@ -201,8 +203,8 @@ class Overlay {
   size_t open_steps_ = 0;
 };
 
-/// New contents in memory above read-only stores: an undo or a merge need not copy contents that a
-/// journal has.
+/// Keeps new contents in memory, on top of read-only stores. So an undo or a merge need not copy
+/// the contents of a journal.
 class LayeredStore final : public ContentStore {
  public:
   explicit LayeredStore(std::vector<std::shared_ptr<const ContentStore>> below)
@@ -217,7 +219,7 @@ class LayeredStore final : public ContentStore {
     for (const auto& store : below_) {
       if (found) break;
       auto below = store->get(id);
-      // "Lost" in another store explains more than "unknown" in this one.
+      // An error of another store explains more than "unknown" in this one.
       if (below || below.error().kind != ErrorKind::kInternal) found = std::move(below);
     }
     return found;
@@ -228,8 +230,8 @@ class LayeredStore final : public ContentStore {
   std::vector<std::shared_ptr<const ContentStore>> below_;
 };
 
-/// The changes of directories that no file in the change set implies: made or removed empty, or
-/// with a changed mode. Sorted by path; the pointers are into `changes`.
+/// The changes of directories that are not implied by changed files: made or removed empty, or with
+/// a changed mode. Sorted by path. The pointers refer to `changes`.
 [[nodiscard]] std::vector<const Change*> bare_directories(const ChangeSet& changes);
 
 }  // namespace galley

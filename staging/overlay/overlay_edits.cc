@@ -65,7 +65,7 @@ Result<std::vector<RelPath>> Overlay::missing_parents(const RelPath& path) {
 
 Result<void> Overlay::make_parents(const RelPath& path) {
   GALLEY_ASSIGN(const auto missing, missing_parents(path));
-  for (const RelPath& above : missing) GALLEY_TRY(touch(above));  // first all that can fail
+  for (const RelPath& above : missing) GALLEY_TRY(touch(above));  // first everything that can fail
   for (const RelPath& above : missing) {
     Entry& entry = changing().change(above);
     const uint32_t mode =
@@ -76,12 +76,13 @@ Result<void> Overlay::make_parents(const RelPath& path) {
   return {};
 }
 
-/// The diff, the merge and the journal need a changed path's old bytes in the store.
+/// Stores the old bytes of a path before its first change. The diff, the merge and the journal need
+/// them.
 Result<void> Overlay::keep_base_content(const RelPath& path, const Entry& entry) {
   const Node& before = entry.before;
   if (before.kind != FileKind::kRegular && before.kind != FileKind::kSymlink) return {};
-  if (before != entry.now) return {};  // kept when it first changed
-  // A base that was not read from disk already has its content in the store.
+  if (before != entry.now) return {};  // stored at the first change
+  // If a base was not read from disk, its content is already in the store.
   if (entry.base == BaseStamp()) return {};
   const auto recent = recent_.find(before.content);
   if (recent != recent_.end()) return store_->keep(before.content, recent->second);
@@ -295,7 +296,7 @@ Result<void> Overlay::move(const RelPath& from, const RelPath& to) {
     if (source.kind == FileKind::kDirectory) {
       GALLEY_ASSIGN(below, tree_below(from));
     }
-    // After the parent directory is gone from this view, an untouched child would be gone, too.
+    // Touched before the parent is removed: afterwards, an untouched child would look absent.
     for (const RelPath& path : below) GALLEY_TRY(touch(path));
     GALLEY_TRY(take(from, to, false));
     for (const RelPath& path : below) {

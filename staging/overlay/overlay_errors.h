@@ -6,14 +6,14 @@
 #include "base/result.h"
 #include "staging/fs/directory.h"
 
-/// The refusals that all overlay operations share, each worded in one place.
+/// The refusals that overlay operations share, each with one wording.
 namespace galley::overlay_errors {
 
 /// "'<path>' <message>" as ErrorKind::kRefused.
 [[nodiscard]] tl::unexpected<Error> refuse(const char* reason, const RelPath& path,
                                            const std::string& message);
 [[nodiscard]] tl::unexpected<Error> not_found(const RelPath& path);
-/// A file was expected and the path is a `kind`.
+/// For a path that is a `kind` where another kind was expected.
 [[nodiscard]] tl::unexpected<Error> wrong_kind(const RelPath& path, FileKind kind);
 
 }  // namespace galley::overlay_errors

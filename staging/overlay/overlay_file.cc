@@ -67,7 +67,7 @@ bool read_written(std::string_view text, Change::WriteTime& written) {
   return read_number(text.substr(written.by_command ? 1 : 0), written.ns);
 }
 
-/// One line: a path with its entry, or without an entry if it was removed.
+/// One line: a path and its entry. The entry is missing if it was removed.
 struct EntryLine {
   RelPath path = RelPath::root();
   std::optional<Overlay::Entry> entry;
@@ -133,7 +133,8 @@ bool is_closing_line(std::string_view line) {
   return line.starts_with(kStageLastLine) && line.find('\t') == std::string_view::npos;
 }
 
-/// The first part is complete; in later blocks a path may be repeated or removed.
+/// Applies one line. In the first part each path occurs once; in blocks a path may be repeated or
+/// removed.
 bool apply_entry_line(EntryLine line, bool is_block, Overlay::Entries& entries) {
   if (!line.entry) return is_block && entries.erase(line.path) == 1;
   if (is_block) {
@@ -168,7 +169,7 @@ Result<AppendableEntries> decode_appendable_entries(std::string_view text) {
   Overlay::Entries entries;  // including the lines of the current block
   size_t block = 0;
   size_t line_number = 2;
-  std::optional<size_t> bad_line;  // in this block
+  std::optional<size_t> bad_line;  // in the current block
   for (size_t start = kStageFirstLine.size(); start < text.size(); ++line_number) {
     const size_t end = text.find('\n', start);
     if (end == std::string_view::npos) break;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kFilesInBlock = 64;  // enough to fill the lanes of content_ids()
 
-/// One file in progress: what is read and computed for it, each step on one thread.
+/// The state of one file. Each step runs on one thread.
 struct Work {
   const FileEdit* edit = nullptr;
   RelPath path = RelPath::root();
@@ -29,7 +29,7 @@ bool changes_content(const FileEdit& edit) {
   return edit.whole || edit.binary || !edit.hunks.empty() || !edit.text_edits.empty();
 }
 
-/// Reads a block of files. Unreadable files are left to the planner, which reports the error.
+/// Reads a block of files. The planner reports the error of an unreadable file.
 void read_block(std::span<Work> block, const Directory& workspace, int64_t seen_ns) {
   std::vector<Work*> read;
   std::vector<std::string_view> contents;
@@ -45,7 +45,7 @@ void read_block(std::span<Work> block, const Directory& workspace, int64_t seen_
   for (size_t i = 0; i < read.size(); ++i) read[i]->file->id = ids[i];
 }
 
-/// Computes git's names of the bases if their edits name them, too.
+/// Computes git's names of those bases that their edits name.
 void name_bases(std::span<Work> block) {
   std::vector<Work*> named;
   std::vector<std::string_view> contents;
@@ -58,8 +58,8 @@ void name_bases(std::span<Work> block) {
   for (size_t i = 0; i < named.size(); ++i) named[i]->base_blob = names[i];
 }
 
-/// Places the edits of a block. An edit that does not fit is left out: its report depends on
-/// earlier edits.
+/// Places the edits of a block. An edit that does not fit is left to the planner, because its
+/// report depends on earlier edits.
 void place_block(std::span<Work> block, const StageOptions& options, bool is_reversed) {
   std::vector<Work*> placed;
   std::vector<std::string_view> contents;
@@ -95,7 +95,7 @@ PreparedEdits PreparedEdits::of(Overlay& overlay, std::span<const FileEdit> edit
     if (!path || overlay.entries().contains(*path)) continue;
     works.push_back({&edit, *std::move(path), {}, {}, {}});
   }
-  // Rules of white space come from a callback of the caller, which may run on one thread only.
+  // White space rules come from a callback of the caller, which may run only on this thread.
   const bool may_place = options.match.white_space == WhiteSpaceFix::kNoWarn;
   const int64_t seen_ns = overlay.clock().wall_ns();
   for_each_block(works.size(), kFilesInBlock, [&](size_t begin, size_t end) {

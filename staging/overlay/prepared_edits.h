@@ -11,7 +11,7 @@
 
 namespace galley {
 
-/// The result of one file's edits on a base, with everything for the outcome.
+/// The result of one file's edits on a base, and the details for the outcome.
 struct EditedFile {
   Content content;
   std::optional<ContentId> id;  ///< of the content, if it was hashed
@@ -19,22 +19,22 @@ struct EditedFile {
   std::vector<Leniency> leniencies;
 };
 
-/// The edits of one part of a document, applied in parallel to the files on disk before the part is
+/// Applies the edits of one part of a document in parallel to the files on disk, before the part is
 /// planned.
 ///
-/// A result is valid only for the base that it was made from. The planner asks with the base that
-/// earlier edits have left, and applies an edit itself if it gets nothing. The outcome is thus the
-/// same as for one file after the other. Edits that do not fit are left out.
+/// A result is valid only for its base. The planner asks for the result on the base that earlier
+/// edits have left. If there is none, it applies the edit itself. So the outcome is the same as in
+/// sequential order. Edits that do not fit are left to the planner.
 ///
 /// Ownership: borrows the edits. Threads: confined to one thread; of() uses several.
 class PreparedEdits {
  public:
-  /// A few files are not prepared: that would cost more than it saves. The files that were read are
-  /// handed to `overlay`, which then need not read them again.
+  /// Applies the edits, unless there are so few files that threads cost more than they save. Passes
+  /// the files that it read to `overlay`, which need not read them again.
   static PreparedEdits of(Overlay& overlay, std::span<const FileEdit> edits,
                           const StageOptions& options, bool is_reversed);
 
-  /// The result of the edit on `base`; null if there is none. It can be taken once.
+  /// Returns the result of the edit on `base`, and removes it; nothing if there is none.
   [[nodiscard]] std::optional<EditedFile> take(const FileEdit& edit, const Content& base);
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 bool is_shown(const Node& node) { return is_file_or_link(node) || is_submodule(node); }
 
-/// The commit in a submodule's line, for the index line of a diff.
+/// Reads the commit from a submodule's line, for the index line of a diff.
 std::optional<GitOid> submodule_commit(std::string_view line) {
   const size_t at = line.rfind(' ') + 1;
   return GitOid::from_hex(line.substr(at, 2 * GitOid::kBytes));
@@ -37,7 +37,7 @@ bool is_too_large(const Node& node) { return node.size > kMaxDiffedBytes; }
 
 bool same_type(const Node& a, const Node& b) { return a.kind == b.kind; }
 
-// The pairs of nodes to compare: a change set turned into git's pairs.
+// A pair of nodes to compare, as git pairs them.
 struct PairPlan {
   std::string old_path;
   std::string new_path;
@@ -79,7 +79,7 @@ class PairPlanner {
   struct Source {
     std::optional<size_t> from;  // index of the change that is the source of this one
     bool is_copy = false;
-    bool is_consumed = false;  // a rename shows its deletion
+    bool is_consumed = false;  // shown as the source of a rename
   };
 
   std::optional<size_t> index_of(const RelPath& path) const {
@@ -90,7 +90,7 @@ class PairPlanner {
     return static_cast<size_t>(at - changes_.begin());
   }
 
-  // The last of several files from one source is the rename, as in git.
+  // If several files have the same source, the last one is the rename, as in git.
   void declared_renames() {
     for (size_t i = changes_.size(); i-- > 0;) {
       const auto& change = changes_[i];
@@ -126,7 +126,7 @@ class PairPlanner {
     }
     Content held;
     const auto load = [&](const RenameEnd& end) -> Result<std::string_view> {
-      if (end.size > kMaxDiffedBytes) return std::string_view();  // as an empty file
+      if (end.size > kMaxDiffedBytes) return std::string_view();  // compared as an empty file
       GALLEY_ASSIGN(held, proposal_.content(*nodes.at(end.content)));
       return std::string_view(*held);
     };
@@ -156,11 +156,11 @@ struct LoadedPair {
   FilePair pair;
   Content before;
   Content after;
-  /// If one side is too large to read, the sizes of both; their placeholders are binary.
+  /// The sizes of both sides if one is too large to read. Then both contents are placeholders.
   std::optional<std::pair<uint64_t, uint64_t>> sizes;
 };
 
-/// Placeholder for a content that is not read: binary, and different for different contents.
+/// A placeholder for a content that is not read. It is binary, and differs for different contents.
 Content stand_in(const Node& node) {
   return std::make_shared<const std::string>(std::string(1, '\0') + node.content.hex());
 }
@@ -171,7 +171,7 @@ FileDiff compare(const LoadedPair& loaded, const DiffOptions& options) {
   return diff;
 }
 
-/// No patch if the contents were not read.
+/// The diff of a pair, without a binary patch if the contents were not read.
 std::string shown_diff(const LoadedPair& loaded, const DiffOptions& options) {
   if (!loaded.sizes) return git_diff(loaded.pair, options);
   DiffOptions named = options;
@@ -183,7 +183,7 @@ Result<LoadedPair> load_pair(const Proposal& proposal, const PairPlan& plan) {
   static const Content kEmpty = std::make_shared<const std::string>();
   LoadedPair loaded;
   loaded.before = loaded.after = kEmpty;
-  // An unchanged content prints nothing, and the history keeps no image of it.
+  // An unchanged content is not printed, and may be missing in the history.
   const bool stayed =
       same_type(*plan.before, *plan.after) && plan.before->content == plan.after->content;
   const bool is_large = !stayed && (is_too_large(*plan.before) || is_too_large(*plan.after));
@@ -208,13 +208,13 @@ Result<LoadedPair> load_pair(const Proposal& proposal, const PairPlan& plan) {
   return loaded;
 }
 
-// Files whose difference git cannot show (a permission bit that git does not store) have no diff.
+// False if git cannot show the difference, such as a permission bit that git does not store.
 bool is_visible(const FilePair& pair) {
   return pair.kind != PairKind::kSamePath || pair.old_mode != pair.new_mode ||
          pair.old_content != pair.new_content;
 }
 
-// Limits of the pairs that are processed together: this many, or this many bytes.
+// Maximum number of pairs, and of bytes, that are processed together.
 constexpr size_t kPairsAtOnce = 512;
 constexpr uint64_t kBytesAtOnce = uint64_t{32} << 20U;
 constexpr size_t kPairsInBlock = 32;  // enough to fill the lanes of blob_names()
@@ -230,7 +230,7 @@ size_t end_of_batch(const std::vector<PairPlan>& plans, size_t begin) {
   return end;
 }
 
-/// Computes the names of both sides of each pair that will have an index line.
+/// Computes git's names of both sides of each pair, for the index lines.
 void name_blobs(std::span<LoadedPair*> pairs) {
   std::vector<std::string_view> contents;
   for (const LoadedPair* loaded : pairs) {
@@ -242,17 +242,17 @@ void name_blobs(std::span<LoadedPair*> pairs) {
     FilePair& pair = pairs[i]->pair;
     pair.old_blob = names[2 * i];
     pair.new_blob = names[2 * i + 1];
-    // Their names are unknown: the content would have to be read.
+    // These names are unknown, because the contents were not read.
     if (pairs[i]->sizes) pair.old_blob = pair.new_blob = GitOid();
     if (pair.old_mode == git_mode::kSubmodule) pair.old_blob = submodule_commit(pair.old_content);
     if (pair.new_mode == git_mode::kSubmodule) pair.new_blob = submodule_commit(pair.new_content);
   }
 }
 
-/// Whether the result for the pairs contains git's names of the contents.
+/// Whether the results for the pairs need git's names of the contents.
 enum class BlobNames : uint8_t { kUnused, kPrinted };
 
-/// Calls `make` for each visible pair, on several cores, and passes the results to `take` in order.
+/// Calls `make` for each visible pair, on several threads. Passes the results to `take` in order.
 template <class Make, class Take>
 Result<void> for_each_pair(const Proposal& proposal, const ProposalDiffOptions& options,
                            BlobNames names, const Make& make, const Take& take) {
@@ -288,7 +288,7 @@ Result<void> for_each_pair(const Proposal& proposal, const ProposalDiffOptions& 
   return {};
 }
 
-// Lines may move from one file to another: all files are compared before one is printed.
+// Lines may move between files, so all files are compared before the first is printed.
 Result<MovedMarks> find_moved(const Proposal& proposal, const ProposalDiffOptions& options) {
   std::vector<LoadedPair> held;
   MovedLineFinder finder(options.file.moved);

@@ -14,44 +14,46 @@
 
 namespace galley {
 
-/// A file that is larger before or after is not read for a diff: it is shown as `Binary files …
-/// differ`, as in git above core.bigFileThreshold.
+/// Maximum size of a file in a diff. A larger file is not read, but shown as
+/// `Binary files … differ`, as in git above core.bigFileThreshold.
 inline constexpr uint64_t kMaxDiffedBytes = uint64_t{256} << 20U;
 
 struct ProposalDiffOptions {
   DiffOptions file;
-  bool find_renames = true;  ///< by similarity, as in git, in addition to the declared ones
+  bool find_renames = true;  ///< also by similarity, as in git
   RenameOptions renames;
 };
 
 /// The diff of one path of a proposal, with its contents.
 ///
-/// Ownership: shares the contents; line numbers in `diff` index Lines(*before) and Lines(*after).
+/// Ownership: shares the contents. Line numbers in `diff` are indexes of Lines(*before) and
+///            Lines(*after).
 struct ProposedFileDiff {
   FileDiff diff;
-  Content before;  ///< never null; empty when absent, a placeholder when it is too large
+  Content before;  ///< never null; empty if absent, a placeholder if too large
   Content after;
 };
 
-/// Receives each file's text, in order, so that only a few files are in memory at one time.
+/// Receives the text of each file, in order. So only a few files are in memory at the same time.
 using DiffSink = std::function<void(std::string_view)>;
 
-/// Writes the proposal as `git diff --binary` prints it, files sorted by path. Directories, and
-/// permission bits other than the executable one, do not appear: git does not store them.
+/// Writes the proposal in the form of `git diff --binary`, with files sorted by path. Directories,
+/// and permission bits other than the executable bit, do not appear, because git does not store
+/// them.
 ///
-/// `git apply` of the text to the bases gives the proposed files. A declared rename is shown as a
-/// rename if its source is gone, and as a copy if the source stays in the change set; a type change
-/// is a deletion and a creation. For a submodule the commit is shown, as in git. A file above
-/// kMaxDiffedBytes is only named.
+/// `git apply` of the text turns the bases into the proposed files, except for files above
+/// kMaxDiffedBytes, which are only named. A declared rename is shown as a rename if its source is
+/// gone, and as a copy if the source still exists. A type change is a deletion and a creation. For
+/// a submodule the commit is shown, as in git.
 Result<void> render_diff(const Proposal& proposal, const ProposalDiffOptions& options,
                          const DiffSink& sink);
 Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOptions& options);
 
-/// Every file's diff as a value, in the same order.
+/// Returns every file's diff as a value, in the same order.
 Result<std::vector<ProposedFileDiff>> diff_proposal(const Proposal& proposal,
                                                     const ProposalDiffOptions& options = {});
 
-/// The same without the contents, for diff_stat.h.
+/// As diff_proposal(), but without the contents, for diff_stat.h.
 Result<std::vector<FileDiff>> summarize_proposal(const Proposal& proposal,
                                                  const ProposalDiffOptions& options = {});
 
@@ -60,16 +62,16 @@ Result<std::vector<FileDiff>> summarize_proposal(const Proposal& proposal,
 constexpr uint32_t kGitSymlink = 0120000;
 constexpr uint32_t kGitSubmodule = 0160000;
 
-/// Whether a mode line, if there was one, names this type.
+/// Whether a mode names this type of file; false without a mode.
 [[nodiscard]] bool is_kind(const std::optional<uint32_t>& mode, uint32_t type);
 
-/// Permission bits after a mode line: git sets only the executable bits.
+/// The permission bits after a git mode is applied: only the executable bits change.
 [[nodiscard]] uint32_t with_git_mode(uint32_t permissions, uint32_t git_mode);
 
-/// Whether the id of an index line names a content: it is long enough and not all zeros.
+/// Whether the id of an index line names a content: it has enough digits, and not all are zero.
 [[nodiscard]] bool names_blob(std::string_view digits);
 
-/// Whether the full or shortened id of an index line is that of `content`.
+/// Whether the full or abbreviated id of an index line is that of `content`.
 [[nodiscard]] bool is_blob(std::string_view digits, std::string_view content);
 
 }  // namespace galley

@@ -16,7 +16,7 @@ namespace {
 
 bool is_directory(const Node& node) { return node.kind == FileKind::kDirectory; }
 
-/// A directory that is made or removed. One that becomes a file, or was one, is a type change.
+/// True if a directory is made or removed. A change from or to a file is a type change instead.
 bool comes_or_goes(const Change& change) {
   return (change.is_create() && is_directory(change.after)) ||
          (change.is_delete() && is_directory(change.before));
@@ -154,8 +154,9 @@ std::vector<ProposalPieces::Part> ProposalPieces::parts_of(
   return parts;
 }
 
-/// A made directory belongs to the first change in it, a removed one to the last. The contents of a
-/// directory are sorted after it, so the backward loop decides inner directories first.
+/// Takes a made directory if any change in it is taken, and a removed directory if all are. The
+/// contents of a directory are sorted after it, so the backward loop decides inner directories
+/// first.
 void ProposalPieces::take_directories(std::vector<Part>& parts) const {
   const ChangeSet& changes = whole_.changes();
   std::vector<bool> has_left_out(cuts_.size(), false);

@@ -12,33 +12,34 @@
 
 namespace galley {
 
-/// One piece of a proposal that can be left out separately.
+/// A part of a proposal that can be committed or left out alone.
 struct ProposalPiece {
   RelPath path = RelPath::root();
-  uint32_t hunk = 0;      ///< as the diff counts them, from 1; 0: not a hunk
-  bool is_mode = false;   ///< the new permissions of a file whose hunks are pieces, too
-  size_t more_paths = 0;  ///< that belong to it: of a rename, of a directory become a file
+  uint32_t hunk = 0;      ///< its number in the diff, from 1; 0: not a hunk
+  bool is_mode = false;   ///< the new permissions of a file; its hunks are separate pieces
+  size_t more_paths = 0;  ///< other paths in it, for a rename or a directory replaced by a file
   bool operator==(const ProposalPiece&) const = default;
-  /// For people: "src/a.c, hunk 2".
+  /// A text for people, such as "src/a.c, hunk 2".
   [[nodiscard]] std::string text() const;
 };
 
-/// A proposal cut into pieces: the hunks of changed text files, and every other path.
+/// A proposal divided into pieces: the hunks of changed text files, and every other path.
 ///
-/// A rename is one piece, and so is a file that became a directory with its contents. Directories
-/// that are made or removed are not pieces if they contain changes: they belong to those changes.
-/// Invariant: any set of pieces is a change set that can be committed; all pieces together are the
+/// A rename is one piece. A file that became a directory, with the directory's contents, is one
+/// piece, too. Directories that are made or removed are not pieces if they contain changes: they
+/// belong to those changes.
+/// Invariant: any set of pieces can be committed as a change set. All pieces together are the
 ///            proposal.
 /// Ownership: shares the proposal's contents.
 /// Threads:   immutable, safe to share.
 class ProposalPieces {
  public:
-  /// `context` is the number of context lines around each hunk, as in a diff: with 0, every run of
-  /// changed lines is a piece.
+  /// Divides a proposal. `context` is the number of context lines around each hunk, as in a diff.
+  /// With 0, every run of changed lines is a piece.
   static Result<ProposalPieces> split(const Proposal& proposal, uint32_t context = 3);
 
   [[nodiscard]] const std::vector<ProposalPiece>& pieces() const { return pieces_; }
-  /// The proposal of only these pieces: ascending indexes into pieces().
+  /// Returns a proposal of only these pieces. `chosen` has ascending indexes of pieces().
   [[nodiscard]] Result<Proposal> only(const std::vector<size_t>& chosen) const;
 
  private:
@@ -51,12 +52,12 @@ class ProposalPieces {
   };
   /// Facts about one change.
   struct ChangeFacts {
-    std::optional<size_t> above;  ///< the nearest parent directory that is made or removed
-    size_t group = 0;             ///< first of the changes that belong together
+    std::optional<size_t> above;  ///< index of the nearest parent directory that is made or removed
+    size_t group = 0;             ///< index of the first change in the same piece
     bool is_implied = false;      ///< a directory that belongs to the changes in it
     std::optional<Text> text;
   };
-  /// The part of one change that a choice takes.
+  /// The chosen part of one change.
   struct Part {
     bool is_whole = false;
     bool has_mode = false;
@@ -74,7 +75,7 @@ class ProposalPieces {
   Proposal whole_;
   std::vector<ChangeFacts> cuts_;  ///< by change
   std::vector<ProposalPiece> pieces_;
-  std::vector<size_t> change_of_;  ///< by piece: its first change
+  std::vector<size_t> change_of_;  ///< by piece: index of its first change
 };
 
 }  // namespace galley

@@ -7,12 +7,12 @@
 
 namespace galley {
 
-/// The paths whose nodes differ between two states of the overlay; paths that were only read are
-/// not included.
+/// The paths whose nodes differ between two states of the overlay, without paths that were only
+/// read.
 [[nodiscard]] std::vector<RelPath> restaged_paths(const Overlay::Entries& before,
                                                   const Overlay::Entries& now);
 
-/// The changes staged since the overlay had `before`, as a proposal of its own.
+/// The changes since the overlay had the entries `before`, as a separate proposal.
 [[nodiscard]] Proposal staged_since(const Overlay::Entries& before, const Overlay& overlay);
 
 }  // namespace galley

@@ -9,9 +9,9 @@
 namespace galley {
 namespace {
 
-/// The remedy depends on the dialect.
+/// The error of a missing file. The remedy in it depends on the dialect.
 tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is_reversed) {
-  // An edit with the content that it deletes has not mistyped the name.
+  // An edit that has the content to delete probably has the right name.
   if (edit.op == FileOp::kDelete &&
       (!edit.hunks.empty() || edit.binary || names_blob(edit.old_blob))) {
     return fail(ErrorKind::kRefused, "patch.already_applied",

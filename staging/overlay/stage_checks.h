@@ -11,30 +11,30 @@
 
 namespace galley {
 
-/// The path that an edit names, which may be absolute below `root`; refuses protected paths.
+/// Parses the path that an edit names. It may be absolute below `root`. Refuses protected paths.
 Result<RelPath> editable_path(const std::string& text, const std::string& root);
 
-/// Refuses a path that is not a file or link, and a patch for a file on a link or the reverse.
-/// `is_reversed`: the whole document is reversed.
+/// Refuses a path that is not a file or a link, an edit of a file if the path is a link, and the
+/// reverse. `is_reversed`: the whole document is reversed.
 Result<void> check_kind(const FileEdit& edit, const RelPath& path, const PlannedFile& file,
                         bool is_reversed);
 
-/// A deletion without a body must have the id of the current content, if it has one.
+/// Refuses an edit without hunks whose index line names another content than the current one.
 Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::string& content);
 
-/// The file with the same last names one directory further down or up, if there is only one:
-/// `src/app/main.py` for `app/main.py`. Lists the root and looks up one name in each of its
+/// Finds the file whose path has one directory more or less at its start, if there is only one:
+/// `src/app/main.py` for `app/main.py`. Lists the root, and looks up one path in each of its
 /// directories.
 [[nodiscard]] std::optional<RelPath> same_name_nearby(const Directory& workspace,
                                                       const RelPath& path);
 
-/// Refuses letters in UTF-8 in a file that uses another encoding.
+/// Refuses to add letters in UTF-8 to a file that uses another encoding.
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);
 
-/// The Error of an edit that was not placed because StageOptions::is_over returned true.
+/// The Error for an edit that was not placed because StageOptions::is_over returned true.
 [[nodiscard]] Error interrupted(const std::string& path);
 
-/// ": this patch seems to be applied already", or reversed.
+/// Returns ": this patch seems to be applied already", or "reversed".
 [[nodiscard]] std::string already_applied_note(bool is_reversed);
 
 }  // namespace galley

@@ -27,16 +27,14 @@ bool is_failure_of_ours(const Error& error) {
          error.reason == "edit.truncated" || error.reason == "edit.no_file_name";
 }
 
-/// Whether another version of the file could explain more about these failures than they do
-/// themselves.
+/// Whether another version of the file might explain these failures better.
 bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
   return std::any_of(failures.begin(), failures.end(), [](const EditFailure& failure) {
     return failure.reason != "patch.already_applied";
   });
 }
 
-/// Stages one part of a document: computes everything in a plan, then puts the plan into the
-/// overlay.
+/// Stages one part of a document: first computes everything in a plan, then stages the plan.
 class Stager {
  public:
   /// `selection`, `help` and `outcome` belong to the whole document.
@@ -49,7 +47,7 @@ class Stager {
         plan_(overlay),
         outcome_(outcome) {}
 
-  /// Plans the edits and adds their outcomes; false when not all fit.
+  /// Plans the edits and adds their outcomes. Returns false if not all fit.
   Result<bool> plan(std::span<const FileEdit> edits) {
     first_ = outcome_.files.size();
     for (const FileEdit& edit : edits) {
@@ -73,7 +71,7 @@ class Stager {
                        outcome_.files.end(), [](const FileOutcome& file) { return file.fits(); });
   }
 
-  /// Stages the edits that fit; false when the overlay refuses them.
+  /// Stages the edits that fit. Returns false if the overlay refuses them.
   Result<bool> stage() {
     auto staged = plan_.stage();
     if (!staged) {
@@ -89,7 +87,7 @@ class Stager {
   }
 
  private:
-  /// The overlay itself refused: the file that its message names gets the refusal.
+  /// Adds a refusal of the overlay to the outcome of the file that it names.
   void refuse(Error error) {
     for (size_t i = first_; i < outcome_.files.size(); ++i) {
       FileOutcome& file = outcome_.files[i];
@@ -124,7 +122,7 @@ class Stager {
     return {};
   }
 
-  /// A file of that name in another directory is more likely meant than a new one.
+  /// Names a file with a similar path: probably that file was meant, not a new one.
   void name_nearby(Error& missing) {
     const auto path = RelPath::parse(missing.path);
     const auto other = path ? same_name_nearby(plan_.overlay().workspace(), *path) : std::nullopt;
@@ -134,7 +132,7 @@ class Stager {
     missing.message = named + missing.message.substr(missing.message.find(';'));
   }
 
-  /// Finds the earlier version of the file on which edits that do not fit were made.
+  /// Finds the earlier version of the file for which the edits that do not fit were made.
   Result<void> look_earlier(const FileEdit& edit, FileOutcome& out) {
     GALLEY_ASSIGN(const RelPath path, safe_path(out.path));
     GALLEY_ASSIGN(const PlannedFile now, plan_.original(path));
@@ -177,8 +175,8 @@ class Stager {
     return editable_path(text, options_.root);
   }
 
-  /// The path that is meant: the named one or, if it does not exist, the only file with a similar
-  /// name that has the edit's lines.
+  /// Returns the intended path: the named one or, if it does not exist, the only file with a
+  /// similar name that has the edit's lines.
   Result<RelPath> meant_path(const FileEdit& edit) {
     if (edit.path.empty()) return nameless_path(edit);
     GALLEY_ASSIGN(RelPath named, named_path(edit));
@@ -201,7 +199,7 @@ class Stager {
     return nearly.front();
   }
 
-  /// The path for hunks whose file is not named.
+  /// Returns the path for hunks that do not name their file.
   Result<RelPath> nameless_path(const FileEdit& edit) {
     std::vector<RelPath> found = nearly_named(edit, RelPath::root());
     if (found.size() > 1) {
@@ -220,7 +218,7 @@ class Stager {
                     "'+++ b/PATH' lines before it");
   }
 
-  /// Names that may mean any file.
+  /// True for a name that may mean any file.
   static bool says_nothing(const RelPath& named) {
     static constexpr std::array<std::string_view, 19> kNames = {
         "original",  "fixed",    "file",   "old",   "new",     "before",   "after",
@@ -232,7 +230,7 @@ class Stager {
     return std::find(kNames.begin(), kNames.end(), stem) != kNames.end();
   }
 
-  /// The files in the root that have the lines of an edit that names only missing paths.
+  /// Finds the files in the root that an edit fits. For an edit that names only missing paths.
   void find_in_root(const FileEdit& edit, std::set<RelPath>& found) {
     constexpr size_t kMostFiles = 32;
     const auto entries = plan_.overlay().workspace().list();
@@ -247,8 +245,8 @@ class Stager {
     }
   }
 
-  /// The existing files that match the end of one of the edit's names, a name in the surrounding
-  /// text, or the same name in a neighbouring folder.
+  /// Returns the existing files that the edit may mean: by the end of one of its names, by a name
+  /// in the text around it, or by the same name in a folder above or below.
   std::vector<RelPath> nearly_named(const FileEdit& edit, const RelPath& named) {
     std::set<RelPath> found;
     const auto add = [&](const std::string& name) {
@@ -286,7 +284,8 @@ class Stager {
     return placed.failures.empty() && placed.cut_off.empty();
   }
 
-  /// The path that the edit names; if its prefix is uncertain, the one that exists.
+  /// Returns the path that the edit names. If its prefix is uncertain, returns the path that
+  /// exists.
   Result<RelPath> named_path(const FileEdit& edit) {
     if (edit.other_path.empty()) return safe_path(edit.path);
     auto first = safe_path(edit.path);
@@ -352,7 +351,7 @@ class Stager {
   Result<void> check_absent(const RelPath& path, const std::string* wanted) {
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
     if (there.kind == FileKind::kAbsent) return plan_.overlay().check_new_name(path);
-    // A directory that the document empties makes room; the overlay still checks this.
+    // A directory that the document empties will be gone. The overlay checks that later.
     if (there.kind == FileKind::kDirectory && empties(path)) return {};
     if (wanted != nullptr && there.content && *there.content == *wanted) {
       return fail(ErrorKind::kRefused, "patch.already_applied",
@@ -380,7 +379,7 @@ class Stager {
     return {};
   }
 
-  /// A path may be created that a later edit of the document removes (rename swaps).
+  /// A path may be created if a later edit of the document removes it (as in a swap by renames).
   Result<void> check_absent_later(const RelPath& path, const std::string& content) {
     return will_go(path) ? Result<void>() : check_absent(path, &content);
   }
@@ -419,7 +418,7 @@ class Stager {
                 from.str());
   }
 
-  /// Two files of the document must not get one path: git would silently keep the last.
+  /// Refuses two files of the document with the same path. git would silently keep the last one.
   Result<void> check_made_once(const FileEdit& edit, const RelPath& path) {
     const auto [made, is_first] = made_at_.emplace(path, edit.document_line);
     if (is_first || edit.document_line == 0) return {};
@@ -430,7 +429,8 @@ class Stager {
                 path.str());
   }
 
-  /// Under another name it could be read: by a later edit that does not fit, an editor or a tool.
+  /// Refuses to copy or rename a file that may not be read. Under another name it could be read: by
+  /// a failed edit, an editor or a tool.
   Result<void> check_may_take(const RelPath& from) const {
     if (!options_.may_read || options_.may_read(from)) return {};
     return fail(ErrorKind::kRefused, "policy.capability",
@@ -442,7 +442,7 @@ class Stager {
     GALLEY_ASSIGN(const RelPath to, safe_path(edit.new_path));
     out.new_path = to.str();
     GALLEY_TRY(check_may_take(from));
-    // git: renames and copies read their source from the tree before the document.
+    // As in git, renames and copies read their source from the tree before the document.
     GALLEY_ASSIGN(PlannedFile file, plan_.original(from));
     if (file.kind == FileKind::kAbsent && edit.op == FileOp::kRename) {
       GALLEY_TRY(check_not_renamed(from, to));
@@ -467,10 +467,10 @@ class Stager {
     return {};
   }
 
-  /// True when an earlier edit of the document created this path.
+  /// True if an earlier edit of the document created this path.
   [[nodiscard]] bool is_produced(const RelPath& path) const { return produced_.count(path) > 0; }
 
-  /// As git creates files: within the umask, whether the patch says 644 or 664.
+  /// As in git: the mode depends on the umask, even if the patch says 644 or 664.
   static uint32_t mode_of_new(const FileEdit& edit) {
     return created_file_mode((edit.new_mode.value_or(0) & kAnyExecute) != 0);
   }
@@ -536,11 +536,11 @@ class Stager {
   size_t first_ = 0;  ///< index in outcome_.files of this part's first file
   std::set<RelPath> produced_;
   std::set<std::string> going_;          ///< paths that the part renames or deletes
-  std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, with their lines in it
+  std::map<RelPath, uint32_t> made_at_;  ///< paths that it creates, with their document lines
 };
 
-/// Stages part after part, each on the result of the earlier ones. If only some edits of a part
-/// fit, they are staged, so that later parts are judged on the state that they were written for.
+/// Stages the parts in order, each on the result of the earlier ones. If only some edits of a part
+/// fit, they are staged, so that later parts meet the state that they were written for.
 Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
                                 const StageOptions& options) {
   EditOutcome outcome;

@@ -74,7 +74,7 @@ void describe_failure(const EditFailure& failure, std::string& out) {
     out += "    the same change as a hunk that fits:\n" + with_newline(failure.rebased);
 }
 
-/// The step and the place, in one line.
+/// Appends the step and the place, in one line.
 void describe_step(const Placement& placement, std::string& out) {
   out += "step " + std::string(match_step_name(placement.step)) + " at line " +
          std::to_string(placement.line);

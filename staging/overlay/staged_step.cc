@@ -14,11 +14,11 @@ constexpr std::string_view kCallsFirstLine = "galley calls 2\n";
 constexpr std::string_view kCall = "call ";
 constexpr std::string_view kCallsLastLine = "end ";
 constexpr size_t kPathFields = 3;
-/// A file has up to twice the paths that are kept (StoredStage), in the worst case each with its
-/// own block.
+/// Maximum number of lines. A file has up to twice as many paths as are kept (StoredStage), in the
+/// worst case each in its own block.
 constexpr size_t kMaxLines = 3 * 3 * kMaxStepPaths;
 
-/// Replaces tabs and newlines, which no valid id or name of a tool has.
+/// Replaces tabs and newlines, which a valid id or tool name does not have.
 std::string one_field(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '\t' || c == '\n'; }, ' ');
@@ -138,7 +138,7 @@ Result<std::vector<StagedStep>> decode_steps(std::string_view text) {
       last = text.substr(start, end + 1 - start);
       block = end + 1;
     } else if (line.starts_with(kCall) && tabs == 1) {
-      // A path may begin with `call `, too, but has two tabs.
+      // A line of a path may begin with `call `, too, but has two tabs.
       if (start != block || !read_call(line, steps)) break;
     } else {
       if (start == block || !read_change(line, steps)) break;

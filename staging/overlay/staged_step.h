@@ -15,15 +15,15 @@ namespace galley {
 struct StagedStep {
   std::string execution_id;
   std::string tool;
-  ChangeSet changes;  ///< from the overlay's state before it to the state after; without bases
+  ChangeSet changes;  ///< from the state before the step to the state after
 
-  /// Whether it changed this path, or a path above or below it.
+  /// Whether the step changed this path, or a path above or below it.
   [[nodiscard]] bool concerns(const RelPath& path) const;
 };
 
-/// Records the changes of an overlay during its life: the scope of one step.
+/// Records the changes of an overlay during the lifetime of this object: one step.
 ///
-/// Ownership: borrows the overlay, which may be null: finish() then returns nothing.
+/// Ownership: borrows the overlay. It may be null; then finish() returns an empty change set.
 class StepScope {
  public:
   explicit StepScope(Overlay* overlay)
@@ -32,7 +32,7 @@ class StepScope {
   StepScope(const StepScope&) = delete;
   StepScope& operator=(const StepScope&) = delete;
 
-  /// The changes; empty at the second call.
+  /// Ends the step and returns its changes. A second call returns an empty change set.
   ChangeSet finish();
 
  private:
@@ -40,35 +40,39 @@ class StepScope {
   size_t begun_;
 };
 
-/// Limit for the recorded steps of one transaction: the newest ones, with this many paths together.
+/// Maximum number of paths in the recorded steps of one transaction. Only the newest steps are
+/// kept.
 inline constexpr size_t kMaxStepPaths = 200'000;
-/// Drops the oldest steps above kMaxStepPaths.
+/// Removes the oldest steps, so that the rest has at most kMaxStepPaths paths.
 void bound_steps(std::vector<StagedStep>& steps);
 
-/// The text form of steps, for a transaction that outlives its process: a first line, then a block
-/// for each step, so that later steps are appended.
+/// Returns the text form of steps, for a stored transaction: a first line, then a block for each
+/// step. So later steps can be appended.
 ///
 ///     galley calls 2
 ///     call <execution id> TAB <tool>
 ///     <path> TAB <node before> TAB <node after>
-///     end <paths of all blocks so far> <SHA-256 of the last line before the block, and the block>
+///     end <paths of all blocks so far> <SHA-256>
+///
+/// The hash covers the last line before the block, the block, and the number of paths.
 [[nodiscard]] std::string encode_steps(const std::vector<StagedStep>& steps);
 
-/// The end of a text form, to which blocks are appended.
+/// The last line of a text form, which is needed to append blocks.
 struct StepsTail {
-  std::string line;  ///< the last one, with its line feed
+  std::string line;  ///< with its line feed
   size_t paths = 0;
 };
-/// The last line of a text form has at most this many bytes.
+/// Maximum length of the last line of a text form, in bytes.
 inline constexpr size_t kMaxStepsTailBytes = 128;
-/// Reads it from a text form or from its last kMaxStepsTailBytes; nothing if that is not an end.
+/// Reads the last line of a text form. `text` may be only its last kMaxStepsTailBytes bytes.
+/// Returns nothing if the line is not valid.
 [[nodiscard]] std::optional<StepsTail> tail_of_steps(std::string_view text);
-/// The blocks to append.
+/// Returns the blocks to append.
 [[nodiscard]] std::string encode_more_steps(StepsTail tail, const std::vector<StagedStep>& steps);
 
 /// Reads the text form.
-/// Errors: kInvalid, reason `stage.damaged`, for any text that is not complete blocks of
-///         encode_steps and encode_more_steps.
+/// Errors: kInvalid, reason `stage.damaged`, for a text that does not consist of complete blocks of
+///         encode_steps() and encode_more_steps().
 Result<std::vector<StagedStep>> decode_steps(std::string_view text);
 
 }  // namespace galley
