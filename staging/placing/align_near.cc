@@ -7,8 +7,8 @@
 namespace galley {
 namespace {
 
-constexpr size_t kMaxAligned = 400;  ///< lines of a side; the table is quadratic
-constexpr int64_t kSlack = 8;        ///< further lines before and after the place
+constexpr size_t kMaxAligned = 400;  ///< lines of the pattern; the table is quadratic
+constexpr int64_t kSlack = 8;        ///< extra lines before and after the place
 
 std::vector<std::string> folded_lines(const std::vector<std::string_view>& lines) {
   std::vector<std::string> out;
@@ -19,7 +19,7 @@ std::vector<std::string> folded_lines(const std::vector<std::string_view>& lines
   return out;
 }
 
-/// Lengths of the common subsequences of all suffixes, as a table of (n+1) x (m+1).
+/// A table of (n+1) x (m+1): the lengths of the longest common subsequences of all suffixes.
 std::vector<uint16_t> lcs_table(const std::vector<std::string>& a,
                                 const std::vector<std::string>& b) {
   std::vector<uint16_t> table((a.size() + 1) * (b.size() + 1), 0);
@@ -72,7 +72,7 @@ NearPlace align_near(const Lines& file, const std::vector<std::string_view>& pat
     last = line;
   }
   if (first < 0) return near;
-  // Count one line of the file for each unmatched line at the ends.
+  // At both ends, count one line of the file for each unmatched line of the pattern.
   int64_t lead = 0;
   while (near.partner[static_cast<size_t>(lead)] < 0) ++lead;
   int64_t trail = 0;

@@ -6,22 +6,23 @@
 #include "staging/placing/anchors.h"
 #include "staging/placing/hunk_text.h"
 
-// When an edit counts as made already:
+// When an edit counts as already applied:
 //
-// After "already there" an agent continues. If that is false, the change is lost unnoticed. So the
-// context of the edit must be in the file, with the new lines in it. A new line alone may be there
-// for another reason.
+// After the answer "already there" an agent continues. If the answer is wrong, the change is
+// silently lost. So the file must have the context of the edit, and the new lines in it. A new line
+// alone may be in the file for another reason.
 //
 // The opposite mistake is to add lines twice. An edit that only adds lines still fits after it was
-// made. It is refused when a line that it names proves that. Otherwise (an insertion by line
-// number, lines at the end) it is made, and the report mentions the same lines next to it.
+// applied. It is refused if one of its old lines proves that. Otherwise (an insertion by line
+// number, lines at the end) it is applied again, and the report mentions the equal neighbouring
+// lines.
 
 namespace galley {
 namespace {
 
 bool is_role(const HunkLine& line, LineRole role) { return line.role == role; }
 
-/// True when each change that adds no telling line has context before and after it.
+/// True if each change without a telling new line has context before and after it.
 bool frames_removals(const Hunk& hunk, bool is_at_start, bool is_at_end) {
   const std::vector<HunkLine>& lines = hunk.lines;
   for (size_t begin = 0; begin < lines.size();) {
@@ -47,7 +48,7 @@ bool tells_context(const Hunk& hunk) {
   });
 }
 
-/// The hunk that reverts the change, without anchors that are lines removed by the change.
+/// The hunk that reverts the change, without anchors that the change removes.
 Hunk reversed(const Hunk& hunk) {
   Hunk out = hunk;
   std::string one;
@@ -69,7 +70,7 @@ bool is_proved_at(FileIndex& index, const Hunk& hunk, const Hunk& back, int64_t 
   const bool is_at_number =
       hunk.has_numbers && hunk.counts_agree && start + 1 == static_cast<int64_t>(hunk.new_start);
   if (!tells_context(hunk)) return is_at_number;
-  // A diff with numbers has less context only at the start or end of the file.
+  // Only at the start or end of the file may a diff with numbers lack context.
   const auto size = static_cast<int64_t>(index.lines().size());
   const int64_t end = start + static_cast<int64_t>(pre_image(back).size());
   const bool shows_ends = hunk.has_numbers || hunk.at_end;
@@ -86,7 +87,7 @@ bool ends_line(std::string_view file, size_t at) {
   return at == file.size() || begins_line(file, at) || file[at] == '\n' || is_at(file, at, "\r\n");
 }
 
-/// Whether the old text at `offset` is between the whole lines `before` and `behind`.
+/// Whether the lines `before` and `behind` surround the old text at `offset`.
 bool stand_around(std::string_view file, size_t offset, size_t length, std::string_view before,
                   std::string_view behind) {
   if (offset < before.size()) return false;
@@ -132,7 +133,7 @@ int64_t new_lines_at(FileIndex& index, const Hunk& hunk) {
 
 std::optional<size_t> same_lines_beside(std::string_view file, size_t offset,
                                         std::string_view old_text, std::string_view new_text) {
-  // The new text contains the old one at its start or end.
+  // The new text may contain the old text at its start or end.
   const size_t first = new_text.find(old_text);
   if (first == std::string_view::npos) return std::nullopt;
   for (const size_t at : {first, new_text.rfind(old_text)}) {

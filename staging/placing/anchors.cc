@@ -6,21 +6,21 @@
 
 // Why every anchor must agree with the place of a hunk:
 //
-// "@@ class Second:" says in which class the change belongs. Perhaps only class First has the lines
-// of the hunk now, because class Second has changed. Without the anchor the change would go into
-// class First unnoticed. So a place is taken only when every anchor agrees.
+// "@@ class Second:" names the class of the change. Perhaps class Second has changed since, and
+// only class First has the lines of the hunk now. Without the anchor, the change would silently go
+// into class First. So a place is accepted only if every anchor agrees.
 //
-// A block ends where its indentation ends (FileIndex::Outline). A line that opens no block, like an
-// import, only says that the place is below it.
+// A block ends where its indentation ends (FileIndex::Outline). A line that does not open a block,
+// such as an import, only means that the place is below it.
 
 namespace galley {
 namespace {
 
-/// The most candidate lines for one anchor.
+/// Maximum number of lines that are tried for one anchor.
 constexpr size_t kTriedLines = 1000;
 
 /// The lines of the file that show which blocks contain a change: the hunk's lines up to its first
-/// change, or the nearest line above an insertion.
+/// change. If these do not show it, the nearest line above.
 class ChangedPlace {
  public:
   ChangedPlace(FileIndex& index, const Hunk& hunk, int64_t start) : outline_(index.outline()) {
@@ -37,7 +37,7 @@ class ChangedPlace {
     if (tells) lines_.push_back(first);
   }
 
-  /// Whether the change is in the block that `anchor` opens.
+  /// Whether the change is in the block that the line `anchor` opens.
   [[nodiscard]] bool is_inside(int64_t anchor) const {
     return std::any_of(lines_.begin(), lines_.end(), [&](int64_t line) {
       return line == anchor || outline_.is_inside(line, anchor);
@@ -67,9 +67,10 @@ std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t
   const FileIndex::Outline& outline = index.outline();
   const ChangedPlace change(index, hunk, start);
   const auto opens = [&](int64_t line) { return outline.opens[static_cast<size_t>(line)]; };
-  // The last anchor is the innermost. Go up from there, and take the lowest line for each anchor.
+  // The last anchor is the innermost. So start with it, go up, and take the lowest line for each
+  // anchor.
   int64_t below = start + static_cast<int64_t>(std::max<size_t>(pre_image(hunk).size(), 1));
-  int64_t inner = -1;  // the line of the anchor after this one
+  int64_t inner = -1;  // the line of the next inner anchor
   for (size_t i = hunk.anchors.size(); i-- > 0;) {
     const auto lines = index.lines_like(hunk.anchors[i], LineFolding::kBlanks);
     auto at = std::lower_bound(lines.begin(), lines.end(), below);

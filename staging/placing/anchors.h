@@ -9,15 +9,16 @@
 
 namespace galley {
 
-/// The index of an anchor that contradicts the hunk's place at line `start`, if there is one.
+/// Returns the index of an anchor that contradicts the hunk's place at line `start`, if there is
+/// one.
 ///
-/// Anchors must be in order above the change, or among the lines that the hunk looks for. White
-/// space may differ. A line that opens a block by its indentation means a place inside that block:
-/// the next anchor and the change must be in it.
+/// Anchors must be in order, above the change or among the hunk's old lines. White space may
+/// differ. If the line of an anchor opens a block by its indentation, the next anchor and the
+/// change must be in that block.
 [[nodiscard]] std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk,
                                                    int64_t start);
 
-/// The index of the first anchor that the file does not have.
+/// Returns the index of the first anchor that is not a line of the file.
 [[nodiscard]] std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk);
 
 }  // namespace galley

@@ -14,39 +14,39 @@
 
 // Why few corrections are offered:
 //
-// An agent sends a correction back without reading it. So it must be the edit and nothing else: the
-// same lines removed, the same lines added. The edit remembers some of its context wrongly; the
-// correction has the file's lines instead.
+// An agent sends a correction back without reading it. So it must make exactly the change of the
+// edit: the same lines removed, the same lines added. Only wrong context of the edit is replaced by
+// the file's lines.
 //
-// A run is a stretch of changed lines of the hunk. Its core must be in the file, line for line. The
-// core has the run's removed lines. It also has context lines, up to telling ones, where the
-// removed lines tell nothing or there are none. Each place of a core is weighed by the telling
-// context lines around it, in the order that the hunk has them. Another place must weigh less than
-// half as much.
+// A run is a group of adjacent changed lines of the hunk. Its core must be in the file, line for
+// line. The core has the run's removed lines. If there are none, or if the first or last of them is
+// not a telling line, it also has context up to a telling line. The weight of a place is the number
+// of the hunk's telling context lines around it, in order. Any other place must have less than half
+// of that weight.
 //
 // Correction.OfAnyEditIsTheIntendedChangeOrAbsent tests this with random files, edits and mistakes.
 
 namespace galley {
 namespace {
 
-/// The most changes in one hunk that is corrected.
+/// Maximum number of runs in a hunk that is corrected.
 constexpr size_t kRuns = 20;
-/// The most places of a core; more places prove too little.
+/// Maximum number of places of a core. A core with more places proves too little.
 constexpr size_t kCorePlaces = 8;
 /// Context lines of the hunk that count on each side of a core.
 constexpr size_t kWeighedLines = 20;
-/// The most lines of the file that may be added or missing between lines of the hunk.
+/// Maximum number of lines that the file may have in addition between lines of the hunk.
 constexpr int64_t kDriftedLines = 8;
-/// The fewest context lines of a correction; it gets more until its place is unique.
+/// Minimum number of context lines. A correction gets more until its place is unique.
 constexpr size_t kFewestContext = 3;
 constexpr size_t kMostContext = 10;
 
-/// The most lines of a text with several readings; the tables are quadratic.
+/// Maximum number of lines of a text with several readings. The tables are quadratic.
 constexpr size_t kReadLines = 400;
 
 constexpr std::string_view kPatchNames = "--- a/f\n+++ b/f\n";
 
-/// One stretch of changed lines.
+/// One group of adjacent changed lines.
 struct Run {
   size_t begin = 0;  ///< hunk.lines[begin, end)
   size_t end = 0;
@@ -54,11 +54,11 @@ struct Run {
   size_t pattern_end = 0;
   size_t core_begin = 0;  ///< pattern[core_begin, core_end) must be in the file
   size_t core_end = 0;
-  int64_t start = -1;        ///< the file's line of pattern_begin
-  bool is_only_one = false;  ///< its removed lines occur once, ignoring blanks
+  int64_t start = -1;        ///< the file's line for pattern_begin
+  bool is_only_one = false;  ///< its core occurs once, ignoring blanks
 };
 
-/// True when one line has all words of the other, in order, and these are two or more.
+/// True if one line has all words of the other, in order, and both have at least two words.
 bool has_words_of(std::string_view one, std::string_view other) {
   const auto words = words_of(one);
   const auto others = words_of(other);
@@ -71,7 +71,7 @@ bool is_telling(const std::vector<std::string_view>& lines, size_t begin, size_t
                      lines.begin() + static_cast<int64_t>(end), is_telling_line);
 }
 
-/// The number of telling lines in a longest common subsequence.
+/// The maximum number of telling lines in a common subsequence.
 uint32_t telling_in_common(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   std::vector<uint32_t> row(b.size() + 1, 0);
   for (const std::string& line : a) {
@@ -106,7 +106,7 @@ class Corrector {
     return is_in_order() ? with_unique_context() : std::string();
   }
 
-  /// The correction of a hunk that has the lines of the file from `start` on.
+  /// The correction of a hunk whose old lines are the file's lines from `start`.
   std::string run_at(int64_t start) {
     read_runs();
     for (Run& run : runs_) run.start = start + static_cast<int64_t>(run.pattern_begin);
@@ -144,9 +144,10 @@ class Corrector {
     }
   }
 
-  /// The core has the removed lines. If its first or last line is not telling, it is extended by
-  /// context up to a telling line. A run that only adds lines takes `most` telling lines on each
-  /// side: only these show between which lines the new ones belong.
+  /// Chooses the core of a run: its removed lines. If the first or last of them is not telling, the
+  /// core is extended by context up to a telling line. A run that only adds lines gets up to `most`
+  /// telling lines on each side, because only context shows its place. Returns false if telling
+  /// lines are missing.
   bool choose_core(Run& run, size_t most) const {
     run.core_begin = run.pattern_begin;
     run.core_end = run.pattern_end;
@@ -175,8 +176,8 @@ class Corrector {
     bool before = false;
     bool behind = false;
   };
-  /// Compares the lines next to the core with those of the hunk. Where the core is in the file
-  /// once, a line may have more words than the other.
+  /// Compares the lines next to the core with those of the hunk. If the core occurs only once in
+  /// the file, one of two lines may have more words.
   [[nodiscard]] Neighbours neighbours(const Run& run, int64_t start) const {
     const auto size = static_cast<int64_t>(file_.size());
     const int64_t end = start + static_cast<int64_t>(run.core_end - run.core_begin);
@@ -189,14 +190,14 @@ class Corrector {
             run.core_end < pattern_.size() && is_at(run.core_end, end)};
   }
 
-  /// True when both neighbours match, or one that is a telling line.
+  /// True if both neighbours match, or one that is a telling line.
   [[nodiscard]] bool has_neighbour(const Run& run, const Neighbours& there) const {
     return (there.before && there.behind) ||
            (there.before && is_telling_line(pattern_[run.core_begin - 1])) ||
            (there.behind && is_telling_line(pattern_[run.core_end]));
   }
 
-  /// The lines that count when the core begins at one line of the file.
+  /// The lines that are compared if the core begins at a certain line of the file.
   struct Window {
     size_t first = 0;  ///< pattern[first, last)
     size_t last = 0;
@@ -216,8 +217,9 @@ class Corrector {
     return out;
   }
 
-  /// True when the hunk may mean another, equal line: either the line next to the core equals its
-  /// outer line, or the file has a telling line of the core more often around it than the hunk.
+  /// True if the hunk may mean another, equal line. Either the line next to the core equals the
+  /// core's outer line, or a telling line of the core occurs more often around the place than in
+  /// the hunk.
   bool is_repeated(const Run& run, int64_t start, const Neighbours& there) const {
     const Window near = window(run, start);
     const int64_t end = near.core_end;
@@ -229,7 +231,7 @@ class Corrector {
     const std::vector<std::string> around = of_file(near.low, near.high);
     const std::vector<std::string> meant = of_pattern(near.first, near.last);
     const std::vector<std::string> core = of_pattern(run.core_begin, run.core_end);
-    // If the hunk has the line several times, both neighbours must match to show which one is
+    // If the line occurs several times in the hunk, only two matching neighbours show which one is
     // meant.
     const std::vector<std::string>& known = there.before && there.behind ? meant : core;
     return std::any_of(core.begin(), core.end(), [&](const std::string& line) {
@@ -238,7 +240,7 @@ class Corrector {
     });
   }
 
-  /// The number of the hunk's telling context lines around `start` of the core, in order.
+  /// The number of the hunk's telling context lines that are, in order, around a core at `start`.
   uint32_t weight_at(const Run& run, int64_t start) const {
     const Window near = window(run, start);
     uint32_t weight =
@@ -269,14 +271,14 @@ class Corrector {
     return out;
   }
 
-  /// Finds the place of the core. Fails when another place is almost as good.
+  /// Finds the place of the core. Returns false if another place is almost as good.
   bool place(Run& run) {
     const std::vector<std::string_view> core(
         pattern_.begin() + static_cast<int64_t>(run.core_begin),
         pattern_.begin() + static_cast<int64_t>(run.core_end));
     const auto starts = index_.find(core, LineFolding::kLineEnds, kCorePlaces + 1);
     if (starts.empty() || starts.size() > kCorePlaces) return false;
-    // If changes may be far apart, the context of one proves nothing about another.
+    // If changes may be far apart, the context of one does not prove the place of another.
     if (is_to_be_made_ && runs_.size() > 1 && starts.size() > 1) return false;
     int64_t best = -1;
     uint32_t weight = 0;
@@ -307,7 +309,7 @@ class Corrector {
     return true;
   }
 
-  /// True when a removed line has so many words that an equal line elsewhere is unlikely.
+  /// True if a removed line has so many words that an equal line elsewhere is unlikely.
   [[nodiscard]] bool is_long(const Run& run) const {
     constexpr size_t kWords = 3;
     for (size_t i = run.pattern_begin; i < run.pattern_end; ++i) {
@@ -316,12 +318,13 @@ class Corrector {
     return false;
   }
 
-  /// True when context lines are part of the core.
+  /// True if context lines are part of the core.
   static bool is_widened(const Run& run) {
     return run.core_begin != run.pattern_begin || run.core_end != run.pattern_end;
   }
 
-  /// The most telling context lines that point to one other place, with or without the core.
+  /// The maximum number of telling context lines that point to one other place, with or without the
+  /// core.
   uint32_t weight_elsewhere(const Run& run, int64_t best) {
     std::vector<std::string_view> context = pattern_;
     for (size_t i = run.pattern_begin; i < run.pattern_end; ++i) context[i] = {};
@@ -331,7 +334,7 @@ class Corrector {
     return is_here ? nearest.torn_rival_votes : nearest.votes;
   }
 
-  /// The runs are in order, and about as far apart as in the hunk.
+  /// True if the runs are in order, and about as far apart as in the hunk.
   bool is_in_order() const {
     for (size_t i = 1; i < runs_.size(); ++i) {
       const Run& before = runs_[i - 1];
@@ -409,7 +412,7 @@ class Corrector {
     return holds ? out : std::string();
   }
 
-  /// False when a line would have to be printed after one without a terminator.
+  /// Appends a run. Returns false if a line would follow one without a terminator.
   bool put_run(const Run& run, size_t& at, Body& body) const {
     const size_t first = at;
     const auto end = static_cast<size_t>(end_of(run));
@@ -419,7 +422,7 @@ class Corrector {
     for (size_t i = run.begin; i < run.end; ++i) {
       left += hunk_.lines[i].role == LineRole::kAdded ? 1 : 0;
     }
-    // New lines end like the lines that they replace, one by one, or like the line before them.
+    // A new line gets the terminator of the line that it replaces, or of the line before it.
     size_t like = end > first || first == 0 ? first : first - 1;
     for (size_t i = run.begin; i < run.end; ++i) {
       if (hunk_.lines[i].role == LineRole::kRemoved) {
@@ -442,7 +445,7 @@ class Corrector {
   std::vector<Run> runs_;
 };
 
-/// The lines that a change removes and adds, in order, without terminators.
+/// The removed and added lines, in order, without terminators.
 std::vector<std::pair<LineRole, std::string_view>> net_of(const std::vector<HunkLine>& lines) {
   std::vector<std::pair<LineRole, std::string_view>> out;
   for (const HunkLine& line : lines) {
@@ -451,7 +454,7 @@ std::vector<std::pair<LineRole, std::string_view>> net_of(const std::vector<Hunk
   return out;
 }
 
-/// True when the hunk's old lines are at the stated place, byte for byte.
+/// True if the hunk's old lines are at the stated place, byte for byte.
 bool matches_as_stated(const Lines& file, const Hunk& hunk) {
   const std::vector<std::string_view> before = pre_image(hunk);
   const size_t start = hunk.old_start - (before.empty() ? 0 : std::min(hunk.old_start, 1U));
@@ -486,8 +489,8 @@ class CommonLines {
     }
   }
 
-  /// The script with a longest common subsequence, matched greedily from one end. Between two
-  /// equally long ones it skips an old line first, or a new one.
+  /// The script with a longest common subsequence, matched greedily from one end. If skipping an
+  /// old or a new line is equally good, `old_first` decides.
   [[nodiscard]] EditScript script(bool from_end, bool old_first) const {
     const auto pairs = from_end ? kept_from_end(old_first) : kept_from_begin(old_first);
     EditScript out;
@@ -549,7 +552,7 @@ class CommonLines {
   std::vector<uint16_t> tail_;  // lengths for the lines from i and j on
 };
 
-/// True when the lines have the same words and the same signs, with other blanks between them.
+/// True if the lines have the same words and signs; only blanks may differ.
 bool differ_in_blanks(std::string_view one, std::string_view other) {
   const auto signs_of = [](std::string_view line) {
     std::string out(line);
@@ -559,7 +562,7 @@ bool differ_in_blanks(std::string_view one, std::string_view other) {
   return words_of(one) == words_of(other) && signs_of(one) == signs_of(other);
 }
 
-/// True when both corrections have the same result.
+/// True if both corrections have the same result.
 bool make_the_same(const Lines& file, const std::string& one, const std::string& other) {
   const auto a = read_unified(std::string(kPatchNames) + one, {});
   const auto b = read_unified(std::string(kPatchNames) + other, {});
@@ -606,7 +609,7 @@ std::string correction_at(FileIndex& index, const Hunk& hunk, int64_t start) {
   const std::vector<std::string_view> pattern = pre_image(hunk);
   if (start < 0 || static_cast<size_t>(start) + pattern.size() > file.size()) return {};
   Hunk own = hunk;
-  size_t telling = 0;  // of those that are equal
+  size_t telling = 0;  // telling lines that are equal
   size_t different = 0;
   auto at = static_cast<size_t>(start);
   for (HunkLine& line : own.lines) {

@@ -8,16 +8,17 @@
 namespace galley {
 namespace {
 
-/// With fewer searches, blocks cost more than they save.
+/// Minimum number of searches, and of bytes, for which blocks save more than they cost.
 constexpr size_t kSearchesWorthBlocks = 8;
 constexpr size_t kBytesWorthBlocks = size_t{64} * 1024;
-/// After more splices than this in one change, all blocks are rebuilt.
+/// Maximum number of splices that are applied one by one. After more splices, all blocks are
+/// rebuilt.
 constexpr size_t kSplicesOneByOne = 32;
 constexpr size_t kGramBytes = 4;
-/// Grams of the wanted text that are tested. All of them begin in the block of its start, or in the
-/// next.
+/// Maximum number of grams of the wanted text that are tested. All of them begin in the block of
+/// its start, or in the next one.
 constexpr size_t kAskedGrams = 64;
-/// The cost of finding one place, besides the bytes read.
+/// The cost of one found place, in addition to the bytes read.
 constexpr uint64_t kWorkOfAPlace = 64;
 
 size_t count_newlines(std::string_view text) {
@@ -30,7 +31,7 @@ struct EditedText::Search {
   std::string_view wanted;
   bool whole_lines = false;
   size_t limit = 0;
-  size_t next = 0;  // the first byte at which the next place may begin
+  size_t next = 0;  // the first byte where the next place may begin
   std::vector<size_t> places;
 };
 
@@ -60,7 +61,7 @@ void EditedText::fill(Block& block, size_t begin) const {
 std::vector<EditedText::Block> EditedText::blocks_of(size_t begin, size_t end) const {
   std::vector<Block> out;
   while (begin < end) {
-    // A remainder that is too small for its own block is added to the last block.
+    // A remainder that is too small for a block is added to the last block.
     const size_t rest = end - begin;
     Block block;
     block.size = rest < 2 * kBlockBytes ? rest : kBlockBytes;
@@ -158,8 +159,8 @@ size_t EditedText::line_offset(size_t line) const {
 void EditedText::splice(const Splice& change) {
   text_.replace(change.offset, change.length, change.text);
   if (blocks_.empty()) return;
-  // The block before the change has grams that extend into it, so it is rebuilt too. So are
-  // neighbours, until the range is large enough for a full block.
+  // Grams of the block before the change extend into it, so that block is rebuilt, too. Neighbours
+  // are added until the range is large enough for a full block.
   size_t first = 0;
   size_t begin = 0;
   while (first + 1 < blocks_.size() && begin + blocks_[first].size + kGramBytes <= change.offset) {

@@ -18,14 +18,15 @@ std::string_view line_at(const Lines& file, int64_t line) {
 
 /// One side of a change.
 struct Edge {
-  int64_t line = 0;  ///< the first line of the file on this side
-  int64_t like = 0;  ///< the file's line that others may equal
-  int64_t at = 0;    ///< the first line of the hunk on this side
-  int64_t step = 0;  ///< 1 behind the change, -1 before it
+  int64_t line = 0;  ///< the file's first line on this side
+  int64_t like = 0;  ///< the file's line that is compared with others
+  int64_t at = 0;    ///< the hunk's first line on this side
+  int64_t step = 0;  ///< 1 after the change, -1 before it
 };
 
-/// Compares how many lines like `edge.like` follow in the file and in the hunk. `removes`: that
-/// line is removed itself, so lines that differ in blanks are different.
+/// Compares how many lines equal to `edge.like` follow in the file and in the hunk. Returns true if
+/// the hunk shows which one is meant. `removes`: the line itself is removed, so the blanks of the
+/// equal lines in the file matter, too.
 bool tells_equal_lines(const Lines& file, const Hunk& stated, Edge edge, bool removes) {
   const auto size = static_cast<int64_t>(file.size());
   const auto last = static_cast<int64_t>(stated.lines.size());
@@ -54,7 +55,7 @@ bool tells_equal_lines(const Lines& file, const Hunk& stated, Edge edge, bool re
   return in_hunk < in_file && (are_equal || !removes) && ends_there;
 }
 
-/// The stretches of changed lines: first, and behind the last.
+/// The groups of adjacent changed lines: index of the first line, and index after the last.
 std::vector<std::pair<size_t, size_t>> changed_stretches(const Hunk& hunk) {
   std::vector<std::pair<size_t, size_t>> out;
   for (size_t i = 0; i < hunk.lines.size(); ++i) {
@@ -71,7 +72,7 @@ bool may_mean_an_equal_line(const Lines& file, const Hunk& made, const Hunk& sta
   const auto changes = changed_stretches(made);
   const auto meant = changed_stretches(stated);
   if (!made.has_numbers || changes.size() != meant.size()) return false;
-  auto begin = static_cast<int64_t>(made.old_start) - 1;  // the file's line of the change
+  auto begin = static_cast<int64_t>(made.old_start) - 1;  // the file's line where the change begins
   size_t at = 0;
   const auto lines_until = [&](size_t end) {
     int64_t count = 0;

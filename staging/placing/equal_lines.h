@@ -7,16 +7,19 @@
 
 namespace galley {
 
-/// True when a hunk may mean another of several equal lines that stand next to each other.
+/// True if adjacent lines of the file are equal, and the hunk may mean another of them.
 ///
-/// Such lines, changed or next to a change, are known by their number alone: the hunk as it was
-/// written must have as many as the file. Lines are equal that differ in blanks only.
+/// If such lines are changed or next to a change, only their number shows which one is meant. So
+/// the hunk as it was written must have as many of them as the file. Lines that differ only in
+/// blanks count as equal.
 ///
-/// `made`: the hunk with the lines of the file, at its line number. `stated`: as it was written.
+/// `made` is the hunk with the lines of the file and the right line number. `stated` is the hunk as
+/// it was written.
 [[nodiscard]] bool may_mean_an_equal_line(const Lines& file, const Hunk& made, const Hunk& stated);
 
-/// True when the file's line `last`, the last one of a part of a hunk, is also the one above the
-/// next part, or that part's first line `next` is also the one below `last`. 0-based; -1: none.
+/// True if it is uncertain where a part of a hunk ends and the next one begins. `last` is the
+/// file's last line of the first part, `next` the first line of the next part (0-based; -1: none).
+/// Either `last` equals the line above `next`, or `next` equals the line below `last`.
 [[nodiscard]] bool is_at_both_ends(const Lines& file, int64_t last, int64_t next);
 
 }  // namespace galley

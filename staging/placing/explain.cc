@@ -64,7 +64,7 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
   }
   const auto nearest =
       index.nearest(failed.pattern, LineFolding::kBlanks, std::max<int64_t>(failed.stated, 0));
-  if (nearest.votes == 0) return out;  // SearchHelp goes on
+  if (nearest.votes == 0) return out;  // SearchHelp adds suggestions
   const NearPlace near = align_near(index.lines(), failed.pattern, nearest.start);
   out.nearest_line = static_cast<uint32_t>(near.begin + 1);
   out.nearest_count = static_cast<uint32_t>(near.end - near.begin);

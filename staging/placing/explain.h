@@ -11,40 +11,41 @@
 
 namespace galley {
 
-/// A hunk that could not be placed, with what is known of it.
+/// The known facts about a hunk that could not be placed.
 struct FailedHunk {
   const Hunk& hunk;
   size_t edit = 0;
   std::string id;
   const std::vector<std::string_view>& pattern;
-  int64_t stated = -1;  ///< 0-based line, -1 when none was stated
+  int64_t stated = -1;  ///< 0-based line; -1 if not stated
 };
 
-/// Places of an ambiguous edit that are listed.
+/// Maximum number of places of an ambiguous edit that are listed.
 inline constexpr size_t kListedCandidates = 10;
-/// Lines of an edit and of the nearest place that a failure shows.
+/// Maximum number of lines of an edit, and of the nearest place, that a failure shows.
 inline constexpr size_t kShownLines = 200;
 
-/// How to send a candidate back, on the command line and in a tool call.
+/// How to choose a candidate, on the command line and in a tool call.
 inline constexpr std::string_view kHowToChoose =
     "send a candidate's id (--choose ID, or \"choices\": [ID] in a tool call)";
 
-/// Nothing at any step: already applied, or the nearest place, the difference and the hunk rebased.
+/// No step found a place. The failure says that the hunk is already applied, or has the nearest
+/// place, the difference and, if possible, the rebased hunk.
 [[nodiscard]] EditFailure explain_missing(FileIndex& index, const FailedHunk& failed,
                                           std::string_view path);
-/// Its place may be certain, but not whether its new lines are as they are written.
+/// The place may be certain, but it is not certain what the new lines are.
 [[nodiscard]] EditFailure explain_new_lines(const FailedHunk& failed, std::string_view doubt);
 [[nodiscard]] EditFailure explain_ambiguous(const FailedHunk& failed, bool is_doubtful);
-/// Its lines are in the file, but anchor number `anchor` speaks against each of their places.
+/// The file has the hunk's lines, but anchor number `anchor` contradicts every place.
 [[nodiscard]] EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t anchor);
 [[nodiscard]] EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found);
-/// The lines are at `start` but for quotes and dashes, which the new lines cannot keep.
+/// The lines at `start` have other quotes or dashes, which the new lines cannot keep.
 [[nodiscard]] EditFailure explain_characters(const Lines& file, const FailedHunk& failed,
                                              int64_t start);
-/// A place was found, at a step that is not allowed.
+/// A place was found, but by a step that is not allowed.
 [[nodiscard]] EditFailure explain_step(const FailedHunk& failed, MatchStep step);
 
-/// A place of an edit as it is listed.
+/// The list entry of a place of an edit.
 [[nodiscard]] Candidate candidate_at(const std::string& edit_id, const Lines& lines, int64_t start,
                                      int64_t count);
 

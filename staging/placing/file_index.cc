@@ -9,16 +9,16 @@
 namespace galley {
 namespace {
 
-/// The number of comparisons after which the suffix array is worth its cost.
+/// After this number of comparisons, the suffix array is worth its cost.
 constexpr uint64_t kPlainWork = uint64_t{1} << 24U;
-/// Long patterns are rare in any document, so each may cost a pass over the file.
+/// Patterns of this many lines are rare, so each of them may cost a pass over the file.
 constexpr size_t kLongPattern = 1024;
-/// Lines that occur more often than this are not evidence for a place.
+/// A line that occurs more often is not evidence for a place.
 constexpr uint32_t kCommonLine = 64;
-/// The most lines by which the parts of a torn place may have moved apart.
+/// Maximum distance in lines between two places that count as one torn place.
 constexpr int64_t kTorn = 4;
 
-/// False for a line whose indentation says nothing about its block.
+/// False for a line whose indentation does not show its block.
 bool shows_structure(std::string_view line, bool indentation_is_meaning) {
   const std::string_view text = trimmed(without_terminator(line));
   if (!is_telling_line(text)) return false;
@@ -27,11 +27,12 @@ bool shows_structure(std::string_view line, bool indentation_is_meaning) {
   }
   const bool is_word = text.find_first_of(" \t\"'(") == std::string_view::npos;
   if (!is_word || !text.ends_with(':')) return true;
-  // A label in C. In Python these words continue the block of the line above.
+  // In C this is a label. In Python it opens a block, except for these words, which continue an
+  // earlier statement.
   return indentation_is_meaning && text != "else:" && text != "except:" && text != "finally:";
 }
 
-/// Counts columns; a tab ends at a multiple of eight.
+/// The indentation in columns. A tab ends at a multiple of eight.
 size_t indent_width(std::string_view line) {
   size_t width = 0;
   for (const char c : indent_of(line)) width = c == '\t' ? width / 8 * 8 + 8 : width + 1;
@@ -124,7 +125,7 @@ std::span<const uint32_t> FileIndex::lines_like(std::string_view line, LineFoldi
   return std::span(index.places).subspan(index.first[id], index.first[id + 1] - index.first[id]);
 }
 
-/// Knuth, Morris and Pratt (1977): linear for any lines.
+/// Source: Knuth, Morris and Pratt (1977). Takes linear time for any lines.
 std::vector<uint32_t> FileIndex::find_long(const Index& index, const std::vector<uint32_t>& ids,
                                            size_t limit) {
   std::vector<uint32_t> border(ids.size(), 0);
@@ -145,8 +146,8 @@ std::vector<uint32_t> FileIndex::find_long(const Index& index, const std::vector
   return starts;
 }
 
-/// Prefix doubling with counting sort (Manber and Myers, 1990), as deep as short patterns need.
-/// Takes n log n for any lines.
+/// Prefix doubling with counting sort (Manber and Myers, 1990), up to the length of short patterns.
+/// Takes O(n log n) time for any lines.
 void FileIndex::build_suffixes(Index& index) {
   const size_t n = index.ids.size();
   std::vector<uint32_t>& order = index.suffixes;
@@ -188,8 +189,8 @@ void FileIndex::build_suffixes(Index& index) {
 
 std::vector<uint32_t> FileIndex::find_by_suffixes(const Index& index,
                                                   const std::vector<uint32_t>& ids, size_t limit) {
-  // The suffix array is sorted by rank, and first ranks are ids. So ids compare in the array's
-  // order.
+  // The suffix array is sorted by rank, and the first ranks are the ids. So a comparison of ids has
+  // the order of the array.
   const auto compare = [&](uint32_t suffix) {
     for (size_t i = 0; i < ids.size(); ++i) {
       if (suffix + i >= index.ids.size()) return -1;
@@ -264,7 +265,7 @@ const FileIndex::Outline& FileIndex::outline() {
     int32_t line = -1;
     size_t width = 0;
   };
-  std::vector<Block> open;  // the open blocks of the last counted line, with that line
+  std::vector<Block> open;  // the open blocks at the last counted line, which is its last element
   for (size_t i = 0; i < lines_.size(); ++i) {
     const bool counts = shows_structure(lines_[i], indentation_is_meaning_);
     const size_t width = counts ? indent_width(lines_[i]) : 0;

@@ -15,47 +15,50 @@
 
 namespace galley {
 
-/// The lines of one file, with a search by content under each LineFolding.
+/// Finds lines of one file by their content, under each LineFolding.
 ///
-/// Invariant: the index of a fold is built at its first use, in time linear in the file.
+/// Invariant: the index of a folding is built at its first use, in time linear in the size of the
+///            file.
 /// Ownership: borrows the content. Threads: confined to one thread.
 class FileIndex {
  public:
-  /// `indentation_is_meaning`: in such a language a line of one word and a colon opens a block. In
-  /// other languages it is a label.
+  /// `indentation_is_meaning`: indentation is syntax in the file's language. Then a line of one
+  /// word and a colon opens a block; otherwise it is a label.
   explicit FileIndex(std::string_view content, bool indentation_is_meaning = false)
       : lines_(content), indentation_is_meaning_(indentation_is_meaning) {}
 
   [[nodiscard]] const Lines& lines() const { return lines_; }
 
-  /// The first lines (0-based) of places that match `pattern`, ascending, at most `limit`.
+  /// The first lines (0-based) of the places that match `pattern`, ascending, at most `limit`.
   [[nodiscard]] std::vector<uint32_t> find(const std::vector<std::string_view>& pattern,
                                            LineFolding fold, size_t limit);
-  /// All lines that equal `line`, ascending; valid as long as the index.
+  /// All lines that equal `line`, ascending. The result is valid as long as this object.
   [[nodiscard]] std::span<const uint32_t> lines_like(std::string_view line, LineFolding fold);
-  /// True when `pattern` matches at line `start`; needs no index.
+  /// True if `pattern` matches at line `start`. Does not build an index.
   [[nodiscard]] bool matches_at(const std::vector<std::string_view>& pattern, int64_t start,
                                 LineFolding fold) const;
-  /// The place that most of the pattern's rarer lines point to, with the number of these lines and
-  /// the number for the second best place.
+  /// The place to which most of the pattern's telling lines point. A line that is frequent in the
+  /// file does not count. `votes` is the number of lines for the best place, `rival_votes` for the
+  /// second best.
   struct Nearest {
     int64_t start = -1;
     uint32_t votes = 0;
     uint32_t rival_votes = 0;
-    /// The same for a second best place that a few inserted or removed lines have torn apart.
+    /// Votes for the second best place, if places that are a few inserted or removed lines apart
+    /// count as one.
     uint32_t torn_rival_votes = 0;
   };
   [[nodiscard]] Nearest nearest(const std::vector<std::string_view>& pattern, LineFolding fold,
                                 int64_t expected);
 
-  /// The blocks of the file by indentation. Only lines with a letter or digit count. Comments,
-  /// labels and preprocessor lines do not, since they are often at column 0.
+  /// The blocks of the file by indentation. Only telling lines count, without comments, labels and
+  /// preprocessor lines, which are often at column 0.
   struct Outline {
-    std::vector<int32_t> outer;  ///< the nearest less indented counted line above; -1: none
+    std::vector<int32_t> outer;  ///< the nearest counted line above with less indentation; -1: none
     std::vector<bool> counts;
-    std::vector<bool> opens;  ///< the next counted line is indented more
+    std::vector<bool> opens;  ///< the next counted line has more indentation
 
-    /// True when `line` is in the block that line `outer_line` opens.
+    /// True if `line` is in the block that line `outer_line` opens.
     [[nodiscard]] bool is_inside(int64_t line, int64_t outer_line) const;
   };
   [[nodiscard]] const Outline& outline();
@@ -66,9 +69,9 @@ class FileIndex {
     LineTable table;
     std::deque<std::string> storage;
     std::vector<uint32_t> ids;       // of each line of the file
-    std::vector<uint32_t> first;     // the start of an id's places in `places`
-    std::vector<uint32_t> places;    // lines by id, ascending
-    std::vector<uint32_t> suffixes;  // lines sorted by the text from there; built after much work
+    std::vector<uint32_t> first;     // by id: where its lines begin in `places`
+    std::vector<uint32_t> places;    // lines sorted by id, then ascending
+    std::vector<uint32_t> suffixes;  // suffix array over ids; built after much work
     uint64_t work = 0;
   };
   Index& index(LineFolding fold);

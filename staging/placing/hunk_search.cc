@@ -9,34 +9,37 @@
 
 // Why there are steps, and why a place found by fuzz is weighed:
 //
-// Each step (docs/edits.md, "Steps") takes more lines for equal than the one before. The first step
-// with a place decides, so an exact place always wins over a similar one, and steps are never
-// mixed: two places at one step are for the caller to judge. Folding is for finding only; the file
-// keeps its own bytes.
+// Each step (docs/edits.md, "Steps") treats more lines as equal than the step before. The first
+// step that finds a place decides. So an exact place always wins over a similar one, and the places
+// of different steps are not mixed. If one step finds several places, the caller decides. Folding
+// is only for the search: the file keeps its own bytes.
 //
-// Fuzz is another matter: it leaves out outer context lines, and each line left out is evidence
-// lost. What is left may stand elsewhere by chance. So a single place is believed only if
-//   - every telling line left out is accounted for: it was pushed a few lines away, or it is there
-//     with words added or taken away (is_explained);
-//   - no other place has as many of the hunk's lines (FileIndex::nearest counts them as votes);
-//   - nothing that the hunk adds is there already, or it would be added twice;
-//   - a hunk that only adds still has context on both sides, or the side could be wrong.
-// Else it is doubtful, or unexplained: then the line number must vouch for it (place_hunks.cc).
-// Telling lines are those with a letter or a digit: braces and blanks match anywhere.
+// Fuzz is different: it ignores outer context lines, and each ignored line is lost evidence. The
+// other lines may occur elsewhere by chance. So a single place is accepted only under these
+// conditions:
+//   (1) Every ignored telling line is explained: it moved by a few lines, or it has more or fewer
+//       words now (is_explained).
+//   (2) No other place has as many of the hunk's lines (FileIndex::nearest counts them as votes).
+//   (3) The file does not have any of the new lines yet. They could be added twice otherwise.
+//   (4) Inserted lines still have context on both sides. Otherwise the side could be wrong.
+// Otherwise the place is doubtful. If only an ignored line is unexplained, the line number can
+// confirm the place (place_hunks.cc). Only telling lines count, because braces and blanks match
+// anywhere.
 //
-// White space comes after fuzz because it is asked for a second opinion: where fuzz gives no clear
-// answer, all lines but for white space are better evidence than some lines. If the two name
+// White space is ignored after fuzz, as a second opinion. If the result of fuzz is unclear, all
+// lines without regard to white space are better evidence than only some lines. If both steps find
 // different places, the places of fuzz are reported.
 
 namespace galley {
 namespace {
 
 constexpr size_t kDefaultFuzz = 2;
-/// How far from its place a left-out context line may have been pushed by lines put between.
+/// Maximum distance by which inserted lines may have moved an ignored context line.
 constexpr int64_t kPushed = 4;
 
-/// Returns the number of lines of the post-image from its begin to the first context line after
-/// added lines, or 0 if no added line is next to the outer context.
+/// Returns the number of lines of the post-image up to and with the first context line after the
+/// first added lines. Returns 0 if the outer context is not followed by added lines and then
+/// context.
 template <typename Iterator>
 size_t first_kept_context(Iterator begin, Iterator end, size_t outer_context) {
   size_t count = outer_context;
@@ -91,7 +94,7 @@ HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& o
 
 int64_t HunkSearch::stated() const {
   if (!hunk_.has_numbers) return -1;
-  // A pre-image of no lines stands after the line that the header states.
+  // Without old lines, the place is after the stated line.
   if (pattern_.empty()) return hunk_.old_start;
   return hunk_.old_start == 0 ? 0 : static_cast<int64_t>(hunk_.old_start) - 1;
 }
@@ -117,7 +120,7 @@ bool HunkSearch::has_tellable_line(size_t begin, size_t end) const {
   return false;
 }
 
-/// Keeps the places that every anchor agrees with.
+/// Removes the places that an anchor contradicts.
 void HunkSearch::narrow_by_anchors(HunkPlaces& places) {
   if (hunk_.anchors.empty() || places.starts.empty()) return;
   const HunkPlaces all = places;
@@ -138,7 +141,8 @@ bool HunkSearch::accepts_indent(int64_t start) const {
   return indent_at(index_.lines(), hunk_, start).is_uniform();
 }
 
-/// A hunk without context on one side that adds there fits again where it was applied before.
+/// True if the hunk was already applied at `start`. A hunk that adds lines where it lacks context
+/// would fit there again.
 bool HunkSearch::is_done_at(int64_t start, LineFolding fold) const {
   const bool adds_last = context_.trailing == 0 && context_.leading > 0;
   const bool adds_first = context_.leading == 0 && context_.trailing > 0;
@@ -150,7 +154,7 @@ bool HunkSearch::is_done_at(int64_t start, LineFolding fold) const {
   return added > 0 && index_.matches_at(after, adds_last ? start : start - added, fold);
 }
 
-/// A hunk that itself is about line ends fits only where the lines end as it says.
+/// A hunk that changes line ends fits only if the file's lines end as in the hunk.
 bool HunkSearch::accepts_line_ends(int64_t start, size_t drop_leading, size_t drop_trailing) const {
   if (!changes_line_ends_) return true;
   const std::vector<std::string_view> core(pattern_.begin() + static_cast<int64_t>(drop_leading),
@@ -194,9 +198,9 @@ HunkPlaces HunkSearch::full(LineFolding fold, MatchStep step) {
   return places;
 }
 
-/// A left-out context line is accounted for when it tells nothing, was pushed away by lines put
-/// between, or is still there with something added or taken away. Any other place may only look
-/// alike, unless the line number confirms it.
+/// True if an ignored context line is not a telling line, was moved by inserted lines, or is still
+/// there with words added or removed. Otherwise the place may only look similar, unless the line
+/// number confirms it.
 bool HunkSearch::is_explained(size_t pattern_line, int64_t file_line) const {
   const Lines& lines = index_.lines();
   const std::string_view wanted = without_terminator(pattern_[pattern_line]);
@@ -213,14 +217,15 @@ bool HunkSearch::is_explained(size_t pattern_line, int64_t file_line) const {
   return holds_all(found, words) || holds_all(words, found);
 }
 
-/// Context lines that may go at one side.
+/// The maximum number of context lines that may be ignored at one side.
 size_t HunkSearch::max_fuzz() const {
   const size_t widest = std::max(context_.leading, context_.trailing);
   if (!options_.min_context) return std::min(kDefaultFuzz, widest);
   return widest > *options_.min_context ? widest - *options_.min_context : 0;
 }
 
-/// Adds the places of the hunk without `lead` and `trail` context lines to `places` and `starts`.
+/// Adds the places of the hunk without its first `lead` and last `trail` context lines to `places`
+/// and `starts`.
 void HunkSearch::find_reduced(size_t lead, size_t trail, HunkPlaces& places,
                               std::set<int64_t>& starts) {
   const size_t end = pattern_.size() - trail;
@@ -256,15 +261,16 @@ HunkPlaces HunkSearch::fuzzy() {
     places.fuzz = starts.empty() ? 0 : static_cast<uint32_t>(fuzz);
     places.starts.assign(starts.begin(), starts.end());
   }
-  // -C says that the caller does without: then only another place counts against it.
+  // With -C the caller accepts less context. Then only a second place is a reason to refuse.
   if (places.starts.size() == 1 && !options_.min_context) weigh_fuzz(places);
   return places;
 }
 
-/// Whether what is left of the hunk singles out the one place that it was found at.
+/// Decides whether the remaining lines of the hunk prove the only place that was found.
 void HunkSearch::weigh_fuzz(HunkPlaces& places) {
   const int64_t start = places.starts.front();
-  // Lines that are inserted next to removed context could belong on either side of the new lines.
+  // If the context on one side was ignored, new lines at that side could belong before or after
+  // lines that the file has there now.
   const bool lost_a_side =
       (places.drop_leading > 0 && places.drop_leading == context_.leading &&
        first_kept_context(hunk_.lines.begin(), hunk_.lines.end(), context_.leading) > 0) ||
@@ -285,9 +291,8 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
                        (places.is_unexplained && !is_far_best);
 }
 
-/// True when a part of the change stands at the place already, which is why context is missing: a
-/// telling line that the hunk adds, or the added lines between what was found and what was left
-/// out.
+/// True if a part of the change is already at the place, which explains the missing context. Either
+/// the file has a telling line that the hunk adds, or the added lines next to ignored context.
 bool HunkSearch::adds_what_is_there(const HunkPlaces& places) const {
   const Lines& lines = index_.lines();
   const int64_t start = places.starts.front();
@@ -320,7 +325,8 @@ bool HunkSearch::adds_what_is_there(const HunkPlaces& places) const {
           stands_near({after.end() - tail, after.end()}));
 }
 
-/// A hunk that looks for nothing: into an empty file, at the end, or where -U0 numbers say.
+/// Places a hunk without old lines: in an empty file, at the end, or where the numbers of a -U0
+/// diff say.
 HunkPlaces HunkSearch::without_pattern() const {
   HunkPlaces places;
   const auto size = static_cast<int64_t>(index_.lines().size());
@@ -352,13 +358,14 @@ HunkPlaces HunkSearch::find_by_steps() {
     if (!places.starts.empty()) return places;
   }
   if (options_.last_step >= MatchStep::kFuzz) {
-    // Less context must not put in a second time what is there already.
+    // With less context, a change that was already applied could be applied again.
     if (already_there(index_, hunk_, at) >= 0) return {};
     if (!changes_to_what_is_there()) places = fuzzy();
     if (places.starts.size() == 1 && !places.is_doubtful) return places;
   }
   HunkPlaces later = folded_steps();
-  // All lines but for white space are better evidence than some lines; they must not disagree.
+  // All lines without regard to white space are better evidence than some lines. Both must not
+  // disagree.
   const bool agrees =
       places.starts.empty() ||
       (later.starts.size() == 1 &&

@@ -13,42 +13,43 @@
 
 namespace galley {
 
-/// Places of one hunk at the first step that has any.
+/// The places of one hunk at the first step that finds any.
 struct HunkPlaces {
   MatchStep step = MatchStep::kExact;
   LineFolding fold = LineFolding::kBytes;
-  /// Where the pre-image's first line falls, ascending, 0-based; with fuzz it may be outside the
-  /// file.
+  /// Lines of the file for the pre-image's first line, ascending, 0-based.
   std::vector<int64_t> starts;
   uint32_t fuzz = 0;
-  size_t drop_leading = 0;  ///< context lines left out, where fuzz > 0
+  size_t drop_leading = 0;  ///< context lines ignored, if fuzz > 0
   size_t drop_trailing = 0;
-  bool is_cut = false;       ///< there are more places than were kept
-  bool is_doubtful = false;  ///< one place, but the evidence does not single it out
-  /// Why it is not certain what the new lines are; empty: it is. To choose a place settles nothing.
+  bool is_cut = false;       ///< there may be more places
+  bool is_doubtful = false;  ///< one place, but the evidence for it is weak
+  /// Why it is not certain what the new lines are; empty if it is certain. The choice of a place
+  /// does not remove this doubt.
   std::string_view doubt;
-  /// One place, where context lines were left out that nothing there accounts for: only the line
-  /// number can vouch for it.
+  /// One place, but nothing explains why it lacks the ignored context lines. Only the line number
+  /// can confirm it.
   bool is_unexplained = false;
-  /// The number of an anchor that speaks against all of them; a later step found no other place.
+  /// The index of an anchor that contradicts all of these places, if no later step found another
+  /// place.
   std::optional<size_t> anchor_against;
 };
 
-/// Looks for one hunk in one file, step by step.
+/// Searches for one hunk in one file, step by step.
 ///
-/// Two places at the first step that has any are returned both: that is for the caller to judge.
+/// If the first successful step finds several places, all are returned, and the caller decides.
 class HunkSearch {
  public:
   HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& options);
 
-  /// True when the hunk stands byte for byte at its stated place.
+  /// True if the file has the hunk's old lines byte for byte at the stated place.
   [[nodiscard]] bool matches_at_stated_line() const;
   [[nodiscard]] HunkPlaces find();
-  /// The 0-based line that the header states; -1 when it states none.
+  /// The 0-based line that the header states; -1 if it does not state one.
   [[nodiscard]] int64_t stated() const;
   [[nodiscard]] const std::vector<std::string_view>& pattern() const { return pattern_; }
 
-  static constexpr size_t kMaxPlaces = 200;  ///< places kept of one hunk; more are as good as none
+  static constexpr size_t kMaxPlaces = 200;  ///< places kept for one hunk
 
  private:
   HunkPlaces find_by_steps();
@@ -77,14 +78,15 @@ class HunkSearch {
   ContextCounts context_;
   bool must_end_file_ = false;
   bool changes_line_ends_ = false;
-  HunkPlaces contradicted_;  // of the first step that has places that an anchor speaks against
+  HunkPlaces contradicted_;  // the first places that an anchor contradicted
 };
 
-/// The indentation that the hunk's lines have at `start` beside the one they were written with. A
-/// context line with a blank too few has lost the one that stands for its sign; it says nothing.
+/// Maps the indentation of the hunk's old lines to that of the file's lines at `start`. A context
+/// line with one blank less than the file is ignored: it has probably lost the blank that is its
+/// sign.
 [[nodiscard]] IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start);
-/// True where all old lines have one blank more than the file's and the new lines do not show
-/// whether they have it, too: it may be one that was put behind the sign of the context alone.
+/// True if all old lines have one blank more than the file's, and it is uncertain whether the new
+/// lines have it, too. The blank may have been added only after the signs of the context lines.
 [[nodiscard]] bool is_doubtful_shift(const IndentMap& indent, const Hunk& hunk);
 
 }  // namespace galley

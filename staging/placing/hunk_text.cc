@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-/// Writes the splices of one hunk, a run of changed lines at a time.
+/// Makes the splices of one hunk, one for each group of adjacent changed lines.
 class HunkSplicer {
  public:
   HunkSplicer(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold)
@@ -45,10 +45,10 @@ class HunkSplicer {
     }
     const size_t offset = file_.offset(first);
     Splice splice{offset, file_.offset(line_) - offset, {}};
-    // New lines end like the lines that they replace, one by one, or like the line before them.
+    // A new line gets the terminator of the line that it replaces, or of the line before it.
     const size_t like = line_ > first || first == 0 ? first : first - 1;
     const bool is_last = line_ == file_.size();
-    // The line before stays. If it lacks a terminator, text after it must begin with one.
+    // The line before stays. If it lacks a terminator, the new text must begin with one.
     const bool glues = first > 0 && terminator_of(file_[first - 1]).empty();
     if (glues && !added.empty()) splice.text += neighbour_terminator(like);
     for (size_t k = 0; k < added.size(); ++k) {
@@ -62,8 +62,8 @@ class HunkSplicer {
     return i;
   }
 
-  /// For an uneven shift of the lines: the shift of all replaced lines, or of the one that line `k`
-  /// of the new lines replaces. Empty for insertions.
+  /// The indentation map for new line `k` if the lines are shifted unevenly: from the line that it
+  /// replaces or, if the numbers of lines differ, from all replaced lines. Empty for insertions.
   [[nodiscard]] IndentMap own_indent(const std::vector<std::string_view>& removed, size_t first,
                                      size_t k, size_t count) const {
     IndentMap own;
@@ -77,7 +77,7 @@ class HunkSplicer {
                        bool glues) const {
     if (fold_ == LineFolding::kBytes) {
       const bool has_end = !terminator_of(text).empty();
-      // If no line was compared, nothing shows that the patch has the file's line ends.
+      // If no line was compared, the line ends of the patch may not be those of the file.
       const bool takes_end = has_end ? hunk_.at_end && !has_pattern_ : !is_very_last;
       if (!takes_end) return std::string(text);
       return std::string(without_terminator(text)) + neighbour_terminator(at);
@@ -89,8 +89,8 @@ class HunkSplicer {
     return out;
   }
 
-  /// Whether the new last line of the file gets a terminator. The patch decides if it changes that;
-  /// otherwise the file does.
+  /// Whether the new last line of the file gets a terminator. If the patch changes that, the patch
+  /// decides, otherwise the file.
   bool ends_with_terminator(std::string_view text, bool glues) const {
     const std::vector<std::string_view> before = pre_image(hunk_);
     const bool was = before.empty() || !terminator_of(before.back()).empty();

@@ -23,21 +23,21 @@ struct ContextCounts {
 };
 [[nodiscard]] ContextCounts context_counts(const Hunk& hunk);
 
-/// True when the lines from `start` on have the same terminators as those of `pattern`.
+/// True if the lines from `start` have the same terminators as those of `pattern`.
 [[nodiscard]] bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern,
                               int64_t start);
-/// True when the hunk changes line ends: it replaces a line by the same line with another end.
+/// True if the hunk changes line ends: it replaces a line by the same line with another terminator.
 [[nodiscard]] bool changes_line_ends(const Hunk& hunk);
 
-/// The byte splices of a hunk whose pre-image matches at line `start` under `fold`.
+/// Appends the byte splices of a hunk whose pre-image matches at line `start` under `fold`.
 ///
-/// Under kBytes new lines are written as in the patch. Otherwise they get the indentation of the
-/// place through `indent`. They get the terminators of their neighbours if the lines of the place
-/// end differently than the pre-image's.
+/// Under kBytes, new lines are written as in the patch, except for terminators at the end of the
+/// file. Otherwise `indent` maps their indentation to that of the place. They get the terminators
+/// of their neighbours if the terminators of the pre-image differ from the file's.
 void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold,
                  const IndentMap& indent, std::vector<Splice>& out);
 
-/// True when all `wanted` are among `words`, in order.
+/// True if `words` contains all of `wanted`, in order.
 [[nodiscard]] bool holds_all(const std::vector<std::string_view>& words,
                              const std::vector<std::string_view>& wanted);
 

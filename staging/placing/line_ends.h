@@ -7,16 +7,16 @@
 namespace galley {
 
 /// The line end of the line that contains the byte at `offset` of a file's text. If that line lacks
-/// one, the line end of the line above; "\n" if that lacks one too.
+/// one, it is the line end of the line above, or "\n" if there is none.
 [[nodiscard]] std::string_view line_end_near(std::string_view file, size_t offset);
 
-/// `text` in the form in which it replaces `length` bytes at `offset` of a file's text. Its new
-/// lines end like the lines that they replace, one by one, or like the line before them.
+/// Returns `text` with the line ends that it needs to replace `length` bytes at `offset` of a
+/// file's text. Each line gets the line end of the line that it replaces, or of the line before it.
 [[nodiscard]] std::string with_line_ends_of(std::string_view file, size_t offset, size_t length,
                                             std::string_view text);
 
-/// True when `new_text` has a line of `old_text` with another end. Then the change is about line
-/// ends, which must stay as written.
+/// True if `new_text` has a line of `old_text` with another line end. Then the edit changes line
+/// ends, and they must be written as given.
 [[nodiscard]] bool changes_line_ends(std::string_view old_text, std::string_view new_text);
 
 }  // namespace galley

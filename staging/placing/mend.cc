@@ -13,23 +13,22 @@
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/line_ends.h"
 
-// Why a deformed hunk may be taken:
+// Why a hunk with mistakes may be accepted:
 //
-// A model writes a diff from memory. It is careful with the lines to remove and to add, and gets
-// counts, numbers, blank lines and context wrong. So a hunk that fits nowhere is read again, each
-// time without one kind of mistake. The result decides: the file must differ from what it was by
-// just the removed and added lines, and no other place may come near.
+// A model writes a diff from memory. It is careful with the lines to remove and to add, but makes
+// mistakes in counts, numbers, blank lines and context. So a hunk that does not fit is read again,
+// each time without one kind of mistake. The result decides: exactly the removed and added lines of
+// the hunk must change, and no other place may be similar.
 //
-//   1. The lines as they were before something happened to all of them: line numbers, HTML, signs.
-//   2. The same without the blank lines: these are most often left out or put in.
-//   3. The parts between "..." one by one, in order.
-//   4. The parts of a hunk that joins several, split at its own context.
-//   5. Line by line, where some context lines are others.
-//   6. The changes alone, each where its removed lines and the context around it are
-//      (correction.h).
+//   1. The lines without a mistake that affects all of them: line numbers, HTML, signs.
+//   2. The same without blank lines, which are most often missing or added.
+//   3. The parts between "..." separately, in order.
+//   4. A hunk that joins several hunks, split at its own context.
+//   5. Line by line, if some context lines are different.
+//   6. The changes alone, each at the place of its removed lines and their context (correction.h).
 //
-// Deformed lines are only looked for. The file loses its own lines and gets those of the hunk. If
-// the new lines may be damaged as well, nothing is taken.
+// Wrong lines are used only for the search. The file's own lines are removed, and the new lines of
+// the hunk are added. If the new lines may be damaged, too, the hunk is not accepted.
 
 namespace galley {
 namespace {
@@ -39,7 +38,7 @@ constexpr size_t kMostLines = 5000;
 
 bool is_blank_text(std::string_view line) { return trimmed(without_terminator(line)).empty(); }
 
-/// `line` with `&lt;` and its kin as characters.
+/// Returns `line` with characters in place of entities such as `&lt;`.
 std::string without_entities(std::string_view line) {
   static constexpr std::array<std::pair<std::string_view, char>, 7> kEntities = {
       {{"&lt;", '<'},
@@ -64,7 +63,7 @@ std::string without_entities(std::string_view line) {
   return out;
 }
 
-/// The characters of a line that HTML may take away, and the others, blanks apart.
+/// The characters of a line that HTML may remove, and the other characters without blanks.
 struct Markup {
   std::string signs;
   std::string rest;
@@ -86,7 +85,7 @@ bool is_subsequence(std::string_view part, std::string_view whole) {
   return at == part.size();
 }
 
-/// The length of a line number and what separates it from the line; 0: none.
+/// The length of a line number with its separator; 0 if there is none.
 size_t number_length(std::string_view line, uint64_t& number) {
   constexpr size_t kMaxDigits = 7;
   const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
@@ -119,7 +118,7 @@ bool is_elision(std::string_view line) {
                      [&](std::string_view says) { return lower.find(says) != std::string::npos; });
 }
 
-/// One file, and the readings of one hunk after the other.
+/// Reads the hunks of one file in different ways.
 class HunkMender::Work {
  public:
   Work(FileIndex& index, const MatchOptions& options)
@@ -127,7 +126,7 @@ class HunkMender::Work {
     options_.choices.clear();
   }
 
-  /// A line that is in the file only without entities shows that all of them are signs.
+  /// One line that the file has only without entities shows that all entities stand for characters.
   std::optional<bool> are_escaped(const std::vector<Hunk>& hunks) {
     bool is_open = false;
     for (const Hunk& hunk : hunks) {
@@ -165,7 +164,7 @@ class HunkMender::Work {
     const std::vector<Reading> readings = readings_of_hunk(hunk);
     for (const Attempt& attempt : kAttempts) {
       for (const Reading& reading : readings) {
-        // Blanks that were put in or taken off must make the indentation that the file has.
+        // If blanks were added or removed, the indentation must be that of the file.
         options_.last_step =
             reading.is_shifted || only_exact ? MatchStep::kLineEnds : MatchStep::kMended;
         if (only_exact && reading.rule.empty()) continue;
@@ -190,10 +189,10 @@ class HunkMender::Work {
     std::string_view rule;
     std::string_view message;
     Hunk hunk;
-    bool is_shifted = false;  ///< blanks before its lines were put in or taken off
+    bool is_shifted = false;  ///< characters before its lines were added or removed
   };
 
-  /// A way to read the hunk, and its name in the report.
+  /// A way to find the hunk, and its name in the report.
   struct Attempt {
     std::optional<Hunk> (Work::*find)(const Hunk& hunk);
     std::string_view rule;
@@ -215,7 +214,7 @@ class HunkMender::Work {
     return is_sure ? places : HunkPlaces();
   }
 
-  // --- the lines before something happened to all of them ---------------------------------------
+  // --- mistakes that affect all lines ------------------------------------------------------------
 
   std::vector<Reading> readings_of_hunk(const Hunk& hunk) {
     std::vector<Reading> out;
@@ -241,13 +240,15 @@ class HunkMender::Work {
     return out;
   }
 
-  /// A context line that begins with a blank may lack its own, as the others do.
+  /// Takes the blank before a context line as a part of the line. Its sign may be missing, as in
+  /// other context lines.
   std::optional<Hunk> with_bare_context(const Hunk& hunk) {
     Hunk out = hunk;
     bool is_any = false;
     for (HunkLine& line : out.lines) {
       if (line.role != LineRole::kContext || is_blank_text(line.text)) continue;
-      // Lines without a sign stay as they are; they are views of the document.
+      // Lines that were read without a sign stay as they are. The byte before the text shows the
+      // sign, because the text is a view of the document.
       if (hunk.has_bare_context && *(line.text.data() - 1) != ' ') continue;
       line.text = keep(" " + std::string(line.text));
       is_any = true;
@@ -255,7 +256,7 @@ class HunkMender::Work {
     return is_any ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// All old lines are numbered, and the numbers go up.
+  /// Removes ascending line numbers, if all old lines have one.
   std::optional<Hunk> without_numbers(const Hunk& hunk) {
     Hunk out = hunk;
     uint64_t last = 0;
@@ -278,7 +279,7 @@ class HunkMender::Work {
     return count >= 2 ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// All lines have a number, one blank or separator, and then their sign.
+  /// Reads lines that have a number, one blank or a separator, and then their sign.
   static std::optional<Hunk> with_signs_behind_numbers(const Hunk& hunk) {
     Hunk out = hunk;
     uint64_t last = 0;
@@ -308,8 +309,9 @@ class HunkMender::Work {
     return has_change(out) ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// If nothing is removed, the blank may belong to the signs of the context lines only: then the
-  /// new lines must be indented as the context without it, and not as the context with it.
+  /// Removes a blank after the signs: of all lines, or only of changed lines. If the hunk removes
+  /// nothing, perhaps only the context lines have such a blank. Then a new line must have the
+  /// indentation of some context line without the blank, and none may have it with the blank.
   static std::optional<Hunk> without_sign_blank(const Hunk& hunk, bool everywhere) {
     Hunk out = hunk;
     size_t count = 0;
@@ -338,8 +340,8 @@ class HunkMender::Work {
     return count > 0 && is_told ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// Each context line has a blank too many. A removed line, which must be in the file as it is, or
-  /// an added line without any blank shows that the changed lines do not.
+  /// Removes one blank from each context line, if only context lines have it. A removed line, which
+  /// must equal a line of the file, or an added line without a leading blank proves that.
   static std::optional<Hunk> without_context_blank(const Hunk& hunk) {
     Hunk out = hunk;
     bool is_any = false;
@@ -361,8 +363,8 @@ class HunkMender::Work {
     return is_any && is_told ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// Context lines that lack signs which HTML takes away, with those of the file. A removed or
-  /// added line without some of them would be another line, so there is no such reading of it.
+  /// Repairs context lines that lack characters which HTML removes. In removed and added lines they
+  /// cannot be repaired: without such a character, a line may be another line.
   std::optional<Hunk> with_markup(const Hunk& hunk) {
     Hunk out = hunk;
     bool is_any = false;
@@ -380,7 +382,7 @@ class HunkMender::Work {
       const auto found = line_with_markup(text);
       if (found.empty()) continue;
       if (line.role == LineRole::kRemoved) return std::nullopt;
-      // How far the hunk is shifted shows in all of its lines.
+      // The indentation stays that of the hunk, which shows how far it is shifted.
       line.text = keep(std::string(indent_of(line.text)) + std::string(trimmed(found)) +
                        std::string(terminator_of(line.text)));
       is_any = true;
@@ -388,7 +390,8 @@ class HunkMender::Work {
     return is_any ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// The line of the file that is `text` and signs that it lacks; empty: none, or different ones.
+  /// The line of the file that equals `text` with additional signs; empty if there is none, or if
+  /// there are different ones.
   std::string_view line_with_markup(std::string_view text) {
     if (!has_markup_) {
       has_markup_ = true;
@@ -411,10 +414,10 @@ class HunkMender::Work {
     return out;
   }
 
-  // --- by a partner of each line -----------------------------------------------------------------
+  // --- a matching line of the file for each old line ---------------------------------------------
 
-  /// The hunk with the file's lines: `partner` has the file's line of each old line, or -1 where a
-  /// blank context line has none. Returns nothing if it cannot be written so.
+  /// Returns the hunk with the file's lines, if possible. `partner` has the file's line for each
+  /// old line, or -1 for a blank context line that the file does not have.
   std::optional<Hunk> with_lines_of_file(const Hunk& hunk, const std::vector<int64_t>& partner) {
     const auto first =
         std::find_if(partner.begin(), partner.end(), [](int64_t p) { return p >= 0; });
@@ -449,14 +452,14 @@ class HunkMender::Work {
     return out;
   }
 
-  /// Where lines are put in next to blank lines, the hunk must have as many of these as the file:
-  /// else the new lines may belong before or behind one of them. The hunk may have more of them, if
-  /// the new lines touch a line that is not blank.
+  /// True if it is certain where new lines belong among blank lines. If lines are inserted next to
+  /// blank lines, the hunk must have as many blank lines as the file. It may have more of them if
+  /// the new lines are directly next to a line that is not blank.
   [[nodiscard]] bool tells_blank_lines(const Hunk& hunk,
                                        const std::vector<int64_t>& partner) const {
-    int64_t before = -1;  // the file's line of the last old line that is not blank
-    int64_t blanks = 0;   // of the hunk since
-    int64_t above = 0;    // of these, above the added lines
+    int64_t before = -1;  // the file's line for the last old line that is not blank
+    int64_t blanks = 0;   // blank lines of the hunk since then
+    int64_t above = 0;    // those above the added lines
     bool adds = false;
     bool removes = false;
     size_t old = 0;
@@ -487,7 +490,7 @@ class HunkMender::Work {
     return true;
   }
 
-  /// How the lines are shifted; nothing where they are shifted unevenly.
+  /// How the indentation of the lines is shifted; empty if it is shifted unevenly.
   [[nodiscard]] IndentMap indent_of_partners(const Hunk& hunk,
                                              const std::vector<int64_t>& partner) const {
     Hunk found;
@@ -513,15 +516,16 @@ class HunkMender::Work {
     out.lines.push_back({role, file_[static_cast<size_t>(line)]});
   }
 
-  /// Removed lines are of one kind with what they stand for: blanks inside may differ, but where
-  /// indentation has meaning the indentation may not.
+  /// How much a removed line may differ from the file's line. Blanks may differ, unless the
+  /// indentation has meaning or an exact match is required.
   [[nodiscard]] LineFolding coarsest() const {
     const bool is_exact = options_.last_step == MatchStep::kLineEnds ||
                           (options_.indentation_is_meaning && !options_.ignore_white_space);
     return is_exact ? LineFolding::kLineEnds : LineFolding::kBlanks;
   }
 
-  /// The file's line of each old line, where all but the blank ones stand one behind the other.
+  /// The file's line for each old line, if all old lines match at one place when blank lines are
+  /// ignored.
   std::vector<int64_t> partners_without_blank_lines(const Hunk& hunk) {
     std::vector<std::string_view> pattern;
     bool tells = false;
@@ -535,7 +539,7 @@ class HunkMender::Work {
     std::vector<uint32_t> starts = squeezed_->find(pattern, LineFolding::kLineEnds, 2);
     if (starts.empty()) starts = squeezed_->find(pattern, coarsest(), 2);
     if (starts.size() != 1) return {};
-    // The lines of a place that nearly has them may have been meant, and changed.
+    // A place with nearly the same lines may be the intended one, whose lines have changed since.
     const auto near = squeezed_->nearest(pattern, LineFolding::kBlanks, starts.front());
     if (2 * std::max(near.rival_votes, near.torn_rival_votes) + 1 > near.votes) return {};
     std::vector<int64_t> out;
@@ -572,8 +576,8 @@ class HunkMender::Work {
                        [](const HunkLine& line) { return line.role != LineRole::kContext; });
   }
 
-  /// Whether the first new lines follow a line that was found, and with `at_end` the last ones are
-  /// followed by one or replace one.
+  /// Whether a found line precedes the first new lines. With `at_end`, also whether the last new
+  /// lines are followed by a found line, or replace a line.
   static bool says_where(const Hunk& hunk, const std::vector<int64_t>& partner, bool at_end) {
     bool is_found = false;
     bool adds = false;
@@ -596,7 +600,7 @@ class HunkMender::Work {
     return !at_end || !adds || replaces;
   }
 
-  /// Lines that are put in need a line that tells something on both sides.
+  /// True if inserted lines have context on both sides.
   static bool frames_insertions(const Hunk& hunk) {
     const ContextCounts context = context_counts(hunk);
     const bool only_adds = std::none_of(hunk.lines.begin(), hunk.lines.end(), [](const auto& line) {
@@ -605,7 +609,7 @@ class HunkMender::Work {
     return !only_adds || (context.leading > 0 && context.trailing > 0);
   }
 
-  /// Returns true if a change only inserts blank lines: these may be in the file already.
+  /// Returns true if a change only inserts blank lines, which may already be in the file.
   static bool adds_only_blank(const Hunk& hunk) {
     bool adds = false;
     bool tells = false;
@@ -629,8 +633,7 @@ class HunkMender::Work {
     return with_lines_of_file(hunk, partner);
   }
 
-  // --- the parts between elisions
-  // ------------------------------------------------------------------
+  // --- the parts between elisions ----------------------------------------------------------------
 
   std::optional<Hunk> by_segments(const Hunk& hunk) {
     if (!hunk.anchors.empty()) return std::nullopt;
@@ -679,11 +682,10 @@ class HunkMender::Work {
     return out;
   }
 
-  // --- the parts of a hunk that joins several
-  // ------------------------------------------------------
+  // --- the parts of a hunk that joins several ----------------------------------------------------
 
-  /// Splits the hunk at context between two changes: as much of it belongs to the change before as
-  /// is there behind it.
+  /// Splits the hunk at the context between two changes. The first part gets as much of that
+  /// context as the file has after its change.
   std::optional<Hunk> by_parts(const Hunk& hunk) {
     if (!hunk.anchors.empty()) return std::nullopt;
     std::vector<int64_t> partner;
@@ -710,7 +712,7 @@ class HunkMender::Work {
         if (!lines.empty() || is_last) break;
       }
       if (lines.empty()) return std::nullopt;
-      // Where a change is at the seam, its line must not be at the other end, too.
+      // If a change is next to the split, its line must not be ambiguous.
       const bool is_changed_there = begin > 0 && !(is_context(begin - 1) && is_context(begin));
       if (is_changed_there && is_at_both_ends(file_, last, lines.front())) return std::nullopt;
       for (const int64_t line : lines) {
@@ -723,10 +725,10 @@ class HunkMender::Work {
     return parts > 1 ? with_lines_of_file(hunk, partner) : std::nullopt;
   }
 
-  // --- line by line, with another context line here and there -----------------------------------
+  // --- line by line, with some different context lines -------------------------------------------
 
-  /// The hunk at the one place that has its lines but some of the context, each where the hunk has
-  /// it. The inserted lines have telling lines on both sides.
+  /// Returns the hunk at the only place that has all of its old lines in the same positions, except
+  /// for some context lines. Inserted lines must have telling lines on both sides.
   std::optional<Hunk> by_positions(const Hunk& hunk) {
     const std::vector<std::string_view> pattern = pre_image(hunk);
     if (!hunk.anchors.empty() || pattern.empty() || !has_change(hunk)) return std::nullopt;
@@ -770,7 +772,7 @@ class HunkMender::Work {
     return with_lines_of_file(hunk, partner);
   }
 
-  /// One line has all words of the other.
+  /// True if one line has all words of the other.
   static bool has_same_words(std::string_view one, std::string_view other) {
     auto few = words_of(one);
     auto many = words_of(other);
@@ -780,8 +782,8 @@ class HunkMender::Work {
     return !few.empty() && std::includes(many.begin(), many.end(), few.begin(), few.end());
   }
 
-  /// Whether lines before and behind old line `at` are there that tell something, and both lines
-  /// next to it are there or nearly.
+  /// Whether the file has telling lines before and after the position `at` of the old lines, and
+  /// both adjacent lines, at least with similar words.
   static bool is_framed(const std::vector<std::string_view>& pattern, const std::vector<bool>& fits,
                         const std::vector<bool>& is_alike, size_t at) {
     if (at == 0 || at == pattern.size() || !is_alike[at - 1] || !is_alike[at]) return false;
@@ -808,7 +810,7 @@ class HunkMender::Work {
     if (!set || set->files.size() != 1 || set->files[0].hunks.size() != 1) return std::nullopt;
     Hunk out = std::move(set->files[0].hunks[0]);
     out.document_line = hunk.document_line;
-    sets_.push_back(*std::move(set));  // it has the lines
+    sets_.push_back(*std::move(set));  // owns the text of the lines
     return out;
   }
 

@@ -13,23 +13,22 @@
 
 namespace galley {
 
-/// A hunk that fits nowhere as it is written, with the context that the file has.
+/// The repaired form of a hunk that does not fit as it was written.
 struct MendedHunk {
-  Hunk hunk;  ///< stands byte for byte at its line number
-  /// What was passed over: `lost_markup`, `escaped_markup`, `numbered_lines`, `sign_blank`,
-  /// `bare_context`, `elided_context`, `joined_hunks`, `blank_lines` or `context_differs`; perhaps
-  /// two of them.
+  Hunk hunk;
+  /// The mistakes that were accepted, at most two: `lost_markup`, `escaped_markup`,
+  /// `numbered_lines`, `sign_blank`, `bare_context`, `elided_context`, `joined_hunks`,
+  /// `blank_lines` or `context_differs`.
   std::vector<Leniency> leniencies;
-  std::vector<std::string_view> old_lines;  ///< those of the hunk, as they were read
+  std::vector<std::string_view> old_lines;  ///< the hunk's old lines, as they were read
 };
 
-/// Reads hunks as language models deform them.
+/// Repairs hunks with typical mistakes of language models.
 ///
-/// A reading is taken only where one place is left for it, and where it removes and adds the lines
-/// of the hunk, no more and no fewer. A line to be removed must be a line of the file but for the
-/// deformation.
+/// A reading is accepted only if it has exactly one place, and if it removes and adds exactly the
+/// lines of the hunk. A line to remove must be a line of the file, apart from the repaired mistake.
 ///
-/// Ownership: borrows the index; the lines of a mended hunk live as long as the mender.
+/// Ownership: borrows the index. The lines of a mended hunk are valid as long as the mender.
 class HunkMender {
  public:
   HunkMender(FileIndex& index, const MatchOptions& options);
@@ -37,12 +36,14 @@ class HunkMender {
   HunkMender(const HunkMender&) = delete;
   HunkMender& operator=(const HunkMender&) = delete;
 
-  /// `only_exact`: only a reading whose lines are those of the file byte for byte.
+  /// Returns the hunk in the first reading that has exactly one place. `only_exact`: only line ends
+  /// may differ from the file, and the hunk as it was written does not count.
   [[nodiscard]] std::optional<MendedHunk> mend(const Hunk& hunk, bool only_exact = false);
-  /// True when lines of the hunks are in the file only where `&lt;` and its kin are read as signs;
-  /// nothing when a line with such is in the file in neither way, and no other line tells.
+  /// Whether entities such as `&lt;` stand for characters in these hunks. The first old line with
+  /// entities that the file has decides: true if the file has it only without entities. Returns
+  /// nothing if the file has no such line in either form.
   [[nodiscard]] std::optional<bool> are_escaped(const std::vector<Hunk>& hunks);
-  /// The hunk with signs for entities; nothing when it has none.
+  /// Returns the hunk with characters in place of entities; nothing if there are none.
   [[nodiscard]] std::optional<MendedHunk> unescaped(const Hunk& hunk);
 
  private:
@@ -50,7 +51,7 @@ class HunkMender {
   std::unique_ptr<Work> work_;
 };
 
-/// `...`, or a comment that says that lines were left out.
+/// True for `...`, or for a comment which says that lines were left out.
 [[nodiscard]] bool is_elision(std::string_view line);
 
 }  // namespace galley

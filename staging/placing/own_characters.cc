@@ -8,15 +8,15 @@
 #include "staging/text/diff.h"
 #include "staging/text/fold.h"
 
-// How a line keeps its quotes:
+// How a line keeps the file's quotes:
 //
-// The file has “Hello”, the edit replaces "Hello" by "Hi". Its lines are divided into units: words,
-// runs of blanks, single signs. The removed lines of the hunk and the file's lines have the same
-// units in another spelling. A diff of the removed and the added units tells which ones stay; those
-// are written as the file has them.
+// Suppose that the file has “Hello”, and the edit replaces "Hello" by "Hi". Lines are divided into
+// units: words, runs of blanks, single signs. The removed lines of the hunk and the file's lines
+// have the same units, but some are spelled differently. A diff of the removed and the added units
+// shows which ones stay. These are written as in the file.
 //
-// That diff can be read in several ways where units repeat. So it is made forwards and backwards,
-// and both must write the same lines.
+// If units repeat, there are several such diffs. So it is computed forwards and backwards, and both
+// must result in the same lines.
 
 namespace galley {
 namespace {
@@ -28,7 +28,7 @@ bool is_blank_sign(std::string_view text) {
   return length > 0 ? kin == ' ' : text.front() == ' ' || text.front() == '\t';
 }
 
-/// The size of the first unit of `text`.
+/// The length of the first unit of `text`.
 size_t unit_length(std::string_view text) {
   const auto sign = [](std::string_view rest) {
     return std::max<size_t>(ascii_equivalent(rest).second, 1);
@@ -47,7 +47,7 @@ size_t unit_length(std::string_view text) {
   return end;
 }
 
-/// Appends the units of a line, without blanks at its ends. Its "\n" is the last unit.
+/// Appends the units of a line, without blanks at both ends. "\n" is the last unit.
 void append_units(std::string_view line, Texts& out) {
   std::string_view text = without_terminator(line);
   const size_t begin = out.size();
@@ -66,7 +66,7 @@ Texts units_of(const Texts& lines) {
   return out;
 }
 
-/// For each added unit the index of the equal removed one; npos for a new unit.
+/// For each added unit, the index of the removed unit that it keeps; npos for a new unit.
 std::vector<size_t> shared_units(const Texts& removed, const Texts& added, bool is_backwards) {
   std::unordered_map<std::string_view, LineId> ids;
   const auto ids_of = [&](Texts texts) {
@@ -97,14 +97,14 @@ std::vector<size_t> shared_units(const Texts& removed, const Texts& added, bool 
   return out;
 }
 
-/// One run of changed lines, with the file's lines that it removes.
+/// A group of adjacent changed lines, and the file's lines that it removes.
 struct Respelling {
   Texts removed;
   Texts own;
   Texts added;
 };
 
-/// True when a sign that the file spells differently was removed, and added elsewhere.
+/// True if a sign that the file spells differently is removed and added elsewhere.
 bool moves_sign(const Texts& removed, const Texts& own, const Texts& added,
                 const std::vector<size_t>& shared) {
   std::vector<bool> stays(removed.size(), false);
@@ -120,7 +120,7 @@ bool moves_sign(const Texts& removed, const Texts& own, const Texts& added,
   return false;
 }
 
-/// The added lines in the file's spelling; nullopt when that is not certain.
+/// The added lines in the file's spelling; nullopt if it is uncertain.
 std::optional<std::vector<std::string>> rewritten(const Respelling& run) {
   const Texts removed = units_of(run.removed);
   const Texts own = units_of(run.own);
@@ -136,7 +136,7 @@ std::optional<std::vector<std::string>> rewritten(const Respelling& run) {
       std::string out;
       std::string_view rest = line;
       for (; added[unit] != "\n"; ++unit) {
-        // Only indentation is between units.
+        // Only blanks at the start of the line are between units.
         const size_t at = static_cast<size_t>(added[unit].data() - rest.data());
         out += rest.substr(0, at);
         rest.remove_prefix(at + added[unit].size());

@@ -10,11 +10,12 @@
 
 namespace galley {
 
-/// The hunk with the file's own characters in its added lines, wherever removed and added lines
-/// share theirs. It must match at line `start`, except for typographic characters.
+/// Returns the hunk with the file's typographic characters in those parts of its added lines that
+/// equal parts of its removed lines. The hunk must match at line `start`, except for typographic
+/// characters.
 ///
-/// Returns nullopt when there are several readings. Also when a quote or dash that the file spells
-/// differently was removed and the same one was added elsewhere. `kept` owns the new lines.
+/// Returns nullopt if there are several readings. Also if the hunk removes a quote or dash that the
+/// file spells differently, and adds the same one elsewhere. `kept` owns the new lines.
 [[nodiscard]] std::optional<Hunk> with_own_characters(const Lines& file, const Hunk& hunk,
                                                       size_t start, std::deque<std::string>& kept);
 

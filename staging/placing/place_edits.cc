@@ -13,7 +13,7 @@ PlacedEdits place_in(const EndQuestion& is_over, std::string_view content, const
                                  : place_text_edits_until(is_over, content, edit, options);
 }
 
-/// True when the edit contains raw bytes of the file that the view hides.
+/// True if the edit contains the raw bytes `raw`, which the view hides.
 bool speaks_of(std::string_view raw, const FileEdit& edit) {
   const auto has = [&](std::string_view text) { return text.find(raw) != std::string_view::npos; };
   return std::any_of(edit.hunks.begin(), edit.hunks.end(),
@@ -25,14 +25,15 @@ bool speaks_of(std::string_view raw, const FileEdit& edit) {
                      [&](const TextEdit& text) { return has(text.old_text); });
 }
 
-/// Whether the edit is for the file's text, even if the raw bytes match.
+/// Whether the edit is for the text of the view, even if it also matches the raw bytes.
 bool is_of_text(const TextView& view, const FileEdit& edit) {
   using namespace std::string_view_literals;
   if (view.is_utf16()) return !speaks_of("\0"sv, edit);
   return view.form() == TextView::Form::kCrLines && !speaks_of("\r"sv, edit);
 }
 
-/// Whether a placed edit would put bytes before the mark, or remove it without naming it.
+/// Whether a placed edit would insert bytes before the byte order mark, or remove the mark although
+/// it does not contain it.
 bool moves_mark(const TextView& view, const FileEdit& edit, const PlacedEdits& placed) {
   return view.form() == TextView::Form::kUtf8WithMark && !placed.splices.is_empty() &&
          placed.splices.all().front().offset == 0 && !speaks_of("\xEF\xBB\xBF", edit);

@@ -18,40 +18,43 @@
 
 // Why hunks are placed together, and why a place that fits can be refused:
 //
-// A hunk says where it belongs by its lines, by its line number and by its order in the file. Git
-// and GNU patch take, hunk by hunk, the fitting place nearest to the number. In a file that repeats
-// itself and has changed since, that is often the wrong place, and a wrong place is worse than a
-// refusal: nobody looks twice at a patch that applied. So all three are weighed, for all hunks.
+// A hunk describes its place by its lines, its line number and its order among the hunks. Git and
+// GNU patch take, for each hunk, the matching place nearest to the number. That is often the wrong
+// place if the file has repeated lines and has changed since. A wrong place is worse than a
+// refusal, because a patch that applied is not checked again. So all three are considered, for all
+// hunks.
 //
-// 1. Most patches fit as stated. That is tried first and needs no index of the file.
-// 2. Else HunkSearch lists the places of each hunk. Two sweeps drop those that leave no room for
-//    the hunks before (earliest end) or after (latest start). A hunk with one place left is
-//    decided, which can leave another hunk with one; so this is repeated.
-//    If that leaves a hunk without a place, hunks may share context, which none of them changes.
-// 3. Between equal places the number decides as long as it is credible. The drift of a hunk is how
-//    far from its number it was found. Once a hunk has drifted, or the index line names another
-//    content, numbers are stale, and only a hunk between two of the same drift is decided by it.
-// 4. A single place may still be a copy of the one that was meant, whose lines have changed. The
-//    doubt_ functions ask for that: context that is gone without a trace, the stated place with a
-//    changed version of the hunk, another place with nearly as many telling lines. A doubtful
-//    place is a candidate, which the caller may choose by its id.
+// 1. Most patches fit as stated. That is tried first, without an index of the file.
+// 2. Otherwise HunkSearch lists the places of each hunk. Two passes remove places that leave no
+//    room for the hunks before (earliest end) or after (latest start). A hunk with one remaining
+//    place is decided. That can leave only one place for another hunk, so this is repeated.
+//    If a hunk has no place left, hunks may share lines that only one of them changes.
+// 3. Between equal places the number decides as long as it is reliable. The drift of a hunk is the
+//    distance of its place from its number. If a hunk has drifted, or the index line names another
+//    content, numbers are not reliable. Then the number decides only for a hunk between two hunks
+//    of the same drift.
+// 4. A single place may still be a copy of the intended one, whose lines have changed. The doubt_
+//    functions look for signs of that: unexplained missing context, a changed version of the hunk
+//    at the stated place, another place with nearly as many telling lines. A doubtful place is a
+//    candidate that the caller may choose by its id.
 //
-// WrongPlace (thousands of random edits) and scripts/differential check that no place is wrong.
+// The tests WrongPlace (thousands of random edits) and scripts/differential check that no place is
+// wrong.
 
 namespace galley {
 namespace {
 
 constexpr int kMaxRounds = 8;
 constexpr const char* kSharedContext = "shared_context";
-/// Telling lines that another place must lack so that the one found is not doubtful: where it is at
-/// its stated line, and where it has moved.
+/// A place is doubtful if another place has almost as many telling lines: at most this many fewer.
+/// The first margin is for a place at its stated line, the second for any other place.
 constexpr uint32_t kMarginAtStated = 1;
 constexpr uint32_t kMarginElsewhere = 2;
 
-/// Context lines of a diff that was made by a program.
+/// Context lines on each side in a diff by a program.
 constexpr size_t kUsualContext = 3;
 
-/// One hunk on its way to a place.
+/// The search for the place of one hunk.
 struct Search {
   HunkSearch search;
   HunkPlaces places;
@@ -62,11 +65,11 @@ struct Search {
 
 /// Places the hunks of one file together.
 ///
-///     every hunk at its stated place ---------------------------------> done
-///     else places of each hunk (first step that has any)
-///       -> prune to those that keep the order -> one left: decided
-///       -> choice sent back, or the line number where nothing speaks against it -> prune again
-///       -> several left: ambiguous; none: out of order
+///     every hunk fits at its stated place --------------------------------------> done
+///     else: the places of each hunk (the first step that finds any)
+///       -> remove places that break the order -> one left: decided
+///       -> the caller's choice, or a reliable line number -> remove places again
+///       -> several left: ambiguous. None left: out of order.
 class HunkPlacer {
  public:
   HunkPlacer(FileIndex& index, const FileEdit& edit, const MatchOptions& options,
@@ -90,7 +93,7 @@ class HunkPlacer {
     return static_cast<int64_t>(searches_[i].search.pattern().size());
   }
 
-  /// The common case, without any index: every hunk where it says, one after the other.
+  /// Handles the common case without an index: every hunk fits at its stated place, in order.
   bool place_as_stated() {
     searches_.reserve(edit_.hunks.size());
     int64_t free_from = 0;
@@ -100,7 +103,8 @@ class HunkPlacer {
       searches_.push_back({HunkSearch(index_, hunk, options_), {}, {}, -1, false});
       Search& search = searches_.back();
       const int64_t start = search.search.stated();
-      // Numbers with wrong counts are a guess: they may not choose between equal places.
+      // If the counts are wrong, the line number may be wrong, too. So it may not choose between
+      // equal places.
       if (!all_fit || !hunk.counts_agree || start < free_from ||
           !search.search.matches_at_stated_line()) {
         all_fit = false;
@@ -138,7 +142,7 @@ class HunkPlacer {
     return !is_over();
   }
 
-  /// The hunk as it is placed.
+  /// The hunk as it is placed, perhaps repaired.
   [[nodiscard]] const Hunk& hunk(size_t i) const {
     const auto found = mended_.find(i);
     return found == mended_.end() ? edit_.hunks[i] : found->second->hunk;
@@ -179,8 +183,8 @@ class HunkPlacer {
     follows_[i] = static_cast<int64_t>(kept);
   }
 
-  /// True when the hunk fits nowhere, or where it fits without some context is not sure. A patch
-  /// that names the content it was made of is not read in another way.
+  /// True if the hunk does not fit anywhere, or only by fuzz at a place that is not certain. If the
+  /// index line proves that the file is not the base, hunks are not repaired.
   [[nodiscard]] bool needs_mending(size_t i) {
     if (!may_mend() || searches_[i].search.pattern().empty()) return false;
     const HunkPlaces& places = searches_[i].places;
@@ -209,7 +213,7 @@ class HunkPlacer {
            line.text.find(';') != std::string_view::npos;
   }
 
-  /// Puts the signs of all hunks in their place, where one of them shows that they were escaped.
+  /// Decodes the entities in all hunks, if one hunk shows that characters were escaped.
   void unescape() {
     const bool is_any = std::any_of(edit_.hunks.begin(), edit_.hunks.end(), [&](const Hunk& hunk) {
       return std::any_of(hunk.lines.begin(), hunk.lines.end(), has_entity);
@@ -223,22 +227,23 @@ class HunkPlacer {
     }
   }
 
-  /// Puts another reading of a hunk in its place, on top of the one before.
+  /// Replaces a hunk by another reading, and keeps the leniencies of the earlier one.
   void replace(size_t i, MendedHunk mended) {
     if (const auto before = mended_.find(i); before != mended_.end()) {
       mended.leniencies.insert(mended.leniencies.begin(), before->second->leniencies.begin(),
                                before->second->leniencies.end());
     }
-    // Refers to the earlier search until there is a new one.
+    // The search refers to the earlier reading until it is replaced below, so replaced_ keeps all
+    // readings.
     const Hunk& hunk = replaced_.emplace_back(std::move(mended)).hunk;
     mended_[i] = &replaced_.back();
-    // A search refers to what it looks for, so it cannot be assigned.
+    // A search has references, so it cannot be assigned.
     std::destroy_at(&searches_[i]);
     std::construct_at(&searches_[i], Search{HunkSearch(index_, hunk, options_), {}, {}, -1, false});
   }
 
-  /// Puts the hunk as the file has it in its place, if it is certain what that is. `only_exact`:
-  /// the hunk fits but for white space, which another reading may explain.
+  /// Replaces a hunk by its repaired form, if that is certain. `only_exact`: the hunk fits except
+  /// for white space, and an exact repair would explain the difference.
   void mend(size_t i, bool only_exact) {
     auto mended = mender().mend(hunk(i), only_exact);
     if (!mended) return;
@@ -252,8 +257,8 @@ class HunkPlacer {
     searches_[i].places = std::move(places);
   }
 
-  /// True when a line that is added, or one like it, is there already: then a part of the change
-  /// may have been made.
+  /// True if the file already has a line near `start` that the hunk adds, ignoring blanks. Then a
+  /// part of the change may already have been applied.
   [[nodiscard]] bool adds_what_is_near(const MendedHunk& mended, int64_t start) const {
     constexpr int64_t kNear = 4;
     const std::vector<std::string_view>& pattern = mended.old_lines;
@@ -277,10 +282,9 @@ class HunkPlacer {
     return false;
   }
 
-  // --- a document that may have been cut off
-  // ------------------------------------------------------
+  // --- a document that may have been cut off -----------------------------------------------------
 
-  /// True when the file shows that the last hunk has all of its lines (docs/edits.md, "Cut off").
+  /// True if the file shows that the last hunk is complete (docs/edits.md, "Cut off").
   [[nodiscard]] bool shows_wrong_counts(const PossibleTruncation& doubt) const {
     const size_t i = searches_.size() - 1;
     const Hunk& hunk = edit_.hunks[i];
@@ -288,14 +292,15 @@ class HunkPlacer {
     const auto lines = static_cast<int64_t>(index_.lines().size());
     const int64_t end = searches_[i].start + length(i);
     const bool ends_in_context = context.trailing > 0;
-    // An added line without its end may have been cut within.
+    // An added line without a line end may be incomplete.
     if (!doubt.is_ended && hunk.lines.back().role == LineRole::kAdded) return false;
-    // The file has not so many lines behind the hunk.
+    // The file has fewer lines after the hunk than the hunk lacks.
     if (end + doubt.missing_old > lines) return true;
     if (!ends_in_context) return false;
-    // Behind context there is more of both, but at the end of the file.
+    // A hunk that was cut off in its context lacks lines on both sides, except at the end of the
+    // file.
     if ((doubt.missing_old == 0 || doubt.missing_new == 0) && end != lines) return true;
-    // The numbers of the hunk do not go with those of the hunks before.
+    // The numbers of the hunk contradict the changes of the hunks before it.
     int64_t grown = 0;
     for (size_t k = 0; k < i; ++k) {
       grown += static_cast<int64_t>(post_image(edit_.hunks[k]).size()) -
@@ -306,8 +311,8 @@ class HunkPlacer {
     if (stated_growth != grown) return true;
     if (edit_.is_by_program) return false;
     if (doubt.is_likely) return false;
-    // The context is not what a program would have written. (A line number that is not the place's
-    // says nothing: other lines may have come before it since.)
+    // A program would have written other context. (A line number that differs from the place proves
+    // nothing, because the file may have changed above it since.)
     return hunk.old_start > 1 ? context.leading != kUsualContext : context.leading > kUsualContext;
   }
 
@@ -319,7 +324,7 @@ class HunkPlacer {
     search.feasible = {start};
   }
 
-  /// Drops places that leave no room for the hunks before or after.
+  /// Removes places that leave no room for the hunks before or after.
   void prune() {
     const size_t n = searches_.size();
     std::vector<int64_t> earliest_end(n + 1, 0);
@@ -411,8 +416,8 @@ class HunkPlacer {
     }
   }
 
-  /// Hunks in another order than the file's are taken where each fits at one place, byte for byte,
-  /// and their line numbers do not contradict.
+  /// Accepts hunks that are not in the order of the file. Each must fit at exactly one place, apart
+  /// from line ends, and their line numbers must not contradict that.
   bool settle_in_other_order() {
     if (options_.is_strict("hunk_order")) return false;
     std::vector<std::pair<int64_t, size_t>> places;
@@ -462,8 +467,8 @@ class HunkPlacer {
     return search.start - search.search.stated();
   }
 
-  /// A line number decides between equal places while nothing speaks against it: the file is not
-  /// known to have changed, and the hunks around were found as far from their numbers.
+  /// Decides between equal places by line number, if no hunk has drifted and the file is not known
+  /// to have changed. Otherwise only if the decided hunks before and after have the same drift.
   bool decide_by_numbers() {
     const size_t n = searches_.size();
     bool has_drift = options_.base_is_proven.has_value() && !*options_.base_is_proven;
@@ -491,15 +496,15 @@ class HunkPlacer {
     return changed;
   }
 
-  /// Context that is gone without a trace is let pass only where the line number says.
+  /// Missing context without an explanation is accepted only if the line number confirms the place.
   void doubt_unexplained(size_t i) {
     Search& search = searches_[i];
     if (!search.is_decided || !search.places.is_unexplained || is_chosen(i)) return;
     if (!is_where_expected(i)) search.places.is_doubtful = true;
   }
 
-  /// An exact place elsewhere is doubtful when the stated place itself holds a changed version of
-  /// what is looked for: then the edit was probably meant for that.
+  /// A place elsewhere is doubtful if the stated place has a changed version of the hunk's lines.
+  /// Then the edit was probably meant for the stated place.
   void doubt_rival_of_stated(size_t i) {
     Search& search = searches_[i];
     const int64_t stated = search.search.stated();
@@ -518,9 +523,10 @@ class HunkPlacer {
     }
   }
 
-  /// In a file that is known to have changed, the only exact place may be a copy of the one that
-  /// was meant, whose lines were changed: no other place may share half of the hunk's telling
-  /// lines and lack but one or two, unless the hunks before and after moved by as much.
+  /// In a file that is known to have changed, the only place may be a copy of the intended one,
+  /// whose lines have changed. So it is doubtful if another place has at least half as many of the
+  /// hunk's telling lines, and at most one or two fewer. It is not doubtful if the hunks before and
+  /// after have the same drift.
   void doubt_near_duplicate(size_t i) {
     Search& search = searches_[i];
     if (options_.base_is_proven.value_or(true) || !search.is_decided || is_chosen(i)) return;
@@ -540,8 +546,9 @@ class HunkPlacer {
     }
   }
 
-  /// A hunk without leading context was at the file's beginning, one without trailing context at
-  /// its end (git holds them to that); elsewhere it says less than it should.
+  /// A hunk without leading context belongs to the start of the file, one without trailing context
+  /// to the end (git requires that). True if such a hunk was found elsewhere, where its context
+  /// proves less.
   [[nodiscard]] bool left_its_end(size_t i) const {
     const Search& search = searches_[i];
     const ContextCounts context = context_counts(hunk(i));
@@ -551,7 +558,7 @@ class HunkPlacer {
     return context.trailing == 0 && context.leading > 0 && search.start + length(i) != size;
   }
 
-  /// At its stated line, or as far from it as the hunk before or after.
+  /// True if the hunk is at its stated line, or has the same drift as the hunk before or after it.
   [[nodiscard]] bool is_where_expected(size_t i) const {
     const auto drift = drift_of(i);
     if (!drift || !hunk(i).counts_agree) return false;
@@ -565,7 +572,7 @@ class HunkPlacer {
            drift_of(i + 1) == drift;
   }
 
-  /// True when all removed lines, or all context, of the hunk stand at `start`.
+  /// True if all removed lines of the hunk, or all of its context, are at `start`.
   [[nodiscard]] bool resembles(const Hunk& hunk, int64_t start) const {
     size_t context_telling = 0;
     size_t removed_telling = 0;
@@ -647,7 +654,7 @@ class HunkPlacer {
     return out;
   }
 
-  /// False when the lines cannot keep the file's quotes and dashes.
+  /// Returns false if the new lines cannot keep the file's quotes and dashes.
   bool take_own_characters(size_t i) {
     const auto start = static_cast<size_t>(searches_[i].start);
     auto own = with_own_characters(index_.lines(), hunk(i), start, kept_);
@@ -714,7 +721,8 @@ class HunkPlacer {
     return {hunk(i), i, ids_[i], search.pattern(), search.stated()};
   }
 
-  /// Where context on both sides does not show that the lines were not there before.
+  /// Reports equal lines next to inserted ones, unless context on both sides excludes that the hunk
+  /// was applied before.
   void report_same_lines(size_t i, std::span<const Splice> splices, PlacedEdits& out) const {
     const ContextCounts context = context_counts(hunk(i));
     if (context.leading > 0 && context.trailing > 0) return;
@@ -763,14 +771,13 @@ class HunkPlacer {
   std::vector<size_t> chosen_;
   bool is_in_other_order_ = false;
   bool shares_context_ = false;
-  std::map<size_t, int64_t>
-      follows_;                  ///< context shared with the hunk before; leave_out_new_lines()
-  bool may_be_escaped_ = false;  ///< a line with `&lt;` or its kin was passed over
+  std::map<size_t, int64_t> follows_;  ///< context shared with the hunk before, by hunk
+  bool may_be_escaped_ = false;        ///< entities such as `&lt;` may stand for characters
   std::unique_ptr<HunkMender> mender_;
-  std::deque<MendedHunk> replaced_;             // all that were searched for
-  std::map<size_t, const MendedHunk*> mended_;  // those that fit nowhere as they were written
+  std::deque<MendedHunk> replaced_;             // all readings that were searched for
+  std::map<size_t, const MendedHunk*> mended_;  // the current reading of each repaired hunk
   std::map<size_t, Hunk> rewritten_;            // with the file's own quotes and dashes
-  std::deque<std::string> kept_;                // lines of those
+  std::deque<std::string> kept_;                // the lines of rewritten_
 };
 
 }  // namespace

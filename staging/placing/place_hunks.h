@@ -5,7 +5,7 @@
 
 namespace galley {
 
-/// Like place_hunks of place.h, on a file index that serves several calls.
+/// As place_hunks() of place.h, with a file index that several calls can use.
 [[nodiscard]] PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit,
                                       const MatchOptions& options);
 

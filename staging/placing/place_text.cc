@@ -20,15 +20,16 @@ namespace galley {
 namespace {
 
 constexpr size_t kMinHashDigits = 8;
-/// The most places that are counted for an edit of one place.
+/// Maximum number of places that are counted for an edit of one place.
 constexpr size_t kCountedPlaces = 1000;
-/// The most places that all edits of one file may replace.
+/// Maximum number of places that all edits of one file may replace.
 constexpr size_t kMaxReplacements = size_t{2} << 20U;
-/// The most work of the searches in one file (EditedText::work), fixed and by size.
+/// Maximum work of the searches in one file (EditedText::work): a fixed limit, or one per byte if
+/// that is larger.
 constexpr uint64_t kMaxSearchWork = uint64_t{512} << 20U;
 constexpr uint64_t kMaxSearchWorkByByte = 64;
-/// The most bytes that are indexed for edits that do not fit as written, over all changes of the
-/// text.
+/// Maximum number of bytes that are indexed for edits that do not fit as written: a fixed limit, or
+/// this many times the file if that is larger.
 constexpr uint64_t kMaxIndexedBytes = uint64_t{64} << 20U;
 constexpr uint64_t kMaxIndexings = 8;
 
@@ -103,8 +104,9 @@ class TextPlacer {
     }
   }
 
-  /// An edit that adds lines next to its old text still fits after it was made. If the old text
-  /// proves that all its places already have these lines, the edit is refused. Then returns true.
+  /// Refuses an edit, and returns true, if it was already applied. An edit that adds lines next to
+  /// its old text still fits after that. It is refused if all places already have these lines and
+  /// the old text is telling.
   bool was_made(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
     const std::string_view file = current_.text();
     const bool takes_ends = takes_line_ends(edit.old_text, edit.new_text);
@@ -149,7 +151,8 @@ class TextPlacer {
                                     "smaller portions"));
   }
 
-  /// Places text of several lines in a file with CR LF: the same text with the file's line ends.
+  /// Places a text of several lines with the line ends CR LF. Returns false if that form does not
+  /// fit either.
   bool place_with_crlf(size_t i, const TextEdit& edit) {
     const bool is_lf = edit.old_text.find('\n') != std::string_view::npos &&
                        edit.old_text.find('\r') == std::string_view::npos;
@@ -161,7 +164,7 @@ class TextPlacer {
     TextEdit meant = edit;
     meant.old_text = old_text;
     meant.new_text = new_text;
-    // If it was refused, the failure is already noted.
+    // If the edit was refused, its failure is already recorded.
     if (was_made(i, meant, places) || !take(i, meant, places)) return true;
     out_.placements.back().step = MatchStep::kLineEnds;
     ends_differ_ = true;
@@ -177,7 +180,7 @@ class TextPlacer {
     return out;
   }
 
-  /// Combines the splices of steps [begin, end), in n log n instead of one after the other.
+  /// Combines the splices of steps [begin, end) pairwise, in O(n log n) time.
   [[nodiscard]] Splices composed(size_t begin, size_t end) const {
     if (begin == end) return Splices(base_.size());
     if (end - begin == 1) return steps_[begin];
@@ -190,7 +193,7 @@ class TextPlacer {
     return newlines + (text.empty() || text.back() == '\n' ? 0 : 1);
   }
 
-  /// Returns false when the limit on replacements refuses the edit.
+  /// Replaces the text at `places`. Returns false if the limit on replacements refuses the edit.
   bool take(size_t i, const TextEdit& edit, const std::vector<size_t>& places) {
     replacements_ += places.size();
     if (replacements_ > kMaxReplacements) {
@@ -213,8 +216,8 @@ class TextPlacer {
     return true;
   }
 
-  /// Whether new lines get the line ends of the file's lines that they replace or follow: always,
-  /// except in an edit of line ends.
+  /// Whether new lines get the line ends of the lines that they replace or follow. Not if the edit
+  /// changes line ends.
   bool takes_line_ends(std::string_view old_text, std::string_view new_text) {
     if (new_text.find('\n') == std::string_view::npos) return false;
     if (!has_returns_) has_returns_ = base_.find('\r') != std::string_view::npos;
@@ -274,14 +277,15 @@ class TextPlacer {
     const uint32_t count = count_of(edit.old_text);
     const size_t end = current_.line_offset(first + count);
     const Lines lines(std::string_view(current_.text()).substr(begin, end - begin));
-    // Two places in one line differ in their byte offset.
+    // The byte offset distinguishes two places in one line.
     const std::string key = ids_[edit_.hunks.size() + i] + ":" + std::to_string(at);
     Candidate out = candidate_at(key, lines, 0, count);
     out.line = static_cast<uint32_t>(first + 1);
     return out;
   }
 
-  /// Without a match byte for byte, the later steps of the matcher look for the lines.
+  /// Searches for the lines by the later steps of the matcher, because the text does not match byte
+  /// for byte.
   void place_by_lines_of_text(size_t i, const TextEdit& edit) {
     std::string old_text(edit.old_text);
     std::string new_text(edit.new_text);
@@ -299,8 +303,8 @@ class TextPlacer {
     if (!is_elided)
       by_lines.hunks.push_back(hunk_of({before, 0, before.size()}, {after, 0, after.size()}, edit));
     MatchOptions options = options_;
-    options.min_context = UINT32_MAX;           // every line of a search text must be there
-    options.strict.emplace_back("hunk_order");  // and its parts in their order, apart
+    options.min_context = UINT32_MAX;           // every line of a search text must be found
+    options.strict.emplace_back("hunk_order");  // and its parts must be in order, apart
     options.strict.emplace_back("shared_context");
     if (!index_) {
       indexed_bytes_ += current_.text().size();
@@ -328,8 +332,8 @@ class TextPlacer {
     compose(std::move(splices), std::move(placement));
   }
 
-  /// The agent sends a correction by itself. So it must be the whole edit in every reading, and fit
-  /// the file without the edits before this one.
+  /// The agent sends a correction alone. So it must be the whole edit in every reading, and fit the
+  /// file without the edits before this one.
   std::string correction_alone(const Lines& before, const Lines& after) {
     if (!steps_.empty() && !base_index_) {
       indexed_bytes_ += base_.size();
@@ -338,8 +342,8 @@ class TextPlacer {
     return correction_of_all(steps_.empty() ? *index_ : *base_index_, readings_of(before, after));
   }
 
-  /// Reports a text with the two letters "\n" in place of a line end of the file, and offers the
-  /// edit with its escape sequences decoded.
+  /// Reports a text with the two characters "\n" in place of a line end, and suggests the edit with
+  /// decoded escape sequences.
   void name_escapes(const std::string& old_text, const std::string& new_text, EditFailure& out) {
     const std::string old_meant = unescaped(old_text);
     if (old_meant == old_text) return;
@@ -384,8 +388,9 @@ class TextPlacer {
     out_.failures.push_back(std::move(out));
   }
 
-  /// SEARCH text with "..." lines: the parts between them are placed in order. The lines that the
-  /// dots mean stay. False when old and new text have different numbers of them.
+  /// Divides a SEARCH text with "..." lines into parts, which are placed in order. The lines that
+  /// "..." stands for stay. Returns false if it has no such lines, if old and new text have
+  /// different numbers of them, or if a part has only new lines.
   static bool add_elided(const Lines& before, const Lines& after, const TextEdit& edit,
                          FileEdit& out) {
     const auto dots_in = [](const Lines& lines) {
@@ -407,7 +412,7 @@ class TextPlacer {
         out.hunks.push_back(
             hunk_of({before, old_at, old_dots[i]}, {after, new_at, new_dots[i]}, edit));
       } else if (new_dots[i] > new_at) {
-        return false;  // new lines without a neighbour
+        return false;  // new lines without an old line next to them
       }
       old_at = old_dots[i] + 1;
       new_at = new_dots[i] + 1;
@@ -423,7 +428,8 @@ class TextPlacer {
     [[nodiscard]] std::string_view text() const { return lines.span(begin, end); }
   };
 
-  /// A hunk from old and new lines. Common lines are context, so that they keep the file's bytes.
+  /// Makes a hunk from old and new lines. Common lines are context, so that they keep the file's
+  /// bytes.
   static Hunk hunk_of(Stretch before, Stretch after, const TextEdit& edit) {
     const Lines old_lines(before.text());
     const Lines new_lines(after.text());
@@ -468,7 +474,7 @@ class TextPlacer {
     compose({std::move(splice)}, std::move(placement));
   }
 
-  /// `stretch`: the lines from `first` on that the edit replaces.
+  /// Checks the hash of the lines that the edit replaces: `stretch`, from line `first`.
   bool check_hash(size_t i, const TextEdit& edit, size_t first, std::string_view stretch) {
     if (edit.anchor_hash.empty()) return true;
     const std::string found = ContentId::of(stretch).hex();
@@ -494,9 +500,9 @@ class TextPlacer {
   std::string_view base_;
   EditedText current_;
   std::vector<Splices> steps_;
-  std::unique_ptr<FileIndex> index_;       // of current_; reset when that changes
+  std::unique_ptr<FileIndex> index_;       // of current_; reset if that changes
   std::unique_ptr<FileIndex> base_index_;  // of base_
-  std::optional<bool> has_returns_;        // true if base or new text has a CR
+  std::optional<bool> has_returns_;        // whether base_ or a new text has a CR
   bool ends_differ_ = false;               // of the current edit
   uint64_t indexed_bytes_ = 0;
   size_t replacements_ = 0;

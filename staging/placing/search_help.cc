@@ -14,21 +14,21 @@
 namespace galley {
 namespace {
 
-/// Lines listed in addition to the nearest one.
+/// Maximum number of similar lines that are listed in addition to the nearest place.
 constexpr size_t kListedLines = 5;
 /// Shorter texts resemble too many lines.
 constexpr size_t kMinComparedBytes = 3;
 
-/// The foreign text that was pasted, and the lines without it.
+/// A text that was pasted with the lines, and the lines without it.
 struct Pasted {
   std::string what;  ///< "line numbers ('80\t')"
   std::vector<std::string_view> lines;
-  bool is_sure = false;  ///< nothing else explains the text
+  bool is_sure = false;  ///< the only explanation
   uint64_t number = 0;   ///< of the first line, for pasted line numbers
 };
 
-/// The length of a line number with its separator: `  80\t`, `80|`, `80: `, `80→`; 0 when there is
-/// none. A line without text may end after its number.
+/// The length of a line number with its separator: `  80\t`, `80|`, `80: `, `80→`; 0 if there is
+/// none. An empty line may end after its number.
 size_t listed_number_length(std::string_view line, uint64_t& number) {
   constexpr size_t kMaxDigits = 9;
   const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
@@ -44,8 +44,8 @@ size_t listed_number_length(std::string_view line, uint64_t& number) {
   return 0;
 }
 
-/// The lines without numbers that count up by one. A single line may have a number as its own text.
-/// Then only the file shows which it is.
+/// Removes line numbers that increase by one. In a single line, the number may be a part of the
+/// text; only the file can show that.
 std::optional<Pasted> without_numbers(const std::vector<std::string>& lines) {
   Pasted out;
   uint64_t last = 0;
@@ -89,7 +89,7 @@ std::optional<Pasted> without_prompt(const std::vector<std::string>& lines,
   return out;
 }
 
-/// The file, with its index, for one failure after the other.
+/// Completes the failures of one file.
 class Explainer {
  public:
   Explainer(std::string_view content, uint64_t& work) : index_(content), work_(work) {}
@@ -141,7 +141,7 @@ class Explainer {
     return true;
   }
 
-  /// Whether a single line resembles the line with its number.
+  /// Whether the first line resembles the file's line with its number.
   bool is_like_its_line(const Pasted& pasted) {
     if (pasted.number == 0) return false;
     const auto alike = similar_lines(index_.lines(), trimmed(pasted.lines.front()), work_);
@@ -150,8 +150,8 @@ class Explainer {
     });
   }
 
-  /// The first place of the lines, ignoring blanks, or of a line that contains a single one; -1:
-  /// none.
+  /// The first place of the lines, ignoring blanks. For a single line, also a line that contains
+  /// it. -1: none.
   int64_t line_of(const std::vector<std::string_view>& wanted) {
     if (!spend(index_.lines().text().size())) return -1;
     const auto places = index_.find(wanted, LineFolding::kBlanks, 1);
@@ -175,7 +175,7 @@ class Explainer {
 
   void name_similar(EditFailure& failure) {
     const auto& expected = failure.expected;
-    // The longest of several lines has the most information.
+    // The longest line has the most information.
     const auto key = std::max_element(expected.begin(), expected.end(),
                                       [](const std::string& a, const std::string& b) {
                                         return trimmed(a).size() < trimmed(b).size();

@@ -13,9 +13,10 @@ namespace galley {
 namespace {
 
 constexpr size_t kPairs = size_t{1} << 16U;
-/// The least part of the text's characters that a similar line has.
+/// Minimum fraction of the wanted characters that a similar line has.
 constexpr double kLeastPart = 0.6;
-/// The least part of its pairs: every changed character changes two pairs.
+/// Minimum fraction of the wanted pairs. It is smaller, because a changed character changes two
+/// pairs.
 constexpr double kLeastPairs = 0.25;
 
 std::string lower_case_head(std::string_view text, size_t limit) {

@@ -12,15 +12,15 @@ namespace galley {
 /// A line of a file and its similarity to the wanted text.
 struct ScoredLine {
   size_t line = 0;  ///< 0-based
-  double part = 0;  ///< part of the text's characters without a change, 0 to 1
+  double part = 0;  ///< fraction of the wanted characters that match, 0 to 1
 };
 
-/// The lines that contain something like `wanted` (one line, without blanks around it), the most
-/// similar first. Case is ignored.
+/// Returns the lines that contain a text similar to `wanted`, the most similar first. `wanted` is
+/// one line without blanks at its ends. Case is ignored.
 ///
-/// Common pairs of characters select the lines (q-grams: Ukkonen, 1992). These are then compared by
-/// the edit distance to the nearest part of the line (Sellers, 1980), in which a swap of neighbours
-/// counts as one change. `work` grows by the work done. Beyond kMaxSimilarityWork nothing is found.
+/// First, common pairs of characters select lines (q-grams: Ukkonen, 1992). Then the edit distance
+/// to the nearest part of each line is computed (Sellers, 1980); a swap of two adjacent characters
+/// is one change. `work` is increased by the work done, and the search stops at kMaxSimilarityWork.
 [[nodiscard]] std::vector<ScoredLine> similar_lines(const Lines& file, std::string_view wanted,
                                                     uint64_t& work);
 

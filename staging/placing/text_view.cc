@@ -45,7 +45,7 @@ void append_utf8(uint32_t code, std::string& out) {
 
 struct Decoded {
   uint32_t code = 0;
-  size_t length = 0;  ///< bytes taken; 0 for a malformed sequence
+  size_t length = 0;  ///< bytes read; 0 for a malformed sequence
 };
 
 Decoded decode_utf8(std::string_view text) {
@@ -166,7 +166,7 @@ bool mixes_encodings(std::string_view file, std::string_view added) {
   const auto is_high = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   if (std::none_of(added.begin(), added.end(), is_high) || !is_utf8(added)) return false;
   if (is_utf8(file) || file.find('\0') != std::string_view::npos) return false;
-  // A few bad bytes among UTF-8 letters are damage.
+  // A few bad bytes among letters in UTF-8 are damage, not another encoding.
   const auto letters = static_cast<size_t>(std::count_if(file.begin(), file.end(), is_high));
   size_t bad = 0;
   for (std::string_view rest = file; !rest.empty(); ++bad) {

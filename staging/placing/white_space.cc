@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-constexpr uint32_t kMaxTabWidth = 63;  // git's
+constexpr uint32_t kMaxTabWidth = 63;  // as in git
 
 bool is_blank_line(std::string_view line) {
   return std::all_of(line.begin(), line.end(), is_plain_space);
@@ -37,7 +37,7 @@ struct Indent {
   size_t last_tab_end = 0;    ///< the byte after the last tab; 0: none
   size_t last_space_end = 0;  ///< the byte after the last blank; 0: none
   bool has_space_before_tab = false;
-  bool has_wide_spaces = false;  ///< at least a tab's width of blanks after the last tab
+  bool has_wide_spaces = false;  ///< after the last tab: at least a tab's width of blanks
 };
 
 Indent indent_in(std::string_view line, uint32_t tab_width) {
@@ -54,13 +54,13 @@ Indent indent_in(std::string_view line, uint32_t tab_width) {
   return out;
 }
 
-/// Replaces every full width of blanks by a tab.
+/// Replaces blanks that fill the width of a tab by a tab.
 std::string with_tabs(std::string_view indent, uint32_t tab_width) {
   std::string out;
   uint32_t blanks = 0;
   for (const char c : indent) {
     if (c != ' ') {
-      blanks = 0;  // the tab covers the blanks before it
+      blanks = 0;  // blanks before a tab do not add width
       out.push_back(c);
     } else if (++blanks == tab_width) {
       out.push_back('\t');

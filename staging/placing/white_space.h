@@ -10,7 +10,7 @@
 
 namespace galley {
 
-/// The rules for wrong white space: git's core.whitespace (git-config) with git's defaults.
+/// The rules for white space errors: git's core.whitespace (git-config(1)) with git's defaults.
 struct WhiteSpaceRules {
   bool blank_at_eol = true;
   bool blank_at_eof = true;
@@ -23,14 +23,15 @@ struct WhiteSpaceRules {
   bool operator==(const WhiteSpaceRules&) const = default;
 };
 
-/// The defaults, changed by `text`: `trailing-space,-space-before-tab,tabwidth=4`. Unknown words
-/// are ignored, as in git.
+/// The defaults with the changes in `text`, such as `trailing-space,-space-before-tab,tabwidth=4`.
+/// Unknown words are ignored, as in git.
 [[nodiscard]] WhiteSpaceRules white_space_rules(std::string_view text);
 
-/// The errors of a line in git's words ("trailing whitespace, tab in indent"); empty: none.
+/// The errors of a line in git's words, such as "trailing whitespace, tab in indent"; empty if
+/// there are none.
 [[nodiscard]] std::string white_space_errors(std::string_view line, const WhiteSpaceRules& rules);
 
-/// `line` as repaired by `git apply --whitespace=fix` (git's ws.c, ws_fix_copy).
+/// Returns `line` as `git apply --whitespace=fix` repairs it (git's ws.c, ws_fix_copy).
 [[nodiscard]] std::string mended_line(std::string_view line, const WhiteSpaceRules& rules);
 
 /// A hunk with added lines that violate the rules.
@@ -41,17 +42,18 @@ struct WhiteSpaceFinding {
 [[nodiscard]] std::vector<WhiteSpaceFinding> find_white_space(const FileEdit& edit,
                                                               const WhiteSpaceRules& rules);
 
-/// The edit with its added lines repaired; `kept` owns their texts.
+/// Returns the edit with repaired added lines. `kept` owns their texts.
 [[nodiscard]] FileEdit with_lines_mended(const FileEdit& edit, const WhiteSpaceRules& rules,
                                          std::deque<std::string>& kept);
 
-/// The rules for one file's edit: a CR is allowed if the lines that it finds end in CR LF.
+/// Returns the rules for one file's edit. A CR is allowed if an old line of the edit ends in CR LF.
 [[nodiscard]] WhiteSpaceRules rules_for(const FileEdit& edit, WhiteSpaceRules rules);
 
-/// The number of blank lines that the hunk adds at its end, possibly before blank context.
+/// The number of blank lines that the hunk adds at its end. Blank context lines may be between or
+/// after them.
 [[nodiscard]] size_t blank_lines_added_last(const Hunk& hunk);
 
-/// `text` without its last `count` lines, as long as these are blank.
+/// Returns `text` without its last lines, at most `count`, as long as they are blank.
 [[nodiscard]] std::string_view without_last_blank_lines(std::string_view text, size_t count);
 
 }  // namespace galley
