@@ -7,8 +7,8 @@ namespace galley {
 namespace {
 
 constexpr uint32_t kMinLettersInBlock = 20;  // git's COLOR_MOVED_MIN_ALNUM_COUNT
-constexpr size_t kMaxRewind = 256;           // longer runs without letters are all alike
-constexpr size_t kMaxCandidates = 256;       // a line that occurs more often is not significant
+constexpr size_t kMaxRewind = 256;           // limits the work for long runs without letters
+constexpr size_t kMaxCandidates = 256;       // more places than that are not tracked
 
 bool is_alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -19,14 +19,14 @@ bool is_alphanumeric(char c) {
 void MovedLineFinder::add_line(Kind kind, std::string_view line) {
   const auto letters =
       static_cast<uint32_t>(std::count_if(line.begin(), line.end(), is_alphanumeric));
-  // As in git: a last line without its newline is the same line.
+  // As in git, a last line without its newline is the same line.
   if (!line.empty() && line.back() == '\n') line.remove_suffix(1);
   entries_.push_back({kind, table_.intern(line), std::min(letters, kMinLettersInBlock)});
 }
 
 void MovedLineFinder::add(const FileDiff& diff, const Lines& before, const Lines& after) {
   for (const auto& range : diff.script) {
-    entries_.push_back({Kind::kOther, 0, 0});  // context or a header: a block ends here
+    entries_.push_back({Kind::kOther, 0, 0});  // context or a header, where a block ends
     for (uint32_t i = range.old_begin; i < range.old_end; ++i) add_line(Kind::kRemoved, before[i]);
     for (uint32_t i = range.new_begin; i < range.new_end; ++i) add_line(Kind::kAdded, after[i]);
   }
@@ -67,7 +67,7 @@ void MovedLineFinder::mark_plain() {
   }
 }
 
-// A block with too few letters is not significant: its marks are removed.
+// Removes the marks of a block with too few letters, and returns false.
 bool MovedLineFinder::keep_block(size_t end, size_t length) {
   uint32_t letters = 0;
   for (size_t i = end - length; i < end; ++i) letters += entries_[i].letters;
@@ -90,7 +90,7 @@ void MovedLineFinder::continue_candidates(const Entry& entry) {
 }
 
 void MovedLineFinder::mark_blocks() {
-  size_t length = 0;  // of the block that ends before entry i
+  size_t length = 0;  // length of the block that ends before entry i
   bool alternative = false;
   Kind kind = Kind::kOther;
   for (size_t i = 0; i < entries_.size(); ++i) {
@@ -107,7 +107,7 @@ void MovedLineFinder::mark_blocks() {
     }
     const bool was_block = keep_block(i, length);
     if (!was_block && length > 1 && length <= kMaxRewind) {
-      i -= length;  // a block may begin at the second line of the dropped one
+      i -= length;  // a block may begin at the second line of the removed one
       candidates_.clear();
       length = 0;
       kind = Kind::kOther;

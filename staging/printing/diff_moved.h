@@ -10,17 +10,17 @@
 
 namespace galley {
 
-/// Finds lines that were removed in one place and added in another, over all files of a diff
+/// Finds lines that were removed in one place and added in another, in all files of a diff
 /// (`git diff --color-moved`, modes plain and zebra).
 ///
-/// Ownership: borrows the texts of every file added, until find() returns.
+/// Ownership: borrows the texts of all added files until find() returns.
 class MovedLineFinder {
  public:
   explicit MovedLineFinder(MovedLines mode) : mode_(mode) {}
 
   /// Adds a file's removed and added lines, in the order in which they are printed.
   void add(const FileDiff& diff, const Lines& before, const Lines& after);
-  /// A mark for each added line, in that order.
+  /// Returns the marks of the removed and added lines, in the order in which they were added.
   [[nodiscard]] MovedMarks find();
 
  private:
@@ -28,7 +28,7 @@ class MovedLineFinder {
   struct Entry {
     Kind kind;
     LineId id;
-    uint32_t letters;  // letters and digits in the line, capped at the minimum for a block
+    uint32_t letters;  // letters and digits in the line, at most the minimum for a block
   };
   void add_line(Kind kind, std::string_view line);
   void index();
@@ -42,9 +42,9 @@ class MovedLineFinder {
   LineTable table_;
   std::vector<Entry> entries_;
   std::vector<MovedMark> marks_;
-  std::vector<std::vector<uint32_t>> removed_at_;  // by id: its entries
+  std::vector<std::vector<uint32_t>> removed_at_;  // by id: indexes of entries
   std::vector<std::vector<uint32_t>> added_at_;
-  std::vector<uint32_t> candidates_;  // entries that the block may be a copy of, by their last line
+  std::vector<uint32_t> candidates_;  // the last entries of possible copies of the block
 };
 
 }  // namespace galley

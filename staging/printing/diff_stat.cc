@@ -20,7 +20,7 @@ std::string display_name(const FileDiff& diff) {
   return quote_path(diff.new_mode == git_mode::kAbsent ? diff.old_path : diff.new_path);
 }
 
-// git's bar has `width` marks for `most` lines, and at least one mark for any change.
+// As in git, a bar has `width` marks for `most` lines, and at least one mark for any change.
 uint64_t scaled(uint64_t lines, uint64_t width, uint64_t most) {
   if (lines == 0 || width == 0) return 0;
   return 1 + lines * (width - 1) / most;
@@ -32,7 +32,8 @@ struct Widths {
   uint64_t graph = 0;
 };
 
-// git's show_stats: names may take 5/8 of the room once the bar would drop below 3/8.
+// As in git's show_stats: if the table is too wide, names get up to 5/8 of the width, and numbers
+// and bar get the rest.
 Widths fit(uint64_t width, Widths wanted) {
   width = std::max(width, 16 + 6 + wanted.number);
   if (wanted.name + wanted.number + 6 + wanted.graph <= width) return wanted;
@@ -143,7 +144,7 @@ std::string shortstat(const std::vector<FileDiff>& diffs) {
 
 namespace {
 
-/// The widths of a table without a limit; `most`: lines of the largest change.
+/// The widths of a table without a limit. Sets `most` to the number of lines of the largest change.
 Widths wanted_widths(const std::vector<FileDiff>& diffs, uint64_t& most) {
   Widths wanted;
   uint64_t binary_width = 0;
@@ -174,7 +175,7 @@ void append_binary(const FileDiff& diff, const Widths& widths, std::string& out)
 
 namespace {
 
-/// A removed file has no link.
+/// Appends a name, with a link unless the file was removed.
 void append_name(const FileDiff& diff, const std::string& name, uint64_t width,
                  const Hyperlinks* links, std::string& out) {
   out.push_back(' ');

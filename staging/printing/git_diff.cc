@@ -38,7 +38,7 @@ size_t length_of_utf8(std::string_view text) {
   return length;
 }
 
-// git cuts a heading where its bytes stop being UTF-8, so that no character is split.
+// As in git, a heading ends before its first bytes that are not UTF-8. So characters are not split.
 std::string_view whole_characters(std::string_view text) {
   size_t at = 0;
   while (at < text.size()) {
@@ -61,11 +61,11 @@ size_t range_bytes(uint32_t begin, uint32_t end) {
          (count == 1 ? 0 : 1 + decimal_digits(count));
 }
 
-// Names the function around each hunk: the nearest line above that the driver accepts, else the
-// name of the previous hunk (git searches no line twice).
+// Names the function around each hunk. The name is the nearest line above that the driver accepts,
+// otherwise that of the previous hunk. As in git, each line is searched only once.
 void name_functions(FileDiff& diff, const Lines& before, const UserDiff& driver) {
   std::string_view current;
-  size_t searched = 0;  // lines below this were searched for an earlier hunk
+  size_t searched = 0;  // lines before this one were searched for an earlier hunk
   for (auto& hunk : diff.hunks) {
     for (size_t i = hunk.span.old_begin; i > searched; --i) {
       auto line = before[i - 1];
@@ -126,7 +126,7 @@ class PatchWriter {
     if (same_content && pair_.old_mode == pair_.new_mode && pair_.kind == PairKind::kSamePath) {
       return;
     }
-    // With white space ignored, a pair may have no visible difference.
+    // If white space is ignored, the difference of a pair may be invisible.
     const bool no_lines = diff.script.empty() && !diff.is_binary;
     if (options_.lines.white_space != WhiteSpace::kExact && no_lines && !same_content &&
         !pair_.is_create() && !pair_.is_delete() && pair_.old_mode == pair_.new_mode &&
@@ -183,7 +183,7 @@ class PatchWriter {
   }
 
   void names() {
-    // The tab tells GNU patch that a name with a space ends here.
+    // A tab marks the end of a name with a space, for GNU patch.
     const auto ended = [](std::string label) {
       if (label.find(' ') != std::string::npos) label.push_back('\t');
       return label;

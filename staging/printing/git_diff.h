@@ -24,12 +24,12 @@ inline constexpr uint32_t kSymlink = 0120000;
 inline constexpr uint32_t kSubmodule = 0160000;  ///< its content is `Subproject commit <id>`
 }  // namespace git_mode
 
-/// How the new file of a pair was made from the old one when their names differ.
+/// How the new file of a pair was made from the old one.
 enum class PairKind : uint8_t { kSamePath, kRename, kCopy };
 
-/// One file before and after, as in git's diff: the input of the writer.
+/// One file before and after a change, as in git's diff.
 ///
-/// Ownership: borrows both contents (for a symlink the target).
+/// Ownership: borrows both contents. The content of a symlink is its target.
 struct FilePair {
   std::string old_path;  ///< equal to new_path unless renamed or copied
   std::string new_path;
@@ -38,8 +38,8 @@ struct FilePair {
   std::string_view old_content;
   std::string_view new_content;
   PairKind kind = PairKind::kSamePath;
-  int similarity = 0;                   ///< per cent, of a rename or copy
-  std::optional<GitOid> old_blob = {};  ///< names of the contents, if known
+  int similarity = 0;                   ///< of a rename or copy, in per cent
+  std::optional<GitOid> old_blob = {};  ///< git's names of the contents, if known
   std::optional<GitOid> new_blob = {};
 
   [[nodiscard]] bool is_create() const {
@@ -48,7 +48,7 @@ struct FilePair {
   [[nodiscard]] bool is_delete() const {
     return old_mode != git_mode::kAbsent && new_mode == git_mode::kAbsent;
   }
-  /// A file became a symlink or the reverse: git prints a deletion and a creation.
+  /// True if a file became a symlink or the reverse. git prints a deletion and a creation.
   [[nodiscard]] bool is_type_change() const {
     return old_mode != git_mode::kAbsent && new_mode != git_mode::kAbsent &&
            (old_mode & 0170000U) != (new_mode & 0170000U);
@@ -60,8 +60,8 @@ enum class MovedLines : uint8_t { kNone, kPlain, kZebra };
 
 enum class MovedMark : uint8_t { kNone, kMoved, kAlternative };
 
-/// Which removed and added lines were moved, in the order in which they are printed (diff_moved.h);
-/// `next` advances as files are printed.
+/// Marks of the removed and added lines, in the order in which they are printed (diff_moved.h).
+/// Printing a file advances `next`.
 struct MovedMarks {
   std::vector<MovedMark> marks;
   size_t next = 0;
@@ -72,14 +72,14 @@ struct DiffOptions {
   uint32_t context = 3;        ///< -U
   uint32_t between_hunks = 0;  ///< --inter-hunk-context
   bool color = false;
-  /// Contents as base/printable.h shows them, for people: such a diff cannot be applied.
+  /// Shows contents as in base/printable.h, for people. Such a diff cannot be applied.
   bool is_printable = false;
-  bool functions_by_language = true;  ///< false: git's plain rule for every file
+  bool functions_by_language = true;  ///< false: git's default rule for every file
   bool full_index = false;            ///< --full-index
   bool binary = true;                 ///< --binary; false prints "Binary files … differ"
   WordDiff word_diff = WordDiff::kNone;
   MovedLines moved = MovedLines::kNone;  ///< --color-moved; needs color
-  MovedMarks* marks = nullptr;           ///< over several files; null: within each file
+  MovedMarks* marks = nullptr;           ///< for several files; null: within each file
   const Hyperlinks* links = nullptr;     ///< from hunks to their first lines in the new file
   std::string old_prefix = "a/";
   std::string new_prefix = "b/";
@@ -88,14 +88,14 @@ struct DiffOptions {
 /// One hunk: its lines and its heading.
 struct FileHunk {
   HunkSpan span;
-  std::string heading;  ///< function name as git prints it after the second "@@"; may be empty
+  std::string heading;  ///< text after the second "@@", as in git; may be empty
 
   bool operator==(const FileHunk&) const = default;
 };
 
 /// The diff of one file pair as a value.
 ///
-/// Invariant: `script` and `hunks` are empty for a binary pair and for an unchanged content.
+/// Invariant: `script` and `hunks` are empty if the pair is binary or the content is unchanged.
 struct FileDiff {
   char status = 'M';  ///< git's letter: A D M R C T
   std::string old_path;
@@ -113,28 +113,29 @@ struct FileDiff {
   bool operator==(const FileDiff&) const = default;
 };
 
-/// The deletion and the creation that represent a type change.
+/// Splits a type change into a deletion and a creation.
 [[nodiscard]] std::pair<FilePair, FilePair> split_type_change(const FilePair& pair);
 
-/// git's test: a NUL among the first 8,000 bytes, or too large to be text.
+/// As in git: true for a NUL among the first 8,000 bytes, or for a content that is too large.
 [[nodiscard]] bool looks_binary(std::string_view content);
 
-/// Compares one pair. A type change is compared as one pair, without hunks.
+/// Compares one pair. A type change is one pair without hunks.
 [[nodiscard]] FileDiff diff_file(const FilePair& pair, const DiffOptions& options = {});
 
 /// Appends the output of `git diff --binary` for the pair: headers, hunks, binary patches,
-/// `\ No newline at end of file`. It equals git's byte for byte where both chose the same lines.
-/// Nothing for an equal pair.
+/// `\ No newline at end of file`. It equals git's output byte for byte if both choose the same
+/// lines. Appends nothing for an equal pair.
 ///
-/// Without `lines.white_space` and `word_diff`, `git apply` turns the old file into the new one.
+/// Unless `lines.white_space`, `word_diff`, `is_printable` or `color` is set, `git apply` of the
+/// output turns the old file into the new one.
 void append_git_diff(const FilePair& pair, const DiffOptions& options, std::string& out);
-/// The same for a pair that was already compared with these options.
+/// As above, for a pair that was already compared with these options.
 void append_git_diff(const FilePair& pair, const FileDiff& diff, const DiffOptions& options,
                      std::string& out);
 [[nodiscard]] std::string git_diff(const FilePair& pair, const DiffOptions& options = {});
 
-/// A name as git prints it: in double quotes with C escapes if it has a control character, a quote,
-/// a backslash or a byte above 0x7e.
+/// Returns a name as git prints it: in double quotes with C escapes if it has a control character,
+/// a quote, a backslash or a byte above 0x7e.
 [[nodiscard]] std::string quote_path(std::string_view path);
 
 }  // namespace galley

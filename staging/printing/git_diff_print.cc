@@ -28,7 +28,7 @@ constexpr std::string_view kNoNewline = "\\ No newline at end of file";
 
 void append_range(uint32_t begin, uint32_t end, std::string& out) {
   const uint32_t count = end - begin;
-  // An empty range is named by the line before it, which is its 0-based begin.
+  // The number of an empty range is that of the line before it, which equals its 0-based begin.
   fmt::format_to(std::back_inserter(out), "{}", count == 0 ? begin : begin + 1);
   if (count != 1) fmt::format_to(std::back_inserter(out), ",{}", count);
 }
@@ -77,7 +77,8 @@ void DiffPrinter::line(char sign, std::string_view color, std::string_view text)
   const bool ended = !text.empty() && text.back() == '\n';
   if (options_.color) {
     auto body = ended ? text.substr(0, text.size() - 1) : text;
-    // git's colours end before the CR; with is_printable it is shown as part of the line.
+    // As in git, the color ends before a CR. With is_printable, the CR is shown as a part of the
+    // line.
     const bool has_cr = !options_.is_printable && body.ends_with('\r');
     if (has_cr) body.remove_suffix(1);
     out_ += color;
@@ -119,7 +120,7 @@ void DiffPrinter::make_room(const FileDiff& diff, const Lines& before, const Lin
       bytes += before.span(range.old_begin, range.old_end).size() + range.removed();
     }
   }
-  // At least doubled: a caller may append ten thousand files to one string.
+  // The capacity is at least doubled, because a caller may append thousands of files to one string.
   if (bytes > out_.capacity()) out_.reserve(std::max(bytes, 2 * out_.capacity()));
 }
 
@@ -170,7 +171,7 @@ void DiffPrinter::hunks(const FileDiff& diff, const Lines& before, const Lines& 
   const bool by_words = options_.word_diff != WordDiff::kNone;
   for (const auto& hunk : diff.hunks) {
     hunk_header(diff, hunk);
-    // Unchanged lines are from the new side: the sides differ when white space is ignored.
+    // Unchanged lines are those of the new side. The sides may differ if white space is ignored.
     uint32_t at = hunk.span.new_begin;
     const auto unchanged_until = [&](uint32_t end) {
       by_words ? context_words(after, at, end) : context_lines(after, at, end);
@@ -192,8 +193,9 @@ void DiffPrinter::hunks(const FileDiff& diff, const Lines& before, const Lines& 
 
 namespace {
 
-// Format: "literal <size>\n", then lines of up to 52 bytes: a letter for the count (A-Z for 1-26,
-// a-z for 27-52) and five characters for each four bytes, big-endian; an empty line ends it.
+// Format: "literal <size>\n", then lines of up to 52 bytes. A line has a letter for the count (A-Z
+// for 1-26, a-z for 27-52) and five characters for each four bytes, big-endian. An empty line is at
+// the end.
 constexpr size_t kBytesPerLine = 52;
 constexpr size_t kLettersPerCase = 26;
 constexpr std::string_view kBase85 =
@@ -205,7 +207,7 @@ std::string deflated(std::string_view content) {
   const int code = compress2(reinterpret_cast<Bytef*>(out.data()), &size,
                              reinterpret_cast<const Bytef*>(content.data()), content.size(),
                              Z_DEFAULT_COMPRESSION);
-  GALLEY_CHECK(code == Z_OK);  // the buffer has the size that zlib asked for
+  GALLEY_CHECK(code == Z_OK);  // the buffer has the size that zlib requires
   out.resize(size);
   return out;
 }

@@ -14,16 +14,16 @@ inline constexpr std::string_view kColorReset = "\033[m";
 inline constexpr std::string_view kOldColor = "\033[31m";
 inline constexpr std::string_view kNewColor = "\033[32m";
 
-/// Appends the lines of a diff, with git's default colours or without colours.
+/// Appends the lines of a diff, with git's default colors or without colors.
 ///
 /// Ownership: borrows the output.
 class DiffPrinter {
  public:
   DiffPrinter(const DiffOptions& options, std::string& out) : options_(options), out_(out) {}
 
-  /// A header line ("diff --git …", "index …", "--- …"), without its newline.
+  /// Appends a header line ("diff --git …", "index …", "--- …"). `line` lacks its newline.
   void header(std::string_view line);
-  /// All hunks of a compared text pair.
+  /// Appends all hunks of a compared text pair.
   void hunks(const FileDiff& diff, const Lines& before, const Lines& after);
 
  private:
@@ -41,12 +41,12 @@ class DiffPrinter {
   const DiffOptions& options_;
   std::string& out_;
   MovedMarks own_marks_;
-  MovedMarks* marks_ = nullptr;  // null when moved lines are not marked
+  MovedMarks* marks_ = nullptr;  // null if moved lines are not marked
 };
 
-/// Appends a `GIT binary patch` body for a pair of contents: both sides as zlib-deflated literals
-/// in git's base 85, forward then reverse, so that it can be applied and reversed (git's
-/// diff-format).
+/// Appends the body of a `GIT binary patch` for a pair of contents. Both sides are zlib-deflated
+/// literals in git's base 85, the new content first, so that the patch can be applied and reversed.
+/// Source: git's diff.c.
 void append_binary_patch(std::string_view before, std::string_view after, std::string& out);
 
 }  // namespace galley

@@ -29,7 +29,7 @@ void append_encoded(std::string_view text, std::string_view more, std::string& o
   }
 }
 
-/// The format for a word; any other text is a format itself.
+/// Returns the format with this name. Any other text is itself a format.
 std::string_view format_of(std::string_view word) {
   if (word == "file") return "file://{host}{path}";
   if (word == "vscode") return "vscode://file{path}:{line}:{column}";

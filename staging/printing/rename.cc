@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kMaxPieceBytes = 64;
 constexpr uint64_t kMaxScore = 60'000;  // git's MAX_SCORE: the precision of its percentages
 
-// How many bytes of a content are in each piece, sorted by piece.
+// The number of bytes of a content in each distinct piece, sorted by piece.
 struct Fingerprint {
   struct Piece {
     uint64_t hash = 0;

@@ -29,7 +29,8 @@ struct CodePoints {
   uint32_t last;
 };
 
-/// East_Asian_Width W and F of Unicode's EastAsianWidth.txt, roughly: two columns each.
+/// Approximate ranges of the characters that are two columns wide (W and F in Unicode's
+/// EastAsianWidth.txt).
 constexpr std::array<CodePoints, 10> kWide = {{{0x1100, 0x115f},
                                                {0x2e80, 0x303e},
                                                {0x3041, 0xa4cf},
@@ -60,7 +61,7 @@ struct Piece {
   size_t columns = 0;
 };
 
-/// Splits a line into pieces that fit into a column, at least one.
+/// Splits a line into pieces of at most `columns` columns. Returns at least one piece.
 std::vector<Piece> wrapped(std::string_view line, size_t columns) {
   if (line.ends_with('\n')) line.remove_suffix(1);
   const std::string shown = printable(line);

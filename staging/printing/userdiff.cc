@@ -36,7 +36,7 @@ struct Extension {
   std::string_view driver;
 };
 
-// git leaves this table to the user's .gitattributes.
+// In git, the user's .gitattributes has this table.
 constexpr std::array kExtensions = std::to_array<Extension>({
     {"adb", "ada"},           {"ads", "ada"},     {"bash", "bash"},  {"c", "cpp"},
     {"c++", "cpp"},           {"cc", "cpp"},      {"cpp", "cpp"},    {"cs", "csharp"},
@@ -73,14 +73,14 @@ const UserDiff& UserDiff::for_path(std::string_view path) {
 namespace {
 
 struct Rule {
-  bool names = true;              // false: a match is never a heading, not even by a later rule
-  const char* pattern = nullptr;  // the heading is its first group, or all of it
+  bool names = true;              // false: a match is not a heading, and ends the search
+  const char* pattern = nullptr;  // the heading is its first group or the whole match
 };
 
 struct Driver {
   std::string_view name;
   bool ignore_case = false;
-  std::array<Rule, 5> rules{};  // up to the first without a pattern
+  std::array<Rule, 5> rules{};  // up to the first rule without a pattern
 };
 
 // gitattributes(5) describes the drivers, and the tests compare them with git itself.

@@ -6,28 +6,28 @@
 
 namespace galley {
 
-/// Finds the lines of a file that name the following function, class or section, by language, as
-/// git's built-in diff drivers do (gitattributes, "Defining a custom hunk-header").
+/// Finds lines that name the function, class or section that follows them, as git's built-in diff
+/// drivers do for each language (gitattributes(5), "Defining a custom hunk-header").
 ///
-/// Threads: immutable, safe to share; patterns are compiled at their first use.
+/// Threads: immutable, safe to share. Patterns are compiled at their first use.
 class UserDiff {
  public:
   virtual ~UserDiff() = default;
 
-  /// The driver for a file of this name; git's plain rule when its language is not known.
+  /// The driver for a file with this name; git's default rule if its language is unknown.
   [[nodiscard]] static const UserDiff& for_path(std::string_view path);
-  /// git's rule without a driver: a line that begins with a letter, "_" or "$".
+  /// git's default rule: a line that begins with a letter, "_" or "$".
   [[nodiscard]] static const UserDiff& plain();
 
-  /// git's name of the driver (gitattributes `diff=<name>`), empty for the plain one.
+  /// git's name of the driver (gitattributes `diff=<name>`); empty for the default rule.
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// The part of `line` (without its terminator) for a hunk header, at most `limit` bytes, or
-  /// nothing when the line is not a heading.
+  /// The part of `line` for a hunk header, at most `limit` bytes; nothing if the line is not a
+  /// heading. `line` must lack its terminator.
   [[nodiscard]] virtual std::optional<std::string_view> heading(std::string_view line,
                                                                 size_t limit) const = 0;
 };
 
-/// git's built-in driver of this name (gitattributes), compiled at its first use; null when Galley
+/// git's built-in driver with this name (gitattributes), compiled at its first use; null if Galley
 /// does not have it.
 ///
 /// Threads: may be called from any thread.

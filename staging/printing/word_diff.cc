@@ -12,7 +12,8 @@ namespace galley {
 
 namespace {
 
-// dtl is exact and fast on the words of a few lines; above this, its time grows with their square.
+// dtl is exact and fast for the words of a few lines. For more words, its time would grow
+// quadratically.
 constexpr size_t kMaxWordsForDtl = 256;
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -26,8 +27,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// The text from the first to the last of some words; without words, the position after the previous
-// one.
+// The text from the first to the last of some words. If there are none, an empty text after the
+// previous word.
 std::string_view stretch(std::string_view text, const std::vector<std::string_view>& words,
                          uint32_t begin, uint32_t end) {
   const auto offset = [&](const char* at) { return static_cast<size_t>(at - text.data()); };
@@ -45,7 +46,7 @@ struct Look {
   std::string_view close;
 };
 
-// Marks never cross a line's end.
+// Appends text with marks. A mark never includes a line end.
 void append_piece(std::string_view text, const Look& look, const WordDiffStyle& style,
                   std::string& out) {
   while (!text.empty()) {

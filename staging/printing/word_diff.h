@@ -5,16 +5,16 @@
 
 namespace galley {
 
-/// How the pieces of a word diff are marked.
+/// How removed and added words are marked.
 struct WordDiffStyle {
   bool brackets = true;  ///< [-removed-] and {+added+}
   bool color = false;
-  bool is_printable = false;  ///< contents as base/printable.h shows them
+  bool is_printable = false;  ///< shows contents as in base/printable.h
 };
 
-/// Appends the difference of two runs of changed lines word by word, as in `git diff --word-diff`.
-/// Words are separated by white space; white space itself is taken from the new text. A word diff
-/// is for people: it cannot be applied.
+/// Appends the difference of two groups of changed lines word by word, as `git diff --word-diff`
+/// does. Words are separated by white space, and the white space of the new text is shown. A word
+/// diff is for people and cannot be applied.
 void append_word_diff(std::string_view before, std::string_view after, const WordDiffStyle& style,
                       std::string& out);
 
