@@ -11,12 +11,14 @@ namespace galley {
 
 namespace {
 
-// Steps of the exact search in one box before anchors are tried: 128 edits from both corners. Four
-// times as many change fewer than one line in 300 of real pairs, and double the time of large ones.
+// Maximum steps of the exact search in one box, enough for 128 edits from both corners; then
+// anchors are tried. With four times as many steps, fewer than one line in 300 of real pairs would
+// change, but large pairs would take twice the time.
 constexpr uint64_t kMaxSearchSteps = 16'384;
 constexpr int kMaxAnchorDepth = 8;
 
-// Frequent lines (blank, "}") among lines without a match only link unrelated text.
+// A line that occurs more often is frequent (blank, "}"). Among lines without a match, it would
+// only connect unrelated text.
 constexpr uint32_t kMaxFrequent = 1024;
 constexpr size_t kFrequentWindow = 100;
 constexpr size_t kFrequentShare = 4;
@@ -47,8 +49,8 @@ class Differ {
       DiffBox first{box.a_begin, split.a, box.b_begin, split.b};
       DiffBox second{split.a, box.a_end, split.b, box.b_end};
       if (first.lines() > second.lines()) std::swap(first, second);
-      if (first.lines() == 0) return mark(box);  // only an inexact split can be a corner
-      solve(first, anchor_depth);  // the smaller half, so that the stack stays shallow
+      if (first.lines() == 0) return mark(box);  // only an inexact split can be at a corner
+      solve(first, anchor_depth);  // the smaller half first, so that the stack stays shallow
       box = second;
     }
   }
@@ -59,7 +61,7 @@ class Differ {
     int32_t a = box.a_begin;
     int32_t b = box.b_begin;
     for (const auto& anchor : anchors) {
-      if (anchor.a < a || anchor.b < b) continue;  // already covered by the snake before it
+      if (anchor.a < a || anchor.b < b) continue;  // already covered by an earlier snake
       solve({a, anchor.a, b, anchor.b}, anchor_depth + 1);
       a = anchor.a + 1;
       b = anchor.b + 1;
@@ -105,8 +107,8 @@ uint32_t rough_square_root(size_t value) {
 
 enum class LineUse : uint8_t { kNoMatch = 0, kKeep = 1, kFrequent = 2 };
 
-// Tells whether frequent lines, asked in order, are among lines without a match and have few
-// similar lines nearby.
+// Decides whether frequent lines, in order, are among lines without a match and have few similar
+// lines nearby.
 class StrayLines {
  public:
   explicit StrayLines(const std::vector<LineUse>& uses) : uses_(uses) {}
@@ -116,7 +118,7 @@ class StrayLines {
       if (uses_[seen_] == LineUse::kKeep) unmatched_before_ = kNone;
       if (uses_[seen_] == LineUse::kNoMatch) unmatched_before_ = seen_;
     }
-    // Most frequent lines are decided here, without checking their neighbours.
+    // Most frequent lines are decided here, without a look at their neighbours.
     if (unmatched_before_ == kNone || at - unmatched_before_ > kFrequentWindow) return false;
     size_t unmatched = 0;
     size_t frequent = 2;  // the line itself, seen from both sides
@@ -137,10 +139,10 @@ class StrayLines {
   static constexpr size_t kNone = SIZE_MAX;
   const std::vector<LineUse>& uses_;
   size_t seen_ = 0;
-  size_t unmatched_before_ = kNone;  // the nearest one, with no kept line since
+  size_t unmatched_before_ = kNone;  // the nearest one, if no line since then is kept
 };
 
-// The lines of one side that can match at all, and their places.
+// The lines of one side that can match, and their places.
 struct KeptLines {
   std::vector<LineId> ids;
   std::vector<uint32_t> places;
@@ -152,7 +154,7 @@ KeptLines keep_matchable(DiffSide& side, const std::vector<uint32_t>& others) {
   std::vector<LineUse> uses(count);
   for (size_t i = 0; i < count; ++i) {
     const uint32_t matches = others[side.ids[i]];
-    // Without a branch: which lines match cannot be predicted.
+    // Without a branch, because matches are unpredictable.
     uses[i] = static_cast<LineUse>((matches != 0 ? 1 : 0) + (matches >= often ? 1 : 0));
   }
   KeptLines kept;
@@ -200,7 +202,7 @@ EditScript script_of(const DiffSide& before, const DiffSide& after) {
   size_t i = 0;
   size_t j = 0;
   const auto skip_same = [](const DiffSide& side, size_t at) {
-    if (at >= side.size()) return side.size();  // no bytes to compare
+    if (at >= side.size()) return side.size();  // without bytes to compare
     const auto* found = std::memchr(side.changed.data() + at, 1, side.size() - at);
     return found == nullptr
                ? side.size()
@@ -256,13 +258,13 @@ bool is_line_start(std::string_view text, size_t offset) {
   return offset == 0 || text[offset - 1] == '\n';
 }
 
-// Compares bytes, not lines: at memory speed, whatever the number of lines.
+// Compares bytes instead of lines, so the speed is that of memory for any number of lines.
 CommonEnds common_ends(const Lines& before, const Lines& after) {
   const auto a = before.text();
   const auto b = after.text();
   const size_t prefix = common_prefix(a, b);
   if (prefix == a.size() && prefix == b.size()) return {before.size(), 0};
-  // The line with the first differing byte is not common.
+  // The line with the first different byte is not common.
   const Lines& longer = a.size() > b.size() ? before : after;
   CommonEnds ends;
   ends.prefix_lines = longer.line_at(prefix);

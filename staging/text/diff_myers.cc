@@ -47,8 +47,9 @@ DiffSplit MiddleSearch::find(const DiffBox& box, uint64_t budget) {
   }
 }
 
-// The order of the diagonals, and the forward search before the backward one, decide between
-// equally short paths. They are git's, so that the same lines are shown as changed.
+// Two choices decide between equally short paths: the order of the diagonals, and the forward
+// search before the backward search. They are as in git, so that the same lines are shown as
+// changed.
 bool MiddleSearch::advance_forward(const DiffBox& box, DiffSplit& split) {
   if (forward_min_ > box.a_begin - box.b_end) {
     forward(--forward_min_ - 1) = kUnreached;
@@ -130,10 +131,10 @@ constexpr int32_t kOften = -2;
 
 void note(int32_t& place, int32_t at) { place = place == kNowhere ? at : kOften; }
 
-// Patience sorting: pile k has the smallest b that ends an increasing run of k + 1 pairs.
+// Patience sorting: pile k has the smallest b at the end of an increasing sequence of k + 1 pairs.
 std::vector<DiffAnchor> longest_increasing(const std::vector<DiffAnchor>& pairs) {
-  std::vector<int32_t> tails;                       // index into pairs, by length of run
-  std::vector<int32_t> previous(pairs.size(), -1);  // the previous pair of the best run to here
+  std::vector<int32_t> tails;                       // index of pairs, by length of sequence
+  std::vector<int32_t> previous(pairs.size(), -1);  // the previous pair of the best sequence
   for (size_t i = 0; i < pairs.size(); ++i) {
     const auto smaller = [&](int32_t tail, int32_t b) {
       return pairs[static_cast<size_t>(tail)].b < b;

@@ -8,7 +8,7 @@
 
 namespace galley {
 
-/// A rectangle of the edit graph: lines [a_begin, a_end) against lines [b_begin, b_end).
+/// A rectangle of the edit graph: lines [a_begin, a_end) and lines [b_begin, b_end).
 struct DiffBox {
   int32_t a_begin = 0;
   int32_t a_end = 0;
@@ -18,22 +18,24 @@ struct DiffBox {
   [[nodiscard]] int64_t lines() const { return int64_t{a_end} - a_begin + b_end - b_begin; }
 };
 
-/// The point where a box is split; exact when an optimal path goes through it.
+/// The point where a box is split. It is exact if an optimal path goes through it.
 struct DiffSplit {
   int32_t a = 0;
   int32_t b = 0;
   bool exact = false;
 };
 
-/// Finds the middle of a shortest edit path by searching from both corners (diff.h [1], 4b).
+/// Finds the middle of a shortest edit path by a search from both corners.
+/// Source: diff.h [1], section 4b.
 ///
-/// Ownership: borrows both sequences. Memory grows with the work done, not with the texts.
+/// Ownership: borrows both sequences. Memory use depends on the work done, not on the size of the
+///            texts.
 class MiddleSearch {
  public:
   MiddleSearch(const LineId* a, const LineId* b) : a_(a), b_(b) {}
 
-  /// Splits `box`, whose corners must not match. Gives up after about `budget` steps and returns
-  /// the point furthest from its corner; that point may be a corner.
+  /// Splits `box`, whose first lines must differ, and its last lines, too. After about `budget`
+  /// steps it returns the point that is furthest from its corner. That point may be a corner.
   DiffSplit find(const DiffBox& box, uint64_t budget);
 
  private:
@@ -61,27 +63,28 @@ class MiddleSearch {
   // Furthest a-position on each diagonal (a - b), indexed relative to the corner's own diagonal.
   std::vector<int32_t> forward_;
   std::vector<int32_t> backward_;
-  int32_t reach_ = 0;  // diagonals that fit on either side of the middle one
+  int32_t reach_ = 0;  // diagonals with room on either side of the middle one
   int32_t forward_mid_ = 0, forward_min_ = 0, forward_max_ = 0;
   int32_t backward_mid_ = 0, backward_min_ = 0, backward_max_ = 0;
   bool odd_ = false;
 };
 
-/// A line of `a` and a line of `b` that are assumed to be the same.
+/// A line of `a` and a line of `b` that are treated as the same.
 struct DiffAnchor {
   int32_t a = 0;
   int32_t b = 0;
 };
 
-/// Finds the lines of a box that occur once on each side, and the longest sequence of them that is
-/// in the same order on both (diff.h [2]).
+/// Finds the lines of a box that occur once on each side, and their longest sequence in the same
+/// order on both sides.
+/// Source: diff.h [2].
 ///
-/// Ownership: borrows both sequences; keeps eight bytes for each distinct id, reused by every box.
+/// Ownership: borrows both sequences. Uses eight bytes for each distinct id, which all boxes share.
 class AnchorSearch {
  public:
   AnchorSearch(const LineId* a, const LineId* b, size_t distinct) : a_(a), b_(b), ids_(distinct) {}
 
-  /// Anchors in order; empty when no line is unique on both sides.
+  /// The anchors in order; empty if no line is unique on both sides.
   std::vector<DiffAnchor> find(const DiffBox& box);
 
  private:

@@ -9,7 +9,7 @@ namespace galley {
 
 namespace {
 
-// The weights of git's indent heuristic; see the header for their source.
+// The weights of git's indent heuristic. The header names their source.
 constexpr int kMaxIndent = 200;
 constexpr int kMaxBlanks = 20;
 constexpr int kStartOfFilePenalty = 1;
@@ -102,8 +102,8 @@ struct SplitScore {
   }
 };
 
-// A run of changed lines, possibly empty, between two unchanged ones (or an end of the file). The
-// k-th run of one side corresponds to the k-th run of the other.
+// A run of changed lines, possibly empty, between two unchanged lines or ends of the file. The k-th
+// run of one side corresponds to the k-th run of the other side.
 class RunCursor {
  public:
   explicit RunCursor(const DiffSide& side) : side_(&side) { end = run_end(0); }
@@ -120,7 +120,7 @@ class RunCursor {
     end = run_end(begin);
     return true;
   }
-  // Skips `unchanged` unchanged lines, which is that many runs.
+  // Skips `unchanged` unchanged lines, and thus as many runs.
   void move_past(size_t unchanged) {
     while (unchanged > 0) {
       const size_t clear = next_changed(end, std::min(side_->size(), end + unchanged)) - end;
@@ -129,9 +129,9 @@ class RunCursor {
       unchanged -= clear;
     }
   }
-  // The next changed line from `at` on, or `limit`; does not search beyond `limit`.
+  // The next changed line from `at`, but at most `limit`.
   [[nodiscard]] size_t next_changed(size_t at, size_t limit) const {
-    if (at >= limit) return limit;  // a side without lines has no bytes to search
+    if (at >= limit) return limit;  // for a side without lines
     const auto* found = std::memchr(side_->changed.data() + at, 1, limit - at);
     return found == nullptr
                ? limit
@@ -250,7 +250,7 @@ class Slider {
 }  // namespace
 
 bool DiffSide::same(size_t i, size_t j) const {
-  const size_t at = i - ids_begin;  // wraps to a huge number below ids_begin
+  const size_t at = i - ids_begin;  // a huge number if i < ids_begin
   const size_t bt = j - ids_begin;
   if (at < ids.size() && bt < ids.size()) return ids[at] == ids[bt];
   if (white_space == WhiteSpace::kExact) return (*lines)[i] == (*lines)[j];

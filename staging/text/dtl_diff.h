@@ -7,13 +7,15 @@
 
 namespace galley {
 
-/// dtl is exact while it visits fewer than 2,000,000 points, which is always true below this number
-/// of items on both sides together. Above it the result may be neither minimal nor correct.
-inline constexpr size_t kMaxDtlItems = 2800;  ///< items on both sides of a diff by words
+/// Maximum number of items on both sides together. dtl is exact as long as it visits fewer than
+/// 2,000,000 points, which is always true up to this number. With more items the result may be
+/// neither minimal nor correct.
+inline constexpr size_t kMaxDtlItems = 2800;
 
-/// The shortest edit script of two sequences by the Diff Template Library (Wu, Manber, Myers and
-/// Miller, An O(NP) Sequence Comparison Algorithm, 1990). It compares the words of a line, and is
-/// the reference for diff_lines in tests. Both sides together have at most kMaxDtlItems items.
+/// Returns the shortest edit script of two sequences by the Diff Template Library. Both sides
+/// together must have at most kMaxDtlItems items. Word diffs use it, and it is the reference for
+/// diff_lines() in tests.
+/// Source: Wu, Manber, Myers and Miller, An O(NP) Sequence Comparison Algorithm, 1990.
 [[nodiscard]] EditScript dtl_diff(const std::vector<LineId>& before,
                                   const std::vector<LineId>& after);
 

@@ -24,7 +24,7 @@ std::string_view without_trailing_space(std::string_view line) {
   return line;
 }
 
-// As in git: the CR of a last line without "\n" counts.
+// As in git, the CR of a last line without "\n" is not ignored.
 std::string_view without_cr_at_eol(std::string_view line) {
   if (line.empty() || line.back() != '\n') return line;
   line.remove_suffix(1);
@@ -53,7 +53,7 @@ std::string_view reduce_white_space(std::string_view line, WhiteSpace white_spac
     if (!is_plain_space(line[i])) {
       storage.push_back(line[i]);
     } else if (white_space == WhiteSpace::kIgnoreChange && !is_plain_space(line[i + 1])) {
-      storage.push_back(' ');  // line[i + 1] exists: the last byte is no space
+      storage.push_back(' ');  // line[i + 1] exists: trailing space was removed
     }
   }
   return storage;
@@ -91,7 +91,7 @@ LineId LineTable::intern(std::string_view line) {
 LineId LineTable::intern_key(std::string_view key, uint32_t hash, const std::string* storage) {
   const size_t at = probe(key, hash);
   if (slots_[at].id != kNone) return slots_[at].id;
-  // Reduced text is in the caller's buffer: copy it.
+  // Reduced text is in the caller's buffer, so it must be copied.
   if (storage != nullptr && key.data() == storage->data()) key = reduced_.emplace_back(key);
   const auto id = static_cast<LineId>(entries_.size());
   entries_.push_back(key);
@@ -118,7 +118,7 @@ std::vector<LineId> LineTable::intern_all(const Lines& lines, size_t begin, size
     for (size_t i = begin; i < end; ++i) ids[i - begin] = intern(lines[i]);
     return ids;
   }
-  // Hashes are computed ahead of the probes, so that the slots arrive from memory in time.
+  // Hashes are computed ahead of the look-ups, so that the slots are loaded in time.
   std::array<uint32_t, kAhead> hashes{};
   for (size_t i = begin; i < end + kAhead; ++i) {
     uint32_t& hash = hashes[i % kAhead];
@@ -132,7 +132,7 @@ std::vector<LineId> LineTable::intern_all(const Lines& lines, size_t begin, size
 
 std::vector<LineId> LineTable::intern_like(const Lines& lines, size_t begin, size_t end,
                                            const KnownLines& like) {
-  // Where each line of the model occurs first: ids increase in order of first occurrence.
+  // The first occurrence of each line of `like`. Ids increase in order of the first occurrence.
   std::vector<uint32_t> first;
   const LineId old_ids = static_cast<LineId>(size());
   for (size_t i = 0; i < like.ids.size(); ++i) {
@@ -140,7 +140,7 @@ std::vector<LineId> LineTable::intern_like(const Lines& lines, size_t begin, siz
   }
   std::vector<LineId> ids;
   ids.reserve(end - begin);
-  size_t guess = 0;  // the line of the model that the next one probably repeats
+  size_t guess = 0;  // the line of `like` that is probably next
   for (size_t i = begin; i < end; ++i) {
     const auto line = lines[i];
     if (guess < like.ids.size() && like.lines[like.begin + guess] == line) {
@@ -149,7 +149,7 @@ std::vector<LineId> LineTable::intern_like(const Lines& lines, size_t begin, siz
     }
     const LineId id = intern(line);
     ids.push_back(id);
-    // A line that first occurs further on shows where the texts agree again.
+    // A line that first occurs later in `like` shows where the texts match again.
     if (id < old_ids && id < first.size() && first[id] >= guess) guess = size_t{first[id]} + 1;
   }
   return ids;

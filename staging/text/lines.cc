@@ -14,7 +14,7 @@ namespace galley {
 
 namespace {
 
-// Lines of source text are rarely shorter on average; if they are, the list grows.
+// Lines of source text are rarely shorter on average. If they are, the list must grow.
 constexpr size_t kShortLineBytes = 24;
 constexpr size_t kFewLines = 16;
 #if defined(__SSE2__)
@@ -29,7 +29,7 @@ Lines::Lines(std::string_view text) : text_(text) {
   starts_.push_back(0);
   size_t at = 0;
 #if defined(__SSE2__)
-  // A line is some thirty bytes: calling memchr for each is slower than this loop.
+  // A line has about thirty bytes, so this loop is faster than a call of memchr for each line.
   const __m128i newline = _mm_set1_epi8('\n');
   for (; at + kBlock <= text.size(); at += kBlock) {
     uint64_t found = 0;

@@ -9,11 +9,12 @@ namespace galley {
 
 namespace {
 
-// git joins two conflicts when at most this many lines are between them.
+// As in git, two conflicts are joined if at most this many lines are between them.
 constexpr uint32_t kMaxLinesBetweenConflicts = 3;
 constexpr size_t kMarkerBytes = 7;
 
-// Walks the two scripts from `base` and cuts the texts where neither side changes anything.
+// Reads the two scripts from `base` in parallel, and divides the texts where neither side has a
+// change.
 class Merger {
  public:
   Merger(const Lines& base, const Lines& ours, const Lines& theirs)
@@ -47,7 +48,7 @@ class Merger {
     if (count > 0) add(MergeSide::kNeither, base_end, ours_done_ + count, theirs_done_ + count);
   }
 
-  // All adjacent changes from here on.
+  // Adds one piece for all adjacent changes from here.
   void changed_region() {
     uint32_t end = base_done_;
     const size_t our_first = our_at_;
@@ -71,7 +72,7 @@ class Merger {
     return at != first;
   }
 
-  // Lines gained over the base by a run of changes, modulo 2^32.
+  // The growth in lines, compared with the base, by a run of changes, modulo 2^32.
   static uint32_t growth(const EditScript& script, size_t first, size_t last) {
     uint32_t lines = 0;
     for (size_t i = first; i < last; ++i) lines += script[i].added() - script[i].removed();
@@ -158,7 +159,7 @@ class ConflictWriter {
   }
 
  private:
-  // Splits a conflict into the places where the two sides differ and those where they agree.
+  // Splits a conflict into pieces where the sides differ and pieces where they agree.
   void refine(const MergePiece& piece, std::vector<MergePiece>& pieces) const {
     const Lines ours(text_of(ours_, piece.ours));
     const Lines theirs(text_of(theirs_, piece.theirs));
@@ -184,11 +185,11 @@ class ConflictWriter {
     add(MergeSide::kBoth, piece.ours.size(), piece.theirs.size());
   }
 
-  // Conflicts with very few lines between them are easier to read as one.
+  // Joins conflicts with very few lines between them, because one conflict is easier to read.
   [[nodiscard]] std::vector<MergePiece> joined(const std::vector<MergePiece>& pieces) const {
     std::vector<MergePiece> out;
     constexpr size_t kNone = SIZE_MAX;
-    size_t conflict = kNone;  // the last one, while only shared lines followed it
+    size_t conflict = kNone;  // index of the last one, if only common lines followed
     for (const auto& piece : pieces) {
       if (piece.side == MergeSide::kConflict && conflict != kNone && is_thin(out, conflict)) {
         out.resize(conflict + 1);

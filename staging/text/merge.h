@@ -10,7 +10,7 @@
 
 namespace galley {
 
-/// Lines [begin, end), counted from 0.
+/// Lines [begin, end), 0-based.
 struct LineRange {
   uint32_t begin = 0;
   uint32_t end = 0;
@@ -19,11 +19,11 @@ struct LineRange {
   bool operator==(const LineRange&) const = default;
 };
 
-/// Which side a piece of a merge comes from.
+/// The side from which a piece of a merge comes.
 enum class MergeSide : uint8_t {
   kNeither,   ///< unchanged on both sides
-  kOurs,      ///< changed by us alone
-  kTheirs,    ///< changed by them alone
+  kOurs,      ///< changed only by us
+  kTheirs,    ///< changed only by them
   kBoth,      ///< the same change on both sides
   kConflict,  ///< different changes of the same or of adjacent lines
 };
@@ -38,13 +38,13 @@ struct MergePiece {
   bool operator==(const MergePiece&) const = default;
 };
 
-/// How conflicts are written out.
+/// How conflicts are printed.
 enum class ConflictStyle : uint8_t {
-  kMerge,  ///< ours and theirs; lines that both share are outside the markers
+  kMerge,  ///< ours and theirs; common lines are outside of the markers
   kDiff3,  ///< ours, base and theirs
 };
 
-/// A three-way merge as a value: every line of every text is in exactly one piece, in order.
+/// A three-way merge as a value. Every line of each text is in exactly one piece, in order.
 struct Merge {
   std::vector<MergePiece> pieces;
   size_t conflicts = 0;
@@ -53,11 +53,12 @@ struct Merge {
   bool operator==(const Merge&) const = default;
 };
 
-/// Merges two descendants of `base` line by line. Changes merge when at least one unchanged line is
-/// between them; adjacent ones conflict, as in `git merge-file`. Equal changes become one.
+/// Merges two descendants of `base` line by line. As in `git merge-file`, changes are merged if at
+/// least one unchanged line is between them; adjacent changes conflict. Equal changes are made
+/// once.
 [[nodiscard]] Merge merge_lines(const Lines& base, const Lines& ours, const Lines& theirs);
 
-/// The text of a merge without conflicts; calling it for one with conflicts is a bug.
+/// The text of a merge, which must not have conflicts.
 [[nodiscard]] std::string merged_text(const Merge& merge, const Lines& base, const Lines& ours,
                                       const Lines& theirs);
 
@@ -68,8 +69,8 @@ struct ConflictMarkers {
   std::string theirs = "theirs";
 };
 
-/// The text with conflicts between markers, as `git merge-file` prints it; markers use the line
-/// ending of the lines around them.
+/// The text with conflicts between markers, as `git merge-file` prints it. Markers have the line
+/// ends of the lines around them.
 [[nodiscard]] std::string text_with_markers(const Merge& merge, const Lines& base,
                                             const Lines& ours, const Lines& theirs,
                                             const ConflictMarkers& markers = {});

@@ -12,7 +12,7 @@ bool same_bytes(std::string_view a, std::string_view b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
-/// Checks at run time that the result equals the base between the splices, byte for byte.
+/// Checks that the result equals the base between the splices, byte for byte.
 void prove_rest_untouched(std::string_view base, std::string_view result,
                           const std::vector<Splice>& splices) {
   size_t in_base = 0;
@@ -28,7 +28,7 @@ void prove_rest_untouched(std::string_view base, std::string_view result,
   GALLEY_CHECK(same_bytes(base.substr(in_base), result.substr(in_result)));
 }
 
-/// One range of the middle content of a composition: bytes of the base, or new text.
+/// One piece of the content between two combined steps: bytes of the base, or new text.
 struct Piece {
   bool is_base = false;
   size_t base_offset = 0;
@@ -36,13 +36,13 @@ struct Piece {
   size_t length = 0;
 };
 
-/// The result of `splices` on a base of `base_size` bytes as a list of pieces.
+/// Returns the result of `splices` on a base of `base_size` bytes as a list of pieces.
 std::vector<Piece> pieces_of(const std::vector<Splice>& splices, size_t base_size) {
   std::vector<Piece> pieces;
   size_t at = 0;
   for (const Splice& splice : splices) {
     if (splice.offset > at) pieces.push_back({true, at, {}, splice.offset - at});
-    // Also for an empty text: the piece marks where base bytes are missing.
+    // An empty text is added, too: its piece marks where bytes of the base are missing.
     pieces.push_back({false, splice.offset, splice.text, splice.text.size()});
     at = splice.end();
   }
@@ -50,7 +50,7 @@ std::vector<Piece> pieces_of(const std::vector<Splice>& splices, size_t base_siz
   return pieces;
 }
 
-/// Collects kept ranges and new text in order, and turns the gaps into splices.
+/// Collects kept ranges and new text in order, and makes splices of the gaps.
 class Composer {
  public:
   void keep(size_t base_offset, size_t length) {
@@ -76,7 +76,7 @@ class Composer {
   std::vector<Splice> out_;
 };
 
-/// Walks the pieces of a middle content from left to right.
+/// Reads the pieces from left to right.
 class PieceReader {
  public:
   explicit PieceReader(const std::vector<Piece>& pieces) : pieces_(pieces) {}

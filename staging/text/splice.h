@@ -9,7 +9,7 @@
 
 namespace galley {
 
-/// Replaces `length` bytes at `offset` of a base content by `text`.
+/// The replacement of `length` bytes at `offset` of a base content by `text`.
 struct Splice {
   size_t offset = 0;
   size_t length = 0;
@@ -19,29 +19,29 @@ struct Splice {
   bool operator==(const Splice&) const = default;
 };
 
-/// The canonical form of every edit inside one file: the replaced bytes and their replacements.
+/// The canonical form of edits of one file: the replaced bytes and their replacements.
 ///
-/// Invariant: sorted by offset, disjoint, inside the base. No splice is empty on both sides and no
-///            two are adjacent, so equal changes compare equal.
-/// Errors:    from() refuses splices that overlap or are outside the base; apply() and inverse()
-///            check that the base has the size that the splices were made for (a bug otherwise).
+/// Invariant: splices are sorted by offset, disjoint, and inside the base. Each removes or adds
+///            bytes, and two are never adjacent. So equal changes compare equal.
+/// Errors:    from() refuses splices that overlap or are outside the base. For apply() and
+///            inverse(), a base of another size than that of the splices is a bug.
 class Splices {
  public:
   Splices() = default;
   explicit Splices(size_t base_size) : base_size_(base_size) {}
 
-  /// Sorts and joins splices of a base of `base_size` bytes.
+  /// Makes the canonical form of splices of a base of `base_size` bytes.
   /// Errors: kInvalid, reason `edit.overlap` or `edit.outside`.
   static Result<Splices> from(size_t base_size, std::vector<Splice> splices);
 
-  /// The edited content. Bytes outside the splices are copied, and each copied range is compared
-  /// with the base in every build.
+  /// Returns the edited content. In every build, the result is checked: bytes outside the splices
+  /// must equal those of the base.
   [[nodiscard]] std::string apply(std::string_view base) const;
 
-  /// The splices that turn the result of apply(base) back into `base`.
+  /// Returns the splices that turn the result of apply(base) back into `base`.
   [[nodiscard]] Splices inverse(std::string_view base) const;
 
-  /// The combination of these splices and `next`, which applies to their result.
+  /// Returns the combination of these splices and `next`, whose base is the result of these.
   [[nodiscard]] Splices then(const Splices& next) const;
 
   [[nodiscard]] const std::vector<Splice>& all() const { return splices_; }
