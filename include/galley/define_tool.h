@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-/// A tool in ten lines: a struct describes itself once, and Galley derives its JSON Schema, its
-/// reader and its writer from that (docs/library.md).
+/// Defines a tool from two structs and a function (docs/library.md). A struct describes its members
+/// once. Galley derives the JSON Schema from this description, and reads and writes the JSON.
 ///
 ///     struct Sum {
 ///       std::string expression;
@@ -37,9 +37,10 @@ namespace galley {
 /// a std::string, an enumeration, a described struct, or a std::optional, std::vector or
 /// std::map<std::string, …> of those.
 ///
-/// Invariant: every text that conforms to schema() can be read, and write() makes only such texts.
+/// Invariant: read() accepts every text that conforms to schema(), and write() returns only such
+///            texts.
 /// Ownership: a value; it keeps no reference to the structs.
-/// Threads:   immutable once made, safe to share.
+/// Threads:   immutable after construction, safe to share.
 class ToolDefinition::Shape {
   template <class T>
   struct Traits {
@@ -80,25 +81,25 @@ class ToolDefinition::Shape {
   template <class T>
   static constexpr bool is_number = std::is_arithmetic_v<bare<T>> && !std::same_as<bare<T>, bool>;
 
-  /// One member, or the items of one, for the schema and the reader.
+  /// The description of one member, or of each item of a list or map.
   struct Member {
     std::string name;
     std::string description;
     size_t node = 0;
     std::function<void*(void*)> place;  ///< address of the member in its struct
     bool is_required = true;
-    bool has_default = false;                                ///< a default-made struct has a value
-    std::vector<std::pair<std::string, double>> bounds;      ///< keyword and number
-    std::vector<std::pair<std::string, std::string>> words;  ///< keyword and text
+    bool has_default = false;                                ///< the schema shows the default
+    std::vector<std::pair<std::string, double>> bounds;      ///< keywords with a number
+    std::vector<std::pair<std::string, std::string>> words;  ///< keywords with a text
     bool is_unique = false;
-    std::vector<std::string> texts;                        ///< allowed ones; empty: any
+    std::vector<std::string> texts;                        ///< the allowed values; empty: any
     std::vector<std::pair<std::string, int64_t>> choices;  ///< names of enumerators
     std::vector<std::shared_ptr<const void>> examples;
     std::shared_ptr<Member> items;  ///< description of each item of a list or map
   };
 
  public:
-  /// The shape of a struct with `static void describe(auto& field)`.
+  /// Returns the shape of a struct that has `static void describe(auto& field)`.
   template <class Struct>
   static Shape of() {
     Shape shape;
@@ -106,16 +107,17 @@ class ToolDefinition::Shape {
     return shape;
   }
 
-  /// The text of a JSON Schema 2020-12 with `type: object`; it refuses unknown members.
+  /// Returns the text of a JSON Schema 2020-12 with `type: object`. It forbids unknown members.
   [[nodiscard]] std::string schema() const;
-  /// Fills `object`, a default-made value of the described type, from the text of a JSON object.
-  /// Errors: kInvalid `args.schema` with the place, `json.*`.
+  /// Reads a JSON object into `object`, a default-constructed value of the described type.
+  /// Errors: kInvalid `args.schema`, which names the member, and `json.*`.
   Result<void> read(std::string_view text, void* object) const;
+  /// Returns the JSON text of `object`.
   /// Errors: kInternal `tool.output` for a text that is not UTF-8, a number that JSON cannot
   ///         express, or an enumerator without a name.
   [[nodiscard]] Result<std::string> write(const void* object) const;
 
-  /// The description of a member of type T after its name: each call adds to its schema.
+  /// Adds constraints to the schema of a member of type T. Each function returns the same field.
   template <class T>
   class Field {
    public:
@@ -130,7 +132,7 @@ class ToolDefinition::Shape {
     Field& max_length(size_t most) requires is_text<T> {
       return bound("maxLength", static_cast<double>(most));
     }
-    /// An RE2 expression. It matches anywhere, unless it begins with ^ and ends with $.
+    /// An RE2 expression. Without ^ and $ it may match any part of the text.
     Field& pattern(std::string expression) requires is_text<T> {
       return word("pattern", std::move(expression));
     }
@@ -140,7 +142,7 @@ class ToolDefinition::Shape {
       member_->texts = texts;
       return *this;
     }
-    /// The names of an enumeration; an enumerator without a name can be neither read nor written.
+    /// The JSON names of the enumerators. An enumerator without a name cannot be read or written.
     Field& one_of(std::initializer_list<std::pair<std::string, bare<T>>> names) requires
         std::is_enum_v<bare<T>> {
       for (const auto& [name, value] : names) {
@@ -158,8 +160,8 @@ class ToolDefinition::Shape {
       member_->is_unique = true;
       return *this;
     }
-    /// The member may be left out. Its value is then that of a default-made struct, and the schema
-    /// says so.
+    /// The member may be omitted. It then has the value of a default-constructed struct, which the
+    /// schema shows as its default.
     Field& optional() requires(!is_optional<T>) {
       member_->is_required = false;
       member_->has_default = true;
@@ -189,7 +191,7 @@ class ToolDefinition::Shape {
     Member* member_;
   };
 
-  /// The argument of `describe`: one call per member.
+  /// The argument of `describe`. Call it once for each member.
   template <class Struct>
   class Fields {
    public:
@@ -228,7 +230,7 @@ class ToolDefinition::Shape {
     kObject,
   };
 
-  /// One type. Functions that do not apply to its kind are null.
+  /// The description of one type. Functions that do not apply to its kind are null.
   struct Node {
     Kind kind = Kind::kObject;
     size_t item = 0;                                      ///< type of the value, item or map value
@@ -243,7 +245,7 @@ class ToolDefinition::Shape {
     /// Calls `visit` for each item.
     void (*visit)(const void*,
                   const std::function<void(const std::string& key, const void*)>& visit) = nullptr;
-    std::shared_ptr<void> (*make)() = nullptr;  ///< a default-made object
+    std::shared_ptr<void> (*make)() = nullptr;  ///< a default-constructed object
   };
 
   template <class T>
@@ -344,13 +346,13 @@ class ToolDefinition::Shape {
   size_t root_ = 0;
 };
 
-/// Defines a tool by a function that takes an Input and, if it needs it, the call's ToolRun:
-/// `Result<Output>(const Input&, ToolRun&)`. It may return an Output alone when it cannot fail, and
-/// leave out the ToolRun. The schemas of `info` are made from the two structs; the caller fills in
-/// the rest.
+/// Defines a tool by a function `Result<Output>(const Input&, ToolRun&)`. If the function cannot
+/// fail, it may return an Output. If it does not need the ToolRun, it may omit it. define_tool()
+/// sets the two schemas of `info`; the caller sets the other members.
 ///
-/// Errors: an Error of the function goes to the caller with its reason and message; its kind
-///         decides the code. An exception is `tool.threw`: its text only goes on record.
+/// Errors: the caller of the tool gets the reason and message of an Error of the function; its kind
+///         decides the error code. An exception becomes `tool.threw`: its text is recorded, but not
+///         returned.
 template <class Input, class Output, class Function>
 requires std::invocable<const Function&, const Input&, ToolRun&> ||
     std::invocable<const Function&, const Input&>

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Everything a program needs to edit a workspace in transactions (docs/library.md). Each header
-/// can also be included alone.
+/// Includes everything that a program needs to edit a workspace in transactions (docs/library.md).
+/// Each header can also be included alone.
 #include <galley/config.h>
 #include <galley/define_tool.h>
 #include <galley/edit.h>

@@ -9,42 +9,43 @@
 #include <variant>
 #include <vector>
 
-/// The results of a commit. Values. The texts are not escaped for a terminal.
+/// The results of a commit. All types are values. Texts are not escaped for a terminal.
 namespace galley {
 
-/// The transaction was committed. It is durable, as far as galley.toml asks for it, once this is
-/// returned.
+/// The transaction was committed. It is already as durable as galley.toml requires
+/// (`commit.durability`).
 struct Receipt {
-  TxId id;              ///< its name in the history; Workspace::undo takes it
-  ContentId proposal;   ///< what was committed
+  TxId id;              ///< its number in the history, for Workspace::undo
+  ContentId proposal;   ///< the committed proposal
   int64_t time_ns = 0;  ///< wall clock of the commit point
   ChangeSet changes;
-  std::vector<std::string> warnings;  ///< for example a broken hard link, an owner not kept
-  std::string git_commit = {};        ///< hash of the git commit that a tool asked for
+  std::vector<std::string> warnings;  ///< for example: a hard link was broken
+  std::string git_commit = {};        ///< hash of the git commit that a tool requested
 };
 
 /// The workspace has changed since the proposal was made: nothing was committed.
 struct Conflict {
   /// Lines of one file that both sides changed.
   struct Hunk {
-    uint32_t line = 0;   ///< 1-based, of `found` in the workspace's file
-    std::string base;    ///< what both sides started from
-    std::string found;   ///< what the workspace holds
-    std::string wanted;  ///< what the change would write
+    uint32_t line = 0;   ///< first line of `found` in the workspace's file, from 1
+    std::string base;    ///< the lines of the common base
+    std::string found;   ///< the lines in the workspace
+    std::string wanted;  ///< the lines in the proposal
   };
-  /// One path that differs from what the proposal was made on.
+  /// One path that no longer matches the base of the proposal.
   struct Path {
     RelPath path = RelPath::root();
     Node expected;                 ///< the base of the proposal
-    Node found;                    ///< what the workspace holds
+    Node found;                    ///< the state in the workspace
     std::string message;           ///< one sentence
-    std::string diff = {};         ///< in git's format, from expected to found, if it has lines
-    std::vector<Hunk> hunks = {};  ///< where both sides changed the same lines
+    std::string diff = {};         ///< of git, from expected to found; may be empty
+    std::vector<Hunk> hunks = {};  ///< the lines that both sides changed
   };
 
   std::string reason = "conflict.changed_on_disk";  ///< or `conflict.read_changed`
   std::vector<Path> paths;
-  /// Files of others that were met while the swaps were taken back, and where they are now.
+  /// Files that other programs wrote during the commit, and where they are now. They were found
+  /// when the swaps were reverted.
   std::vector<std::string> warnings = {};
 };
 
@@ -65,10 +66,12 @@ struct Refused {
 /// Nothing differs from the workspace, so nothing was committed.
 struct NothingToCommit {};
 
-/// The outcome of a commit, and its proposal: after a Receipt, what was committed, merged or not;
-/// else what was asked for. An Error instead of an outcome means that the outcome is not known.
-/// With ErrorKind::kUndecided the commit point was passed and taking back failed: the next open of
-/// the workspace decides.
+/// The outcome of a commit, and its proposal. With a Receipt, `proposal` is the committed one, and
+/// may contain merged lines. Otherwise it is the requested one.
+///
+/// Errors: a commit returns an Error instead if its outcome is not known. With kUndecided it passed
+///         the commit point and could not be reverted: the next open of the workspace finishes or
+///         reverts it.
 struct CommitOutcome : std::variant<Receipt, Refused, Conflict, NothingToCommit> {
   using Base = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
   CommitOutcome(Proposal about, Base result)

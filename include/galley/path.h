@@ -14,56 +14,58 @@
 #include <utility>
 #include <vector>
 
-/// Names: paths for files, hashes for contents, numbers for commits. Values without I/O.
+/// The names of files (paths), contents (hashes) and commits (numbers). All types are values and do
+/// no I/O.
 namespace galley {
 
-/// A path inside the workspace, relative to its root. Every file is named by one.
+/// A path inside the workspace, relative to its root. Galley names every file by one.
 ///
-/// Invariant: one or more components joined by `/`; no component is empty, `.` or `..`, or longer
-///            than kMaxComponentBytes; no NUL and no control character (except from of_entry); at
-///            most kMaxBytes in all. The empty RelPath is the root itself and can only be made by
-///            RelPath::root().
-/// Errors:    parse refuses everything else and says which rule was broken. Bytes that are not
-///            UTF-8 are allowed: to the kernel, a path is bytes.
+/// Invariant: one to kMaxComponents components, joined by `/`. No component is empty, `.` or `..`,
+///            or longer than kMaxComponentBytes. The path has at most kMaxBytes, and no control
+///            character (except from of_entry) or NUL. It may contain bytes that are not UTF-8,
+///            since the kernel allows them. The empty RelPath is the root; only RelPath::root()
+///            makes it.
+/// Errors:    kInvalid `path.invalid`, which says which rule is broken; kRefused `path.outside` for
+///            an absolute path outside the root.
 class RelPath {
  public:
   static constexpr size_t kMaxBytes = 4096;          ///< one path (PATH_MAX)
   static constexpr size_t kMaxComponentBytes = 255;  ///< one name (NAME_MAX)
   static constexpr size_t kMaxComponents = 256;      ///< levels of a path
 
-  /// The workspace root.
+  /// Returns the path of the workspace root.
   [[nodiscard]] static RelPath root() { return RelPath(); }
 
-  /// Parses untrusted text; a leading `./` and a trailing `/` are dropped, nothing is decoded.
+  /// Parses untrusted text. Removes a leading `./` and a trailing `/`, and decodes nothing.
   static Result<RelPath> parse(std::string_view text);
 
-  /// The name of an entry that the system listed, with any bytes. It is needed to remove trees that
-  /// contain names which parse() refuses. Never kept, never shown.
+  /// Makes a path from the name of a directory entry, which may contain any bytes. Use it only to
+  /// remove files with names that parse() refuses. Do not store or print such a path.
   static Result<RelPath> of_entry(std::string_view name);
 
-  /// Parses text that may also be absolute; it must then be inside `root`, which is absolute, too.
-  /// Compares text only; each later access checks what the kernel finds there.
+  /// Parses a relative path, or an absolute path inside `root`, which is absolute. It only compares
+  /// texts. Symbolic links are checked at each later access.
   static Result<RelPath> parse_within(std::string_view text, std::string_view root);
 
   [[nodiscard]] const std::string& str() const { return text_; }
   [[nodiscard]] bool is_root() const { return text_.empty(); }
-  /// Last component; empty for the root.
+  /// Returns the last component; empty for the root.
   [[nodiscard]] std::string_view name() const;
-  /// The path without its last component; the root's parent is the root.
+  /// Returns the path without its last component. The parent of the root is the root.
   [[nodiscard]] RelPath parent() const;
   [[nodiscard]] std::vector<std::string_view> components() const&;
   /// The components point into the path, so a temporary path is not allowed.
   [[nodiscard]] std::vector<std::string_view> components() const&& = delete;
-  /// Joins with any RelPath. The length is the only invariant that this can break, hence a Result.
+  /// Appends `child` to this path.
+  /// Errors: kInvalid `path.invalid` if the result is too long.
   [[nodiscard]] Result<RelPath> join(const RelPath& child) const;
-  /// True when this path is strictly below `ancestor`.
+  /// Whether this path is below `ancestor`. A path is not below itself.
   [[nodiscard]] bool is_below(const RelPath& ancestor) const;
-  /// True when a component is `.git`, `.galley` or `.sage` in any spelling that a file system may
-  /// fold to it (case, HFS+ ignorable code points, NTFS short names, streams and trailing dots or
-  /// spaces). No edit may touch such a path.
+  /// Whether a component is `.git`, `.galley` or `.sage`, in any spelling that a file system takes
+  /// for it (case, HFS+ ignorable code points, NTFS short names, streams and trailing dots or
+  /// spaces). Galley refuses every edit of such a path.
   [[nodiscard]] bool is_protected() const;
-  /// True when a component is `galley.toml` in any such spelling: the file has the rules
-  /// themselves.
+  /// Whether a component is `galley.toml` in any such spelling. This file contains the rules.
   [[nodiscard]] bool is_configuration() const;
 
   auto operator<=>(const RelPath&) const = default;
@@ -75,18 +77,18 @@ class RelPath {
   std::string text_;
 };
 
-/// The SHA-256 (FIPS 180-4) of some bytes: names a content everywhere in Galley.
+/// The SHA-256 (FIPS 180-4) of some bytes. Galley names every content by its hash.
 class ContentId {
  public:
   static constexpr size_t kBytes = 32;
 
-  /// All zeros: means "no content" (an absent file, a directory).
+  /// All zeros mean that there is no content (an absent file, a directory).
   constexpr ContentId() = default;
   explicit constexpr ContentId(const std::array<uint8_t, kBytes>& bytes) : bytes_(bytes) {}
 
-  /// The id of these bytes.
+  /// Returns the id of these bytes.
   [[nodiscard]] static ContentId of(std::string_view content);
-  /// Reads 64 lower-case hexadecimal digits.
+  /// Parses 64 lower-case hexadecimal digits; nothing for any other text.
   [[nodiscard]] static std::optional<ContentId> from_hex(std::string_view hex);
 
   [[nodiscard]] std::string hex() const;
@@ -100,8 +102,8 @@ class ContentId {
   std::array<uint8_t, kBytes> bytes_{};
 };
 
-/// The number of a committed transaction: 1, 2, 3 … in commit order within one workspace. Written
-/// in decimal, except in names of files below `.galley`. 0 means none.
+/// The number of a committed transaction: 1, 2, 3 … in the order of a workspace's commits. It is
+/// written in decimal, except in file names below `.galley`. 0 means none.
 struct TxId {
   uint64_t value = 0;
 
@@ -110,8 +112,7 @@ struct TxId {
     return from_digits(text, kDecimal);
   }
 
-  /// Its form in names of files below `.galley`: lower-case hexadecimal, unchanged since the first
-  /// version of the format.
+  /// Returns the number in lower-case hexadecimal, for file names below `.galley`.
   [[nodiscard]] std::string file_name() const { return digits(kHexadecimal); }
   [[nodiscard]] static std::optional<TxId> from_file_name(std::string_view text) {
     return from_digits(text, kHexadecimal);
@@ -138,7 +139,7 @@ struct TxId {
   }
 };
 
-/// An immutable content, shared; cheap to copy.
+/// The immutable bytes of a file, or the target of a symbolic link. Shared, so a copy is cheap.
 using Content = std::shared_ptr<const std::string>;
 
 /// The kind of object that a path names. kAbsent corresponds to lstat's ENOENT.

@@ -45,8 +45,8 @@ struct TransactionOptions {
   /// Other agents that staged changes in it. A change that is denied to one of them is not
   /// committed.
   std::vector<std::string> contributors = {};
-  /// For looking at the result of the changes. It is never committed, only its tool calls are
-  /// recorded, commands run without the network, and no tool acts outside of the tree.
+  /// The transaction only shows the result of the changes and is never committed. Only its tool
+  /// calls are recorded. Commands run without the network, and no tool acts outside the tree.
   bool is_preview = false;
   /// Nothing can be staged or committed, and only tools that read can be called.
   bool reads_only = false;
@@ -61,18 +61,18 @@ struct TransactionOptions {
   [[nodiscard]] Principals principals() const;
 };
 
-/// The parameters of a commit.
+/// The options of a commit.
 struct CommitRequest {
   std::string tool = "commit";  ///< the command or tool that asks, for the record
   /// If set, only this proposal is committed, so a commit cannot contain unreviewed changes.
   std::optional<ContentId> expected = {};
-  std::optional<TxId> undoes = {};
+  std::optional<TxId> undoes = {};  ///< the transaction that this commit undoes
   std::function<void(const Verdict::Progress&)> on_progress = {};
 };
 
-/// The result of staging an edit. It is true only if every edit in it fits. If one does not fit,
-/// nothing is staged, or with EditOptions::reject only the edits that fit. Then the report shows
-/// the place and possible matches. The compiler warns about a result that is not used.
+/// The result of staging edits. It is true only if all edits fit. If one does not fit, nothing is
+/// staged, or with EditOptions::reject only the edits that fit. The report then shows the place and
+/// possible matches. The compiler warns about a result that is not used.
 ///
 ///     const auto edited = transaction.edit("a.txt", "old", "new");
 ///     if (!edited) return try_again(edited.report());
@@ -81,8 +81,8 @@ struct CommitRequest {
 class [[nodiscard]] EditResult {
  public:
   explicit operator bool() const { return !error_; }
-  /// Returns the first edit that does not fit (`patch.*`, `edit.*`), or the failure that prevented
-  /// the attempt. Only valid if the result is false.
+  /// Returns why the first edit does not fit (`patch.*`, `edit.*`), or why nothing could be tried.
+  /// Only valid if the result is false.
   [[nodiscard]] const Error& error() const { return *error_; }
   /// Whether something is staged: everything, or with EditOptions::reject the edits that fit.
   [[nodiscard]] bool is_staged() const;
@@ -133,10 +133,10 @@ class [[nodiscard]] CallResult {
 ///                    \-> destructor or rollback: the workspace is unchanged
 ///
 /// Invariant: only a commit writes under the workspace root, and only after a gate approved the
-///            proposal. A staging call that fails changes nothing. Every change of the staged files
-///            passes one executor. It refuses the change if no tool in the caller's list has the
-///            same effect. It records the change: at once for a stored transaction, and with the
-///            commit or rollback for one in memory. Refusals are recorded at once.
+///            proposal. A staging call that fails changes nothing. One executor performs every
+///            change of the staged files. It refuses a change if the caller has no tool with the
+///            same effect. It records changes of a stored transaction at once, and those of one in
+///            memory with the commit or rollback. It records refusals at once.
 /// Ownership: owns its overlay; borrows the Workspace, which must outlive it. While a stored
 ///            transaction is open, it holds the lock of its stage directory.
 /// Threads:   confined to one thread; distinct transactions may run side by side.
@@ -152,15 +152,24 @@ class Transaction {
   void set_default_message(std::string message);
 
   // --- staging ------------------------------------------------------------------------------
+  // Paths are relative to the root, or absolute inside it. Errors of all: kInvalid `path.*`,
+  // kRefused `path.*`, `policy.*`, `capability.*`, kNotFound `path.not_found`, kConflict
+  // `conflict.changed_on_disk`, kQuota `limit.*`, kIo.
+
+  /// Stages the contents of a file, and its missing parents. An existing file keeps its mode.
   Result<void> write(std::string_view path, std::string content);
-  /// Replaces `old_text`, which must be found exactly once unless `replace_all`.
+  /// Replaces `old_text`. It must occur exactly once, unless `replace_all` is true.
   EditResult edit(std::string_view path, std::string_view old_text, std::string_view new_text,
                   bool replace_all = false);
+  /// Stages the removal of a file or link, and of directories that become empty.
   Result<void> remove(std::string_view path);
+  /// Stages a move to a path that does not exist.
   Result<void> move(std::string_view from, std::string_view to);
-  /// Sets the permission bits, masked with 0777.
+  /// Stages permission bits, masked with 0777.
   Result<void> chmod(std::string_view path, uint32_t mode);
+  /// Stages a symbolic link.
   Result<void> symlink(std::string_view path, const std::string& target);
+  /// Stages a directory, with missing parents.
   Result<void> make_directory(std::string_view path);
   /// Stages all edits of a document of any format, or none.
   /// Errors: kInvalid `edit.*` for a document that cannot be read; kQuota `limit.patch_size`.
@@ -181,13 +190,13 @@ class Transaction {
 
   /// The result of a program that ran on the staged files.
   struct RunResult {
-    std::optional<int> exit_code = {};  ///< not set if a signal ended it
-    std::optional<Error> breach = {};   ///< the limit that ended it (`sandbox.*`)
+    std::optional<int> exit_code = {};  ///< absent if a signal ended the program
+    std::optional<Error> breach = {};   ///< the limit that ended the program (`sandbox.*`)
     std::string standard_output = {};   ///< head and tail, within the limits of `[sandbox]`
     std::string standard_error = {};
-    bool is_staged = false;  ///< false: its changes were dropped
+    bool is_staged = false;  ///< false: the program's changes were dropped
     uint64_t staged_paths = 0;
-    /// Paths that it must not change; then nothing is staged.
+    /// Changed paths that the program must not change. If there are any, nothing is staged.
     std::vector<std::string> refused = {};
   };
   /// Runs a program in the sandbox on the staged files, and stages its changes if it exits with 0.
@@ -203,6 +212,7 @@ class Transaction {
   Result<void> transcribe_to(const std::string& file);
 
   // --- reading the proposed tree ----------------------------------------------------------------
+  /// Returns the bytes of a file in the proposed tree.
   Result<std::string> read(std::string_view path);
   /// Returns the node of a path in the proposed tree, without its contents. A missing path is
   /// kAbsent.
@@ -211,25 +221,24 @@ class Transaction {
   /// Returns the names in a directory of the proposed tree, sorted. Names of directories end with
   /// `/`. An empty path is the root.
   Result<std::vector<std::string>> list(std::string_view path);
-  /// Returns everything that is staged, frozen.
+  /// Returns a frozen copy of the staged changes.
   [[nodiscard]] Proposal proposal() const;
 
   // --- deciding -----------------------------------------------------------------------------
-  /// Freezes the staged changes and asks the gate. A commit is a preview followed by the publish
-  /// step.
+  /// Freezes the staged changes and returns the gate's verdict on them. A commit does the same
+  /// before it publishes.
   Result<Preview> preview(const std::function<void(const Verdict::Progress&)>& on_progress = {});
-  /// Runs the validators with `fix = true` on the staged files and stages their fixes as a separate
-  /// change. A stored transaction keeps the state before it under the savepoint `kBeforeFix`.
-  /// Returns the fixes.
+  /// Runs the validators with `fix = true` on the staged files, stages their fixes, returns them. A
+  /// stored transaction keeps the earlier state under the savepoint `kBeforeFix`.
   Result<Proposal> fix();
   static constexpr const char* kBeforeFix = "before-fix";
   /// Commits the staged changes. After a Receipt the transaction is closed, unless a run still
-  /// stages in it. After any other outcome it stays open. If a path changed on disk in the
-  /// meantime, and in other lines, both changes are merged by lines. The result is judged again,
-  /// and the receipt has a warning. This merge is off with `expected` and with `commit.on_conflict
-  /// = "refuse"`.
+  /// stages in it. After any other outcome it stays open. If other lines of a path changed on disk
+  /// in the meantime, both changes are merged by lines. The result is judged again, and the receipt
+  /// has a warning. The merge is off with CommitRequest::expected and with
+  /// `commit.on_conflict = "refuse"`.
   Result<CommitOutcome> commit(const CommitRequest& request = {});
-  /// Drops all staged changes, and the stage directory.
+  /// Drops all staged changes and the stage directory.
   /// Errors: kRefused `policy.capability` if the caller is not the owner and may not write all
   ///         staged paths. The same holds for savepoint, rollback_to and fork.
   Result<void> rollback();
@@ -248,30 +257,30 @@ class Transaction {
   /// Restores the staged state of a savepoint, and saves. Later savepoints are dropped.
   /// Errors: kNotFound `savepoint.not_found`.
   Result<void> rollback_to(const std::string& name);
-  /// Reverts the changes of one call, edit or command, by its execution id. The reversal is merged
-  /// by lines into the staged state, and saved. Later changes to other lines stay. A later step
-  /// that built on this one is an error, or is reverted too if `with_later` is true.
+  /// Reverts the changes of one call, edit or command, by its execution id. Merges the reversal by
+  /// lines into the staged state, and saves. Later changes of other lines stay. If a later step
+  /// built on this one, the function fails, or also reverts that step if `with_later` is true.
   /// Returns the ids of all reverted steps, newest first. With `options.dry_run` nothing changes.
-  /// The reversal is recorded as a step of its own, which can be reverted in turn.
-  /// Errors: kNotFound `rollback.unknown_execution`; kConflict `rollback.built_upon`, which names
-  ///         the later ones, `rollback.conflict`; kUsage `rollback.nothing`.
+  /// The reversal is recorded as a new step, which can be reverted, too.
+  /// Errors: kNotFound `rollback.unknown_execution`; kConflict `rollback.conflict`,
+  ///         `rollback.built_upon`, which names the later steps; kUsage `rollback.nothing`.
   Result<std::vector<std::string>> rollback_execution(const std::string& execution,
                                                       bool with_later = false,
                                                       const CallOptions& options = {});
-  /// Keeps only a part of the staged changes, and saves. `part` is proposal() without some paths
-  /// and hunks. The caller needs a tool that edits.
+  /// Drops all staged changes that are not in `part`, and saves. `part` is proposal() without some
+  /// paths and hunks. The caller needs a tool that edits.
   Result<void> keep_part(const Proposal& part);
   /// Returns an independent stored transaction with the same staged changes, for example to try
   /// several candidates and commit one. After a save its cost does not depend on the staged
   /// changes.
   Result<Transaction> fork();
-  /// After a Conflict: merges `proposal` into the current workspace and stages the result, with
-  /// conflict markers around the lines that both sides changed, and saves. The gate refuses it
-  /// until the markers are gone. Returns the paths that cannot have markers, because they have no
-  /// lines. If there are any, nothing is staged.
+  /// After a Conflict: merges `proposal` into the current workspace, stages the result and saves.
+  /// Lines that both sides changed get conflict markers. The gate refuses the result until the
+  /// markers are gone. Returns the paths without lines, which cannot have markers. If there is such
+  /// a path, nothing is staged.
   Result<std::vector<Conflict::Path>> stage_with_markers(const Proposal& proposal);
-  /// Returns why the changes of a run could not be staged, or null. Until that is fixed, nothing is
-  /// committed.
+  /// Returns why the changes of a run could not be staged, or null. Nothing can be committed until
+  /// this is fixed.
   [[nodiscard]] const Error* unstaged_run() const;
 
  private:

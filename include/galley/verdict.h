@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-/// The gate's verdict on a proposal: findings, and approval or refusal. Values.
+/// The gate's verdict on a proposal: findings, and an approval or refusal. All types are values.
 namespace galley {
 
 /// One finding of a rule or validator about the proposed tree. The texts may come from a file or a
@@ -19,25 +19,24 @@ namespace galley {
 struct Finding {
   enum class Severity : uint8_t { kNote, kWarning, kError };  ///< only kError blocks
 
-  std::string rule;  ///< stable dotted name: `json.syntax`, `policy.path`, or the validator's
+  std::string rule;  ///< stable dotted name: `json.syntax`, `policy.path`, or the validator's name
   Severity severity = Severity::kError;
   std::string path;     ///< workspace-relative; empty for the whole change
   uint32_t line = 0;    ///< 1-based in the proposed file; 0: no line
   uint32_t column = 0;  ///< 1-based, in bytes; 0: no column
-  /// The end: the last line, and the column after the last byte. On one line, `column` equal to
-  /// `end_column` is an empty range. 0 when unknown; never before the beginning.
+  /// The end of the range: its last line, and the column after its last byte. 0 if unknown; never
+  /// before the beginning. On one line, equal columns mean an empty range.
   uint32_t end_line = 0;
   uint32_t end_column = 0;
-  /// Text that would fix the finding when it replaces the range. It requires all four numbers. It
-  /// is a suggestion of the validator: nothing applies it automatically.
+  /// The validator's suggestion: a text that replaces the range and fixes the finding. It requires
+  /// all four numbers. Galley does not apply it.
   std::optional<std::string> replacement;
-  /// The reason in a comment of the file that suppresses the finding
-  /// (`galley:allow RULE -- REASON`); empty: not suppressed. A suppressed finding is a note,
-  /// whatever its severity was.
+  /// The reason in the comment that suppresses the finding (`galley:allow RULE -- REASON`); empty:
+  /// not suppressed. The severity of a suppressed finding is always kNote.
   std::string suppression;
   std::string message;  ///< one sentence
-  std::string remedy;   ///< what to do about it; may be empty
-  std::string output;   ///< of the command, printable, several lines; may be empty
+  std::string remedy;   ///< the next action; may be empty
+  std::string output;   ///< printable output of the command, in lines; may be empty
   bool operator==(const Finding&) const = default;
 };
 
@@ -48,7 +47,7 @@ class Approval {
 
  private:
   friend class Gate;
-  friend struct ApprovalForTests;  ///< defined nowhere but in tests
+  friend struct ApprovalForTests;  ///< defined only in tests
   explicit Approval(const ContentId& proposal) : proposal_(proposal) {}
   ContentId proposal_;
 };
@@ -61,7 +60,7 @@ struct Refusal {
   std::string message;  ///< one sentence: which rule, which path, what to do
 };
 
-/// The gate's decision, with every finding of rules and validators, also on approval.
+/// The gate's decision, and all findings of rules and validators. An approval has findings, too.
 struct Verdict {
   /// One run of a validator, for people and for the record.
   struct Run {
@@ -70,11 +69,11 @@ struct Verdict {
     size_t findings = 0;
     int64_t elapsed_ms = 0;
     bool was_cached = false;
-    std::string reason;   ///< of the Error that kept it from running
-    std::string message;  ///< why it could not run
+    std::string reason;   ///< reason of the Error if it could not run
+    std::string message;  ///< message of that Error
   };
 
-  /// A validator that began or ended, for progress lines.
+  /// The start or end of one validator, for progress lines.
   struct Progress {
     std::string validator;
     bool is_done = false;
@@ -85,13 +84,13 @@ struct Verdict {
   std::variant<Approval, Refusal> decision;
   std::vector<Finding> findings;
   std::vector<Run> runs;    ///< in the order of the configuration
-  std::string approved_by;  ///< the person who approved when a rule asked; else empty
+  std::string approved_by;  ///< the person who approved, if a rule asked; else empty
   [[nodiscard]] bool is_approved() const { return std::holds_alternative<Approval>(decision); }
 };
 
 /// The question to a person when a rule says `ask`.
 struct ApprovalQuestion {
-  /// The answer. It counts only for the proposal that it names.
+  /// The answer. It is valid only for `proposal`.
   struct Answer {
     ContentId proposal;
     bool is_yes = false;
@@ -99,15 +98,15 @@ struct ApprovalQuestion {
     bool was_asked = true;  ///< false: no person could be asked
   };
 
-  const Proposal& proposed;         ///< what a yes approves; borrowed while the question is open
+  const Proposal& proposed;         ///< a yes approves it; borrowed while the question is open
   std::vector<std::string> agents;  ///< the authors of the change, the caller first; "" is a person
-  std::vector<std::string> questions;  ///< a sentence for each rule that asks
+  std::vector<std::string> questions;  ///< one sentence for each rule that asks
   std::vector<Finding> findings;       ///< of rules and validators
 };
 
-/// Gets the answer to a question, usually from a person at a terminal. An empty one means that no
-/// person can be asked: the answer is no. It is called on the thread that asked for the judgement,
-/// while no lock is held.
+/// Gets the answer to a question, usually from a person at a terminal. An empty Approver means that
+/// no person can be asked, so the answer is no. Galley calls it on the thread that requested the
+/// judgement, and holds no lock.
 using Approver = std::function<Result<ApprovalQuestion::Answer>(const ApprovalQuestion&)>;
 
 }  // namespace galley

@@ -37,41 +37,41 @@ struct WorkspaceOptions {
   bool reads_only = false;
   /// Commands see a fixed time, zone and locale, and no network (docs/tools.md).
   bool is_deterministic = false;
-  /// Trusts galley.toml: the commands that it runs and the rights that it widens are in force
+  /// Trusts galley.toml, including the commands that it runs and the rights that it widens
   /// (docs/policy.md).
   bool trusts_configuration = false;
   /// Uses the configuration of the person who runs this process: trusted workspaces, safe
-  /// directories, hooks. The environment and the files are read by open().
+  /// directories, hooks. open() reads the environment and the files.
   bool uses_personal_settings = false;
-  /// Every validator reports only findings that a change introduces, whatever galley.toml says.
+  /// Every validator reports only findings that a change introduces. This overrides galley.toml.
   bool only_new = false;
-  bool recovers = true;  ///< false: leave the state after a crash, to inspect it first
-  /// Opens with strict defaults if galley.toml cannot be read. For programs that only read or
-  /// repair.
+  bool recovers = true;  ///< false: leave the state after a crash, for inspection
+  /// Opens the workspace with strict defaults if galley.toml cannot be read. For programs that only
+  /// read or repair.
   bool tolerates_bad_configuration = false;
 
   // For Galley's own rooms: types that are not installed.
-  CommandRunner* runner = nullptr;  ///< for commands and command validators; null: the sandbox
+  CommandRunner* runner = nullptr;  ///< runs commands and command validators; null: the sandbox
   const Clock* clock = nullptr;     ///< null: the system's
   std::shared_ptr<const UserSettings> user = nullptr;  ///< already loaded personal settings
-  /// Shown instead of the files at the path. Then nothing is stored or committed.
+  /// The tree to show instead of the files at the path. Then nothing is stored or committed.
   std::shared_ptr<const WorkspaceTree> tree = nullptr;
 };
 
 /// A directory that is changed through transactions.
 ///
-/// Invariant: opening writes nothing, except that it recovers a workspace with a trusted
-///            `.galley/`. The first stored transaction or commit creates `.galley/`.
+/// Invariant: open() writes nothing, except to recover a workspace with a trusted `.galley/`. The
+///            first stored transaction or commit creates `.galley/`.
 /// Ownership: owns the root's descriptor, the configuration and the tools. Transactions borrow it.
 /// Threads:   several threads may use it, each with its own transactions. These run in parallel and
 ///            wait for each other only at the writer lock. Root, configuration, trust and notices
 ///            are constant after open(). `.galley`, the audit log, the tools, and the caches and
 ///            runners of validators are created under a lock by the first thread that needs them.
 ///            An Approver, runner, tool or clock of WorkspaceOptions is called on any of these
-///            threads. While open_adopted_state() runs, no other call is allowed.
+///            threads. No other call is allowed while open_adopted_state() runs.
 /// Errors:    kNotFound `workspace.not_found`, kInvalid `workspace.not_directory`, `config.*`,
 ///            kRefused `workspace.foreign_owner`, kIo. Functions that write state return kRefused
-///            `state.not_believed` if the `.galley` was not made here.
+///            `state.not_believed` if `.galley` is not trusted (state_distrust()).
 class Workspace {
  public:
   /// One open stored transaction, for `status`.
@@ -81,10 +81,10 @@ class Workspace {
     std::string message;
     int64_t begun_ns = 0;
     size_t changes = 0;
-    bool is_held = false;          ///< another process has it open
-    bool is_of_this_user = false;  ///< it belongs to the system user of this process
+    bool is_held = false;          ///< another process has opened it
+    bool is_of_this_user = false;  ///< its owner is the system user of this process
 
-    /// Whether a command of the agent `name` selects it by default.
+    /// Whether commands of the agent `name` use it by default.
     [[nodiscard]] bool is_own(const std::string& name) const {
       return is_of_this_user && agent == name;
     }
@@ -111,22 +111,22 @@ class Workspace {
   // --- transactions -----------------------------------------------------------------------------
   /// Begins a transaction in memory. No file is written before its commit.
   Result<Transaction> begin(const TransactionOptions& options = {});
-  /// Begins one in memory that shows `shown` (an earlier tree), for reading and for running
-  /// commands. It cannot be committed.
+  /// Begins a transaction in memory that shows `shown` (an earlier tree). Commands can run on it,
+  /// but it cannot be committed.
   Result<Transaction> begin_view(const Proposal& shown, const TransactionOptions& options = {});
-  /// Begins one that is stored under `.galley/stage/` and outlives the process.
+  /// Begins a transaction that is stored under `.galley/stage/` and outlives the process.
   Result<Transaction> begin_stored(const TransactionOptions& options = {});
-  /// Reopens a stored transaction for `agent`, who need not be its owner. Every call is checked
-  /// against the rules of both, and both are recorded. A unique beginning of the id is enough. An
-  /// empty id selects the one that `agent` began as the same system user. A `reason` that is not
-  /// empty is recorded for the calls from now on, and becomes the message of a transaction that has
-  /// none.
+  /// Reopens a stored transaction for `agent`, which need not be its owner. Every call is checked
+  /// against the rules of both agents, and both are recorded. A unique beginning of the id is
+  /// enough. An empty id selects the transaction that `agent` began as the same system user. A
+  /// `reason` is recorded with all further calls, and becomes the message of a transaction without
+  /// one.
   /// Errors: kNotFound `stage.not_found`; kUsage `stage.which`, with a list, if the id is
   ///         ambiguous, or if it is empty and all open transactions belong to other agents.
   Result<Transaction> resume(const std::string& id = {}, const std::string& agent = {},
                              const std::string& reason = {});
-  /// Returns the whole id of the open transaction that starts with `beginning`, or `beginning`
-  /// itself if there is none.
+  /// Returns the whole id of the open transaction whose id starts with `beginning`, or `beginning`
+  /// itself if no id does.
   /// Errors: kUsage, reason `stage.which`, if several match.
   Result<std::string> find_stage_id(const std::string& beginning) const;
   /// Drops a transaction that resume() reports as damaged (`stage.damaged`) and that cannot be
@@ -136,27 +136,27 @@ class Workspace {
   Result<void> drop_damaged(const std::string& beginning);
   /// Returns the stored transactions, oldest first.
   Result<std::vector<Stage>> stages() const;
-  /// Asks the gate about a proposal from elsewhere (from show(), or an undo).
+  /// Returns the gate's verdict on a proposal that is not from a transaction (show(), an undo).
   Result<Preview> judge(Proposal proposal, const TransactionOptions& who,
                         const std::function<void(const Verdict::Progress&)>& on_progress = {});
-  /// Judges and publishes a proposal from elsewhere. If the agent has a list of tools, one of them
-  /// must change files.
+  /// Judges such a proposal, and publishes it if the gate approves. If the agent has a list of
+  /// tools, one of them must change files.
   Result<CommitOutcome> commit(Proposal proposal, const TransactionOptions& who,
                                const CommitRequest& request);
-  /// Approves in advance one proposal that a rule asks about. The next judgement of this proposal
-  /// uses the approval as the answer, and its commit removes it. It is recorded before it takes
-  /// effect.
+  /// Approves in advance one proposal that a rule asks about. The next judgements of this proposal
+  /// use the approval as the answer, and its commit removes it. The approval is recorded before it
+  /// takes effect.
   /// Errors: kRefused `approval.by_agent` if `who` is an agent, since only people approve.
   Result<void> approve(const ContentId& proposal, const std::string& by,
                        const TransactionOptions& who = {});
 
-  /// Approves in advance one call that was refused with `call.needs_confirmation`. The next call of
+  /// Confirms in advance one call that was refused with `call.needs_confirmation`. The next call of
   /// the same agent with the same arguments uses it. `id` is the id in the refusal, or its first
-  /// digits. It is recorded before it takes effect.
+  /// digits. The approval is recorded before it takes effect.
   /// Errors: kRefused `approval.by_agent`; kNotFound `confirmation.not_found`.
   Result<void> confirm(const std::string& id, const std::string& by,
                        const TransactionOptions& who = {});
-  /// Returns the calls that wait for an approval, oldest first.
+  /// Returns the calls that wait for a confirmation, oldest first.
   Result<std::vector<CallOptions::Question>> asked_calls() const;
 
   // --- grants -----------------------------------------------------------------------------------
@@ -181,23 +181,23 @@ class Workspace {
   // Errors of all: kNotFound `history.not_found`, `history.pruned`; kUsage `history.bad_id`; kIo
   // `journal.damaged`.
 
-  /// Undoes a transaction with a new proposal, which the gate judges and which can be undone in
-  /// turn. Without an id it takes the newest transaction that is neither undone nor an undo. Later
+  /// Undoes a transaction by a new commit. The gate judges its proposal, and it can be undone, too.
+  /// Without an id it undoes the newest transaction that is neither undone nor an undo. Later
   /// changes are merged by lines, or cause a Conflict with reason `undo.conflict`. Merge::kMarkers
   /// has the same effect as kLines here. The result is NothingToCommit if the workspace already has
   /// the old state.
   /// Errors: kNotFound `history.nothing_to_undo`; kUsage `undo.unknown_path`, `undo.unknown_hunk`.
   Result<CommitOutcome> undo(std::string_view id = {}, const UndoOptions& options = {},
                              const TransactionOptions& who = {});
-  /// Reverts an undo. The id is that of the undo or of the transaction that it undid. Without an id
-  /// it takes the newest undo.
+  /// Reverts an undo. The id is that of the undo, or of the transaction that was undone. Without an
+  /// id it reverts the newest undo.
   /// Errors: kNotFound `history.nothing_to_redo`; kUsage `undo.not_undone`.
   Result<CommitOutcome> redo(std::string_view id = {}, const UndoOptions& options = {},
                              const TransactionOptions& who = {});
   /// Undoes the changes of one call of a committed transaction, by its execution id. Only the paths
-  /// of that call are undone. Later calls of the transaction that changed the same paths are an
-  /// error, or are undone as well if `with_later` is true. For a call of an open transaction use
-  /// Transaction::rollback_execution.
+  /// of that call are undone. If later calls of the transaction changed the same paths, the
+  /// function fails, or also undoes these calls if `with_later` is true. For a call of an open
+  /// transaction use Transaction::rollback_execution.
   /// Errors: kNotFound `rollback.unknown_execution`; kConflict `rollback.built_upon`,
   ///         `rollback.built_on` (the history has only the final state of each path, so a call that
   ///         built on an earlier one cannot be undone alone); kUsage `rollback.open`,
@@ -228,7 +228,7 @@ class Workspace {
   Result<void> remove_tool(std::string_view name);
   /// Removes all tools.
   Result<void> clear_tools();
-  /// Whether a tool has that name, whoever may call it.
+  /// Whether a tool has that name, even if no agent may call it.
   [[nodiscard]] bool has_tool(std::string_view name) const;
   /// Enables or disables the tools of a name (`tool.disabled`).
   /// Errors: kUsage `tool.unknown`; kRefused `tool.disabled` if galley.toml disables the tool.
@@ -244,11 +244,13 @@ class Workspace {
   Result<std::vector<std::string>> check_call(std::string_view tool,
                                               std::string_view json_arguments,
                                               const std::string& agent = {}) const;
+  /// The health of a tool.
   struct HealthStatus {
     bool healthy = true;
-    std::string error = {};  ///< why not
+    std::string error = {};  ///< why it is not healthy
   };
-  /// Whether a tool is well: what its own check says, and whether it failed several times in a row.
+  /// Returns the health of a tool: the result of its own check, and whether it failed several times
+  /// in a row.
   /// Errors: as tool().
   Result<HealthStatus> tool_health(const std::string& name, const std::string& agent = {}) const;
 
@@ -264,7 +266,8 @@ class Workspace {
   /// repairs.
   [[nodiscard]] const std::vector<std::string>& notices() const;
 
-  /// Opens and recovers `.galley` after it was adopted, and records the adoption.
+  /// Opens and recovers `.galley` after a person adopted it (`galley recover --adopt`), and records
+  /// the adoption.
   Result<void> open_adopted_state();
 
  private:

@@ -10,7 +10,7 @@ namespace galley {
 
 /// A clock that moves only when advance() is called. Pass clock() as WorkspaceOptions::clock.
 ///
-/// Ownership: owns the clock, which must outlive every workspace that uses it.
+/// Ownership: owns the clock. It must outlive every workspace that uses the clock.
 /// Threads:   safe to share.
 class FakeClock {
  public:
@@ -22,9 +22,9 @@ class FakeClock {
   FakeClock(const FakeClock&) = delete;
   FakeClock& operator=(const FakeClock&) = delete;
 
-  /// Advances the wall clock and the clock of deadlines by this span.
+  /// Advances both clocks, the wall clock and the one for deadlines, by this span.
   void advance(std::chrono::nanoseconds span);
-  /// Nanoseconds since 1970-01-01 UTC.
+  /// Returns nanoseconds since 1970-01-01 UTC.
   [[nodiscard]] int64_t wall_ns() const;
   [[nodiscard]] const Clock* clock() const;
 

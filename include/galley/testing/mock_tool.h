@@ -15,24 +15,24 @@ namespace galley {
 ///     weather.answer(R"({"city": "Ulm"})", R"({"degrees": 21})");
 ///     options.tools.push_back(weather.definition());
 ///
-/// Ownership: shares its state with its definitions, which may outlive it.
+/// Ownership: shares its state with its definitions. They may outlive it.
 /// Threads:   safe to share.
 class MockTool {
  public:
-  /// Accepts and returns any object; a field that is set in `info` overrides this.
+  /// Its schemas accept any object. Members that are set in `info` replace the defaults.
   explicit MockTool(std::string name, ToolInfo info = {});
 
-  /// Sets the answer to exactly these arguments; the newest one counts.
+  /// Sets the answer to calls with exactly these arguments. A later answer replaces it.
   MockTool& answer(const std::string& arguments_json, std::string answer_json);
-  /// Sets the answer to every call without an answer of its own.
+  /// Sets the answer to all calls with other arguments.
   MockTool& answer_all(std::string answer_json);
-  /// Makes a call with these arguments fail with this error.
+  /// Makes calls with exactly these arguments fail with this error.
   MockTool& fail(const std::string& arguments_json, Error error);
 
-  /// For WorkspaceOptions::tools or Workspace::add_tool. A call without an answer fails with
-  /// `mock.no_answer`, which shows its arguments.
+  /// Returns the definition for WorkspaceOptions::tools or Workspace::add_tool. A call without an
+  /// answer fails with `mock.no_answer`, which shows its arguments.
   [[nodiscard]] ToolDefinition definition() const;
-  /// The arguments of every call so far, as JSON.
+  /// Returns the arguments of every call so far, as JSON.
   [[nodiscard]] std::vector<std::string> calls() const;
 
  private:
@@ -41,34 +41,35 @@ class MockTool {
   std::shared_ptr<Script> script_;
 };
 
-/// The tool `GraphQuery` of SAGE ({query, params, commit} to {results}), with answers from the
-/// test. It serves tools and agents that query the graph, without a history.
+/// A mock of the tool `GraphQuery` of SAGE, for tests of tools and agents that query its graph. It
+/// takes `{query, params, commit}` and returns `{results}`.
 ///
 /// Threads: safe to share.
 class MockGraph {
  public:
   explicit MockGraph(std::string name = "GraphQuery");
 
-  /// Sets the answer to a query, for all parameters and commits: a JSON array.
+  /// Sets the answer to a query, a JSON array. It applies to all parameters and commits.
   MockGraph& answer(const std::string& query, const std::string& results_json);
   [[nodiscard]] ToolDefinition definition() const;
-  /// The queries so far.
+  /// Returns the queries so far.
   [[nodiscard]] std::vector<std::string> queries() const;
 
  private:
   MockTool tool_;
 };
 
-/// A chronicle with events from the test. Its tool answers `{"events": […]}`: the events whose
-/// members equal the members of its argument `where`. An event is an entry of the audit log as
-/// `galley audit export --format aios` prints it, or any other JSON object.
+/// A mock of a SAGE chronicle (a log of events) with events from the test. Its tool returns
+/// `{"events": […]}`: all events that have the members of its argument `where`. An event is a JSON
+/// object, for example an entry of the audit log from `galley audit export --format aios`.
 ///
 /// Threads: safe to share.
 class MockChronicle {
  public:
   explicit MockChronicle(std::string name = "chronicle");
 
-  /// Errors: kInvalid `json.*`, `mock.event` for JSON that is not an object.
+  /// Adds an event.
+  /// Errors: kInvalid `json.*`, or `mock.event` for JSON that is not an object.
   Result<void> add(const std::string& event_json);
   [[nodiscard]] ToolDefinition definition() const;
 

@@ -13,19 +13,19 @@ namespace galley {
 /// A new directory with a workspace in it, below $TMPDIR or /tmp. The destructor removes it with
 /// all its contents.
 ///
-/// Ownership: owns the directory and the workspace. Transactions of the workspace must end first.
+/// Ownership: owns the directory and the workspace. Destroy all transactions before it.
 /// Threads:   as Workspace; write(), read() and files() from one thread at a time.
 /// Errors:    kIo when the disk fails; kInvalid `path.*` for a path that leaves the directory.
 class TemporaryWorkspace {
  public:
-  /// Makes the directory with these files (path to content) and opens it.
+  /// Creates the directory with these files (path to content) and opens the workspace.
   static Result<TemporaryWorkspace> make(const std::map<std::string, std::string>& files = {},
                                          WorkspaceOptions options = {});
   TemporaryWorkspace(TemporaryWorkspace&&) noexcept;
   TemporaryWorkspace& operator=(TemporaryWorkspace&&) noexcept;
   ~TemporaryWorkspace();
 
-  /// Absolute path of the directory.
+  /// Returns the absolute path of the directory.
   [[nodiscard]] const std::string& path() const;
   [[nodiscard]] Workspace& workspace() const;
   /// Opens the workspace again, as another process would.
@@ -33,9 +33,9 @@ class TemporaryWorkspace {
 
   /// Writes a file and its missing parents to the disk, bypassing Galley.
   Result<void> write(std::string_view path, std::string_view content) const;
-  /// The content on the disk, not the proposed one.
+  /// Reads a file on the disk, bypassing Galley.
   [[nodiscard]] Result<std::string> read(std::string_view path) const;
-  /// Every file on the disk with its content, except `.galley` and `.git`.
+  /// Returns all files on the disk with their contents, except those in `.galley` and `.git`.
   [[nodiscard]] Result<std::map<std::string, std::string>> files() const;
 
  private:

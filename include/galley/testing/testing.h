@@ -1,7 +1,7 @@
 #pragma once
 
-/// Everything for tests of programs and tools (CONTRIBUTING.md); link `Galley::testing`. It works
-/// with any test framework and needs none.
+/// Includes everything for tests of programs and tools (CONTRIBUTING.md). Link `Galley::testing`.
+/// It works with any test framework.
 #include <galley/testing/assertion.h>
 #include <galley/testing/fake_clock.h>
 #include <galley/testing/mock_tool.h>
