@@ -40,7 +40,7 @@ std::optional<GivenApproval> parse_approval(const ContentId& proposal, std::stri
 /// Whether the history since the approval has a commit of this proposal, or may have had one.
 Result<bool> is_used(const StateDirectory& state, const GivenApproval& approval) {
   GALLEY_ASSIGN(const auto ids, committed_ids(state));
-  // Pruning starts with the oldest.
+  // Pruning starts with the oldest transaction.
   const TxId next{approval.after.value + 1};
   if (ids.empty() ? approval.after.value > 0 : ids.front() > next) return true;
   for (auto id = std::lower_bound(ids.begin(), ids.end(), next); id != ids.end(); ++id) {

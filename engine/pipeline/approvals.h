@@ -23,7 +23,7 @@ struct GivenApproval {
 /// How long an approval of a proposal, or of a call of a tool, stays valid.
 inline constexpr int64_t kApprovalLastsNs = int64_t{24} * 3600 * 1'000'000'000;
 
-/// Writes an approval to `.galley/approvals/<workspace id>/<hex id>`. It replaces an earlier one.
+/// Writes an approval to `.galley/approvals/<workspace id>/<hex id>`. Replaces an earlier one.
 ///
 ///     galley approval 2
 ///     <wall clock, ns>
@@ -32,9 +32,9 @@ inline constexpr int64_t kApprovalLastsNs = int64_t{24} * 3600 * 1'000'000'000;
 [[nodiscard]] Result<void> keep_approval(const StateDirectory& state, const ContentId& proposal,
                                          const std::string& by, int64_t now_ns);
 
-/// Returns the approval of this proposal if it is at most a day old and no commit has used it. A
-/// crash may leave the file after its commit, so the history since then is read. If that part of
-/// the history was pruned, the approval is not valid.
+/// Returns the approval of this proposal if it is at most a day old and no commit has used it.
+/// After a crash the file may outlive its commit, so the function also searches the history since
+/// the approval. If that part of the history was pruned, the approval is not valid.
 /// Errors: kInvalid `approval.damaged`.
 [[nodiscard]] Result<std::optional<GivenApproval>> find_approval(const StateDirectory& state,
                                                                  const ContentId& proposal,

@@ -13,12 +13,12 @@ namespace galley {
 /// change of galley.toml itself.
 [[nodiscard]] Config strict_defaults();
 
-/// Returns why the proposed galley.toml could not be used, or nothing. To commit such a file would
-/// break every command that follows.
+/// Returns why the proposed galley.toml is not valid, or nothing. After a commit of such a file
+/// every command would fail.
 /// Errors: those of reading the proposed tree.
 [[nodiscard]] Result<std::optional<Error>> proposed_configuration_flaw(const ProposedTree& tree);
 
-/// Makes all validators of a configuration, since some flaws do not show in its text.
+/// Creates all validators of a configuration to find flaws that the parser does not find.
 [[nodiscard]] Result<void> check_validators(const Config& config, const Directory& root);
 
 }  // namespace galley

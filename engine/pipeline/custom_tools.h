@@ -23,7 +23,7 @@ namespace galley {
 
 /// The contents of a folder of tools.
 ///
-/// A value: the same bytes are hashed, shown and stored.
+/// A value: Galley hashes, shows and stores the same bytes.
 struct ToolFolder {
   static constexpr size_t kMaxToolFiles = 1000;  ///< files in a folder of custom tools
   static constexpr uint64_t kMaxToolBytes = uint64_t{64} << 20U;  ///< all files of such a folder
@@ -40,10 +40,10 @@ struct ToolFolder {
   std::vector<CustomManifest> manifests;  ///< of `manifest.json` and every `*.tool.json` in it
   ContentId hash;                         ///< of all items
 
-  /// Reads a folder without its `__pycache__` and `.git`.
-  /// Errors: kInvalid `tool.folder` (no manifest, a link, an executable that is missing or is no
-  ///         program), `tool.exists` for two tools of one name, those of CustomManifest; kQuota
-  ///         `limit.tool_folder`; kNotFound.
+  /// Reads a folder, except `__pycache__` and `.git`.
+  /// Errors: kInvalid `tool.folder` (no manifest, a link, an executable that is missing or is not
+  ///         a program), `tool.exists` for two tools with the same name, those of CustomManifest;
+  ///         kQuota `limit.tool_folder`; kNotFound.
   static Result<ToolFolder> read(const std::string& path);
 };
 
@@ -64,8 +64,7 @@ struct TrustedTools {
 /// Errors: kRefused `trust.no_place` if tools cannot be stored outside of the workspace at `root`.
 Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root);
 
-/// Stores a folder of tools for the workspace at `root`. It replaces an earlier copy of that
-/// folder.
+/// Stores a folder of tools for the workspace at `root`. Replaces an earlier copy of that folder.
 /// Errors: kRefused `trust.no_place` as record_trust(); kIo.
 Result<void> trust_tools(const UserSettings& settings, const std::string& root,
                          const ToolFolder& folder, int64_t now_ns);
@@ -74,11 +73,12 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
 [[nodiscard]] Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
                                                               const std::string& root);
 
-/// Removes a tool, and its folder with the last one. Returns false if no folder has the tool.
+/// Removes a tool, and its folder with the last tool. Returns false if the tool is not
+/// stored.
 Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
                          std::string_view name);
 
-/// Adds the tools of a folder to a registry to check that they fit. They refuse to run.
+/// Adds the tools of a folder to a registry, to check their names and schemas. They refuse to run.
 /// Errors: kInvalid `tool.exists`, `tool.name`, `tool.schema`.
 Result<void> add_tools_of(ToolRegistry& registry, const ToolFolder& folder);
 

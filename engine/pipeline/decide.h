@@ -8,7 +8,7 @@
 
 namespace galley {
 
-/// The request of one judgement.
+/// The options of one judgement.
 struct JudgeOptions {
   GateRequest gate;   ///< verdict_on() fills in the principals
   Approver approver;  ///< empty: no person can be asked
@@ -20,7 +20,7 @@ struct JudgementBasis {
   const Directory& base;
   const std::string& root_path;  ///< absolute
   CommandRunner* runner;         ///< null: command validators fail
-  ValidatorCache* cache;         ///< null: no answer is cached
+  ValidatorCache* cache;         ///< null: results are not cached
   const Clock& clock;
   std::string base_name = {};  ///< as ProposedTree's
 };
@@ -28,7 +28,7 @@ struct JudgementBasis {
 /// Returns the verdict of the gate on a proposal. May be called from several threads.
 Result<Verdict> verdict_on(const JudgementBasis& basis, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options);
-/// The same for a proposal to a workspace.
+/// As above, for a proposal to a workspace.
 Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                            const TransactionOptions& who, JudgeOptions options);
 
@@ -36,26 +36,26 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress);
 
-/// Judges a proposal, and publishes it if the gate approves. Every outcome is recorded before it
-/// returns; a commit also writes the records that `recorder` holds.
-/// `on_number`, if given, is called under the writer lock before the first write, with the number
-/// and the proposal of the commit. An Error from it ends the commit.
+/// Judges a proposal, and publishes it if the gate approves. Records every outcome before it
+/// returns; a commit also writes the pending records of `recorder`. Calls `on_number`, if given,
+/// with the number and the proposal of the commit, under the writer lock and before the first
+/// write. An Error from it ends the commit.
 using CommitNumber = std::function<Result<void>(TxId, const Proposal&)>;
 Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Proposal& asked,
                                          const TransactionOptions& who,
                                          const CommitRequest& request, Recorder& recorder,
                                          const CommitNumber& on_number = {});
 
-/// Records the refusal of a proposal that is only previewed, if there is a log. `tool` is the name
-/// of the caller.
+/// Records the refusal of a proposal that was only previewed, if there is a log. `tool` is the name
+/// of the command or tool that asked.
 Result<void> record_refused_look(const Workspace& workspace, const Preview& preview,
                                  const TransactionOptions& who, const std::string& tool);
 
-/// Passes an action of the workspace itself, outside any open transaction, through the executor.
+/// Performs an action of the workspace through the executor, outside any open transaction.
 Result<void> pass_alone(const Rules& rules, const TransactionOptions& who, Recorder& recorder,
                         Action action, const Effect& effect);
 
-/// Returns the kind under which this commit is recorded: a commit, an undo or a redo.
+/// Returns the kind of the record of this commit: commit, undo or redo.
 [[nodiscard]] AuditKind kind_of(const CommitRequest& request);
 
 }  // namespace galley

@@ -9,9 +9,8 @@
 
 namespace galley {
 
-/// Keeps each answer as a JSON file `<hex key>` in a directory of its own, below `.galley/`, with a
-/// memory cache in front. Files beyond kMaxFiles are dropped, oldest first, when the cache is
-/// opened.
+/// Stores each result as a JSON file `<hex key>` in its directory below `.galley/`, and also caches
+/// it in memory. When the cache is opened, it removes the oldest files beyond kMaxFiles.
 ///
 /// Ownership: owns the directory.
 class DiskValidatorCache final : public ValidatorCache {

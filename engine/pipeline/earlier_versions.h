@@ -6,8 +6,8 @@ namespace galley {
 
 class PersistentState;
 
-/// Returns a source of earlier contents of a path, for edits that do not fit. A history that cannot
-/// be read knows nothing: it is only asked to explain.
+/// Returns a function that finds earlier contents of a path, to explain an edit that does not fit.
+/// It returns nothing if the history cannot be read.
 ///
 /// Ownership: borrows the workspace, which must outlive the function.
 [[nodiscard]] EarlierVersions earlier_versions(const PersistentState& persistent);

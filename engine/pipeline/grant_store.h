@@ -24,9 +24,10 @@ using Grant = Workspace::Grant;
 ///     <wall clock, ns>
 ///     <person>
 ///     <agent>
-///     <capability, with ! in front when it was revoked>
+///     <capability, with ! in front if it was revoked>
 ///
-/// Ownership: borrows the state directory. Threads: confined to one thread.
+/// Ownership: borrows the state directory.
+/// Threads:   confined to one thread.
 /// Errors:    kInvalid `grant.damaged` for a file that cannot be trusted. It may be a revocation,
 ///            so no grant is valid until it is deleted. kQuota `limit.grants`; kIo.
 class GrantStore {
@@ -36,9 +37,9 @@ class GrantStore {
   explicit GrantStore(const StateDirectory& state) : state_(&state) {}
 
   Result<void> keep(const Grant& grant) const;
-  /// Oldest first.
+  /// Returns the grants and revocations, oldest first.
   [[nodiscard]] Result<std::vector<Grant>> list() const;
-  /// Returns the state of the folder, to see whether it changed; kAbsent is a value.
+  /// Returns the status of the folder, to detect changes. kAbsent is a value.
   [[nodiscard]] Result<FileStat> stat() const;
 
  private:
@@ -49,19 +50,19 @@ class GrantStore {
 /// Errors: kInvalid `grant.damaged`.
 [[nodiscard]] Result<GrantBook::Pages> pages_of(const std::vector<Grant>& grants);
 
-/// Returns why this cannot be granted (galley.toml denies it to the agent, or it is for people
-/// only), or nothing.
+/// Returns why this capability cannot be granted (galley.toml denies it to the agent, or it is for
+/// people only), or nothing.
 /// Errors: kRefused `grant.wider_than_configuration`; kInvalid `grant.agent`, `capability.invalid`.
 [[nodiscard]] std::optional<Error> objection_to_grant(const Config& config, const Grant& grant);
 
-/// Records a decision that only a person may take. It is refused with `no_agent` if the caller is
-/// an agent, and with the error of `check`.
+/// Records a decision that only a person may take. Refuses it with `no_agent` if the caller is an
+/// agent, or with the error of `check`.
 Result<void> record_person_decision(const Rules& rules, PersistentState& persistent,
                                     const TransactionOptions& who, AuditEvent event,
                                     const Error& no_agent,
                                     const std::function<Result<void>()>& check);
 
-/// Records and stores a grant or revocation. It is valid from the next call on. Fills in the time.
+/// Records and stores a grant or revocation, with the present time. It applies from the next call.
 /// Errors: as Workspace::grant.
 Result<void> record_grant(const Rules& rules, PersistentState& persistent,
                           const TransactionOptions& who, Grant grant);

@@ -8,18 +8,19 @@ namespace galley {
 
 struct WorkspaceState;
 
-/// The two commands around the apply step of a commit, such as one that pauses a watcher.
+/// The two commands before and after the apply step of a commit, for example to pause a watcher.
 struct ApplyHooks {
-  std::function<void()> before;  ///< empty when there is no hook
+  std::function<void()> before;  ///< empty without a hook
   std::function<void()> after;
 };
 
-/// Makes the hooks of a commit. Those of a trusted galley.toml run in the sandbox, and their
-/// effects are dropped. Those of the person's own configuration run on the host, in `/`, with
-/// GALLEY_WORKSPACE set. They are refused if they name a file inside the workspace, because anybody
-/// who edits there could change it.
+/// Makes the hooks of a commit. Hooks of a trusted galley.toml run in the sandbox, and their
+/// effects are dropped. Hooks of the person's own configuration run on the host, in `/`, with
+/// GALLEY_WORKSPACE set. They must not name a file inside the workspace, because any agent could
+/// change that file.
 ///
 /// A hook cannot change the outcome of a commit. Its failure is added to `failures`.
+///
 /// Ownership: borrows both arguments.
 [[nodiscard]] ApplyHooks apply_hooks(WorkspaceState& workspace, std::vector<std::string>& failures);
 

@@ -21,14 +21,16 @@ namespace galley {
 /// Functions of a transaction for Galley's own rooms. They use types that are not installed, and
 /// return more than the functions of Transaction with the same names.
 ///
-/// Ownership: borrows the transaction. Threads and errors: as Transaction's.
+/// Ownership: borrows the transaction.
+/// Threads:   as Transaction.
+/// Errors:    as Transaction.
 class InnerTransaction {
  public:
   explicit InnerTransaction(Transaction& outer) : outer_(&outer), state_(outer.state_.get()) {}
 
   EditResult apply(std::string document, const StageOptions& options, const ReadOptions& reading,
                    EditFormat format);
-  /// Runs calls in order. Stages all of them or none.
+  /// Runs calls in order. Stages the changes of all calls or of none.
   std::vector<ToolResult> call_all(const std::vector<ToolCall>& calls,
                                    const CallOptions& options = {});
   /// As Transaction::run, with all options of a command and its whole result.
@@ -41,7 +43,7 @@ class InnerTransaction {
   Result<BisectReport> bisect(const BisectOptions& options);
   /// Starts a program on the view of a stored transaction and returns while it runs. It needs the
   /// permissions of the tool `Bash`. Its changes are staged when the transaction is resumed later.
-  /// Errors: kTimeout `run.live` when a program runs already; kUsage `run.name`, `run.in_memory`.
+  /// Errors: kTimeout `run.live` if a program already runs; kUsage `run.name`, `run.in_memory`.
   Result<std::unique_ptr<StartedRun>> start_run(const RunRequest& request);
   /// Returns the summary of a run that had ended when the transaction was resumed, or null.
   [[nodiscard]] const RunReport* ended_run() const;

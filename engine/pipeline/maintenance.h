@@ -16,16 +16,18 @@ namespace galley {
 /// only reports.
 Result<std::vector<std::string>> recover_now(Workspace& workspace, bool dry_run);
 
+/// A removed object and its size.
 struct ClearedItem {
   std::string what;
   uint64_t bytes = 0;
 };
 
-/// Removes leftovers of dead processes, and history that is older than galley.toml keeps it.
+/// Removes leftovers of dead processes, and history beyond the limits of `[history]`.
 Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_run);
 
 enum class CheckStatus : uint8_t { kOk, kWarning, kError };
 
+/// The result of one check, with a remedy.
 struct Check {
   std::string name;
   CheckStatus status = CheckStatus::kOk;
@@ -34,21 +36,21 @@ struct Check {
 };
 
 /// Checks the journals, the audit chain, disk use and the sandbox of this machine. With `repair` it
-/// mends what it can without losing a byte.
+/// makes the repairs that cannot lose data.
 Result<std::vector<Check>> examine(Workspace& workspace, bool repair);
 
-/// A file that recovery or a commit found in its way, and moved aside.
+/// A file of another program that recovery or a commit moved aside.
 struct RescuedItem {
   std::string name;  ///< `<tx>/<path>`
   uint64_t bytes = 0;
 };
 Result<std::vector<RescuedItem>> list_rescued(const Workspace& workspace);
 Result<std::string> read_rescued(const Workspace& workspace, const std::string& name);
-/// Deletes a rescued file. Nothing else in Galley does.
+/// Deletes a rescued file. No other function of Galley deletes one.
 Result<void> drop_rescued(const Workspace& workspace, const std::string& name);
 
-/// Returns one line per transaction that a crash interrupted: whether it was finished or reverted,
-/// or would be in a dry run, and the number of its paths. Complete transactions are not listed.
+/// Returns one line per transaction that a crash interrupted: the number of its paths, and whether
+/// recovery finished or reverted it (in a dry run: would do so). Does not list complete ones.
 [[nodiscard]] std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run);
 
 }  // namespace galley

@@ -14,20 +14,20 @@
 
 namespace galley {
 
-// MCP servers whose tools a workspace may call, since a person added them (docs/agents.md).
+// MCP servers that a person added to a workspace, so that it may call their tools (docs/agents.md).
 // They are stored next to custom tools (custom_tools.h), outside every workspace:
 //
 //     $XDG_STATE_HOME/galley/tools/<SHA-256 of the root's path>/mcp-<name>.json
 
 inline constexpr size_t kMaxMcpServers = 64;  ///< MCP servers of one workspace
 
-/// Stores a server for the workspace at `root`. It replaces one with the same name.
+/// Stores a server for the workspace at `root`. Replaces a server with the same name.
 /// Errors: kRefused `trust.no_place` as record_trust(); kQuota `limit.mcp_record`; kIo.
 Result<void> trust_mcp_server(const UserSettings& settings, const std::string& root,
                               const TrustedMcpServer& server);
 
-/// Returns the stored servers of a workspace, by name, without records that belong to another user
-/// or cannot be read.
+/// Returns the stored servers of a workspace, sorted by name. Skips records that belong to another
+/// user or cannot be read.
 [[nodiscard]] Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(
     const UserSettings& settings, const std::string& root);
 
@@ -43,7 +43,7 @@ using McpToolLeftOut = std::pair<std::string, Error>;
 [[nodiscard]] std::vector<McpToolLeftOut> add_mcp_tools(
     ToolRegistry& registry, const std::shared_ptr<const TrustedMcpServer>& server);
 
-/// Adds the tools of all stored servers, with the same exceptions as when a person added them.
+/// Adds the tools of all stored servers, except those that add_mcp_tools() cannot add.
 Result<void> add_mcp_servers(ToolRegistry& registry, const UserSettings& settings,
                              const std::string& root);
 

@@ -23,9 +23,9 @@
 
 namespace galley {
 
-/// An object that the first thread that needs it creates.
+/// An object that is created by the first thread that needs it.
 ///
-/// Invariant: a result of get() stays valid as long as this object, also after another set().
+/// Invariant: a result of get() stays valid as long as this object, even after another set().
 /// Threads:   any thread may call get(); the owner serialises set().
 template <class T>
 class LazyObject {
@@ -48,26 +48,26 @@ class LazyObject {
 ///            written by a commit that a gate approved, by recovery, and by `galley init`.
 /// Ownership: owns the descriptors of the workspace and of `.galley`; borrows place and rules.
 /// Threads:   any, except during open(). Results of state() and audit() stay valid.
-/// Errors:    functions that write return kRefused `state.not_believed` if another workspace made
-///            the `.galley`; kIo.
+/// Errors:    functions that write return kRefused `state.not_believed` if `.galley` is not
+///            trusted; kIo.
 class PersistentState {
  public:
   PersistentState(const Place& place, const Rules& rules, std::unique_ptr<WritableDirectory> files)
       : place_(&place), rules_(&rules), files_(std::move(files)) {}
 
   // --- the state directory ----------------------------------------------------------------------
-  /// Opens `.galley` if it is there and trusted. With `recovers` it finishes interrupted
-  /// transactions. Returns notices for people, one line each.
+  /// Opens `.galley` if it exists and is trusted. With `recovers` it finishes or reverts
+  /// interrupted transactions. Returns notices for people, one line each.
   Result<std::vector<std::string>> open(bool recovers);
-  /// Returns why the `.galley` that is there is ignored, or null.
+  /// Returns why the existing `.galley` is ignored, or null.
   [[nodiscard]] const Error* doubt() const { return doubt_ ? &*doubt_ : nullptr; }
   [[nodiscard]] Result<void> check_trusted() const {
     return doubt_ ? Result<void>(*doubt_) : Result<void>();
   }
-  /// Returns the state, or null when there is none that is trusted.
+  /// Returns the state, or null without a trusted `.galley`.
   [[nodiscard]] const StateDirectory* state() const { return state_.get(); }
   [[nodiscard]] AuditLog* audit() const { return audit_.get(); }  ///< present with state()
-  /// Opens a `.galley` that another process made since.
+  /// Opens a `.galley` that another process created in the meantime.
   Result<void> refresh();
   /// Creates `.galley` if it is missing.
   Result<void> ensure();
@@ -89,10 +89,10 @@ class PersistentState {
                                   std::string tx = {}) const {
     return {audit_, clock(), time, std::move(tx)};
   }
-  /// Returns the history. `verb` names the command in the error.
+  /// Returns the history. The error names the command `verb`.
   /// Errors: kNotFound `history.empty`.
   [[nodiscard]] Result<History> history(std::string_view verb);
-  /// Checks the chain, and that it has a record of every commit.
+  /// Checks the chain of audit records, and that it has a record of every commit.
   [[nodiscard]] Result<AuditVerification> verify_audit() const;
   /// Restores missing audit records from the journals. Returns their number.
   Result<size_t> restore_audit();
@@ -107,7 +107,7 @@ class PersistentState {
   /// Opens a `.galley` that is not trusted, to show a person the effects of adopting it.
   Result<StateDirectory> open_foreign() const { return StateDirectory::open_foreign(*files_); }
   Result<RecoveryReport> plan_recovery(const StateDirectory& foreign) const;
-  /// Adopts it, after a person agreed.
+  /// Adopts such a `.galley`, after a person agreed.
   Result<void> adopt(StateDirectory& foreign) const { return foreign.adopt(*files_); }
   Result<void> quarantine_damaged(const WriterLock& lock) const;
   Result<LeftoverReport> clear_leftovers(WriterLock& lock, const ClearOptions& options) const {
@@ -134,7 +134,7 @@ class PersistentState {
   std::optional<Error> doubt_;
   LazyObject<StateDirectory> state_;
   LazyObject<AuditLog> audit_;
-  std::mutex mutex_;  ///< guards the creation of both; reading needs no lock
+  std::mutex mutex_;  ///< guards set() of state_ and audit_; get() needs no lock
 };
 
 }  // namespace galley

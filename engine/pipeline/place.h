@@ -18,7 +18,7 @@ namespace galley {
 /// Threads:   all threads of the workspace use `files` and `make_runner`.
 struct WorkspaceTree {
   std::unique_ptr<const Directory> files;
-  std::string name;  ///< as ProposedTree's base_name: the same name, the same files
+  std::string name;  ///< as ProposedTree's base_name: it identifies the files
   /// Makes a runner of commands on `files`. It may borrow the configuration and the clock.
   std::function<std::unique_ptr<CommandRunner>(const Config&, const Principals&, const Clock&)>
       make_runner;

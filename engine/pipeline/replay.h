@@ -11,8 +11,8 @@ namespace galley {
 
 /// One difference between the transcript and its replay.
 struct ReplayDifference {
-  /// `not_replayed` (the call was left out; `message` says why), `base` (the tree differed before
-  /// the call), `result`, or `tree` (the tree differed after it).
+  /// `not_replayed` (the call was skipped; `message` says why), `base` (the tree differed before
+  /// the call), `result`, or `tree` (the tree differed after the call).
   std::string what;
   size_t call = 0;  ///< its number in the transcript, from 1
   std::string tool;
@@ -36,19 +36,19 @@ struct ReplayReport {
 
 inline constexpr size_t kMaxReplayDifferences = 1000;  ///< differences that a replay lists
 
-/// How a transcript is replayed.
+/// The options of a replay.
 struct ReplayOptions {
   SecretProvider secrets = {};  ///< values for the placeholders
   std::stop_token stop = {};
 };
 
-/// Makes the calls of a transcript one after the other in this transaction, and compares the result
-/// and the changes of each with the transcript. Paths of the old workspace become paths of this
-/// one. A call that cannot be replayed as it was is left out and reported.
+/// Repeats the calls of a transcript in order in this transaction. Compares the result and the
+/// changes of each call with the transcript. Paths of the old workspace become paths of this one.
+/// Skips and reports a call that cannot be repeated exactly.
 ///
-/// It compares ok, code, reason and data of a result (any two time stamps count as equal), and the
-/// kind, mode and content of every path that the call changed then or changes now. It ignores
-/// durations, resources, execution ids and messages.
+/// Compares ok, code, reason and data of a result (any two time stamps are equal), and the kind,
+/// mode and content of every path that the call changed then or changes now. Ignores durations,
+/// resources, execution ids and messages.
 Result<ReplayReport> replay(Workspace& workspace, Transaction& transaction,
                             const std::vector<TranscriptCall>& calls,
                             const ReplayOptions& options = {});

@@ -20,22 +20,22 @@ class PersistentState;
 /// The rules of a workspace: the trusted part of galley.toml, the settings of this user, and
 /// grants.
 ///
-/// Threads: constant after read(), except the grants, which `config.grants` shows. A lock
-///          serialises their updates.
+/// Threads: constant after read(), except the grants (`config.grants`), whose updates a lock
+///          serialises.
 class Rules {
  public:
   Config config;
-  std::optional<Error> flaw;  ///< why galley.toml cannot be read; then `config` denies everything
+  std::optional<Error> flaw;  ///< why galley.toml cannot be read; then `config` has strict defaults
   TrustPart trust_part;       ///< of the whole file, trusted or not
   UserSettings user;          ///< set before read()
 
   /// Reads galley.toml and ignores its untrusted part. Returns notices, one line each.
   /// Errors: those of load_config, parse_config and is_trusted.
   Result<std::vector<std::string>> read(const Place& place, const WorkspaceOptions& options);
-  /// Reads new grants and revocations. Costs one stat when nothing changed.
-  /// Errors: those of GrantStore; agents may do nothing then.
+  /// Reads new grants and revocations. Costs one stat if nothing changed.
+  /// Errors: those of GrantStore; after one, agents may do nothing.
   Result<void> refresh_grants(const PersistentState& persistent) const;
-  /// Returns the caller of a tool, with the capabilities that this agent has.
+  /// Returns the agent as a caller of tools, with its capabilities.
   [[nodiscard]] ToolCaller caller(const std::string& agent, const std::string& session = {}) const;
 
  private:

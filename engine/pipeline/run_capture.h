@@ -18,30 +18,31 @@ namespace galley {
 
 /// The changes that a run has made so far.
 struct RunCapture {
-  Overlay::Entries entries;  ///< exactly the paths that it changed
+  Overlay::Entries entries;  ///< exactly the paths that the run changed
   AbsorbReport report;       ///< if `refused` is not empty, `entries` is empty
 };
 
-/// Reads the upper layer of a run into changes. The base of each path is the state that the run saw
-/// when it first wrote it:
+/// Reads the changes of a run from its upper layer. The base of a path is the state that the run
+/// saw when it first wrote the path:
 ///
-///     staged when it began, or at its last checkpoint    that state (engine/stages/run_basis.h)
-///     changed by a transaction committed since it began  the pre-image in the first of those
-///     otherwise                                          the file on disk
+///     staged when the run began or at its last checkpoint  that state (engine/stages/run_basis.h)
+///     changed by a transaction that was committed since    the pre-image in the first of them
+///     otherwise                                            the file on disk
 ///
 /// A copy that pins the view, or a whiteout, equals its base, so it is not a change. A new capture
-/// replaces the one before it.
-///  With `is_live` the program still runs, and its layer is only read. Otherwise the program is
+/// replaces the previous one.
+///
+/// With `is_live` the program still runs, and its layer is only read. Otherwise the program is
 /// dead, and files that git ignores (`ignore`) are moved to the scratch layer of the transaction's
-/// next command. It holds the writer lock, because a publisher would change the files on disk.
+/// next command. The function holds the writer lock, since a commit would change the files on disk.
 ///
 /// Errors: kInvalid `run.damaged`; kConflict `run.file_changes`; kTimeout `commit.locked`.
 [[nodiscard]] Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folder,
                                              const std::shared_ptr<ContentStore>& store,
                                              const IgnoreRule& ignore, bool is_live);
 
-/// Prepares the layer of an interrupted run to be used again. The new view shows the files on disk
-/// except where the layer has its own, so bases are kept only for paths that the layer has.
+/// Prepares the layer of an interrupted run for the next run. The new view shows the files on disk,
+/// except those in the layer. So bases are kept only for paths in the layer.
 /// `note.history` becomes `position`. The caller holds the writer lock.
 ///
 /// Errors: kInvalid `run.damaged`.
@@ -49,15 +50,15 @@ struct RunCapture {
                                            const std::shared_ptr<ContentStore>& store,
                                            const std::string& position);
 
-/// Returns how many paths a live run has changed so far, or nothing when no program runs in this
-/// transaction or its layer cannot be read now.
+/// Returns how many paths a live run has changed so far. Returns nothing if no program runs in this
+/// transaction, or if its layer cannot be read now.
 [[nodiscard]] std::optional<size_t> changes_of_live_run(WorkspaceState& workspace,
                                                         const std::string& tx);
 
 /// A program to start on the view of a stored transaction.
 struct RunRequest {
   Command command;
-  std::string name;  ///< another name for its id; may be empty
+  std::string name;  ///< a second name besides the id; may be empty
   bool is_terminal = false;
   uint16_t rows = 24;
   uint16_t columns = 80;
@@ -65,8 +66,8 @@ struct RunRequest {
   std::vector<std::string> layered;   ///< results of folder_of_run() for --layer
 };
 
-/// Returns the real path of a folder of the host for --allow-write or --layer. It passes
-/// check_host_folder(), and folders of secrets are refused.
+/// Returns the real path of a folder of the host for --allow-write or --layer. The folder must pass
+/// check_host_folder() and must not contain secrets.
 /// Errors: kUsage `run.host_folder`.
 [[nodiscard]] Result<std::string> folder_of_run(std::string_view option, const std::string& path,
                                                 const std::string& workspace, bool may_be_missing);
@@ -80,13 +81,13 @@ struct StartedRun {
   std::unique_ptr<LiveRun> live;
 };
 
-/// Summary of a run that has ended.
+/// The summary of a run that has ended.
 struct RunReport {
-  std::string ended;          ///< how the program ended, for people; empty if it was killed with us
-  uint64_t staged_paths = 0;  ///< changed by the layer
+  std::string ended;             ///< how it ended, for people; empty if its supervisor was killed
+  uint64_t staged_paths = 0;     ///< paths that the run changed
   uint64_t ignored_paths = 0;    ///< git-ignored: kept with the transaction, not proposed
   uint64_t protected_paths = 0;  ///< below .git or .galley: dropped
-  uint64_t git_refs = 0;         ///< that its commits of git led to (engine/stages/run_commits.h)
+  uint64_t git_refs = 0;         ///< kept references to its git commits (run_commits.h)
   std::string git_failure;       ///< why its git commits could not be kept
 };
 

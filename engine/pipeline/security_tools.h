@@ -6,9 +6,9 @@
 
 namespace galley {
 
-/// Adds `sec.grant`, `sec.revoke` and `sec.audit` (aiOS). The first two write to `.galley`
-/// directly, so a rollback does not revert them. Hence they have tier 3, and the mode asks. They
-/// are for people only.
+/// Adds the tools `sec.grant`, `sec.revoke` and `sec.audit` of aiOS. Only people may call them. The
+/// first two write to `.galley` directly, and a rollback does not revert them. So they have tier 3,
+/// and need a confirmation in most modes.
 /// Errors: as ToolRegistry::add.
 Result<void> add_security_tools(ToolRegistry& registry, const Rules& rules,
                                 PersistentState& persistent);

@@ -23,10 +23,10 @@ namespace galley {
 /// Errors:    those of add_custom_tools; the other tools are added nevertheless.
 class StoredTools {
  public:
-  /// Remembers the stored tools of now, since a new registry reads them.
+  /// Remembers the present stored tools, because a new registry already has them.
   explicit StoredTools(const Workspace& workspace);
 
-  /// Updates the registry. Returns whether anything changed. Costs one stat when nothing did.
+  /// Updates the registry. Returns whether anything changed. Costs one stat if nothing changed.
   Result<bool> refresh();
 
  private:
@@ -36,16 +36,16 @@ class StoredTools {
   const Workspace* workspace_;
   std::mutex mutex_;
   std::optional<int64_t> seen_;     ///< change time of the folder, if it exists
-  std::vector<std::string> names_;  ///< of the tools that it added
+  std::vector<std::string> names_;  ///< of the stored tools in the registry
 };
 
-/// Records that a person adds tools (kToolsAdded) or removes some (kToolsRemoved), before it is
-/// done. `input` names them.
-/// Errors: kRefused `tool.by_agent` when `who` is an agent; the audit log's.
+/// Records that a person is about to add tools (kToolsAdded) or remove tools (kToolsRemoved).
+/// `input` names them.
+/// Errors: kRefused `tool.by_agent` if `who` is an agent; those of the audit log.
 Result<void> record_admission(const Workspace& workspace, const TransactionOptions& who,
                               AuditKind kind, nlohmann::ordered_json input);
 
-/// Records and stores the tools of a folder. They can be called after the next open.
+/// Records and stores the tools of a folder. They can be called after the next Workspace::open().
 /// Errors: as record_admission and trust_tools.
 Result<void> admit_tools(const Workspace& workspace, const TransactionOptions& who,
                          const UserSettings& settings, const ToolFolder& folder);
@@ -55,7 +55,7 @@ Result<void> admit_tools(const Workspace& workspace, const TransactionOptions& w
 Result<bool> remove_stored_tool(const Workspace& workspace, const TransactionOptions& who,
                                 const UserSettings& settings, const std::string& name);
 
-/// Adds a tool that the program defines, with its agents and its table `[tools.NAME]`.
+/// Adds a tool that a program defines, with its agents and its table `[tools.NAME]`.
 /// Errors: those of ToolRegistry::add; kInvalid `tool.no_function`.
 Result<void> add_own_tool(const Rules& rules, ToolRegistry& registry, ToolDefinition tool);
 

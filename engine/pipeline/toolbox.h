@@ -21,33 +21,34 @@ namespace galley {
 /// The tools of a workspace, their health and quotas, the runners of command validators, and the
 /// cache of validators. Each is created at its first use.
 ///
-/// Ownership: borrows the other parts and a given runner.
+/// Ownership: borrows the other parts of the workspace, and the runner of the options.
 /// Threads:   any; results stay valid. No function waits or runs a command under the lock.
 class Toolbox {
  public:
-  /// Takes the runner, the tools and their dependencies out of `options`.
+  /// Moves the runner, the tools and their dependencies out of `options`.
   Toolbox(const Place& place, const Rules& rules, PersistentState& kept, WorkspaceOptions& options);
 
+  /// Returns the registry of tools.
   /// Errors: kInvalid `tool.*`, which names the tool.
   Result<ToolRegistry*> registry();
-  /// Checks the tools that the program defined, if there are any.
+  /// Checks the tools that the program defined.
   Result<void> check_given();
   /// Returns the supervisor, which enforces `[tools.NAME]` for all transactions.
   CallSupervisor& supervisor();
-  /// Returns the cache of validators, on disk if there is a `.galley`, else in memory. Null if
-  /// there are no validators.
+  /// Returns the cache of validators: on disk if `.galley` exists, else in memory. Returns null
+  /// without validators.
   ValidatorCache* cache();
   /// Returns the runner of command validators that judge these principals.
   CommandRunner* runner_for(const Principals& who);
   /// Returns the runner that the program gave instead of the sandbox, or null.
   [[nodiscard]] CommandRunner* given_runner() const { return given_runner_; }
-  /// Returns whether only tools that read can be called.
+  /// Returns the mode: all tools, or only tools that read.
   [[nodiscard]] ToolRegistry::Mode mode() const { return mode_; }
   /// Returns a notice for each table `[tools.NAME]` that names no tool.
   Result<std::vector<std::string>> unknown_tools();
 
-  KnownSecrets known_secrets;  ///< secrets that tools received in this process
-  SeenContents seen;           ///< contents that sessions of this process were shown
+  KnownSecrets known_secrets;  ///< secrets that tools of this process received
+  SeenContents seen;           ///< contents that sessions of this process have seen
 
  private:
   const Place* place_;
@@ -61,8 +62,8 @@ class Toolbox {
   std::unique_ptr<ToolRegistry> registry_;
   std::unique_ptr<CallSupervisor> supervisor_;
   std::unique_ptr<ValidatorCache> cache_;
-  /// By principals, and by whether `.galley` existed, where runners keep their layers. One
-  /// judgement reuses the layers of the one before.
+  /// The key has the principals, and whether `.galley` existed, where runners keep their layers. A
+  /// judgement reuses the layers of the previous one.
   std::map<std::pair<Principals, bool>, std::unique_ptr<CommandRunner>> runners_;
 };
 

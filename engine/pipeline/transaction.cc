@@ -51,7 +51,7 @@ void Transaction::set_default_message(std::string message) {
   state_->options.message = std::move(message);
 }
 
-// --- the road -------------------------------------------------------------------------------
+// --- passing actions to the executor --------------------------------------------------------
 
 namespace {
 
@@ -400,7 +400,7 @@ const TransactionOptions& Transaction::options() const { return state_->options;
 
 Result<void> Transaction::save() {
   if (!state_->stage || state_->is_over) return {};
-  // Note the contributor first, so that every staged change has an agent who is judged.
+  // Note the contributor first, so that the gate judges the agent of every staged change.
   if (state_->options.owner && !state_->stage->has_contributor(state_->options.agent)) {
     const Overlay::Entries& now = state_->overlay.entries();
     if (!restaged_paths(state_->owners, now).empty()) {

@@ -33,7 +33,7 @@ namespace galley {
 
 inline constexpr size_t kNamedCalls = 20;  ///< ids that a message lists
 
-/// The members of a transaction, for the sources that are named after it.
+/// The members of a transaction, for the sources transaction*.cc.
 struct Transaction::State {
   /// `stage_id` is empty for a transaction in memory.
   State(WorkspaceState& opened, std::shared_ptr<ContentStore> store,
@@ -46,7 +46,7 @@ struct Transaction::State {
     if (opened.rules.config.commit.isolation == Isolation::kSerializable) overlay.track_reads();
   }
 
-  /// Returns the runner of this transaction's commands. Its layers live until the transaction ends.
+  /// Returns the runner of this transaction's commands. Its layers last until the transaction ends.
   CommandRunner* runner() {
     if (workspace->tools.given_runner() != nullptr) return workspace->tools.given_runner();
     if (own_runner == nullptr && workspace->place.tree != nullptr) {
@@ -68,9 +68,9 @@ struct Transaction::State {
     return own_runner.get();
   }
 
-  /// Remembers the message of the last git commit that these calls asked for.
+  /// Remembers the message of the last git commit that these calls requested.
   void ask_for_git_commits(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results);
-  /// Ends a committed transaction, and makes the git commit that was asked for.
+  /// Ends a committed transaction, and makes the requested git commit.
   void end_with(Receipt& receipt);
   void keep_step(StagedStep step) {
     step_paths += std::max<size_t>(1, step.changes.size());
@@ -109,9 +109,9 @@ struct Transaction::State {
   Recorder recorder;
   std::string git_message;                ///< of the git commit to make; empty: none
   std::string reason;                     ///< of the current action; may be empty
-  std::optional<uint64_t> saved_version;  ///< version of the overlay that the stage has
-  Overlay::Entries owners;                ///< entries when another agent resumed it
-  /// Changes per call, oldest first. A stored transaction has only those that are not saved yet.
+  std::optional<uint64_t> saved_version;  ///< version of the overlay in the stage directory
+  Overlay::Entries owners;                ///< the entries when another agent resumed it
+  /// Changes per call, oldest first; in a stored transaction only those that are not saved yet.
   std::vector<StagedStep> steps;
   size_t step_paths = 0;  ///< upper bound for the paths in `steps`
   std::optional<TranscriptFile> transcript;
@@ -122,7 +122,7 @@ struct Transaction::State {
   bool is_view = false;  ///< shows an earlier tree; cannot be committed
 };
 
-/// Input or output of a record.
+/// Makes the input or output of a record.
 [[nodiscard]] JsonDocument json_document(nlohmann::ordered_json json);
 
 }  // namespace galley

@@ -141,7 +141,7 @@ Result<void> Transaction::collect_run() {
   RunReport report = report_of(*note, capture);
   const bool is_news = state_->overlay.entries() != capture.entries;
   if (is_over || is_news) {
-    // The run's agent stages the changes, whichever agent looks.
+    // The run's agent stages the changes, even if another agent resumes the transaction.
     TransactionOptions who;
     who.agent = note->agent;
     if (is_over) {

@@ -15,10 +15,10 @@
 
 namespace galley {
 
-/// Writes the transcript of one transaction to a file that only its user can read.
+/// Writes the transcript of one transaction to a file that only the user can read.
 ///
 /// Invariant: whole lines are appended under a lock, so several processes may share a file. If a
-///            call cannot be written, its result says so, and later calls are refused.
+///            call cannot be written, its result has a warning, and later calls are refused.
 /// Ownership: owns the open folder.
 /// Threads:   confined to one thread.
 /// Errors:    kUsage `transcript.in_workspace`, kRefused `transcript.mode` for a file that others
@@ -28,9 +28,9 @@ class TranscriptFile {
   /// Opens the file, or creates it with mode 0600.
   static Result<TranscriptFile> open(const std::string& path, TranscriptHeader header);
 
-  /// Checks that another call fits. After a failed write it always fails.
+  /// Checks that the file has room for another call. Always fails after a failed write.
   Result<void> check_room();
-  /// Returns a provider that remembers which secrets a call received.
+  /// Returns a provider that remembers which secrets a call receives.
   [[nodiscard]] SecretProvider watched(const SecretProvider& provider);
   /// Appends the results of calls that were staged together. `tools` has their versions.
   void add(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results,
@@ -51,7 +51,7 @@ class TranscriptFile {
   TranscriptHeader header_;
   TranscriptLines lines_;
   std::set<std::string> given_;  ///< names of secrets that the running calls received
-  std::map<std::string, std::string> secrets_;  ///< known to lines_
+  std::map<std::string, std::string> secrets_;  ///< the secrets that lines_ knows
   std::optional<Error> broken_;
 };
 

@@ -52,13 +52,13 @@ Result<std::vector<ContentId>> hashes_of(const std::string& text) {
 }
 
 /// Whether a file or folder in a home directory is missing, or is not readable because the home
-/// belongs to the user who started us as another user.
+/// belongs to another user than this process (as with sudo).
 bool says_nothing(const Error& error) {
   return error.kind == ErrorKind::kNotFound || error.reason == "path.not_directory" ||
          error.os_error == EACCES;
 }
 
-/// Returns nullptr for such a folder.
+/// Returns nullptr for a folder that is missing or not readable.
 Result<std::unique_ptr<Directory>> open_if_there(const std::string& path) {
   auto opened = open_disk_directory(path);
   if (!opened && says_nothing(opened.error())) return std::unique_ptr<Directory>();

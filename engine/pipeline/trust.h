@@ -15,9 +15,9 @@ namespace galley {
 ///
 ///     $XDG_CONFIG_HOME/galley/config.toml   their own configuration (~/.config)
 ///     $XDG_STATE_HOME/galley/trust/         a file for each trusted workspace (~/.local/state),
-///                                           and for each change of rules that got a yes
+///                                           and for each approved change of rules
 ///     $XDG_STATE_HOME/galley/tools/         custom tools of each workspace (custom_tools.h)
-///     $GALLEY_TRUST                         hashes that are trusted wherever they stand (CI)
+///     $GALLEY_TRUST                         hashes that are trusted in every workspace (CI)
 ///
 /// A value. Without settings no part of a workspace is trusted.
 struct UserSettings {
@@ -35,24 +35,24 @@ struct UserSettings {
 ///         kInvalid `trust.bad_hash` for a GALLEY_TRUST that is not a list of hashes.
 [[nodiscard]] Result<UserSettings> load_user_settings();
 
-/// The most approvals of changed rules that are kept; beyond it the oldest go, and a push asks
-/// again.
+/// The maximum number of kept approvals of changed rules. Beyond it the oldest ones are removed,
+/// and a push asks again.
 inline constexpr size_t kMaxRulesApprovals = 1000;
 
-/// The trust of a person in one workspace, for a certain hash of its configuration.
+/// A person's trust in one workspace, for one hash of its configuration.
 struct TrustRecord {
   std::string root;  ///< absolute
   ContentId hash;
   int64_t given_ns = 0;
 };
 
-/// Returns whether this part of the configuration of the workspace at `root` is trusted. Records
-/// inside that workspace are ignored, because anybody who edits there could write them.
+/// Returns whether a person trusts this part of the configuration of the workspace at `root`.
+/// Records inside that workspace are ignored, because any agent could write them.
 [[nodiscard]] Result<bool> is_trusted(const UserSettings& settings, const std::string& root,
                                       const TrustPart& part);
 
-/// Stores a trust record. It replaces an earlier one of the same root.
-/// Errors: kRefused `trust.no_place` without a home, or with one inside the workspace; kIo.
+/// Stores a trust record. Replaces an earlier record of the same root.
+/// Errors: kRefused `trust.no_place` without a home, or if the home is inside the workspace; kIo.
 Result<void> record_trust(const UserSettings& settings, const TrustRecord& record);
 
 /// Returns all records, by root.
@@ -66,18 +66,18 @@ struct RulesChange {
   std::string root;        ///< of the work tree, absolute
   std::string repository;  ///< the git directory that all its work trees share
   std::string path;
-  std::string before;  ///< the hash of its bytes; empty if there was no file
-  std::string after;
+  std::string before;  ///< the hash of the old bytes; empty for a new file
+  std::string after;   ///< the hash of the new bytes
 };
 
-/// Stores the approval next to the trust records. It replaces an earlier one with the same result,
-/// and the oldest ones beyond kMaxRulesApprovals.
+/// Stores the approval next to the trust records. Replaces an earlier approval of the same result.
+/// Removes the oldest approvals beyond kMaxRulesApprovals.
 /// Errors: as record_trust().
 Result<void> record_rules_change(const UserSettings& settings, const RulesChange& change);
 
 /// An approved change of rules, as it was recorded.
 struct RulesApproval {
-  std::string root;  ///< empty in a record of an earlier version, as is `path`
+  std::string root;  ///< empty in a record of an earlier version, like `path`
   std::string path;
   int64_t given_ns = 0;
 };
@@ -85,13 +85,13 @@ struct RulesApproval {
 /// Returns all approvals of changed rules, oldest first.
 [[nodiscard]] Result<std::vector<RulesApproval>> list_rules_approvals(const UserSettings& settings);
 
-/// Returns whether a person approved the change, in one step or in several that follow each other.
+/// Returns whether a person approved the change, in one step or in several consecutive steps.
 [[nodiscard]] Result<bool> is_known_rules_change(const UserSettings& settings, RulesChange change);
 
-/// Returns whether `path` is `folder` or below it, by comparing the texts.
+/// Returns whether `path` is `folder` or below it. Compares only the texts.
 [[nodiscard]] bool is_at_or_below(std::string_view path, std::string_view folder);
 
-/// Returns whether safe_directories of the user's configuration has this root.
+/// Returns whether safe_directories of the user's configuration includes this root.
 [[nodiscard]] bool is_safe_directory(const UserConfig& config, std::string_view root);
 
 }  // namespace galley

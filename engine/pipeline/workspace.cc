@@ -64,7 +64,7 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   tell(std::move(unknown));
   GALLEY_ASSIGN(auto repairs, state->persistent.open(state->options.recovers));
   tell(std::move(repairs));
-  // Unreadable grants deny agents everything. A person can still open the workspace to mend it.
+  // Unreadable grants deny agents everything. A person can still open the workspace to repair it.
   if (const auto read = state->rules.refresh_grants(state->persistent); !read) {
     state->notices.push_back(read.error().message);
   }

@@ -34,7 +34,7 @@ CommitOutcome as_conflict(UndoConflict misfits) {
   return {Proposal::from({}, nullptr), std::move(conflict)};
 }
 
-/// Judges and publishes the planned undo, as every commit is.
+/// Judges and publishes the planned undo like any other commit.
 Result<CommitOutcome> carry_out(Workspace& workspace, UndoOutcome planned, TransactionOptions who) {
   if (auto* misfits = std::get_if<UndoConflict>(&planned)) return as_conflict(std::move(*misfits));
   auto* plan = std::get_if<UndoPlan>(&planned);

@@ -27,7 +27,7 @@ struct WorkspaceState {
   WorkspaceOptions options;  ///< without the members that Toolbox took
   std::vector<std::string> notices;
 
-  /// Adds the bounds of the workspace to the options of a transaction.
+  /// Adds the restrictions of the workspace to the options of a transaction.
   [[nodiscard]] TransactionOptions bounded(TransactionOptions asked) const {
     asked.reads_only |= options.reads_only;
     asked.is_deterministic |= options.is_deterministic;
@@ -35,7 +35,8 @@ struct WorkspaceState {
   }
 };
 
-/// Access to the parts of a workspace for Galley's own rooms. They live as long as the workspace.
+/// Access to the parts of a workspace for Galley's own rooms. The parts live as long as the
+/// workspace.
 struct WorkspaceAccess {
   [[nodiscard]] static WorkspaceState& of(const Workspace& workspace) { return *workspace.state_; }
 };
