@@ -7,10 +7,10 @@
 
 namespace galley {
 
-/// The places where agents' programs look for their configuration: their hooks and the servers that
-/// they start. `galley agents install` writes to these places. An agent that may edit them can
-/// switch off the hook that judges its edits. The programs read them in the folder where they are
-/// started, so these places count anywhere in a workspace.
+/// The paths of the configuration of agents' programs: their hooks, and the servers that they
+/// start. `galley agents install` writes to these paths. An agent that may edit them can disable
+/// the hook that judges its edits. A program reads them in the folder where it is started, so they
+/// are protected in every folder of a workspace.
 inline constexpr std::string_view kCodexFolder = ".codex";
 inline constexpr std::string_view kClaudeFolder = ".claude";
 inline constexpr std::string_view kClaudeServers = ".mcp.json";
@@ -30,7 +30,7 @@ inline constexpr std::array<std::string_view, 8> kAgentFiles = {kCodexFolder,
                                                                 kOpencodeFileWithComments,
                                                                 kOpencodeUserFolder};
 
-/// Whether the path is one of these places or below one, in any spelling that a case-insensitive
+/// Whether the path is one of these paths or below one, in any spelling that a case-insensitive
 /// file system accepts.
 [[nodiscard]] bool is_agent_file(const RelPath& path);
 

@@ -14,12 +14,12 @@ namespace galley {
 /// A baseline with more bytes is refused.
 inline constexpr size_t kMaxBaselineBytes = size_t{64} << 20U;
 
-/// The suppression of a finding that is in the baseline.
+/// The text in Finding::suppression of a finding that is in the baseline.
 inline constexpr std::string_view kBaselineSuppression = "known in the baseline";
 
-/// The findings that existed before: they are shown as known and block nothing. A JSON file
-/// (docs/validators.md), read from the unchanged tree: a proposed change of it counts only after
-/// its commit.
+/// A list of older findings, which become notes and block nothing. It is a JSON file
+/// (docs/validators.md). Galley reads it from the unchanged tree, so a proposed change of the file
+/// applies only after its commit.
 class Baseline {
  public:
   /// Loads the baseline at a path of the workspace; a missing file is an empty baseline.
@@ -27,7 +27,7 @@ class Baseline {
   [[nodiscard]] static Result<Baseline> load(const Directory& workspace, const std::string& path);
   [[nodiscard]] static Result<Baseline> parse(std::string_view text, std::string_view file);
 
-  /// Turns findings that are in the baseline, by their fingerprints, into notes.
+  /// Turns findings whose fingerprints are in the baseline into notes.
   void apply(const std::vector<Finding*>& findings) const;
 
   [[nodiscard]] size_t size() const { return known_.size(); }

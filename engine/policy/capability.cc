@@ -155,7 +155,7 @@ bool Capability::covers(std::string_view needed) const {
     return parts.has_action || action == "*" || domain == "net";
   }
   if (is_closed_domain(domain) || !name_matches(domain, parts.domain)) return false;
-  // A need that leaves something out needs all of it: the text `*` is matched only by `*`.
+  // A need that omits a part needs all of it: only `*` matches the text `*`.
   if (!name_matches(action, parts.has_action ? parts.action : "*")) return false;
   return pattern.empty() || name_matches(pattern, parts.has_pattern ? parts.pattern : "*");
 }

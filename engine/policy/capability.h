@@ -13,59 +13,67 @@ namespace galley {
 
 /// One permission as text: `fs:read`, `fs:write:src/**`, `exec:git`, `net:none`, `custom:deploy`.
 ///
-/// `<domain>:<action>[:<pattern>]`. Galley's domains are `fs` (read, write, create, modify, delete;
-/// the pattern is a gitignore glob; write includes the last three), `exec` (the action is a
-/// program, `*` any) and `net` (none, host). Every other domain is open: a tool's author names it,
-/// and domain, action and pattern may contain `*` and `?`; `*` as a domain means all open ones. A
-/// leading `!` takes away what an earlier string gave: the last match wins.
+/// The format is `<domain>:<action>[:<pattern>]`. Galley's own domains are:
+///
+///     fs     read, write, create, modify, delete; write includes the last three; the pattern is a
+///            gitignore glob
+///     exec   the action is a program; `*`: any
+///     net    none, host
+///
+/// Every other domain is open: the author of a tool chooses its name. Its domain, action and
+/// pattern may contain `*` and `?`; the domain `*` means all open domains. A leading `!` denies
+/// what an earlier string gave: the last match decides.
 struct Capability {
   std::string text;
   std::string domain;
   std::string action;
-  GlobList paths;  ///< for fs: the pattern; for exec: the program, by its name or its path from the
-                   ///< root
+  GlobList paths;  ///< for fs: the pattern; for exec: the program's name, or its path from the root
   std::string pattern;  ///< of an open domain; empty: any object of the action
   bool is_denial = false;
 
-  /// Errors: kInvalid, reason `capability.invalid`.
+  /// Parses one capability.
+  /// Errors: kInvalid `capability.invalid`.
   [[nodiscard]] static Result<Capability> parse(std::string_view text);
 
-  /// Whether it is of a domain that Galley does not know: not files, programs or network.
+  /// Whether its domain is open: not files, programs or network.
   [[nodiscard]] bool is_open() const;
-  /// Whether it covers all of a tool's need: `fs:read`, `exec`, `custom:deploy`. A part of it
-  /// (`fs:write:src/**` of `fs:write`) does not cover it.
+  /// Whether it covers the whole need of a tool: `fs:read`, `exec`, `custom:deploy`. A capability
+  /// for a part (`fs:write:src/**` of `fs:write`) does not cover the need.
   [[nodiscard]] bool covers(std::string_view needed) const;
-  /// Whether it covers at least a part of the need. Galley judges the rest when the details are
-  /// known. In an open domain it cannot judge them, so there a part does not count.
+  /// Whether it covers at least a part of the need. Galley judges the rest when it knows the
+  /// details. In an open domain it cannot judge details, so a part is not enough.
   [[nodiscard]] bool concerns(std::string_view needed) const;
 };
 
 /// Whether a tool's need is in an open domain.
 [[nodiscard]] bool is_open_need(std::string_view needed);
 
-/// An intended action, in terms of capabilities.
+/// The capability that an action needs.
 struct Need {
-  std::string text;  ///< the capability that would allow it
+  std::string text;  ///< the capability that would allow the action
   std::function<bool(const Capability&)> is_meant_by;
 
-  /// A need as a tool declares it: `fs:read`, `exec:git`, `custom:deploy`. A part of it is enough
-  /// to give it, where Galley judges the rest later; only a denial of all of it denies it.
+  /// A need that a tool declares: `fs:read`, `exec:git`, `custom:deploy`. A capability for a part
+  /// of it is enough if Galley judges the rest later. Only a denial of the whole need denies it.
   static Need of(std::string_view text);
-  /// `action` is read, create, modify or delete; or write when the exact action is unknown.
+  /// A need for a path. `action` is read, create, modify or delete, or write if the exact action is
+  /// not known.
   static Need file(std::string_view action, const RelPath& path);
-  /// A program, by the path that was called and by the file that this path resolves to.
+  /// A need for a program: the called path, and the file to which this path resolves.
   static Need program(std::string_view called, std::string_view real);
   static Need network();
 };
 
-/// Ordered as written: the last one that concerns a need decides.
+/// Capabilities in their written order. The last one that concerns a need decides.
 using Capabilities = std::vector<Capability>;
 
-/// Errors: kInvalid, reason `capability.invalid`.
+/// Parses several capabilities.
+/// Errors: kInvalid `capability.invalid`.
 [[nodiscard]] Result<Capabilities> parse_capabilities(const std::vector<std::string>& texts);
-/// The capability that decides; null when none concerns the need.
+/// Returns the capability that decides about the need, or null if none concerns it.
 [[nodiscard]] const Capability* deciding_capability(const Capabilities& capabilities,
                                                     const Need& need);
+/// Whether the capabilities give the need.
 [[nodiscard]] bool gives(const Capabilities& capabilities, const Need& need);
 
 }  // namespace galley

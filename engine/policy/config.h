@@ -25,17 +25,17 @@ namespace galley {
 enum class Decision : uint8_t { kAllow, kAsk, kDeny };
 [[nodiscard]] std::string_view decision_name(Decision decision);
 
-/// The operation on a path, as rules name it. A change of mode is a modify; a move is a delete of
-/// the old path and a create of the new one.
+/// An operation on a path, for rules. A change of mode is a modify. A move is a delete of the old
+/// path and a create of the new path.
 enum class PathOperation : uint8_t { kCreate, kModify, kDelete };
 [[nodiscard]] std::string_view operation_name(PathOperation operation);
 
-/// How much tools may do without asking; security_mode.h has the table.
+/// How much tools may do without a question. The table is in security_mode.h.
 enum class SecurityMode : uint8_t { kStrict, kStandard, kPermissive };
 
 /// `[[policy.rule]]`: the last rule that matches a path decides.
 struct PathRule {
-  std::string name;  ///< `rule at galley.toml:12` when the file gives none
+  std::string name;  ///< `rule at galley.toml:12` if the file gives none
   bool has_name = false;
   GlobList paths;
   std::vector<std::string> agents;        ///< empty: every agent; `*` and `?` match
@@ -45,7 +45,7 @@ struct PathRule {
   uint32_t line = 0;   ///< of its table in galley.toml
 };
 
-/// A limit on an effect, with the line that set it; 0 lines for a default.
+/// A rule about an effect, with its line in galley.toml; 0 for a default.
 template <class T>
 struct EffectRule {
   T value{};
@@ -58,7 +58,7 @@ struct EffectRules {
   EffectRule<std::optional<uint64_t>> max_changed_bytes;  ///< sum of the new contents
   EffectRule<std::optional<uint64_t>> max_deletes;
   EffectRule<std::optional<uint64_t>> max_deleted_bytes;
-  Decision over_limit = Decision::kDeny;  ///< the decision when one of the four limits is exceeded
+  Decision over_limit = Decision::kDeny;  ///< the decision if one of these four limits is exceeded
   EffectRule<Decision> executable_bit{Decision::kAllow};
   EffectRule<Decision> symlinks{Decision::kAllow};
   EffectRule<Decision> type_changes{Decision::kAllow};
@@ -68,12 +68,13 @@ struct EffectRules {
   EffectRule<Decision> git_directories{Decision::kAsk};  ///< folders that look like a repository
 };
 
+/// `[policy]`.
 struct PolicyConfig {
   SecurityMode mode = SecurityMode::kStandard;
   Decision default_decision = Decision::kAllow;  ///< for a path that no rule matches
   uint32_t default_line = 0;
   std::vector<PathRule> rules;
-  GlobList protected_paths;  ///< denied whatever the rules say
+  GlobList protected_paths;  ///< always denied, even if a rule allows them
   uint32_t protected_line = 0;
   EffectRules effects;
 };
@@ -88,7 +89,7 @@ struct AgentProfile {
   uint32_t line = 0;
 };
 
-/// `[limits]`: bounds that are not rules; exceeding one is an Error of kind kQuota.
+/// `[limits]`: limits of size. Exceeding one is an Error of kind kQuota, not a refusal.
 struct LimitsConfig {
   uint64_t max_file_bytes = 0;   ///< 0: the built-in bound
   uint64_t max_patch_bytes = 0;  ///< 0: the built-in bound
@@ -144,29 +145,26 @@ struct ValidatorConfig {
   std::string parser_file;   ///< read this file after the run instead of stdout
   bool only_new = false;
   bool fix = false;
-  std::vector<int> ok_exit = {0};   ///< exit statuses that mean "no complaint"
+  std::vector<int> ok_exit = {0};   ///< exit statuses that mean "no findings"
   std::vector<int> findings_exit;   ///< statuses that mean "see the findings"; empty: all others
   std::vector<std::string> keep;    ///< directories whose contents persist between runs
-  std::vector<std::string> inputs;  ///< globs of the files it can see, for the cache; empty:
-                                    ///< everything
+  std::vector<std::string> inputs;  ///< globs of its input files, for the cache; empty: all files
   bool is_cached = true;
   bool allows_network = false;
   std::map<std::string, std::string> environment;
 };
 
-/// `[findings]`: which findings count.
+/// `[findings]`: which findings are suppressed.
 struct FindingsConfig {
   std::string baseline;                         ///< workspace path of a baseline; empty: none
-  Decision added_suppressions{Decision::kAsk};  ///< the decision about a suppression that is
-                                                ///< proposed
+  Decision added_suppressions{Decision::kAsk};  ///< the decision about a proposed suppression
   bool suppress_secrets = false;                ///< whether a comment may suppress a secret
 };
 
 /// `[owners]`: who must approve changes of which paths.
 struct OwnersConfig {
   bool is_required = false;        ///< whether a change of an owned path needs approval
-  std::string file;                ///< of CODEOWNERS lines; empty: the places where GitHub and
-                                   ///< GitLab look
+  std::string file;                ///< a CODEOWNERS file; empty: where GitHub and GitLab look
   std::vector<std::string> lines;  ///< CODEOWNERS lines, added after those of the file
 };
 
@@ -224,15 +222,15 @@ struct SecretsConfig {
 
 /// `[edits]`.
 struct EditsConfig {
-  MatchStep max_step = MatchStep::kMended;  ///< the last step that an edit may need
+  MatchStep max_step = MatchStep::kMended;  ///< the last match step that an edit may need
   std::vector<std::string> strict;          ///< leniencies that edits must not need
   uint32_t max_fuzz = 2;                    ///< context lines that may be dropped at each end
   uint32_t max_offset = 0;                  ///< lines; 0: no limit
 };
 
-/// The contents of galley.toml; default-constructed, the configuration without one.
+/// The contents of galley.toml. A default-constructed value is the configuration without a file.
 struct Config {
-  std::string file;  ///< `galley.toml`, or empty when there was none
+  std::string file;  ///< `galley.toml`, or empty without a file
   /// Whether edits may change galley.toml. Only a person's own configuration can set this, a
   /// workspace cannot.
   bool configuration_is_editable = false;
@@ -250,20 +248,20 @@ struct Config {
   SandboxConfig sandbox;
   EditsConfig edits;
   SecretsConfig secrets;
-  /// Capabilities that people granted and revoked here; null when the workspace does not keep any.
+  /// Capabilities that people granted and revoked in this workspace; null without a grant store.
   std::shared_ptr<const GrantBook> grants;
   std::map<std::string, ToolConfig> tools;  ///< `[tools.NAME]`, by the name of the tool
-  /// The untrusted entries that execute or widen something, a line each: they do not count
-  /// (trust_part.h). Empty when all of the configuration counts.
+  /// The untrusted entries that run programs or widen rights, one line each. They are ignored
+  /// (trust_part.h). Empty if the whole configuration is in force.
   std::vector<std::string> not_trusted;
 };
 
-/// Reads galley.toml of a workspace; returns the defaults when there is none.
-/// Errors: kInvalid, reason `config.syntax`, `config.unknown_key`, `config.type`, `config.value`;
+/// Reads galley.toml of a workspace. Returns the defaults if the file does not exist.
+/// Errors: kInvalid `config.syntax`, `config.unknown_key`, `config.type`, `config.value`;
 ///         each message is `galley.toml:LINE:COLUMN: …` and says what is expected.
 [[nodiscard]] Result<Config> load_config(const Directory& root);
 
-/// As load_config, for text from elsewhere; `file` is the name used in messages.
+/// As load_config, for a given text. Messages call it `file`.
 [[nodiscard]] Result<Config> parse_config(std::string_view text, std::string_view file);
 
 }  // namespace galley

@@ -3,7 +3,7 @@
 namespace galley {
 namespace {
 
-// What counts without trust; empty if the value of the key counts.
+// Texts of the value in effect without trust. An empty text means the value of the key.
 constexpr std::string_view kNotRun = "the command does not run";
 constexpr std::string_view kBuiltIn = "at most the built-in value";
 

@@ -5,17 +5,17 @@
 
 namespace galley {
 
-/// What help and docs/reference/configuration.md say about a key.
+/// The texts about one key in help and in docs/reference/configuration.md.
 struct ConfigKeyText {
   std::string_view key;
   std::string_view meaning;
   std::string_view untrusted;  ///< as ConfigKey::untrusted
 };
 
-/// The texts of the keys of galley.toml. Each key has one (a test compares).
+/// Returns the texts of the keys of galley.toml. A test checks that each key has one.
 [[nodiscard]] std::span<const ConfigKeyText> config_key_texts();
 
-/// The same for the keys of a person's own configuration.
+/// Returns the texts of the keys of a person's own configuration.
 [[nodiscard]] std::span<const ConfigKeyText> user_config_key_texts();
 
 }  // namespace galley

@@ -18,7 +18,8 @@
 
 namespace galley {
 
-/// State shared by all tables of one reading: the first error, and in a dry reading the keys read.
+/// The state of one reading, which all its tables share: the first error, and in a dry reading the
+/// keys that were read.
 struct ConfigReading {
   std::string file;
   std::optional<Error> error;
@@ -27,10 +28,10 @@ struct ConfigReading {
   void fail(const TomlNode& where, std::string reason, const std::string& what);
 };
 
-/// One table of a TOML document, read key by key into values that hold the defaults.
+/// Reads one table of a TOML document, key by key, into variables that already have the defaults.
 ///
-/// Only the first error of a reading is kept; after it every call does nothing. finish() refuses
-/// unknown keys, which are those that were never read. Private to the readers of configuration.
+/// Only the first error of a reading is kept. After an error all functions do nothing. finish()
+/// refuses unknown keys: those that no function has read. Only for the readers of configuration.
 class ConfigTable {
  public:
   template <class E>
@@ -44,7 +45,7 @@ class ConfigTable {
   void count(std::string_view key, uint32_t& out);
   void count(std::string_view key, uint64_t& out);
   void count(std::string_view key, std::optional<uint64_t>& out);
-  /// Bytes: an integer, or text such as "64 KiB", "10 MB".
+  /// A number of bytes: an integer, or a text such as "64 KiB" or "10 MB".
   void size(std::string_view key, uint64_t& out);
   void size(std::string_view key, std::optional<uint64_t>& out);
   void texts(std::string_view key, std::vector<std::string>& out);
@@ -58,7 +59,7 @@ class ConfigTable {
 
   void table(std::string_view key, const std::function<void(ConfigTable&)>& read);
   void tables(std::string_view key, const std::function<void(ConfigTable&)>& read);
-  /// Tables below `key` with names chosen by the user: calls read(name, table) for each.
+  /// Calls read(name, table) for each table below `key`. The user chooses the names.
   void named_tables(std::string_view key,
                     const std::function<void(std::string_view, ConfigTable&)>& read);
 
@@ -87,14 +88,14 @@ class ConfigTable {
   std::vector<std::string> known_;
 };
 
-/// Reads the root table of a configuration into values that hold the defaults.
+/// Reads the root table of a configuration into variables that already have the defaults.
 using RootReader = std::function<void(ConfigTable& root)>;
 
-/// Parses a file of at most kMaxConfigBytes and reads it. `file` names it in messages.
+/// Parses and reads a file of at most kMaxConfigBytes. Messages call it `file`.
 /// Errors: kInvalid `limit.config_size`, `config.*`.
 Result<void> read_configuration(std::string_view text, std::string_view file,
                                 const RootReader& read_root);
-/// The keys that `read_root` reads, with their defaults and their texts.
+/// Returns the keys that `read_root` reads, with their defaults and texts.
 [[nodiscard]] std::vector<ConfigKey> keys_asked_for(const RootReader& read_root,
                                                     std::span<const ConfigKeyText> texts);
 

@@ -10,20 +10,20 @@
 
 namespace galley {
 
-/// Applies `[policy.effects]` to a proposal: limits of the whole change, and special kinds of
-/// paths. Appends every judgement that is not kAllow.
+/// Applies `[policy.effects]` to a proposal: limits of the whole change, and rules about special
+/// kinds of paths. Appends every judgement that is not kAllow.
 [[nodiscard]] Result<void> judge_effects(const Config& config, const ProposedTree& tree,
                                          const GitDirectories& git, std::vector<Judgement>& out);
 
-/// git's rule: a NUL among the first 8000 bytes.
+/// Whether git takes the content for binary: it has a NUL in its first 8000 bytes.
 [[nodiscard]] bool is_binary(std::string_view content);
 
-/// Turns ASCII letters into lower case: names with the same result are one name on macOS and
+/// Turns ASCII letters into lower case. Names with the same result are the same name on macOS and
 /// Windows.
 [[nodiscard]] std::string fold_case(std::string_view name);
 
-/// Pairs of paths of the proposed tree whose names differ only in case. The proposal makes at least
-/// one of each pair.
+/// Returns pairs of paths of the proposed tree whose names differ only in case. The proposal
+/// creates at least one path of each pair.
 [[nodiscard]] Result<std::vector<std::pair<RelPath, RelPath>>> case_collisions(
     const ProposedTree& tree);
 

@@ -14,30 +14,32 @@
 
 namespace galley {
 
-/// Paths of one proposal for which one of the owners must approve.
+/// Paths of one proposal that have the same owners. One of the owners must approve.
 struct OwnedPaths {
   std::string first;
   size_t count = 0;
   std::vector<std::string> owners;
 };
 
-/// Applies `[findings]` and `[owners]` to one proposal: which findings pass, and who is asked.
+/// Applies `[findings]` and `[owners]` to one proposal: suppresses findings, and decides who must
+/// approve. Baseline and owners are read from the unchanged tree, comments from the proposed tree.
 ///
-/// Everything is read from the unchanged tree, except the comments themselves.
-/// Ownership: borrows the configuration and the tree. Threads: confined to one thread.
+/// Ownership: borrows the configuration and the tree.
+/// Threads:   confined to one thread.
 class FindingRules {
  public:
   /// Errors: kInvalid `baseline.syntax`, `owners.syntax`.
   [[nodiscard]] static Result<FindingRules> of(const Config& config, const ProposedTree& tree);
 
-  /// Adds judgements that need approval to the report, and those that only inform to the findings.
+  /// Adds judgements that need an approval to `report`, and judgements that only inform to
+  /// `findings`.
   [[nodiscard]] Result<void> judge(PolicyReport& report, std::vector<Finding>& findings) const;
 
-  /// Turns findings of validators that a comment or the baseline covers into notes.
+  /// Turns findings of validators into notes if a comment or the baseline suppresses them.
   void apply(const std::vector<Finding*>& findings);
 
-  /// A sentence about the first owned paths whose owners do not include the approver `by`; empty
-  /// when there are none.
+  /// Returns a sentence about the first owned paths whose owners do not include the approver `by`;
+  /// empty if there are no such paths.
   [[nodiscard]] std::string missing_owner(const std::string& by) const;
 
  private:
@@ -52,8 +54,9 @@ class FindingRules {
   std::vector<OwnedPaths> owned_;
 };
 
-/// A hash for each finding that stays the same when lines move: of its rule, path, message, and the
-/// number of earlier findings with the same three. SARIF calls it a partial fingerprint.
+/// Returns a hash for each finding, which stays the same when lines move. It is the hash of the
+/// rule, the path, the message, and the number of earlier findings with the same three. SARIF calls
+/// it a partial fingerprint.
 [[nodiscard]] std::vector<std::string> fingerprints_of(const std::vector<Finding>& findings);
 
 }  // namespace galley

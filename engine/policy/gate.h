@@ -25,18 +25,18 @@ using ValidatorRun = Verdict::Run;
 
 class FindingRules;
 
-/// The requester of a judgement, and its bounds.
+/// The principals of a judgement, and its limits.
 struct GateRequest {
   Principals who;
-  Deadline deadline;                ///< for everything; validators have their own timeouts too
-  std::stop_token stop;             ///< cancels what is running; the result is then an Error
-  std::vector<ContentId> approved;  ///< proposals that were approved beforehand
-  std::string approved_by;          ///< who approved them, if known
+  Deadline deadline;                ///< of the whole judgement; validators also have timeouts
+  std::stop_token stop;             ///< cancels the validators; the result is then an Error
+  std::vector<ContentId> approved;  ///< proposals that a person approved in advance
+  std::string approved_by;          ///< the person who approved them, if known
   std::function<void(const GateProgress&)> on_progress;
   size_t max_parallel = 0;  ///< 0: the configured number, else the number of cores
 };
 
-/// Policy and validators together: the only maker of Approvals.
+/// Policy and validators together. Only a Gate makes Approvals.
 ///
 ///     policy, suppressions, owners -> deny: Refusal (validators do not run)
 ///            -> allow | ask -> validators in parallel -> a kError finding or an Error: Refusal
@@ -46,9 +46,9 @@ struct GateRequest {
 /// Invariant: an Approval names the proposal that was judged. A proposal that cannot be judged is
 ///            refused.
 /// Ownership: borrows the Config and the Clock; owns the validators.
-/// Threads:   judge() is confined to one thread at a time and runs validators on others.
-/// Errors:    a refusal is a Verdict. An Error means a cancelled run (kTimeout, reason
-///            `gate.cancelled`) or a proposal that cannot be read.
+/// Threads:   one thread at a time calls judge(), which runs validators on other threads.
+/// Errors:    a refusal is a Verdict. An Error means that the judgement was cancelled (kTimeout
+///            `gate.cancelled`), or that the proposal cannot be read.
 class Gate {
  public:
   Gate(const Config& config, std::vector<std::unique_ptr<Validator>> validators, Approver approver,

@@ -10,23 +10,22 @@
 
 namespace galley {
 
-/// Paths in a workspace that belong to git although their names do not show it. They are the
-/// targets of the `.git` files and links of directories that a proposal concerns
-/// (gitrepository-layout(5)), their `commondir`, and folders whose contents make git take them for
-/// a repository.
+/// Paths in a workspace that belong to git although their names do not show it
+/// (gitrepository-layout(5)): the targets of `.git` files and links, their `commondir`, and folders
+/// that git takes for a repository because of their contents.
 ///
-/// Looks only at the root, the directories above each changed path and the submodules that
-/// `.gitmodules` lists, so the cost does not depend on the size of the tree.
+/// The search looks only at the root, the directories above each changed path, and the submodules
+/// in `.gitmodules`. So its cost does not depend on the size of the tree.
 class GitDirectories {
  public:
-  /// Looks at the present tree and at the proposed tree: a link that the proposal makes is followed
-  /// too.
+  /// Searches the present and the proposed tree. So it also follows links that the proposal
+  /// creates.
   /// Errors: as Directory's; kQuota `limit.file_size` for a `commondir` longer than any path.
   [[nodiscard]] static Result<GitDirectories> of(const ProposedTree& tree);
 
-  /// Why no edit may make this change, as one clause; empty when it concerns nothing of git.
+  /// Returns why no edit may make this change, as one clause; empty if git does not own the path.
   [[nodiscard]] std::string protection_reason(const Change& change) const;
-  /// Directories that the proposal changes and that look like a repository after it (HEAD next to
+  /// Returns the changed directories that look like a repository after the proposal (HEAD next to
   /// objects and refs, or next to commondir).
   [[nodiscard]] const std::vector<RelPath>& similar_names() const { return lookalikes_; }
 

@@ -13,8 +13,8 @@
 namespace galley {
 
 /// Capabilities that people granted to agents or revoked from them, in addition to galley.toml. The
-/// last entry about a capability counts. A grant never gives what galley.toml denies; a revocation
-/// takes away whatever galley.toml gives.
+/// last entry about a capability decides. A grant does not override a denial of galley.toml. A
+/// revocation overrides galley.toml.
 ///
 /// Threads: safe to share.
 class GrantBook {
@@ -23,12 +23,12 @@ class GrantBook {
   using Page = Capabilities;
   using Pages = std::map<std::string, Page, std::less<>>;
 
-  /// Returns null when nothing is recorded about this agent.
+  /// Returns the entries of this agent, or null without entries.
   [[nodiscard]] std::shared_ptr<const Page> of(std::string_view agent) const;
-  /// Changes with every replacement.
+  /// Returns a number that changes with every replace().
   [[nodiscard]] uint64_t version() const;
   void replace(Pages pages);
-  /// From now on denies everything to every agent, because the revocations could not be read.
+  /// Denies everything to every agent from now on. Call it if the revocations cannot be read.
   void revoke_everything();
 
  private:

@@ -13,35 +13,37 @@ namespace galley {
 
 /// The people who must approve changes of paths: the lines of a CODEOWNERS file.
 ///
-/// The last line that matches a path decides, and a line without owners removes ownership. In
-/// GitLab's sections (`[Docs] @writers`) each section decides by itself, and an owner of each must
-/// approve; an optional section (`^[Docs]`) needs no approval. Patterns are gitignore's, as both
-/// document.
+/// The last line that matches a path decides. A line without owners removes ownership. Each of
+/// GitLab's sections (`[Docs] @writers`) decides independently, and one owner of each section must
+/// approve. An optional section (`^[Docs]`) does not need approval. Patterns are those of
+/// gitignore, as GitHub and GitLab document.
+///
 /// Threads: immutable, safe to share.
 class Owners {
  public:
   /// A file with more bytes is refused (GitHub reads 3 MB).
   static constexpr size_t kMaxFileBytes = size_t{3} << 20U;
 
+  /// Parses lines of CODEOWNERS.
   /// Errors: kInvalid `owners.syntax`, which names the line.
   [[nodiscard]] static Result<Owners> parse(const std::vector<std::string>& lines);
-  /// The lines of `file`, then `more`. Without a file, the first of the places where GitHub and
-  /// GitLab look: .github/, the root, docs/, .gitlab/.
+  /// Parses the lines of `file`, then `more`. If `file` is empty, it takes the first file that
+  /// GitHub or GitLab would find in .github/, the root, docs/ or .gitlab/.
   [[nodiscard]] static Result<Owners> load(const Directory& workspace, const std::string& file,
                                            const std::vector<std::string>& more);
 
-  /// For each section with owners of the path, the owners of whom one must approve.
+  /// Returns the owners of the path in each section. One owner of each section must approve.
   [[nodiscard]] std::vector<std::vector<std::string>> of(const RelPath& path) const;
   [[nodiscard]] bool is_empty() const { return sections_.empty(); }
 
  private:
   struct Section {
-    std::string name;  ///< as GitLab compares it: in lower case
+    std::string name;  ///< in lower case, as GitLab compares names
     bool is_optional = false;
-    std::vector<std::string> standard;  ///< owners of lines that name none
+    std::vector<std::string> standard;  ///< owners of lines that have none
     GlobList globs;
     std::vector<std::vector<std::string>> owners;  ///< of each glob
-    std::vector<std::string> patterns;             ///< until all lines are read
+    std::vector<std::string> patterns;             ///< used until all lines are read
   };
 
   Section& section(const std::string& name);

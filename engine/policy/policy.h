@@ -21,16 +21,16 @@ namespace galley {
 struct Judgement {
   Decision decision = Decision::kAllow;
   std::string id;  ///< stable dotted name: `policy.path`, `policy.effect`, `policy.capability`,
-                   ///< `policy.always` for rules that no configuration changes
+                   ///< `policy.always` for rules that always apply
   std::string path;
   std::string rule;        ///< its name: `generated code`, `policy.effects.max_files`, `agents.bot`
   uint32_t line = 0;       ///< in galley.toml; 0 for rules that always apply
   std::string message;     ///< one sentence with rule, path and line
-  std::string remedy;      ///< what to do
-  bool is_denial = false;  ///< a capability denies it; false: only no capability gives it
+  std::string remedy;      ///< the next action
+  bool is_denial = false;  ///< true: a capability denies it; false: none gives it
 };
 
-/// The strictest result of `judge` for the names; the caller's when they are equal.
+/// Returns the strictest result of `judge` for the names, or the caller's if results are equal.
 template <class Judge>
 [[nodiscard]] Judgement strictest(const Principals& who, const Judge& judge) {
   Judgement worst = judge(who.caller());
@@ -41,84 +41,91 @@ template <class Judge>
   return worst;
 }
 
-/// `galley.toml:12`, or the file alone without a line.
+/// Returns `galley.toml:12`, or only the file if `line` is 0.
 [[nodiscard]] std::string place_in(const Config& config, uint32_t line);
 
-/// The policy's result for a whole proposal.
+/// The policy's judgement of a whole proposal.
 struct PolicyReport {
   Decision decision = Decision::kAllow;  ///< the strictest of all
   std::vector<Judgement> judgements;     ///< those that are not kAllow, strictest first
 };
 
-/// The lines that `galley policy explain` prints.
+/// The text of `galley policy explain`.
 struct Explanation {
   Judgement judgement;             ///< the decision and its cause
-  std::vector<std::string> steps;  ///< every rule that matched, in order, for people
+  std::vector<std::string> steps;  ///< all matching rules in order, for people
 };
 
-/// One failed expectation of a policy test file.
+/// The result of a policy test file.
 struct PolicyTestResult {
   size_t passed = 0;
-  std::vector<Finding> failures;  ///< path is the test file, line that of the case
+  std::vector<Finding> failures;  ///< `path` is the test file, `line` the line of the case
 };
 
-/// Path rules, effect rules and agents' capabilities of a Config, and the rules that always apply.
+/// Judges by path rules, effect rules and agents' capabilities of a Config, and by rules that
+/// always apply.
 ///
-/// Always refused, whatever galley.toml says: protected directories (git's under other names too),
-/// special files, setuid bits, and symbolic links that lead outside the workspace or into a
-/// protected directory. Also refused are galley.toml itself unless
-/// `Config::configuration_is_editable`, and for an agent the configuration of agents unless
-/// `Config::agent_files_are_editable`. When several principals are judged together, the strictest
-/// result counts.
-/// Threads: immutable, safe to share; the Config must outlive it.
+/// galley.toml cannot allow changes of protected directories (also git's directories under other
+/// names), special files, setuid bits, and symbolic links that lead outside the workspace or into a
+/// protected directory. The policy also refuses changes of galley.toml, unless
+/// `Config::configuration_is_editable`, and an agent's changes of agents' configuration, unless
+/// `Config::agent_files_are_editable`. For several principals the strictest result applies.
+///
+/// Ownership: borrows the Config.
+/// Threads:   immutable, safe to share.
 class Policy {
  public:
   explicit Policy(const Config& config) : config_(&config) {}
 
-  /// Judges the real effects of a proposal, whatever asked for them.
+  /// Judges the effects of a proposal, independent of the tools that caused them.
   [[nodiscard]] Result<PolicyReport> judge(const ProposedTree& tree, const Principals& who) const;
 
   /// Judges one operation on one path before anything is staged: path rules, protected paths and
   /// capabilities only.
   [[nodiscard]] Judgement judge_path(const RelPath& path, PathOperation operation,
                                      const Principals& who) const;
-  /// Judges writing a path by the profiles only, without the rules.
+  /// Judges a write of a path by the profiles only, without the rules.
   [[nodiscard]] Judgement judge_write(const RelPath& path, PathOperation operation,
                                       const Principals& who) const;
-  /// Whether they may read a path, run a program or use the network (`fs:read`, `exec`, `net`).
+  /// Judge whether the principals may read a path, run a program or use the network (`fs:read`,
+  /// `exec`, `net`).
   [[nodiscard]] Judgement judge_read(const RelPath& path, const Principals& who) const;
   [[nodiscard]] Judgement judge_exec(std::string_view program, const Principals& who) const {
     return judge_exec(program, program, who);
   }
-  /// The same for a program that is called through a link: a capability may name either path.
+  /// As above, for a program that is called through a link. A capability may name either path.
   [[nodiscard]] Judgement judge_exec(std::string_view program, std::string_view real,
                                      const Principals& who) const;
   [[nodiscard]] Judgement judge_network(const Principals& who) const;
-  /// Whether they have a capability of an open domain that a tool needs. People have all of them.
-  /// An agent has what its profile gives, or without a profile what was granted to it; `sec` is for
-  /// people only. The judgement's id is `capability.missing`.
+  /// Judges whether the principals have a capability of an open domain. People have all of them. An
+  /// agent has those of its profile, or without a profile its grants. Only
+  /// people have `sec`. The id of the judgement is `capability.missing`.
   [[nodiscard]] Judgement judge_capability(std::string_view needed, const Principals& who) const;
-  /// Why a person cannot grant this to an agent: galley.toml denies it, or it is for people only.
+  /// Returns why a person cannot grant this capability to an agent: galley.toml denies it, or it is
+  /// for people only.
   /// Errors: kRefused `grant.wider_than_configuration`.
   [[nodiscard]] std::optional<Error> objection_to_grant(std::string_view agent,
                                                         const Capability& capability) const;
-  /// Whether a principal's profile or a revocation denies programs that another string gave.
+  /// Whether a principal's profile or a revocation denies a program that another string gave.
   [[nodiscard]] bool denies_programs(const Principals& who) const;
+  /// Judges whether the principals may call a tool.
   [[nodiscard]] Judgement judge_tool(std::string_view tool, const Principals& who) const;
-  /// The same for an action of several tools: one of them in the list is enough. `what` is for the
-  /// message, which names the first tool.
+  /// As above, for an action that several tools have: one allowed tool is enough. The message names
+  /// `what` and the first tool.
   [[nodiscard]] Judgement judge_tools(std::string_view what, const std::vector<std::string>& any_of,
                                       const Principals& who) const;
-  /// Whether a profile limits the tools that they may use.
+  /// Whether a profile limits the tools of the principals.
   [[nodiscard]] bool limits_tools(const Principals& who) const;
-  /// The tool profile whose names this agent uses; empty: none.
+  /// Returns the tool profile whose names this agent uses; empty: none.
   [[nodiscard]] std::string_view tool_profile(std::string_view agent) const;
-  /// Whether a profile limits the paths that they may read: without one everything can be read.
+  /// Whether a profile limits the paths that the principals may read. Without a profile they may
+  /// read all paths.
   [[nodiscard]] bool limits_reading(const Principals& who) const;
-  /// Whether the caller's profile explicitly gives the network and no other profile denies it;
-  /// without a profile the network is not given.
+  /// Whether the caller's profile gives the network and no other profile denies it. Without a
+  /// profile the result is false.
   [[nodiscard]] bool grants_network(const Principals& who) const;
 
+  /// Explains the decision about one operation on one path.
   [[nodiscard]] Explanation explain(const RelPath& path, PathOperation operation,
                                     std::string_view agent) const;
 
@@ -128,11 +135,11 @@ class Policy {
 
  private:
   [[nodiscard]] const AgentProfile* profile(std::string_view agent) const;
-  /// The profile of this agent, if it limits capabilities.
+  /// Returns the profile of this agent if it limits capabilities.
   [[nodiscard]] const AgentProfile* bounds(std::string_view agent) const;
   [[nodiscard]] std::optional<Capability> newest_decision(std::string_view agent,
                                                           const Need& need) const;
-  /// `what` names the need in a message.
+  /// Judges one need. `what` names it in the message.
   [[nodiscard]] Judgement judge_need(const Need& need, const std::string& what,
                                      const Principals& who) const;
   [[nodiscard]] Judgement judge_reading(const RelPath& path, const Principals& who) const;

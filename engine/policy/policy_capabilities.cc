@@ -11,7 +11,7 @@
 namespace galley {
 namespace {
 
-/// The profile of a name that is not in galley.toml although it distinguishes agents: it grants
+/// The profile of an agent that is unknown although galley.toml distinguishes agents. It grants
 /// nothing.
 const AgentProfile& profile_of_unknown() {
   static const AgentProfile kProfile = [] {
@@ -37,7 +37,7 @@ Judgement no_capability(const AgentProfile& profile, const Config& config, std::
   return judgement;
 }
 
-/// A person revoked it from this agent (`galley revoke`).
+/// The denial of a capability that a person revoked from this agent (`galley revoke`).
 Judgement revoked(std::string_view agent, std::string_view what, const Capability& denial) {
   Judgement judgement;
   judgement.decision = Decision::kDeny;
@@ -51,7 +51,7 @@ Judgement revoked(std::string_view agent, std::string_view what, const Capabilit
   return judgement;
 }
 
-/// Granting and revoking: an agent with this capability could give itself any other.
+/// The domain of granting and revoking. An agent with it could give itself any other capability.
 constexpr std::string_view kPeopleDomain = "sec";
 
 bool is_for_people(std::string_view needed) {

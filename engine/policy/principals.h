@@ -11,9 +11,9 @@ namespace galley {
 
 struct Config;
 
-/// The names for whom an action is done: the caller and, in a transaction that another agent began
-/// or staged in, those agents too. An action is done only if all of them may do it, and asks if one
-/// of them must ask. The empty name is a person, or a caller that gave no name.
+/// The agents whose rules apply to an action: the caller, and the other agents that began the
+/// transaction or staged in it. The policy allows an action only if all of them may do it, and asks
+/// if one of them must ask. The empty name means a person, or a caller without a name.
 ///
 /// Invariant: the caller is first; each name occurs once.
 class Principals {
@@ -38,21 +38,21 @@ class Principals {
   std::vector<std::string> names_;
 };
 
-/// Whether a list of agent names (`*` and `?` match) includes this agent; an empty list includes
-/// all.
+/// Whether a list of agent names (`*` and `?` match) includes this agent. An empty list includes
+/// all agents.
 [[nodiscard]] bool names_agent(const std::vector<std::string>& patterns, std::string_view agent);
-/// Whether the list includes at least one of them.
+/// Whether the list includes at least one of the principals.
 [[nodiscard]] bool names_one_of(const std::vector<std::string>& patterns, const Principals& who);
 
-/// Whether galley.toml knows this name, or does not distinguish agents. The empty name is a person
-/// and known.
+/// Whether galley.toml names this agent, or does not distinguish agents. The empty name is always
+/// known.
 [[nodiscard]] bool knows_agent(const Config& config, std::string_view agent);
-/// A message about an agent that galley.toml does not know although it distinguishes agents: with a
-/// mistyped name, none of the intended profiles and rules would apply. Empty for a known agent,
-/// including by `[agents."*"]`. Policy denies everything to an unknown name.
+/// Returns a message about an agent that is unknown although galley.toml distinguishes agents;
+/// empty for a known agent (also by `[agents."*"]`). Policy denies everything to an unknown agent:
+/// if a name is mistyped, the intended profiles and rules would not apply.
 [[nodiscard]] std::string unknown_agent(const Config& config, std::string_view agent);
 
-/// Refuses to begin anything for an unknown agent, and says what to do.
+/// Checks that an agent is known. Call it before an action begins.
 /// Errors: kRefused `agent.unknown`.
 [[nodiscard]] Result<void> check_agent_is_known(const Config& config, std::string_view agent);
 

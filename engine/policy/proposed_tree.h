@@ -11,37 +11,38 @@
 
 namespace galley {
 
-/// The tree after the proposal: everything that a rule or validator can see, read only.
+/// The tree after the proposal, for reading by rules and validators.
 ///
-/// Ownership: borrows both; they must outlive it. Threads: safe to share.
-/// Errors:    as Directory's; a path that the proposal removes is kNotFound `path.not_found`.
+/// Ownership: borrows the proposal and the workspace.
+/// Threads:   safe to share.
+/// Errors:    as Directory's; kNotFound `path.not_found` for a path that the proposal removes.
 class ProposedTree {
  public:
-  /// `root_path` is the absolute path of the workspace, if it has one: it is needed to recognise an
-  /// absolute path that leads back inside.
+  /// `root_path` is the absolute path of the workspace, or empty without one. It is needed to
+  /// recognize absolute paths inside the workspace.
   ProposedTree(const Proposal& proposal, const Directory& workspace, std::string root_path = {});
 
   /// Sets a name that identifies every byte of the unchanged tree, for example the id of a git
   /// tree.
   void set_base_name(std::string name) { base_name_ = std::move(name); }
-  /// Empty when there is no such name: files on disk.
+  /// Returns that name; empty for files on disk.
   [[nodiscard]] const std::string& base_name() const { return base_name_; }
 
   [[nodiscard]] const Proposal& proposal() const { return *proposal_; }
-  /// The unchanged tree, for the state before the proposal.
+  /// Returns the unchanged tree, with the state before the proposal.
   [[nodiscard]] const Directory& workspace() const { return *workspace_; }
 
   [[nodiscard]] const std::string& root_path() const { return root_path_; }
 
-  /// The change of this path, or nullptr.
+  /// Returns the change of this path, or null.
   [[nodiscard]] const Change* change(const RelPath& path) const;
-  /// The node at the path; absent is a value. The content id is known for changed paths only.
+  /// Returns the node at the path. kAbsent is a value. Only changed paths have a content id.
   [[nodiscard]] Result<Node> node(const RelPath& path) const;
   [[nodiscard]] Result<Content> read(const RelPath& path) const;
   [[nodiscard]] Result<std::string> read_link(const RelPath& path) const;
-  /// Entries sorted by name, protected names left out.
+  /// Returns the entries of a directory, sorted by name, without protected names.
   [[nodiscard]] Result<std::vector<DirectoryEntry>> list(const RelPath& directory) const;
-  /// The bytes that a change replaces or removes; empty content for a created path.
+  /// Returns the bytes that a change replaces or removes; empty for a created path.
   [[nodiscard]] Result<Content> read_before(const Change& change) const;
 
  private:

@@ -154,7 +154,7 @@ std::string readable_line(const std::vector<std::string>& folders) {
   return fmt::format("# readable = [{}]   # where the programs above lie; read-only\n", list);
 }
 
-/// The switched-on commands need their folders, so the table is there for them.
+/// The table `[sandbox]`. It is not a comment if switched-on commands need folders.
 std::string sandbox_section(const std::vector<std::string>& folders, FoundCommands commands) {
   const bool is_on = commands == FoundCommands::kSwitchedOn && !folders.empty();
   const std::string keys =

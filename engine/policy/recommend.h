@@ -15,21 +15,21 @@
 
 namespace galley {
 
-/// The programs on the machine for the commands that a configuration names.
+/// The programs of this machine, for the commands of a configuration.
 struct FoundPrograms {
-  /// Whether a program can be run; empty: all of them can.
+  /// Whether a program can be run; empty: all programs can.
   std::function<bool(std::string_view)> has;
-  /// The folders of `sandbox.readable` that a program needs; none when it is in a system folder.
+  /// Returns the folders of `sandbox.readable` that a program needs: none in a system folder.
   std::function<std::vector<std::string>(std::string_view)> folders;
   bool has_grammars = false;  ///< galley-syntax is installed
 };
 
-/// How commands that are found are written: as comments, or as validators.
+/// How found commands are written: as comments, or as validators.
 enum class FoundCommands : uint8_t { kAsComments, kSwitchedOn };
 
-/// The text of a galley.toml for the languages, formatters and tests found in this workspace. Safe
-/// settings are on; stricter rules, and commands unless switched on, are included as comments. A
-/// command is proposed only if its program exists and the workspace configures it.
+/// Returns the text of a galley.toml for the languages, formatters and tests of this workspace.
+/// Safe settings are on. Stricter rules are comments, as are commands unless `commands` says
+/// otherwise. A command is included only if its program exists and the workspace configures it.
 [[nodiscard]] Result<std::string> recommended_config(
     const Directory& root, const FoundPrograms& programs = {},
     FoundCommands commands = FoundCommands::kAsComments);
@@ -45,22 +45,21 @@ struct ProjectSurvey {
   std::string cmake;                             ///< CMakeLists.txt of the root
   std::set<std::string> python_tools;            ///< tables below [tool] of pyproject.toml
   bool uses_pytest = false;                      ///< configured, or imported by a test
-  std::map<std::string, bool> unittest_folders;  ///< folders of unittest's tests; whether each is a
-                                                 ///< package
+  std::map<std::string, bool> unittest_folders;  ///< folders with unittest's tests; true: a package
 
   [[nodiscard]] bool has(std::initializer_list<std::string_view> any) const {
     return std::any_of(any.begin(), any.end(), [this](std::string_view one) {
       return extensions.contains(std::string(one)) || root_entries.contains(std::string(one));
     });
   }
-  /// Whether a name in the root begins like this.
+  /// Whether a name in the root begins with `prefix`.
   [[nodiscard]] bool has_root_prefix(std::string_view prefix) const {
     const auto at = root_entries.lower_bound(std::string(prefix));
     return at != root_entries.end() && at->starts_with(prefix);
   }
 };
 
-/// Looks at the names of a bounded number of files, and reads configuration files. An unreadable
+/// Looks at the names of a limited number of files, and reads configuration files. An unreadable
 /// file counts as missing.
 [[nodiscard]] Result<ProjectSurvey> survey_project(const Directory& root);
 
@@ -73,10 +72,11 @@ struct RecommendedCommand {
   bool is_there = true;  ///< whether `program` was found
 };
 
+/// Returns the commands for a workspace.
 [[nodiscard]] std::vector<RecommendedCommand> recommended_commands(const ProjectSurvey& found,
                                                                    const FoundPrograms& programs);
 
-/// Its `[[validator]]` table.
+/// Returns the `[[validator]]` table of a command.
 [[nodiscard]] std::string command_text(const RecommendedCommand& command);
 
 }  // namespace galley

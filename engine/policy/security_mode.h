@@ -28,8 +28,9 @@ inline constexpr std::array<ModeRow, 3> kModeTable = {{
      {Decision::kAllow, Decision::kAllow, Decision::kAllow, Decision::kAsk, Decision::kAsk}},
 }};
 
+/// Returns the row of a mode.
 [[nodiscard]] const ModeRow& mode_row(SecurityMode mode);
-/// The mode's decision for a call of a tool of this tier; an unknown tier is refused.
+/// Returns the mode's decision for a call of a tool of this tier; kDeny for an unknown tier.
 [[nodiscard]] Decision decision_of(SecurityMode mode, unsigned tier);
 
 }  // namespace galley

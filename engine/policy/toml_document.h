@@ -13,7 +13,7 @@ namespace galley {
 
 struct TomlEntry;
 
-/// One value of a TOML document with its place. A value; independent of the library.
+/// One value of a TOML document with its place. It does not depend on the TOML library.
 struct TomlNode {
   enum class Kind : uint8_t { kTable, kArray, kString, kInteger, kFloat, kBoolean, kTime };
 
@@ -30,7 +30,7 @@ struct TomlNode {
   std::vector<TomlEntry> entries;  ///< of kTable, sorted by key
 
   [[nodiscard]] const TomlNode* find(std::string_view key) const;
-  /// "an integer", "a table", for messages.
+  /// Returns "an integer", "a table", …, for messages.
   [[nodiscard]] std::string_view kind_name() const;
 };
 
@@ -45,23 +45,23 @@ inline constexpr size_t kMaxTomlDepth = 128;
 
 /// Why and where a document is not TOML.
 struct TomlProblem {
-  uint32_t line = 0;    ///< 1-based; 0 when the parser cannot tell
+  uint32_t line = 0;    ///< 1-based; 0: the parser does not know
   uint32_t column = 0;  ///< 1-based, in characters
   std::string text;     ///< one phrase
 };
 
-/// Returns nullopt when the text is TOML 1.0.
+/// Returns the first problem, or nullopt if the text is TOML 1.0.
 [[nodiscard]] std::optional<TomlProblem> find_toml_problem(std::string_view text);
 
 /// Parses TOML 1.0 (toml++ 3.3).
-/// Errors: kInvalid, reason `config.syntax`, message `FILE:LINE:COLUMN: …`.
+/// Errors: kInvalid `config.syntax`, with a message `FILE:LINE:COLUMN: …`.
 [[nodiscard]] Result<TomlNode> parse_toml(std::string_view text, std::string_view file);
 
-/// A TOML basic string in printable ASCII. TOML is UTF-8, so every text of a configuration can be
-/// written like this.
+/// Returns a text as a TOML basic string in printable ASCII. TOML is UTF-8, so every text of a
+/// configuration has such a form.
 [[nodiscard]] std::string toml_quoted(std::string_view text);
 
-/// `{"NAME" = "value", …}`, in the same way.
+/// Returns `{"NAME" = "value", …}` in the same form.
 [[nodiscard]] std::string toml_inline_table(const std::map<std::string, std::string>& texts);
 
 }  // namespace galley

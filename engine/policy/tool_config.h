@@ -11,20 +11,20 @@ namespace galley {
 class ConfigTable;
 struct TrustPart;
 
-/// `[tools.NAME]`: how the tools of one name are run.
+/// `[tools.NAME]`: how tools of this name run.
 struct ToolConfig {
   bool is_enabled = true;
-  uint32_t timeout_ms = 0;           ///< of one call; 0: the tool's own
-  uint64_t max_memory_bytes = 0;     ///< of its programs together; 0: the value of `[sandbox]`
+  uint32_t timeout_ms = 0;           ///< of one call; 0: that of the tool
+  uint64_t max_memory_bytes = 0;     ///< of all its programs; 0: the value of `[sandbox]`
   uint32_t max_concurrent = 10;      ///< calls at once in this process
   uint32_t max_queued = 100;         ///< calls that wait until one of these ends
   uint32_t calls_per_minute = 0;     ///< 0: no limit
   uint32_t cool_down_ms = 60'000;    ///< how long calls are refused after the last excess call
-  bool is_cached = true;             ///< if the tool says that it can be cached
-  std::vector<std::string> secrets;  ///< those it may get; empty: what the caller provides
-  std::map<std::string, std::string> config;  ///< its own settings, passed to it when it is made
+  bool is_cached = true;             ///< only if the tool allows caching
+  std::vector<std::string> secrets;  ///< the tool's secrets; empty: all that the caller provides
+  std::map<std::string, std::string> config;  ///< its own settings, passed when it is created
   uint32_t line = 0;
-  /// This configuration is untrusted: values above a tool's own limit do not count.
+  /// The configuration is not trusted: values above a tool's own limit are ignored.
   bool only_narrows = false;
 };
 
@@ -36,10 +36,10 @@ inline constexpr uint32_t kMaxCallsPerMinute = 100'000;
 /// Reads one table and refuses invalid values.
 void read_tool(ConfigTable& table, ToolConfig& tool);
 
-/// Adds the entries of the tables that need trust: limits above those that a tool may have anyway,
-/// and the configuration that it gets.
+/// Adds the entries of the tables that need trust: limits above the defaults, and the settings that
+/// a tool receives.
 void add_tools(const std::map<std::string, ToolConfig>& tools, TrustPart& part);
-/// Leaves only entries that narrow.
+/// Removes all entries that need trust.
 void remove_untrusted(std::map<std::string, ToolConfig>& tools);
 
 }  // namespace galley

@@ -15,11 +15,11 @@ struct ValidatorOutcome {
   std::vector<Finding> findings;
 };
 
-/// Runs validators side by side, at most `parallel` at once, and waits for all of them.
+/// Runs validators in parallel, at most `parallel` at once, and waits for all of them. If the
+/// deadline passes or the request is stopped, it asks all running validators to stop and waits for
+/// them. A stopped validator counts as unavailable.
 ///
-/// Threads: progress is reported on the calling thread. When the deadline passes or the request is
-///          stopped, every running validator is asked to stop, and the call waits until it has
-///          stopped. A stopped validator counts as unavailable.
+/// Threads: progress is reported on the calling thread.
 [[nodiscard]] std::vector<ValidatorOutcome> run_in_parallel(
     const std::vector<Validator*>& validators, const ProposedTree& tree, const GateRequest& request,
     const Clock& clock, size_t parallel);
