@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-/// The files of engine/review/page, as the build embeds them (cmake/embed.cmake).
+/// The files of engine/review/page, which the build embeds (cmake/embed.cmake).
 namespace galley::page_sources {
 
 extern const std::string_view kDocument;

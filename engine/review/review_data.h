@@ -32,16 +32,15 @@ struct ReviewSubject {
   std::string title;                                       ///< "transaction 12"
   std::vector<std::pair<std::string, std::string>> facts;  ///< name and value, in order
   const Verdict* verdict = nullptr;                        ///< null: not judged
-  std::vector<RelPath> left_out;                           ///< files whose contents may not be
-                                                           ///< shown
-  /// For a page on which hunks are accepted and rejected: the piece of each hunk. The diff must be
-  /// the one that the pieces were made from: default options, without rename detection.
+  std::vector<RelPath> left_out;                           ///< files with hidden contents
+  /// The piece of each hunk, for a page on which hunks are accepted and rejected; else null. The
+  /// diff must have the same options as the pieces: the defaults, without rename detection.
   const ProposalPieces* pieces = nullptr;
 };
 
-/// The data from which the page's scripts show a proposal. Every text in it is printable
-/// (base/printable.h). In content lines, replacements of invisible characters are between `\x1b[7m`
-/// and `\x1b[27m`.
+/// Returns the data from which the scripts of the page show a proposal. Every text in it is
+/// printable (base/printable.h). In lines of contents, `\x1b[7m` and `\x1b[27m` enclose
+/// replacements of invisible characters.
 /// Errors: those of Proposal::content.
 [[nodiscard]] Result<nlohmann::ordered_json> review_data(const Proposal& proposal,
                                                          const ReviewSubject& subject,
