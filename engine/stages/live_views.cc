@@ -80,7 +80,7 @@ Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& change
 }
 
 Result<void> clear_removed_directories(const StateDirectory& state, const Clock& clock) {
-  // Runs begin under this lock.
+  // A run starts only under this lock.
   const auto lock = WriterLock::take(state, clock, std::chrono::milliseconds(0));
   if (!lock && lock.error().kind == ErrorKind::kTimeout) return {};
   if (!lock) return fail(lock.error());

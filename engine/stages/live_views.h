@@ -7,18 +7,19 @@
 
 namespace galley {
 
-/// Makes the view of every live run keep its present contents of these paths (see view_pins.h). The
-/// holder of the writer lock calls it before it changes them. A run that ended meanwhile is
-/// skipped.
+/// Keeps the present contents of these paths in the view of every live run (see view_pins.h). The
+/// holder of the writer lock calls it before it changes the paths. A run that ended in the meantime
+/// is skipped.
 ///
-/// A run's note is not trusted: the process must belong to this user and have begun when the note
-/// says, and its open descriptor must be an overlay with the run's upper layer.
+/// The note of a run is not trusted. The process must belong to this user and have the start time
+/// in the note, and its open descriptor must be an overlay with the run's upper layer.
 ///
-/// Errors: kRefused `run.not_pinned` names the run and the solution; nothing must be undone.
+/// Errors: kRefused `run.not_pinned`, which names the run and the remedy. The caller need not undo
+///         anything.
 [[nodiscard]] Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes);
 
-/// Deletes RemovedDirectories (engine/commit/retire.h) when the last run has ended. While another
-/// process publishes, it stays for the next call.
+/// Deletes RemovedDirectories (engine/commit/retire.h) after the last run has ended. If another
+/// process publishes now, a later call deletes it.
 Result<void> clear_removed_directories(const StateDirectory& state, const Clock& clock);
 
 }  // namespace galley

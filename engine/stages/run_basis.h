@@ -12,71 +12,72 @@
 #include "staging/fs/directory.h"
 #include "staging/overlay/overlay.h"
 
-// The files that the runs of a stored transaction wrote over folders of the host (`galley run
-// --layer`). They are in the stage, so they live as long as the transaction, and every run of it
-// finds them:
+// The files that the runs of a stored transaction wrote over folders of the host
+// (`galley run --layer`). They are in the stage, so they last as long as the transaction, and all
+// its runs see them:
 //
 //     layers/<n>/path    the folder of the host, absolute
-//     layers/<n>/upper   the files written over it, as overlayfs keeps them
-//     layers/<n>/work    overlayfs' own
-//     layers/<n>/below   an empty folder, if the host had none
+//     layers/<n>/upper   the files written over it, in the format of overlayfs
+//     layers/<n>/work    for overlayfs itself
+//     layers/<n>/below   an empty folder, if the host did not have the folder
 
 namespace galley {
 
-// A run's upper layer is compared, path by path, with the staged state at the start of the run and
-// the files that it had written at its last checkpoint. Any other path has its base in the history
-// or on disk.
+// Galley compares the upper layer of a run, path by path, with its basis: the staged state at the
+// start of the run, and the files that the run had written at its last checkpoint. The base of any
+// other path is in the history or on disk.
 //
 //     basis        Overlay::Entries (staging/overlay/overlay_file.h), replaced whole by rename
-//     checkpoint   the basis that is valid after a transaction is committed:
+//     checkpoint   the next basis, valid after a transaction is committed:
 //                  "galley checkpoint 1 <transaction> <proposal>", then the entries
 //
-// A checkpoint is written under the writer lock before its transaction. The process that finds this
-// transaction in the history makes the checkpoint the basis. So if the process is killed in
-// between, the run's own changes are not mistaken for changes of others.
+// A checkpoint is written under the writer lock before its transaction. A process that finds this
+// transaction in the history replaces the basis by the checkpoint. So the run's own changes are not
+// taken for changes of other programs, even if the process is killed in between.
 
-/// Writes the staged state at the start of a run; paths that were only read are left out.
+/// Writes the staged state at the start of a run, without paths that were only read.
 Result<void> write_basis(const RunFolder& folder, const Overlay::Entries& staged);
 
-/// Replaces the basis by these entries, whatever they contain.
+/// Replaces the basis by exactly these entries.
 Result<void> replace_basis(const RunFolder& folder, const Overlay::Entries& entries);
 
-/// Returns the present basis, after it settled a leftover checkpoint.
+/// Returns the present basis. First applies or drops a leftover checkpoint.
 /// Errors: kInvalid `run.damaged`.
 Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirectory& state);
 
-/// Notes that `captured`, everything the run has written so far, is about to be committed. After
-/// the commit it is the basis.
+/// Notes that `captured`, all changes of the run so far, is about to be committed. It becomes the
+/// basis after the commit.
 Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const ContentId& proposal,
                              const Overlay::Entries& captured);
 
+/// A layer over a folder of the host.
 struct RunLayer {
-  std::string path;
+  std::string path;  ///< of the host's folder
   std::string home;  ///< below the stage: "layers/<n>"
-  /// The host did not have this folder when the layer was made: below it is "<home>/below", which
-  /// is empty.
+  /// The host did not have this folder when the layer was made. The lower layer is then the empty
+  /// folder "<home>/below".
   bool is_over_nothing = false;
 };
 
-/// The layers of a stage, in the order of their creation.
+/// Returns the layers of a stage, in the order of their creation.
 [[nodiscard]] Result<std::vector<RunLayer>> run_layers(const Directory& stage);
 
-/// The same, after creating the missing layers for `paths`.
+/// Creates the missing layers for `paths`. Returns all layers of the stage.
 [[nodiscard]] Result<std::vector<RunLayer>> ensure_run_layers(
     const WritableDirectory& stage, const std::vector<std::string>& paths);
 
 /// Removes all layers of a stage, including those of its scratch home (stored_stage.h).
 [[nodiscard]] Result<void> drop_layers(const WritableDirectory& stage);
 
-/// A layer of an open transaction in which something was written.
+/// A layer of an open transaction with at least one written file.
 struct WrittenLayer {
-  std::string path;   ///< of the host
-  std::string place;  ///< its place below `.galley`
-  uint64_t written = 0;
+  std::string path;      ///< of the host's folder
+  std::string place;     ///< its place below `.galley`
+  uint64_t written = 0;  ///< number of written paths
 };
 
-/// The written layers of a transaction. Files, links and deletions count, and folders that the host
-/// does not have.
+/// Returns the written layers of a transaction. Counts files, links, deletions, and folders that
+/// the host does not have.
 [[nodiscard]] Result<std::vector<WrittenLayer>> written_layers(const StateDirectory& state,
                                                                const std::string& tx);
 

@@ -15,14 +15,14 @@ struct RunRef {
   std::string id;    ///< 40 or 64 hexadecimal digits; the object may not exist
 };
 
-/// Keeps the git commits of a run of a transaction. `repository` is the layer over the repository,
-/// after the run has ended:
+/// Keeps the git commits of an ended run. `repository` is the run's layer over the repository. The
+/// stage gets:
 ///
-///     git/objects/  its objects, moved there: loose ones, packs and their indexes
-///     git/refs      its references, one line each: id SP name; later runs replace their names
+///     git/objects/  the moved objects of the layer: loose objects, packs and their indexes
+///     git/refs      its references, one line each: id SP name; a later run replaces a name
 ///
-/// Everything else of the layer is dropped: git would follow its configuration, hooks and lists of
-/// alternates. Returns the number of kept references; without objects it keeps none.
+/// All other files of the layer are dropped, because git would use its configuration, hooks and
+/// lists of alternates. Returns the number of kept references; 0 without objects.
 /// Errors: kIo.
 [[nodiscard]] Result<size_t> keep_run_commits(const WritableDirectory& repository,
                                               const WritableDirectory& stage);

@@ -92,7 +92,7 @@ RunNote from_json(const Json& json) {
   return note;
 }
 
-/// After the name, which may contain spaces and brackets, the first field is the state, number 3.
+/// The name may contain spaces and brackets. The first field after it is the state, number 3.
 uint64_t start_time_of(std::string_view stat) {
   constexpr int kFieldsAfterName = 20;
   const size_t name_end = stat.rfind(") ");
@@ -257,7 +257,7 @@ std::vector<std::unique_ptr<Directory>> RunFolder::hold_directories(const StateD
 
 Result<void> RunFolder::remove(const StateDirectory& state, RunFolder folder) {
   const std::string tx = folder.tx_;
-  // The note first: without it the run does not exist, and the rest is garbage.
+  // Remove the note first. Without it the run does not exist, and the other files are garbage.
   auto gone = folder.directory_->remove_file(chosen_path("run.json"));
   if (!gone && gone.error().kind != ErrorKind::kNotFound) return gone;
   GALLEY_ASSIGN(const auto runs, state.root().open_writable_directory(state.own("runs")));

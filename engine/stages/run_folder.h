@@ -12,14 +12,15 @@
 
 namespace galley {
 
-/// One process of this boot. Process numbers are reused, so the start time is part of the identity.
+/// One process since the last boot. The kernel reuses process numbers, so the start time is part of
+/// the identity.
 struct ProcessIdentity {
   int64_t pid = 0;
   uint64_t start = 0;  ///< field 22 of /proc/PID/stat, in ticks since the boot; 0: not known
 
   friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
   [[nodiscard]] static ProcessIdentity own();
-  /// The process that has this number now; `start` is 0 when there is none.
+  /// Returns the process that has this number now; `start` is 0 if no process has it.
   [[nodiscard]] static ProcessIdentity of(int64_t pid);
 };
 
@@ -33,9 +34,9 @@ struct RunNote {
   ProcessIdentity supervisor;
   int mount_fd = -1;       ///< the supervisor's descriptor of the overlay; -1: not mounted yet
   int64_t since_ns = 0;    ///< wall clock, when it was started
-  int64_t began_ns = 0;    ///< the same time by the clock of the file system
+  int64_t began_ns = 0;    ///< the same time on the clock of the file system
   std::string history;     ///< newest committed transaction at the start; empty: none
-  std::string lower_home;  ///< outside the workspace: `scratch`, and the layer of what was staged
+  std::string lower_home;  ///< outside the workspace: `scratch`, and a layer of the staged files
   bool is_terminal = false;
   bool is_attached = false;
   bool shares_network = false;
@@ -51,46 +52,47 @@ inline constexpr size_t kMaxRunNameBytes = 64;                ///< the name of a
 /// `.galley/runs/<workspace id>/<tx>/`: a program that runs on the view of a stored transaction, or
 /// that was stopped before its files could be staged.
 ///
-///     lock        held (flock) by the run's supervisor as long as it lives
+///     lock        the run's supervisor holds this lock (flock) as long as it lives
 ///     run.json    RunNote, replaced whole by rename; without it there is no run
-///     socket      the supervisor listens (staging/sandbox/terminal)
-///     upper/      the overlay's upper layer: the program's files
+///     socket      of the supervisor (staging/sandbox/terminal)
+///     upper/      the overlay's upper layer: files that the program wrote
 ///     work/       for overlayfs itself
-///     git/        the layer over the repository of a linked work tree, if it is one
+///     git/        the layer over the repository, if the workspace is a linked work tree
 ///
-/// Ownership: owns the descriptor, and the lock once it is taken. Threads: confined to one thread.
-/// Errors:    kNotFound `run.not_found`; kTimeout `run.live` when another process supervises it;
+/// Ownership: owns the descriptor, and the lock after it was taken.
+/// Threads:   confined to one thread.
+/// Errors:    kNotFound `run.not_found`; kTimeout `run.live` if another process supervises the run;
 ///            kInvalid `run.damaged`; kUsage `run.name`.
 class RunFolder {
  public:
   /// Creates or opens the folder of a transaction, and takes its lock.
   static Result<RunFolder> hold(const StateDirectory& state, const std::string& tx);
-  /// Opens an existing one.
+  /// Opens an existing folder.
   static Result<RunFolder> open(const StateDirectory& state, const std::string& tx);
-  /// Ids of all runs, sorted: the folders with a note.
+  /// Returns the ids of all runs, sorted. A run is a folder with a note.
   static Result<std::vector<std::string>> list(const StateDirectory& state);
-  /// The transaction of the run with this name, or with an id that begins like this.
-  /// Errors: kNotFound `run.not_found`; kUsage `run.which` when several could be meant.
+  /// Returns the transaction of the run with this name, or whose id begins with this text.
+  /// Errors: kNotFound `run.not_found`; kUsage `run.which` if several runs match.
   static Result<std::string> find(const StateDirectory& state, const std::string& wanted);
 
   [[nodiscard]] const std::string& tx() const { return tx_; }
   [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
-  /// Its place in the workspace, for people.
+  /// Returns its path in the workspace, for people.
   [[nodiscard]] std::string shown_place() const { return ".galley/" + place_.str(); }
-  /// Whether a supervisor lives: another process or this object holds the lock.
+  /// Whether the supervisor lives: another process or this object holds the lock.
   [[nodiscard]] Result<bool> is_live() const;
-  /// Tries to take the lock; false when a supervisor has it.
+  /// Tries to take the lock. Returns false if a supervisor holds it.
   Result<bool> take_lock();
   void release_lock() { lock_.reset(); }
 
   [[nodiscard]] Result<RunNote> note() const;
   Result<void> write_note(const RunNote& note) const;
-  /// Opens the directories that are removed with a run and its transaction. A directory that is
-  /// removed while open frees its space when it is closed, which can wait for the disk. A caller
-  /// that keeps them open until it has answered does not delay its answer.
+  /// Opens the directories that are removed with a run and its transaction. The kernel frees a
+  /// removed directory when it is closed, which can wait for the disk. So a caller that keeps the
+  /// directories open until it has answered does not delay its answer.
   static std::vector<std::unique_ptr<Directory>> hold_directories(const StateDirectory& state,
                                                                   const std::string& tx);
-  /// Removes the folder and everything in it.
+  /// Removes the folder with all its contents.
   static Result<void> remove(const StateDirectory& state, RunFolder folder);
 
  private:

@@ -157,7 +157,7 @@ Result<Overlay::Entries> entries_at_savepoint(const Directory& stage, std::strin
 Result<void> drop_savepoints_after(const WritableDirectory& stage, std::string_view name) {
   GALLEY_ASSIGN(const auto found, find_savepoint(stage, name));
   GALLEY_ASSIGN(const std::vector<uint64_t> numbers, numbers_in(stage));
-  // The newest first: after a kill in between, the rest is still a chain up to some savepoint.
+  // Remove the newest first. If the process is killed in between, the rest is still a valid chain.
   for (auto number = numbers.rbegin(); number != numbers.rend() && *number > found.first;
        ++number) {
     GALLEY_TRY(stage.remove_file(name_of(std::string(kFolder) + "/" + std::to_string(*number))));

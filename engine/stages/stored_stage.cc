@@ -41,7 +41,7 @@ Result<void> copy_file(const WritableDirectory& from, const WritableDirectory& t
   return replace_file(to, name, *text);
 }
 
-/// A second name is enough, because such a file is never changed, only replaced.
+/// A hard link is enough, because such a file is never changed, only replaced.
 Result<void> share_file(const WritableDirectory& from, const WritableDirectory& to,
                         std::string_view name) {
   GALLEY_ASSIGN(const RelPath file, RelPath::parse(name));

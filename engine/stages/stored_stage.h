@@ -17,13 +17,12 @@
 #include "staging/overlay/overlay_file.h"
 #include "staging/overlay/staged_step.h"
 
-// The message of the git commit that a tool of a stored transaction asked for: the file
-// `git-commit` of its stage.
+// The file `git-commit` of a stage has the message of the git commit that a tool requested.
 
-// The git-ignored outputs of a stored transaction's commands. They are layers under the next
-// command, and overlayfs refuses a lower layer that is inside another one, here the workspace. So
-// they are below $TMPDIR, in a private directory whose path is in the file `scratch-home` of the
-// stage.
+// The file `scratch-home` of a stage has the path of a private directory below $TMPDIR. This
+// directory contains the git-ignored outputs of the transaction's commands, as lower layers of the
+// next command. They cannot be in the workspace, because overlayfs refuses a lower layer that is
+// inside another one.
 
 namespace galley {
 
@@ -37,38 +36,38 @@ struct StageHeader {
   uint32_t uid = 0;                            ///< the system user that owns it
 };
 
-/// Whether `agent`, as this user of the system, began it.
+/// Whether `agent` began the transaction as the system user of this process.
 [[nodiscard]] bool is_own(const StageHeader& about, const std::string& agent);
 
-/// The files of a transaction that outlives its process, in its stage.
+/// The files of a stored transaction, in its stage.
 ///
 ///     about       "galley stage 1", its start time, agent, reason
-///     overlay     the staged state (staging/overlay/overlay_file.h); appended to, and replaced
-///                 whole by rename when the appended part is longer than the rest; the previous
-///                 one is overlay.new
-///     calls       the changes of each call (staging/overlay/staged_step.h); appended to
-///     markers     exists when conflict markers were staged
-///     contributors  names of others that staged changes, one a line
-///     pool        of a fork: the contents it shares (engine/commit/stage_directory.h)
+///     overlay     the staged state (staging/overlay/overlay_file.h). A save appends changes. If
+///                 the appended part is longer than the rest, a new file replaces this one.
+///     overlay.new the replaced file, for reuse
+///     calls       the changes of each call (staging/overlay/staged_step.h), in appended parts
+///     markers     exists if conflict markers were staged
+///     contributors  names of other agents that staged changes, one per line
+///     pool        in a fork: the shared contents (engine/commit/stage_directory.h)
 ///
-/// `about` is written last: without it the transaction does not exist, and gc removes the rest.
-/// Nothing here is synced: a power cut may lose staged changes, never a committed byte.
+/// `about` is written last. Without it the transaction does not exist, and gc removes the other
+/// files. These files are not synced: a power failure may lose staged changes, but not commits.
 ///
-/// Ownership: owns the stage and its lock, which the kernel drops with the process.
+/// Ownership: owns the stage and its lock. The kernel releases the lock when the process ends.
 /// Threads:   confined to one thread.
 /// Errors:    StageDirectory's, and kInvalid `stage.damaged`.
 class StoredStage {
  public:
-  /// Creates a new one and holds it.
+  /// Creates a new stage and holds its lock.
   static Result<StoredStage> create(const StateDirectory& state, const StageHeader& about);
-  /// Makes another one with the same staged state, as last saved. Only the changes of the calls are
-  /// copied, so the cost does not depend on the number of files.
+  /// Creates another stage with the last saved state of this one. It copies only the changes of the
+  /// calls, so the cost does not depend on the number of files.
   Result<StoredStage> fork(const StateDirectory& state, const StageHeader& about) const;
-  /// Opens an existing one; waits at most `timeout` until another process releases it.
+  /// Opens an existing stage. Waits at most `timeout` until another process releases it.
   static Result<StoredStage> open(const StateDirectory& state, const std::string& id,
                                   std::chrono::milliseconds timeout);
 
-  /// Its author and reason, even while another process has it open.
+  /// Returns the author and reason of a stage, even while another process holds it.
   static Result<StageHeader> look_at(const StateDirectory& state, const std::string& id);
 
   [[nodiscard]] const std::string& id() const { return stage_.id(); }
@@ -76,23 +75,23 @@ class StoredStage {
   [[nodiscard]] const WritableDirectory& directory() const { return stage_.directory(); }
   [[nodiscard]] const std::shared_ptr<ContentStore>& contents() const { return contents_; }
 
-  /// The staged state when it was last saved; empty for a new one.
+  /// Returns the last saved state; empty for a new stage.
   Result<Overlay::Entries> load();
-  /// Writes the difference to the entries that were last loaded or saved.
+  /// Saves the staged state. Writes only the difference from the entries last loaded or saved.
   Result<void> save(const Overlay::Entries& entries);
-  /// The changes of each call so far; empty when no call was recorded.
+  /// Returns the changes of each recorded call.
   Result<std::vector<StagedStep>> load_steps() const;
-  /// Adds the changes of further calls; drops the oldest beyond twice kMaxStepPaths. A damaged file
-  /// stays unchanged, and load_steps() reports it.
+  /// Adds the changes of further calls. Drops the oldest changes beyond twice kMaxStepPaths. Does
+  /// not change a damaged file, which load_steps() reports.
   Result<void> add_steps(const std::vector<StagedStep>& steps) const;
   /// Records that conflict markers are staged.
   Result<void> note_markers();
   [[nodiscard]] bool has_contributor(const std::string& name) const;
-  /// Records once that an agent other than the owner stages in it.
+  /// Records, once, that an agent other than the owner stages changes in it.
   Result<void> note_contributor(const std::string& name);
-  /// Records the reason if the transaction began without one; ignores an empty reason.
+  /// Records the reason if the transaction does not have one. Ignores an empty reason.
   Result<void> note_reason(const std::string& reason);
-  /// Drops it with everything in it.
+  /// Removes a stage with all its contents.
   static Result<void> remove(const StateDirectory& state, StoredStage stage);
 
  private:
@@ -103,30 +102,31 @@ class StoredStage {
 
   StageDirectory stage_;
   StageHeader about_;
-  std::optional<AppendableEntries> saved_;  ///< the contents of `overlay`; nullopt when unknown
+  std::optional<AppendableEntries> saved_;  ///< the contents of `overlay`; nullopt: unknown
   std::shared_ptr<ContentStore> contents_;
 };
 
 /// The maximum size of a kept message.
 inline constexpr size_t kMaxGitMessageBytes = size_t{64} << 10U;
 
-/// Keeps the message; the last one counts.
+/// Stores the message. It replaces an earlier message.
 [[nodiscard]] Result<void> write_git_message(const WritableDirectory& stage,
                                              const std::string& message);
 
-/// Returns an empty text when there is none.
+/// Returns the message, or an empty text without one.
 [[nodiscard]] Result<std::string> read_git_message(const Directory& stage);
 
 inline constexpr uint64_t kMaxHostPathBytes = 4096;  ///< a host path in the state of a transaction
 
-/// The stage's directory for layers. It is created when it does not exist or was deleted: then the
-/// ignored outputs are gone, which is allowed.
+/// Returns the stage's private directory for layers. Creates it if it does not exist. If another
+/// program deleted it, the ignored outputs are lost, which is allowed.
 [[nodiscard]] Result<std::string> ensure_scratch_home(const WritableDirectory& stage);
 
-/// Removes it with all its contents.
+/// Removes that directory with all its contents.
 [[nodiscard]] Result<void> drop_scratch_home(const Directory& stage);
 
-/// The scratch homes of all stages, by stage id, so that they can be dropped with the stages.
+/// Returns the scratch homes of all stages, by stage id, so that they can be removed with the
+/// stages.
 [[nodiscard]] Result<std::map<std::string, std::string>> scratch_homes(const StateDirectory& state);
 
 }  // namespace galley
