@@ -139,7 +139,7 @@ constexpr int64_t kMaxFlowIndicators = 200'000;
 /// Receives events and keeps nothing: no graph is built, so aliases cannot exhaust memory.
 class YamlWalk final : public YAML::EventHandler {
  public:
-  /// yaml-cpp 0.7 begins a document at a stray `}` or `]` again and again, without advancing.
+  /// At a stray `}` or `]` yaml-cpp 0.7 begins documents endlessly, without advancing.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (mark.pos == last_start_) {
       throw YAML::ParserException(mark, "stray closing bracket or brace");

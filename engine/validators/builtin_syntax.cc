@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-/// The maximum of bytes parsed at once, so that a change of any size needs little memory.
+/// The maximum number of bytes parsed at once, so that a change of any size needs little memory.
 constexpr size_t kBatchBytes = size_t{16} << 20U;
 
 class SyntaxValidator final : public FileValidator {

@@ -9,16 +9,16 @@
 
 namespace galley {
 
-/// The end of the rule name of a finding that a fixer would change the file.
+/// The end of the rule name of a finding for a file that a fixer would change.
 inline constexpr std::string_view kWouldChangeRule = ".would_change";
 
-/// Resources of command validators; either may be null.
+/// The resources of command validators. Each may be null.
 struct CommandValidatorParts {
   CommandRunner* runner = nullptr;  ///< null: the validator cannot judge, so the gate refuses
   ValidatorCache* cache = nullptr;
 };
 
-/// A validator that runs a program on the proposed tree; the program's writes are dropped.
+/// Makes a validator that runs a program on the proposed tree. The program's writes are dropped.
 ///
 /// Errors: kInvalid `config.value` for a parser pattern that does not compile.
 [[nodiscard]] Result<ValidatorPtr> make_command_validator(const ValidatorConfig& config,

@@ -4,9 +4,9 @@
 
 namespace galley {
 
-/// The built-in rules of the `secrets` validator, in gitleaks' format. The forms of credentials are
-/// those that their issuers document; an assignment needs a telling name and a value of high
-/// entropy.
+/// The built-in rules of the `secrets` validator, in the format of gitleaks. The patterns follow
+/// the documentation of each issuer of credentials. An assignment matches if its name suggests a
+/// secret and its value has a high entropy.
 inline constexpr std::string_view kDefaultSecretRules = R"TOML(
 [[rules]]
 id = "private-key"

@@ -12,8 +12,8 @@ namespace galley {
 class CommandRunner;
 class ValidatorCache;
 
-/// Makes the validators that a configuration names, in its order. With a null `runner` command
-/// validators cannot run, and the gate refuses for that reason. `cache` may be null.
+/// Makes the validators of a configuration, in its order. If `runner` is null, command validators
+/// cannot run, so the gate refuses. `cache` may be null.
 ///
 /// Ownership: the validators borrow the configuration, the runner and the cache.
 /// Errors:    kInvalid `config.value` for a pattern or rule file that does not compile.

@@ -15,7 +15,7 @@
 namespace galley {
 namespace {
 
-/// The change whose `before` is the origin of this file's content.
+/// Returns the change whose `before` has the old content of this file.
 const Change& origin_of(const ProposedTree& tree, const Change& change) {
   if (!change.renamed_from) return change;
   const Change* source = tree.change(*change.renamed_from);

@@ -17,12 +17,11 @@ namespace galley {
 /// The result of one fixer.
 struct FixRun {
   std::string validator;
-  std::vector<RelPath> changed;  ///< staged in the overlay
-  std::vector<RelPath>
-      left_out;  ///< it also changed these, but may not: not selected, or not a file
+  std::vector<RelPath> changed;   ///< staged in the overlay
+  std::vector<RelPath> left_out;  ///< changed but not staged: not selected, or not a file
 };
 
-/// The requester, the runner of programs and the bounds of a fix.
+/// The principals, the runner and the limits of a fix.
 struct FixRequest {
   CommandRunner& runner;
   const Clock& clock;
@@ -34,13 +33,13 @@ struct FixRequest {
 /// The fixers' changes to the staged files.
 struct FixReport {
   std::vector<FixRun> runs;
-  Proposal change;  ///< from the old to the new staged state: the fixers' own change
+  Proposal change;  ///< from the old to the new staged state
 };
 
-/// Runs every validator with `fix = true`, in order, on the tree that the overlay proposes, and
-/// stages each one's changes to the files that it selects. Other files stay as they are.
+/// Runs every validator with `fix = true`, in order, on the proposed tree of the overlay. Stages
+/// the changes of each one to its selected files. Other files do not change.
 ///
-/// Errors: as the runner's; then the overlay is unchanged.
+/// Errors: those of the runner; after one, the overlay is unchanged.
 [[nodiscard]] Result<FixReport> fix_staged(const Config& config, Overlay& overlay,
                                            const FixRequest& request);
 

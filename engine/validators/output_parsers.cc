@@ -324,7 +324,7 @@ Result<std::vector<Finding>> OutputReader::read(std::string_view output,
     read_lines(output, sources, findings);
   }
   for (Finding& finding : findings) settle(finding);
-  // cargo says it for each target of the file, a C compiler for each file that includes it.
+  // cargo repeats a message for each target of the file, a C compiler for each including file.
   std::set<std::tuple<std::string, uint32_t, uint32_t, std::string, std::string>> seen;
   std::erase_if(findings, [&](const Finding& one) {
     return one.line != 0 &&

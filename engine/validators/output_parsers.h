@@ -12,14 +12,16 @@
 
 namespace galley {
 
-/// Turns the output of a command into findings: by the program that wrote it (docs/validators.md
-/// has the list), by a regular expression, as SARIF 2.1.0 or as JUnit XML.
+/// Turns the output of a command into findings. It knows the formats of many programs
+/// (docs/validators.md), regular expressions, SARIF 2.1.0 and JUnit XML.
 ///
-/// A finding's path is the one in the output; its rule is empty when the output names none. Columns
-/// are in bytes if the file is available to count them.
+/// The path of a finding is the path in the output. The rule is empty if the output has none.
+/// Columns are in bytes if the file is available.
+///
 /// Threads: immutable, safe to share.
 class OutputReader {
  public:
+  /// Makes the reader of a validator.
   /// Errors: kInvalid `config.value` for a pattern that does not compile or lacks its groups.
   [[nodiscard]] static Result<OutputReader> make(const ValidatorConfig& config);
 
@@ -27,13 +29,13 @@ class OutputReader {
   OutputReader& operator=(OutputReader&&) noexcept;
   ~OutputReader();
 
-  /// Parses an output. `text` finds the files that it names; without `text`, parts that need a file
-  /// are left out.
+  /// Parses an output. `text` finds the files in the output. Without it, parts of findings that
+  /// need a file are missing.
   /// Errors: kInvalid `validator.output` for a document that the parser cannot read.
   [[nodiscard]] Result<std::vector<Finding>> read(std::string_view output,
                                                   const SourceText& text = {}) const;
-  /// Whether this standard output is one document instead of lines. A document must not be cut off
-  /// or mixed with standard error.
+  /// Whether this standard output is one document instead of lines. A document must be complete and
+  /// not mixed with standard error.
   [[nodiscard]] bool reads_document(std::string_view standard_output) const;
 
  private:
@@ -48,21 +50,21 @@ class OutputReader {
 
 using FindingsOfOutput = Result<std::vector<Finding>>;
 
-/// Each of these reads one format of whole documents.
+/// Readers of whole documents, one for each format.
 [[nodiscard]] FindingsOfOutput read_sarif(std::string_view text);
 [[nodiscard]] FindingsOfOutput read_junit(std::string_view text);
 [[nodiscard]] FindingsOfOutput read_eslint(std::string_view text, OutputSources& sources);
 [[nodiscard]] FindingsOfOutput read_ruff(std::string_view text, OutputSources& sources);
 [[nodiscard]] FindingsOfOutput read_shellcheck(std::string_view text, OutputSources& sources);
 
-/// Readers of groups of lines; they skip lines of other kinds.
+/// Readers of groups of lines. They skip other lines.
 void read_rustc(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 void read_python(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 void read_pytest(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 void read_go(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 void read_javac(std::string_view text, OutputSources& sources, std::vector<Finding>& findings);
 
-/// The severity that a program's word means; an error when the word is unknown.
+/// Returns the severity for a program's word; kError for an unknown word.
 [[nodiscard]] Severity severity_of(std::string_view word);
 
 }  // namespace galley

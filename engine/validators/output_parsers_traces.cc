@@ -194,7 +194,7 @@ class PytestReader {
     } else if (matches(python_frame(), line, groups)) {
       frames_.push_back({text(groups[1]), number(groups[2])});
     } else if (matches(kPlace, line, groups)) {
-      // --tb=line has no sections, only a line for each failure.
+      // --tb=line prints only one line for each failure, without sections.
       if (test_.empty()) {
         lines_.push_back({{text(groups[1]), number(groups[2])}, text(groups[3])});
       } else {

@@ -15,7 +15,8 @@
 
 namespace galley {
 
-/// The text of the file that a program calls `shown`; null when the proposed tree has no such file.
+/// Returns the text of the file that a program calls `shown`; null if the proposed tree does not
+/// have it.
 using SourceText = std::function<std::shared_ptr<const std::string>(const std::string& shown)>;
 
 /// Longer replacements are left out.
@@ -29,7 +30,7 @@ enum class ColumnUnit : uint8_t {
   kTabStops,  ///< code points; a tab goes on to the next multiple of eight
 };
 
-/// A place as a program reports it; 0 when unknown.
+/// A place in a program's output; 0: unknown.
 struct ToolPlace {
   uint32_t line = 0;
   uint32_t column = 0;
@@ -42,20 +43,20 @@ struct ToolEdit {
   std::string text;
 };
 
-/// One file that a program's output names, for turning its places into lines and byte columns.
+/// One file in a program's output. Converts the program's places to lines and byte columns.
 ///
 /// Ownership: shares the text.
 class SourceFile {
  public:
   explicit SourceFile(std::shared_ptr<const std::string> text)
       : text_(std::move(text)), lines_(*text_) {}
-  /// The offset of a place; nullopt when the file does not have that place.
+  /// Returns the byte offset of a place; nullopt if the file does not have that place.
   [[nodiscard]] std::optional<size_t> offset(ToolPlace place, ColumnUnit unit) const;
-  /// The offset after `units` UTF-16 code units from the beginning of the file.
+  /// Returns the byte offset after `units` UTF-16 code units from the beginning of the file.
   [[nodiscard]] std::optional<size_t> offset_of_utf16(uint64_t units) const;
-  /// Line and column in bytes of an offset.
+  /// Returns the line and byte column of an offset.
   [[nodiscard]] ToolPlace place(size_t offset) const;
-  /// A line without its terminator; empty when the line does not exist.
+  /// Returns a line without its terminator; empty if the line does not exist.
   [[nodiscard]] std::string_view line(uint32_t number) const;
   [[nodiscard]] const std::string& text() const { return *text_; }
 
@@ -64,11 +65,12 @@ class SourceFile {
   Lines lines_;
 };
 
-/// The files that one output names; each is looked up once.
+/// The files in one output. Each file is looked up once.
 class OutputSources {
  public:
   explicit OutputSources(SourceText text) : text_(std::move(text)) {}
-  /// Returns null when the proposed tree does not have the file, or without a lookup function.
+  /// Returns the file, or null if the proposed tree does not have it or no lookup function was
+  /// given.
   [[nodiscard]] const SourceFile* find(const std::string& shown);
 
  private:
@@ -76,29 +78,29 @@ class OutputSources {
   std::map<std::string, std::unique_ptr<SourceFile>> known_;
 };
 
-/// Sets line and column, and the end if it is known and not before the beginning. A column in
-/// another unit is left out when the file is not available to turn it into bytes.
+/// Sets line and column, and the end if it is known and not before the beginning. Omits a column in
+/// another unit if the file is not available for the conversion to bytes.
 void set_place(Finding& finding, ToolPlace begin, ToolPlace end, ColumnUnit unit,
                OutputSources& sources);
 
-/// Sets the replacement and its range. Several edits become one that includes the text between
-/// them, which needs the file. Edits that begin on another line than the finding are left out,
-/// because they would lead to the wrong place. Edits that are not UTF-8 are left out too.
+/// Sets the replacement and its range. Joins several edits to one, with the text between them from
+/// the file. Omits edits that begin on another line than the finding, because the finding would
+/// point to the wrong place. Omits edits that are not UTF-8.
 void set_edits(Finding& finding, std::vector<ToolEdit> edits, ColumnUnit unit,
                OutputSources& sources);
 
-/// Enforces the invariants of all findings: texts are bounded and in one line, an end needs a
-/// beginning, and a replacement needs a range.
+/// Enforces the invariants of all findings: texts have a limited size and one line, an end has a
+/// beginning, and a replacement has a range.
 void settle(Finding& finding);
 
-/// Finds the file of the proposed tree that a program means. Programs print paths relative to their
-/// folder, or absolute paths of a view that does not exist outside the sandbox.
+/// Finds the files of the proposed tree for paths in an output. Programs print paths relative to
+/// their folder, or absolute paths of a view that exists only in the sandbox.
 class OutputPaths {
  public:
   explicit OutputPaths(const ProposedTree& tree) : tree_(&tree) {}
 
-  /// The workspace path, or empty when the tree does not have the file. An absolute path is matched
-  /// by its longest tail that exists.
+  /// Returns the workspace path; empty if the tree does not have the file. Of an absolute path, it
+  /// takes the longest tail that exists.
   [[nodiscard]] std::string resolve(const std::string& shown);
 
  private:

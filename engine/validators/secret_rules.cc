@@ -311,7 +311,7 @@ void find_with(const Rule& rule, const std::vector<Allowlist>& global, std::stri
   }
 }
 
-/// A pattern that was assumed to compile and does not must not let secrets through.
+/// If a pattern was assumed to compile but does not, secrets must not pass.
 Result<void> check_use(const Rule& rule, const LazyPattern& pattern, int group = 0) {
   const re2::RE2& compiled = pattern.compiled();
   if (compiled.ok() && group <= compiled.NumberOfCapturingGroups()) return {};

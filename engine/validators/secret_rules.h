@@ -13,7 +13,7 @@ namespace galley {
 /// The maximum memory of one compiled pattern, in bytes.
 inline constexpr int64_t kMaxPatternMemory = int64_t{32} << 20U;
 
-/// A secret that was found: only its place and its kind, never its text.
+/// A found secret: its place and kind, but not its text.
 struct SecretMatch {
   std::string rule;  ///< id of the rule
   std::string description;
@@ -21,24 +21,24 @@ struct SecretMatch {
   size_t end = 0;
 };
 
-/// Shannon entropy in bits a byte (Shannon 1948).
+/// Returns the Shannon entropy in bits per byte (Shannon 1948).
 [[nodiscard]] double entropy_of(std::string_view text);
 
-/// When the patterns of a rule file are compiled.
+/// The time when the patterns of a rule file are compiled.
 enum class PatternCheck : uint8_t {
-  kNow,    ///< an invalid one is an error immediately
-  kAtUse,  ///< for rules that compiled before: each when a text first needs it
+  kNow,    ///< at once: an invalid pattern is an error
+  kAtUse,  ///< when a text first needs a pattern; for rules that have compiled before
 };
 
-/// A set of rules in the format of gitleaks 8: regular expression (RE2, linear time), secretGroup,
+/// A set of rules in the format of gitleaks 8: regular expressions (RE2, linear time), secretGroup,
 /// keywords as a filter, entropy, path, and allowlists.
 ///
 /// Threads: immutable, safe to share.
 class SecretRules {
  public:
-  /// Galley's own small set: credentials with a recognisable form, and assignments of high-entropy
-  /// values to names that suggest a secret.
+  /// Returns Galley's own rules (default_secret_rules.h).
   [[nodiscard]] static Result<SecretRules> built_in(PatternCheck check = PatternCheck::kAtUse);
+  /// Parses a rule file.
   /// Errors: kInvalid `config.syntax` or `config.value`, with FILE:LINE.
   [[nodiscard]] static Result<SecretRules> parse(std::string_view toml, std::string_view file,
                                                  PatternCheck check = PatternCheck::kNow);
@@ -47,8 +47,8 @@ class SecretRules {
   SecretRules& operator=(SecretRules&&) noexcept;
   ~SecretRules();
 
-  /// Finds secrets in a part of a file; the gate handles comments that let them pass.
-  /// Errors: kInvalid `config.value` when a pattern fails to compile at its first use.
+  /// Finds secrets in a part of a file. The gate handles comments that suppress findings.
+  /// Errors: kInvalid `config.value` if a pattern does not compile at its first use.
   [[nodiscard]] Result<std::vector<SecretMatch>> find(std::string_view path,
                                                       std::string_view text) const;
   [[nodiscard]] size_t size() const;

@@ -99,7 +99,7 @@ class PlaceChoice {
       const bool is_stop = error.kind == Kind::kUnexpected || error.kind == Kind::kMissing;
       if (is_stop && (stop == nullptr || error.offset < stop->offset)) stop = &error;
     }
-    // The parser never stops before the mistake, so the place where it stopped bounds the search.
+    // The parser never stops before the mistake. So the search ends where the parser stopped.
     const uint32_t bound = stop == nullptr ? static_cast<uint32_t>(text_.size()) : stop->offset;
     const SyntaxError* hint = last_before(bound, fresh, is_hint);
     if (hint != nullptr) return hint;
@@ -208,7 +208,7 @@ std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage language, const Pars
   }
   const bool breaks_brackets = std::any_of(fresh.begin(), fresh.end(), is_bracket);
   if (!breaks_brackets) {
-    // As many errors as before: they moved with the changed lines.
+    // The number of errors did not grow: they moved with the changed lines.
     if (before != nullptr && after.answer.errors.size() <= before->answer.errors.size()) return {};
     if (has_macros(language) || has_flow_types(language, after.text)) {
       std::erase_if(fresh, may_be_macro);

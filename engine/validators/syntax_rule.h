@@ -14,7 +14,7 @@ struct ParsedText {
   const SyntaxAnswer& answer;
 };
 
-/// The one place in a file that is reported when a change broke its syntax.
+/// The reported place of a file whose syntax a change broke. Each file has at most one.
 struct SyntaxComplaint {
   uint32_t offset = 0;  ///< in the new text
   uint32_t end = 0;
@@ -22,14 +22,14 @@ struct SyntaxComplaint {
   bool operator==(const SyntaxComplaint&) const = default;
 };
 
-/// The language of a file by its name, and by its first bytes when the name is ambiguous; nullopt
-/// without a grammar.
+/// Returns the language of a file: by its name, and by its first bytes if the name is ambiguous.
+/// Returns nullopt if there is not a grammar.
 [[nodiscard]] std::optional<SyntaxLanguage> syntax_language(std::string_view path,
                                                             std::string_view text);
 
 /// Finds an error of `after` that `before` (null for a new file) did not have on a line with the
-/// same content. Returns nullopt when all errors existed before, and for C and C++ also when the
-/// text that the parser did not understand may be a macro.
+/// same content. Returns nullopt if all errors existed before. In C and C++ it also returns nullopt
+/// if a macro may explain the error.
 [[nodiscard]] std::optional<SyntaxComplaint> broken_syntax(SyntaxLanguage language,
                                                            const ParsedText* before,
                                                            const ParsedText& after);

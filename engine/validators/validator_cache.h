@@ -13,9 +13,9 @@
 
 namespace galley {
 
-/// Remembers results of validators, by the hash of everything that they can see.
+/// Stores results of validators by the hash of all their inputs. A lost or damaged result counts as
+/// missing, so a cache never fails.
 ///
-/// A lost or damaged result counts as missing, so a cache never fails.
 /// Threads: safe to share.
 class ValidatorCache {
  public:
@@ -38,7 +38,7 @@ class MemoryValidatorCache final : public ValidatorCache {
   size_t oldest_ = 0;
 };
 
-/// Converts findings to the JSON text that the cache keeps, and back; nullopt for any other text.
+/// Convert findings to the JSON text in the cache, and back. Another text gives nullopt.
 [[nodiscard]] std::string findings_to_json(const std::vector<Finding>& findings);
 [[nodiscard]] std::optional<std::vector<Finding>> findings_from_json(std::string_view text);
 

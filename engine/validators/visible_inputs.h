@@ -16,11 +16,11 @@ struct VisibleInputs {
   GlobList ignored;  ///< directories that persist between runs
 };
 
-/// A hash of every path of the proposed tree that `inputs` selects: kind, mode, target and content.
-/// The content is represented by its id if the proposal changes it, by its bytes if it is small,
+/// Returns a hash of all paths of the proposed tree that `inputs` selects: kind, mode, target and
+/// content. A content is hashed by its id if the proposal changes it, by its bytes if it is small,
 /// else by size, inode and times on disk.
 ///
-/// Errors: kQuota `limit.validator_inputs` over kMaxInputs paths; kTimeout when stopped.
+/// Errors: kQuota `limit.validator_inputs` for more than kMaxInputs paths; kTimeout if stopped.
 inline constexpr size_t kMaxInputs = 200'000;  ///< files that a validator's result depends on
 [[nodiscard]] Result<ContentId> hash_visible(const ValidatorContext& context,
                                              const VisibleInputs& visible);
