@@ -38,7 +38,7 @@ struct Conflict {
     Node expected;                 ///< the base of the proposal
     Node found;                    ///< the state in the workspace
     std::string message;           ///< one sentence
-    std::string diff = {};         ///< of git, from expected to found; may be empty
+    std::string diff = {};         ///< as git prints it, from expected to found; may be empty
     std::vector<Hunk> hunks = {};  ///< the lines that both sides changed
   };
 
@@ -69,9 +69,9 @@ struct NothingToCommit {};
 /// The outcome of a commit, and its proposal. With a Receipt, `proposal` is the committed one, and
 /// may contain merged lines. Otherwise it is the requested one.
 ///
-/// Errors: a commit returns an Error instead if its outcome is not known. With kUndecided it passed
-///         the commit point and could not be reverted: the next open of the workspace finishes or
-///         reverts it.
+/// Errors: a commit that fails returns an Error instead. The workspace is then untouched, except
+///         with kUndecided: the commit passed the commit point and could not be reverted, and the
+///         next open of the workspace finishes or reverts it.
 struct CommitOutcome : std::variant<Receipt, Refused, Conflict, NothingToCommit> {
   using Base = std::variant<Receipt, Refused, Conflict, NothingToCommit>;
   CommitOutcome(Proposal about, Base result)

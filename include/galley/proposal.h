@@ -26,7 +26,7 @@ struct Node {
 
 /// The change of one path. A value.
 struct Change {
-  /// The file on disk when the transaction first touched the path. A commit compares it again.
+  /// The metadata of the path when the transaction first touched it. A commit compares it again.
   struct Base {
     uint64_t inode = 0;
     uint64_t device = 0;
@@ -71,8 +71,8 @@ struct Change {
 };
 
 /// The paths that differ from the workspace: one Change for each, sorted by path. A directory is
-/// listed only if it is created or removed. The missing parents of a created file are always listed
-/// as created directories.
+/// listed if it is created, removed, or gets another mode. The missing parents of a created file
+/// are always listed as created directories.
 using ChangeSet = std::vector<Change>;
 
 /// A frozen change set with the contents of both sides, named by its hash. A commit publishes

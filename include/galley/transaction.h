@@ -153,7 +153,7 @@ class Transaction {
 
   // --- staging ------------------------------------------------------------------------------
   // Paths are relative to the root, or absolute inside it. Errors of all: kInvalid `path.*`,
-  // kRefused `path.*`, `policy.*`, `capability.*`, kNotFound `path.not_found`, kConflict
+  // kRefused `path.*`, `policy.*`, kNotFound `path.not_found`, kUsage `transaction.over`, kConflict
   // `conflict.changed_on_disk`, kQuota `limit.*`, kIo.
 
   /// Stages the contents of a file, and its missing parents. An existing file keeps its mode.
@@ -163,11 +163,11 @@ class Transaction {
                   bool replace_all = false);
   /// Stages the removal of a file or link, and of directories that become empty.
   Result<void> remove(std::string_view path);
-  /// Stages a move to a path that does not exist.
+  /// Stages a move of a file, link or directory to a path that does not exist.
   Result<void> move(std::string_view from, std::string_view to);
   /// Stages permission bits, masked with 0777.
   Result<void> chmod(std::string_view path, uint32_t mode);
-  /// Stages a symbolic link.
+  /// Stages a symbolic link to `target`. It may replace a file or link.
   Result<void> symlink(std::string_view path, const std::string& target);
   /// Stages a directory, with missing parents.
   Result<void> make_directory(std::string_view path);

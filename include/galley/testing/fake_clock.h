@@ -10,7 +10,7 @@ namespace galley {
 
 /// A clock that moves only when advance() is called. Pass clock() as WorkspaceOptions::clock.
 ///
-/// Ownership: owns the clock. It must outlive every workspace that uses the clock.
+/// Ownership: owns the clock. The FakeClock must outlive every workspace that uses clock().
 /// Threads:   safe to share.
 class FakeClock {
  public:
