@@ -82,7 +82,7 @@ class ContentId {
  public:
   static constexpr size_t kBytes = 32;
 
-  /// All zeros mean that there is no content (an absent file, a directory).
+  /// All zeros: the id of an absent file or a directory.
   constexpr ContentId() = default;
   explicit constexpr ContentId(const std::array<uint8_t, kBytes>& bytes) : bytes_(bytes) {}
 

@@ -134,7 +134,7 @@ class [[nodiscard]] CallResult {
 ///
 /// Invariant: only a commit writes under the workspace root, and only after a gate approved the
 ///            proposal. A staging call that fails changes nothing. One executor performs every
-///            change of the staged files. It refuses a change if the caller has no tool with the
+///            change of the staged files. It refuses a change if none of the caller's tools has the
 ///            same effect. It records changes of a stored transaction at once, and those of one in
 ///            memory with the commit or rollback. It records refusals at once.
 /// Ownership: owns its overlay; borrows the Workspace, which must outlive it. While a stored
