@@ -15,11 +15,12 @@ struct TrustEntry {
   std::string text;     ///< the whole entry as TOML in printable ASCII, with a newline
 };
 
-/// The part of a configuration that runs programs or removes protection: hooks, command validators
-/// with all their keys, network, environment, the fallback `copy` of the sandbox, limits above
-/// the built-in ones, a permissive mode, secrets in files, and capabilities that agents do
-/// not have by default. Rules, built-in validators and lower limits only restrict, so they need no
-/// trust.
+/// The part of a configuration that runs programs or removes protection.
+///
+/// It has hooks, command validators with all their keys, network, environment, the fallback `copy`
+/// of the sandbox, and limits above the built-in ones. It also has a permissive mode, secrets in
+/// files, and capabilities that agents do not have by default. Rules, built-in validators and lower
+/// limits only restrict, so they need no trust.
 ///
 /// Invariant: a different value of a widening key gives another hash; other keys never do.
 struct TrustPart {
