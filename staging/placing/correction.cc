@@ -24,7 +24,7 @@
 // of the hunk's telling context lines around it, in order. Any other place must have less than half
 // of that weight.
 //
-// Correction.OfAnyEditIsTheIntendedChangeOrAbsent tests this with random files, edits and mistakes.
+// Correction.MakesTheIntendedChangeOrIsAbsent tests this with random files, edits and mistakes.
 
 namespace galley {
 namespace {

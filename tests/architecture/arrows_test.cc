@@ -80,7 +80,7 @@ TEST(Rooms, TableEqualsCMakeLists) {
   }
 }
 
-TEST(Rooms, TheDrawingOfTheArchitecturePageShowsThemAsCMakeHasThem) {
+TEST(Rooms, TheDrawingOnTheArchitecturePageMatchesCMake) {
   std::vector<std::string> drawn = rooms_in_drawing(text_of(kRoot / "docs/ARCHITECTURE.md"));
   std::reverse(drawn.begin(), drawn.end());
   std::vector<std::string> declared;
@@ -90,7 +90,7 @@ TEST(Rooms, TheDrawingOfTheArchitecturePageShowsThemAsCMakeHasThem) {
   EXPECT_EQ(drawn, declared);
 }
 
-TEST(Rooms, EachNamesOnlyRoomsListedBeforeIt) {
+TEST(Rooms, EachDependsOnlyOnRoomsListedBeforeIt) {
   std::set<std::string> seen;
   for (const Room& room : rooms()) {
     for (const std::string& below : room.depends) {
@@ -100,7 +100,7 @@ TEST(Rooms, EachNamesOnlyRoomsListedBeforeIt) {
   }
 }
 
-TEST(Rooms, EverySourceBelongsToOne) {
+TEST(Rooms, EverySourceBelongsToARoom) {
   Violations strays;
   for (const char* top : {"base", "staging", "tools", "engine", "testing", "server", "cli"}) {
     if (!fs::exists(kRoot / top)) continue;
@@ -114,7 +114,7 @@ TEST(Rooms, EverySourceBelongsToOne) {
   EXPECT_TRUE(strays.empty()) << joined(strays);
 }
 
-TEST(Rooms, NoArrowRunsUp) {
+TEST(Rooms, NoRoomIncludesARoomAboveIt) {
   ASSERT_GT(sources().size(), 20U);
   const auto broken = broken_by_all([](const Source& s) { return upward_arrows(s.path, s.text); });
   EXPECT_TRUE(broken.empty()) << joined(broken);
@@ -125,7 +125,7 @@ TEST(Rooms, EachLibraryHasOneDoor) {
   EXPECT_TRUE(broken.empty()) << joined(broken);
 }
 
-TEST(Rooms, TheTableOfDoorsOfTheArchitecturePageIsTheOneThatIsChecked) {
+TEST(Rooms, TheTableOfDoorsOnTheArchitecturePageIsTheCheckedOne) {
   std::map<std::string, std::set<std::string>> checked;
   for (const Door& door : library_doors()) {
     checked[door.header] = {door.places.begin(), door.places.end()};
@@ -151,13 +151,13 @@ TEST(Rooms, OnlyTheCommandLineWritesToTheStreams) {
   EXPECT_TRUE(broken.empty()) << joined(broken);
 }
 
-TEST(Rooms, HeadersShowNoForeignType) {
+TEST(Rooms, HeadersHaveNoForeignTypes) {
   const auto broken =
       broken_by_all([](const Source& s) { return foreign_types_in_header(s.path, s.text); });
   EXPECT_TRUE(broken.empty()) << joined(broken);
 }
 
-TEST(Rooms, EveryInstalledHeaderBelongsToOne) {
+TEST(Rooms, EveryInstalledHeaderBelongsToARoom) {
   size_t count = 0;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "include")) {
     if (entry.is_directory()) continue;
@@ -170,7 +170,7 @@ TEST(Rooms, EveryInstalledHeaderBelongsToOne) {
   EXPECT_EQ(install.find(".h\""), install.find("*.h\"") + 1) << "something else is installed";
 }
 
-TEST(Rooms, WhatIsInstalledIsCalledWithInstalledTypes) {
+TEST(Rooms, InstalledHeadersUseOnlyInstalledTypes) {
   std::map<std::string, std::string> headers;
   std::set<std::string> installed;
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "include")) {
@@ -215,7 +215,7 @@ TEST(Headers, NoTwoTypesHaveOneName) {
 
 // Sources of a room are compiled together (docs/adr/0092), where an anonymous constant is found
 // before one that another file takes from a namespace of a header.
-TEST(Headers, NoConstantOfASourceHidesOneOfItsRoom) {
+TEST(Headers, NoConstantOfASourceHidesAConstantOfItsRoom) {
   const std::regex in_header(R"(\ninline constexpr [^=\n{(]*?\b(k[A-Z]\w*)(\[\w*\])? ?[={])");
   const std::regex in_source(R"(\nconstexpr [^=\n{(]*?\b(k[A-Z]\w*)(\[\w*\])? ?[={])");
   const auto names = [](const std::string& text, const std::regex& pattern) {
@@ -274,7 +274,7 @@ TEST(Style, ContractsKeepTheirForm) {
   EXPECT_TRUE(broken.empty()) << joined(broken);
 }
 
-TEST(Style, HeadersFirstAndNamesSaySomething) {
+TEST(Style, OwnHeadersComeFirstAndNamesAreNotVague) {
   const auto broken = broken_by_all([](const Source& s) {
     fs::path header = kRoot / s.path;
     header.replace_extension(".h");

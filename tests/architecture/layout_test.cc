@@ -5,7 +5,7 @@
 namespace galley::architecture {
 namespace {
 
-TEST(Layout, AContractThatReflowBrokeIsFound) {
+TEST(Layout, AContractWithBrokenLayoutIsFound) {
   const auto broken = [](const std::string& text) {
     return badly_laid_out_comments("base/a.h", text).size();
   };
@@ -20,7 +20,7 @@ TEST(Layout, AContractThatReflowBrokeIsFound) {
             0U);
 }
 
-TEST(Layout, ASourceBelongsToTheHeaderWhoseNameItBegins) {
+TEST(Layout, ASourceBelongsToTheHeaderWithTheLongestNamePrefix) {
   const std::set<std::string> headers = {"a/diff.h", "a/diff_print.h", "a_b/c.h"};
   EXPECT_EQ(header_of_source("a/diff.cc", headers), "a/diff.h");
   EXPECT_EQ(header_of_source("a/diff_myers.cc", headers), "a/diff.h");

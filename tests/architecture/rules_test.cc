@@ -60,7 +60,7 @@ TEST(Rules, InstalledHeaderNeedsOnlyInstalledOnes) {
   EXPECT_EQ(upward_arrows("base/a.cc", "#include <galley/unknown.h>\n").size(), 1U);
 }
 
-TEST(Rules, ATypeThatIsNotInstalledIsFoundWhereItCanBeCalledWith) {
+TEST(Rules, AnUninstalledTypeInAPublicSignatureIsFound) {
   const char* header =
       "class Overlay;\nstruct Proposal;\nclass T {\n public:\n  Proposal all();\n"
       "  const Overlay& overlay();\n  // --- for Galley's own rooms ---\n  void put(Overlay&);\n"
@@ -152,13 +152,13 @@ TEST(Rules, AConversionFromReadingToWritingIsFound) {
   EXPECT_EQ(write_access("engine/commit/a.cc", cast).size(), 1U);
 }
 
-TEST(Rules, AccessToAWholeWorkspaceFromOutsideIsFound) {
+TEST(Rules, WorkspaceAccessOutsideOfItsRoomsIsFound) {
   const char* look = "auto& all = WorkspaceAccess::of(*workspace);";
   EXPECT_EQ(write_access("cli/a.cc", look).size(), 1U);
   EXPECT_TRUE(write_access("engine/pipeline/a.cc", look).empty());
 }
 
-TEST(Rules, TypesOfANamespaceAreFoundAndNoOthers) {
+TEST(Rules, OnlyTypesOfANamespaceAreFound) {
   const auto found = namespace_types(
       "#include <a>\nclass Known;\nnamespace galley {\nclass Declared;\nenum class E : uint8_t "
       "{ kA };\nstruct S { struct Inner { int x; }; enum class Kind { k }; };\n"
@@ -177,7 +177,7 @@ TEST(Rules, RoomsAreReadFromCMake) {
   EXPECT_EQ(found[1].depends, (std::vector<std::string>{"base", "c"}));
 }
 
-TEST(SourceText, CommentsAndLiteralsAreBlankAndLinesStay) {
+TEST(SourceText, CommentsAndLiteralsAreRemovedAndLinesStay) {
   const std::string text =
       without_comments_and_literals("a /* x\n y */ \"b\\\"c\" R\"(d\n\"e)\" 'f' 1'000 // g\nh");
   EXPECT_EQ(line_count(text), 4);
@@ -188,7 +188,7 @@ TEST(SourceText, CommentsAndLiteralsAreBlankAndLinesStay) {
   EXPECT_NE(text.find('h'), std::string::npos);
 }
 
-TEST(SourceText, FunctionsHaveTheirLines) {
+TEST(SourceText, FunctionsAreFoundWithTheirLines) {
   const auto found = functions_of(
       "namespace n {\nint f(int a) {\n  if (a) { g(); }\n  return 1;\n}\nclass C {\n"
       "  C() : x_{1}, y_{f(2)} {}\n  int m() const noexcept { return 2; }\n  int x_;\n};\n"

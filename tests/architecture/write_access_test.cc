@@ -80,12 +80,12 @@ TEST(WriteAccess, ChecksSeeAWriter) {
                 IsWrittenByHelpers<WritableDirectory> && ChangesFile<WritableFile>);
 }
 
-TEST(WriteAccess, ADirectoryHasNone) {
+TEST(WriteAccess, ADirectoryCannotWrite) {
   static_assert(!kCanWrite<Directory>);
   static_assert(!ChangesFile<File>);
 }
 
-TEST(WriteAccess, WhatADirectoryOpensHasNone) {
+TEST(WriteAccess, ObjectsThatADirectoryOpensCannotWrite) {
   using Child = Opened<decltype(std::declval<const WritableDirectory&>().open_directory(
       std::declval<const RelPath&>()))>;
   using Content = Opened<decltype(std::declval<const WritableDirectory&>().open_file(
@@ -101,17 +101,17 @@ TEST(WriteAccess, ADirectoryDoesNotConvertToAWritableOne) {
   static_assert(!std::is_constructible_v<std::unique_ptr<WritableFile>, std::unique_ptr<File>>);
 }
 
-TEST(WriteAccess, AnOverlayHasNone) {
+TEST(WriteAccess, AnOverlayHasAReadOnlyWorkspace) {
   using Root = decltype(std::declval<const Overlay&>().workspace());
   static_assert(std::is_same_v<Root, const Directory&>);
 }
 
-TEST(WriteAccess, AToolHasNone) {
+TEST(WriteAccess, AToolHasOnlyTheOverlay) {
   // All that it is given of the workspace is the overlay.
   static_assert(std::is_same_v<decltype(ToolContext::overlay), Overlay&>);
 }
 
-TEST(WriteAccess, AValidatorHasNone) {
+TEST(WriteAccess, AValidatorHasAReadOnlyTree) {
   static_assert(std::is_same_v<decltype(ValidatorContext::tree), const ProposedTree&>);
   using Root = decltype(std::declval<const ProposedTree&>().workspace());
   static_assert(std::is_same_v<Root, const Directory&>);
@@ -122,7 +122,7 @@ concept NamesItsFiles = requires(T& all) {
   all.files_;
 };
 
-TEST(WriteAccess, AWorkspaceHandsOutNone) {
+TEST(WriteAccess, AWorkspaceDoesNotReturnWriteAccess) {
   using Root = decltype(std::declval<const Place&>().files());
   static_assert(std::is_same_v<Root, const Directory&>);
   // Code that proposes or judges has the parts of a workspace, and the right to write stays
@@ -130,7 +130,7 @@ TEST(WriteAccess, AWorkspaceHandsOutNone) {
   static_assert(!NamesItsFiles<PersistentState> && !NamesItsFiles<const PersistentState>);
 }
 
-TEST(WriteAccess, PublishingNeedsIt) {
+TEST(WriteAccess, PublishingNeedsAWritableDirectory) {
   static_assert(std::is_constructible_v<Publisher, const WritableDirectory&, const Clock&>);
   static_assert(!std::is_constructible_v<Publisher, const Directory&, const Clock&>);
   static_assert(!std::is_invocable_v<decltype(&StateDirectory::open), const Directory&>);

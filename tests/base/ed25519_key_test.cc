@@ -19,7 +19,7 @@ std::string reason_of(std::string_view pem) {
   return key ? "" : key.error().reason;
 }
 
-TEST(Ed25519Key, SignsAsTheStandardSays) {
+TEST(Ed25519Key, SignatureEqualsTheExampleOfRfc8032) {
   const auto key = Ed25519Key::parse(test_keys::kRfcPrivate);
   ASSERT_TRUE(key.has_value()) << key.error().message;
   const auto signature = key->sign("\x72");
@@ -50,7 +50,7 @@ TEST(Ed25519Key, ThePublicKeyVerifiesAndDoesNotSign) {
   EXPECT_EQ(open->sign("message").error().reason, "key.public");
 }
 
-TEST(Ed25519Key, AnInvalidKeyIsNamed) {
+TEST(Ed25519Key, AnInvalidKeyHasTheReasonOfItsError) {
   EXPECT_EQ(reason_of(test_keys::kEncrypted), "key.encrypted");
   EXPECT_EQ(reason_of(test_keys::kX25519), "key.other_kind");
   EXPECT_EQ(reason_of("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),

@@ -23,7 +23,7 @@ std::vector<std::string> contents_of_many_lengths() {
   return contents;
 }
 
-TEST(HashMany, ManyContentsHaveTheIdsOfEach) {
+TEST(HashMany, SomeContentsGetTheSameIdsAsOneByOne) {
   const auto contents = contents_of_many_lengths();
   for (size_t first = 0; first < contents.size(); first += 13) {
     // Few and many: those that leave lanes empty, too.
@@ -42,7 +42,7 @@ TEST(HashMany, ManyContentsHaveTheIdsOfEach) {
   }
 }
 
-TEST(HashMany, AllAtOnce) {
+TEST(HashMany, AllContentsTogetherGetTheSameIdsAsOneByOne) {
   const auto contents = contents_of_many_lengths();
   const std::vector<std::string_view> all(contents.begin(), contents.end());
   const auto ids = content_ids(all);

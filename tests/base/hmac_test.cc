@@ -14,7 +14,7 @@ std::string hex_of_hmac(std::string_view key, std::string_view message) {
 }
 
 // RFC 4231, test cases 1, 2 and 6.
-TEST(Hmac, IsThatOfTheStandard) {
+TEST(Hmac, EqualsTheExamplesOfTheStandard) {
   EXPECT_EQ(hex_of_hmac(std::string(20, '\x0b'), "Hi There"),
             "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
   EXPECT_EQ(hex_of_hmac("Jefe", "what do ya want for nothing?"),
@@ -24,7 +24,7 @@ TEST(Hmac, IsThatOfTheStandard) {
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
 }
 
-TEST(Base64, IsThatOfTheStandard) {
+TEST(Base64, EqualsTheExamplesOfTheStandard) {
   for (const auto& [bytes, text] :
        {std::pair("", ""), std::pair("f", "Zg=="), std::pair("fo", "Zm8="),
         std::pair("foo", "Zm9v"), std::pair("foobar", "Zm9vYmFy"), std::pair("\xff\xfe", "//4=")}) {

@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-TEST(Number, IsTheWholeText) {
+TEST(Number, OnlyAWholeTextOfDigitsIsParsed) {
   EXPECT_EQ(number_of<int>("0"), 0);
   EXPECT_EQ(number_of<int>("007"), 7);
   EXPECT_EQ(number_of<uint32_t>("755", 8), 0755U);
@@ -21,13 +21,13 @@ TEST(Number, IsTheWholeText) {
   EXPECT_EQ(number_of<int>("8", 8), std::nullopt);
 }
 
-TEST(Number, HasASignWhereItsTypeHasOne) {
+TEST(Number, ASignIsParsedOnlyForASignedType) {
   EXPECT_EQ(number_of<int>("-12"), -12);
   EXPECT_EQ(number_of<unsigned>("-12"), std::nullopt);
   EXPECT_EQ(number_of<int>("--1"), std::nullopt);
 }
 
-TEST(Number, FitsItsType) {
+TEST(Number, ANumberThatDoesNotFitItsTypeIsNotParsed) {
   EXPECT_EQ(number_of<uint8_t>("255"), uint8_t{255});
   EXPECT_EQ(number_of<uint8_t>("256"), std::nullopt);
   EXPECT_EQ(number_of<int64_t>("-9223372036854775808"), INT64_MIN);

@@ -10,7 +10,7 @@ TEST(Printable, OrdinaryTextOfAnyScriptStaysAsItIs) {
   EXPECT_EQ(printable(text), text);
 }
 
-TEST(Printable, ControlsAreShown) {
+TEST(Printable, ControlCharactersAreShown) {
   EXPECT_EQ(printable("\x1b]52;c;cm0=\x07"), "\\x1b]52;c;cm0=\\x07");
   EXPECT_EQ(printable(std::string_view("\0\x7f", 2)), "\\x00\\x7f");
   EXPECT_EQ(printable("\xc2\x9b"
@@ -33,19 +33,19 @@ TEST(Printable, BytesThatAreNotUtf8AreShown) {
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
 }
 
-TEST(Printable, ReverseVideoMarksOnlyWhatIsNotThere) {
+TEST(Printable, ReverseVideoMarksOnlyReplacements) {
   std::string out;
   append_printable("a\u202e<U+202E>", true, out);
   EXPECT_EQ(out, "a\033[7m<U+202E>\033[27m<U+202E>");
 }
 
-TEST(Printable, ALineStaysOneLine) {
+TEST(Printable, ALineStaysOneLineAndIsCutAtItsLimit) {
   EXPECT_EQ(printable_line("a\nb\tc\r\u2028"), "a\\nb\\tc^M<U+2028>");
   EXPECT_EQ(printable_line("abcdef", 3), "abc…");
   EXPECT_EQ(printable_line("ab\u202e", 4), "ab…");
 }
 
-TEST(Printable, AStreamCutAnywhereIsShownAsAWhole) {
+TEST(Printable, AStreamInPiecesIsShownLikeTheWholeText) {
   const std::string text = "a\u202eb\U0001F600\u00fc\x1b[0m\xff\u200b\xe2\x80";
   const std::string whole = printable(text);
   for (size_t step = 1; step <= text.size(); ++step) {

@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-TEST(RelPath, TakesPlainNamesAndDropsDotSlash) {
+TEST(RelPath, AcceptsPlainNamesAndDropsDotSlash) {
   EXPECT_EQ(RelPath::parse("a/b.c")->str(), "a/b.c");
   EXPECT_EQ(RelPath::parse("./a/b/")->str(), "a/b");
   EXPECT_EQ(RelPath::parse("a..b/...c")->str(), "a..b/...c");
@@ -19,7 +19,7 @@ TEST(RelPath, TextBecomesOneOnlyByParsing) {
   EXPECT_FALSE((std::is_constructible_v<RelPath, const char*>));
 }
 
-TEST(RelPath, OfAnEntryIsOneComponentOfAnyBytes) {
+TEST(RelPath, AnEntryNameIsOneComponentOfAnyBytes) {
   EXPECT_EQ(RelPath::of_entry("two\nlines")->str(), "two\nlines");
   EXPECT_EQ(RelPath::of_entry("plain")->str(), "plain");
   for (const std::string_view name : {"", ".", "..", "a/b", "/"}) {
@@ -58,7 +58,7 @@ TEST(RelPath, BytesNamesAndLevelsAreBounded) {
   EXPECT_FALSE(RelPath::parse(longest + "/" + name));
 }
 
-TEST(RelPath, TakesAbsolutePathsInsideTheRootOnly) {
+TEST(RelPath, AcceptsAbsolutePathsOnlyInsideTheRoot) {
   EXPECT_EQ(RelPath::parse_within("/w/a/b", "/w")->str(), "a/b");
   EXPECT_EQ(RelPath::parse_within("/w/a", "/w/")->str(), "a");
   EXPECT_EQ(RelPath::parse_within("/a", "/")->str(), "a");
@@ -67,7 +67,7 @@ TEST(RelPath, TakesAbsolutePathsInsideTheRootOnly) {
   EXPECT_FALSE(RelPath::parse_within("/w/../etc", "/w"));
 }
 
-TEST(RelPath, KnowsItsParts) {
+TEST(RelPath, ReturnsItsNameParentAndComponents) {
   const RelPath path = *RelPath::parse("a/bc/d");
   EXPECT_EQ(path.name(), "d");
   EXPECT_EQ(path.parent().str(), "a/bc");
@@ -78,7 +78,7 @@ TEST(RelPath, KnowsItsParts) {
   EXPECT_TRUE(path.is_below(RelPath::root()));
 }
 
-TEST(RelPath, KnowsProtectedNamesInEverySpelling) {
+TEST(RelPath, RecognizesProtectedNamesInEverySpelling) {
   for (const char* name :
        {".git", "x/.GIT/y", ".galley/x", ".Sage", "git~1", ".git ", ".git...", ".git:stream",
         ".g\u200cit" /* HFS+ */, ".g\u200bit" /* ext4 */, ".\u017fage" /* long s */}) {
@@ -89,7 +89,7 @@ TEST(RelPath, KnowsProtectedNamesInEverySpelling) {
   EXPECT_FALSE(RelPath::parse(".g\u00efit")->is_protected());
 }
 
-TEST(RelPath, KnowsTheConfigurationInEverySpelling) {
+TEST(RelPath, RecognizesTheConfigurationInEverySpelling) {
   for (const char* name :
        {"galley.toml", "src/Galley.TOML", "galley.toml/x", "galley.toml. ", "galley.toml:stream",
         "GALLEY~1.TOM", "gal\u200cley.toml", "galley\u00ad.toml", "\ufeffgalley.toml"}) {

@@ -94,7 +94,7 @@ struct Counted {
   }
 };
 
-TEST(SharedMap, AssigningToAKeyThatIsThereKeepsTheNewValueWhole) {
+TEST(SharedMap, AssigningToAnExistingKeyStoresTheWholeNewValue) {
   const std::string longer(100, 'x');
   SharedMap<int, std::string> map;
   map.insert_or_assign(1, "old");
@@ -104,7 +104,7 @@ TEST(SharedMap, AssigningToAKeyThatIsThereKeepsTheNewValueWhole) {
   EXPECT_EQ(copy.at(1), "old");
 }
 
-TEST(SharedMap, AChangeBesideACopyMakesAFewNodesHoweverManyThereAre) {
+TEST(SharedMap, AChangeOfACopiedMapMakesFewNodesInAMapOfAnySize) {
   Shared map;
   uint64_t most = 0;
   for (int i = 0; i < 20'000; ++i) {
@@ -135,7 +135,7 @@ TEST(SharedMap, SharedSubtreesAreNotCompared) {
   EXPECT_LE(Counted::compared, 30 * 20);
 }
 
-TEST(SharedMap, CopiesAreChangedSideBySide) {
+TEST(SharedMap, CopiesCanBeChangedOnSeveralThreads) {
   Shared map;
   for (int i = 0; i < 1000; ++i) map.emplace(std::to_string(i), i);
   std::vector<Shared> copies(4, map);

@@ -9,7 +9,7 @@ void say(SimilarTexts& texts, const std::string& name, const std::string& text) 
   texts.add(key_without(text, name), name, text);
 }
 
-TEST(SimilarTexts, ArePrintedOnceWithTheNamesOfTheOthers) {
+TEST(SimilarTexts, ThreeAlikeTextsArePrintedOnceWithTheOtherNames) {
   SimilarTexts texts;
   say(texts, "a.txt", "a.txt is closed\n");
   say(texts, "b.txt", "b.txt is gone\n");
@@ -17,7 +17,7 @@ TEST(SimilarTexts, ArePrintedOnceWithTheNamesOfTheOthers) {
   EXPECT_EQ(texts.str(), "a.txt is closed\n  the same for 2 more: c.txt, d.txt\nb.txt is gone\n");
 }
 
-TEST(SimilarTexts, OneOrTwoArePrintedAsTheyAreInTheirOrder) {
+TEST(SimilarTexts, OneOrTwoAlikeTextsArePrintedUnchangedAndInOrder) {
   SimilarTexts texts;
   for (const char* text : {"a is closed\n", "b is gone\n", "c is closed\n"}) {
     say(texts, std::string(text, 1), text);
@@ -25,7 +25,7 @@ TEST(SimilarTexts, OneOrTwoArePrintedAsTheyAreInTheirOrder) {
   EXPECT_EQ(texts.str(), "a is closed\nb is gone\nc is closed\n");
 }
 
-TEST(SimilarTexts, OfManyTwentyAreNamed) {
+TEST(SimilarTexts, OfManyAlikeTextsTwentyNamesArePrinted) {
   SimilarTexts texts;
   for (int i = 100; i < 160; ++i) say(texts, std::to_string(i), std::to_string(i) + " is no\n");
   const std::string all = texts.str();

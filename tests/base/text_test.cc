@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-TEST(Text, SpaceIsThatOfTheLocaleC) {
+TEST(Text, WhiteSpaceIsThatOfTheCLocale) {
   for (int byte = 0; byte < 256; ++byte) {
     const bool is_expected = byte == ' ' || (byte >= 9 && byte <= 13);
     EXPECT_EQ(is_space(static_cast<char>(byte)), is_expected) << byte;
@@ -24,13 +24,13 @@ TEST(Text, PlainSpaceHasNoVerticalTabAndNoFormFeed) {
   }
 }
 
-TEST(Text, DigitsAreThoseOfAscii) {
+TEST(Text, OnlyAsciiDigitsAreDigits) {
   for (int byte = 0; byte < 256; ++byte) {
     EXPECT_EQ(is_digit(static_cast<char>(byte)), byte >= '0' && byte <= '9') << byte;
   }
 }
 
-TEST(Text, OnlyLettersOfAsciiGetLower) {
+TEST(Text, OnlyAsciiLettersAreLowered) {
   EXPECT_EQ(to_lower("AZaz09@[`{"), "azaz09@[`{");
   EXPECT_EQ(to_lower("\xc3\x84\xc4\xb0"), "\xc3\x84\xc4\xb0");
 }
@@ -53,14 +53,14 @@ TEST(Text, ABlankTextTrimsToNothing) {
   EXPECT_FALSE(is_blank(std::string_view("\0", 1)));
 }
 
-TEST(Text, JoinPutsTheSeparatorBetweenTwo) {
+TEST(Text, JoinPutsTheSeparatorBetweenTheTexts) {
   EXPECT_EQ(join({}), "");
   EXPECT_EQ(join({"a"}), "a");
   EXPECT_EQ(join({"", "", "b"}), ", , b");
   EXPECT_EQ(join({"a", "b"}, "\n"), "a\nb");
 }
 
-TEST(Text, JoinSomeCountsTheOthers) {
+TEST(Text, JoinSomeCountsTheOmittedTexts) {
   EXPECT_EQ(join_some({"a", "b"}, 2), "a, b");
   EXPECT_EQ(join_some({"a", "b", "c", "d", "e"}, 2), "a, b and 3 more");
   EXPECT_EQ(join_some({}, 0), "");

@@ -52,7 +52,7 @@ TEST(Arguments, FiltersKeepTheirOrder) {
   EXPECT_FALSE(parsed({"apply", "--exclude", "a"}).edit.has_filter(true));
 }
 
-TEST(Arguments, OptionsOfGalleyStandBeforeAndAfterTheCommand) {
+TEST(Arguments, GlobalOptionsMayComeBeforeOrAfterTheCommand) {
   EXPECT_EQ(parsed({"--reason", "why", "apply"}).global.message, "why");
   EXPECT_EQ(parsed({"apply", "--reason", "why"}).global.message, "why");
   EXPECT_TRUE(parsed({"log", "-q", "--no-pager"}).global.no_pager);
@@ -70,7 +70,7 @@ TEST(Arguments, DryRunIsOfferedByCommandsThatChangeSomething) {
   EXPECT_TRUE(parsed({"pick", "-n", "1"}).dry_run);
 }
 
-TEST(Arguments, MistypedWordsAreNamedWithTheOneThatWasMeant) {
+TEST(Arguments, MistypedWordsGetASuggestion) {
   struct Case {
     std::vector<const char*> words;
     const char* said;
@@ -117,14 +117,14 @@ TEST(Arguments, HelpOfAKeyHasDefaultMeaningAndTrust) {
   EXPECT_EQ(parse({"help", "policy.rule.paths"}).text, parse({"help", "policy.rule[].paths"}).text);
 }
 
-TEST(Arguments, HelpAsJsonIsWhatTheReferenceIsMadeOf) {
+TEST(Arguments, HelpAsJsonHasThePartsOfTheReference) {
   const auto document = nlohmann::json::parse(parse({"help", "--json"}).text);
   for (const char* part : {"commands", "keys", "reasons", "profiles", "exit_statuses"}) {
     EXPECT_FALSE(document.at(part).empty()) << part;
   }
 }
 
-TEST(Arguments, LogTakesACountAsGitHasIt) {
+TEST(Arguments, LogTakesACountAsInGit) {
   EXPECT_EQ(parsed({"log", "-5"}).limit, 5U);
   EXPECT_EQ(parsed({"-C", "x", "log", "-12", "--oneline"}).limit, 12U);
 }
@@ -156,7 +156,7 @@ TEST(OptionTable, ACommandHasTheSameOptionsInItsOwnTable) {
   }
 }
 
-TEST(OptionTable, AMistakeIsExplainedByAllCommands) {
+TEST(OptionTable, AMistypedCommandIsComparedWithAllCommands) {
   EXPECT_NE(parse({"rolback"}).text.find("'rollback'"), std::string::npos);
   EXPECT_NE(parse({"help", "undo"}).text.find("undo"), std::string::npos);
   EXPECT_NE(parse({"exec", "--help"}).text.find("--timeout"), std::string::npos);

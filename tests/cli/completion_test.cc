@@ -38,13 +38,13 @@ TEST(Completion, OffersCommandsOptionsAndValues) {
   EXPECT_EQ(words_for({"agent-hook", "--allow"}), Words{"--allow-tool"});
 }
 
-TEST(Completion, KnowsALineThatBashSplitsAtEquals) {
+TEST(Completion, CompletesALineThatBashSplitsAtEquals) {
   EXPECT_EQ(words_for({"--color", "=", "n"}), Words{"never"});
   EXPECT_EQ(words_for({"--color", "="}), (Words{"auto", "always", "never"}));
   EXPECT_EQ(words_for({"--color", "=", "never", "appl"}), Words{"apply"});
 }
 
-TEST(Completion, KnowsWhereOtherValuesComeFrom) {
+TEST(Completion, NamesTheSourceOfOtherValues) {
   EXPECT_EQ(source_for({"undo", ""}), ValueSource::kHistory);
   EXPECT_EQ(source_for({"commit", "--tx", ""}), ValueSource::kOpenTransactions);
   EXPECT_EQ(source_for({"pick", ""}), ValueSource::kOpenTransactions);
@@ -71,7 +71,7 @@ TEST(Completion, OffersNothingThatAShellWouldEvaluate) {
   EXPECT_TRUE(is_plain_word("mcp__github__create-issue"));
 }
 
-TEST(Help, EveryTextIsOfACommand) {
+TEST(Help, EveryTextBelongsToACommand) {
   const OptionTable table;
   Words paths = {"galley"};
   for (const CLI::App* command : shown_commands(table.app())) {

@@ -9,7 +9,7 @@ constexpr std::string_view kHost = "Host: 127.0.0.1:80\r\n";
 
 int status_of(const std::string& bytes) { return parse_http(bytes).status; }
 
-TEST(Http, ARequestIsReadWhenAllOfItIsThere) {
+TEST(Http, ARequestIsReadOnlyWhenItIsComplete) {
   const std::string text = "POST /keep HTTP/1.1\r\nHost:  h \r\nContent-Length: 3\r\n\r\nabc";
   for (size_t size = 0; size < text.size(); ++size) {
     const HttpParse part = parse_http(std::string_view(text).substr(0, size));
@@ -24,7 +24,7 @@ TEST(Http, ARequestIsReadWhenAllOfItIsThere) {
   EXPECT_EQ(whole.request->body, "abc");
 }
 
-TEST(Http, WhatABrowserDoesNotSendIsRefused) {
+TEST(Http, RequestsThatBrowsersDoNotSendAreRefused) {
   const std::string host(kHost);
   EXPECT_EQ(status_of("GET / HTTP/1.0\r\n" + host + "\r\n"), 400);
   EXPECT_EQ(status_of("GET http://h/ HTTP/1.1\r\n" + host + "\r\n"), 400);

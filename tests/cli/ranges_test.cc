@@ -5,7 +5,7 @@
 namespace galley {
 namespace {
 
-TEST(Ranges, AreToldFromPaths) {
+TEST(Ranges, AreDistinguishedFromPaths) {
   for (const char* word : {"a..b", "a...b", "origin/main..HEAD", "HEAD~2..", "v1.0..v1.1"}) {
     EXPECT_TRUE(is_range(word)) << word;
   }

@@ -49,7 +49,7 @@ class Reports : public ::testing::Test {
   std::optional<Preview> judged_;
 };
 
-TEST_F(Reports, SarifCountsCharactersAndCarriesTheFix) {
+TEST_F(Reports, SarifCountsCharactersAndHasTheFix) {
   add("extra semicolon").replacement = "";
   add("known").suppression = kBaselineSuppression;
   add("agreed").suppression = "a reason";
@@ -68,7 +68,7 @@ TEST_F(Reports, SarifCountsCharactersAndCarriesTheFix) {
   EXPECT_EQ(results[2]["suppressions"][0]["justification"], "a reason");
 }
 
-TEST_F(Reports, RdjsonCountsBytesAndCarriesTheSuggestion) {
+TEST_F(Reports, RdjsonCountsBytesAndHasTheSuggestion) {
   add("extra semicolon").replacement = "";
   const auto one = nlohmann::json::parse(rdjson_report(judged()))["diagnostics"][0];
   EXPECT_EQ(one["location"]["range"]["start"]["column"], 10);
@@ -76,7 +76,7 @@ TEST_F(Reports, RdjsonCountsBytesAndCarriesTheSuggestion) {
   EXPECT_EQ(one["suggestions"][0]["text"], "");
 }
 
-TEST_F(Reports, GithubCommandIsOneLineWhateverItsTextsHold) {
+TEST_F(Reports, TextsCannotBreakTheLineOfAGithubCommand) {
   Finding& finding = add("100%\r\n::stop-commands::x");
   finding.path = "a:b,c\n::error::x";
   finding.rule = "r\n::x::";
@@ -86,7 +86,7 @@ TEST_F(Reports, GithubCommandIsOneLineWhateverItsTextsHold) {
             "::error title=gate.validator_failed::no\n");
 }
 
-TEST_F(Reports, SummaryHasNoMarkupOfOthers) {
+TEST_F(Reports, SummaryEscapesMarkupOfFindings) {
   add("a | b <script> [x](http://y) @user #1 `c`\n| row |");
   const std::string text = github_summary_report(judged());
   EXPECT_THAT(text, HasSubstr("&#60;script&#62;"));
@@ -111,7 +111,7 @@ TEST_F(Reports, JunitHasACaseForEachValidatorAndFinding) {
   EXPECT_THAT(text, HasSubstr("a &lt; &quot;b&quot; &amp; ]]&gt;\\x01"));
 }
 
-TEST_F(Reports, BaselineHasWhatCountsAndWhatItKnewAndNoFindingOfThePolicy) {
+TEST_F(Reports, BaselineHasNewAndKnownFindingsExceptThoseOfThePolicy) {
   add("new");
   add("known").suppression = kBaselineSuppression;
   add("agreed").suppression = "a reason";

@@ -39,7 +39,7 @@ TreePicture with_save(TreePicture picture) {
   return picture;
 }
 
-TEST(Abort, FromItsRecordOnRecoveryGoesBackward) {
+TEST(Abort, AfterTheAbortRecordRecoveryRestoresTheOldTree) {
   const auto whole = run_into_a_save(0);
   ASSERT_TRUE(whole.is_answered);
   const TreePicture old_tree = with_save(whole.workspace.before);
@@ -62,7 +62,7 @@ TEST(Abort, FromItsRecordOnRecoveryGoesBackward) {
   }
 }
 
-TEST(Abort, AnAnsweredConflictStaysSoAfterAPowerCut) {
+TEST(Abort, AReportedConflictIsStillAbortedAfterAPowerCut) {
   using UnsyncedOutcome = PowerLossModel::UnsyncedOutcome;
   std::unique_ptr<PowerLossModel> model;
   const auto run = run_into_a_save(0, &model);
@@ -85,7 +85,7 @@ TEST(Abort, AnAnsweredConflictStaysSoAfterAPowerCut) {
   }
 }
 
-TEST(Abort, WhenPuttingBackFailsTooTheNextOpenFinishesIt) {
+TEST(Abort, WhenTheAbortFailsTheNextOpenFinishesIt) {
   const auto calls = run_into_a_save(0).plan->calls.size();
   size_t undecided = 0;
   for (size_t at = 1; at <= calls; ++at) {
@@ -120,7 +120,7 @@ TEST(Abort, WhenPuttingBackFailsTooTheNextOpenFinishesIt) {
   EXPECT_GT(undecided, 0U);
 }
 
-TEST(Abort, AFileThatTheUserPutIntoOurNewDirectoryIsKept) {
+TEST(Abort, AUserFileInANewDirectoryIsKeptWithAWarning) {
   const CrashCase shape = {
       "a new directory and a change", [](const WritableDirectory& ws) { put_file(ws, "c", "old"); },
       [](ChangeBuilder& change) { change.directory("n").write("n/x", "x").write("c", "new"); }};
@@ -155,7 +155,7 @@ TEST(Abort, AFileThatTheUserPutIntoOurNewDirectoryIsKept) {
   EXPECT_GT(kept, 0U);
 }
 
-TEST(Abort, AFileInADirectoryThatBecomesAFileAgainIsRescuedWithAWord) {
+TEST(Abort, AUserFileInADirectoryThatBecomesAFileIsRescuedWithAWarning) {
   const CrashCase shape = {
       "a file to a directory and a change",
       [](const WritableDirectory& ws) {
@@ -191,7 +191,7 @@ TEST(Abort, AFileInADirectoryThatBecomesAFileAgainIsRescuedWithAWord) {
 }
 
 /// In place, with the old size and timestamps, as a store through a mapping or `touch -r` does it.
-TEST(Abort, ASaveOfALargeFileThatKeepsSizeAndTimesIsAConflict) {
+TEST(Abort, AChangeOfALargeFileWithTheSameSizeAndTimesIsAConflict) {
   const std::string old(300'000, 'o');
   const CrashCase shape = {"a large file",
                            [&](const WritableDirectory& ws) {
@@ -235,7 +235,7 @@ TEST(Abort, ASaveOfALargeFileThatKeepsSizeAndTimesIsAConflict) {
   }
 }
 
-TEST(Abort, ASaveRightBeforeItsSwapIsAConflictAndStaysInPlace) {
+TEST(Abort, ASaveRightBeforeTheSwapIsAConflictAndIsKept) {
   const CrashCase& shape = crash_case("change three");
   const auto sample = make_case(shape);
   const auto count = std::make_shared<FaultPlan>();

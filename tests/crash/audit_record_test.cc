@@ -71,7 +71,7 @@ void expect_on_record(const CaseWorkspace& shape, const WritableDirectory& left,
   EXPECT_EQ(std::count(sink.lines.begin(), sink.lines.end(), kRecord), is_new ? 1 : 0) << where;
 }
 
-TEST(AuditRecordFacts, OfACommitIsKeptWhereverItAndItsRecoveryAreKilled) {
+TEST(AuditRecordFacts, NoRecordIsLostWhenCommitAndRecoveryAreKilled) {
   const CrashCase& shape = crash_case("change three");
   size_t kills = 0;
   for (size_t at = 1;; ++at) {
@@ -100,7 +100,7 @@ TEST(AuditRecordFacts, OfACommitIsKeptWhereverItAndItsRecoveryAreKilled) {
   EXPECT_GT(kills, 500U);
 }
 
-TEST(AuditRecordFacts, AreAddedBeforeTheCommitIsAnswered) {
+TEST(AuditRecordFacts, RecordsAreAddedBeforeTheCommitReturns) {
   const auto workspace = make_case(crash_case("change one"));
   SinkInMemory sink;
   const auto outcome = publish_with(*workspace.directory, *workspace.proposal, sink);
@@ -109,7 +109,7 @@ TEST(AuditRecordFacts, AreAddedBeforeTheCommitIsAnswered) {
   EXPECT_TRUE(std::get<Receipt>(*outcome).warnings.empty());
 }
 
-TEST(AuditRecordFacts, ThatTheLogDoesNotTakeKeepTheirJournal) {
+TEST(AuditRecordFacts, AJournalIsKeptUntilTheLogAcceptsItsRecords) {
   const auto workspace = make_case(crash_case("change one"));
   const WritableDirectory& raw = *workspace.directory;
   ASSERT_TRUE(retire_all(raw));
@@ -126,7 +126,7 @@ TEST(AuditRecordFacts, ThatTheLogDoesNotTakeKeepTheirJournal) {
   EXPECT_EQ(sink.lines, std::vector<std::string>{kRecord});
 }
 
-TEST(AuditRecordFacts, OfACommitThatWasTakenBackAreNotAdded) {
+TEST(AuditRecordFacts, NoRecordOfAnAbortedCommitIsAdded) {
   const auto workspace = make_case(crash_case("change three"));
   SinkInMemory sink;
   PublisherOptions options = test_options();

@@ -69,7 +69,7 @@ class ErrorFacts : public testing::TestWithParam<CrashCase> {};
 INSTANTIATE_TEST_SUITE_P(Of, ErrorFacts, testing::ValuesIn(crash_cases()),
                          [](const auto& shape) { return name_of_test(shape.param); });
 
-TEST_P(ErrorFacts, EveryErrorAtEveryCallOnceAndLasting) {
+TEST_P(ErrorFacts, AnErrorAtAnyCallLeavesTheOldOrTheNewTree) {
   const CrashCase& shape = GetParam();
   CrashRow row("errors: " + shape.name);
   size_t undecided = 0;
@@ -97,7 +97,7 @@ TEST_P(ErrorFacts, EveryErrorAtEveryCallOnceAndLasting) {
   EXPECT_GT(undecided, 0U) << "a lasting error after the commit point cannot be put back";
 }
 
-TEST_P(ErrorFacts, EveryHalfWriteWithoutRenameFlags) {
+TEST_P(ErrorFacts, HalfWritesAndErrorsWithoutRenameFlagsLeaveTheOldOrTheNewTree) {
   const CrashCase& shape = GetParam();
   for (const bool has_flags : {true, false}) {
     CrashRow row(std::string(has_flags ? "half writes: " : "errors, no flags: ") + shape.name);
@@ -126,7 +126,7 @@ TEST_P(ErrorFacts, EveryHalfWriteWithoutRenameFlags) {
   }
 }
 
-TEST_P(ErrorFacts, EveryErrorOfRecoveryLeavesItToTheNext) {
+TEST_P(ErrorFacts, AfterAFailedRecoveryTheNextOneSucceeds) {
   const CrashCase& shape = GetParam();
   CrashRow row("errors in recovery: " + shape.name);
   const size_t calls = [&] {

@@ -112,7 +112,7 @@ bool run_with_save(const CrashCase& shape, const RelPath& path, Save save, size_
   return true;
 }
 
-TEST_P(ForeignSaveFacts, BeforeEveryCallIsNeverLost) {
+TEST_P(ForeignSaveFacts, ASaveBeforeAnyCallIsNeverLost) {
   const CrashCase& shape = GetParam();
   const auto workspace = make_case(shape);
   size_t cases = 0;
@@ -133,7 +133,7 @@ TEST_P(ForeignSaveFacts, BeforeEveryCallIsNeverLost) {
   EXPECT_GT(cases, 0U);
 }
 
-TEST_P(ForeignSaveFacts, AFileMadeInADirectoryThatGoesIsNeverLost) {
+TEST_P(ForeignSaveFacts, AFileMadeInAChangedDirectoryIsNeverLost) {
   const CrashCase& shape = GetParam();
   const auto workspace = make_case(shape);
   size_t cases = 0;

@@ -26,7 +26,7 @@ class UndoKillFacts : public testing::TestWithParam<CrashCase> {};
 INSTANTIATE_TEST_SUITE_P(Of, UndoKillFacts, testing::ValuesIn(crash_cases()),
                          [](const auto& shape) { return name_of_test(shape.param); });
 
-TEST_P(UndoKillFacts, AtEveryCallLeavesTheTreeUndoneOrNot) {
+TEST_P(UndoKillFacts, AKillAtAnyCallLeavesTheWholeTreeUndoneOrUnchanged) {
   const CrashCase& shape = GetParam();
   // The owner has to chmod first, which is a change of his own.
   if (shape.is_as_user && shape.is_unreadable) return;
@@ -93,7 +93,7 @@ std::vector<TxId> history_of(const WritableDirectory& workspace, const std::stri
   return *ids;
 }
 
-TEST(GcKillFacts, AtEveryCallLeavesAHistoryWithoutGaps) {
+TEST(GcKillFacts, AKillAtAnyCallLeavesAHistoryWithoutGaps) {
   const auto tree = std::make_shared<MemoryTree>();
   const auto workspace = open_memory_tree(tree);
   put_file(*workspace, "a", "0");

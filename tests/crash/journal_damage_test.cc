@@ -75,7 +75,7 @@ void judge(CrashRow& row, const std::string& bytes, const Unapplied& stopped,
   row.judge(*directory, sample.before, sample.after, where);
 }
 
-TEST(JournalDamage, EveryTruncationLength) {
+TEST(JournalDamage, OnlyTheWholeJournalLeavesTheNewTree) {
   const auto stopped = stop_after_commit_point();
   CrashRow row("journal truncated at every length");
   for (size_t size = 0; size <= stopped.journal.size(); ++size) {
@@ -85,7 +85,7 @@ TEST(JournalDamage, EveryTruncationLength) {
   EXPECT_EQ(row.new_trees(), 1U) << "only the whole journal counts";
 }
 
-TEST(JournalDamage, EveryFlippedBit) {
+TEST(JournalDamage, AFlippedBitIsNeverTakenForAMissingCommit) {
   const auto stopped = stop_after_commit_point();
   CrashRow row("journal, every bit flipped");
 
@@ -98,7 +98,7 @@ TEST(JournalDamage, EveryFlippedBit) {
   EXPECT_EQ(row.old_trees(), 0U) << "a flipped bit must not look like never happened";
 }
 
-TEST(JournalDamage, EveryByteRemovedAndEveryBlockSwapped) {
+TEST(JournalDamage, ARemovedOrRepeatedBlockLeavesNoMixedTree) {
   const auto stopped = stop_after_commit_point();
   CrashRow row("journal spliced");
   constexpr size_t kBlock = 64;
@@ -133,7 +133,7 @@ TEST(JournalDamage, AJournalOfAnotherWorkspaceOrUnderAnotherIdIsRefused) {
   EXPECT_EQ(picture_of(*other), before);
 }
 
-TEST(JournalDamage, QuarantineMakesTheWorkspaceUsableAgain) {
+TEST(JournalDamage, AfterQuarantineTheWorkspaceIsUsable) {
   const auto stopped = stop_after_commit_point();
   std::string bytes = stopped.journal;
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
@@ -174,7 +174,7 @@ TEST(JournalDamage, ForeignFilesInTheStateDirectoryAreLeftAlone) {
   }
 }
 
-TEST(Recovery, ADryRunSaysWhatItWouldDoAndDoesNothing) {
+TEST(Recovery, ADryRunReportsActionsAndChangesNothing) {
   const auto stopped = stop_after_commit_point();
   const WritableDirectory& ws = *stopped.workspace.directory;
   const auto report = reopen(ws, kBoot, true);
@@ -191,7 +191,7 @@ TEST(Recovery, ADryRunSaysWhatItWouldDoAndDoesNothing) {
   EXPECT_TRUE(reopen(ws, kBoot, true)->is_clean());
 }
 
-TEST(Recovery, AUsersOwnRevertAfterAFinishedCommitIsLeftAlone) {
+TEST(Recovery, AUserRevertAfterAFinishedCommitIsKept) {
   const auto workspace = make_case(kFiveFiles);
   const WritableDirectory& ws = *workspace.directory;
   ASSERT_TRUE(publish(ws, *workspace.proposal));
@@ -226,7 +226,7 @@ TEST(Recovery, AnEditAfterAKillIsKeptAndReported) {
   EXPECT_EQ(kept, 2);
 }
 
-TEST(Recovery, AnEmptiedFileAfterAKillIsTheUsersAndNotATornOne) {
+TEST(Recovery, AFileThatTheUserEmptiedAfterAKillStaysEmpty) {
   const auto stopped = stop_after_commit_point();
   const WritableDirectory& ws = *stopped.workspace.directory;
   put_file(ws, "a", "");
@@ -234,7 +234,7 @@ TEST(Recovery, AnEmptiedFileAfterAKillIsTheUsersAndNotATornOne) {
   EXPECT_EQ(picture_of(ws)["a"], "f 644 ");
 }
 
-TEST(Recovery, ALateWriterIsFoundWhenItsInodeIsLetGo) {
+TEST(Recovery, ALateWriteToAReplacedFileIsRescuedAfterAReboot) {
   const auto workspace = make_case(kFiveFiles);
   const WritableDirectory& ws = *workspace.directory;
   auto held = ws.open_writable_file(rel("a"), OpenMode::kReadWrite);

@@ -25,7 +25,7 @@ class KillFacts : public testing::TestWithParam<CrashCase> {};
 INSTANTIATE_TEST_SUITE_P(Of, KillFacts, testing::ValuesIn(crash_cases()),
                          [](const auto& shape) { return name_of_test(shape.param); });
 
-TEST_P(KillFacts, AtEveryCallOfACommitLeavesOldOrNew) {
+TEST_P(KillFacts, AKillAtAnyCallOfACommitLeavesTheOldOrTheNewTree) {
   const CrashCase& shape = GetParam();
   const size_t calls = count_calls(shape);
   CrashRow row("kill: " + shape.name);
@@ -48,7 +48,7 @@ TEST_P(KillFacts, AtEveryCallOfACommitLeavesOldOrNew) {
   EXPECT_GT(row.new_trees(), 0U);
 }
 
-TEST_P(KillFacts, AtEveryCallOfRecoveryToo) {
+TEST_P(KillFacts, AKillAtAnyCallOfRecoveryLeavesTheOldOrTheNewTree) {
   const CrashCase& shape = GetParam();
   const size_t calls = count_calls(shape);
   CrashRow row("kill, then kill recovery: " + shape.name);
@@ -78,7 +78,7 @@ TEST_P(KillFacts, AtEveryCallOfRecoveryToo) {
   }
 }
 
-TEST_P(KillFacts, WithoutRenameFlagsAtEveryCall) {
+TEST_P(KillFacts, AKillWithoutRenameFlagsLeavesTheOldOrTheNewTree) {
   const CrashCase& shape = GetParam();
   for (const bool has_no_replace : {true, false}) {
     const size_t calls = count_calls(shape, false, has_no_replace);

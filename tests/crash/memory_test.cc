@@ -64,7 +64,7 @@ class MemoryFacts : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Of, MemoryFacts, testing::Bool(),
                          [](const auto& lasting) { return lasting.param ? "Lasting" : "Once"; });
 
-TEST_P(MemoryFacts, RunningOutAtEveryAllocationOfACommitLeavesOldOrNew) {
+TEST_P(MemoryFacts, AFailedAllocationInACommitLeavesTheOldOrTheNewTree) {
   const CrashCase& shape = crash_case("rich");
   const TreePicture after = picture_after(shape);
   CrashRow row(std::string(GetParam() ? "no memory from: " : "no memory at: ") + shape.name);

@@ -211,16 +211,16 @@ void every_cut(const CrashCase& shape, Durability durability, const std::string&
   }
 }
 
-TEST_P(PowerLossFacts, AtEveryCallInEveryCombinationLeavesOldOrNew) {
+TEST_P(PowerLossFacts, APowerCutAtAnyCallLeavesTheOldOrTheNewTree) {
   every_cut(GetParam(), Durability::kFull, "power: ");
 }
 
-TEST_P(PowerLossFacts, WithOneSyncfsToo) {
+TEST_P(PowerLossFacts, APowerCutWithOneSyncfsLeavesTheOldOrTheNewTree) {
   every_cut(GetParam(), Durability::kGroup, "power, group: ");
 }
 
 /// A disk that was pulled out and mounted again: its mount is another one, the boot is not.
-TEST_P(PowerLossFacts, OfTheDeviceAloneUnderTheSameBoot) {
+TEST_P(PowerLossFacts, APowerCutOfOnlyTheDiskLeavesTheOldOrTheNewTree) {
   const CrashCase& shape = GetParam();
   CrashRow row("power of the device: " + shape.name);
   std::mt19937 random(4);
@@ -247,7 +247,7 @@ TEST_P(PowerLossFacts, OfTheDeviceAloneUnderTheSameBoot) {
   }
 }
 
-TEST_P(PowerLossFacts, WhileItIsRetired) {
+TEST_P(PowerLossFacts, APowerCutWhileRetiringLeavesTheNewTree) {
   const CrashCase& shape = GetParam();
   CrashRow row("power, when retired: " + shape.name);
   std::mt19937 random(3);
@@ -276,7 +276,7 @@ TEST_P(PowerLossFacts, WhileItIsRetired) {
   EXPECT_EQ(row.old_trees(), 0U);
 }
 
-TEST_P(PowerLossFacts, DuringRecoveryToo) {
+TEST_P(PowerLossFacts, APowerCutDuringRecoveryLeavesTheOldOrTheNewTree) {
   const CrashCase& shape = GetParam();
   CrashRow row("power, then in recovery: " + shape.name);
   std::mt19937 random(2);

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "every mode as a user"),
     [](const auto& name) { return name_of_test(crash_case(name.param)); });
 
-TEST_P(ProcessFacts, SigkillBeforeEveryChangingCallOnTheRealDisk) {
+TEST_P(ProcessFacts, SigkillOnTheRealDiskLeavesTheOldOrTheNewTree) {
   const CrashCase& shape = crash_case(GetParam());
   if (shape.is_as_user && getuid() != 0) GTEST_SKIP() << "only root may become another user";
   const TreePicture after = picture_after(shape);
@@ -157,7 +157,7 @@ int commit_on_full_disk(const std::string& path) {
   return failures > 0 && successes > 0 ? 0 : 18;
 }
 
-TEST(FullDisk, ACommitFitsOrLeavesTheTreeAsItWas) {
+TEST(FullDisk, ACommitFitsOrLeavesTheTreeUnchanged) {
   const ScratchDirectory scratch;
   const int status = in_child([&] {
     if (const int code = enter_tmpfs(scratch.path(), "size=1m"); code != 0) return code;
@@ -235,7 +235,7 @@ TEST(Mounts, ADirectoryWithAMountBelowItIsNeitherRemovedNorMoved) {
   }
 }
 
-TEST(Mounts, EveryKindOfChangeLandsOnOverlayfs) {
+TEST(Mounts, EveryKindOfChangeIsCommittedOnOverlayfs) {
   const ScratchDirectory scratch;
   const CrashCase& shape = crash_case("rich");
   const TreePicture want = picture_after(shape);

@@ -54,7 +54,7 @@ void remove_before_every_call(const CrashCase& shape, std::string_view part, siz
   }
 }
 
-TEST_P(StateLostFacts, BeforeEveryCallIsNeverAPromise) {
+TEST_P(StateLostFacts, LostStateNeverLeadsToAFalseResult) {
   size_t lost = 0;
   for (const auto* part : {".galley", ".galley/slot", ".galley/j"}) {
     remove_before_every_call(GetParam(), part, lost);
@@ -65,7 +65,7 @@ TEST_P(StateLostFacts, BeforeEveryCallIsNeverAPromise) {
   }
 }
 
-TEST(StateLost, AfterTheLastSwapIsAWarningInTheReceipt) {
+TEST(StateLost, StateLostAfterTheLastSwapIsAWarningInTheReceipt) {
   const auto workspace = make_case(crash_case("change one"));
   PublisherOptions options = test_options();
   options.after_apply = [] {};

@@ -22,7 +22,7 @@ TemporaryWorkspace tree_of(const std::map<std::string, std::string>& files,
   return *std::move(made);
 }
 
-TEST(TemporaryWorkspace, HasItsFilesAndIsGoneAtTheEnd) {
+TEST(TemporaryWorkspace, HasItsFilesAndIsRemovedAtTheEnd) {
   std::string path;
   {
     const TemporaryWorkspace tree = tree_of({{"a.txt", "a\n"}, {"d/b.txt", "b\n"}});
@@ -40,14 +40,14 @@ TEST(TemporaryWorkspace, HasItsFilesAndIsGoneAtTheEnd) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(TemporaryWorkspace, CanBeOpenedAnewAsAnotherProcessWould) {
+TEST(TemporaryWorkspace, CanBeReopenedAsByAnotherProcess) {
   TemporaryWorkspace tree = tree_of({});
   const std::string id = tree.workspace().begin_stored()->id();
   ASSERT_TRUE(tree.reopen());
   EXPECT_EQ(tree.workspace().stages()->front().id, id);
 }
 
-TEST(FakeClock, StandsStillUntilItIsToldToGoOn) {
+TEST(FakeClock, MovesOnlyWhenAdvanced) {
   FakeClock clock;
   WorkspaceOptions options;
   options.clock = clock.clock();
@@ -60,7 +60,7 @@ TEST(FakeClock, StandsStillUntilItIsToldToGoOn) {
   EXPECT_EQ(clock.wall_ns(), FakeClock::kStart + 1'000'000'000);
 }
 
-TEST(MockTool, AnswersAsItWasToldAndRemembersItsCalls) {
+TEST(MockTool, ReturnsPreparedAnswersAndRecordsItsCalls) {
   MockTool mock("mock.file_reader");
   mock.answer(R"({"path": "a", "n": 1})", R"({"content": "Mock content for a", "size": 100})");
   mock.fail(R"({"path": "b"})", Error{ErrorKind::kNotFound, "path.not_found", "no b", "b", 0});
@@ -81,7 +81,7 @@ TEST(MockTool, AnswersAsItWasToldAndRemembersItsCalls) {
   EXPECT_EQ(mock.calls().back(), R"({"path":"c"})");
 }
 
-TEST(MockGraph, AnswersQueriesInTheShapeOfGraphQuery) {
+TEST(MockGraph, ReturnsResultsInTheFormatOfGraphQuery) {
   MockGraph graph("graph.mock");
   graph.answer("SELECT path FROM files", R"([{"path": "a"}])");
   WorkspaceOptions options;
@@ -97,7 +97,7 @@ TEST(MockGraph, AnswersQueriesInTheShapeOfGraphQuery) {
   EXPECT_THAT(graph.queries(), ElementsAre("SELECT path FROM files", "SELECT 1"));
 }
 
-TEST(MockChronicle, AnswersTheEventsThatFit) {
+TEST(MockChronicle, ReturnsTheMatchingEvents) {
   MockChronicle chronicle;
   ASSERT_TRUE(chronicle.add(R"({"execution_id": "exec-1", "tool": "fs.write"})"));
   ASSERT_TRUE(chronicle.add(R"({"execution_id": "exec-2", "tool": "fs.read"})"));
@@ -111,7 +111,7 @@ TEST(MockChronicle, AnswersTheEventsThatFit) {
       json_is(some.json(), R"({"events": [{"execution_id": "exec-2", "tool": "fs.read"}]})"));
 }
 
-TEST(Assertions, ADiffIsComparedWithoutItsHashesAndAWrongOneShowsBothSides) {
+TEST(Assertions, DiffsAreComparedWithoutHashesAndADifferenceShowsBothSides) {
   const TemporaryWorkspace tree = tree_of({{"a.txt", "one\ntwo\nthree\n"}});
   auto transaction = tree.workspace().begin();
   ASSERT_TRUE(transaction->edit("a.txt", "two", "TWO"));
@@ -125,7 +125,7 @@ TEST(Assertions, ADiffIsComparedWithoutItsHashesAndAWrongOneShowsBothSides) {
   EXPECT_THAT(wrong.message, Not(HasSubstr("index ")));
 }
 
-TEST(Assertions, AFileOrADocumentThatDiffersIsShownAtItsPlace) {
+TEST(Assertions, ADifferenceInAFileOrInJsonIsShownWithItsPlace) {
   const TemporaryWorkspace tree = tree_of({{"a.txt", "one\ntwo\n"}});
   auto transaction = tree.workspace().begin();
   EXPECT_TRUE(file_is(*transaction, "a.txt", "one\ntwo\n"));

@@ -26,7 +26,7 @@ void add_arguments(const json& value, std::set<std::string>& out) {
   for (const json& one : value) add_arguments(one, out);
 }
 
-TEST(Catalogue, EachNameStandsOnceAndSaysWhatItIs) {
+TEST(Catalogue, EveryRowIsUniqueAndComplete) {
   std::set<std::string> names;
   for (const CatalogueRow& row : catalogue()) {
     EXPECT_TRUE(names.insert(row.info.name).second) << row.info.name;
@@ -41,7 +41,7 @@ TEST(Catalogue, EachNameStandsOnceAndSaysWhatItIs) {
 }
 
 // Each member of a step is looked up in every call, given or not.
-TEST(Catalogue, EveryExampleIsACallOfKnownVerbsAndMembers) {
+TEST(Catalogue, ExamplesUseKnownVerbsAndMembers) {
   for (const CatalogueRow& row : catalogue()) {
     const auto schema = JsonSchema::compile(row.info.input_schema);
     ASSERT_TRUE(schema) << row.info.name;
@@ -56,7 +56,7 @@ TEST(Catalogue, EveryExampleIsACallOfKnownVerbsAndMembers) {
   }
 }
 
-TEST(Catalogue, EveryArgumentOfAStepStandsInTheSchema) {
+TEST(Catalogue, EveryArgumentOfAStepIsInTheSchema) {
   for (const CatalogueRow& row : catalogue()) {
     if (row.steps == nullptr) continue;
     std::set<std::string> arguments;
@@ -68,7 +68,7 @@ TEST(Catalogue, EveryArgumentOfAStepStandsInTheSchema) {
   }
 }
 
-TEST(Catalogue, EveryNamedCallIsTheOneOfSomeRow) {
+TEST(Catalogue, EveryNamedCallIsUsedByARow) {
   std::set<std::string_view> used;
   for (const CatalogueRow& row : catalogue()) {
     if (row.with != nullptr) used.insert(row.with->name);
@@ -77,7 +77,7 @@ TEST(Catalogue, EveryNamedCallIsTheOneOfSomeRow) {
   EXPECT_EQ(used.size(), named_calls().size()) << "two of one name";
 }
 
-TEST(Catalogue, AValueIsALiteralAnArgumentTheFirstGivenOrItsOpposite) {
+TEST(Catalogue, ValuesOfAllFourFormsAreEvaluated) {
   const json steps = json::parse(R"([{"search":{"under":["$a","$b"],"pattern":"literal",
       "ignore_case":{"not":"$c"},"show_numbers":{"not":"$absent"},"lines_after":"$d"}}])");
   const json args = {{"b", "src"}, {"c", false}, {"d", 7000}};
@@ -91,7 +91,7 @@ TEST(Catalogue, AValueIsALiteralAnArgumentTheFirstGivenOrItsOpposite) {
   EXPECT_EQ(search.lines_after, 1000U);
 }
 
-TEST(Catalogue, AnAnswerLeavesOutWhatIsNotThere) {
+TEST(Catalogue, AnAnswerLeavesOutMissingMembers) {
   const std::vector<JsonDocument> results = {
       std::make_shared<const ordered_json>(ordered_json{{"content", "x"}}),
       std::make_shared<const ordered_json>(ordered_json{{"size", nullptr}})};
@@ -101,7 +101,7 @@ TEST(Catalogue, AnAnswerLeavesOutWhatIsNotThere) {
             R"({"text":"x","size":null,"ok":true,"all":{"size":null}})");
 }
 
-TEST(Catalogue, AWordThatNoTableHasIsABug) {
+TEST(Catalogue, AnUnknownWordStopsTheProgram) {
   EXPECT_DEATH((void)operations_of(json::parse(R"([{"read":{"pth":"$path"}}])"), {}, {}), "pth");
   EXPECT_DEATH((void)operations_of(json::parse(R"([{"burn":{}}])"), {}, {}), "burn");
 }

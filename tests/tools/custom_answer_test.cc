@@ -37,7 +37,7 @@ TEST(CustomAnswers, DataAndErrorsAreRead) {
   EXPECT_EQ(no->retry_after_ms, 60'000);
 }
 
-TEST(CustomAnswers, GarbageIsNoAnswer) {
+TEST(CustomAnswers, MalformedAnswersAreRefused) {
   EXPECT_THAT(flaw(""), HasSubstr("nothing"));
   EXPECT_THAT(flaw("hello"), HasSubstr("line 1"));
   EXPECT_THAT(flaw("[]"), HasSubstr("not a JSON object"));
@@ -61,7 +61,7 @@ TEST(CustomAnswers, GarbageIsNoAnswer) {
   EXPECT_NE(flaw(R"({"ok": true, "data": )" + std::string(100'000, '[')), "taken");
 }
 
-TEST(CustomAnswers, ACoolDownIsNeverLongerThanADay) {
+TEST(CustomAnswers, TheRetryTimeIsAtMostADay) {
   const auto no = CustomAnswer::read(
       R"({"ok": false, "error": {"message": "no", "retry_after_ms": 18446744073709551615}})");
   ASSERT_TRUE(no) << no.error().message;

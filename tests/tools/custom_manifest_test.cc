@@ -43,7 +43,7 @@ json with(const std::string& pointer, json value) {
   return manifest;
 }
 
-TEST(CustomManifests, TheShapeOfNachosIsRead) {
+TEST(CustomManifests, AManifestOfNachosIsRead) {
   const auto manifest = parsed(nachos());
   ASSERT_TRUE(manifest) << manifest.error().message;
   EXPECT_EQ(manifest->package, "nachos-tool-browser");
@@ -58,7 +58,7 @@ TEST(CustomManifests, TheShapeOfNachosIsRead) {
   EXPECT_THAT(manifest->info.capabilities, ElementsAre("fs:read", "exec", "net:host"));
 }
 
-TEST(CustomManifests, ThatOfTheDocumentIsTakenAsItStands) {
+TEST(CustomManifests, TheManifestInTheDocumentationIsAccepted) {
   json manifest = nachos();
   manifest.erase("description");
   manifest.erase("executable");
@@ -69,7 +69,7 @@ TEST(CustomManifests, ThatOfTheDocumentIsTakenAsItStands) {
   EXPECT_EQ(json::parse(read->text), manifest);
 }
 
-TEST(CustomManifests, ContextAndTheWayBackAreSaid) {
+TEST(CustomManifests, ContextAwarenessAndRollbackToolAreRead) {
   const auto plain = parsed(nachos());
   EXPECT_FALSE(plain->info.is_context_aware || plain->info.is_reversible);
   json manifest = nachos();
@@ -82,7 +82,7 @@ TEST(CustomManifests, ContextAndTheWayBackAreSaid) {
   EXPECT_THAT(manifest_refusal(with("/reversible", "yes")), HasSubstr("manifest.value"));
 }
 
-TEST(CustomManifests, ACategoryDecidesTheTimeUnlessTheManifestDoes) {
+TEST(CustomManifests, TheCategorySetsTheTimeoutUnlessTheManifestDoes) {
   using std::chrono::milliseconds;
   EXPECT_EQ(parsed(nachos())->info.category, ToolInfo::Category::kApi);
   EXPECT_EQ(parsed(nachos())->info.timeout, milliseconds(10'000));
@@ -94,7 +94,7 @@ TEST(CustomManifests, ACategoryDecidesTheTimeUnlessTheManifestDoes) {
   EXPECT_EQ(parsed(with("/category", "mcp"))->info.category, ToolInfo::Category::kMcp);
 }
 
-TEST(CustomManifests, ResourcesAreLimitsOfTheSandbox) {
+TEST(CustomManifests, ResourcesBecomeLimitsOfTheSandbox) {
   const auto half = parsed(with("/capabilities/resources/cpus", 0.5));
   EXPECT_EQ(half->processor_ms, 5000U) << "half a processor for the ten seconds that it has";
   EXPECT_EQ(parsed(with("/capabilities/resources/memory", "512 MiB"))->memory_bytes,
@@ -112,7 +112,7 @@ TEST(CustomManifests, ResourcesAreLimitsOfTheSandbox) {
   }
 }
 
-TEST(CustomManifests, AListOfHostsIsRefusedNotWidened) {
+TEST(CustomManifests, AListOfHostsIsRefused) {
   for (const json& hosts :
        {json{"api.example.org"}, json{"*.example.org"}, json{"*", "api.example.org"}}) {
     EXPECT_THAT(manifest_refusal(with("/capabilities/network/egress", hosts)),
@@ -123,7 +123,7 @@ TEST(CustomManifests, AListOfHostsIsRefusedNotWidened) {
   EXPECT_EQ(read.error().kind, ErrorKind::kRefused);
 }
 
-TEST(CustomManifests, UnknownKeysAreRefusedWithTheNearest) {
+TEST(CustomManifests, UnknownKeysAreRefusedWithTheNearestKey) {
   EXPECT_THAT(manifest_refusal(with("/excutable", "x")),
               HasSubstr("'excutable'; did you mean 'executable'?"));
   EXPECT_THAT(manifest_refusal(with("/capabilities/networks", json::object())),
@@ -135,7 +135,7 @@ TEST(CustomManifests, UnknownKeysAreRefusedWithTheNearest) {
               HasSubstr("manifest.unknown_key"));
 }
 
-TEST(CustomManifests, WhatIsMissingOrOfAnotherKindIsNamed) {
+TEST(CustomManifests, MissingKeysAndWrongValuesAreNamed) {
   for (const char* key : {"name", "version", "type", "provides"}) {
     json manifest = nachos();
     manifest.erase(key);
@@ -161,7 +161,7 @@ TEST(CustomManifests, WhatIsMissingOrOfAnotherKindIsNamed) {
 }
 
 // Limit: kMaxManifestBytes of tools/custom_manifest.h
-TEST(CustomManifests, WhatATextMayBeIsBounded) {
+TEST(CustomManifests, MalformedAndOversizedTextIsRefused) {
   EXPECT_EQ(CustomManifest::parse("{", "x").error().reason, "manifest.malformed");
   EXPECT_EQ(CustomManifest::parse(R"({"name": "a", "name": "b"})", "x").error().reason,
             "manifest.malformed");
@@ -173,7 +173,7 @@ TEST(CustomManifests, WhatATextMayBeIsBounded) {
             "limit.json_bytes");
 }
 
-TEST(CustomManifests, WhatIsWrittenIsStatedByCapabilities) {
+TEST(CustomManifests, WritablePathsComeFromCapabilities) {
   const auto docs = parsed(with("/required_capabilities", {"fs:write:docs/**", "custom:x"}));
   ASSERT_TRUE(docs) << docs.error().message;
   EXPECT_TRUE(docs->writes);
@@ -189,7 +189,7 @@ TEST(CustomManifests, WhatIsWrittenIsStatedByCapabilities) {
               HasSubstr("manifest.value"));
 }
 
-TEST(CustomManifests, TheSchemaTakesWhatTheParserTakes) {
+TEST(CustomManifests, TheSchemaAndTheParserAcceptTheSameKeys) {
   const auto schema = JsonSchema::compile(source_file("docs/json/tool-manifest.schema.json"));
   ASSERT_TRUE(schema) << schema.error().message;
   EXPECT_EQ(describe(schema->check(nachos())), "");
@@ -203,7 +203,7 @@ TEST(CustomManifests, TheSchemaTakesWhatTheParserTakes) {
   EXPECT_FALSE(schema->check(with("/capabilities/network/egress", {"a.org"})).empty());
 }
 
-TEST(CustomManifests, ThoseOfTheAiosPackAreSound) {
+TEST(CustomManifests, ManifestsOfTheAiosPackAreValid) {
   const auto schema = JsonSchema::compile(source_file("docs/json/tool-manifest.schema.json"));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(GALLEY_SOURCE_DIR) +

@@ -60,7 +60,7 @@ class CustomTools : public ToolFixture {
   Result<void> check_;
 };
 
-TEST_F(CustomTools, TheRequestIsTheDocumentedOne) {
+TEST_F(CustomTools, TheRequestHasTheDocumentedMembers) {
   add();
   done("t", {{"a", {1, "x"}}});
   ASSERT_EQ(runner_.commands().size(), 1U);
@@ -80,7 +80,7 @@ TEST_F(CustomTools, TheRequestIsTheDocumentedOne) {
   EXPECT_EQ(request["context"]["dry_run"], false);
 }
 
-TEST_F(CustomTools, TheManifestBoundsTheRun) {
+TEST_F(CustomTools, TheManifestLimitsTheRun) {
   add({{"timeout_ms", 2500},
        {"capabilities",
         {{"resources", {{"memory", "64MB"}, {"cpus", 1.0}}}, {"network", {{"egress", {"*"}}}}}}});
@@ -97,7 +97,7 @@ TEST_F(CustomTools, TheManifestBoundsTheRun) {
               ElementsAre("fs:read", "exec", "net:host"));
 }
 
-TEST_F(CustomTools, AnAnswerIsTheResultWithItsWarnings) {
+TEST_F(CustomTools, AnAnswerBecomesTheResultWithItsWarnings) {
   add();
   answer_ = [](const Command&, Overlay&) {
     CommandResult result = answered(R"({"ok": true, "data": {"n": 1}, "warnings": ["old"]})");
@@ -111,7 +111,7 @@ TEST_F(CustomTools, AnAnswerIsTheResultWithItsWarnings) {
   EXPECT_EQ(result.meta.peak_memory, 4096);
 }
 
-TEST_F(CustomTools, ANoOfTheToolKeepsItsCode) {
+TEST_F(CustomTools, AnErrorOfTheToolKeepsItsCode) {
   add();
   answer_ = [](const Command&, Overlay&) {
     return answered(R"({"ok": false, "error": {"code": "EPERMISSION", "message": "not you"}})");
@@ -131,7 +131,7 @@ TEST_F(CustomTools, ANoOfTheToolKeepsItsCode) {
   EXPECT_EQ((*error.details)["code"], "E42");
 }
 
-TEST_F(CustomTools, ACodeOfNachosStaysOneAndATransientReasonIsTold) {
+TEST_F(CustomTools, CodesOfNachosAndTransientReasonsAreMapped) {
   add();
   std::string code;
   answer_ = [&](const Command&, Overlay&) {
@@ -151,13 +151,13 @@ TEST_F(CustomTools, ACodeOfNachosStaysOneAndATransientReasonIsTold) {
   EXPECT_EQ((*failed().details)["code"], "service.else");
 }
 
-TEST_F(CustomTools, OneWithoutAProgramSaysSo) {
+TEST_F(CustomTools, AToolWithoutAProgramIsAnError) {
   add({{"executable", nullptr}});
   EXPECT_EQ(reason(), "ERUNTIME tool.no_program");
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
-TEST_F(CustomTools, AHungFloodingOrBrokenToolIsItsOwnFault) {
+TEST_F(CustomTools, TimeoutsFloodsCrashesAndBadAnswersAreFaultsOfTheTool) {
   add();
   const auto fault = [this](CommandResult result) {
     answer_ = [result](const Command&, Overlay&) { return result; };
@@ -189,7 +189,7 @@ TEST_F(CustomTools, AHungFloodingOrBrokenToolIsItsOwnFault) {
   EXPECT_EQ(fault(odd), "ERUNTIME tool.effects");
 }
 
-TEST_F(CustomTools, WhatTheProgramComplainedOfIsInTheError) {
+TEST_F(CustomTools, StandardErrorOfTheProgramIsInTheError) {
   add();
   answer_ = [](const Command&, Overlay&) {
     CommandResult result;
@@ -200,7 +200,7 @@ TEST_F(CustomTools, WhatTheProgramComplainedOfIsInTheError) {
   EXPECT_EQ((*failed().details)["stderr"], "no module \\x1b[31mfoo");
 }
 
-TEST_F(CustomTools, AServiceThatAsksForAPauseIsPassedOn) {
+TEST_F(CustomTools, ARetryTimeOfAServiceIsPassedOn) {
   add();
   answer_ = [](const Command&, Overlay&) {
     return answered(
@@ -213,7 +213,7 @@ TEST_F(CustomTools, AServiceThatAsksForAPauseIsPassedOn) {
   EXPECT_FALSE(is_fault_of_tool(error));
 }
 
-TEST_F(CustomTools, WhatItWritesOutsideItsManifestIsRefused) {
+TEST_F(CustomTools, WritesOutsideTheManifestAreRefused) {
   add({{"required_capabilities", {"fs:write:docs/**"}}});
   std::string path = "docs/a.md";
   answer_ = [&](const Command& command, Overlay& overlay) -> Result<CommandResult> {
@@ -232,14 +232,14 @@ TEST_F(CustomTools, WhatItWritesOutsideItsManifestIsRefused) {
   EXPECT_THAT(error.message, HasSubstr("src/a.cc"));
 }
 
-TEST_F(CustomTools, AChangedToolIsNotRun) {
+TEST_F(CustomTools, AChangedToolDoesNotRun) {
   add();
   check_ = Result<void>(Error{ErrorKind::kRefused, "tool.changed", "changed", "", 0});
   EXPECT_EQ(reason(), "EPERMISSION tool.changed");
   EXPECT_THAT(runner_.commands(), IsEmpty());
 }
 
-TEST_F(CustomTools, SecretsStandInTheEnvironmentOnly) {
+TEST_F(CustomTools, SecretsAreOnlyInTheEnvironment) {
   add({{"secrets", {"API_KEY"}}});
   EXPECT_EQ(reason(), "EPERMISSION secret.unavailable");
   secrets_ = [](const std::string& key) -> std::optional<std::string> {
@@ -253,7 +253,7 @@ TEST_F(CustomTools, SecretsStandInTheEnvironmentOnly) {
   EXPECT_THAT(command.argv, ElementsAre("/tools/here/bin/run"));
 }
 
-TEST_F(CustomTools, WithoutASandboxNothingIsRun) {
+TEST_F(CustomTools, WithoutASandboxNothingRuns) {
   add();
   commands_ = nullptr;
   EXPECT_EQ(reason(), "EPERMISSION sandbox.unavailable");

@@ -90,7 +90,7 @@ class DefineTool : public ToolFixture {
   }
 };
 
-TEST_F(DefineTool, TheDescriptionOfAStructIsItsSchema) {
+TEST_F(DefineTool, TheSchemaFollowsFromTheDescriptionOfAStruct) {
   const auto schema = json::parse(ToolDefinition::Shape::of<Everything>().schema());
   EXPECT_EQ(schema["required"], json::array({"path", "action"}));
   EXPECT_EQ(schema["additionalProperties"], false);
@@ -110,7 +110,7 @@ TEST_F(DefineTool, TheDescriptionOfAStructIsItsSchema) {
   EXPECT_EQ(members["more"]["items"]["properties"]["timeout"]["minimum"], 0.5);
 }
 
-TEST_F(DefineTool, WhatConformsIsReadAndWrittenAgainTheSame) {
+TEST_F(DefineTool, AStructIsReadAndWrittenUnchanged) {
   add(define_tool<Everything, Everything>("Echo", "echoes",
                                           [](const Everything& all) { return all; }));
   const json full = json::parse(R"({"path":"a/b.c","action":"write","limit":7,"small":255,
@@ -122,7 +122,7 @@ TEST_F(DefineTool, WhatConformsIsReadAndWrittenAgainTheSame) {
     "small":0,"ratio":0.5,"tags":[],"counts":{},"options":{"recursive":false}})"));
 }
 
-TEST_F(DefineTool, WhatDoesNotConformNeverReachesTheFunction) {
+TEST_F(DefineTool, InvalidArgumentsDoNotReachTheFunction) {
   bool was_called = false;
   add(define_tool<Everything, Nothing>("Looks", "looks", [&](const Everything&) {
     was_called = true;
@@ -144,7 +144,7 @@ TEST_F(DefineTool, WhatDoesNotConformNeverReachesTheFunction) {
   EXPECT_FALSE(was_called);
 }
 
-TEST_F(DefineTool, AStructMayHoldItself) {
+TEST_F(DefineTool, AStructMayContainItself) {
   add(define_tool<Tree, Tree>("Turn", "turns", [](const Tree& tree) {
     Tree turned{tree.name, {tree.children.rbegin(), tree.children.rend()}};
     return turned;
@@ -157,7 +157,7 @@ TEST_F(DefineTool, AStructMayHoldItself) {
             "/children/0/name: is an integer; wanted string");
 }
 
-TEST_F(DefineTool, TheFunctionHasTheFilesOfTheCall) {
+TEST_F(DefineTool, TheFunctionReadsAndWritesFilesOfTheCall) {
   put("a.txt", "one\n");
   add(define_tool<Text, Text>("Twice", "doubles", [](const Text& in, ToolRun& run) -> Result<Text> {
     const auto text = run.read(in.text);
@@ -191,7 +191,7 @@ std::function<Result<Text>(const Nothing&)> throws(Thrown thrown) {
   return [thrown](const Nothing&) -> Result<Text> { throw thrown; };
 }
 
-TEST_F(DefineTool, AnExceptionIsACodeForTheCallerAndACauseForTheRecord) {
+TEST_F(DefineTool, TheTextOfAnExceptionGoesOnlyToTheRecord) {
   const std::vector<std::pair<std::function<Result<Text>(const Nothing&)>, std::string>> cases = {
       {throws(std::invalid_argument("internals")), "EVALIDATION"},
       {throws(std::out_of_range("internals")), "EVALIDATION"},
@@ -212,7 +212,7 @@ TEST_F(DefineTool, AnExceptionIsACodeForTheCallerAndACauseForTheRecord) {
   EXPECT_EQ(outcome_of(throws(7)).error->reason, "tool.threw");
 }
 
-TEST_F(DefineTool, AnAnswerThatJsonCannotSayIsAnError) {
+TEST_F(DefineTool, AnAnswerThatJsonCannotExpressIsAnError) {
   EXPECT_EQ(outcome_of([](const Nothing&) -> Result<Text> { return Text{"\xff"}; }).error->reason,
             "tool.output");
   const auto nan = ToolDefinition::Shape::of<Options>();
@@ -251,7 +251,7 @@ concept TakesItems = requires(ToolDefinition::Shape::Field<T> field) {
   field.max_items(1).each();
 };
 
-TEST_F(DefineTool, ABoundThatATypeDoesNotHaveDoesNotCompile) {
+TEST_F(DefineTool, ABoundThatDoesNotFitTheTypeDoesNotCompile) {
   static_assert(TakesPattern<std::string> && TakesPattern<std::optional<std::string>>);
   static_assert(!TakesPattern<int64_t> && !TakesPattern<std::vector<std::string>>);
   static_assert(TakesMinimum<double> && TakesMinimum<uint8_t> && !TakesMinimum<bool>);

@@ -36,7 +36,7 @@ class Dialects : public ToolFixture {
   FakeCommandRunner runner_;
 };
 
-TEST_F(Dialects, ACallOfSeveralOperationsIsOneOrNone) {
+TEST_F(Dialects, ACallDoesAllItsOperationsOrNone) {
   add();
   put("etc/app.conf", "old\n");
   // The backup is made first; then the path turns out to be a directory.
@@ -45,7 +45,7 @@ TEST_F(Dialects, ACallOfSeveralOperationsIsOneOrNone) {
             "ERUNTIME path.is_directory");
 }
 
-TEST_F(Dialects, ABackupHoldsTheFileAsItWasStaged) {
+TEST_F(Dialects, ABackupHasTheStagedContents) {
   add();
   put("etc/app.conf", "disk\n");
   done("fs.write", {{"path", "etc/app.conf"}, {"content", "first\n"}});
@@ -69,7 +69,7 @@ TEST_F(Dialects, TimesAndOwnerAreNullUntilTheCommit) {
   EXPECT_TRUE(done("fs.read", {{"path", "a.txt"}})["modified"].is_null());
 }
 
-TEST_F(Dialects, AnOwnerThatIsTheSameIsNoChange) {
+TEST_F(Dialects, SettingTheSameOwnerChangesNothing) {
   add();
   put("a.txt", "x");
   const auto stat = done("fs.stat", {{"path", "a.txt"}});
@@ -96,7 +96,7 @@ TEST_F(Dialects, NachosFoldersAreComparedByComponent) {
             "EVALIDATION args.path_not_allowed");
 }
 
-TEST_F(Dialects, NachosFolderIsWorkspaceUnlessTheConfigurationSaysOtherwise) {
+TEST_F(Dialects, NachosFolderIsWorkspaceByDefault) {
   add();
   put("workspace/a.txt", "a");
   put("b.txt", "b");
@@ -105,7 +105,7 @@ TEST_F(Dialects, NachosFolderIsWorkspaceUnlessTheConfigurationSaysOtherwise) {
             "EVALIDATION args.path_not_allowed");
 }
 
-TEST_F(Dialects, AnUnknownActionIsNoCall) {
+TEST_F(Dialects, AnUnknownActionIsRefused) {
   add();
   const auto entry = registry_.get("filesystem");
   EXPECT_FALSE((*entry)->input.check(json{{"action", "chmod"}, {"path", "a"}}).empty());
@@ -126,7 +126,7 @@ TEST_F(Dialects, ACommandStartsInItsDirectory) {
             "EPERMISSION path.outside");
 }
 
-TEST_F(Dialects, TheTimeThatTheArgumentsAskForIsThatOfTheCall) {
+TEST_F(Dialects, TheTimeoutInTheArgumentsIsThatOfTheCall) {
   add();
   for (const char* tool : {"Bash", "run_command"}) {
     const auto intent =
@@ -136,7 +136,7 @@ TEST_F(Dialects, TheTimeThatTheArgumentsAskForIsThatOfTheCall) {
   }
 }
 
-TEST_F(Dialects, TestsRunTheConfiguredCommandAndNoOther) {
+TEST_F(Dialects, TestsRunOnlyTheConfiguredCommand) {
   add({{"run_tests.command", "make  test"}});
   answer(said("1 failed\n", 1));
   const auto data = done("run_tests", json::object());
@@ -177,7 +177,7 @@ TEST_F(Dialects, ProjectAndAgentsAreManagedByConfiguredCommands) {
   EXPECT_EQ(refused("summon_agent", summon), "EPERMISSION agent.no_orchestrator");
 }
 
-TEST_F(Dialects, AStatusOfGitIsReadRecordByRecord) {
+TEST_F(Dialects, EveryRecordOfGitStatusIsRead) {
   add();
   std::string text;
   for (const char* record :
@@ -203,7 +203,7 @@ TEST_F(Dialects, AStatusOfGitIsReadRecordByRecord) {
   EXPECT_EQ(runner_.commands().back().effects, EffectsRule::kDrop);
 }
 
-TEST_F(Dialects, ABrokenStatusSaysThatItIsCut) {
+TEST_F(Dialects, AMalformedStatusIsMarkedAsTruncated) {
   add();
   answer(said(std::string("? a\0... 5 bytes left out ...\0? b\0", 33)));
   const auto data = done("git_status", json::object());
@@ -211,7 +211,7 @@ TEST_F(Dialects, ABrokenStatusSaysThatItIsCut) {
   EXPECT_EQ(data["entries"].size(), 1U);
 }
 
-TEST_F(Dialects, GitsWordsAreTheErrorWhereThereIsNoRepository) {
+TEST_F(Dialects, AFailureOfGitIsAnError) {
   add();
   answer(said("", 128, "fatal: not a git repository (or any of the parent directories): .git\n"));
   EXPECT_EQ(refused("git_status", json::object()), "ERUNTIME git.no_repository");
@@ -219,7 +219,7 @@ TEST_F(Dialects, GitsWordsAreTheErrorWhereThereIsNoRepository) {
   EXPECT_EQ(refused("git_diff", {{"commit", "main"}}), "ERUNTIME git.failed");
 }
 
-TEST_F(Dialects, NoRevisionIsAnOptionAndNoPathAPattern) {
+TEST_F(Dialects, RevisionsAreNotOptionsAndPathsAreNotPatterns) {
   add();
   answer(said(""));
   const auto entry = registry_.get("git_diff");
@@ -233,7 +233,7 @@ TEST_F(Dialects, NoRevisionIsAnOptionAndNoPathAPattern) {
   EXPECT_EQ(refused("git_diff", {{"path", "../x"}}), "EPERMISSION path.outside");
 }
 
-TEST_F(Dialects, NothingOfGitRunsWithoutASandbox) {
+TEST_F(Dialects, GitDoesNotRunWithoutASandbox) {
   add();
   EXPECT_EQ(refused("git_status", json::object()), "EPERMISSION sandbox.unavailable");
   EXPECT_EQ(refused("run_command", {{"command", "ls"}}), "EPERMISSION sandbox.unavailable");
@@ -241,7 +241,7 @@ TEST_F(Dialects, NothingOfGitRunsWithoutASandbox) {
 
 // --- code -----------------------------------------------------------------------------------
 
-TEST_F(Dialects, DefinitionsComeFromCtagsWhereItRuns) {
+TEST_F(Dialects, DefinitionsComeFromCtags) {
   add();
   put("src/a.py", "def area(r):\n    return r\n");
   put("src/b.py", "from a import area\nprint(area(2), areas)\n");
@@ -262,7 +262,7 @@ TEST_F(Dialects, DefinitionsComeFromCtagsWhereItRuns) {
   EXPECT_EQ(runner_.commands().back().effects, EffectsRule::kDrop);
 }
 
-TEST_F(Dialects, ACtagsThatFailsOnlyTakesTheDefinitions) {
+TEST_F(Dialects, IfCtagsFailsOnlyTheDefinitionsAreMissing) {
   add();
   put("a.py", "x = 1\n");
   answer(said("", 1, "ctags: no"));
@@ -287,7 +287,7 @@ TEST_F(Dialects, OnlyTheDefaultAgentUpdatesASpecification) {
             "EVALIDATION args.spec_name");
 }
 
-TEST_F(Dialects, SettingsAreTextsOfTheConfiguration) {
+TEST_F(Dialects, SettingsComeFromTheConfiguration) {
   add({{"read_specs.folder", "docs/specs"},
        {"remember_lesson.folder", "learned"},
        {"build_project.command", "make  -j2 all"},
@@ -303,7 +303,7 @@ TEST_F(Dialects, SettingsAreTextsOfTheConfiguration) {
   EXPECT_EQ(refused("run_tests", json::object()), "ERUNTIME tool.not_configured");
 }
 
-TEST_F(Dialects, NoNameOfASpecificationLeavesItsFolder) {
+TEST_F(Dialects, NamesOfSpecificationsStayInTheirFolder) {
   add();
   const auto entry = registry_.get("read_specs");
   for (const char* name : {"../SPEC", "a/b", ".hidden", "", "/etc/passwd"}) {
@@ -324,7 +324,7 @@ TEST_F(Dialects, ALessonNeedsAnEvent) {
             "{\"title\":\"one\",\"lesson\":\"a\\nb\"}\n{\"title\":\"two\",\"lesson\":\"c\"}\n");
 }
 
-TEST_F(Dialects, TheEventOfTheConfigurationIsThatOfALesson) {
+TEST_F(Dialects, ALessonUsesTheConfiguredEvent) {
   add({{"remember_lesson.eventId", "ev-9"}});
   done("remember_lesson", {{"title", "t"}, {"lesson", "l"}, {"context", "c"}});
   EXPECT_EQ(staged("lessons/ev-9.jsonl"), "{\"title\":\"t\",\"lesson\":\"l\",\"context\":\"c\"}\n");

@@ -20,7 +20,7 @@ TEST_F(EditTools, TheNativeEditAppliesAPatchAndReturnsItsDiff) {
   EXPECT_EQ(staged("a.txt"), "one\nTWO\nthree\n");
 }
 
-TEST_F(EditTools, StrategyCheckTellsAndStagesNothing) {
+TEST_F(EditTools, StrategyCheckReportsAndStagesNothing) {
   put("a.txt", "one\n");
   const auto data = done(
       "Edit", {{"file", "a.txt"}, {"strategy", "check"}, {"patch", "@@ -1 +1 @@\n-one\n+two\n"}});
@@ -30,7 +30,7 @@ TEST_F(EditTools, StrategyCheckTellsAndStagesNothing) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
-TEST_F(EditTools, ThePatchOfEditIsAboutTheFileNamed) {
+TEST_F(EditTools, ThePatchOfEditAppliesToTheNamedFile) {
   put("a.txt", "one\n");
   put("b.txt", "one\n");
   done("Edit",
@@ -44,7 +44,7 @@ TEST_F(EditTools, ThePatchOfEditIsAboutTheFileNamed) {
             "EVALIDATION args.one_file");
 }
 
-TEST_F(EditTools, OldAndNewStringAnswerAsClaudeCodeKnowsIt) {
+TEST_F(EditTools, OldAndNewStringHaveTheAnswerOfClaudeCode) {
   put("src/a.py", "def f():\n    return 1\n");
   const auto data =
       done("Edit",
@@ -60,7 +60,7 @@ TEST_F(EditTools, OldAndNewStringAnswerAsClaudeCodeKnowsIt) {
   EXPECT_EQ(hunk["lines"], (json{" def f():", "-    return 1", "+    return 2"}));
 }
 
-TEST_F(EditTools, TwoPlacesAreAnErrorWithBoth) {
+TEST_F(EditTools, AnAmbiguousEditIsAnErrorWithBothPlaces) {
   put("a.txt", "x\nsame\ny\nsame\n");
   for (const auto& [tool, args] : std::vector<std::pair<std::string, json>>{
            {"Edit", {{"file_path", "a.txt"}, {"old_string", "same"}, {"new_string", "z"}}},
@@ -83,7 +83,7 @@ TEST_F(EditTools, TwoPlacesAreAnErrorWithBoth) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
-TEST_F(EditTools, AChoiceSentBackTakesThatPlace) {
+TEST_F(EditTools, AChosenCandidateIsEdited) {
   const std::string text = "one\nsame\ntwo\nsame\n";
   const std::vector<std::pair<std::string, nlohmann::json>> calls = {
       {"Edit", {{"file_path", "a.txt"}, {"old_string", "same"}, {"new_string", "z"}}},
@@ -111,7 +111,7 @@ TEST_F(EditTools, AChoiceSentBackTakesThatPlace) {
   }
 }
 
-TEST_F(EditTools, AMissSaysWordByWordWhatIsThere) {
+TEST_F(EditTools, AnEditThatDoesNotFitShowsAWordDiff) {
   put("a.txt", "int total = 1;\nint count = 2;\nreturn total;\n");
   const ToolResult result = call("Edit", {{"file_path", "a.txt"},
                                           {"old_string", "int total = 1;\nint number = 2;\n"},
@@ -133,7 +133,7 @@ TEST_F(EditTools, ReplaceAllReplacesAll) {
   EXPECT_EQ(staged("a.txt"), "other other\nother\n");
 }
 
-TEST_F(EditTools, LineEndingsOfAFileStay) {
+TEST_F(EditTools, LineEndingsOfAFileAreKept) {
   put("a.txt", "one\r\ntwo\r\nthree\r\n");
   const auto data = done(
       "edit_file", {{"path", "a.txt"}, {"edits", {{{"oldText", "two"}, {"newText", "2\n2b"}}}}});
@@ -198,7 +198,7 @@ std::vector<LineDoor> line_doors() {
   };
 }
 
-TEST_F(EditTools, NewLinesEndAsTheirNeighboursAtEveryDoor) {
+TEST_F(EditTools, NewLinesGetTheLineEndingOfTheirNeighboursInEveryTool) {
   for (const LineDoor& door : line_doors()) {
     for (const std::string end : {"\n", "\r\n"}) {
       for (const std::string other : {"\n", "\r\n"}) {
@@ -212,7 +212,7 @@ TEST_F(EditTools, NewLinesEndAsTheirNeighboursAtEveryDoor) {
   }
 }
 
-TEST_F(EditTools, LinesBehindALastLineWithoutAnEndGetTheEndsOfTheLinesAbove) {
+TEST_F(EditTools, LinesAfterAnUnterminatedLineGetTheLineEndingOfTheFile) {
   put("f", "a\r\nb");
   done("str_replace_editor",
        {{"command", "insert"}, {"path", "f"}, {"insert_line", 2}, {"insert_text", "x\ny\n"}});
@@ -223,7 +223,7 @@ TEST_F(EditTools, LinesBehindALastLineWithoutAnEndGetTheEndsOfTheLinesAbove) {
   EXPECT_EQ(json(staged("g")), json("a\r\nx\r\ny\r\n"));
 }
 
-TEST_F(EditTools, AnEditThatIsAboutLineEndsKeepsThemAsTheyAreWritten) {
+TEST_F(EditTools, AnEditOfLineEndingsKeepsTheGivenOnes) {
   put("f", "a\r\nb\r\n");
   done("Edit", {{"file_path", "f"}, {"old_string", "a\r\nb"}, {"new_string", "a\nb"}});
   EXPECT_EQ(json(staged("f")), json("a\nb\r\n"));
@@ -233,7 +233,7 @@ TEST_F(EditTools, AnEditThatIsAboutLineEndsKeepsThemAsTheyAreWritten) {
   EXPECT_EQ(json(staged("g")), json("a\r\nb\r\n"));
 }
 
-TEST_F(EditTools, LinesWithReturnsGoIntoAFileWithoutAsItsLinesEnd) {
+TEST_F(EditTools, NewLinesAreConvertedToTheLineEndingOfTheFile) {
   put("f", "a\nb\nc\n");
   const auto data =
       done("Edit", {{"file_path", "f"}, {"old_string", "b"}, {"new_string", "x\r\ny"}});
@@ -253,7 +253,7 @@ TEST_F(EditTools, AByteOrderMarkStaysFirst) {
                                     "x\r\na\r\nb\r\n"));
 }
 
-TEST_F(EditTools, NoDoorAddsTheSameLinesTwiceBesideALineThatItNames) {
+TEST_F(EditTools, NoToolAddsTheSameLinesTwiceNextToANamedLine) {
   const json text = {{"old_string", "line b"}, {"new_string", "line b\nnew"}};
   json edit = text;
   edit["file_path"] = "f";
@@ -291,7 +291,7 @@ TEST_F(EditTools, NoDoorAddsTheSameLinesTwiceBesideALineThatItNames) {
   }
 }
 
-TEST_F(EditTools, LinesThatNothingProvesToBeThereAreAddedAndTheAnswerSaysSo) {
+TEST_F(EditTools, RepeatedLinesWithoutProofAreAddedAndReported) {
   const std::vector<std::pair<const char*, json>> doors = {
       {"str_replace_editor",
        {{"command", "insert"}, {"path", "f"}, {"insert_line", 2}, {"insert_text", "new\n"}}},
@@ -311,7 +311,7 @@ TEST_F(EditTools, LinesThatNothingProvesToBeThereAreAddedAndTheAnswerSaysSo) {
   }
 }
 
-TEST_F(EditTools, ALineThatIsInTheFileIsNoProofOfAnEdit) {
+TEST_F(EditTools, AnExistingLineDoesNotProveAnEarlierEdit) {
   put("f.js", "var a;\nvar fs = 1;\n");
   const json edit = {
       {"file_path", "f.js"}, {"old_string", "missing stuff here"}, {"new_string", "var fs = 1;"}};
@@ -323,7 +323,7 @@ TEST_F(EditTools, ALineThatIsInTheFileIsNoProofOfAnEdit) {
   EXPECT_EQ(refused("Edit", edit), "ERUNTIME patch.context_not_found");
 }
 
-TEST_F(EditTools, NamesOfAnotherPlaceAreRefusedAtEveryDoorThatMakesAFile) {
+TEST_F(EditTools, EveryToolThatMakesAFileRefusesNamesFromElsewhere) {
   put("a.txt", "one\n");
   put("src/old.txt", "one\n");
   for (const std::string name : {"~/.bashrc", "~/notes/a.md", "~root/x", "D:/tools/a.md",
@@ -352,7 +352,7 @@ TEST_F(EditTools, NamesOfAnotherPlaceAreRefusedAtEveryDoorThatMakesAFile) {
   }
 }
 
-TEST_F(EditTools, ARefusedNameOfAnotherPlaceTellsTheFileThatWasMeant) {
+TEST_F(EditTools, ARefusedNameFromElsewhereSuggestsTheIntendedFile) {
   put("src/old.txt", "one\n");
   const auto told = [this](const std::string& name) {
     return call("Write", {{"file_path", name}, {"content", "x\n"}}).error->message;
@@ -363,7 +363,7 @@ TEST_F(EditTools, ARefusedNameOfAnotherPlaceTellsTheFileThatWasMeant) {
   EXPECT_THAT(told("~/.bashrc"), ::testing::Not(::testing::HasSubstr("'.bashrc'")));
 }
 
-TEST_F(EditTools, AFileThatHasSuchANameMayBeEdited) {
+TEST_F(EditTools, AnExistingFileWithAnUnusualNameCanBeEdited) {
   for (const std::string name : {"~lock", "a\\b.txt", "~/x"}) {
     put(name, "one\n");
     done("Edit", {{"file_path", name}, {"old_string", "one"}, {"new_string", "two"}});
@@ -371,7 +371,7 @@ TEST_F(EditTools, AFileThatHasSuchANameMayBeEdited) {
   }
 }
 
-TEST_F(EditTools, LettersInUtf8DoNotGoIntoAFileInAnotherEncoding) {
+TEST_F(EditTools, Utf8LettersAreRefusedInAFileWithAnotherEncoding) {
   const std::string gbk = "# \xd6\xd0\xce\xc4\nname = 1\n";  // two Chinese letters in GBK
   put("gbk.py", gbk);
   put("latin.py", "# caf\xe9\nname = 1\n");
@@ -397,7 +397,7 @@ TEST_F(EditTools, LettersInUtf8DoNotGoIntoAFileInAnotherEncoding) {
   done("Write", {{"file_path", "gbk.py"}, {"content", "# \xc3\xa9\n"}});
 }
 
-TEST_F(EditTools, AFileThatIsNotThereNamesTheOneOfThatNameNearby) {
+TEST_F(EditTools, AMissingFileSuggestsTheFileWithThatNameNearby) {
   put("src/app/main.py", "x = 1\n");
   const auto told = [this](const std::string& name) {
     return call("Edit", {{"file_path", name}, {"old_string", "x = 1"}, {"new_string", "x = 2"}})
@@ -410,7 +410,7 @@ TEST_F(EditTools, AFileThatIsNotThereNamesTheOneOfThatNameNearby) {
   EXPECT_THAT(told("app/main.py"), ::testing::Not(::testing::HasSubstr("src/app")));
 }
 
-TEST_F(EditTools, EscapeSequencesInTheTextAreNamed) {
+TEST_F(EditTools, EscapeSequencesInTheOldTextAreReported) {
   put("f", "one\ntwo\n");
   const auto error =
       call("Edit", {{"file_path", "f"}, {"old_string", "one\\ntwo"}, {"new_string", "one\\n2"}})
@@ -420,7 +420,7 @@ TEST_F(EditTools, EscapeSequencesInTheTextAreNamed) {
   EXPECT_THAT(error->message, ::testing::HasSubstr("line 1"));
 }
 
-TEST_F(EditTools, APatchInACompleteArgumentWasNotCutOff) {
+TEST_F(EditTools, APatchInACompleteArgumentIsNotTreatedAsCutOff) {
   std::string rest;  // so that the file has as many lines as are stated
   for (int i = 10; i < 60; ++i) rest += std::to_string(i) + "\n";
   put("f", "1\n2\n3\n4\n5\n6\n7\n8\n9\n" + rest);
@@ -447,7 +447,7 @@ TEST_F(EditTools, APatchInACompleteArgumentWasNotCutOff) {
       "EVALIDATION args.mixed");
 }
 
-TEST_F(EditTools, BytesThatAreNotUtf8Survive) {
+TEST_F(EditTools, BytesThatAreNotUtf8AreKept) {
   put("a.bin", "caf\xe9 one\n\xff\xfe two\n");
   const auto data =
       done("Edit", {{"file_path", "a.bin"}, {"old_string", "one"}, {"new_string", "1"}});
@@ -470,7 +470,7 @@ TEST_F(EditTools, MultiEditIsAllOrNothing) {
   EXPECT_EQ(staged("a.txt"), "done\n");
 }
 
-TEST_F(EditTools, AnEmptyOldTextMakesANewFileOnly) {
+TEST_F(EditTools, AnEmptyOldTextOnlyMakesANewFile) {
   done("Edit", {{"file_path", "new.txt"}, {"old_string", ""}, {"new_string", "hello\n"}});
   EXPECT_EQ(staged("new.txt"), "hello\n");
   EXPECT_NE(refused("Edit", {{"file_path", "new.txt"}, {"old_string", ""}, {"new_string", "x"}})
@@ -521,7 +521,7 @@ TEST_F(EditTools, NoDialectLeavesTheWorkspaceOrWritesProtectedPaths) {
   }
 }
 
-TEST_F(EditTools, NamesThatOnlyLookLikeEscapesAreTaken) {
+TEST_F(EditTools, NamesThatOnlyLookLikeEscapesAreAccepted) {
   done("Write", {{"file", "a..b"}, {"content", ""}});
   EXPECT_EQ(staged("a..b"), "");
   done("Write", {{"file", "workspace-evil/x"}, {"content", "x"}});
@@ -529,7 +529,7 @@ TEST_F(EditTools, NamesThatOnlyLookLikeEscapesAreTaken) {
             "EPERMISSION path.outside");
 }
 
-TEST_F(EditTools, TheTextEditorsCommands) {
+TEST_F(EditTools, TheTextEditorHasItsCommands) {
   const auto editor = [&](json args) { return done("str_replace_based_edit_tool", args); };
   editor({{"command", "create"}, {"path", "/ws/a.txt"}, {"file_text", "one\ntwo\n"}});
   EXPECT_EQ(editor({{"command", "view"}, {"path", "a.txt"}})["content"],
@@ -557,7 +557,7 @@ TEST_F(EditTools, DryRunOfEditFileStagesNothing) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
-TEST_F(EditTools, AFileThatIsMissingSaysSo) {
+TEST_F(EditTools, EditingAMissingFileIsAnError) {
   EXPECT_EQ(refused("Edit", {{"file_path", "no.txt"}, {"old_string", "a"}, {"new_string", "b"}}),
             "ERUNTIME patch.file_not_found");
 }

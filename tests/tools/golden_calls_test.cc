@@ -83,7 +83,7 @@ class GoldenCall : public ::testing::TestWithParam<fs::path> {
   NoonClock clock_;
 };
 
-TEST_P(GoldenCall, AnswersAndStagesWhatTheFolderSays) {
+TEST_P(GoldenCall, AnswersAndStagesAsTheFolderExpects) {
   const fs::path& folder = GetParam();
   const bool is_written = std::getenv("GALLEY_WRITE_GOLDEN") != nullptr;
   TempDirectory tree;
@@ -128,7 +128,7 @@ TEST_P(GoldenCall, AnswersAndStagesWhatTheFolderSays) {
 }
 INSTANTIATE_TEST_SUITE_P(Folders, GoldenCall, ::testing::ValuesIn(call_folders()), folder_name);
 
-TEST(GoldenCalls, EveryToolOfAProfileHasOne) {
+TEST(GoldenCalls, EveryToolOfAProfileHasAGoldenCall) {
   ToolRegistry registry;
   ASSERT_TRUE(add_dialect_tools(registry, {}));
   std::set<std::string> called;

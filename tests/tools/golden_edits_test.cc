@@ -116,7 +116,7 @@ void expect_story(const Json& expected, const Json& story, const EditOutcome& ou
 
 class GoldenEdit : public ::testing::TestWithParam<fs::path> {};
 
-TEST_P(GoldenEdit, GivesWhatTheFolderSays) {
+TEST_P(GoldenEdit, GivesTheResultThatTheFolderExpects) {
   const fs::path& folder = GetParam();
   const CaseOptions options = options_of(folder);
   TempDirectory tree;

@@ -37,13 +37,13 @@ TEST(ImportLines, AreFoundInTheCommonLanguages) {
   EXPECT_EQ(found("a.swift", "import Foundation\n"), "Foundation:1");
 }
 
-TEST(ImportLines, OfOtherFilesAreNone) {
+TEST(ImportLines, OtherFilesHaveNoImports) {
   EXPECT_EQ(import_language("README"), "");
   EXPECT_EQ(import_language("a.txt"), "");
   EXPECT_EQ(found("a.txt", "import os\n"), "");
 }
 
-TEST(ImportLines, TakeAnyBytesAndLinesOfAnyLength) {
+TEST(ImportLines, AreFoundAmongAnyBytesAndLongLines) {
   EXPECT_EQ(found("a.py", std::string("import os\n\xff\xfe\0import\n", 21)), "os:1");
   EXPECT_EQ(found("a.py", std::string(100'000, 'x') + "\nimport os\n"), "os:2");
   EXPECT_EQ(found("a.py", ""), "");

@@ -13,11 +13,11 @@ std::string differences(const char* expected, const char* found, JsonComparison 
   return describe(json_differences(ordered_json::parse(expected), ordered_json::parse(found), how));
 }
 
-TEST(JsonDifference, MembersInAnotherOrderAndEqualNumbersAreNone) {
+TEST(JsonDifference, MemberOrderAndNumberFormatMakeNoDifference) {
   EXPECT_EQ(differences(R"({"a": 1, "b": [1.0, null]})", R"({"b": [1, null], "a": 1.0})"), "");
 }
 
-TEST(JsonDifference, IsNamedByItsPointerWithBothSides) {
+TEST(JsonDifference, HasItsPointerAndBothValues) {
   EXPECT_EQ(differences(R"({"a": {"b": [1, 2]}})", R"({"a": {"b": [1, 3, 4]}})"),
             "/a/b/1: expected 2, found 3\n/a/b/2: expected nothing, found 4\n");
   EXPECT_EQ(differences(R"({"a/b~": 1, "c": [1]})", R"({"d": true, "c": []})"),
@@ -26,7 +26,7 @@ TEST(JsonDifference, IsNamedByItsPointerWithBothSides) {
   EXPECT_EQ(differences("1", "[]"), "the whole: expected 1, found []\n");
 }
 
-TEST(JsonDifference, TwoTimesAreEqualOnlyWhereTimesAreIgnored) {
+TEST(JsonDifference, TwoTimesAreEqualOnlyIfTimesAreIgnored) {
   const char* const one = R"({"t": "2024-01-01T12:34:56.789Z"})";
   const char* const other = R"({"t": "2025-06-01T00:00:00Z"})";
   EXPECT_NE(differences(one, other), "");
@@ -36,7 +36,7 @@ TEST(JsonDifference, TwoTimesAreEqualOnlyWhereTimesAreIgnored) {
 }
 
 // Limit: kMaxJsonDifferences of tools/json_difference.h
-TEST(JsonDifference, LongValuesAreCutBetweenCharactersAndTheListEnds) {
+TEST(JsonDifference, LongValuesAndLongListsAreShortened) {
   const ordered_json expected = std::string(199, 'x') + "éé";
   const auto found = json_differences(expected, ordered_json("y"));
   ASSERT_EQ(found.size(), 1U);

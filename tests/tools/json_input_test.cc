@@ -47,7 +47,7 @@ TEST(JsonInput, AWholeNumberWrittenAsAFractionIsAnInteger) {
 }
 
 // Limit: kMaxJsonDepth of base/limits.h
-TEST(JsonInput, DepthIsCappedWithoutRecursion) {
+TEST(JsonInput, DepthIsLimitedWithoutRecursion) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   EXPECT_EQ(parse_outcome(deep), "json.depth");
   const std::string allowed = std::string(128, '[') + std::string(128, ']');
@@ -56,7 +56,7 @@ TEST(JsonInput, DepthIsCappedWithoutRecursion) {
 }
 
 // Limit: kMaxJsonBytes of base/limits.h
-TEST(JsonInput, BytesAreCapped) {
+TEST(JsonInput, BytesAreLimited) {
   JsonLimits limits;
   limits.max_bytes = 4;
   EXPECT_EQ(parse_outcome("[12]", limits), "accepted: [12]");
@@ -64,7 +64,7 @@ TEST(JsonInput, BytesAreCapped) {
 }
 
 // Limit: kMaxJsonValues of tools/json_input.h
-TEST(JsonInput, ValuesAreCapped) {
+TEST(JsonInput, ValuesAreLimited) {
   JsonLimits limits;
   limits.max_values = 3;
   EXPECT_EQ(parse_outcome("[1,2]", limits), "accepted: [1,2]");
@@ -82,7 +82,7 @@ TEST(JsonInput, NamesLineAndColumnOfASyntaxError) {
       << document.error().message;
 }
 
-TEST(JsonInput, RefusesWhatIsNotOneUtf8Document) {
+TEST(JsonInput, RefusesTextThatIsNotOneUtf8Document) {
   for (const std::string text : {"", " ", "{} {}", "{\"a\":\"\xff\"}", "\"\\ud800\"", "nul", "[1,]",
                                  "{'a':1}", "NaN", "[1] x", "\"\x01\"", "// c\n1"}) {
     EXPECT_EQ(parse_outcome(text), "json.syntax") << text;
@@ -90,7 +90,7 @@ TEST(JsonInput, RefusesWhatIsNotOneUtf8Document) {
   EXPECT_EQ(parse_outcome(std::string("[1]\0", 4)), "json.syntax");
 }
 
-TEST(JsonInput, TextOfBytesThatAreNotUtf8NeverThrows) {
+TEST(JsonInput, BytesThatAreNotUtf8AreReplacedInTheText) {
   nlohmann::json document;
   document["path"] = "a\xff";
   EXPECT_EQ(json_text(document), "{\"path\":\"a\xef\xbf\xbd\"}");
@@ -152,7 +152,7 @@ nlohmann::json any_value(std::mt19937& random, int depth) {
   }
 }
 
-TEST(JsonInput, TextIsWhatTheLibraryWrites) {
+TEST(JsonInput, TextEqualsThatOfTheLibrary) {
   std::mt19937 random(1);  // NOLINT(cert-msc32-c,cert-msc51-cpp)
   for (int round = 0; round < 3000; ++round) {
     const nlohmann::json document = any_value(random, 4);

@@ -179,7 +179,7 @@ class Judge {
   std::map<std::string, AnswerTally> tallies_;
 };
 
-TEST(ModelAnswers, MakeTheChangeOrAreRefused) {
+TEST(ModelAnswers, AnswersMakeTheChangeOrAreRefused) {
   Judge judge;
   for (const char* language : {"c", "cpp", "go", "java", "javascript", "python", "rust", "shell"}) {
     std::ifstream file(std::string(GALLEY_SOURCE_DIR "/fixtures/model-answers/") + language +
@@ -200,7 +200,7 @@ TEST(ModelAnswers, MakeTheChangeOrAreRefused) {
   for (const auto& [name, most] : most_refused) EXPECT_LE(tallies.at(name).refused, most) << name;
 }
 
-TEST(ModelAnswers, AboutRealCommitsMakeTheirTreeOrAreRefused) {
+TEST(ModelAnswers, AnswersAboutRealCommitsMakeTheirTreeOrAreRefused) {
   const char* asked = std::getenv("GALLEY_ANSWER_CASES");
   const std::string command = "python3 -B " GALLEY_SOURCE_DIR
                               "/fixtures/model-answers/generate --commits " +

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-TEST(OutputSanitizer, TakesEscapesAndControlsOut) {
+TEST(OutputSanitizer, RemovesEscapesAndControlCharacters) {
   EXPECT_EQ(sanitized_text("a\x1b[31mred\x1b[0m b\tc\n"), "ared b\tc\n");
   EXPECT_EQ(sanitized_text("\x1b]0;title\x07shown"), "shown");
   EXPECT_EQ(sanitized_text("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"), "link");
@@ -36,7 +36,7 @@ TEST(OutputSanitizer, TakesEscapesAndControlsOut) {
 }
 
 // Limit: kMaxSanitizedTextBytes of tools/output_sanitizer.h
-TEST(OutputSanitizer, TakesOutWhatLooksLikeASecretAndCutsWhatIsLong) {
+TEST(OutputSanitizer, RedactsSecretsAndShortensLongTexts) {
   EXPECT_EQ(sanitized_text("key AKIAIOSFODNN7EXAMPLE"), "key [REDACTED:aws-access-key]");
   EXPECT_EQ(sanitized_text("key AKIA\x1b[0mIOSFODNN7EXAMPLE"), "key [REDACTED:aws-access-key]")
       << "nothing hides a key from the patterns";
@@ -56,7 +56,7 @@ TEST(OutputSanitizer, CleansEveryTextOfAnAnswer) {
   EXPECT_EQ(sanitized_answer(huge, sanitized_text).error().reason, "limit.answer_bytes");
 }
 
-TEST(OutputSanitizer, IsNeededByToolsThatAskOthers) {
+TEST(OutputSanitizer, IsRequiredForToolsOfServicesAndServers) {
   for (const auto category : {ToolInfo::Category::kApi, ToolInfo::Category::kMcp}) {
     ToolRegistry registry;
     ToolDefinition definition;

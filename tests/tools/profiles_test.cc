@@ -28,7 +28,7 @@ class Profiles : public ToolFixture {
   }
 };
 
-TEST_F(Profiles, NoneShowsTwoSpellingsOfOneVerb) {
+TEST_F(Profiles, AProfileHasOneToolForEachVerb) {
   for (const ToolProfile& profile : profiles()) {
     std::set<std::string_view> verbs;
     std::set<std::string_view> tools;
@@ -39,7 +39,7 @@ TEST_F(Profiles, NoneShowsTwoSpellingsOfOneVerb) {
   }
 }
 
-TEST_F(Profiles, EachOfTheirToolsCanBeCalled) {
+TEST_F(Profiles, EveryToolOfAProfileExists) {
   for (const ToolProfile& profile : profiles()) {
     for (const ToolProfile::Row& row : profile.tools) {
       if (engine_tools().contains(row.tool)) continue;
@@ -48,14 +48,14 @@ TEST_F(Profiles, EachOfTheirToolsCanBeCalled) {
   }
 }
 
-TEST_F(Profiles, TheConfigurationKnowsTheSameNames) {
+TEST_F(Profiles, TheConfigurationHasTheSameNames) {
   std::vector<std::string_view> known;
   for (const ToolProfile& profile : profiles()) known.push_back(profile.name);
   EXPECT_EQ(known,
             std::vector<std::string_view>(kToolProfileNames.begin(), kToolProfileNames.end()));
 }
 
-TEST_F(Profiles, AiosHasNoShellAndRunsNothing) {
+TEST_F(Profiles, AiosRunsNoPrograms) {
   for (const ToolInfo& info : shown_tools(registry_, *profile_named("aios"))) {
     EXPECT_TRUE(info.name.starts_with("fs.")) << info.name;
     EXPECT_FALSE(info.annotations.open_world) << info.name;
@@ -65,13 +65,13 @@ TEST_F(Profiles, AiosHasNoShellAndRunsNothing) {
   }
 }
 
-TEST_F(Profiles, WithoutOneTheStandardNamesAreShownAsBefore) {
+TEST_F(Profiles, WithoutAProfileTheStandardToolsAreShown) {
   ToolRegistry standard;
   ASSERT_TRUE(add_standard_tools(standard));
   EXPECT_EQ(names(shown_tools(registry_, nullptr)), names(standard.list()));
 }
 
-TEST_F(Profiles, AToolOfTheProgramIsShownAtEveryDoor) {
+TEST_F(Profiles, AToolOfTheProgramIsShownInEveryProfile) {
   class Own final : public Tool {
    public:
     Own() {
@@ -98,7 +98,7 @@ TEST_F(Profiles, AToolOfTheProgramIsShownAtEveryDoor) {
   }
 }
 
-TEST_F(Profiles, ANameOfAnotherProfileIsRefusedWithTheNearest) {
+TEST_F(Profiles, AToolOfAnotherProfileIsRefused) {
   const ToolProfile& aios = **profile_named("aios");
   const auto shown = aios.check_shows("fs.raed");
   EXPECT_TRUE(shown) << "no tool of Galley's: the registry says so";
@@ -110,7 +110,7 @@ TEST_F(Profiles, ANameOfAnotherProfileIsRefusedWithTheNearest) {
   EXPECT_NE(near.error().message.find("galley tools list --profile sage"), std::string::npos);
 }
 
-TEST_F(Profiles, AnUnknownOneIsAnsweredWithTheNearest) {
+TEST_F(Profiles, AnUnknownProfileIsAnErrorWithTheNearestName) {
   const auto found = profile_named("aois");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().reason, "profile.unknown");

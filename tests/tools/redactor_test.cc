@@ -13,7 +13,7 @@ Redactor with_token() {
   return redactor;
 }
 
-TEST(Redactor, ReplacesTheValueAndItsForms) {
+TEST(Redactor, ReplacesTheValueAndItsEscapedForms) {
   const Redactor redactor = with_token();
   EXPECT_EQ(redactor.redact("x s3cr+t/va\"lue y"), "x [REDACTED:TOKEN] y");
   EXPECT_EQ(redactor.redact("x=s3cr%2Bt%2Fva%22lue&"), "x=[REDACTED:TOKEN]&");
@@ -30,7 +30,7 @@ TEST(Redactor, FindsBase64AtAnyAlignment) {
   }
 }
 
-TEST(Redactor, LeavesNoDigitOfBase64ThatTellsTheEnd) {
+TEST(Redactor, ReplacesTheLastDigitOfASecretInBase64) {
   Redactor redactor;
   redactor.add("T", "hunter2hunter2");
   EXPECT_EQ(redactor.redact("x aHVudGVyMmh1bnRlcjI= y"), "x [REDACTED:T]= y");
@@ -44,7 +44,7 @@ TEST(Redactor, LeavesNoDigitOfBase64ThatTellsTheEnd) {
   EXPECT_EQ(redactor.redact("aHVudGVyMmh1bnRlcjMA"), "[REDACTED:T]MA");  // another value
 }
 
-TEST(StreamRedactor, HidesTheLastDigitOfBase64InTheNextPiece) {
+TEST(StreamRedactor, HidesTheLastDigitOfBase64InALaterPiece) {
   Redactor redactor;
   redactor.add("T", "hunter2hunter2");
   const std::string text = "x aHVudGVyMmh1bnRlcjI= y aHVudGVyMmh1bnRlcjI";
@@ -78,13 +78,13 @@ TEST(Redactor, FindsBothAlphabetsOfBase64) {
   EXPECT_EQ(redactor.redact("x -_-_-_-_-_-_ y"), "x [REDACTED:T] y");
 }
 
-TEST(Redactor, LeavesShortValuesAlone) {
+TEST(Redactor, IgnoresShortValues) {
   Redactor redactor;
   redactor.add("T", "abc");
   EXPECT_TRUE(redactor.is_empty());
 }
 
-TEST(Redactor, RedactsDocumentsDeeply) {
+TEST(Redactor, RedactsNestedStringsAndKeysOfADocument) {
   Redactor redactor;
   redactor.add("T", "hunter2");
   const nlohmann::ordered_json document = {{"a", {"x hunter2", 1}}, {"hunter2", true}};
@@ -92,7 +92,7 @@ TEST(Redactor, RedactsDocumentsDeeply) {
             R"({"a":["x [REDACTED:T]",1],"[REDACTED:T]":true})");
 }
 
-TEST(StreamRedactor, FindsASecretWhereverTheCutsFall) {
+TEST(StreamRedactor, FindsASecretAcrossPieces) {
   const Redactor redactor = with_token();
   const std::string text = "before s3cr+t/va\"lue between s3cr s3cr+t/va\"lue after s3c";
   const std::string wanted = redactor.redact(text);
@@ -122,7 +122,7 @@ TEST(PatternStream, HidesAPrivateKeyAcrossPieces) {
 }
 
 // Limit: kMaxHeldLineBytes of tools/redactor.h
-TEST(PatternStream, ShowsALineThatNeverEndsInParts) {
+TEST(PatternStream, ShowsAnOverlongLineInParts) {
   PatternStream stream;
   const std::string line(PatternStream::kMaxHeldLineBytes + 1, 'x');
   EXPECT_EQ(stream.feed(line), line);
@@ -134,7 +134,7 @@ TEST(RedactionMarkers, AreCounted) {
   EXPECT_EQ(count_redaction_markers("[REDACTED:] [REDACTED:a b] [REDACTED]"), 0U);
 }
 
-TEST(RedactPatterns, FindsWhatLooksLikeASecret) {
+TEST(RedactPatterns, FindsTextThatLooksLikeASecret) {
   EXPECT_EQ(redact_patterns("key AKIAIOSFODNN7EXAMPLE."), "key [REDACTED:aws-access-key].");
   EXPECT_EQ(redact_patterns("https://bob:pw@host/x"), "https://bob:[REDACTED:url-password]@host/x");
   EXPECT_EQ(redact_patterns("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"),
@@ -150,7 +150,7 @@ TEST(RedactPatterns, FindsWhatLooksLikeASecret) {
   EXPECT_EQ(redact_patterns("nothing here"), "nothing here");
 }
 
-TEST(RedactPatterns, KeysThatNameSecrets) {
+TEST(RedactPatterns, RecognizesKeysThatNameSecrets) {
   EXPECT_TRUE(is_secret_key("X-Api-Key"));
   EXPECT_TRUE(is_secret_key("access_token"));
   EXPECT_TRUE(is_secret_key("Authorization"));

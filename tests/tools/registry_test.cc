@@ -40,7 +40,7 @@ TEST(ToolRegistry, KeepsTheOrderOfRegistration) {
   EXPECT_EQ(registry.schemas().at("tools").at(1).at("name"), "Read");
 }
 
-TEST(ToolRegistry, AnUnknownToolIsAnsweredWithTheNearest) {
+TEST(ToolRegistry, AnUnknownToolIsAnErrorWithTheNearestName) {
   ToolRegistry registry;
   ASSERT_TRUE(registry.add(std::make_unique<NamedTool>("apply_patch")));
   const auto tool = registry.get("aply_patch");
@@ -67,7 +67,7 @@ TEST(ToolRegistry, ABadNameIsRefused) {
   }
 }
 
-TEST(ToolRegistry, ASchemaThatCannotBeJudgedIsRefusedAtRegistration) {
+TEST(ToolRegistry, AnUnsupportedSchemaIsRefusedAtRegistration) {
   ToolRegistry registry;
   const auto added = registry.add(
       std::make_unique<NamedTool>("X", false, R"({"allOf":[{}],"unevaluatedProperties":false})"));
@@ -102,7 +102,7 @@ TEST(ToolRegistry, HostileSchemasAreRefusedAtRegistration) {
   }
 }
 
-TEST(ToolRegistry, AReadOnlyRegistryTakesOnlyToolsThatRead) {
+TEST(ToolRegistry, AReadOnlyRegistryAcceptsOnlyReadingTools) {
   ToolRegistry registry(ToolRegistry::Mode::kReadOnly);
   EXPECT_TRUE(registry.add(std::make_unique<NamedTool>("Read", true)));
   const auto added = registry.add(std::make_unique<NamedTool>("Write", false));
@@ -110,7 +110,7 @@ TEST(ToolRegistry, AReadOnlyRegistryTakesOnlyToolsThatRead) {
   EXPECT_EQ(added.error().reason, "tool.not_read_only");
 }
 
-TEST(ToolRegistry, RemoveAndClearForget) {
+TEST(ToolRegistry, RemoveAndClearDropTools) {
   ToolRegistry registry;
   ASSERT_TRUE(registry.add(std::make_unique<NamedTool>("A")));
   ASSERT_TRUE(registry.add(std::make_unique<NamedTool>("B")));

@@ -28,7 +28,7 @@ struct Row {
   Effect output;
 };
 
-TEST(SchemaCompatibility, EachChangeIsJudgedForThoseWhoWriteAndThoseWhoRead) {
+TEST(SchemaCompatibility, EachChangeIsClassifiedForInputAndOutput) {
   constexpr Effect kFine = Effect::kFine;
   constexpr Effect kBreaks = Effect::kBreaks;
   const std::vector<Row> table = {
@@ -77,7 +77,7 @@ TEST(SchemaCompatibility, ADifferenceNamesItsPlace) {
   EXPECT_EQ(differences[0].pointer, "/properties/a/items/type");
 }
 
-TEST(SchemaCompatibility, AVersionStandsForItsSchemas) {
+TEST(SchemaCompatibility, SchemaChangesNeedAHigherVersion) {
   const json old_input = json::parse(R"({"properties":{"a":{}}})");
   const json wider = json::parse(R"({"properties":{"a":{},"b":{}}})");
   const json other = json::parse(R"({"properties":{"b":{}}})");

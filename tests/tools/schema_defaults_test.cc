@@ -26,7 +26,7 @@ std::string default_refusal(const std::string& schema) {
   return defaults ? "" : defaults.error().reason;
 }
 
-TEST(SchemaDefaults, APropertyThatIsRequiredAsDraftThreeHasItMayHaveOne) {
+TEST(SchemaDefaults, APropertyRequiredAsInDraftThreeMayHaveADefault) {
   const std::string schema = R"({"type":"object","properties":{
     "a":{"type":"integer","required":true,"default":1},
     "b":{"type":"object","default":{"c":"x"},
@@ -40,7 +40,7 @@ TEST(SchemaDefaults, APropertyThatIsRequiredAsDraftThreeHasItMayHaveOne) {
             "schema.default");
 }
 
-TEST(SchemaDefaults, EachOfTheSevenTypesIsPutIn) {
+TEST(SchemaDefaults, DefaultsOfAllSevenTypesAreFilledIn) {
   const std::string schema = R"({"type":"object","properties":{
     "string":{"type":"string","default":"text"},
     "integer":{"type":"integer","default":10},
@@ -57,7 +57,7 @@ TEST(SchemaDefaults, EachOfTheSevenTypesIsPutIn) {
   EXPECT_EQ(filled(schema, given), given) << "what is given stays";
 }
 
-TEST(SchemaDefaults, TheyCountAtAnyDepth) {
+TEST(SchemaDefaults, DefaultsAreFilledInAtAnyDepth) {
   const std::string schema = R"({"type":"object",
     "$defs":{"edit":{"type":"object","properties":{"all":{"type":"boolean","default":false}}}},
     "properties":{
@@ -70,13 +70,13 @@ TEST(SchemaDefaults, TheyCountAtAnyDepth) {
                             "mode":"a"})"));
 }
 
-TEST(SchemaDefaults, BelowAChoiceTheyAreAnnotations) {
+TEST(SchemaDefaults, DefaultsBelowAChoiceAreAnnotations) {
   const std::string schema = R"({"type":"object","anyOf":[
     {"properties":{"a":{"type":"integer","default":1}}},{"required":["b"]}]})";
   EXPECT_EQ(filled(schema, json::object()), json::object());
 }
 
-TEST(SchemaDefaults, OneThatItsOwnSchemaRefusesIsAnError) {
+TEST(SchemaDefaults, ADefaultThatViolatesItsSchemaIsAnError) {
   EXPECT_EQ(default_refusal(R"({"properties":{"n":{"type":"integer","default":"x"}}})"),
             "schema.default");
   EXPECT_EQ(default_refusal(R"({"$defs":{"n":{"type":"integer","maximum":3}},
@@ -85,7 +85,7 @@ TEST(SchemaDefaults, OneThatItsOwnSchemaRefusesIsAnError) {
   EXPECT_EQ(default_refusal(R"({"properties":{"n":{"enum":["a"],"default":"a"}}})"), "");
 }
 
-TEST(SchemaDefaults, ASchemaThatUnfoldsWithoutEndIsAnError) {
+TEST(SchemaDefaults, ASchemaThatExpandsTooFarIsAnError) {
   std::string definitions = R"("d0":{"properties":{"x":{"default":1}}})";
   for (int i = 1; i < 30; ++i) {
     const std::string one = R"({"$ref":"#/$defs/d)" + std::to_string(i - 1) + "\"}";

@@ -30,7 +30,7 @@ json chain_of(int length, int times) {
 }
 
 // Limit: kMaxSchemaExpansion of tools/schema_references.h
-TEST(SchemaReferences, ThatMultiplyAreRefused) {
+TEST(SchemaReferences, MultiplyingReferencesAreRefused) {
   EXPECT_EQ(verdict_on(chain_of(5, 2)), "compiles");
   EXPECT_EQ(verdict_on(chain_of(40, 2)),
             "the references of the schema multiply to more than 10000 schemas for one value");
@@ -39,7 +39,7 @@ TEST(SchemaReferences, ThatMultiplyAreRefused) {
 }
 
 // Limit: kMaxSchemaReferences of tools/schema_references.h
-TEST(SchemaReferences, AreBoundedInNumber) {
+TEST(SchemaReferences, TheNumberOfReferencesIsLimited) {
   EXPECT_EQ(verdict_on(chain_of(200, 1)), "compiles");
   EXPECT_EQ(verdict_on(chain_of(50'000, 1)), "the schema refers to more than 1000 places");
 }

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST(SecretProviders, TheEnvironmentAnswersOnlyWhatIsNamed) {
+TEST(SecretProviders, TheEnvironmentReturnsOnlyNamedSecrets) {
   ::setenv("GALLEY_TEST_A", "value-of-a", 1);
   ::setenv("GALLEY_TEST_B", "value-of-b", 1);
   const SecretProvider provider = secrets_from_environment({"GALLEY_TEST_A", "GALLEY_TEST_NONE"});
@@ -23,7 +23,7 @@ TEST(SecretProviders, TheEnvironmentAnswersOnlyWhatIsNamed) {
   EXPECT_FALSE(provider("GALLEY_TEST_NONE"));
 }
 
-TEST(SecretProviders, AFileHasToBePrivate) {
+TEST(SecretProviders, AFileMustBePrivate) {
   const TempDirectory tree;
   tree.write("secrets", "TOKEN=hunter2-and-more\n");
   const std::string path = tree.path() + "/secrets";
@@ -44,7 +44,7 @@ TEST(SecretProviders, AFileHasToBePrivate) {
   EXPECT_EQ(secrets_from_file(tree.path() + "/none").error().reason, "secret.file_not_found");
 }
 
-TEST(SecretProviders, AFileIsNameAndValueOnEachLine) {
+TEST(SecretProviders, AFileHasANameAndAValueOnEachLine) {
   const auto secrets = parse_secrets("# mine\n\nA=1=2 \r\nB_2=\nC='q'\n");
   ASSERT_TRUE(secrets);
   EXPECT_EQ(*secrets,
@@ -70,7 +70,7 @@ TEST(SecretProviders, AFileBeyondTheLimitIsRefused) {
   }
 }
 
-TEST(SecretProviders, TheFirstOfSeveralThatAnswersCounts) {
+TEST(SecretProviders, TheFirstProviderWithAValueIsUsed) {
   const auto answers = [](std::string key, std::string value) -> SecretProvider {
     return [key, value](const std::string& asked) {
       return asked == key ? std::optional<std::string>(value) : std::nullopt;

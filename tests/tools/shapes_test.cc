@@ -62,7 +62,7 @@ json result_in(std::string_view name, const ToolResult& result) {
 
 class Shapes : public ToolFixture {};
 
-TEST_F(Shapes, EverySystemHasItsDefinition) {
+TEST_F(Shapes, DefinitionsHaveTheFormatOfEachSystem) {
   const json schema = json::parse(sample().input_schema);
   const ToolInfo info = sample();
   EXPECT_EQ(
@@ -113,21 +113,21 @@ TEST_F(Shapes, EverySystemHasItsDefinition) {
                   {"examples", {{{"path", "README.md"}}}}}));
 }
 
-TEST_F(Shapes, TenexSaysWhatIsRequiredWhereThereAreAlternatives) {
+TEST_F(Shapes, TenexRequiresTheFirstAlternative) {
   const json schema =
       shape("tenex").definition((*registry_.get("Read"))->tool->info())["input_schema"];
   EXPECT_EQ(schema["required"], json{"file"});
   EXPECT_FALSE(schema.contains("anyOf"));
 }
 
-TEST_F(Shapes, ADryRunIsSaidInSagesMeta) {
+TEST_F(Shapes, SageReportsADryRunInMeta) {
   ToolResult tried = done_sample();
   EXPECT_FALSE(result_in("sage", tried)["meta"].contains("dryRun"));
   tried.meta.dry_run = true;
   EXPECT_EQ(result_in("sage", tried)["meta"]["dryRun"], true);
 }
 
-TEST_F(Shapes, EverySystemHasItsResult) {
+TEST_F(Shapes, ResultsHaveTheFormatOfEachSystem) {
   const json data = {{"kind", "file"}};
   EXPECT_EQ(result_in("sage", done_sample()), (json{{"ok", true},
                                                     {"data", data},
@@ -156,7 +156,7 @@ TEST_F(Shapes, EverySystemHasItsResult) {
   EXPECT_EQ(result_in("mcp", done_sample())["isError"], false);
 }
 
-TEST_F(Shapes, EverySystemHasItsFailure) {
+TEST_F(Shapes, FailuresHaveTheFormatOfEachSystem) {
   EXPECT_EQ(result_in("sage", failed_sample())["error"],
             (json{{"code", "EVALIDATION"}, {"message", "say more"}}));
   EXPECT_EQ(result_in("aios", failed_sample())["error"], "EVALIDATION: say more");
@@ -172,20 +172,20 @@ TEST_F(Shapes, EverySystemHasItsFailure) {
   EXPECT_EQ(result_in("anthropic", failed_sample())["is_error"], true);
 }
 
-TEST_F(Shapes, AnAnswerThatIsNothingButAResultIsNachosResult) {
+TEST_F(Shapes, NachosUnwrapsAnAnswerWithOnlyAResult) {
   EXPECT_EQ(result_in("nachos", ToolResult::success({{"result", "text"}}))["result"], "text");
   const nlohmann::ordered_json more = {{"result", "AAE="}, {"encoding", "base64"}};
   EXPECT_EQ(result_in("nachos", ToolResult::success(more))["result"], json(more));
 }
 
-TEST_F(Shapes, NothingOfTheInsideIsInAnyOfThem) {
+TEST_F(Shapes, NoShapeShowsInternalCauses) {
   for (const ToolShape& each : tool_shapes()) {
     const json result = each.result(each, "x", "", failed_sample());
     EXPECT_EQ(result.dump().find("internals"), std::string::npos) << each.name;
   }
 }
 
-TEST_F(Shapes, CodesOfEverySystemComeFromTheFive) {
+TEST_F(Shapes, EverySystemHasCodesForTheFiveErrors) {
   const auto codes = [](std::string_view name) {
     std::string out;
     for (const ToolErrorCode code :
@@ -205,7 +205,7 @@ TEST_F(Shapes, CodesOfEverySystemComeFromTheFive) {
             "ToolExecutionException ToolExecutionException");
 }
 
-TEST_F(Shapes, EveryStandardToolHasADefinitionAndAManifestInEach) {
+TEST_F(Shapes, EveryShapeHasADefinitionAndAManifestForEveryTool) {
   const std::vector<ToolInfo> tools = registry_.list();
   for (const ToolShape& each : tool_shapes()) {
     const json list = each.list(each, tools);
@@ -229,7 +229,7 @@ TEST_F(Shapes, EveryStandardToolHasADefinitionAndAManifestInEach) {
             json::array({"*"}));
 }
 
-TEST_F(Shapes, AlternativesAtTheTopAreSaidInWordsWhereTheyMayNotStand) {
+TEST_F(Shapes, AlternativesMoveToTheDescriptionIfTheSystemForbidsThem) {
   const ToolInfo& read = (*registry_.get("Read"))->tool->info();
   const json definition = shape("anthropic").definition(read);
   EXPECT_FALSE(definition["input_schema"].contains("anyOf"));
@@ -238,7 +238,7 @@ TEST_F(Shapes, AlternativesAtTheTopAreSaidInWordsWhereTheyMayNotStand) {
   EXPECT_TRUE(json(shape("mcp").definition(read))["inputSchema"].contains("anyOf"));
 }
 
-TEST_F(Shapes, StrictIsSaidOnlyOfSchemasThatAre) {
+TEST_F(Shapes, OnlyStrictSchemasAreMarkedAsStrict) {
   const auto is_strict = [](const char* schema) {
     ToolInfo info = sample();
     info.input_schema = schema;
@@ -256,7 +256,7 @@ TEST_F(Shapes, StrictIsSaidOnlyOfSchemasThatAre) {
     "required":["a"],"additionalProperties":false})"));
 }
 
-TEST_F(Shapes, AnUnknownShapeIsAnsweredWithTheNearest) {
+TEST_F(Shapes, AnUnknownShapeIsAnErrorWithTheNearestName) {
   const auto unknown = tool_shape_named("anthropc");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().reason, "usage.unknown_format");

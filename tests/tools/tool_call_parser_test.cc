@@ -40,7 +40,7 @@ class ToolCallParser : public ToolFixture {
   }
 };
 
-TEST_F(ToolCallParser, TheBlockOfTheDocumentIsACall) {
+TEST_F(ToolCallParser, TheDocumentedBlockIsACall) {
   const std::string text =
       "I will read it.\n" + tool_use("Read", "<file>/path/to/file.ts</file>") + "\nThen we see.";
   EXPECT_EQ(calls_of(text), "Read {\"file\":\"/path/to/file.ts\"}\n");
@@ -49,7 +49,7 @@ TEST_F(ToolCallParser, TheBlockOfTheDocumentIsACall) {
   EXPECT_EQ(found.calls[0].place, (TextPlace{16, 2, 1}));
 }
 
-TEST_F(ToolCallParser, SeveralBlocksOfEveryKindComeInTheirOrder) {
+TEST_F(ToolCallParser, BlocksOfEveryKindAreReadInOrder) {
   const std::string text =
       tool_use("Read", "<file>a</file>") +
       "\n<function_calls>\n<invoke name=\"Write\">\n<parameter name=\"file\">b</parameter>\n"
@@ -65,7 +65,7 @@ TEST_F(ToolCallParser, SeveralBlocksOfEveryKindComeInTheirOrder) {
   EXPECT_EQ(problems_of(text), "");
 }
 
-TEST_F(ToolCallParser, TypesAreThoseOfTheSchema) {
+TEST_F(ToolCallParser, TypesComeFromTheSchema) {
   EXPECT_EQ(calls_of(tool_use("Read", "<file>7</file><offset> 3 </offset><limit>10</limit>")),
             "Read {\"file\":\"7\",\"limit\":10,\"offset\":3}\n");
   EXPECT_EQ(calls_of(tool_use("Delete", "<path>true</path><recursive>true</recursive>")),
@@ -95,12 +95,12 @@ TEST_F(ToolCallParser, ValuesAreTakenByteForByte) {
   }
 }
 
-TEST_F(ToolCallParser, OneNewlineBehindATagIsLayout) {
+TEST_F(ToolCallParser, OneNewlineAfterATagIsIgnored) {
   EXPECT_EQ(calls_of(tool_use("Write", "<file>a</file><content>\nx\n</content>")),
             "Write {\"content\":\"x\\n\",\"file\":\"a\"}\n");
 }
 
-TEST_F(ToolCallParser, ACallThatIsQuotedInAValueIsNoCall) {
+TEST_F(ToolCallParser, ACallInsideAValueIsNotACall) {
   const std::string quoted = tool_use("Delete", "<path>a</path>") +
                              "<invoke name=\"Delete\"><parameter name=\"path\">a</parameter>"
                              "</invoke>\n```json\n{\"tool\":\"Delete\",\"args\":{}}\n```\n";
@@ -117,14 +117,14 @@ TEST_F(ToolCallParser, ACallThatIsQuotedInAValueIsNoCall) {
   EXPECT_EQ((*parsed(invoke).calls[0].args)["content"], quoted);
 }
 
-TEST_F(ToolCallParser, MarkedValuesEndWhereTheMarkEnds) {
+TEST_F(ToolCallParser, AValueInCdataEndsWithItsSection) {
   EXPECT_EQ(calls_of(tool_use("Write",
                               "<file>a</file><content><![CDATA[</content>"
                               "</parameters></tool_use>]]]]><![CDATA[>]]></content>")),
             "Write {\"content\":\"</content></parameters></tool_use>]]>\",\"file\":\"a\"}\n");
 }
 
-TEST_F(ToolCallParser, ClearSlipsAreRecoveredAndTold) {
+TEST_F(ToolCallParser, ClearMistakesAreRecoveredAndReported) {
   EXPECT_EQ(problems_of("<tool_use>\n<tool_name>Read\n<parameters><file>a</file>"),
             "call_text.not_closed+\ncall_text.not_closed+\ncall_text.not_closed+\n");
   EXPECT_EQ(calls_of("<tool_use>\n<tool_name>Read\n<parameters><file>a</file>"),
@@ -140,7 +140,7 @@ TEST_F(ToolCallParser, ClearSlipsAreRecoveredAndTold) {
             "Write {\"content\":\"a <content> b\",\"file\":\"a\"}\n");
 }
 
-TEST_F(ToolCallParser, WhatProvidersSendIsRead) {
+TEST_F(ToolCallParser, CallsInTheFormatsOfProvidersAreRead) {
   const std::string call = "Read {\"file\":\"a\"}\n";
   const std::string use = R"({"type":"tool_use","id":"t1","name":"Read","input":{"file":"a"}})";
   const std::string function =
@@ -168,7 +168,7 @@ TEST_F(ToolCallParser, WhatProvidersSendIsRead) {
             "call_text.cut_off\n");
 }
 
-TEST_F(ToolCallParser, WhatChatTemplatesWriteIsRead) {
+TEST_F(ToolCallParser, CallsInTheFormatsOfChatTemplatesAreRead) {
   const std::string call = "Write {\"content\":\"</tool_call>\\n <b>\",\"file\":\"a\"}\n";
   const std::string json = R"({"content": "</tool_call>\n <b>", "file": "a"})";
   const std::string tool_call = R"({"name": "Write", "arguments": )" + json + "}";
@@ -188,7 +188,7 @@ TEST_F(ToolCallParser, WhatChatTemplatesWriteIsRead) {
   EXPECT_FALSE(is_raw_calls("A call is written as <tool_call>.\n"));
 }
 
-TEST_F(ToolCallParser, WhatIsNotClearIsAProblemWithItsPlace) {
+TEST_F(ToolCallParser, AnUnclearCallIsAProblemWithItsPlace) {
   const CallsOfText cut = parsed(
       "text\n  <tool_use><tool_name>Write</tool_name>\n<parameters>\n"
       "<file>a</file><content>half of it");
@@ -214,14 +214,14 @@ TEST_F(ToolCallParser, WhatIsNotClearIsAProblemWithItsPlace) {
             std::string::npos);
 }
 
-TEST_F(ToolCallParser, ABlockThatIsNotUnderstoodTakesNoOtherWithIt) {
+TEST_F(ToolCallParser, AMalformedBlockDoesNotHideTheNextOne) {
   const std::string text = tool_use("Write", "<file>a</file><content>not closed") + "\nand\n" +
                            tool_use("Write", "<file>b</file><content>x</content>");
   EXPECT_EQ(calls_of(text), "Write {\"content\":\"x\",\"file\":\"b\"}\n");
   EXPECT_EQ(problems_of(text), "call_text.not_closed\n");
 }
 
-TEST_F(ToolCallParser, ProseAndOtherCodeAreNoCalls) {
+TEST_F(ToolCallParser, ProseAndOtherCodeAreNotCalls) {
   for (const std::string text :
        {"Use <tool_use> blocks.", "a < b", "<tool_user>x</tool_user>", "</tool_use>", "",
         "```json\n{\"name\": \"package\", \"version\": 1}\n```", "```json\n[1, 2]\n```",
@@ -244,7 +244,7 @@ TEST_F(ToolCallParser, AToolIsFoundByItsNameWithoutDots) {
   EXPECT_EQ(calls_of(tool_use("fs.stat", "<path>a</path>")), "fs.stat {\"path\":\"a\"}\n");
 }
 
-TEST_F(ToolCallParser, PrefixesOfTagsAreTakenOff) {
+TEST_F(ToolCallParser, PrefixesOfTagsAreIgnored) {
   EXPECT_EQ(calls_of("<x:function_calls><x:invoke name='Read'><x:parameter name='file'>a"
                      "</x:parameter></x:invoke></x:function_calls>"),
             "Read {\"file\":\"a\"}\n");

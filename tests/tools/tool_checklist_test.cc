@@ -61,12 +61,12 @@ class ToolChecklist : public ToolFixture {
   }
 };
 
-TEST_F(ToolChecklist, AToolThatIsAsItShouldBeMeetsAllThatCanBeJudged) {
+TEST_F(ToolChecklist, AGoodToolMeetsEveryCheckedPoint) {
   add([](const Number& number) { return Number{number.value + 1}; });
   EXPECT_EQ(missed(), "");
 }
 
-TEST_F(ToolChecklist, EachPointIsMissedForItsReason) {
+TEST_F(ToolChecklist, EachDefectMissesItsPoint) {
   add([](const Number&) -> Result<Number> { throw std::runtime_error("x"); });
   EXPECT_EQ(missed(), "returns a valid result;");
   registry_.clear();
@@ -84,7 +84,7 @@ TEST_F(ToolChecklist, EachPointIsMissedForItsReason) {
   EXPECT_EQ(missed(), "sanitizes all inputs;handles errors gracefully;");
 }
 
-TEST_F(ToolChecklist, EveryHeadingIsLookedFor) {
+TEST_F(ToolChecklist, EveryHeadingIsChecked) {
   for (const ToolCheckPoint& point : check_tool_documentation(kPage)) {
     EXPECT_EQ(point.outcome, ToolCheckPoint::Outcome::kMet) << point.name;
   }
@@ -97,7 +97,7 @@ TEST_F(ToolChecklist, EveryHeadingIsLookedFor) {
   }
 }
 
-TEST_F(ToolChecklist, TheDocumentSaysNoWhenAPointIsMissed) {
+TEST_F(ToolChecklist, TheDocumentIsNotOkIfAPointIsMissed) {
   const ToolCheckPoint met{"a", ToolCheckPoint::Outcome::kMet, "m"};
   const ToolCheckPoint missed_one{"b", ToolCheckPoint::Outcome::kNotMet, "m"};
   const ToolCheckPoint unchecked{"c", ToolCheckPoint::Outcome::kNotChecked, "m"};

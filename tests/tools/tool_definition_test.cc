@@ -33,7 +33,7 @@ std::string flaw_of(const ToolInfo& info) {
   return checked.error().reason;
 }
 
-TEST(ToolDefinition, WhatItLacksOrSaysWronglyIsRefusedByName) {
+TEST(ToolDefinition, MissingAndInvalidFieldsAreRefusedWithTheirReason) {
   EXPECT_EQ(flaw_of(plain()), "");
   using Change = std::function<void(ToolInfo&)>;
   const std::vector<std::pair<std::string, Change>> flaws = {
@@ -69,7 +69,7 @@ TEST(ToolDefinition, WhatItLacksOrSaysWronglyIsRefusedByName) {
   EXPECT_EQ(flaw_of(whole), "");
 }
 
-TEST(ToolDefinition, VersionsAreThoseOfSemver) {
+TEST(ToolDefinition, VersionsFollowSemver) {
   const auto is_version = [](const std::string& text) {
     ToolInfo info = plain();
     info.version = text;
@@ -85,7 +85,7 @@ TEST(ToolDefinition, VersionsAreThoseOfSemver) {
   }
 }
 
-TEST(ToolDefinition, ACategoryDecidesTimeAndLatencyUnlessTheToolDoes) {
+TEST(ToolDefinition, TheCategorySetsTheTimeoutUnlessTheToolDoes) {
   const std::vector<std::tuple<Category, int, int>> table = {{Category::kDirect, 5'000, 1'000},
                                                              {Category::kApi, 10'000, 3'000},
                                                              {Category::kMcp, 10'000, 3'000},
@@ -101,7 +101,7 @@ TEST(ToolDefinition, ACategoryDecidesTimeAndLatencyUnlessTheToolDoes) {
   EXPECT_EQ(memory_limit_of(plain()), uint64_t{200} << 20U);
 }
 
-TEST(ToolDefinition, TheNamespaceIsStatedOrStandsBeforeTheLastDot) {
+TEST(ToolDefinition, TheNamespaceIsStatedOrThePartBeforeTheLastDot) {
   ToolInfo info = plain();
   EXPECT_EQ(namespace_of(info), "");
   info.name = "custom.deploy.run";
@@ -119,7 +119,7 @@ class StandardDefinitions : public ToolFixture {
   }
 };
 
-TEST_F(StandardDefinitions, EachToolSaysAllThatCallersHaveToKnow) {
+TEST_F(StandardDefinitions, EveryToolHasACompleteDefinition) {
   for (const ToolInfo& info : registry_.list()) {
     const bool reads = info.annotations.read_only;
     EXPECT_FALSE(info.examples.empty()) << info.name;
@@ -136,7 +136,7 @@ TEST_F(StandardDefinitions, EachToolSaysAllThatCallersHaveToKnow) {
   }
 }
 
-TEST_F(StandardDefinitions, RisksAreThoseOfAiosTable) {
+TEST_F(StandardDefinitions, RisksMatchTheTableOfAios) {
   const std::map<std::string, Risk> table = {{"Read", Risk::kLow},
                                              {"Write", Risk::kMedium},
                                              {"Delete", Risk::kHigh},
@@ -160,7 +160,7 @@ TEST_F(StandardDefinitions, RisksAreThoseOfAiosTable) {
   }
 }
 
-TEST_F(StandardDefinitions, EveryExampleIsACallThatSucceeds) {
+TEST_F(StandardDefinitions, EveryExampleSucceeds) {
   FakeCommandRunner runner;
   commands_ = &runner;
   put_demo();

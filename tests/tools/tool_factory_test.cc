@@ -71,7 +71,7 @@ class ToolFactoryTest : public ::testing::Test {
   ToolDependencies seen_;
 };
 
-TEST_F(ToolFactoryTest, AToolIsMadeOnceAtItsFirstCallAndClosedWithItsRegistry) {
+TEST_F(ToolFactoryTest, AToolIsMadeAtItsFirstCallAndClosedWithItsRegistry) {
   {
     ToolRegistry registry;
     registry.set_dependencies(greeting());
@@ -88,7 +88,7 @@ TEST_F(ToolFactoryTest, AToolIsMadeOnceAtItsFirstCallAndClosedWithItsRegistry) {
   EXPECT_EQ(closed_, 1);
 }
 
-TEST_F(ToolFactoryTest, IsGivenWhatItNamesAndNothingElse) {
+TEST_F(ToolFactoryTest, GetsOnlyTheDependenciesThatItNames) {
   const FactoryTool tool(echo_factory(), std::make_shared<const ToolDependencies>(greeting()));
   ASSERT_TRUE(run(tool).ok);
   EXPECT_TRUE(seen_.contains("greeting"));
@@ -104,7 +104,7 @@ TEST_F(ToolFactoryTest, AMissingDependencyIsNamedAtTheCall) {
   EXPECT_EQ(made_, 0);
 }
 
-TEST_F(ToolFactoryTest, AToolOfAnotherNameIsNotTaken) {
+TEST_F(ToolFactoryTest, AToolWithAnotherNameIsRefused) {
   ToolFactory factory;
   factory.info = info_of("Echo");
   factory.make = [](const ToolDependencies&) -> Result<ToolInstance> {
@@ -114,7 +114,7 @@ TEST_F(ToolFactoryTest, AToolOfAnotherNameIsNotTaken) {
   EXPECT_EQ(run(tool).error->reason, "tool.factory");
 }
 
-TEST_F(ToolFactoryTest, OneThatIsRemovedEndsTheCallsThatHaveIt) {
+TEST_F(ToolFactoryTest, CallsOfARemovedToolAreRefused) {
   ToolRegistry registry;
   registry.set_dependencies(greeting());
   ASSERT_TRUE(registry.add(echo_factory()));

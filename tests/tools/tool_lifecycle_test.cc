@@ -42,7 +42,7 @@ TEST(ToolLifecycle, IsMadeByItsFirstCallAndClosedAfterItsLast) {
   EXPECT_EQ(counts.closed, 1);
 }
 
-TEST(ToolLifecycle, AMakerThatFailsIsAskedAgainAndNothingIsClosed) {
+TEST(ToolLifecycle, MakeIsTriedAgainAfterAFailure) {
   int tries = 0;
   int closed = 0;
   {
@@ -63,7 +63,7 @@ TEST(ToolLifecycle, AMakerThatFailsIsAskedAgainAndNothingIsClosed) {
   EXPECT_EQ(closed, 1) << "its end closes it";
 }
 
-TEST(ToolLifecycle, OneThatWasNeverCalledIsNeverMadeNorClosed) {
+TEST(ToolLifecycle, AToolThatIsNotCalledIsNeitherMadeNorClosed) {
   Counts counts;
   {
     ToolLifecycle life(
@@ -79,7 +79,7 @@ TEST(ToolLifecycle, OneThatWasNeverCalledIsNeverMadeNorClosed) {
   EXPECT_EQ(counts.made + counts.closed, 0);
 }
 
-TEST(ToolLifecycle, ThreadsThatComeTogetherMakeItOnce) {
+TEST(ToolLifecycle, ConcurrentCallsMakeTheToolOnce) {
   std::atomic<int> made = 0;
   ToolLifecycle life("t",
                      [&]() -> Result<void> {
@@ -102,7 +102,7 @@ TEST(ToolLifecycle, ThreadsThatComeTogetherMakeItOnce) {
   EXPECT_EQ(made, 1);
 }
 
-TEST(ToolLifecycle, OneThatIsTakenAwayWhileItIsMadeIsClosed) {
+TEST(ToolLifecycle, AToolThatIsDrainedWhileItIsMadeIsClosed) {
   int closed = 0;
   ToolLifecycle* self = nullptr;
   ToolLifecycle life(

@@ -66,7 +66,7 @@ TEST_F(ToolViewTest, TheHighestPriorityIsCalledAndTheOthersAreFallbacks) {
   EXPECT_EQ(registry_.statuses().size(), 3U);
 }
 
-TEST_F(ToolViewTest, TwoOfOneNameWithoutPrioritiesAreRefused) {
+TEST_F(ToolViewTest, TwoToolsWithTheSameNameAndPriorityAreRefused) {
   ASSERT_TRUE(add("Run", "one"));
   const auto again = add("Run", "two");
   ASSERT_FALSE(again);
@@ -74,7 +74,7 @@ TEST_F(ToolViewTest, TwoOfOneNameWithoutPrioritiesAreRefused) {
   EXPECT_NE(again.error().message.find("another priority"), std::string::npos);
 }
 
-TEST_F(ToolViewTest, AnAgentsOwnToolGoesBeforeTheGlobalOneAndNobodyElseSeesIt) {
+TEST_F(ToolViewTest, AnAgentsOwnToolComesFirstAndIsHiddenFromOtherAgents) {
   ASSERT_TRUE(add("Run", "global", precedence(9)));
   ASSERT_TRUE(add("Run", "own", precedence(0, {"code"})));
   ASSERT_TRUE(add("Run", "other", precedence(0, {"docs"}))) << "for another agent";
@@ -85,7 +85,7 @@ TEST_F(ToolViewTest, AnAgentsOwnToolGoesBeforeTheGlobalOneAndNobodyElseSeesIt) {
   EXPECT_EQ(found("", "Run"), "global");
 }
 
-TEST_F(ToolViewTest, AvailabilityIsDecidedByAgentCapabilityAndPredicate) {
+TEST_F(ToolViewTest, AvailabilityDependsOnAgentCapabilityAndPredicate) {
   ASSERT_TRUE(add("update_spec", "t", precedence(0, {"default"})));
   ASSERT_TRUE(add("find_agent", "t", precedence(0, {}, {"custom:orchestrate"})));
   bool has_tests = false;
@@ -107,7 +107,7 @@ TEST_F(ToolViewTest, AvailabilityIsDecidedByAgentCapabilityAndPredicate) {
   EXPECT_EQ(ToolView(registry_, {"code", "", has_none}).list().size(), 1U);
 }
 
-TEST_F(ToolViewTest, OneThatIsDisabledIsRefusedUntilItIsEnabledAgain) {
+TEST_F(ToolViewTest, ADisabledToolIsRefusedUntilItIsEnabled) {
   ASSERT_TRUE(add("Run", "t"));
   const ToolView view(registry_, {});
   registry_.set_enabled("Run", false);
@@ -119,7 +119,7 @@ TEST_F(ToolViewTest, OneThatIsDisabledIsRefusedUntilItIsEnabledAgain) {
   EXPECT_EQ(view.list().size(), 1U) << "a view is no copy";
 }
 
-TEST_F(ToolViewTest, AReadOnlyViewHasOnlyToolsThatRead) {
+TEST_F(ToolViewTest, AReadOnlyViewHasOnlyReadingTools) {
   ASSERT_TRUE(add("Read", "r", {}, true));
   ASSERT_TRUE(add("Write", "w"));
   const ToolView view(registry_, {}, ToolRegistry::Mode::kReadOnly);
@@ -129,7 +129,7 @@ TEST_F(ToolViewTest, AReadOnlyViewHasOnlyToolsThatRead) {
   EXPECT_EQ(view.find("Write").error().reason, "tool.not_read_only");
 }
 
-TEST_F(ToolViewTest, AnUnknownNameIsAnsweredWithTheNearestThatTheCallerSees) {
+TEST_F(ToolViewTest, AnUnknownToolIsAnErrorWithTheNearestVisibleName) {
   ASSERT_TRUE(add("Reed", "t", precedence(0, {"docs"})));
   ASSERT_TRUE(add("Read", "t"));
   const auto unknown = ToolView(registry_, {"code", "", {}}).find("Read1");

@@ -8,7 +8,7 @@ using nlohmann::json;
 
 class TreeTools : public ToolFixture {};
 
-TEST_F(TreeTools, WriteTakesAnEmptyContentAndSaysWhatItDid) {
+TEST_F(TreeTools, WriteAcceptsEmptyContentAndReportsItsAction) {
   const auto data = done("Write", {{"file", "src/new.txt"}, {"content", ""}});
   EXPECT_EQ(data["written"], true);
   EXPECT_EQ(data["type"], "create");
@@ -35,14 +35,14 @@ TEST_F(TreeTools, ReadReturnsTextOrBase64) {
   EXPECT_EQ(refused("Read", {{"file", ".git/config"}}), "EPERMISSION path.protected");
 }
 
-TEST_F(TreeTools, ReadsSeeWhatIsStaged) {
+TEST_F(TreeTools, ReadsSeeStagedContents) {
   put("a.txt", "disk\n");
   done("Write", {{"file", "a.txt"}, {"content", "staged\n"}});
   EXPECT_EQ(done("Read", {{"file", "a.txt"}})["content"], "staged\n");
   EXPECT_EQ(done("Grep", {{"pattern", "staged"}})["filenames"], json{"a.txt"});
 }
 
-TEST_F(TreeTools, DeleteMoveCopyChmodSymlinkMakeDirectory) {
+TEST_F(TreeTools, DeleteMoveCopyChmodSymlinkAndMakeDirectoryStageChanges) {
   put("a.txt", "a\n");
   put("d/b.txt", "b\n");
   put("d/c.txt", "c\n");
@@ -64,7 +64,7 @@ TEST_F(TreeTools, DeleteMoveCopyChmodSymlinkMakeDirectory) {
             "ERUNTIME path.exists");
 }
 
-TEST_F(TreeTools, ModesAreOctalAndPlain) {
+TEST_F(TreeTools, ModesMustBePlainOctalNumbers) {
   put("a.sh", "#!/bin/sh\n");
   const auto chmod = registry_.get("Chmod");
   for (const char* mode : {"4755", "9", "rwx", "-1", "99999999999999999999"}) {
@@ -72,7 +72,7 @@ TEST_F(TreeTools, ModesAreOctalAndPlain) {
   }
 }
 
-TEST_F(TreeTools, ListAndTreeAndInfo) {
+TEST_F(TreeTools, ListTreeAndInfoDescribeEntries) {
   put("b/x.txt", "x");
   put("a.txt", "aa");
   const auto list = done("List", json::object());
@@ -110,7 +110,7 @@ TEST_F(TreeTools, GlobFindsSortedAndHonoursGitignore) {
   EXPECT_EQ(refused("Glob", {{"pattern", "{a,b"}}), "EVALIDATION glob.invalid");
 }
 
-TEST_F(TreeTools, GrepInItsThreeModes) {
+TEST_F(TreeTools, GrepHasThreeOutputModes) {
   put("a.py", "import os\nx = 1\nprint(x)\n");
   put("b.py", "x = 2\n");
   put("c.txt", "x = 3\n");
@@ -141,7 +141,7 @@ TEST_F(TreeTools, GrepInItsThreeModes) {
   EXPECT_EQ(refused("Grep", {{"pattern", "x"}, {"type", "cobol"}}), "EVALIDATION args.type");
 }
 
-TEST_F(TreeTools, GrepOfEmptyMatchesEnds) {
+TEST_F(TreeTools, GrepEndsOnEmptyMatches) {
   put("a.txt", "ab\n\ncd\n");
   EXPECT_EQ(done("Grep", {{"pattern", "^$"}, {"output_mode", "content"}})["content"], "a.txt:2:\n");
   EXPECT_EQ(done("Grep", {{"pattern", "z*"}, {"output_mode", "content"}})["numLines"], 3);
@@ -154,7 +154,7 @@ TEST_F(TreeTools, SearchingMakesNoBases) {
   EXPECT_TRUE(overlay_.entries().empty());
 }
 
-TEST_F(TreeTools, BashWithoutARunnerIsRefusedClearly) {
+TEST_F(TreeTools, BashWithoutARunnerIsRefused) {
   EXPECT_EQ(refused("Bash", {{"command", "true"}}), "EPERMISSION sandbox.unavailable");
 }
 
@@ -179,7 +179,7 @@ TEST_F(TreeTools, BashRunsAProgramOrAShellLine) {
   EXPECT_EQ(line["exitCode"], 3);
 }
 
-TEST_F(TreeTools, WhatIsLeftOutOfTheOutputIsCounted) {
+TEST_F(TreeTools, OmittedBytesOfTheOutputAreCounted) {
   CommandResult long_one;
   long_one.exit_code = 0;
   long_one.standard_output = {"head", "tail", 1000};
@@ -192,7 +192,7 @@ TEST_F(TreeTools, WhatIsLeftOutOfTheOutputIsCounted) {
   EXPECT_FALSE(done("Bash", {{"command", "yes"}}).contains("omittedBytes"));
 }
 
-TEST_F(TreeTools, ABreachIsATimeoutWithTheOutputSoFar) {
+TEST_F(TreeTools, ATimeoutHasTheOutputSoFar) {
   FakeCommandRunner runner([](const Command&, Overlay&) -> Result<CommandResult> {
     CommandResult result;
     result.exit_signal = 9;
@@ -207,7 +207,7 @@ TEST_F(TreeTools, ABreachIsATimeoutWithTheOutputSoFar) {
   EXPECT_EQ((*result.error->details)["stdout"], "so far");
 }
 
-TEST_F(TreeTools, SecretsGoThroughTheEnvironmentNeverThroughArguments) {
+TEST_F(TreeTools, SecretsAreOnlyInTheEnvironment) {
   FakeCommandRunner runner;
   commands_ = &runner;
   secrets_ = [](const std::string& key) -> std::optional<std::string> {
@@ -232,7 +232,7 @@ TEST_F(TreeTools, TheNetworkIsOffUnlessGranted) {
   EXPECT_EQ(runner.commands()[1].network, NetworkAccess::kHost);
 }
 
-TEST(StandardTools, AReadOnlyRegistryHasOnlyReaders) {
+TEST(StandardTools, AReadOnlyRegistryHasOnlyReadingTools) {
   ToolRegistry registry(ToolRegistry::Mode::kReadOnly);
   ASSERT_TRUE(add_standard_tools(registry));
   EXPECT_TRUE(registry.has("Read"));
@@ -240,7 +240,7 @@ TEST(StandardTools, AReadOnlyRegistryHasOnlyReaders) {
   EXPECT_FALSE(registry.has("Bash"));
 }
 
-TEST(StandardTools, EverySchemaIsAnObjectAsModelsNeedIt) {
+TEST(StandardTools, EverySchemaDescribesAnObject) {
   ToolRegistry registry;
   ASSERT_TRUE(add_standard_tools(registry));
   const auto document = registry.schemas();

@@ -66,7 +66,7 @@ TEST_F(GitCommits, ContainExactlyTheChangesOfTheTransaction) {
       << "what others did stays as it was";
 }
 
-TEST_F(GitCommits, RunNoHookNoSignerAndNoFilterOfTheRepository) {
+TEST_F(GitCommits, DoNotRunHooksSignersOrFiltersOfTheRepository) {
   const std::string mark = tree_.path() + "/ran";
   for (const char* hook : {"pre-commit", "commit-msg", "post-commit", "reference-transaction"}) {
     tree_.write(std::string(".git/hooks/") + hook, "#!/bin/sh\ntouch '" + mark + "'\n", 0755);
@@ -84,7 +84,7 @@ TEST_F(GitCommits, RunNoHookNoSignerAndNoFilterOfTheRepository) {
   EXPECT_FALSE(tree_.exists("ran"));
 }
 
-TEST_F(GitCommits, RefuseAPathThatGoesThroughAFilter) {
+TEST_F(GitCommits, RefuseAPathWithAFilter) {
   tree_.write(".gitattributes", "kept.txt filter=lfs\n");
   EXPECT_EQ(refused(changed()), "git.filtered_path");
   EXPECT_EQ(git("git log --format=%s"), "first\n");
@@ -97,19 +97,19 @@ TEST_F(GitCommits, LeaveIgnoredFilesAlone) {
   EXPECT_EQ(git("git ls-files"), "gone.txt\nkept.txt\n");
 }
 
-TEST_F(GitCommits, SayWhenAnotherGitIsAtWork) {
+TEST_F(GitCommits, AreRefusedWhileAnotherGitHoldsTheIndexLock) {
   const ChangeSet changes = changed();
   tree_.write(".git/index.lock", "");
   EXPECT_EQ(refused(changes), "git.index_locked");
 }
 
-TEST_F(GitCommits, NamesOfPathsAreNoPatterns) {
+TEST_F(GitCommits, TreatPathsLiterallyAndNotAsPatterns) {
   tree_.write("*.txt", "star\n");
   ASSERT_TRUE(commit_to_git(tree_.path(), "m", {change("*.txt", Node(), file_node())}));
   EXPECT_EQ(git("git show --format= --name-only HEAD"), "*.txt\n");
 }
 
-TEST_F(GitCommits, TheFirstCommitOfARepositoryIsOneToo) {
+TEST_F(GitCommits, CanMakeTheFirstCommitOfARepository) {
   TempDirectory fresh;
   fresh.write("a.txt", "a\n");
   testing::run_in(fresh.path(),
@@ -119,7 +119,7 @@ TEST_F(GitCommits, TheFirstCommitOfARepositoryIsOneToo) {
   EXPECT_TRUE(made) << made.error().message;
 }
 
-TEST_F(GitCommits, NeedARepositoryAndTheRight) {
+TEST_F(GitCommits, NeedARepositoryAndTheCapability) {
   TempDirectory none;
   EXPECT_EQ(commit_to_git(none.path(), "m", {}).error().reason, "git.no_repository");
   const auto tool = make_git_commit(none.path());

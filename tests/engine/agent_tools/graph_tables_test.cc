@@ -16,7 +16,7 @@ TEST(GraphTables, AreMadeOnlyForAQueryThatNamesThem) {
   EXPECT_FALSE(names_table("", "tree"));
 }
 
-TEST(GraphTables, AnInvalidRecordIsAnError) {
+TEST(GraphTables, AnInvalidAuditRecordIsAnError) {
   TempDirectory state;
   state.write("audit.jsonl", "{\"seq\":1,\"kind\":\"call\",\"tool\":\"Read\",\"duration_ms\":3}\n");
   const auto table = audit_table(&state.directory());
@@ -28,7 +28,7 @@ TEST(GraphTables, AnInvalidRecordIsAnError) {
   EXPECT_EQ(audit_table(&state.directory()).error().reason, "audit.malformed");
 }
 
-TEST(GraphTables, WithoutARecordThereAreColumnsAndNoRows) {
+TEST(GraphTables, TheAuditTableHasNoRowsWithoutALog) {
   const auto none = audit_table(nullptr);
   ASSERT_TRUE(none);
   EXPECT_TRUE(none->rows.empty());
@@ -36,7 +36,7 @@ TEST(GraphTables, WithoutARecordThereAreColumnsAndNoRows) {
   EXPECT_TRUE(audit_table(&state.directory())->rows.empty()) << "no log yet";
 }
 
-TEST(GraphTables, WithoutARepositoryGitsTablesSaySo) {
+TEST(GraphTables, TheGitTablesFailWithoutARepository) {
   TempDirectory tree;
   const auto commits = git_commits_table(tree.path(), "HEAD");
   ASSERT_FALSE(commits);

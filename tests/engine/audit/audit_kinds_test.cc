@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-TEST(AuditKinds, TheDocumentListsExactlyTheKindsThatThereAre) {
+TEST(AuditKinds, TheDocumentListsExactlyTheExistingKinds) {
   std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/docs/operations.md");
   std::set<std::string> documented;
   bool is_inside = false;

@@ -118,7 +118,7 @@ TEST_F(AuditTest, AChangedRecordIsNamed) {
   EXPECT_EQ(defects(), "audit.changed@3/3");
 }
 
-TEST_F(AuditTest, AChangedRecordWithItsHashMadeToFitIsNamed) {
+TEST_F(AuditTest, AChangedRecordWithARecomputedHashIsNamed) {
   append(5);
   auto all = lines();
   auto record = nlohmann::json::parse(all[2]);
@@ -162,14 +162,14 @@ TEST_F(AuditTest, ARepeatedRecordIsNamed) {
   EXPECT_EQ(defects().substr(0, 19), "audit.reordered@3/1");
 }
 
-TEST_F(AuditTest, ACutRecordIsNamed) {
+TEST_F(AuditTest, ATruncatedRecordIsNamed) {
   append(3);
   const std::string all = text();
   put(all.substr(0, all.size() - 10));
   EXPECT_EQ(defects(), "audit.truncated@3/3 audit.truncated@4/3");
 }
 
-TEST_F(AuditTest, WholeRecordsCutOffTheEndAreNamed) {
+TEST_F(AuditTest, MissingRecordsAtTheEndAreNamed) {
   append(4);
   auto all = lines();
   all.resize(2);
@@ -193,7 +193,7 @@ TEST_F(AuditTest, WhiteSpaceInARecordIsAChange) {
   EXPECT_EQ(defects(), "audit.malformed@1/1");
 }
 
-TEST_F(AuditTest, AppendingAfterACutRecordKeepsTheChainAndSaysWhatWasLost) {
+TEST_F(AuditTest, AppendingAfterATruncatedRecordAddsAGapRecord) {
   append(3);
   const std::string all = text();
   put(all.substr(0, all.size() - 10));
@@ -207,7 +207,7 @@ TEST_F(AuditTest, AppendingAfterACutRecordKeepsTheChainAndSaysWhatWasLost) {
   EXPECT_EQ(defects(), "audit.lost@3/3");
 }
 
-TEST_F(AuditTest, AppendingOntoACutLogSaysHowManyRecordsAreGone) {
+TEST_F(AuditTest, AppendingToATruncatedLogRecordsHowManyRecordsAreLost) {
   append(4);
   auto all = lines();
   all.resize(1);
@@ -217,7 +217,7 @@ TEST_F(AuditTest, AppendingOntoACutLogSaysHowManyRecordsAreGone) {
   EXPECT_EQ(defects(), "audit.lost@2/2");
 }
 
-TEST_F(AuditTest, ALogWithoutItsHeadGoesOnFromItsTail) {
+TEST_F(AuditTest, ALogWithoutItsHeadContinuesAfterItsLastRecord) {
   append(3);
   put("", "audit.head");
   append(1);
@@ -225,7 +225,7 @@ TEST_F(AuditTest, ALogWithoutItsHeadGoesOnFromItsTail) {
   EXPECT_EQ(defects(), "");
 }
 
-TEST_F(AuditTest, AHeadThatWasLeftBehindByACrashDoesNoHarm) {
+TEST_F(AuditTest, AHeadOlderThanTheLogIsNotADefect) {
   append(2);
   const std::string old_head = text("audit.head");
   append(1);
@@ -236,7 +236,7 @@ TEST_F(AuditTest, AHeadThatWasLeftBehindByACrashDoesNoHarm) {
   EXPECT_EQ(lines().size(), 4U);
 }
 
-TEST_F(AuditTest, ZerosAtTheEndAreCutOffAndTheChainGoesOn) {
+TEST_F(AuditTest, ZerosAtTheEndAreReplacedByAGapRecord) {
   append(2);
   const std::string whole = text();
   const std::string head = text("audit.head");
@@ -268,7 +268,7 @@ TEST_F(AuditTest, AReplacedLogIsNotContinued) {
   EXPECT_EQ(defects(), "audit.lost@1/1");
 }
 
-TEST_F(AuditTest, EveryKindOfDamageIsClosedAndANewLogNamesIt) {
+TEST_F(AuditTest, ADamagedLogIsRenamedAndTheNewLogNamesIt) {
   const auto spoil = [this](std::vector<std::string> all, int kind) {
     if (kind == 0) all[1].replace(all[1].find("bot"), 3, "bo");
     if (kind == 1) all.erase(all.begin() + 1);
@@ -299,7 +299,7 @@ TEST_F(AuditTest, EveryKindOfDamageIsClosedAndANewLogNamesIt) {
   }
 }
 
-TEST_F(AuditTest, ADamagedLastRecordStopsTheLogWithARemedy) {
+TEST_F(AuditTest, AfterADamagedLastRecordAppendingFailsWithARemedy) {
   append(2);
   auto all = lines();
   all[1].replace(all[1].find("bot"), 3, "bo");
@@ -338,7 +338,7 @@ TEST_F(AuditTest, ARecordFarFromTheEndIsNotMissing) {
   EXPECT_EQ(defects(), "");
 }
 
-TEST_F(AuditTest, ARecordIsNotHiddenByWordsInAnother) {
+TEST_F(AuditTest, AnIdInTheTextOfAnotherRecordDoesNotHideAMissingRecord) {
   AuditEvent call = event("call-1");
   call.reason = "\"execution_id\":\"commit-1\"";
   call.input = std::make_shared<const nlohmann::ordered_json>(
@@ -348,7 +348,7 @@ TEST_F(AuditTest, ARecordIsNotHiddenByWordsInAnother) {
   EXPECT_EQ(log_.missing({audit_record(call, kNow)})->size(), 0U);
 }
 
-TEST_F(AuditTest, ALogThatWasCutIsClosedOnce) {
+TEST_F(AuditTest, ClosingAGapTwiceAddsOneRecord) {
   append(3);
   auto all = lines();
   all.resize(2);
@@ -361,7 +361,7 @@ TEST_F(AuditTest, ALogThatWasCutIsClosedOnce) {
   EXPECT_EQ(lines().size(), 4U);
 }
 
-TEST_F(AuditTest, ALogThatWasNeverBegunIsNotCreated) {
+TEST_F(AuditTest, ClosingAGapDoesNotCreateAMissingLog) {
   ASSERT_TRUE(log_.close_gap());
   EXPECT_TRUE(directory_->list()->empty());
 }
@@ -383,7 +383,7 @@ TEST_F(AuditTest, SettlingAddsMissingRecordsAndFlushesThem) {
   EXPECT_EQ(flushes("sync", ""), 1) << "its name, when it is made";
 }
 
-TEST_F(AuditTest, TwoLogsOfOneDirectoryMakeOneChain) {
+TEST_F(AuditTest, TwoWritersOfOneLogMakeOneChain) {
   AuditLog other(*directory_, clock_, *RelPath::parse("audit.head"));
   for (int i = 0; i < 10; ++i) {
     ASSERT_TRUE(log_.append(event("a" + std::to_string(i))));
@@ -393,7 +393,7 @@ TEST_F(AuditTest, TwoLogsOfOneDirectoryMakeOneChain) {
   EXPECT_EQ(log_.verify()->records, 20U);
 }
 
-TEST_F(AuditTest, ALogHeldByAnotherIsATimeoutNotAWaitForEver) {
+TEST_F(AuditTest, AppendingToALockedLogTimesOut) {
   auto holder =
       directory_->open_writable_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
   ASSERT_TRUE(*(*holder)->try_lock(LockMode::kExclusive));
@@ -403,7 +403,7 @@ TEST_F(AuditTest, ALogHeldByAnotherIsATimeoutNotAWaitForEver) {
   EXPECT_EQ(position.error().reason, "audit.locked");
 }
 
-TEST(AuditRecord, LongTextsAreNamedByTheirHash) {
+TEST(AuditRecord, LongTextsAreReplacedByTheirSizeAndHash) {
   AuditEvent call = event("x");
   const std::string content(5000, 'x');
   call.input = std::make_shared<const nlohmann::ordered_json>(
@@ -414,7 +414,7 @@ TEST(AuditRecord, LongTextsAreNamedByTheirHash) {
   EXPECT_EQ(record["input"]["content"]["sha256"], ContentId::of(content).hex());
 }
 
-TEST(AuditRecord, TheLinesOfALongPatchAreNamedByTheirHash) {
+TEST(AuditRecord, TheLinesOfALongPatchAreReplacedByTheirHash) {
   using nlohmann::json;
   using nlohmann::ordered_json;
   AuditEvent call = event("x");
@@ -448,7 +448,7 @@ TEST(AuditRecord, SecretsAreRedacted) {
   EXPECT_NE(text.find("/root"), std::string::npos);
 }
 
-TEST(AuditRecord, ASecretAcrossTheEndOfALongFieldLeavesNoPart) {
+TEST(AuditRecord, ASecretAcrossTheCutOfALongFieldIsRedactedCompletely) {
   for (size_t before = 2000; before < 2060; before += 3) {
     AuditEvent call = event("x");
     call.reason = std::string(before, 'x') + " ghp_0123456789abcdefghijABCDEFGHIJ012345 please";
@@ -465,7 +465,7 @@ TEST(AuditRecord, ASecretThatIsNotUtf8IsRedacted) {
 }
 
 // Limit: kMaxAuditRecordBytes of engine/audit/audit.h
-TEST(AuditRecord, IsBoundedAndCanonicalWhateverGoesIn) {
+TEST(AuditRecord, IsBoundedAndCanonicalForAnyInput) {
   AuditEvent call = event(std::string(100'000, 'i'));
   call.agent = "bytes \xff\xfe and \n newline";
   nlohmann::ordered_json edits = nlohmann::ordered_json::array();
@@ -478,7 +478,7 @@ TEST(AuditRecord, IsBoundedAndCanonicalWhateverGoesIn) {
   EXPECT_EQ(nlohmann::json::parse(text).dump(), text);
 }
 
-TEST(AuditRecord, WithoutAnIdItGetsOneFromItsContent) {
+TEST(AuditRecord, GetsAnIdFromItsContentIfItHasNone) {
   AuditEvent call = event("");
   const auto first = nlohmann::json::parse(audit_record(call, kNow));
   const auto again = nlohmann::json::parse(audit_record(call, kNow));
@@ -507,7 +507,7 @@ TEST_F(AuditTest, RecordsConformToTheirSchema) {
   }
 }
 
-TEST_F(AuditTest, FloatsSurviveTheChain) {
+TEST_F(AuditTest, RecordsWithFloatsPassVerification) {
   AuditEvent call = event("f");
   call.output = std::make_shared<const nlohmann::ordered_json>(
       nlohmann::ordered_json{{"a", 1.0}, {"b", 0.1}, {"c", 1e300}, {"d", -2.5e-7}});

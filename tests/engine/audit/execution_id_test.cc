@@ -15,12 +15,12 @@ class StandingClock final : public Clock {
   [[nodiscard]] std::chrono::steady_clock::time_point steady() const override { return {}; }
 };
 
-TEST(ExecutionId, HasTheTimeAndSixLettersOrDigitsAsInAios) {
+TEST(ExecutionId, HasTheFormOfAios) {
   const std::string id = new_execution_id(StandingClock());
   EXPECT_TRUE(std::regex_match(id, std::regex("exec-20240101-123456-[0-9a-z]{6}"))) << id;
 }
 
-TEST(ExecutionId, IsAnotherOneForEachOfAHundredThousandInOneSecond) {
+TEST(ExecutionId, AreUniqueForAHundredThousandCallsInOneSecond) {
   const StandingClock clock;
   std::set<std::string> ids;
   constexpr size_t kIdsMade = 100'000;

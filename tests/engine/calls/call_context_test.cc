@@ -38,7 +38,7 @@ class CallContext : public ExecutorTest {
 
 // --- definition -------------------------------------------------------------------------------
 
-TEST_F(CallContext, TheRiskOnRecordIsTheStatedOne) {
+TEST_F(CallContext, TheDeclaredRiskIsRecorded) {
   FunctionTool& tool = add("Grave", [](const json&, ToolContext&) { return done(); });
   tool.definition().risk_level = ToolInfo::Risk::kCritical;
   tool.definition().annotations.read_only = true;
@@ -57,7 +57,7 @@ TEST_F(CallContext, ADeprecatedToolIsCalledWithAWarning) {
             "the tool 'Old' is deprecated: since 1.2.0, it is slow; use 'New'");
 }
 
-TEST_F(CallContext, DefaultsOfTheSchemaAreThereForIntentAndRun) {
+TEST_F(CallContext, DefaultsOfTheSchemaReachTheToolButNotTheRecord) {
   json seen;
   FunctionTool& tool = add("Ten", [&seen](const json& args, ToolContext&) {
     seen = args;
@@ -70,7 +70,7 @@ TEST_F(CallContext, DefaultsOfTheSchemaAreThereForIntentAndRun) {
   EXPECT_EQ(records().back()["input"], json::object()) << "on record is what the caller said";
 }
 
-TEST_F(CallContext, IdsAmongTheArgumentsAreTakenOutAndOnRecord) {
+TEST_F(CallContext, IdsAmongTheArgumentsAreMovedToTheRecord) {
   json seen;
   std::string session;
   std::string id;
@@ -101,7 +101,7 @@ TEST_F(CallContext, IdsAmongTheArgumentsAreTakenOutAndOnRecord) {
 
 // --- time -------------------------------------------------------------------------------------
 
-TEST_F(CallContext, TheCategoryDecidesHowLongACallMayTake) {
+TEST_F(CallContext, TheCategoryDecidesTheTimeout) {
   for (const auto& [category, timeout] :
        std::vector<std::pair<ToolInfo::Category, int>>{{ToolInfo::Category::kDirect, 5'000},
                                                        {ToolInfo::Category::kApi, 10'000},
@@ -123,7 +123,7 @@ TEST_F(CallContext, TheCategoryDecidesHowLongACallMayTake) {
   }
 }
 
-TEST_F(CallContext, ArgumentsAskForTheTimeOfACommand) {
+TEST_F(CallContext, ArgumentsCanRequestTheTimeoutOfACommand) {
   options_.commands = &runner_;
   EXPECT_TRUE(call("Bash", {{"command", "true"}}).ok);
   EXPECT_LE(*runner_.commands().back().limits.wall, milliseconds(30'000));
@@ -134,7 +134,7 @@ TEST_F(CallContext, ArgumentsAskForTheTimeOfACommand) {
   EXPECT_LE(*runner_.commands().back().limits.wall, milliseconds(2'000));
 }
 
-TEST_F(CallContext, ACallBeyondItsLatencyHasAWarning) {
+TEST_F(CallContext, ASlowCallGetsAWarning) {
   for (const auto& [category, latency] :
        std::vector<std::pair<ToolInfo::Category, int>>{{ToolInfo::Category::kDirect, 1'000},
                                                        {ToolInfo::Category::kApi, 3'000},
@@ -158,7 +158,7 @@ TEST_F(CallContext, ACallBeyondItsLatencyHasAWarning) {
 
 // --- what a call took -------------------------------------------------------------------------
 
-TEST_F(CallContext, TheResultHasTheResourcesOfTheCall) {
+TEST_F(CallContext, TheResultListsTheResourcesOfTheCall) {
   const ToolResult written = call("Write", {{"file", "a.txt"}, {"content", "hello\n"}});
   EXPECT_EQ(written.meta.bytes_written, 6);
   EXPECT_EQ(written.meta.execution_id, records().back()["execution_id"]);
@@ -183,7 +183,7 @@ TEST_F(CallContext, ResourcesOfCommandsAreAddedUp) {
 }
 
 // Limit: kMaxToolCallBytes of tools/tool_definition.h
-TEST_F(CallContext, CommandsOfAToolHaveItsMemory) {
+TEST_F(CallContext, CommandsOfAToolHaveItsMemoryLimit) {
   options_.commands = &runner_;
   FunctionTool& tool = add("Runs", [](const json&, ToolContext& context) {
     Command command;
@@ -207,7 +207,7 @@ std::vector<char> block_beyond(uint64_t bytes) {
 }
 
 // Limit: kMaxToolInstanceBytes of tools/tool_definition.h
-TEST_F(CallContext, ACallThatTakesTooMuchOfThisProcessHasAWarning) {
+TEST_F(CallContext, ACallThatUsesTooMuchMemoryOfThisProcessGetsAWarning) {
   add("Heavy", [](const json&, ToolContext&) {
     const std::vector<char> block = block_beyond(kMaxToolCallBytes);
     return ToolResult::success({{"first", block.front()}});
@@ -241,7 +241,7 @@ class LargeTool final : public Tool {
   mutable std::vector<char> block_;
 };
 
-TEST_F(CallContext, AToolThatIsTooLargeItselfHasAWarning) {
+TEST_F(CallContext, AToolThatIsItselfTooLargeGetsAWarning) {
   ASSERT_TRUE(registry_.add(std::make_unique<LargeTool>()));
   const ToolResult result = call("Large", json::object());
   ASSERT_TRUE(result.ok);
@@ -251,7 +251,7 @@ TEST_F(CallContext, AToolThatIsTooLargeItselfHasAWarning) {
 
 // --- who asks, and where ----------------------------------------------------------------------
 
-TEST_F(CallContext, AllThatTheCallerSaysReachesTheToolAndTheRecord) {
+TEST_F(CallContext, OptionsOfTheCallerReachTheToolAndTheRecord) {
   options_.session_id = "session-1";
   options_.task_id = "task-1";
   options_.goal_id = "goal-1";
@@ -286,7 +286,7 @@ TEST_F(CallContext, AllThatTheCallerSaysReachesTheToolAndTheRecord) {
     "only_programs":["git"],"timeout_ms":4000})"));
 }
 
-TEST_F(CallContext, NamesOfSecretsThatAToolWasGivenAreOnRecord) {
+TEST_F(CallContext, NamesOfGivenSecretsAreRecorded) {
   options_.secrets = [](const std::string& name) -> std::optional<std::string> {
     if (name == "TOKEN") return "hunter2-secret";
     return {};
@@ -333,7 +333,7 @@ TEST_F(CallContext, RelativePathsStartFromTheFolderOfTheCall) {
   EXPECT_EQ(runner_.commands().back().working_directory.str(), "src/app");
 }
 
-TEST_F(CallContext, AFolderThatIsNoneOrLiesOutsideIsRefused) {
+TEST_F(CallContext, AMissingOrOutsideWorkingDirectoryIsRefused) {
   put("file", "x");
   for (const auto& [cwd, reason] :
        std::vector<std::pair<std::string, std::string>>{{"none", "EVALIDATION call.cwd"},
@@ -372,7 +372,7 @@ TEST_F(CallContext, TheEnvironmentReachesCommandsButCannotChangeWhichProgramRuns
 
 // --- narrowing --------------------------------------------------------------------------------
 
-TEST_F(CallContext, CapabilitiesOfACallNarrowAndNeverWiden) {
+TEST_F(CallContext, CapabilitiesOfACallCanOnlyNarrow) {
   constexpr const char* kMissing = "EPERMISSION capability.missing";
   put("src/a.txt", "needle\n");
   put("b.txt", "needle\n");
@@ -405,7 +405,7 @@ TEST_F(CallContext, ChangesOfACommandAreCheckedAgainstTheCapabilitiesOfItsCall) 
   EXPECT_EQ(said(call("Bash", {{"command", "make"}})), "ok");
 }
 
-TEST_F(CallContext, ProgramsOfACallNarrowAndNeverWiden) {
+TEST_F(CallContext, ProgramsOfACallCanOnlyNarrow) {
   constexpr const char* kMissing = "EPERMISSION capability.missing";
   options_.commands = &runner_;
   options_.only_programs = {"git"};
@@ -422,7 +422,7 @@ TEST_F(CallContext, ProgramsOfACallNarrowAndNeverWiden) {
 
 // --- dry run ----------------------------------------------------------------------------------
 
-TEST_F(CallContext, AToolThatActsOutsideOfTheTreeHasNoDryRun) {
+TEST_F(CallContext, AToolThatActsOutsideOfTheTreeIsRefusedInADryRun) {
   constexpr const char* kOutside = "EPERMISSION call.dry_run_outside";
   int runs = 0;
   const auto counted = [&runs](const json&, ToolContext&) {

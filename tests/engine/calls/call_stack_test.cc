@@ -55,7 +55,7 @@ TEST(CallStack, DepthIsLimited) {
 }
 
 // Limit: kMaxNestedCalls of engine/calls/call_stack.h
-TEST(CallStack, CallsOfOneCallAreCounted) {
+TEST(CallStack, TheNumberOfNestedCallsIsLimited) {
   CallStack stack;
   const ToolInfo outer = tool("Outer");
   const ToolInfo inner = tool("Inner");
@@ -66,7 +66,7 @@ TEST(CallStack, CallsOfOneCallAreCounted) {
   }
 }
 
-TEST(CallStack, AToolGivesNoRightsThatItDoesNotState) {
+TEST(CallStack, AToolCannotCallAToolThatNeedsMoreThanItDeclares) {
   CallStack stack;
   const ToolInfo reader = tool("Reader", {"fs:read"}, true);
   const CallStack::Frame frame(stack, reader, "", {});
@@ -75,7 +75,7 @@ TEST(CallStack, AToolGivesNoRightsThatItDoesNotState) {
   EXPECT_EQ(verdict_on(stack.check(tool("Fetch", {"net:host"}, true))), "capability.missing");
 }
 
-TEST(CallStack, ACapabilityIsWithinAWiderOne) {
+TEST(CallStack, AWiderCapabilityIncludesANarrowerOne) {
   CallStack stack;
   const ToolInfo runner = tool("Runner", {"exec", "fs:write:src/**"});
   const CallStack::Frame frame(stack, runner, "", {});

@@ -103,7 +103,7 @@ TEST_F(CallSupervisorTest, ATransientErrorIsTriedAgainAndTheResultSaysSo) {
   EXPECT_EQ(pauses_, (std::vector<int64_t>{100, 200}));
 }
 
-TEST_F(CallSupervisorTest, AfterTheLastAttemptTheErrorIsTheAnswer) {
+TEST_F(CallSupervisorTest, TheErrorOfTheLastAttemptIsReturned) {
   const ToolResult result = run({"service.unavailable"});
   EXPECT_EQ(said(result), "service.unavailable");
   EXPECT_EQ(result.meta.attempts, 3U);
@@ -118,7 +118,7 @@ TEST_F(CallSupervisorTest, APermanentErrorIsTriedOnce) {
   EXPECT_EQ(run({"path.not_found"}).meta.attempts, 1U);
 }
 
-TEST_F(CallSupervisorTest, AFailedAttemptLeavesNothing) {
+TEST_F(CallSupervisorTest, ChangesOfAFailedAttemptAreReverted) {
   writes_ = true;
   retry_.pause = [this](milliseconds, const std::stop_token&) {
     EXPECT_FALSE(overlay_.changes().empty());
@@ -128,14 +128,14 @@ TEST_F(CallSupervisorTest, AFailedAttemptLeavesNothing) {
   EXPECT_EQ(overlay_.changes().size(), 1U);
 }
 
-TEST_F(CallSupervisorTest, NoPauseGoesBeyondTheDeadline) {
+TEST_F(CallSupervisorTest, APauseBeyondTheDeadlineIsNotBegun) {
   deadline_ = Deadline::after(clock_, milliseconds(250));
   const ToolResult result = run({"service.unavailable"});
   EXPECT_EQ(result.meta.attempts, 2U);
   EXPECT_EQ(pauses_, (std::vector<int64_t>{100}));
 }
 
-TEST_F(CallSupervisorTest, AToolThatAnswersGarbageIsTakenOutAndTriedAgain) {
+TEST_F(CallSupervisorTest, AToolWithInvalidResultsIsDisabledAndTriedAgain) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(said(run({"tool.output"})), "tool.output");
   const int before = attempts_;
   EXPECT_EQ(said(run({""})), "tool.unhealthy");
@@ -146,14 +146,14 @@ TEST_F(CallSupervisorTest, AToolThatAnswersGarbageIsTakenOutAndTriedAgain) {
   EXPECT_EQ(supervisor_->health_of("Api"), ToolHealth::State::kHealthy);
 }
 
-TEST_F(CallSupervisorTest, AStandardToolIsNeverTakenOut) {
+TEST_F(CallSupervisorTest, AStandardToolIsNeverDisabled) {
   info_.category = ToolInfo::Category::kDirect;
   intent_.is_open_ended = false;
   for (int i = 0; i < 9; ++i) EXPECT_EQ(said(run({"tool.timeout"})), "tool.timeout");
   EXPECT_EQ(said(run({""})), "ok");
 }
 
-TEST_F(CallSupervisorTest, ARateLimitedServiceIsNotCalledForAWhile) {
+TEST_F(CallSupervisorTest, ARateLimitedServiceIsNotCalledDuringTheCoolDown) {
   configs_["Api"].cool_down_ms = 5'000;
   EXPECT_EQ(said(run({"service.rate_limited"})), "service.rate_limited");
   EXPECT_EQ(said(run({""})), "limit.rate");
@@ -161,7 +161,7 @@ TEST_F(CallSupervisorTest, ARateLimitedServiceIsNotCalledForAWhile) {
   EXPECT_EQ(said(run({""})), "ok");
 }
 
-TEST_F(CallSupervisorTest, APauseThatTheServiceNamesIsKept) {
+TEST_F(CallSupervisorTest, APauseThatTheServiceRequestsIsObserved) {
   retry_after_ms_ = 3'600'000;
   EXPECT_EQ(said(run({"service.rate_limited"})), "service.rate_limited");
   clock_.pass(seconds(3'599));
@@ -172,13 +172,13 @@ TEST_F(CallSupervisorTest, APauseThatTheServiceNamesIsKept) {
   EXPECT_EQ(said(run({""})), "ok");
 }
 
-TEST_F(CallSupervisorTest, RatesOfTheConfigurationHold) {
+TEST_F(CallSupervisorTest, ConfiguredRatesApply) {
   configs_["Api"].calls_per_minute = 1;
   EXPECT_EQ(said(run({""})), "ok");
   EXPECT_EQ(said(run({""})), "limit.rate");
 }
 
-TEST_F(CallSupervisorTest, AnAnswerAboutTheSameContentsIsGivenAgain) {
+TEST_F(CallSupervisorTest, AResultIsReusedWhileTheContentsAreUnchanged) {
   info_.category = ToolInfo::Category::kDirect;
   info_.annotations.read_only = true;
   reads_ = true;
@@ -208,7 +208,7 @@ TEST_F(CallSupervisorTest, TheConfigurationTurnsTheCacheOff) {
   EXPECT_FALSE(run({""}, precedence).meta.cached);
 }
 
-TEST_F(CallSupervisorTest, ATimeOfTheConfigurationWidensOnlyWhenItIsTrusted) {
+TEST_F(CallSupervisorTest, AnUntrustedConfigurationCanOnlyShortenTheTimeout) {
   ToolConfig& config = configs_["Api"];
   const CallSupervisor supervisor(clock_, configs_);
   EXPECT_EQ(supervisor.time_for("Other", seconds(7)), seconds(7));

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST_F(ExecutorTest, ACallIsDoneAndRecorded) {
+TEST_F(ExecutorTest, ACallIsPerformedAndRecorded) {
   const ToolResult result = call("Write", {{"file", "a.txt"}, {"content", "hello\n"}});
   ASSERT_TRUE(result.ok);
   EXPECT_FALSE(result.meta.started_at.empty());
@@ -45,7 +45,7 @@ TEST_F(ExecutorTest, AnUnknownToolIsRefusedWithASuggestionAndRecorded) {
   EXPECT_EQ(records().size(), 1U);
 }
 
-TEST_F(ExecutorTest, CapabilitiesDecideByPath) {
+TEST_F(ExecutorTest, CapabilitiesCanBeLimitedToPaths) {
   options_.capabilities = {"fs:read", "fs:write:src/**"};
   EXPECT_EQ(said(call("Write", {{"file", "src/a.txt"}, {"content", ""}})), "ok");
   EXPECT_EQ(said(call("Write", {{"file", "b.txt"}, {"content", ""}})),
@@ -60,7 +60,7 @@ TEST_F(ExecutorTest, CapabilitiesDecideByPath) {
   EXPECT_EQ(overlay_.changes().size(), 2U) << "src and src/a.txt";
 }
 
-TEST_F(ExecutorTest, AMalformedCapabilityIsAnErrorNotAYes) {
+TEST_F(ExecutorTest, AMalformedCapabilityRefusesTheCall) {
   options_.capabilities = {"fs:write:["};
   EXPECT_EQ(said(call("Write", {{"file", "a"}, {"content", ""}})),
             "EVALIDATION capability.invalid");
@@ -106,7 +106,7 @@ TEST_F(ExecutorTest, AMissingCapabilityIsRefusedInEveryDomain) {
   }
 }
 
-TEST_F(ExecutorTest, TheEarlyPolicySeesTheIntent) {
+TEST_F(ExecutorTest, TheEarlyPolicyRefusesACallByItsIntent) {
   judge_by("[policy]\nprotected = [\"b\"]\n");
   ASSERT_TRUE(call("Write", {{"file", "a"}, {"content", "x"}}).ok);
   EXPECT_EQ(said(call("Move", {{"source", "a"}, {"destination", "/ws/b"}})),
@@ -114,7 +114,7 @@ TEST_F(ExecutorTest, TheEarlyPolicySeesTheIntent) {
   EXPECT_EQ(overlay_.changes().size(), 1U) << "the move was not begun";
 }
 
-TEST_F(ExecutorTest, ADryRunReportsAndKeepsNothing) {
+TEST_F(ExecutorTest, ADryRunShowsTheDiffAndStagesNothing) {
   options_.dry_run = true;
   const ToolResult result = call("Write", {{"file", "a.txt"}, {"content", "x\n"}});
   ASSERT_TRUE(result.ok);
@@ -135,7 +135,7 @@ TEST_F(ExecutorTest, ChangesOfAFailingToolAreReverted) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
-TEST_F(ExecutorTest, AToolThatThrowsIsAnErrorAndLeavesNothing) {
+TEST_F(ExecutorTest, AnExceptionOfAToolIsAnErrorAndItsChangesAreReverted) {
   ASSERT_TRUE(registry_.add(
       std::make_unique<FunctionTool>("Throw", [](const json&, ToolContext& context) -> ToolResult {
         EXPECT_TRUE(context.overlay.write(*RelPath::parse("half.txt"), "x"));
@@ -148,7 +148,7 @@ TEST_F(ExecutorTest, AToolThatThrowsIsAnErrorAndLeavesNothing) {
   EXPECT_EQ(records().back()["error"]["cause"], "boom");
 }
 
-TEST_F(ExecutorTest, AnAnswerOutsideItsSchemaIsAnErrorAndLeavesNothing) {
+TEST_F(ExecutorTest, AResultThatViolatesItsSchemaIsAnErrorAndIsReverted) {
   ASSERT_TRUE(registry_.add(std::make_unique<FunctionTool>(
       "Wrong",
       [](const json&, ToolContext& context) {
@@ -160,14 +160,14 @@ TEST_F(ExecutorTest, AnAnswerOutsideItsSchemaIsAnErrorAndLeavesNothing) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
-TEST_F(ExecutorTest, AToolThatOverrunsItsDeadlineLeavesNothing) {
+TEST_F(ExecutorTest, ChangesOfAToolThatMissesItsDeadlineAreReverted) {
   clock_.step_by(std::chrono::seconds(1));
   options_.timeout = std::chrono::milliseconds(500);
   EXPECT_EQ(said(call("Write", {{"file", "a.txt"}, {"content", "x"}})), "ETIMEOUT tool.timeout");
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
-TEST_F(ExecutorTest, ACallThatCannotBeRecordedIsNotDone) {
+TEST_F(ExecutorTest, ACallThatCannotBeRecordedIsReverted) {
   auto head = galley_->open_writable_file(*RelPath::parse("audit.head"), OpenMode::kOpenOrCreate);
   ASSERT_TRUE(*(*head)->try_lock(LockMode::kExclusive));
   EXPECT_EQ(said(call("Write", {{"file", "a.txt"}, {"content", "x"}})), "ETIMEOUT audit.locked");
@@ -180,7 +180,7 @@ TEST_F(ExecutorTest, WithoutALogCallsStillWork) {
   EXPECT_TRUE(records().empty());
 }
 
-TEST_F(ExecutorTest, SecretsHandedOutNeverComeBack) {
+TEST_F(ExecutorTest, GivenSecretsAreRedactedInResultsLogsAndRecords) {
   options_.secrets = [](const std::string&) {
     return std::optional<std::string>("hunter2-secret");
   };
@@ -218,7 +218,7 @@ TEST_F(ExecutorTest, StagedCallsAreAllOrNothing) {
   EXPECT_EQ(records().back()["kind"], "calls.dropped");
 }
 
-TEST_F(ExecutorTest, ADryRunOfManyCallsBuildsOnEachOther) {
+TEST_F(ExecutorTest, CallsOfADryRunSeeTheChangesOfEarlierOnes) {
   options_.dry_run = true;
   Executor executor(&registry_, recorder_, clock_, options_);
   const auto staged = executor.stage_calls(
@@ -229,7 +229,7 @@ TEST_F(ExecutorTest, ADryRunOfManyCallsBuildsOnEachOther) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
-TEST_F(ExecutorTest, AProgramIsOnRecordBeforeItStarts) {
+TEST_F(ExecutorTest, AProgramIsRecordedBeforeItStarts) {
   Executor executor(&registry_, recorder_, clock_, options_);
   Action action;
   action.record.kind = AuditKind::kExec;
@@ -250,7 +250,7 @@ TEST_F(ExecutorTest, AProgramIsOnRecordBeforeItStarts) {
             all[1]["execution_id"].get<std::string>() + std::string(kBegunSuffix));
 }
 
-TEST_F(ExecutorTest, AProgramThatIsRefusedNeverBegan) {
+TEST_F(ExecutorTest, ARefusedProgramIsNotRecordedAsBegun) {
   judge_by("[agents.bot]\ntools = [\"Read\"]\n");
   Executor executor(&registry_, recorder_, clock_, options_);
   Action action;
@@ -276,7 +276,7 @@ TEST(ParseCalls, ReadsAnArrayOfCalls) {
   EXPECT_EQ((*calls)[1].args, nullptr);
 }
 
-TEST(ParseCalls, NamesThePlaceOfWhatIsWrong) {
+TEST(ParseCalls, AnErrorNamesThePlaceOfTheInvalidValue) {
   for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
            {"{}", "calls.malformed"},
            {"[1]", "calls.malformed"},

@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-TEST(RedactedRun, TakesKeysOutOfPiecesAndOfTheResult) {
+TEST(RedactedRun, RemovesKeysFromStreamedPiecesAndTheResult) {
   const auto workspace = make_memory_directory();
   const SystemClock clock;
   Overlay overlay(*workspace, make_memory_store(), clock);

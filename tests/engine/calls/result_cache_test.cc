@@ -45,7 +45,7 @@ class ResultCacheTest : public ::testing::Test {
   ResultCache cache_;
 };
 
-TEST_F(ResultCacheTest, AnAnswerHoldsInAnyTransactionWhileTheContentIsTheSame) {
+TEST_F(ResultCacheTest, AResultIsValidInAnyTransactionWithTheSameContents) {
   keep(question({{"file", "a.txt"}}), {"a.txt"});
   EXPECT_TRUE(knows(question({{"file", "a.txt"}}), overlay_));
   Overlay other = fresh();
@@ -57,7 +57,7 @@ TEST_F(ResultCacheTest, AnAnswerHoldsInAnyTransactionWhileTheContentIsTheSame) {
   EXPECT_TRUE(knows(question({{"file", "a.txt"}}), other)) << "the same content again";
 }
 
-TEST_F(ResultCacheTest, AnotherQuestionHasAnotherAnswer) {
+TEST_F(ResultCacheTest, OtherArgumentsFoldersAndToolsHaveOtherKeys) {
   keep(question({{"file", "a.txt"}}), {"a.txt"});
   EXPECT_FALSE(knows(question({{"file", "a.txt"}, {"limit", 1}}), overlay_));
   EXPECT_FALSE(knows(question({{"file", "a.txt"}}, "d"), overlay_)) << "from another directory";
@@ -67,7 +67,7 @@ TEST_F(ResultCacheTest, AnotherQuestionHasAnotherAnswer) {
             ResultCache::question(*other, json::object(), ""));
 }
 
-TEST_F(ResultCacheTest, NamesInADirectoryAndPathsThatAreMissingCountToo) {
+TEST_F(ResultCacheTest, NewNamesAndCreatedPathsInvalidateAResult) {
   keep(question({{"file", "d"}}), {"d", "new.txt"});
   Overlay other = fresh();
   EXPECT_TRUE(knows(question({{"file", "d"}}), other));
@@ -78,7 +78,7 @@ TEST_F(ResultCacheTest, NamesInADirectoryAndPathsThatAreMissingCountToo) {
   EXPECT_FALSE(knows(question({{"file", "d"}}), third));
 }
 
-TEST_F(ResultCacheTest, AChangedModeIsAnotherState) {
+TEST_F(ResultCacheTest, AChangedModeInvalidatesAResult) {
   keep(question({{"file", "a.txt"}}), {"a.txt"});
   Overlay other = fresh();
   ASSERT_TRUE(other.set_mode(rel("a.txt"), 0755));
@@ -112,7 +112,7 @@ TEST_F(ResultCacheTest, ACallThatReadTooMuchIsNotCached) {
 }
 
 // Limit: kMaxCachedAnswerBytes of engine/calls/result_cache.h
-TEST_F(ResultCacheTest, BytesAreBounded) {
+TEST_F(ResultCacheTest, TheSizeOfAllResultsIsLimited) {
   keep(question({{"offset", 0}}), {}, std::string(kMaxCachedAnswerBytes / 4 + 1, 'x'));
   EXPECT_EQ(cache_.size(), 0U) << "too large for one";
   for (size_t i = 0; i < 8; ++i) {

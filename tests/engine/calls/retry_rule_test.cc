@@ -7,7 +7,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(RetryRule, PausesGrowByTwoUpToTheLongest) {
+TEST(RetryRule, PausesDoubleUpToTheLongest) {
   RetryRule rule;
   rule.jitter = [] { return 1.0; };
   EXPECT_EQ(rule.pause_after(1), milliseconds(100));
@@ -17,7 +17,7 @@ TEST(RetryRule, PausesGrowByTwoUpToTheLongest) {
   EXPECT_EQ(rule.pause_after(4'000'000'000), milliseconds(2'000));
 }
 
-TEST(RetryRule, JitterTakesUpToHalfOfAPause) {
+TEST(RetryRule, JitterShortensAPauseByUpToHalf) {
   RetryRule rule;
   rule.jitter = [] { return 0.0; };
   EXPECT_EQ(rule.pause_after(1), milliseconds(50));

@@ -23,7 +23,7 @@ TEST(InputSanitizer, RejectsInvalidText) {
   EXPECT_NE(input_refusal({{"a", {1, "\xff"}}})->message.find("'/a/1'"), std::string::npos);
 }
 
-TEST(InputSanitizer, NamesAndCommandsAreJudgedContentsAreNot) {
+TEST(InputSanitizer, ControlCharactersAreRefusedInNamesAndCommandsButNotInContents) {
   const std::string odd = "\x1b[31m\f\r\xe2\x80\xae\xc2\x9b\x07";
   for (const char* content : {"content", "old_string", "new_string", "patch", "text", "pattern"}) {
     EXPECT_EQ(refusal_of({{content, odd}}), "ok") << content;
@@ -50,7 +50,7 @@ TEST(InputSanitizer, NamesAndCommandsAreJudgedContentsAreNot) {
 
 // Limit: kMaxCommandArgumentBytes of engine/calls/sanitizer.h
 // Limit: kMaxNameArgumentBytes of engine/calls/sanitizer.h
-TEST(InputSanitizer, LongNamesAndCommandsAreOverALimit) {
+TEST(InputSanitizer, TooLongNamesAndCommandsAreRefused) {
   EXPECT_EQ(refusal_of({{"path", std::string(kMaxNameArgumentBytes, 'a')}}), "ok");
   EXPECT_EQ(refusal_of({{"path", std::string(kMaxNameArgumentBytes + 1, 'a')}}),
             "limit.name_bytes");

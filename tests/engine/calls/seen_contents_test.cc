@@ -10,7 +10,7 @@ namespace {
 RelPath seen_path(const std::string& text) { return *RelPath::parse(text); }
 ContentId content(size_t number) { return ContentId::of(std::to_string(number)); }
 
-TEST(SeenContentsTest, KnowsOnlyTheContentsThatItWasShown) {
+TEST(SeenContentsTest, KnowsOnlyContentsThatTheSessionHasSeen) {
   SeenContents seen;
   EXPECT_TRUE(seen.knows("a", seen_path("f"), content(1))) << "nothing was shown of it";
   seen.note("a", seen_path("f"), content(1));
@@ -37,7 +37,7 @@ TEST(SeenContentsTest, IsBounded) {
 
 // Limit: kMaxSeenText of engine/calls/seen_contents.h
 // Limit: kMaxSeenTexts of engine/calls/seen_contents.h
-TEST(SeenContentsTest, KeepsTheNewestTextsUpToABound) {
+TEST(SeenContentsTest, KeepsTheNewestTextsUpToALimit) {
   const auto text = [](size_t bytes) { return std::make_shared<const std::string>(bytes, 'x'); };
   SeenContents seen;
   seen.note("a", seen_path("f"), content(1), text(1));

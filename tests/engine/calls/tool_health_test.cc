@@ -27,7 +27,7 @@ class ToolHealthTest : public ::testing::Test {
   ToolHealth health_{clock_, {3, seconds(60)}};
 };
 
-TEST_F(ToolHealthTest, ThreeFailuresInARowTakeAToolOut) {
+TEST_F(ToolHealthTest, ThreeFailuresInARowDisableATool) {
   fail_times(2);
   EXPECT_TRUE(is_let_in());
   health_.note("t", good());
@@ -47,7 +47,7 @@ TEST_F(ToolHealthTest, ANotFoundResultIsNotAFailureOfTheTool) {
   EXPECT_TRUE(is_let_in());
 }
 
-TEST_F(ToolHealthTest, ItIsTriedAgainAfterATimeByOneCall) {
+TEST_F(ToolHealthTest, OneCallTriesADisabledToolAfterThePause) {
   fail_times(3);
   clock_.pass(seconds(59));
   EXPECT_FALSE(is_let_in());
@@ -60,7 +60,7 @@ TEST_F(ToolHealthTest, ItIsTriedAgainAfterATimeByOneCall) {
   EXPECT_EQ(health_.state("t"), ToolHealth::State::kHealthy);
 }
 
-TEST_F(ToolHealthTest, ATrialThatFailsBeginsTheTimeAgain) {
+TEST_F(ToolHealthTest, AFailedTrialRestartsThePause) {
   fail_times(3);
   clock_.pass(seconds(60));
   EXPECT_TRUE(is_let_in());
@@ -71,7 +71,7 @@ TEST_F(ToolHealthTest, ATrialThatFailsBeginsTheTimeAgain) {
   EXPECT_TRUE(is_let_in());
 }
 
-TEST_F(ToolHealthTest, ACheckThatSaysNoSparesTheCall) {
+TEST_F(ToolHealthTest, AFailedHealthCheckPreventsTheTrial) {
   fail_times(3);
   clock_.pass(seconds(60));
   const auto refused = health_.admit("t", [] {

@@ -21,7 +21,7 @@ std::string place_or_reason(const Result<ToolQuotas::Place>& place) {
   return place ? "in" : place.error().reason;
 }
 
-TEST(ToolQuotas, TenRunAtOnceAndTheEleventhWaitsForAPlace) {
+TEST(ToolQuotas, TenCallsRunAtOnceAndTheEleventhWaits) {
   const ManualClock clock;
   ToolQuotas quotas(clock);
   const ToolQuota quota;
@@ -46,7 +46,7 @@ TEST(ToolQuotas, TenRunAtOnceAndTheEleventhWaitsForAPlace) {
 }
 
 // Limit: kMaxAllToolsBytes of tools/tool_definition.h
-TEST(ToolQuotas, ProgramsOfAllToolsTogetherMayTakeOneGibibyte) {
+TEST(ToolQuotas, ProgramsOfAllToolsShareOneGibibyte) {
   const ManualClock clock;
   ToolQuotas quotas(clock);
   ToolQuota usual;
@@ -90,7 +90,7 @@ TEST(ToolQuotas, ACallThatWaitsForMemoryTimesOutAndFreesItsPlace) {
   EXPECT_EQ(place_or_reason(quotas.enter("Other", all, {{}, {}, false})), "in");
 }
 
-TEST(ToolQuotas, TheHundredAndFirstThatWouldWaitIsRefused) {
+TEST(ToolQuotas, TheQueueHoldsAHundredCalls) {
   const ManualClock clock;
   ToolQuotas quotas(clock);
   ToolQuota quota;
@@ -122,7 +122,7 @@ TEST(ToolQuotas, TheHundredAndFirstThatWouldWaitIsRefused) {
       << "who went away left no ticket";
 }
 
-TEST(ToolQuotas, ACallThatIsOutOfTimeDoesNotWait) {
+TEST(ToolQuotas, ACallAfterItsDeadlineDoesNotWait) {
   const ManualClock clock;
   ToolQuotas quotas(clock);
   ToolQuota quota;
@@ -132,7 +132,7 @@ TEST(ToolQuotas, ACallThatIsOutOfTimeDoesNotWait) {
   EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {now})), "tool.queue_timeout");
 }
 
-TEST(ToolQuotas, CallsAboveTheRateAreRefusedForAWhile) {
+TEST(ToolQuotas, CallsOverTheRateAreRefusedUntilTheCoolDownEnds) {
   ManualClock clock;
   ToolQuotas quotas(clock);
   ToolQuota quota;
@@ -150,7 +150,7 @@ TEST(ToolQuotas, CallsAboveTheRateAreRefusedForAWhile) {
   EXPECT_EQ(place_or_reason(quotas.enter("Run", quota, {})), "in");
 }
 
-TEST(ToolQuotas, ACallAMinuteLaterCountsAnew) {
+TEST(ToolQuotas, CallsAreForgottenAfterAMinute) {
   ManualClock clock;
   ToolQuotas quotas(clock);
   ToolQuota quota;
@@ -161,7 +161,7 @@ TEST(ToolQuotas, ACallAMinuteLaterCountsAnew) {
   }
 }
 
-TEST(ToolQuotas, AServiceThatAsksForLessIsLeftAlone) {
+TEST(ToolQuotas, CallsAreRefusedDuringARequestedCoolDown) {
   ManualClock clock;
   ToolQuotas quotas(clock);
   quotas.cool_down("Api", seconds(5));

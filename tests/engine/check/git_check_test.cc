@@ -86,7 +86,7 @@ TEST_F(GitCheckTest, JudgesTheIndexAndNotTheWorkTree) {
   EXPECT_EQ(answer(*open({CheckSource::Kind::kWorktree})), "json.syntax sub/b.json");
 }
 
-TEST_F(GitCheckTest, DirectoriesComeAndGoWithTheirFiles) {
+TEST_F(GitCheckTest, DirectoriesAppearAndDisappearWithTheirFiles) {
   git("rm -q sub/b.json");
   write("deep/er/x", "x\n");
   git("add -A");
@@ -104,7 +104,7 @@ TEST_F(GitCheckTest, AFileBecomesADirectoryAndADirectoryAFile) {
   EXPECT_TRUE(check->proposal().changes()[2].is_type_change());
 }
 
-TEST_F(GitCheckTest, TheProposalIsNamedAsThatOfATransaction) {
+TEST_F(GitCheckTest, TheIndexAndItsCommitGiveTheSameProposalId) {
   write("a.txt", "one\nTWO\n");
   git("add -A");
   const auto check = open(staged_);
@@ -114,7 +114,7 @@ TEST_F(GitCheckTest, TheProposalIsNamedAsThatOfATransaction) {
   EXPECT_EQ(**again->proposal().content(again->proposal().changes()[0].after), "one\nTWO\n");
 }
 
-TEST_F(GitCheckTest, ARangeBeginsAtTheMergeBaseAndIsJudgedByItsTarget) {
+TEST_F(GitCheckTest, ARangeBeginsAtTheMergeBaseAndTheRulesOfItsTargetApply) {
   git("checkout -qb side");
   write("x.json", "{broken\n");
   write("galley.toml", "");
@@ -146,13 +146,13 @@ TEST_F(GitCheckTest, AnUnfinishedMergeIsRefused) {
   EXPECT_NE(error.message.find("a.txt"), std::string::npos);
 }
 
-TEST_F(GitCheckTest, ANameThatNoChangeSetHoldsIsAFinding) {
+TEST_F(GitCheckTest, APathThatAChangeSetCannotContainIsAFinding) {
   write("line\nbreak", "x\n");
   git("add -A");
   EXPECT_EQ(answer(*open(staged_)), "check.path line\nbreak");
 }
 
-TEST_F(GitCheckTest, APatchIsPutOntoHead) {
+TEST_F(GitCheckTest, APatchIsAppliedToHead) {
   write("a.txt", "other\n");
   CheckSource patch;
   patch.kind = CheckSource::Kind::kPatch;
@@ -162,7 +162,7 @@ TEST_F(GitCheckTest, APatchIsPutOntoHead) {
   EXPECT_EQ(answer(*check), "yes");
 }
 
-TEST_F(GitCheckTest, AMovedSubmoduleIsADirectoryWithTheLineOfItsCommit) {
+TEST_F(GitCheckTest, AChangedSubmoduleIsADirectoryWithTheLineOfItsCommit) {
   const std::string one(40, '1');
   const std::string two(40, '2');
   git("update-index --add --cacheinfo 160000," + one + ",module");
@@ -177,7 +177,7 @@ TEST_F(GitCheckTest, AMovedSubmoduleIsADirectoryWithTheLineOfItsCommit) {
   EXPECT_EQ(*render_diff(check->proposal()), scratch_.output_of("diff --cached"));
 }
 
-TEST_F(GitCheckTest, ManyFilesAreHashedSideBySide) {
+TEST_F(GitCheckTest, ManyFilesAreJudgedTogether) {
   for (int i = 0; i < 300; ++i) write("many/f" + std::to_string(i), std::to_string(i) + "\n");
   git("add -A");
   const auto check = open(staged_);
@@ -265,7 +265,7 @@ TEST_F(StagedFixTest, AFixIsRecordedBeforeAndAfter) {
   EXPECT_EQ(records()[2]["execution_id"], last["execution_id"].get<std::string>() + "-begun");
 }
 
-TEST_F(StagedFixTest, NothingRunsForAnAgentWithoutAToolThatEdits) {
+TEST_F(StagedFixTest, ValidatorsDoNotRunForAnAgentWithoutAToolThatEdits) {
   const auto refused = fix("looker");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().reason, "policy.capability");
@@ -295,7 +295,7 @@ TEST_F(StagedFixTest, AnActionThatCannotBeRecordedIsNotPerformed) {
   EXPECT_EQ(scratch_.output_of("show :a.txt"), "lower\n");
 }
 
-TEST_F(StagedFixTest, AFailureIsOnRecordToo) {
+TEST_F(StagedFixTest, AFailureIsRecorded) {
   write(".git/index.lock", "");
   const auto refused = fix();
   ASSERT_FALSE(refused.has_value());

@@ -69,12 +69,12 @@ TEST_F(FollowIndexTest, AFileWithTheJudgedContentGetsTheFixAndKeepsItsMode) {
   EXPECT_TRUE(beside().empty());
 }
 
-TEST_F(FollowIndexTest, AFileThatIsGoneOrALinkIsLeftAlone) {
+TEST_F(FollowIndexTest, AMissingFileIsLeftAlone) {
   ASSERT_TRUE(tree_.directory().remove_file(rel("sub/a.txt")));
   EXPECT_FALSE(follow().value());
 }
 
-TEST_F(FollowIndexTest, AFileThatHoldsSomethingElseIsLeftAlone) {
+TEST_F(FollowIndexTest, AFileWithOtherContentIsLeftAlone) {
   tree_.write("sub/a.txt", "other\n");
   const auto followed = follow();
   ASSERT_TRUE(followed.has_value());
@@ -222,7 +222,7 @@ TEST_F(KilledFix, LaterWritesOfOtherProgramsStay) {
   }
 }
 
-TEST_F(KilledFix, AnotherGitsLockIsNotTaken) {
+TEST_F(KilledFix, TheIndexLockOfAnotherGitIsRespected) {
   scratch_.write(".git/index.lock", "git's own");
   const auto state = StateDirectory::open_or_create(*work_tree_).value();
   const auto put = put_into_index(git_, layout_(), *fix_, {*work_tree_, state, clock_});

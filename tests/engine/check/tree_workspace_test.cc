@@ -62,7 +62,7 @@ TEST_F(TreeWorkspaceTest, ReadsComeFromTheTreeNotFromTheWorkTree) {
   EXPECT_EQ(names, "a.txt galley.toml sub/ ");
 }
 
-TEST_F(TreeWorkspaceTest, StagedEditsGiveTheDiffThatGitGives) {
+TEST_F(TreeWorkspaceTest, StagedEditsGiveTheSameDiffAsGit) {
   const auto workspace = open();
   auto transaction = workspace->begin();
   ASSERT_TRUE(transaction->edit("a.txt", "two", "TWO"));
@@ -84,7 +84,7 @@ TEST_F(TreeWorkspaceTest, StagedEditsGiveTheDiffThatGitGives) {
   EXPECT_EQ(ours, scratch_.output_of("diff --cached"));
 }
 
-TEST_F(TreeWorkspaceTest, TheRulesOfTheTreeJudge) {
+TEST_F(TreeWorkspaceTest, TheRulesOfTheTreeApply) {
   const auto workspace = open();
   auto transaction = workspace->begin();
   ASSERT_TRUE(transaction->write("sub/b.json", "{broken\n").has_value());
@@ -98,7 +98,7 @@ TEST_F(TreeWorkspaceTest, TheRulesOfTheTreeJudge) {
   EXPECT_TRUE(!denied || !judged->verdict.is_approved());
 }
 
-TEST_F(TreeWorkspaceTest, CommandsAreRunOnTheTree) {
+TEST_F(TreeWorkspaceTest, CommandsRunOnTheTree) {
   std::string seen;
   FakeCommandRunner runner([&seen](const Command&, Overlay& overlay) -> Result<CommandResult> {
     GALLEY_ASSIGN(const Content content, overlay.read(*RelPath::parse("a.txt")));
@@ -118,7 +118,7 @@ TEST_F(TreeWorkspaceTest, CommandsAreRunOnTheTree) {
   EXPECT_EQ(*transaction->read("made.txt"), "made\n");
 }
 
-TEST_F(TreeWorkspaceTest, NothingIsKeptOrCommittedAndNoByteOfTheRepositoryChanges) {
+TEST_F(TreeWorkspaceTest, CommitsAreRefusedAndTheRepositoryDoesNotChange) {
   const auto before = tree_state(scratch_.path());
   const std::string index = scratch_.read(".git/index");
   {
@@ -138,7 +138,7 @@ TEST_F(TreeWorkspaceTest, NothingIsKeptOrCommittedAndNoByteOfTheRepositoryChange
   EXPECT_EQ(scratch_.read(".git/index"), index);
 }
 
-TEST_F(TreeWorkspaceTest, ABareRepositoryAndAnyRevisionWillDo) {
+TEST_F(TreeWorkspaceTest, ABareRepositoryAndAnyRevisionCanBeOpened) {
   scratch_.git("clone -q --bare . bare.git");
   scratch_.git("tag first HEAD");
   const auto opened = open_tree_workspace(scratch_.path() + "/bare.git", "main", {});

@@ -27,7 +27,7 @@ std::string acl_of(std::initializer_list<Entry> entries) {
 const std::string kShared =
     acl_of({{kUserObject, 7}, {kUser, 7}, {kGroupObject, 5}, {kMask, 7}, {kOther, 0}});
 
-TEST(Acl, AFileGetsWhatTheModeLeavesOfADefaultAcl) {
+TEST(Acl, AFileGetsTheDefaultAclReducedByItsMode) {
   const auto got = inherit_acl(kShared, 0666);
   ASSERT_TRUE(got);
   EXPECT_EQ(got->mode, 0660U);
@@ -35,21 +35,21 @@ TEST(Acl, AFileGetsWhatTheModeLeavesOfADefaultAcl) {
             acl_of({{kUserObject, 6}, {kUser, 7}, {kGroupObject, 5}, {kMask, 6}, {kOther, 0}}));
 }
 
-TEST(Acl, ADirectoryGetsADefaultAclWhole) {
+TEST(Acl, ADirectoryGetsTheWholeDefaultAcl) {
   const auto got = inherit_acl(kShared, 0777);
   ASSERT_TRUE(got);
   EXPECT_EQ(got->mode, 0770U);
   EXPECT_EQ(got->access, kShared);
 }
 
-TEST(Acl, WithoutNamedUsersTheModeSaysEverything) {
+TEST(Acl, WithoutNamedUsersTheModeExpressesTheAcl) {
   const auto got = inherit_acl(acl_of({{kUserObject, 7}, {kGroupObject, 5}, {kOther, 1}}), 0666);
   ASSERT_TRUE(got);
   EXPECT_EQ(got->mode, 0640U);
   EXPECT_EQ(got->access, "");
 }
 
-TEST(Acl, TheOwningGroupHasItsOwnRightsNotThoseOfTheMask) {
+TEST(Acl, TheOwningGroupHasItsOwnRightsInsteadOfTheMask) {
   EXPECT_EQ(owning_group_rights(kShared), 5U);
 }
 

@@ -60,7 +60,7 @@ class InheritanceFacts : public testing::Test {
   std::unique_ptr<WritableDirectory> workspace_;
 };
 
-TEST_F(InheritanceFacts, AChangedFileKeepsAGroupThatTheUserIsIn) {
+TEST_F(InheritanceFacts, AChangedFileKeepsAGroupOfItsUser) {
   make_file("f", 0664, kMine);
   const Receipt receipt = commit(ChangeBuilder(*workspace_).write("f", "new", 0664).proposal());
   EXPECT_EQ(stat("f").gid, kMine);
@@ -68,7 +68,7 @@ TEST_F(InheritanceFacts, AChangedFileKeepsAGroupThatTheUserIsIn) {
   EXPECT_TRUE(receipt.warnings.empty());
 }
 
-TEST_F(InheritanceFacts, AFileWithoutItsGroupGivesNoUserMoreRights) {
+TEST_F(InheritanceFacts, AFileThatLosesItsGroupGivesNoUserMoreRights) {
   make_file("f", 0675, kForeign);
   const Receipt receipt = commit(ChangeBuilder(*workspace_).write("f", "new", 0675).proposal());
   EXPECT_EQ(stat("f").gid, kUserGroup);
@@ -79,7 +79,7 @@ TEST_F(InheritanceFacts, AFileWithoutItsGroupGivesNoUserMoreRights) {
   EXPECT_NE(receipt.warnings[0].find("655 instead of 675"), std::string::npos);
 }
 
-TEST_F(InheritanceFacts, WhatTheJournalSaysIsWhatWasGiven) {
+TEST_F(InheritanceFacts, TheJournalRecordsTheActualMetadata) {
   make_file("f", 0660, kForeign);
   commit(ChangeBuilder(*workspace_).write("f", "new", 0660).proposal());
   const auto before = picture_of(*workspace_);
@@ -89,7 +89,7 @@ TEST_F(InheritanceFacts, WhatTheJournalSaysIsWhatWasGiven) {
   EXPECT_EQ(picture_of(*workspace_), before);
 }
 
-TEST_F(InheritanceFacts, AnUndoneDeletionGivesTheGroupBack) {
+TEST_F(InheritanceFacts, UndoingADeletionRestoresTheGroup) {
   make_file("f", 0660, kMine);
   const Receipt receipt = remove_and_undo("f");
   EXPECT_EQ(stat("f").gid, kMine);
@@ -97,7 +97,7 @@ TEST_F(InheritanceFacts, AnUndoneDeletionGivesTheGroupBack) {
   EXPECT_TRUE(receipt.warnings.empty());
 }
 
-TEST_F(InheritanceFacts, AnUndoneDeletionNeverWidensAGroupThatCannotBeGiven) {
+TEST_F(InheritanceFacts, UndoingADeletionWithoutItsGroupGivesNoUserMoreRights) {
   make_file("f", 0670, kForeign);
   const Receipt receipt = remove_and_undo("f");
   EXPECT_EQ(stat("f").gid, kUserGroup);
@@ -105,7 +105,7 @@ TEST_F(InheritanceFacts, AnUndoneDeletionNeverWidensAGroupThatCannotBeGiven) {
   EXPECT_EQ(receipt.warnings.size(), 1U);
 }
 
-TEST_F(InheritanceFacts, AnUndoneDeletionGivesAttributesBack) {
+TEST_F(InheritanceFacts, UndoingADeletionRestoresAttributes) {
   make_file("f", 0644, kUserGroup);
   ASSERT_TRUE(workspace_->set_attribute(rel("f"), {"user.note", "mine"}));
   remove_and_undo("f");
@@ -114,7 +114,7 @@ TEST_F(InheritanceFacts, AnUndoneDeletionGivesAttributesBack) {
   EXPECT_EQ(*attributes, (std::vector<ExtendedAttribute>{{"user.note", "mine"}}));
 }
 
-TEST_F(InheritanceFacts, ADirectoryInASetGroupIdDirectoryPassesItOn) {
+TEST_F(InheritanceFacts, NewDirectoriesInheritTheSetGroupIdBitAndTheGroup) {
   ASSERT_TRUE(workspace_->make_directory(rel("shared"), 0775));
   ASSERT_TRUE(workspace_->set_owner(rel("shared"), kKeep, kMine));
   ASSERT_TRUE(workspace_->set_mode(rel("shared"), 02775));

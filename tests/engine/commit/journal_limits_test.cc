@@ -60,7 +60,7 @@ Journal small_journal() {
 }
 
 // Limit: kMaxTextBytes of engine/commit/journal_format.h
-TEST(JournalLimits, ATextIsTakenUpToItsLimit) {
+TEST(JournalLimits, TextsAreAcceptedUpToTheirLimit) {
   for (std::string CommitMeta::*text :
        {&CommitMeta::message, &CommitMeta::agent, &CommitMeta::tool}) {
     Journal journal = small_journal();
@@ -77,7 +77,7 @@ TEST(JournalLimits, ATextIsTakenUpToItsLimit) {
 }
 
 // Limit: kMaxAttributes of engine/commit/journal_format.h
-TEST(JournalLimits, AttributesAreTakenUpToTheirNumber) {
+TEST(JournalLimits, AttributesAreAcceptedUpToTheirMaximumNumber) {
   for (JournalSide JournalOp::*side : {&JournalOp::before, &JournalOp::after}) {
     Journal journal = small_journal();
     auto& attributes = (journal.ops[0].*side).attributes;
@@ -92,7 +92,7 @@ TEST(JournalLimits, AttributesAreTakenUpToTheirNumber) {
 
 // Limit: kMaxAttributeBytes of engine/commit/journal_format.h
 // Limit: kMaxAttributeNameBytes of engine/commit/journal_format.h
-TEST(JournalLimits, AnAttributeIsTakenUpToItsSizes) {
+TEST(JournalLimits, AnAttributeIsAcceptedUpToTheLimitsOfNameAndValue) {
   Journal journal = small_journal();
   auto& attributes = journal.ops[0].before.attributes;
   attributes = {{std::string(kMaxAttributeNameBytes, 'n'), std::string(kMaxAttributeBytes, 'v')}};
@@ -104,7 +104,7 @@ TEST(JournalLimits, AnAttributeIsTakenUpToItsSizes) {
 }
 
 // Limit: kMaxPayloadBytes of engine/commit/journal_format.h
-TEST(JournalLimits, AttributesAreTakenUpToTheSizeOfARecord) {
+TEST(JournalLimits, AttributesAreAcceptedUpToTheSizeOfARecord) {
   Journal journal = small_journal();
   auto& attributes = journal.ops[0].before.attributes;
   // An operation of this journal without attributes, and the frame of one attribute.
@@ -123,7 +123,7 @@ TEST(JournalLimits, AttributesAreTakenUpToTheSizeOfARecord) {
 }
 
 // Limit: kMaxSymlinkBytes of base/limits.h
-TEST(JournalLimits, ALinkIsTakenUpToTheLengthOfItsTarget) {
+TEST(JournalLimits, LinkTargetsAreAcceptedUpToTheirLimit) {
   for (const size_t size : {size_t{1}, limits::kMaxSymlinkBytes}) {
     Journal journal = small_journal();
     const std::string target(size, 't');
@@ -135,14 +135,14 @@ TEST(JournalLimits, ALinkIsTakenUpToTheLengthOfItsTarget) {
   }
 }
 
-TEST(JournalLimits, ASourceThatIsProtectedIsRefusedBeforeItIsWritten) {
+TEST(JournalLimits, AProtectedSourceIsRefused) {
   Journal journal = small_journal();
   journal.ops[0].copied_from = rel(".git/config");
   EXPECT_EQ(check_journal_limits(journal).error().reason, "path.protected");
 }
 
 // Limit: kMaxJournalRecords of engine/commit/journal.h
-TEST(JournalLimits, ANoteTooLongIsCutAndOneTooManyLeavesRoomForWhatCounts) {
+TEST(JournalLimits, LongNotesAreCutAndNotesLeaveRoomForLaterRecords) {
   const auto directory = make_memory_directory();
   auto file = directory->open_writable_file(rel("j"), OpenMode::kCreateNew);
   const Journal journal = small_journal();
@@ -178,7 +178,7 @@ void expect_refused_without_a_trace(const WritableDirectory& workspace, const Pr
   ASSERT_TRUE(publish(workspace, ChangeBuilder(workspace).write("next", "n").proposal()));
 }
 
-TEST(JournalLimits, AFileWithMoreAttributesThanAJournalTakesIsRefused) {
+TEST(JournalLimits, AFileWithTooManyAttributesIsRefused) {
   const auto workspace = make_memory_directory();
   put_file(*workspace, "a", "old");
   for (int i = 0; i < 4200; ++i) {

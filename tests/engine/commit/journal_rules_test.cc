@@ -49,7 +49,7 @@ class JournalRules : public testing::Test {
   FileStat own_;
 };
 
-TEST_F(JournalRules, AFileKeepsTheAttributesThatItHad) {
+TEST_F(JournalRules, AFileMayKeepOnlyAttributesThatItHad) {
   JournalSide before = side(FileKind::kRegular, "old");
   before.attributes = {kCapability};
   JournalSide after = side(FileKind::kRegular, "new");
@@ -64,14 +64,14 @@ TEST_F(JournalRules, AFileKeepsTheAttributesThatItHad) {
   EXPECT_NE(broken(), "");
 }
 
-TEST_F(JournalRules, ANewFileGetsNoAttributeOfTheKernel) {
+TEST_F(JournalRules, ANewFileMustNotGetATrustedAttribute) {
   JournalSide after = side(FileKind::kRegular, "new");
   after.attributes = {{"trusted.overlay.opaque", "y"}};
   change("b", JournalSide{}, after);
   EXPECT_NE(broken(), "");
 }
 
-TEST_F(JournalRules, AnUndoGivesBackWhatTheDeletedFileHad) {
+TEST_F(JournalRules, AnUndoMayRestoreTheAttributesOfADeletedFile) {
   ASSERT_TRUE(workspace_->set_attribute(rel("a"), kCapability));
   const auto done = publish(*workspace_, ChangeBuilder(*workspace_).remove("a").proposal());
   ASSERT_TRUE(done && std::holds_alternative<Receipt>(*done));
@@ -84,7 +84,7 @@ TEST_F(JournalRules, AnUndoGivesBackWhatTheDeletedFileHad) {
   EXPECT_NE(broken(), "");
 }
 
-TEST_F(JournalRules, NothingIsGivenToAUserWhoDidNotOwnIt) {
+TEST_F(JournalRules, AFileMustNotGetAnOwnerThatItDidNotHave) {
   if (!is_root_user()) GTEST_SKIP() << "only root can give files away";
   JournalSide after = side(FileKind::kRegular, "new");
   after.uid = kStranger;
@@ -97,7 +97,7 @@ TEST_F(JournalRules, NothingIsGivenToAUserWhoDidNotOwnIt) {
   EXPECT_EQ(broken(JournalTrust::kForeign), "");
 }
 
-TEST_F(JournalRules, NoLinkLeadsOutside) {
+TEST_F(JournalRules, ALinkMustNotLeadOutsideTheWorkspace) {
   change("l", JournalSide{}, side(FileKind::kSymlink, "a"));
   EXPECT_EQ(broken(), "");
   EXPECT_EQ(broken(JournalTrust::kForeign), "");
@@ -110,7 +110,7 @@ TEST_F(JournalRules, NoLinkLeadsOutside) {
   EXPECT_NE(broken(), "");
 }
 
-TEST_F(JournalRules, AnAbortGivesBackWhatWasThere) {
+TEST_F(JournalRules, AnAbortMayRestoreALinkThatLeadsOutside) {
   JournalSide before = side(FileKind::kSymlink, "/etc");
   change("l", before, JournalSide{});
   journal_.is_aborted = true;

@@ -96,7 +96,7 @@ TEST(Journal, ReadsBackWhatWasWritten) {
   EXPECT_FALSE(read.applied_boot);
 }
 
-TEST(Journal, AFailedFlushHoldsUntilTheNextApplied) {
+TEST(Journal, AFailedFlushIsValidUntilTheNextAppliedRecord) {
   const auto directory = make_memory_directory();
   auto file = directory->open_writable_file(path("j"), OpenMode::kCreateNew);
   const std::string bytes = encode(five_files());
@@ -123,7 +123,7 @@ JournalVerdict judge_file(std::string_view bytes, ImageUse use) {
   return *std::move(verdict);
 }
 
-TEST(Journal, AFileIsJudgedAsItsBytesAre) {
+TEST(Journal, AFileIsParsedLikeItsBytes) {
   constexpr size_t kLarge = 900'000;
   Journal journal = five_files();
   for (JournalOp& op : journal.ops) {
@@ -187,7 +187,7 @@ TEST(Journal, EveryTruncationIsTornAndNeverCommitted) {
   }
 }
 
-TEST(Journal, EveryFlippedBitOfTheBodyIsDamageAndNeverForgotten) {
+TEST(Journal, EveryFlippedBitOfTheBodyIsDamage) {
   std::string bytes = encode(five_files());
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
@@ -198,7 +198,7 @@ TEST(Journal, EveryFlippedBitOfTheBodyIsDamageAndNeverForgotten) {
   }
 }
 
-TEST(Journal, ATornOrFlippedTrailerNeverHappened) {
+TEST(Journal, ATornOrFlippedTrailerIsIgnored) {
   const std::string body = encode(five_files());
   std::string bytes = with_trailers(body, true);
   for (size_t size = body.size(); size < bytes.size(); ++size) {

@@ -49,7 +49,7 @@ class PublisherFacts : public testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(On, PublisherFacts, testing::Values(false, true),
                          [](const auto& where) { return where.param ? "Disk" : "Memory"; });
 
-TEST_P(PublisherFacts, EveryKindOfChangeLands) {
+TEST_P(PublisherFacts, EveryKindOfChangeIsPublished) {
   put_file(ws(), "changed", "old", 0751);
   put_file(ws(), "deleted", "gone");
   put_file(ws(), "renamed", "same");
@@ -99,7 +99,7 @@ TEST_P(PublisherFacts, EveryKindOfChangeLands) {
   EXPECT_EQ(picture_of(ws()), want);
 }
 
-TEST_P(PublisherFacts, TheHistoryHoldsBothImagesAndTheReason) {
+TEST_P(PublisherFacts, TheHistoryHasBothImagesAndTheReason) {
   put_file(ws(), "a", "old");
   CommitMeta meta{"agent", "apply", "because", {}, {"{\"audit\":1}"}};
   const Proposal proposal = ChangeBuilder(ws()).write("a", "new").write("b", "B").proposal();
@@ -119,7 +119,7 @@ TEST_P(PublisherFacts, TheHistoryHoldsBothImagesAndTheReason) {
   EXPECT_EQ(load_committed(**state, TxId{2}).error().reason, "history.not_found");
 }
 
-TEST_P(PublisherFacts, TheHistoryHoldsTheContentOfAFileWhoseModeChanged) {
+TEST_P(PublisherFacts, TheHistoryHasTheContentOfAFileWhoseModeChanged) {
   put_file(ws(), "script", "#!/bin/sh\n");
   ChangeBuilder change(ws());
   change.mode("script", 0755);
@@ -133,14 +133,14 @@ TEST_P(PublisherFacts, TheHistoryHoldsTheContentOfAFileWhoseModeChanged) {
   EXPECT_EQ(**content, "#!/bin/sh\n");
 }
 
-TEST_P(PublisherFacts, IdsFollowEachOtherAcrossPublishers) {
+TEST_P(PublisherFacts, IdsAreConsecutiveAcrossPublishers) {
   for (uint64_t i = 1; i <= 3; ++i) {
     const auto receipt = must_publish(ChangeBuilder(ws()).write("a", std::to_string(i)).proposal());
     EXPECT_EQ(receipt.id, TxId{i});
   }
 }
 
-TEST_P(PublisherFacts, AChangedBaseIsAConflictAndNothingMoves) {
+TEST_P(PublisherFacts, AChangedBaseIsAConflictAndTheTreeIsUnchanged) {
   put_file(ws(), "a", "old");
   put_file(ws(), "b", "old");
   const Proposal proposal = ChangeBuilder(ws()).write("a", "new").write("b", "new").proposal();
@@ -153,7 +153,7 @@ TEST_P(PublisherFacts, AChangedBaseIsAConflictAndNothingMoves) {
   EXPECT_EQ(picture_of(ws()), before);
 }
 
-TEST_P(PublisherFacts, ATouchOrTheSameBytesAgainAreNoConflict) {
+TEST_P(PublisherFacts, SavingTheSameBytesIsNotAConflict) {
   put_file(ws(), "a", "old");
   const Proposal proposal = ChangeBuilder(ws()).write("a", "new").proposal();
   save_file(ws(), "a", "old");
@@ -161,7 +161,7 @@ TEST_P(PublisherFacts, ATouchOrTheSameBytesAgainAreNoConflict) {
   EXPECT_EQ(picture_of(ws())["a"], "f 644 new");
 }
 
-TEST_P(PublisherFacts, EveryWayABaseCanChangeIsSeen) {
+TEST_P(PublisherFacts, EveryKindOfChangedBaseIsAConflict) {
   put_file(ws(), "f", "f");
   put_file(ws(), "d/in", "i");
   ASSERT_TRUE(ws().make_symlink(rel("l"), "f"));
@@ -192,7 +192,7 @@ TEST_P(PublisherFacts, EveryWayABaseCanChangeIsSeen) {
   EXPECT_EQ(picture_of(ws()), base);
 }
 
-TEST_P(PublisherFacts, ASymlinkPlantedInAParentIsANamedConflict) {
+TEST_P(PublisherFacts, AParentReplacedByALinkIsAConflict) {
   put_file(ws(), "d/f", "f");
   const Proposal proposal = ChangeBuilder(ws()).write("d/f", "new").proposal();
   ASSERT_TRUE(ws().rename(rel("d"), ws(), rel("real"), RenameMode::kNoReplace));
@@ -208,7 +208,7 @@ TEST_P(PublisherFacts, ASymlinkPlantedInAParentIsANamedConflict) {
   EXPECT_EQ(picture_of(ws()), before);
 }
 
-TEST_P(PublisherFacts, ProtectedPathsAndEmptyProposalsAreRefusedWithoutATrace) {
+TEST_P(PublisherFacts, RefusedProposalsDoNotCreateTheStateDirectory) {
   put_file(ws(), "a", "a");
   const auto empty = publish(ws(), ChangeBuilder(ws()).proposal());
   ASSERT_FALSE(empty);
@@ -248,7 +248,7 @@ TEST_P(PublisherFacts, UntouchedFilesKeepTheirTimestampsAndChangedOnesAreNew) {
   EXPECT_GT(ws().stat(rel("a"))->mtime_ns, a.mtime_ns);
 }
 
-TEST_P(PublisherFacts, HardLinksAreBrokenWithAWordOrRefused) {
+TEST_P(PublisherFacts, ContentChangesBreakHardLinksWithAWarningOrAreRefused) {
   put_file(ws(), "a", "old");
   ASSERT_TRUE(ws().make_hard_link(rel("a"), ws(), rel("b")));
   const Proposal proposal = ChangeBuilder(ws()).write("a", "new").proposal();
@@ -265,7 +265,7 @@ TEST_P(PublisherFacts, HardLinksAreBrokenWithAWordOrRefused) {
   EXPECT_EQ(picture_of(ws())["b"], "f 644 old");
 }
 
-TEST_P(PublisherFacts, HardLinksAreBrokenForAModeToo) {
+TEST_P(PublisherFacts, ModeChangesBreakHardLinksWithAWarningOrAreRefused) {
   put_file(ws(), "a", "same");
   ASSERT_TRUE(ws().make_hard_link(rel("a"), ws(), rel("b")));
   const Proposal proposal = ChangeBuilder(ws()).mode("a", 0755).proposal();
@@ -294,7 +294,7 @@ TEST_P(PublisherFacts, ContentsOverAMegabyteGoToBlobs) {
   EXPECT_EQ(**loaded->store->get(loaded->changes[0].before.content), large);
 }
 
-TEST_P(PublisherFacts, TheHooksFrameTheSwaps) {
+TEST_P(PublisherFacts, TheHooksRunBeforeAndAfterTheSwaps) {
   put_file(ws(), "a", "old");
   std::vector<std::string> seen;
   PublisherOptions options = test_options();
@@ -304,7 +304,7 @@ TEST_P(PublisherFacts, TheHooksFrameTheSwaps) {
   EXPECT_EQ(seen, (std::vector<std::string>{"f 644 old", "f 644 new"}));
 }
 
-TEST_P(PublisherFacts, ASaveInTheLastInstantIsCaughtAndPutBack) {
+TEST_P(PublisherFacts, ASaveJustBeforeTheSwapIsCaughtAndPutBack) {
   put_file(ws(), "a", "old a");
   put_file(ws(), "b", "old b");
   PublisherOptions options = test_options();
@@ -321,7 +321,7 @@ TEST_P(PublisherFacts, ASaveInTheLastInstantIsCaughtAndPutBack) {
   EXPECT_TRUE((*state)->slots().list()->empty());
 }
 
-TEST_P(PublisherFacts, AnotherHolderOfTheLockIsNamed) {
+TEST_P(PublisherFacts, ATimeoutNamesTheHolderOfTheLock) {
   const auto state = StateDirectory::open_or_create(ws());
   ASSERT_TRUE(state);
   const SystemClock clock;

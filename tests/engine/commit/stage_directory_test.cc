@@ -11,7 +11,7 @@
 namespace galley {
 namespace {
 
-TEST(StageDirectory, IsHeldByOneAndAdoptedWhenItsStagerIsGone) {
+TEST(StageDirectory, CanBeAdoptedOnlyWhenItsHolderIsGone) {
   const auto workspace = make_memory_directory();
   const auto state = StateDirectory::open_or_create(*workspace);
   ASSERT_TRUE(state);
@@ -37,7 +37,7 @@ TEST(StageDirectory, IsHeldByOneAndAdoptedWhenItsStagerIsGone) {
   }
 }
 
-TEST(StageDirectory, IsAsNewAsWhatIsStagedInIt) {
+TEST(StageDirectory, ModificationTimeIsThatOfItsNewestFile) {
   const auto workspace = make_memory_directory();
   const auto state = StateDirectory::open_or_create(*workspace);
   ASSERT_TRUE(state);
@@ -52,7 +52,7 @@ TEST(StageDirectory, IsAsNewAsWhatIsStagedInIt) {
 }
 
 /// At each call of a creation another process lists the stages, and is slow to unlock them.
-TEST(StageDirectory, IsMadeBesideWhoLooksAtThem) {
+TEST(StageDirectory, CanBeCreatedWhileAnotherProcessListsStages) {
   for (size_t at = 1;; ++at) {
     const auto tree = std::make_shared<MemoryTree>();
     const auto raw = open_memory_tree(tree);
@@ -82,7 +82,7 @@ TEST(StageDirectory, IsMadeBesideWhoLooksAtThem) {
   }
 }
 
-TEST(Leftovers, OldStagesGoAndHeldOnesStay) {
+TEST(Leftovers, OldStagesAreRemovedAndHeldOnesStay) {
   const auto workspace = make_memory_directory();
   const auto state = StateDirectory::open_or_create(*workspace);
   ASSERT_TRUE(state);
@@ -126,7 +126,7 @@ size_t flushes_of(Durability durability, int files) {
                                            [](const auto& call) { return call.is_sync(); }));
 }
 
-TEST(Publisher, FlushesTwiceHoweverManyFiles) {
+TEST(Publisher, FlushesAtMostTwiceForAnyNumberOfFiles) {
   for (const int files : {1, 10, 100}) {
     EXPECT_EQ(flushes_of(Durability::kFull, files), 2U) << files;
     EXPECT_EQ(flushes_of(Durability::kGroup, files), 1U) << files;
@@ -154,7 +154,7 @@ std::pair<size_t, size_t> retiring_flushes(int files, bool adds_link) {
   return {count(false), count(true)};
 }
 
-TEST(Retire, FewFilesAreFlushedOneByOneAndManyAtOnce) {
+TEST(Retire, FewFilesAreFlushedOneByOneAndManyTogether) {
   using Flushes = std::pair<size_t, size_t>;
   // Each file, its directory, and the root that got the directory.
   EXPECT_EQ(retiring_flushes(1, false), Flushes(3, 0));
@@ -164,7 +164,7 @@ TEST(Retire, FewFilesAreFlushedOneByOneAndManyAtOnce) {
   EXPECT_EQ(retiring_flushes(1, true), Flushes(0, 1));
 }
 
-TEST(Retire, AFileThatIsGoneSinceIsFlushedWithEverything) {
+TEST(Retire, AMissingFileCausesAFlushOfTheWholeFileSystem) {
   auto plan = std::make_shared<FaultPlan>();
   const auto workspace = make_fault_directory(make_memory_directory(), plan);
   ASSERT_TRUE(publish(*workspace, ChangeBuilder(*workspace).write("a", "1").proposal()));
@@ -214,7 +214,7 @@ class UnflushedCommit : public testing::Test {
 };
 
 // The kernel tells a failed write-back once: flushing the same inode again would succeed falsely.
-TEST_F(UnflushedCommit, IsWrittenAnewBeforeItIsFlushedAgain) {
+TEST_F(UnflushedCommit, IsRewrittenBeforeItIsFlushedAgain) {
   const TreePicture committed = picture_of(*workspace_);
   for (int failures = 0; failures < 3; ++failures) {
     const uint64_t a = inode("a");
@@ -231,21 +231,21 @@ TEST_F(UnflushedCommit, IsWrittenAnewBeforeItIsFlushedAgain) {
   EXPECT_EQ(pending(), 0U);
 }
 
-TEST_F(UnflushedCommit, WaitsForARecovery) {
+TEST_F(UnflushedCommit, IsNotRetiredBeforeARecovery) {
   const uint64_t a = inode("a");
   ASSERT_TRUE(retire_all(*workspace_));
   EXPECT_EQ(pending(), 1U);
   EXPECT_EQ(inode("a"), a);
 }
 
-TEST_F(UnflushedCommit, IsWrittenAnewByTheNextCommitToo) {
+TEST_F(UnflushedCommit, IsRewrittenByTheNextCommit) {
   const uint64_t a = inode("a");
   ASSERT_TRUE(publish(*workspace_, ChangeBuilder(*workspace_).write("c", "3").proposal()));
   EXPECT_NE(inode("a"), a);
   EXPECT_EQ(pending(), 1U);
 }
 
-TEST_F(UnflushedCommit, LeavesAloneWhatTheUserChangedSince) {
+TEST_F(UnflushedCommit, DoesNotRewriteFilesThatTheUserChangedSince) {
   save_file(*workspace_, "a", "mine");
   put_file(*workspace_, "a.old", "old");
   const uint64_t a = inode("a");
@@ -258,7 +258,7 @@ TEST_F(UnflushedCommit, LeavesAloneWhatTheUserChangedSince) {
   EXPECT_EQ(pending(), 0U);
 }
 
-TEST_F(UnflushedCommit, ADryRunTellsWhatWouldBeWritten) {
+TEST_F(UnflushedCommit, ADryRunReportsTheFilesToRewrite) {
   const uint64_t a = inode("a");
   const auto report = reopen(*workspace_, kBoot, true);
   ASSERT_TRUE(report);
@@ -291,14 +291,14 @@ TEST_F(UnflushedCommit, SurvivesAKillBeforeEveryCallOfItsRecovery) {
   EXPECT_GT(kills, 50U);
 }
 
-TEST_F(UnflushedCommit, AfterARebootTheDiskTellsAndNothingIsWritten) {
+TEST_F(UnflushedCommit, IsNotRewrittenAfterARebootIfTheDiskIsCorrect) {
   const uint64_t a = inode("a");
   ASSERT_TRUE(reopen(*workspace_, "the-next-boot"));
   EXPECT_EQ(inode("a"), a);
   EXPECT_EQ(pending(), 0U);
 }
 
-TEST_F(UnflushedCommit, IsWrittenAnewWhenItsCompletionCouldNotBeNotedEither) {
+TEST_F(UnflushedCommit, IsRewrittenIfItsCompletionCouldNotBeRecorded) {
   plan_ = std::make_shared<FaultPlan>();
   workspace_ = make_fault_directory(make_memory_directory(), plan_);
   put_file(*workspace_, "a", "old");
@@ -383,7 +383,7 @@ TEST(Publisher, ChangesNoPathBeforeTheJournalAndItsDirectoryAreSynced) {
   EXPECT_EQ(renames, 2);
 }
 
-TEST(WriterLock, GoesToTheFirstThatWaitsAndDeadWaitersArePassedOver) {
+TEST(WriterLock, DeadWaitersAreSkippedAndRemoved) {
   const auto workspace = make_memory_directory();
   const auto state = StateDirectory::open_or_create(*workspace);
   const SystemClock clock;

@@ -25,7 +25,7 @@ void expect_not_believed(const WritableDirectory& workspace, const std::string& 
   }
 }
 
-TEST(StateFormat, NamesItsFolderAndNothingElseIsTakenForIt) {
+TEST(StateFormat, MatchesOnlyTheFolderThatItWasWrittenFor) {
   FileStat folder;
   folder.inode = 12;
   folder.birth_ns = 34;
@@ -43,7 +43,7 @@ TEST(StateFormat, NamesItsFolderAndNothingElseIsTakenForIt) {
   EXPECT_FALSE(*was_created_for(*parsed, copy));
 }
 
-TEST(StateFormat, ReadsTheFirstVersionAsOneThatNamesNoFolder) {
+TEST(StateFormat, VersionOneMatchesNoFolder) {
   const std::string id = uuid_text(random_workspace_id());
   const auto first = StateFormat::parse("galley 1 " + id + "\n");
   ASSERT_TRUE(first);
@@ -87,7 +87,7 @@ TEST(StateDirectory, IsNotTrustedInAnotherFolder) {
   EXPECT_EQ((*adopted)->workspace_id(), foreign->workspace_id());
 }
 
-TEST(StateDirectory, IsClosedAgainWhenOthersMayOnlyEnterIt) {
+TEST(StateDirectory, ModeIsRestoredWhenOthersCanOnlyEnterIt) {
   const auto workspace = make_memory_directory();
   ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
   for (const uint32_t mode : {0750U, 0755U, 0711U}) {
@@ -100,7 +100,7 @@ TEST(StateDirectory, IsClosedAgainWhenOthersMayOnlyEnterIt) {
   expect_not_believed(*workspace, "0700");
 }
 
-TEST(StateDirectory, IsNotTrustedWhenOthersMayChangeOrOwnIt) {
+TEST(StateDirectory, IsNotTrustedWhenOthersCanChangeOrOwnIt) {
   const auto workspace = make_memory_directory();
   ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
   for (const uint32_t mode : {0770U, 0722U, 0777U}) {
@@ -114,7 +114,7 @@ TEST(StateDirectory, IsNotTrustedWhenOthersMayChangeOrOwnIt) {
   EXPECT_EQ(StateDirectory::open_foreign(*workspace).error().reason, "state.not_adoptable");
 }
 
-TEST(StateDirectory, IsNotBelievedWithAnotherGitignoreAndAMissingOneIsWritten) {
+TEST(StateDirectory, AChangedGitignoreIsNotTrustedAndAMissingOneIsRestored) {
   const auto workspace = make_memory_directory();
   ASSERT_TRUE(StateDirectory::open_or_create(*workspace));
   ASSERT_TRUE(workspace->remove_file(rel(".galley/.gitignore")));
@@ -127,7 +127,7 @@ TEST(StateDirectory, IsNotBelievedWithAnotherGitignoreAndAMissingOneIsWritten) {
   EXPECT_EQ(read_file(*workspace, rel(".galley/.gitignore"), 10).value(), "*\n");
 }
 
-TEST(UnboundState, IsNamedAndBecomesTheWorkspacesOwnWhenItIsTakenOver) {
+TEST(UnboundState, IsListedAndCanBeAdopted) {
   const auto workspace = make_memory_directory();
   const auto state = StateDirectory::open_or_create(*workspace);
   ASSERT_TRUE(state);
@@ -154,7 +154,7 @@ TEST(UnboundState, IsNamedAndBecomesTheWorkspacesOwnWhenItIsTakenOver) {
   }
 }
 
-TEST(StateDirectory, WhatACreationLeftThatWasCutShortIsCompleted) {
+TEST(StateDirectory, AnInterruptedCreationIsCompleted) {
   const auto workspace = make_memory_directory();
   ASSERT_TRUE(workspace->make_directory(rel(".galley"), 0700));
   ASSERT_TRUE(workspace->make_directory(rel(".galley/j"), 0700));
@@ -195,7 +195,7 @@ void kill_rely_and_cut(const std::function<void(const WritableDirectory&)>& prep
   }
 }
 
-TEST(StateDirectory, ACreationThatWasCutShortIsSyncedBeforeItIsReliedOn) {
+TEST(StateDirectory, AnInterruptedCreationIsSyncedBeforeUse) {
   kill_rely_and_cut([](const WritableDirectory& workspace) { put_file(workspace, "a", "old"); },
                     [](const WritableDirectory& workspace) {
                       static_cast<void>(StateDirectory::open_or_create(workspace));
@@ -212,7 +212,7 @@ TEST(StateDirectory, ACreationThatWasCutShortIsSyncedBeforeItIsReliedOn) {
                     });
 }
 
-TEST(BlobStore, ABlobWhoseWritingWasCutShortIsSyncedBeforeItIsReliedOn) {
+TEST(BlobStore, AnInterruptedBlobIsSyncedBeforeUse) {
   const std::string content = "large enough for a test";
   const ContentId id = ContentId::of(content);
   kill_rely_and_cut(
@@ -226,7 +226,7 @@ TEST(BlobStore, ABlobWhoseWritingWasCutShortIsSyncedBeforeItIsReliedOn) {
       });
 }
 
-TEST(BlobStore, ADamagedBlobIsWrittenAnew) {
+TEST(BlobStore, ADamagedBlobIsRewritten) {
   const auto state = make_memory_directory();
   const std::string content = "large enough for a test";
   const ContentId id = ContentId::of(content);

@@ -72,7 +72,7 @@ std::map<std::string, size_t> calls_of_apply(size_t files) {
   return calls;
 }
 
-TEST(SystemCalls, AnApplyMakesAtMostFifteenAFile) {
+TEST(SystemCalls, AnApplyMakesAtMostFifteenCallsPerFile) {
   // The double is for one thread, so fewer files than are shared; the difference is the files'.
   constexpr size_t kFew = 8;
   constexpr size_t kMore = kMinSharedItems - 1;

@@ -43,7 +43,7 @@ class HookFilesTest : public testing::Test {
   const HookKind* kind_ = find_hook_kind("pre-commit");
 };
 
-TEST_F(HookFilesTest, WhereThereIsNoneItIsWrittenAndTakenAway) {
+TEST_F(HookFilesTest, AMissingHookIsWrittenAndRemovedAgain) {
   EXPECT_EQ(install().value().front().step, HookStep::kWrite);
   EXPECT_EQ(text("pre-commit"), hook_script(*kind_));
   EXPECT_EQ(hooks_->stat(name("pre-commit")).value().mode, 0755U);
@@ -61,7 +61,7 @@ TEST_F(HookFilesTest, AFileBeyondTheLimitIsAnotherProgramsHook) {
   EXPECT_EQ(hooks_->stat(name("pre-commit.before-galley")).value().size, large.size());
 }
 
-TEST_F(HookFilesTest, TheOneOfOthersIsKeptAndComesBackAsItWas) {
+TEST_F(HookFilesTest, AForeignHookIsKeptAndRestoredUnchanged) {
   put("pre-commit", kTheirs, 0711);
   const FileStat before = hooks_->stat(name("pre-commit")).value();
   EXPECT_EQ(install().value().front().step, HookStep::kWriteAndKeep);
@@ -83,14 +83,14 @@ TEST_F(HookFilesTest, ALinkIsKeptAsALink) {
   EXPECT_EQ(hooks_->read_link(name("pre-commit")).value(), "../tool");
 }
 
-TEST_F(HookFilesTest, WhatSomebodyChangedSinceIsNeitherReplacedNorRemoved) {
+TEST_F(HookFilesTest, AChangedHookIsNeitherReplacedNorRemoved) {
   put("pre-commit", hook_script(*kind_) + "echo mine\n", 0755);
   EXPECT_EQ(install().error().reason, "hook.changed");
   EXPECT_EQ(uninstall().error().reason, "hook.changed");
   EXPECT_EQ(text("pre-commit"), hook_script(*kind_) + "echo mine\n");
 }
 
-TEST_F(HookFilesTest, NothingTakesTheNameOfAnotherFile) {
+TEST_F(HookFilesTest, AnExistingFileWithTheNameOfTheKeptHookIsNotReplaced) {
   put("pre-commit", kTheirs, 0755);
   put("pre-commit.before-galley", "somebody's\n", 0644);
   EXPECT_EQ(install().error().reason, "hook.kept_exists");
@@ -98,25 +98,25 @@ TEST_F(HookFilesTest, NothingTakesTheNameOfAnotherFile) {
   EXPECT_EQ(text("pre-commit.before-galley"), "somebody's\n");
 }
 
-TEST_F(HookFilesTest, AnotherPlansFirstErrorChangesNoneOfThem) {
+TEST_F(HookFilesTest, AnErrorInThePlanLeavesAllHooksUnchanged) {
   put("pre-push", hook_script(*find_hook_kind("pre-push")) + "x", 0755);
   EXPECT_FALSE(files_.plan_install({kind_, find_hook_kind("pre-push")}));
   EXPECT_EQ(names(), std::vector<std::string>{"pre-push"});
 }
 
-TEST_F(HookFilesTest, UninstallLeavesTheHooksOfOthers) {
+TEST_F(HookFilesTest, UninstallLeavesForeignHooks) {
   put("pre-commit", kTheirs, 0755);
   EXPECT_EQ(uninstall().value().front().step, HookStep::kNothing);
   EXPECT_EQ(text("pre-commit"), kTheirs);
 }
 
-TEST_F(HookFilesTest, AHookWithoutTheRightToRunIsRenewed) {
+TEST_F(HookFilesTest, AHookThatIsNotExecutableIsRenewed) {
   put("pre-commit", hook_script(*kind_), 0644);
   EXPECT_EQ(install().value().front().step, HookStep::kRenew);
   EXPECT_EQ(hooks_->stat(name("pre-commit")).value().mode, 0755U);
 }
 
-TEST_F(HookFilesTest, WhatAKillLeftIsFinishedByTheNextInstallOrTakenBackByUninstall) {
+TEST_F(HookFilesTest, InstallCompletesAndUninstallRevertsAnInterruptedInstall) {
   for (const bool installs : {true, false}) {
     hooks_ = make_memory_directory();
     files_ = HookFiles(*hooks_);

@@ -9,7 +9,7 @@ const std::string kA(40, 'a');
 const std::string kB(40, 'b');
 const std::string kNone(40, '0');
 
-TEST(RefUpdates, OfAPushNameTheOtherSidesReference) {
+TEST(RefUpdates, OfAPushNameTheReferenceOfTheOtherSide) {
   const auto updates = parse_pushed_refs("HEAD " + kB + " refs/heads/main " + kA + "\n(delete) " +
                                          kNone + " refs/heads/old " + kA + "\nrefs/tags/v1 " + kB +
                                          " refs/tags/v1 " + kNone + "\n");
@@ -24,14 +24,14 @@ TEST(RefUpdates, OfAServerHaveTheOldIdFirst) {
   EXPECT_EQ(parse_update({"refs/heads/main", kA, kB}).value(), updates.value().front());
 }
 
-TEST(RefUpdates, Sha256IdsAreTaken) {
+TEST(RefUpdates, Sha256IdsAreAccepted) {
   const std::string id(64, 'c');
   EXPECT_EQ(parse_received_refs(id + " " + id + " refs/heads/m\n").value().front().new_id, id);
 }
 
-TEST(RefUpdates, NothingPushedIsNothing) { EXPECT_TRUE(parse_pushed_refs("").value().empty()); }
+TEST(RefUpdates, AnEmptyInputHasNoUpdates) { EXPECT_TRUE(parse_pushed_refs("").value().empty()); }
 
-TEST(RefUpdates, WhatGitDoesNotWriteIsNamedByItsLine) {
+TEST(RefUpdates, AnErrorNamesTheLineOfMalformedInput) {
   for (const std::string& line :
        {std::string("main"), kA + " " + kB, kA + " " + kB + " main", kA + "  refs/heads/m",
         "x" + kA.substr(1) + " " + kB + " refs/heads/m", kA + " " + kB + " refs/heads/m extra"}) {

@@ -9,7 +9,7 @@ ContributingTransaction transaction(uint64_t number, const std::string& agent) {
   return {TxId{number}, ContentId::of(std::to_string(number)), agent};
 }
 
-TEST(Trailers, NameTransactionsInTheirOrderAndEachAgentOnce) {
+TEST(Trailers, ListTransactionsInOrderAndEachAgentOnce) {
   const auto trailers =
       trailers_for({transaction(9, "fixer"), transaction(7, ""), transaction(4, "fixer")});
   ASSERT_EQ(trailers.size(), 4U);
@@ -20,7 +20,7 @@ TEST(Trailers, NameTransactionsInTheirOrderAndEachAgentOnce) {
 }
 
 // Limit: kMaxTransactionTrailers of engine/git_hooks/trailers.h
-TEST(Trailers, OfVeryManyTransactionsAreCounted) {
+TEST(Trailers, SummariseOlderTransactionsIfThereAreTooMany) {
   std::vector<ContributingTransaction> many;
   for (uint64_t number = 50; number > 0; --number) many.push_back(transaction(number, "a"));
   const auto trailers = trailers_for(many);
@@ -29,7 +29,7 @@ TEST(Trailers, OfVeryManyTransactionsAreCounted) {
   EXPECT_EQ(trailers[1].substr(0, 23), "Galley-Transaction: 31 ");
 }
 
-TEST(Trailers, AnAgentsNameCannotForgeALine) {
+TEST(Trailers, TheNameOfAnAgentCannotAddALine) {
   for (const std::string& line : trailers_for({transaction(1, "x\nSigned-off-by: root")})) {
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }

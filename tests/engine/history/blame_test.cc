@@ -49,7 +49,7 @@ TEST_F(BlameTest, NamesTheTransactionOfEachLine) {
   EXPECT_EQ(found->lines[4].text, "last");
 }
 
-TEST_F(BlameTest, LinesWrittenPastGalleyAreNotPutOnATransaction) {
+TEST_F(BlameTest, LinesOfOtherProgramsAreNotBlamedOnATransaction) {
   workspace_.commit_file("a.txt", "1\n2\n3\n");
   workspace_.write("a.txt", "1\nby hand\n3\n");
   EXPECT_EQ(origins("a.txt"), (Words{"1", "+1", "1"}));
@@ -73,28 +73,28 @@ TEST_F(BlameTest, FollowsRenamesAndCopies) {
   EXPECT_EQ(found->lines[0].path, rel("a.txt"));
 }
 
-TEST_F(BlameTest, AChangeOfTheModeWroteNoLine) {
+TEST_F(BlameTest, AModeChangeIsNotTheOriginOfALine) {
   workspace_.commit_file("a.txt", "1\n");
   workspace_.commit([](Overlay& o) { OK(o.set_mode(rel("a.txt"), 0755)); });
   workspace_.write("a.txt", "1\n2\n");
   EXPECT_EQ(origins("a.txt"), (Words{"1", "+1"}));
 }
 
-TEST_F(BlameTest, AFileDeletedAndMadeAgainHasNoOlderLines) {
+TEST_F(BlameTest, AFileCreatedAgainHasNoLinesFromBeforeItsDeletion) {
   workspace_.commit_file("a.txt", "1\n");
   workspace_.commit([](Overlay& o) { OK(o.remove(rel("a.txt"))); });
   workspace_.commit_file("a.txt", "1\n");
   EXPECT_EQ(origins("a.txt"), (Words{"3"}));
 }
 
-TEST_F(BlameTest, AFileMadeByHandAfterItsDeletionIsOutside) {
+TEST_F(BlameTest, LinesOfAFileCreatedByHandAfterItsDeletionAreForeign) {
   workspace_.commit_file("a.txt", "1\n");
   workspace_.commit([](Overlay& o) { OK(o.remove(rel("a.txt"))); });
   workspace_.write("a.txt", "1\n");
   EXPECT_EQ(origins("a.txt"), (Words{"+2"}));
 }
 
-TEST_F(BlameTest, FileWithoutHistoryIsOlderAndBinaryRefused) {
+TEST_F(BlameTest, AFileWithoutHistoryIsOlderAndABinaryFileIsRefused) {
   workspace_.write("a.txt", "1\n2\n");
   workspace_.write("empty", "");
   workspace_.write("bin", std::string("\0\1", 2));

@@ -85,7 +85,7 @@ TEST_F(HistoryTest, RenameIsListedOnceUnderItsNewName) {
   EXPECT_EQ(summary->paths[0].from, rel("a.txt"));
 }
 
-TEST_F(HistoryTest, UndoAndRedoAreShownOnWhatTheyTakeBack) {
+TEST_F(HistoryTest, UndoAndRedoAreShownOnTheTransactionsThatTheyRevert) {
   const TxId first = workspace_.commit_file("a.txt", "1\n");
   const TxId undo = workspace_.undo(first);
   EXPECT_EQ(workspace_.history().summary(first)->undone_by, undo);
@@ -94,7 +94,7 @@ TEST_F(HistoryTest, UndoAndRedoAreShownOnWhatTheyTakeBack) {
   EXPECT_EQ(workspace_.history().summary(undo)->undone_by, redo);
 }
 
-TEST_F(HistoryTest, EmptyIdIsTheNewestThatStandsAndIsNoUndo) {
+TEST_F(HistoryTest, EmptyIdIsTheNewestTransactionThatIsNotUndoneAndNotAnUndo) {
   const TxId first = workspace_.commit_file("a.txt", "1\n");
   const TxId second = workspace_.commit_file("b.txt", "1\n");
   EXPECT_EQ(workspace_.history().resolve(""), second);
@@ -122,7 +122,7 @@ TEST_F(HistoryTest, ReadsIdsAsPeopleWriteThem) {
   EXPECT_EQ(history.resolve("@1").error().reason, "history.bad_id");
 }
 
-TEST_F(HistoryTest, DamagedJournalIsListedWithItsProblemAndHidesNoOther) {
+TEST_F(HistoryTest, DamagedJournalIsListedWithItsProblemAndTheOthersAreListed) {
   workspace_.commit_file("a.txt", "1\n");
   workspace_.commit_file("a.txt", "2\n");
   workspace_.commit_file("a.txt", "3\n");
@@ -138,7 +138,7 @@ TEST_F(HistoryTest, DamagedJournalIsListedWithItsProblemAndHidesNoOther) {
   EXPECT_TRUE(list->at(2).problem.empty());
 }
 
-TEST_F(HistoryTest, DamagedJournalThatWaitsIsListedAsARetiredOneIs) {
+TEST_F(HistoryTest, DamagedPendingJournalIsListedWithItsProblem) {
   workspace_.commit_file("a.txt", "1\n");
   workspace_.commit_file("a.txt", "2\n");
   workspace_.commit_file("a.txt", "3\n");
@@ -154,7 +154,7 @@ TEST_F(HistoryTest, DamagedJournalThatWaitsIsListedAsARetiredOneIs) {
   EXPECT_EQ(workspace_.history().summary(TxId{2}).error().reason, "journal.damaged");
 }
 
-TEST(Moment, ReadsSpansDatesAndTimes) {
+TEST(Moment, ReadsDurationsDatesAndTimes) {
   constexpr int64_t kSecond = 1'000'000'000;
   EXPECT_EQ(parse_time_expression("90s", 100 * kSecond), 10 * kSecond);
   EXPECT_EQ(parse_time_expression("2h", 7200 * kSecond), 0);

@@ -76,7 +76,7 @@ class IndexTest : public testing::Test {
   HistoryWorkspace workspace_;
 };
 
-TEST_F(IndexTest, TheFunctionOfThePatternsIsNotForQueries) {
+TEST_F(IndexTest, QueriesCannotCallThePathspecFunction) {
   const auto answer = ask("SELECT pathspec_names('*a*a*a*b', path) FROM changes");
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().reason, "query.sql");
@@ -84,7 +84,7 @@ TEST_F(IndexTest, TheFunctionOfThePatternsIsNotForQueries) {
       << answer.error().message;
 }
 
-TEST_F(IndexTest, EveryFilterGivesWhatTheJournalsGive) {
+TEST_F(IndexTest, EveryFilterGivesTheSameAsTheJournals) {
   std::vector<HistoryFilter> filters(15);
   filters[1].paths = {rel("src")};
   filters[2].paths = {rel("lib/a.c"), rel("docs")};
@@ -137,7 +137,7 @@ TEST_F(IndexTest, IsMadeAgainWhenDeletedDamagedOrOfAnotherWorkspace) {
   EXPECT_TRUE((*HistoryIndex::open(other.history()))->list({})->empty());
 }
 
-TEST_F(IndexTest, WorksInMemoryWhereTheDiskDoesNotTakeIt) {
+TEST_F(IndexTest, WorksInMemoryIfItCannotBeWrittenToDisk) {
   ASSERT_TRUE(workspace_.root().make_symlink(rel(".galley/index.db"), "elsewhere").has_value());
   expect_true_to_journals();
   EXPECT_FALSE(workspace_.exists(".galley/elsewhere"));
@@ -233,7 +233,7 @@ TEST_F(IndexTest, EndlessAndHugeQueriesAreStopped) {
 }
 
 // Limit: kMaxAnswerBytes of engine/history/index.h
-TEST_F(IndexTest, AnAnswerEndsBeforeTheRowThatIsTooMuch) {
+TEST_F(IndexTest, AnAnswerEndsBeforeTheRowThatExceedsTheLimit) {
   const std::string value = "printf('%.*c', 1000000, 'x')";
   const auto narrow = ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT " +
                           value + " FROM n");
@@ -249,7 +249,7 @@ TEST_F(IndexTest, AnAnswerEndsBeforeTheRowThatIsTooMuch) {
 }
 
 // Limit: kMaxQueryMemoryBytes of engine/history/index.h
-TEST_F(IndexTest, AQueryThatNeedsTooMuchMemoryIsRefusedAndTheNextOneAnswered) {
+TEST_F(IndexTest, AQueryOverTheMemoryLimitFailsAndTheNextOneWorks) {
   const auto index = open();
   const auto sorted = index->query(
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 100000) "
@@ -263,7 +263,7 @@ TEST_F(IndexTest, AQueryThatNeedsTooMuchMemoryIsRefusedAndTheNextOneAnswered) {
   EXPECT_EQ(next->rows.size(), 1U);
 }
 
-TEST_F(IndexTest, AQueryCallsFewFunctions) {
+TEST_F(IndexTest, AQueryCanCallAtMostSixtyFourFunctions) {
   std::string columns = "abs(1)";
   for (int i = 1; i < 64; ++i) columns += ", abs(1)";
   EXPECT_TRUE(ask("SELECT " + columns).has_value());

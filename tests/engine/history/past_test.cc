@@ -20,7 +20,7 @@ std::map<std::string, std::string> tree_at(HistoryWorkspace& workspace, TxId id)
   return workspace.tree();
 }
 
-TEST(Past, EveryTreeOfAHistoryComesBack) {
+TEST(Past, EveryTreeOfAHistoryCanBeShown) {
   HistoryWorkspace workspace;
   workspace.write("keep", "k\n");
   workspace.write("a", "0\n");
@@ -42,7 +42,7 @@ TEST(Past, EveryTreeOfAHistoryComesBack) {
   }
 }
 
-TEST(Past, FilesOfNoTransactionStay) {
+TEST(Past, FilesThatNoTransactionTouchedStay) {
   HistoryWorkspace workspace;
   workspace.commit_file("a", "1\n");
   workspace.commit_file("d/b", "2\n");
@@ -52,7 +52,7 @@ TEST(Past, FilesOfNoTransactionStay) {
   EXPECT_FALSE(tree.contains("d/b"));
 }
 
-TEST(Past, GivesBackTheContentOfAFileWhoseModeAloneChanged) {
+TEST(Past, HasTheContentOfAFileWhoseModeOnlyChanged) {
   HistoryWorkspace workspace;
   workspace.write("run", "1\n", 0644);
   workspace.commit_file("other", "1\n");

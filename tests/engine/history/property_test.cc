@@ -60,7 +60,7 @@ class RandomEdits {
   int version_ = 0;
 };
 
-TEST(UndoProperties, BackThroughEveryTreeAndForwardAgain) {
+TEST(UndoProperties, UndoAndRedoPassThroughEveryTree) {
   for (unsigned seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     HistoryWorkspace workspace;
@@ -119,7 +119,7 @@ TEST(UndoProperties, UndoOfAnyTransactionThenRedoIsTheIdentity) {
   EXPECT_GT(done, 0);
 }
 
-TEST(UndoProperties, HoldInTheMemoryDirectoryToo) {
+TEST(UndoProperties, HoldInTheMemoryDirectory) {
   const auto root = make_memory_directory();
   const SystemClock clock;
   const auto publish = [&](const Proposal& proposal, const CommitMeta& meta) {

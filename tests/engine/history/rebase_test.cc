@@ -110,7 +110,7 @@ TEST_F(RebaseTest, ExactModeMergesNothing) {
   EXPECT_EQ(conflict(change, options).reason, "conflict.changed");
 }
 
-TEST_F(RebaseTest, TheSameChangeMadeByBothIsNoConflict) {
+TEST_F(RebaseTest, TheSameChangeOnBothSidesIsNotAConflict) {
   workspace_.write("a.txt", "1\n");
   const Proposal change = propose([](Overlay& o) {
     OK(o.write(rel("a.txt"), "2\n"));
@@ -122,7 +122,7 @@ TEST_F(RebaseTest, TheSameChangeMadeByBothIsNoConflict) {
   EXPECT_EQ(rebased.proposal.changes()[0].path, rel("b.txt"));
 }
 
-TEST_F(RebaseTest, ModesMergeAsOneValue) {
+TEST_F(RebaseTest, AModeIsMergedAsOneValue) {
   workspace_.write("a.txt", "1\n", 0644);
   const Proposal change = propose([](Overlay& o) { OK(o.set_mode(rel("a.txt"), 0755)); });
   workspace_.write("a.txt", "2\n", 0644);
@@ -147,7 +147,7 @@ TEST_F(RebaseTest, BinariesAndLinksAreNotMerged) {
   EXPECT_EQ(conflict(link).reason, "conflict.changed");
 }
 
-TEST_F(RebaseTest, GoneAndChangedKindsAreConflicts) {
+TEST_F(RebaseTest, MissingFilesAndChangedKindsAreConflicts) {
   workspace_.write("a", "1\n");
   workspace_.write("b", "1\n");
   const Proposal gone = propose([](Overlay& o) { OK(o.write(rel("a"), "2\n")); });
@@ -159,7 +159,7 @@ TEST_F(RebaseTest, GoneAndChangedKindsAreConflicts) {
   EXPECT_EQ(conflict(kind).reason, "conflict.kind");
 }
 
-TEST_F(RebaseTest, ARenameCarriesAnEditOfItsSourceAlong) {
+TEST_F(RebaseTest, ARenameKeepsALaterEditOfItsSource) {
   workspace_.write("old.txt", numbers(1, 20));
   const Proposal change = propose([](Overlay& o) {
     OK(o.move(rel("old.txt"), rel("d/new.txt")));
@@ -172,7 +172,7 @@ TEST_F(RebaseTest, ARenameCarriesAnEditOfItsSourceAlong) {
             with(with(numbers(1, 20), "\n3\n", "\nthree\n"), "\n15\n", "\nfifteen\n"));
 }
 
-TEST_F(RebaseTest, WhatTheParentDirectoryHasBecomeIsRespected) {
+TEST_F(RebaseTest, AMissingParentIsRestoredAndAFileInItsPlaceIsAConflict) {
   workspace_.write("d/a.txt", "1\n");
   const Proposal change = propose([](Overlay& o) { OK(o.write(rel("d/b.txt"), "2\n")); });
   OK(remove_tree(workspace_.root(), rel("d")));
@@ -183,7 +183,7 @@ TEST_F(RebaseTest, WhatTheParentDirectoryHasBecomeIsRespected) {
   EXPECT_EQ(conflict(change).reason, "conflict.parent");
 }
 
-TEST_F(RebaseTest, StagedInAnOverlayItIsTheSameProposal) {
+TEST_F(RebaseTest, AStagedProposalFreezesToTheSameProposal) {
   workspace_.write("a.txt", "1\n");
   workspace_.write("b.txt", "b\n");
   const Proposal change = propose([](Overlay& o) {

@@ -42,7 +42,7 @@ class RetentionTest : public testing::Test {
   HistoryWorkspace workspace_;
 };
 
-TEST_F(RetentionTest, KeepsTheNewestSoMany) {
+TEST_F(RetentionTest, KeepsTheConfiguredNumberOfNewestTransactions) {
   const PruneReport report = prune({2, 0, 0});
   ASSERT_EQ(report.transactions.size(), 3U);
   EXPECT_EQ(report.transactions[0].id, TxId{1});
@@ -51,12 +51,12 @@ TEST_F(RetentionTest, KeepsTheNewestSoMany) {
   EXPECT_EQ(left(), (Ids{4, 5}));
 }
 
-TEST_F(RetentionTest, DryRunTakesNothingAway) {
+TEST_F(RetentionTest, DryRunRemovesNothing) {
   EXPECT_EQ(prune({1, 0, 0}, true).transactions.size(), 4U);
   EXPECT_EQ(left().size(), 5U);
 }
 
-TEST_F(RetentionTest, AgeAndBytesSpareTheNewest) {
+TEST_F(RetentionTest, LimitsOfAgeAndBytesKeepTheNewest) {
   EXPECT_EQ(prune({0, 3, 0}, true, 2 * kDayNs).transactions.size(), 0U);
   const PruneReport old = prune({0, 3, 0}, true, 4 * kDayNs);
   ASSERT_EQ(old.transactions.size(), 4U);
@@ -109,7 +109,7 @@ TEST_F(RetentionTest, DiskUseNamesTheParts) {
   EXPECT_EQ(sum, use->bytes);
 }
 
-TEST_F(RetentionTest, AReaderOfWhatIsPrunedMeanwhileIsToldSo) {
+TEST_F(RetentionTest, ReadingAContentThatWasPrunedMeanwhileIsNotFound) {
   const std::string large(size_t{2} << 20U, 'x');  // over 1 MiB: kept next to the journal
   workspace_.commit_file("large.txt", large);
   workspace_.commit_file("large.txt", "small\n");
@@ -126,7 +126,7 @@ TEST_F(RetentionTest, AReaderOfWhatIsPrunedMeanwhileIsToldSo) {
   EXPECT_EQ(content.error().kind, ErrorKind::kNotFound);
 }
 
-TEST_F(RetentionTest, APrunedTransactionIsNotOneThatNeverWas) {
+TEST_F(RetentionTest, APrunedTransactionDiffersFromAnUnknownOne) {
   prune({2, 0, 0});
   const History history = workspace_.history();
   EXPECT_EQ(history.load(TxId{3}).error().reason, "history.pruned");

@@ -41,27 +41,27 @@ class UndoTest : public testing::Test {
 
 #define OK(expression) ASSERT_TRUE((expression).has_value())
 
-TEST_F(UndoTest, TakesBackACreatedFileWithItsDirectories) {
+TEST_F(UndoTest, UndoesACreatedFileWithItsDirectories) {
   expect_round_trip([](Overlay& o) { OK(o.write(rel("a/b/c.txt"), "new\n")); });
 }
 
-TEST_F(UndoTest, TakesBackAChange) {
+TEST_F(UndoTest, UndoesAChange) {
   workspace_.write("a.txt", "one\r\ntwo");
   expect_round_trip([](Overlay& o) { OK(o.write(rel("a.txt"), std::string("\0bin", 4))); });
 }
 
-TEST_F(UndoTest, TakesBackADeletionWithTheDirectoriesThatItEmptied) {
+TEST_F(UndoTest, UndoesADeletionWithTheDirectoriesThatItEmptied) {
   workspace_.write("a/b/c.txt", "old\n", 0600);
   ASSERT_TRUE(workspace_.root().set_mode(rel("a/b"), 0711).has_value());
   expect_round_trip([](Overlay& o) { OK(o.remove(rel("a/b/c.txt"))); });
 }
 
-TEST_F(UndoTest, TakesBackModes) {
+TEST_F(UndoTest, UndoesModes) {
   workspace_.write("run.sh", "#!/bin/sh\n", 0644);
   expect_round_trip([](Overlay& o) { OK(o.set_mode(rel("run.sh"), 0755)); });
 }
 
-TEST_F(UndoTest, AChangeOfTheModeIsTakenBackUnderAChangedContent) {
+TEST_F(UndoTest, UndoesAModeAndKeepsALaterContent) {
   workspace_.write("run.sh", "1\n", 0644);
   const TxId id = workspace_.commit([](Overlay& o) { OK(o.set_mode(rel("run.sh"), 0755)); });
   workspace_.commit_file("run.sh", "2\n");
@@ -73,7 +73,7 @@ TEST_F(UndoTest, AChangeOfTheModeIsTakenBackUnderAChangedContent) {
   EXPECT_EQ(conflict_of(again).paths.at(0).reason, "conflict.mode");
 }
 
-TEST_F(UndoTest, TakesBackLinksAndChangesOfKind) {
+TEST_F(UndoTest, UndoesLinksAndChangesOfKind) {
   workspace_.write("file", "content\n");
   ASSERT_TRUE(workspace_.root().make_symlink(rel("link"), "file").has_value());
   expect_round_trip([](Overlay& o) {
@@ -86,7 +86,7 @@ TEST_F(UndoTest, TakesBackLinksAndChangesOfKind) {
   });
 }
 
-TEST_F(UndoTest, TakesBackRenamesSwapsAndMovedDirectories) {
+TEST_F(UndoTest, UndoesRenamesSwapsAndMovedDirectories) {
   workspace_.write("a.txt", "a\n");
   workspace_.write("b.txt", "b\n");
   workspace_.write("d/one", "1\n");
@@ -99,7 +99,7 @@ TEST_F(UndoTest, TakesBackRenamesSwapsAndMovedDirectories) {
   });
 }
 
-TEST_F(UndoTest, TakesBackALinkThatReplacedADirectory) {
+TEST_F(UndoTest, UndoesALinkThatReplacedADirectory) {
   workspace_.write("d/sub/a.txt", "a\n");
   workspace_.write("other/sub/a.txt", "theirs\n");
   expect_round_trip([](Overlay& o) {
@@ -109,7 +109,7 @@ TEST_F(UndoTest, TakesBackALinkThatReplacedADirectory) {
   EXPECT_EQ(workspace_.read("other/sub/a.txt"), "theirs\n");
 }
 
-TEST_F(UndoTest, OlderTransactionIsTakenBackWhileNewerOnesOnOtherPathsStay) {
+TEST_F(UndoTest, UndoesAnOlderTransactionAndKeepsNewerOnesOnOtherPaths) {
   workspace_.write("a.txt", "a\n");
   const TxId first = workspace_.commit_file("a.txt", "A\n");
   workspace_.commit_file("b.txt", "b\n");
@@ -177,7 +177,7 @@ TEST_F(UndoTest, FollowsAFileThatWasRenamedSince) {
   EXPECT_FALSE(workspace_.exists("a.txt"));
 }
 
-TEST_F(UndoTest, TakingBackARenameKeepsWhatWasEditedSince) {
+TEST_F(UndoTest, UndoOfARenameKeepsLaterEdits) {
   workspace_.write("a.txt", "1\n2\n3\n");
   const TxId id = workspace_.commit([](Overlay& o) { OK(o.move(rel("a.txt"), rel("d/b.txt"))); });
   workspace_.write("d/b.txt", "1\n2\n3\nby hand\n");
@@ -186,7 +186,7 @@ TEST_F(UndoTest, TakingBackARenameKeepsWhatWasEditedSince) {
   EXPECT_FALSE(workspace_.exists("d"));
 }
 
-TEST_F(UndoTest, OneHunkIsTakenBackFromUnderLaterChanges) {
+TEST_F(UndoTest, UndoesOneHunkAndKeepsLaterChanges) {
   std::string before;
   for (int i = 1; i <= 40; ++i) before += std::to_string(i) + "\n";
   workspace_.write("a.txt", before);
@@ -203,7 +203,7 @@ TEST_F(UndoTest, OneHunkIsTakenBackFromUnderLaterChanges) {
   EXPECT_EQ(workspace_.read("a.txt"), expected);
 }
 
-TEST_F(UndoTest, KeepsADirectoryInWhichSomebodyElsePutAFile) {
+TEST_F(UndoTest, KeepsADirectoryWithALaterFile) {
   const TxId id = workspace_.commit([](Overlay& o) { OK(o.write(rel("d/mine"), "1\n")); });
   workspace_.write("d/theirs", "2\n");
   workspace_.undo(id);
@@ -211,7 +211,7 @@ TEST_F(UndoTest, KeepsADirectoryInWhichSomebodyElsePutAFile) {
   EXPECT_EQ(workspace_.read("d/theirs"), "2\n");
 }
 
-TEST_F(UndoTest, DoesNotReplaceADirectoryThatHasSomethingNewByTheFileThatItWas) {
+TEST_F(UndoTest, DoesNotReplaceADirectoryWithALaterFile) {
   workspace_.write("x", "file\n");
   const TxId id = workspace_.commit([](Overlay& o) {
     OK(o.remove(rel("x")));
@@ -236,7 +236,7 @@ TEST_F(UndoTest, DoesNotPutADeletedFileOverANewOne) {
   EXPECT_EQ(conflict_of(id).paths.at(0).reason, "conflict.exists");
 }
 
-TEST_F(UndoTest, MakesTheDirectoryOfADeletedFileAgain) {
+TEST_F(UndoTest, RestoresTheDirectoryOfADeletedFile) {
   workspace_.write("d/a", "1\n");
   workspace_.write("d/b", "2\n");
   const TxId first = workspace_.commit([](Overlay& o) { OK(o.remove(rel("d/a"))); });
@@ -246,7 +246,7 @@ TEST_F(UndoTest, MakesTheDirectoryOfADeletedFileAgain) {
   EXPECT_EQ(workspace_.read("d/a"), "1\n");
 }
 
-TEST_F(UndoTest, TakesBackOnlyTheNamedPaths) {
+TEST_F(UndoTest, UndoesOnlyTheNamedPaths) {
   workspace_.write("a.txt", "a\n");
   workspace_.write("d/b.txt", "b\n");
   const TxId id = workspace_.commit([](Overlay& o) {
@@ -265,7 +265,7 @@ TEST_F(UndoTest, TakesBackOnlyTheNamedPaths) {
   EXPECT_EQ(summary->partly_undone_by, std::vector<TxId>{undo});
 }
 
-TEST_F(UndoTest, HalfOfARenameTakesTheOtherHalfAlong) {
+TEST_F(UndoTest, UndoesBothPathsOfARenameIfOneIsNamed) {
   workspace_.write("a.txt", "a\n");
   workspace_.write("c.txt", "c\n");
   const TxId id = workspace_.commit([](Overlay& o) {
@@ -280,7 +280,7 @@ TEST_F(UndoTest, HalfOfARenameTakesTheOtherHalfAlong) {
   EXPECT_EQ(workspace_.read("c.txt"), "C\n");
 }
 
-TEST_F(UndoTest, TakesBackOnlyTheNamedHunks) {
+TEST_F(UndoTest, UndoesOnlyTheNamedHunks) {
   std::string before;
   for (int i = 1; i <= 40; ++i) before += std::to_string(i) + "\n";
   workspace_.write("a.txt", before);
@@ -296,7 +296,7 @@ TEST_F(UndoTest, TakesBackOnlyTheNamedHunks) {
   EXPECT_EQ(workspace_.read("a.txt"), second_only);
 }
 
-TEST_F(UndoTest, NamesWhatItDoesNotKnow) {
+TEST_F(UndoTest, UnknownPathsHunksAndTransactionsAreErrors) {
   workspace_.write("a.txt", "1\n");
   const TxId id = workspace_.commit_file("a.txt", "2\n");
   const auto reason = [&](TxId tx, const UndoOptions& options) {
@@ -319,7 +319,7 @@ TEST_F(UndoTest, NamesWhatItDoesNotKnow) {
       "history.nothing_to_redo");
 }
 
-TEST_F(UndoTest, NothingToUndoWhenTheTreeAlreadyIsAsBefore) {
+TEST_F(UndoTest, HasNothingToUndoIfTheTreeIsAlreadyAsBefore) {
   workspace_.write("a.txt", "1\n");
   const TxId id = workspace_.commit_file("a.txt", "2\n");
   workspace_.write("a.txt", "1\n");
@@ -328,7 +328,7 @@ TEST_F(UndoTest, NothingToUndoWhenTheTreeAlreadyIsAsBefore) {
   EXPECT_TRUE(std::holds_alternative<NothingToUndo>(*outcome));
 }
 
-TEST_F(UndoTest, RedoGoesBackInTheOrderOfTheUndos) {
+TEST_F(UndoTest, RedoRevertsTheNewestUndoFirst) {
   workspace_.write("a.txt", "0\n");
   const TxId first = workspace_.commit_file("a.txt", "1\n");
   const TxId second = workspace_.commit_file("a.txt", "2\n");
@@ -341,7 +341,7 @@ TEST_F(UndoTest, RedoGoesBackInTheOrderOfTheUndos) {
   EXPECT_EQ(workspace_.read("a.txt"), "2\n");
 }
 
-TEST_F(UndoTest, ThroughALinkIsAConflictAndNothingOutsideIsRead) {
+TEST_F(UndoTest, ADirectoryReplacedByALinkIsAConflict) {
   workspace_.write("d/a.txt", "1\n");
   const TxId id = workspace_.commit_file("d/a.txt", "2\n");
   ASSERT_TRUE(remove_tree(workspace_.root(), rel("d")).has_value());

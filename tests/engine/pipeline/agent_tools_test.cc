@@ -85,7 +85,7 @@ TEST_F(AgentTools, AQueryReadsTheRecordOfCalls) {
   EXPECT_FALSE(columns[0].contains("output"));
 }
 
-TEST_F(AgentTools, AQueryReadsTheTreeAsItIsProposedAndAsItWas) {
+TEST_F(AgentTools, AQueryReadsTheProposedTreeAndEarlierTrees) {
   open();
   commit("a.txt", "one\n", "ann");
   commit("b.txt", "four bytes", "ann");
@@ -103,7 +103,7 @@ TEST_F(AgentTools, AQueryReadsTheTreeAsItIsProposedAndAsItWas) {
   EXPECT_EQ(refused(then), "history.not_found");
 }
 
-TEST_F(AgentTools, AQueryReadsGitsCommitsAndTrees) {
+TEST_F(AgentTools, AQueryReadsGitCommitsAndTrees) {
   tree_.write("src/a.txt", "one\n");
   git("git init -q -b main . && git config user.name Ann && git config user.email ann@example.org "
       "&& git add -A && git commit -q -m first && git tag v1 && echo more >> src/a.txt && git "
@@ -122,7 +122,7 @@ TEST_F(AgentTools, AQueryReadsGitsCommitsAndTrees) {
   }
 }
 
-TEST_F(AgentTools, AQueryShowsNoPathThatItsAgentMayNotRead) {
+TEST_F(AgentTools, AQueryHidesPathsThatTheAgentMayNotRead) {
   configure("[agents.reader]\ncapabilities = [\"fs:read\", \"!fs:read:secret/\"]\n");
   tree_.write("secret/key", "k");
   tree_.write("open.txt", "o");
@@ -137,7 +137,7 @@ TEST_F(AgentTools, AQueryShowsNoPathThatItsAgentMayNotRead) {
   EXPECT_EQ(ask(then, "reader"), json::parse(R"([{"path":"open.txt"}])"));
 }
 
-TEST_F(AgentTools, AQueryChangesNothingAndIsBounded) {
+TEST_F(AgentTools, WritingAndInvalidQueriesAreRefused) {
   open();
   for (const char* sql : {"DELETE FROM transactions", "CREATE TABLE x(y)", "ATTACH 'x' AS y",
                           "INSERT INTO tree VALUES (1,2,3,4,5)", "PRAGMA user_version = 3"}) {
@@ -168,12 +168,12 @@ TEST_F(AgentTools, BeforeTheFirstCommitTheTablesAreEmpty) {
   EXPECT_FALSE(tree_.exists(".galley")) << "a question makes no state";
 }
 
-TEST_F(AgentTools, TwoColumnsOfOneNameAreBothThere) {
+TEST_F(AgentTools, ColumnsWithTheSameNameGetDifferentNames) {
   open();
   EXPECT_EQ(ask({{"query", "SELECT 1 AS a, 2 AS a"}}), json::parse(R"([{"a":1,"a_2":2}])"));
 }
 
-TEST_F(AgentTools, ACommitOfGitNeedsTheRightToMakeOne) {
+TEST_F(AgentTools, AGitCommitNeedsItsCapability) {
   configure("[agents.ann]\ncapabilities = [\"fs:read\", \"fs:write\"]\n");
   git("git init -q -b main .");
   open();
@@ -186,7 +186,7 @@ TEST_F(AgentTools, ACommitOfGitNeedsTheRightToMakeOne) {
   EXPECT_NE(testing::run_in(tree_.path(), "git rev-parse HEAD").status, 0) << "nothing is there";
 }
 
-TEST_F(AgentTools, ACommitOfGitFollowsTheTransactionsOwnAndIsOnRecord) {
+TEST_F(AgentTools, AGitCommitFollowsTheCommitOfTheTransactionAndIsRecorded) {
   tree_.write("a.txt", "one\n");
   git("git init -q -b main . && git config user.name Ann && git config user.email a@example.org "
       "&& git add -A && git commit -q -m first");
@@ -214,7 +214,7 @@ TEST_F(AgentTools, ACommitOfGitFollowsTheTransactionsOwnAndIsOnRecord) {
                             {"kind":"link","agent":"ann","tx":"1"}])"));
 }
 
-TEST_F(AgentTools, ATransactionStandsWhenGitRefusesItsCommit) {
+TEST_F(AgentTools, ATransactionStaysCommittedIfGitRefusesItsCommit) {
   tree_.write("a.txt", "one\n");
   tree_.write(".gitattributes", "a.txt filter=lfs\n");
   git("git init -q -b main . && git config user.name Ann && git config user.email a@example.org");
@@ -258,7 +258,7 @@ TEST_F(AgentTools, AProfileThatDoesNotExistIsAnErrorOfTheConfiguration) {
   EXPECT_THAT(opened.error().message, HasSubstr("did you mean 'aios'?"));
 }
 
-TEST_F(AgentTools, AllToolsOfAllProfilesAreThere) {
+TEST_F(AgentTools, ToolsOfAllProfilesAreListed) {
   open();
   const auto tools = workspace_->tools();
   ASSERT_TRUE(tools);

@@ -80,7 +80,7 @@ class AiosExport : public ::testing::Test {
   std::unique_ptr<Workspace> workspace_;
 };
 
-TEST_F(AiosExport, ACallIsTheSampleOfTheDocumentFieldByField) {
+TEST_F(AiosExport, AnExportedCallEqualsTheDocumentedSample) {
   const json sample = json::parse(kSample);
   clock_.advance(std::chrono::milliseconds(-45));  // the sample has the time of its end
   auto transaction = *workspace_->begin({sample["agent"], ""});
@@ -110,7 +110,7 @@ TEST_F(AiosExport, ACallIsTheSampleOfTheDocumentFieldByField) {
   }
 }
 
-TEST_F(AiosExport, ACopyThatACallMadeIsTheOneInItsAnswer) {
+TEST_F(AiosExport, TheBackupPathInAnAnswerIsExported) {
   ASSERT_TRUE(workspace_->remove_tool("fs.write"));
   ASSERT_TRUE(workspace_->add_tool([] {
     ToolDefinition own;
@@ -130,7 +130,7 @@ TEST_F(AiosExport, ACopyThatACallMadeIsTheOneInItsAnswer) {
   EXPECT_EQ(exported()[0]["backup_path"], "var/lib/aios/backups/a.1");
 }
 
-TEST_F(AiosExport, WhatIsNotCommittedOrChangedNothingHasNoBackup) {
+TEST_F(AiosExport, OnlyCommittedChangesHaveABackupPath) {
   auto transaction = *workspace_->begin_stored();
   ASSERT_TRUE(transaction.call("fs.write", R"({"path": "a", "content": "a"})"));
   ASSERT_TRUE(transaction.call("Read", R"({"file_path": "a"})"));

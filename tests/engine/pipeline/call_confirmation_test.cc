@@ -85,7 +85,7 @@ class CallConfirmation : public ::testing::Test {
   std::string message_;
 };
 
-TEST_F(CallConfirmation, TiersAreHeldAgainstTheMode) {
+TEST_F(CallConfirmation, TheModeDecidesForEachTier) {
   const std::map<std::string, std::vector<std::string>> wanted = {
       {"strict", {"ok", "ok", "call.needs_confirmation", "call.tier_denied", "call.tier_denied"}},
       {"standard", {"ok", "ok", "ok", "call.needs_confirmation", "call.tier_denied"}},
@@ -141,7 +141,7 @@ TEST_F(CallConfirmation, AHighRiskIsConfirmedWhenAPersonCanAnswer) {
   EXPECT_TRUE(own->call("Held", "{}", answering(false))) << "a person who calls has said it";
 }
 
-TEST_F(CallConfirmation, ACallbackSaysYesOrNo) {
+TEST_F(CallConfirmation, TheCallbackAnswersYesOrNo) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   EXPECT_EQ(called("Acts", R"({"to": "prod"})", answering(false)), "call.not_confirmed");
   EXPECT_EQ(called("Acts", R"({"to": "prod"})", answering(true)), "ok");
@@ -159,7 +159,7 @@ TEST_F(CallConfirmation, ACallbackSaysYesOrNo) {
   EXPECT_EQ(called("Acts", "{}", fails), "asking.failed");
 }
 
-TEST_F(CallConfirmation, AYesGivenBeforehandIsForThisCallOnce) {
+TEST_F(CallConfirmation, AnEarlierConfirmationIsValidForThisCallOnce) {
   open("standard", {tool_of("Acts", Tier::kRestricted), tool_of("Other", Tier::kRestricted)});
   EXPECT_EQ(called("Acts", R"({"to": "prod"})"), "call.needs_confirmation");
   const std::string id = named_id();
@@ -183,7 +183,7 @@ TEST_F(CallConfirmation, AYesGivenBeforehandIsForThisCallOnce) {
   EXPECT_EQ(yes[1]["input"]["call"], yes[0]["input"]["call"]);
 }
 
-TEST_F(CallConfirmation, AnAgentDoesNotSayYes) {
+TEST_F(CallConfirmation, AnAgentCannotConfirmACall) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   EXPECT_EQ(called("Acts"), "call.needs_confirmation");
   const auto no = workspace_->confirm(named_id(), "bot", {.agent = "bot"});
@@ -213,7 +213,7 @@ TEST_F(CallConfirmation, ADryRunThatTheOverlayContainsAsksNothing) {
   EXPECT_TRUE(questions_.empty());
 }
 
-TEST_F(CallConfirmation, WhereNothingIsKeptTheMessageSaysSo) {
+TEST_F(CallConfirmation, WithoutAStateDirectoryTheMessageNamesTheCallback) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   TempDirectory fresh;
   WorkspaceOptions options;
@@ -228,7 +228,7 @@ TEST_F(CallConfirmation, WhereNothingIsKeptTheMessageSaysSo) {
 
 // Limit: kMaxAskedArgumentBytes of engine/calls/confirmation.h
 // Limit: kMaxAskedCalls of engine/pipeline/asked_calls.h
-TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
+TEST_F(CallConfirmation, TheOldestQuestionIsDroppedWhenTheStoreIsFull) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   const AskedCalls asked(*persistent_of(*workspace_).state());
   for (size_t i = 0; i < AskedCalls::kMaxAskedCalls + 2; ++i) {
@@ -244,7 +244,7 @@ TEST_F(CallConfirmation, QuestionsAreBoundedAndTheOldestMakesRoom) {
   EXPECT_THAT(message_, HasSubstr("CallOptions::confirm")) << "nobody could read it";
 }
 
-TEST_F(CallConfirmation, AYesSurvivesTheQuestionThatIsAskedAtTheSameTime) {
+TEST_F(CallConfirmation, AConfirmationSurvivesAConcurrentQuestion) {
   open("standard");
   const AskedCalls asked(*persistent_of(*workspace_).state());
   const CallQuestion question{"", "bot", "Acts", "{}", "why"};
@@ -265,7 +265,7 @@ TEST_F(CallConfirmation, AYesSurvivesTheQuestionThatIsAskedAtTheSameTime) {
   }
 }
 
-TEST_F(CallConfirmation, AYesMakesNoRoomForQuestions) {
+TEST_F(CallConfirmation, QuestionsDoNotReplaceAConfirmation) {
   open("standard");
   const AskedCalls asked(*persistent_of(*workspace_).state());
   const CallQuestion question{"", "bot", "Acts", "{}", "why"};
@@ -279,7 +279,7 @@ TEST_F(CallConfirmation, AYesMakesNoRoomForQuestions) {
   EXPECT_EQ(*asked.take(id, 1), "ann");
 }
 
-TEST_F(CallConfirmation, AYesIsGoneAfterADay) {
+TEST_F(CallConfirmation, AConfirmationExpiresAfterADay) {
   open("standard");
   const AskedCalls asked(*persistent_of(*workspace_).state());
   const ContentId id = ContentId::of("one");
@@ -293,7 +293,7 @@ TEST_F(CallConfirmation, AYesIsGoneAfterADay) {
   EXPECT_EQ(*asked.take(id, kDayNs), std::nullopt) << "once";
 }
 
-TEST_F(CallConfirmation, AQuestionShowsNoSecretThatLooksLikeOne) {
+TEST_F(CallConfirmation, AQuestionRedactsTextThatLooksLikeASecret) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   EXPECT_EQ(called("Acts", R"({"key": "AKIAIOSFODNN7EXAMPLE"})"), "call.needs_confirmation");
   EXPECT_THAT(workspace_->asked_calls()->front().arguments, HasSubstr("[REDACTED:aws-access-key]"));

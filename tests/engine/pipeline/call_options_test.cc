@@ -99,7 +99,7 @@ TEST_F(CallOptionsTest, ADryRunKeepsNothing) {
   EXPECT_EQ(runner_.commands().back().effects, EffectsRule::kDrop);
 }
 
-TEST_F(CallOptionsTest, AStopReachesTheCommandAndEndsACall) {
+TEST_F(CallOptionsTest, AStopRequestReachesTheCommandAndEndsTheCall) {
   std::stop_source source;
   CallOptions options;
   options.stop = source.get_token();
@@ -116,7 +116,7 @@ TEST_F(CallOptionsTest, AStopReachesTheCommandAndEndsACall) {
   EXPECT_EQ(last_record()["error"]["reason"], "call.cancelled");
 }
 
-TEST_F(CallOptionsTest, ACommandStartsWhereTheCallerSaysWithItsEnvironmentAndPrograms) {
+TEST_F(CallOptionsTest, ACommandGetsFolderEnvironmentAndProgramsOfTheCall) {
   tree_.write("src/b.txt", "b\n");
   CallOptions options;
   options.session_id = "session-1";
@@ -143,7 +143,7 @@ TEST_F(CallOptionsTest, ACommandStartsWhereTheCallerSaysWithItsEnvironmentAndPro
   EXPECT_EQ(runner_.commands().size(), 1U);
 }
 
-TEST_F(CallOptionsTest, AnOwnToolKnowsItsCallAndIsToldToStop) {
+TEST_F(CallOptionsTest, AnOwnToolSeesItsCallOptionsAndTheStopRequest) {
   std::stop_source source;
   ToolDefinition tool;
   tool.info.name = "Own";
@@ -174,7 +174,7 @@ TEST_F(CallOptionsTest, AnOwnToolKnowsItsCallAndIsToldToStop) {
   EXPECT_EQ(progress, (std::pair<uint64_t, uint64_t>(1, 2)));
 }
 
-TEST_F(CallOptionsTest, AStopEndsTheValidatorsOfATransaction) {
+TEST_F(CallOptionsTest, AStopRequestEndsTheValidatorsOfATransaction) {
   tree_.write("galley.toml",
               "[[validator]]\nname = \"slow\"\ncommand = [\"slow\"]\npaths = [\"*.txt\"]\n");
   std::stop_source source;
@@ -201,7 +201,7 @@ TEST_F(CallOptionsTest, AStopEndsTheValidatorsOfATransaction) {
   EXPECT_FALSE(tree_.exists("b.txt"));
 }
 
-TEST_F(CallOptionsTest, ATimeOnlyTightensWhatACommandHas) {
+TEST_F(CallOptionsTest, ATimeoutOnlyLowersTheLimitOfACommand) {
   CallOptions options;
   options.timeout = std::chrono::seconds(5);
   Command command;
@@ -220,7 +220,7 @@ CallResult read_apart(Workspace& workspace) {
   return view.call("Read", R"({"file": "a.txt"})");
 }
 
-TEST_F(CallOptionsTest, ASaveBetweenReadAndWriteIsNotDropped) {
+TEST_F(CallOptionsTest, AWriteIsRefusedIfTheFileChangedSinceItWasRead) {
   ASSERT_TRUE(read_apart(*workspace_));
   tree_.write("a.txt", "one\nby a person\n");
   const char* all_of_it = R"({"file": "a.txt", "content": "ONE\n"})";
@@ -243,7 +243,7 @@ TEST_F(CallOptionsTest, ASaveBetweenReadAndWriteIsNotDropped) {
   EXPECT_TRUE(transaction_->call("Write", all_of_it)) << "it was seen now";
 }
 
-TEST_F(CallOptionsTest, AnEditOfASavedFileKeepsTheSave) {
+TEST_F(CallOptionsTest, AnEditKeepsChangesThatWereSavedAfterTheRead) {
   ASSERT_TRUE(read_apart(*workspace_));
   tree_.write("a.txt", "one\nby a person\n");
   ASSERT_TRUE(transaction_->call(
@@ -251,7 +251,7 @@ TEST_F(CallOptionsTest, AnEditOfASavedFileKeepsTheSave) {
   EXPECT_EQ(*transaction_->read("a.txt"), "ONE\nby a person\n");
 }
 
-TEST_F(CallOptionsTest, WhatTheSessionItselfDidIsKnownToIt) {
+TEST_F(CallOptionsTest, ASessionKnowsItsOwnChanges) {
   const auto write = [&](const std::string& text) {
     return transaction_->call("Write", json{{"file", "a.txt"}, {"content", text}}.dump())
         .

@@ -91,20 +91,20 @@ TEST_F(CallSecretsTest, AnOwnToolGetsValuesInAnyString) {
   EXPECT_THAT(log(), HasSubstr("x $ENV.TOKEN")) << "the record has the placeholder";
 }
 
-TEST_F(CallSecretsTest, WithoutAProviderAPlaceholderIsText) {
+TEST_F(CallSecretsTest, WithoutAProviderAPlaceholderStaysText) {
   options_.secrets = {};
   EXPECT_EQ(called("Own", {{"text", "$ENV.TOKEN"}}), "ok");
   EXPECT_EQ(json::parse(given_)["text"], "$ENV.TOKEN");
 }
 
-TEST_F(CallSecretsTest, WhatIsNotProvidedOrTooShortIsRefused) {
+TEST_F(CallSecretsTest, UnknownAndTooShortSecretsAreRefused) {
   EXPECT_EQ(called("Own", {{"text", "$ENV.OTHER"}}), "secret.unknown");
   EXPECT_EQ(called("Own", {{"text", "$ENV.SHORT"}}), "secret.too_short");
   EXPECT_EQ(called("Bash", {{"command", "echo $ENV.SHORT"}}), "secret.too_short");
   EXPECT_TRUE(given_.empty());
 }
 
-TEST_F(CallSecretsTest, WhatWasGivenOnceIsTakenOutOfLaterAnswers) {
+TEST_F(CallSecretsTest, ASecretIsRedactedFromAllLaterAnswers) {
   ASSERT_EQ(called("Own", {{"text", "$ENV.TOKEN"}}), "ok");
   options_.secrets = {};
   tree_.write("leak.txt", std::string(kValue) + "\n");
@@ -131,7 +131,7 @@ TEST_F(CallSecretsTest, ACommandThatWritesItsSecretIntoAFileStagesNothing) {
   EXPECT_THAT(document_, Not(HasSubstr(kValue))) << "the diff of the answer";
 }
 
-TEST_F(CallSecretsTest, AnEditHasTheValueOnlyWhereFilesMayHaveIt) {
+TEST_F(CallSecretsTest, AnEditWritesSecretsOnlyIfTheConfigurationAllowsIt) {
   EXPECT_EQ(called("Write", {{"file_path", "b.txt"}, {"content", "$ENV.TOKEN\n"}}), "ok");
   EXPECT_EQ(*transaction_->read("b.txt"), "$ENV.TOKEN\n") << "a file may speak of placeholders";
   open("[secrets]\nin_files = true\n");
@@ -144,13 +144,13 @@ TEST_F(CallSecretsTest, AnEditHasTheValueOnlyWhereFilesMayHaveIt) {
   EXPECT_THAT(log(), Not(HasSubstr(kValue)));
 }
 
-TEST_F(CallSecretsTest, WhatReadsGetsNoValues) {
+TEST_F(CallSecretsTest, ReadingToolsDoNotGetSecrets) {
   tree_.write("leak.txt", std::string(kValue) + "\n");
   EXPECT_EQ(called("Grep", {{"pattern", "\\$ENV.TOKEN|nothing"}}), "ok");
   EXPECT_THAT(document_, Not(HasSubstr("leak.txt"))) << "else a search would tell the value";
 }
 
-TEST_F(CallSecretsTest, WhatLooksLikeAKeyIsTakenOutOfCommandsAndNotOutOfFiles) {
+TEST_F(CallSecretsTest, KeysAreRedactedFromCommandOutputButNotFromFiles) {
   tree_.write("key.txt", "AKIAIOSFODNN7EXAMPLE\n");
   EXPECT_EQ(called("Bash", {{"command", "cat key.txt"}}), "ok");
   EXPECT_THAT(document_, HasSubstr("[REDACTED:aws-access-key]"));
@@ -158,7 +158,7 @@ TEST_F(CallSecretsTest, WhatLooksLikeAKeyIsTakenOutOfCommandsAndNotOutOfFiles) {
   EXPECT_THAT(document_, HasSubstr("AKIAIOSFODNN7EXAMPLE")) << "an agent is to edit it";
 }
 
-TEST_F(CallSecretsTest, AnAgentsCommandShowsNoKeyAndAPersonsEveryByte) {
+TEST_F(CallSecretsTest, KeysAreRedactedFromAgentsCommandsButNotFromPeoplesCommands) {
   Command command;
   command.argv = {"cat"};
   const auto of_agent = inner(*transaction_).run(command);
@@ -183,7 +183,7 @@ TEST_F(CallSecretsTest, AnEditWithARedactionMarkerIsRefused) {
   EXPECT_TRUE(transaction_->proposal().is_empty());
 }
 
-TEST_F(CallSecretsTest, AMarkerThatWasThereStays) {
+TEST_F(CallSecretsTest, AnExistingRedactionMarkerIsKept) {
   tree_.write("doc.txt", "shown as [REDACTED:rule]\nmore\n");
   EXPECT_EQ(called("Edit", {{"file_path", "doc.txt"}, {"old_string", "more"}, {"new_string", "x"}}),
             "ok");

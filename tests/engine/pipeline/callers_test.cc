@@ -46,7 +46,7 @@ capabilities = ["fs:read", "fs:write:src/"]
   std::unique_ptr<Workspace> workspace_;
 };
 
-TEST_F(CallersTest, TheCallerAndTheOwnerAreKnownApart) {
+TEST_F(CallersTest, AResumedTransactionDistinguishesCallerAndOwner) {
   const std::string id = staged_by("bot");
   {
     const Transaction own = resumed(id, "bot");
@@ -59,7 +59,7 @@ TEST_F(CallersTest, TheCallerAndTheOwnerAreKnownApart) {
   EXPECT_EQ(other.options().message, "why");
 }
 
-TEST_F(CallersTest, ACallIsRefusedWhenEitherMayNot) {
+TEST_F(CallersTest, ACallIsRefusedIfCallerOrOwnerMayNotMakeIt) {
   const std::string id = staged_by("");
   Transaction reader = resumed(id, "reader");
   EXPECT_FALSE(reader.call("Write", R"({"file_path": "src/x", "content": "x"})").result().ok);
@@ -87,7 +87,7 @@ TEST_F(CallersTest, AnAgentThatOnlyReadsIsNotAContributor) {
   EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
 }
 
-TEST_F(CallersTest, ContributorsAreJudgedWhoeverCommits) {
+TEST_F(CallersTest, ContributorsAreJudgedAtEveryCommit) {
   const std::string id = staged_by("");
   {
     Transaction owner = resumed(id, "");
@@ -113,7 +113,7 @@ TEST_F(CallersTest, ContributorsAreJudgedWhoeverCommits) {
   EXPECT_EQ(child->options().contributors, std::vector<std::string>{"bot"});
 }
 
-TEST_F(CallersTest, ACommitKeepsBothNames) {
+TEST_F(CallersTest, ACommitRecordsCallerAndOwner) {
   const std::string id = staged_by("bot");
   const auto outcome = resumed(id, "").commit();
   ASSERT_TRUE(outcome && std::holds_alternative<Receipt>(*outcome));
@@ -130,7 +130,7 @@ TEST_F(CallersTest, ACommitKeepsBothNames) {
   EXPECT_EQ(nlohmann::json::parse(last)["kind"], "commit");
 }
 
-TEST_F(CallersTest, WithoutAnIdItIsTheOnlyOwnOne) {
+TEST_F(CallersTest, AnEmptyIdSelectsTheOnlyOwnTransaction) {
   EXPECT_EQ(workspace_->resume({}, "bot").error().reason, "stage.not_found");
   const std::string id = staged_by("bot");
   EXPECT_EQ(resumed({}, "bot").id(), id);
@@ -145,7 +145,7 @@ TEST_F(CallersTest, WithoutAnIdItIsTheOnlyOwnOne) {
   EXPECT_THAT(two.error().message, HasSubstr("2 open transactions"));
 }
 
-TEST_F(CallersTest, OneThatAnotherProcessHasOpenIsStillKnownToBeOnesOwn) {
+TEST_F(CallersTest, AHeldTransactionIsListedWithItsOwner) {
   auto held = workspace_->begin_stored({"bot", "busy"});
   ASSERT_TRUE(held);
   const auto stages = workspace_->stages();

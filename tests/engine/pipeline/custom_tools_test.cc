@@ -82,7 +82,7 @@ TEST_F(CustomToolsTest, AFolderIsReadWithAllItsFiles) {
   EXPECT_NE(folder().hash, before) << "what is beside the executable counts";
 }
 
-TEST_F(CustomToolsTest, WhatCannotBeKeptIsRefused) {
+TEST_F(CustomToolsTest, InvalidToolFoldersAreRefused) {
   EXPECT_EQ(::symlink("/etc/passwd", (folder_.path() + "/link").c_str()), 0);
   EXPECT_EQ(refused(), "tool.folder");
   ::unlink((folder_.path() + "/link").c_str());
@@ -94,7 +94,7 @@ TEST_F(CustomToolsTest, WhatCannotBeKeptIsRefused) {
   EXPECT_EQ(ToolFolder::read(tree_.path()).error().reason, "tool.folder") << "no manifest";
 }
 
-TEST_F(CustomToolsTest, IsKeptForOneWorkspaceUntilItIsForgotten) {
+TEST_F(CustomToolsTest, ToolsAreStoredForOneWorkspaceUntilTheyAreRemoved) {
   trust();
   ASSERT_THAT(kept(), SizeIs(1));
   EXPECT_THAT(kept()[0].names, ElementsAre("custom.one"));
@@ -105,7 +105,7 @@ TEST_F(CustomToolsTest, IsKeptForOneWorkspaceUntilItIsForgotten) {
   EXPECT_THAT(kept(), IsEmpty());
 }
 
-TEST_F(CustomToolsTest, TheSameFolderAddedAgainTakesThePlaceOfTheOld) {
+TEST_F(CustomToolsTest, AddingAFolderAgainReplacesItsCopy) {
   trust();
   folder_.write("run", "#!/bin/sh\nexit 1\n", 0755);
   trust();
@@ -121,7 +121,7 @@ TEST_F(CustomToolsTest, AFolderInsideTheWorkspaceIsNotTrusted) {
   EXPECT_THAT(kept(), IsEmpty());
 }
 
-TEST_F(CustomToolsTest, ACallRunsTheCopyWhileNothingChanged) {
+TEST_F(CustomToolsTest, ACallRunsTheStoredCopyIfNothingChanged) {
   trust();
   FakeCommandRunner runner([](const Command&, Overlay&) -> Result<CommandResult> {
     CommandResult result;
@@ -145,7 +145,7 @@ TEST_F(CustomToolsTest, ACallRunsTheCopyWhileNothingChanged) {
   EXPECT_THAT(runner.commands(), SizeIs(1));
 }
 
-TEST_F(CustomToolsTest, AddingAndRemovingAreOnRecordAndOnlyPeopleDoThem) {
+TEST_F(CustomToolsTest, OnlyPeopleAddOrRemoveToolsAndBothAreRecorded) {
   const auto workspace = *Workspace::open(tree_.path());
   ASSERT_TRUE(admit_tools(*workspace, {}, settings_, folder()));
   EXPECT_THAT(kept(), SizeIs(1));

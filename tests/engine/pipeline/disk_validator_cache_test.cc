@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-TEST(DiskValidatorCache, AnswersAfterReopening) {
+TEST(DiskValidatorCache, ResultsAreFoundAfterReopening) {
   const auto root = make_memory_directory();
   ASSERT_TRUE(root->make_directory(rel("cache"), 0700));
   const ContentId key = ContentId::of("key");

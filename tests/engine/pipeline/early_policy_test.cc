@@ -87,7 +87,7 @@ TEST_F(PolicyAtTheDoor, AToolThatIsNotInTheProfileIsRefused) {
   EXPECT_TRUE(begin("").call("Write", R"({"file_path": "a.txt", "content": "x"})").result().ok);
 }
 
-TEST_F(PolicyAtTheDoor, WhatMayNotBeReadIsNeitherReadNorSearchedNorCopied) {
+TEST_F(PolicyAtTheDoor, UnreadableFilesAreNotReadSearchedOrMoved) {
   Transaction reader = begin("reader");
   EXPECT_THAT(said(reader.call("Read", R"({"file_path": "secret/key"})").result()),
               HasSubstr("fs:read:secret/key"));
@@ -108,7 +108,7 @@ TEST_F(PolicyAtTheDoor, WhatMayNotBeReadIsNeitherReadNorSearchedNorCopied) {
       mover.call("move_file", R"({"source": "a.txt", "destination": "b.txt"})").result().ok);
 }
 
-TEST_F(PolicyAtTheDoor, AWriteIsRefusedEarlyOnlyWhenNothingDoneToThePathCouldPass) {
+TEST_F(PolicyAtTheDoor, AWriteIsRefusedEarlyIfEveryChangeOfThePathIsDenied) {
   Transaction writer = begin("");
   const ToolResult refused =
       writer.call("Write", R"({"file_path": "fixed/f", "content": "x"})").result();
@@ -142,7 +142,7 @@ std::string refusal(const Result<CommitOutcome>& outcome) {
   return refused == nullptr ? "committed" : refused->refusal().reason;
 }
 
-TEST_F(PolicyAtTheDoor, AnApprovalCountsForExactlyOneProposalAndOnce) {
+TEST_F(PolicyAtTheDoor, AnApprovalIsValidForOneProposalOnce) {
   Transaction transaction = begin("bot");
   ASSERT_TRUE(transaction.write("deploy/d", "new\n"));
   const ContentId proposal = transaction.preview()->proposal.id();
@@ -162,7 +162,7 @@ TEST_F(PolicyAtTheDoor, AnApprovalCountsForExactlyOneProposalAndOnce) {
   EXPECT_THAT(record, HasSubstr("\"approved_by\":\"ada\""));
 }
 
-TEST_F(PolicyAtTheDoor, AnApprovalThatACrashLeftAfterItsCommitIsNone) {
+TEST_F(PolicyAtTheDoor, AnApprovalLeftByACrashAfterItsCommitIsNotValid) {
   const auto commit = [&] {
     Transaction transaction = begin("bot");
     EXPECT_TRUE(transaction.write("deploy/d", "new\n"));
@@ -186,7 +186,7 @@ TEST_F(PolicyAtTheDoor, AnApprovalThatACrashLeftAfterItsCommitIsNone) {
   EXPECT_EQ(commit(), "committed");
 }
 
-TEST_F(PolicyAtTheDoor, AnApprovalLastsADay) {
+TEST_F(PolicyAtTheDoor, AnApprovalExpiresAfterADay) {
   (void)begin("bot");
   const ContentId proposal = ContentId::of("any");
   ASSERT_TRUE(workspace_->approve(proposal, "ada"));
@@ -196,14 +196,14 @@ TEST_F(PolicyAtTheDoor, AnApprovalLastsADay) {
   EXPECT_EQ(*find_approval(state, proposal, 8 + kApprovalLastsNs), std::nullopt);
 }
 
-TEST_F(PolicyAtTheDoor, AnApprovalLiftsNoDenial) {
+TEST_F(PolicyAtTheDoor, AnApprovalDoesNotOverrideADenial) {
   Transaction transaction = begin("bot");
   ASSERT_TRUE(transaction.write("fixed/f", "x\n"));
   ASSERT_TRUE(workspace_->approve(transaction.preview()->proposal.id(), "ada"));
   EXPECT_EQ(refusal(transaction.commit()), "gate.policy_denied");
 }
 
-TEST_F(PolicyAtTheDoor, ADamagedApprovalIsAnErrorNotAYes) {
+TEST_F(PolicyAtTheDoor, ADamagedApprovalIsAnError) {
   Transaction transaction = begin("bot");
   ASSERT_TRUE(transaction.write("deploy/d", "new\n"));
   const ContentId proposal = transaction.preview()->proposal.id();
@@ -219,7 +219,7 @@ TEST_F(PolicyAtTheDoor, ADamagedApprovalIsAnErrorNotAYes) {
 
 // --- limits -----------------------------------------------------------------------------------
 
-TEST(Bounded, ALimitThatWasAskedForIsOnlyTightenedAndAnyOtherIsTheConfigurations) {
+TEST(Bounded, RequestedLimitsAreOnlyLoweredAndOthersAreConfigured) {
   SandboxConfig config;
   config.timeout_ms = 600'000;
   config.max_memory_bytes = uint64_t{16} << 30U;

@@ -61,7 +61,7 @@ class FrontDoor : public ::testing::Test {
 
 // --- staging ----------------------------------------------------------------------------------
 
-TEST_F(FrontDoor, AnEditThatDoesNotFitIsFalseAndReportsThePlace) {
+TEST_F(FrontDoor, AnEditThatDoesNotFitReturnsFalseWithItsPlace) {
   auto transaction = open().begin();
   const auto edited = transaction->edit("a.txt", "tow", "TWO");
   ASSERT_FALSE(edited);
@@ -74,7 +74,7 @@ TEST_F(FrontDoor, AnEditThatDoesNotFitIsFalseAndReportsThePlace) {
   EXPECT_TRUE(transaction->edit("a.txt", "two", "TWO"));
 }
 
-TEST_F(FrontDoor, WithRejectWhatFitsIsStagedAndTheResultIsFalse) {
+TEST_F(FrontDoor, RejectStagesFittingEditsAndReturnsFalse) {
   auto transaction = open().begin();
   const std::string patch =
       "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+ONE\n@@ -3 +3 @@\n-tree\n+THREE\n";
@@ -94,7 +94,7 @@ TEST_F(FrontDoor, ADocumentThatCannotBeReadIsAnErrorWithAReport) {
   EXPECT_EQ(edited.json(), "{}");
 }
 
-TEST_F(FrontDoor, WhatOnlyNamesAndTheDocumentDoesNotHaveIsAnError) {
+TEST_F(FrontDoor, SelectingAPathThatIsNotInTheDocumentIsAnError) {
   auto transaction = open().begin();
   const auto edited = transaction->apply("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+ONE\n",
                                          {.only = {"b.txt"}});
@@ -102,7 +102,7 @@ TEST_F(FrontDoor, WhatOnlyNamesAndTheDocumentDoesNotHaveIsAnError) {
   EXPECT_EQ(edited.error().reason, "edit.unknown_path");
 }
 
-TEST_F(FrontDoor, TheDiffOfAProposalIsGits) {
+TEST_F(FrontDoor, TheDiffOfAProposalHasGitsFormat) {
   auto transaction = open().begin();
   ASSERT_TRUE(transaction->edit("a.txt", "two", "TWO"));
   const auto diff = render_diff(transaction->preview()->proposal);
@@ -118,7 +118,7 @@ TEST_F(FrontDoor, AConfigurationIsCheckedWithItsPlace) {
   EXPECT_THAT(flaw.error().message, HasSubstr("galley.toml:1"));
 }
 
-TEST_F(FrontDoor, AProgramRunsOnWhatIsStagedAndAFolderIsListed) {
+TEST_F(FrontDoor, AProgramRunsOnTheStagedFilesAndItsChangesAreListed) {
   auto transaction = open().begin();
   ASSERT_TRUE(transaction->write("src/b.txt", "b\n"));
   const auto ran = transaction->run({"sh", "-c", "cat src/b.txt; echo no >&2; echo c > src/c.txt"});
@@ -160,7 +160,7 @@ TEST_F(FrontDoor, AConflictIsStagedWithMarkers) {
   EXPECT_EQ(lines->front().path.str(), "bin");
 }
 
-TEST_F(FrontDoor, FindingsAreFixedAndTheFixIsAProposal) {
+TEST_F(FrontDoor, FixStagesTheFixesAndReturnsThemAsAProposal) {
   tree_.write("galley.toml",
               "[[validator]]\nname = \"upper\"\nfix = true\npaths = [\"*.txt\"]\n"
               "command = [\"sed\", \"-i\", \"s/two/TWO/\", \"a.txt\"]\n");
@@ -177,7 +177,7 @@ TEST_F(FrontDoor, FindingsAreFixedAndTheFixIsAProposal) {
 
 // --- history ----------------------------------------------------------------------------------
 
-TEST_F(FrontDoor, UndoAndRedoAreCommitsOfTheirOwn) {
+TEST_F(FrontDoor, UndoAndRedoAreNewCommits) {
   Workspace& workspace = open();
   commit("a.txt", "changed\n");
   const auto undone = workspace.undo("", {}, {.agent = "bob"});
@@ -216,7 +216,7 @@ TEST_F(FrontDoor, AnUndoThatDoesNotFitIsAConflictWithItsPaths) {
   EXPECT_EQ(conflict->paths[0].path.str(), "a.txt");
 }
 
-TEST_F(FrontDoor, WithoutAHistoryTheVerbsSaySo) {
+TEST_F(FrontDoor, HistoryFunctionsReportAnEmptyHistory) {
   Workspace& workspace = open();
   EXPECT_THAT(*workspace.log(), IsEmpty());
   EXPECT_EQ(workspace.undo().error().reason, "history.empty");
@@ -224,7 +224,7 @@ TEST_F(FrontDoor, WithoutAHistoryTheVerbsSaySo) {
   EXPECT_EQ(workspace.blame("a.txt").error().reason, "history.empty");
 }
 
-TEST_F(FrontDoor, ShowAndBlameKeepFromAnAgentWhatItMayNotRead) {
+TEST_F(FrontDoor, ShowAndBlameHideFilesThatAnAgentMayNotRead) {
   Workspace& workspace = open();
   commit("secret/key", "new\n");
   EXPECT_EQ(workspace.show("1")->changes().size(), 1U);
@@ -233,7 +233,7 @@ TEST_F(FrontDoor, ShowAndBlameKeepFromAnAgentWhatItMayNotRead) {
   EXPECT_EQ(workspace.blame("secret/key", "reader").error().reason, "policy.capability");
 }
 
-TEST_F(FrontDoor, AQueryAnswersRows) {
+TEST_F(FrontDoor, AQueryReturnsRows) {
   Workspace& workspace = open();
   commit("a.txt", "changed\n");
   const auto answer = workspace.query("SELECT count(*) FROM transactions");
@@ -266,7 +266,7 @@ Result<std::string> swap_text(ToolRun& call) {
   return "{\"bytes\": " + std::to_string(before->size()) + "}";
 }
 
-TEST_F(FrontDoor, AnOwnToolIsCalledStagedAndOnRecord) {
+TEST_F(FrontDoor, ACallOfAnOwnToolIsStagedAndRecorded) {
   Workspace& workspace = open({.tools = {reading_tool("Swap", swap_text)}});
   auto transaction = workspace.begin_stored({.agent = "ann"});
   const auto called = transaction->call("Swap", R"({"path": "a.txt", "text": "new\n"})");
@@ -290,7 +290,7 @@ TEST_F(FrontDoor, AnOwnToolThatFailsStagesNothing) {
   EXPECT_EQ(transaction->read("half").error().kind, ErrorKind::kNotFound);
 }
 
-TEST_F(FrontDoor, AnOwnToolIsHeldToWhatItsCallerMayDo) {
+TEST_F(FrontDoor, AnOwnToolHasThePermissionsOfItsCaller) {
   Workspace& workspace = open({.tools = {reading_tool("Swap", swap_text)}});
   const auto reason = [&](const std::string& agent, const std::string& args) {
     const auto called = workspace.begin({.agent = agent})->call("Swap", args);
@@ -304,7 +304,7 @@ TEST_F(FrontDoor, AnOwnToolIsHeldToWhatItsCallerMayDo) {
   EXPECT_EQ(reason("", R"({"path": "../outside"})"), "path.outside");
 }
 
-TEST_F(FrontDoor, AnOwnToolThatSaysItReadsMayNotWrite) {
+TEST_F(FrontDoor, AReadOnlyToolMayNotWrite) {
   ToolDefinition swap = reading_tool("Swap", swap_text);
   swap.info.annotations.read_only = true;
   auto transaction = open({.tools = {swap}}).begin();
@@ -342,7 +342,7 @@ TEST_F(FrontDoor, AToolIsAddedAndRemovedWhileTheWorkspaceIsOpen) {
   EXPECT_EQ(workspace.remove_tool("Mine").error().reason, "tool.unknown");
 }
 
-TEST_F(FrontDoor, ToolsAreLookedForAndAllTakenAway) {
+TEST_F(FrontDoor, HasToolAndClearToolsSeeAllTools) {
   Workspace& workspace = open();
   EXPECT_TRUE(workspace.has_tool("Read"));
   EXPECT_FALSE(workspace.has_tool("Mine"));
@@ -353,7 +353,7 @@ TEST_F(FrontDoor, ToolsAreLookedForAndAllTakenAway) {
   EXPECT_TRUE(workspace.has_tool("Mine"));
 }
 
-TEST_F(FrontDoor, WhatAnOwnToolAnswersOrThrowsCannotHarm) {
+TEST_F(FrontDoor, InvalidAnswersAndExceptionsOfAnOwnToolAreErrors) {
   Workspace& workspace = open();
   ASSERT_TRUE(workspace.add_tool(
       reading_tool("NoJson", [](ToolRun&) { return Result<std::string>("x"); })));

@@ -78,7 +78,7 @@ class GrantsTest : public ::testing::Test {
   const std::string write_ = R"({"file_path": "src/a.txt", "content": "b\n"})";
 };
 
-TEST_F(GrantsTest, AnAgentHasNothingOfAnOpenDomainByItself) {
+TEST_F(GrantsTest, AnAgentHasNoCapabilityOfAnOpenDomainByDefault) {
   EXPECT_EQ(called("bot", "Deploy"), "capability.missing");
   EXPECT_EQ(called("builder", "Deploy"), "capability.missing");
   EXPECT_EQ(called("builder", "Build"), "ok") << "its profile gives it";
@@ -86,7 +86,7 @@ TEST_F(GrantsTest, AnAgentHasNothingOfAnOpenDomainByItself) {
   EXPECT_EQ(called("", "Deploy"), "ok") << "a person has all of them";
 }
 
-TEST_F(GrantsTest, AGrantCountsFromTheNextCallOn) {
+TEST_F(GrantsTest, AGrantAppliesFromTheNextCall) {
   auto transaction = workspace_->begin_stored({.agent = "bot"});
   EXPECT_EQ(transaction->call("Deploy", "{}").error().reason, "capability.missing");
   ASSERT_EQ(said(workspace_->grant("bot", kDeploy, "ann")), "ok");
@@ -103,7 +103,7 @@ TEST_F(GrantsTest, AGrantCountsFromTheNextCallOn) {
   EXPECT_EQ(all->back().by, "ann");
 }
 
-TEST_F(GrantsTest, ARevocationHoldsAtTheGateToo) {
+TEST_F(GrantsTest, ARevocationAppliesAtTheGateToo) {
   auto transaction = workspace_->begin_stored({.agent = "bot"});
   ASSERT_TRUE(transaction->write("src/a.txt", "b\n"));
   ASSERT_EQ(said(workspace_->revoke("bot", "fs:write:src/", "ann")), "ok");
@@ -144,7 +144,7 @@ TEST_F(GrantsTest, AGrantIsNeverWiderThanTheConfiguration) {
   EXPECT_EQ(called(*opened(), "bot", "Deploy"), "capability.missing");
 }
 
-TEST_F(GrantsTest, WhatIsNoGrantIsRefused) {
+TEST_F(GrantsTest, InvalidAgentsAndCapabilitiesAreRefused) {
   for (const char* agent : {"", "*", "bo?", "a\nb"}) {
     EXPECT_EQ(said(workspace_->grant(agent, kDeploy, "ann")), "grant.agent") << agent;
   }
@@ -167,7 +167,7 @@ TEST_F(GrantsTest, OnlyPeopleGrant) {
   EXPECT_EQ(called("builder", "sec.revoke", arguments), "capability.missing");
 }
 
-TEST_F(GrantsTest, TheToolsAskAPersonAndDoTheSame) {
+TEST_F(GrantsTest, TheGrantToolsNeedAConfirmation) {
   auto transaction = workspace_->begin_stored();
   const char* arguments = R"({"agent": "bot", "capability": "custom:deploy"})";
   EXPECT_EQ(transaction->call("sec.grant", arguments).error().reason, "call.needs_confirmation");
@@ -183,7 +183,7 @@ TEST_F(GrantsTest, TheToolsAskAPersonAndDoTheSame) {
             "call.dry_run_outside");
 }
 
-TEST_F(GrantsTest, TheAuditLogIsCheckedByThoseWhoMay) {
+TEST_F(GrantsTest, OnlyAnAgentWithAuditReadMayVerifyTheAuditLog) {
   EXPECT_EQ(called("bot", "sec.audit"), "capability.missing");
   ASSERT_EQ(said(workspace_->grant("bot", "audit:read", "ann")), "ok");
   EXPECT_EQ(called("bot", "sec.audit"), "ok");
@@ -197,7 +197,7 @@ TEST_F(GrantsTest, TheAuditLogIsCheckedByThoseWhoMay) {
   EXPECT_THAT(transaction->call("sec.audit", "{}").json(), HasSubstr("audit.changed"));
 }
 
-TEST_F(GrantsTest, AnotherProcessIsHeard) {
+TEST_F(GrantsTest, GrantsOfAnotherProcessApply) {
   auto other = opened();
   ASSERT_EQ(said(other->grant("bot", kDeploy, "ann")), "ok");
   EXPECT_EQ(called("bot", "Deploy"), "capability.missing") << "it has no .galley yet";
@@ -209,7 +209,7 @@ TEST_F(GrantsTest, AnotherProcessIsHeard) {
   EXPECT_EQ(called("bot", "Deploy"), "ok");
 }
 
-TEST_F(GrantsTest, AFileIsOfThisUserAlone) {
+TEST_F(GrantsTest, GrantFilesAreReadableByThisUserOnly) {
   ASSERT_EQ(said(workspace_->grant("bot", kDeploy, "a\nnn")), "ok");
   struct stat info {};
   ASSERT_EQ(::stat(only_file().c_str(), &info), 0);

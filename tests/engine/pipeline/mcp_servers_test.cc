@@ -47,7 +47,7 @@ class McpServersKept : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(McpServersKept, AreThereUntilTheyAreTakenAway) {
+TEST_F(McpServersKept, ServersAreStoredUntilTheyAreRemoved) {
   EXPECT_THAT(names(), IsEmpty());
   ASSERT_TRUE(trust_mcp_server(settings_, root_, server("b")));
   ASSERT_TRUE(trust_mcp_server(settings_, root_, server("a")));
@@ -58,7 +58,7 @@ TEST_F(McpServersKept, AreThereUntilTheyAreTakenAway) {
   EXPECT_THAT(names(), ElementsAre("b"));
 }
 
-TEST_F(McpServersKept, StandInPlaceOfAnEarlierOneOfTheName) {
+TEST_F(McpServersKept, AServerReplacesAnEarlierOneWithItsName) {
   ASSERT_TRUE(trust_mcp_server(settings_, root_, server("a")));
   TrustedMcpServer other = server("a");
   other.command = {"other"};
@@ -66,12 +66,12 @@ TEST_F(McpServersKept, StandInPlaceOfAnEarlierOneOfTheName) {
   EXPECT_THAT(trusted_mcp_servers(settings_, root_)->front().command, ElementsAre("other"));
 }
 
-TEST_F(McpServersKept, AreThoseOfOneWorkspace) {
+TEST_F(McpServersKept, ServersBelongToOneWorkspace) {
   ASSERT_TRUE(trust_mcp_server(settings_, root_, server("a")));
   EXPECT_THAT(*trusted_mcp_servers(settings_, home_.path()), IsEmpty());
 }
 
-TEST_F(McpServersKept, AreNeverKeptInsideTheWorkspace) {
+TEST_F(McpServersKept, ServersAreNeverStoredInsideTheWorkspace) {
   settings_.tools_path = root_ + "/state";
   EXPECT_EQ(trust_mcp_server(settings_, root_, server("a")).error().reason, "trust.no_place");
   settings_.tools_path.clear();
@@ -79,7 +79,7 @@ TEST_F(McpServersKept, AreNeverKeptInsideTheWorkspace) {
 }
 
 // Limit: kMaxMcpServers of engine/pipeline/mcp_servers.h
-TEST_F(McpServersKept, AreAtMostSoMany) {
+TEST_F(McpServersKept, TooManyServersAreRefused) {
   for (size_t i = 0; i < kMaxMcpServers; ++i) {
     ASSERT_TRUE(trust_mcp_server(settings_, root_, server("s" + std::to_string(i))));
   }
@@ -87,13 +87,13 @@ TEST_F(McpServersKept, AreAtMostSoMany) {
   EXPECT_TRUE(trust_mcp_server(settings_, root_, server("s0"))) << "in its own place";
 }
 
-TEST_F(McpServersKept, AreNotKeptWhenTheyAreTooLong) {
+TEST_F(McpServersKept, ATooLongRecordIsRefused) {
   TrustedMcpServer large = server("a");
   large.definitions[0]["description"] = std::string(TrustedMcpServer::kMaxRecordBytes, 'x');
   EXPECT_EQ(trust_mcp_server(settings_, root_, large).error().reason, "limit.mcp_record");
 }
 
-TEST_F(McpServersKept, GiveTheirToolsToARegistryAndLeaveOutWhatCannotBeHad) {
+TEST_F(McpServersKept, InvalidToolsOfAServerAreLeftOut) {
   TrustedMcpServer odd = server("a");
   odd.definitions.push_back({{"name", "bad name"}, {"inputSchema", {{"type", "object"}}}});
   odd.definitions.push_back({{"name", "none"}});

@@ -303,12 +303,12 @@ void check(const Entry& entry) {
   EXPECT_FALSE(last.contains("error") && !may_fail) << last;
 }
 
-TEST(PublicEntries, EachOneThatChangesSomethingLeavesItsRecord) {
+TEST(PublicEntries, EachChangingFunctionIsRecorded) {
   for (const Entry& entry : entries_of_transactions()) check(entry);
   for (const Entry& entry : entries_of_workspaces()) check(entry);
 }
 
-TEST(PublicEntries, EachOneIsRefusedToAnAgentWithoutAnEquivalentTool) {
+TEST(PublicEntries, EachFunctionNeedsAnEquivalentToolOfTheAgent) {
   const std::set<std::string> allowed = {
       "savepoint",          "rollback_to", "rollback", "fork",
       "rollback_execution", "stage_all",   "commit",   "call_all"};
@@ -351,7 +351,7 @@ std::vector<std::string> kinds_after(World& world, size_t before) {
 
 using Kinds = std::vector<std::string>;
 
-TEST(PublicEntries, OneInMemoryIsRecordedWithItsEnd) {
+TEST(PublicEntries, CallsInMemoryAreRecordedAtTheCommit) {
   World world;
   const size_t before = records_of(world.tree).size();
   auto transaction = world.workspace->begin(World::bot());
@@ -368,7 +368,7 @@ TEST(PublicEntries, OneInMemoryIsRecordedWithItsEnd) {
   EXPECT_EQ(records[before + 2]["open_tx"], id);
 }
 
-TEST(PublicEntries, OneInMemoryThatIsRolledBackIsRecordedAndADroppedOneIsNot) {
+TEST(PublicEntries, InMemoryARollbackIsRecordedButADroppedTransactionIsNot) {
   World world;
   const size_t before = records_of(world.tree).size();
   {
@@ -382,7 +382,7 @@ TEST(PublicEntries, OneInMemoryThatIsRolledBackIsRecordedAndADroppedOneIsNot) {
   EXPECT_EQ(kinds_after(world, before), (Kinds{"edit", "rollback"}));
 }
 
-TEST(PublicEntries, ARefusalInMemoryIsRecordedAtOnceAndOfAPreviewOnlyItsCalls) {
+TEST(PublicEntries, InMemoryRefusalsAreRecordedAtOnceAndPreviewsRecordOnlyCalls) {
   World world;
   const size_t before = records_of(world.tree).size();
   TransactionOptions options = World::bot();

@@ -59,7 +59,7 @@ class RollbackExecution : public ::testing::Test {
 };
 
 /// Counts what a session of calls costs, which is the same for its last call and its first.
-TEST(SessionCost, ACallCopiesAndWritesAsMuchHoweverManyWereMadeBefore) {
+TEST(SessionCost, TheCostOfACallDoesNotGrowWithEarlierCalls) {
   TempDirectory tree;
   const auto workspace = *Workspace::open(tree.path());
   auto transaction = *workspace->begin_stored();
@@ -85,7 +85,7 @@ TEST(SessionCost, ACallCopiesAndWritesAsMuchHoweverManyWereMadeBefore) {
 
 // --- while it is open -------------------------------------------------------------------------
 
-TEST_F(RollbackExecution, OneCallIsTakenOutAndLaterOnesOfOtherLinesStay) {
+TEST_F(RollbackExecution, RevertingACallKeepsLaterChangesOfOtherLines) {
   auto transaction = *workspace_->begin();
   const std::string first = edit(transaction, "a.txt", "2", "two");
   edit(transaction, "a.txt", "8", "eight");
@@ -97,7 +97,7 @@ TEST_F(RollbackExecution, OneCallIsTakenOutAndLaterOnesOfOtherLinesStay) {
   EXPECT_EQ(*transaction.read("c.txt"), "c\n");
 }
 
-TEST_F(RollbackExecution, ALaterCallThatBuiltOnItIsNamedAndGoesAlongWhenAskedFor) {
+TEST_F(RollbackExecution, LaterCallsThatBuiltOnItAreNamedAndRevertedOnRequest) {
   auto transaction = *workspace_->begin();
   const std::string made = write(transaction, "d/c.txt", "one\ntwo\n");
   const std::string changed = edit(transaction, "d/c.txt", "two", "2");
@@ -115,7 +115,7 @@ TEST_F(RollbackExecution, ALaterCallThatBuiltOnItIsNamedAndGoesAlongWhenAskedFor
   EXPECT_EQ(transaction.proposal().changes().size(), 1U);
 }
 
-TEST_F(RollbackExecution, ARollbackIsAStepThatCanBeTakenBackInTurn) {
+TEST_F(RollbackExecution, ARollbackCanBeRolledBack) {
   auto transaction = *workspace_->begin_stored();
   const std::string deleted = done(transaction.call("Delete", R"({"path": "b.txt"})"));
   ASSERT_TRUE(transaction.rollback_execution(deleted));
@@ -129,7 +129,7 @@ TEST_F(RollbackExecution, ARollbackIsAStepThatCanBeTakenBackInTurn) {
   EXPECT_EQ(transaction.look("b.txt")->kind, FileKind::kAbsent);
 }
 
-TEST_F(RollbackExecution, MovesModesAndDirectoriesAreTakenBack) {
+TEST_F(RollbackExecution, MovesModesAndDirectoriesAreReverted) {
   auto transaction = *workspace_->begin();
   const std::string moved =
       done(transaction.call("Move", R"({"source": "b.txt", "destination": "d/moved.txt"})"));
@@ -142,7 +142,7 @@ TEST_F(RollbackExecution, MovesModesAndDirectoriesAreTakenBack) {
   EXPECT_TRUE(transaction.proposal().is_empty());
 }
 
-TEST_F(RollbackExecution, WhatAnotherCommandStagedIsKnownToTheNextOne) {
+TEST_F(RollbackExecution, ResumedAndForkedTransactionsKnowEarlierCalls) {
   std::string first;
   std::string id;
   {
@@ -161,7 +161,7 @@ TEST_F(RollbackExecution, WhatAnotherCommandStagedIsKnownToTheNextOne) {
   }
 }
 
-TEST_F(RollbackExecution, WhatIsUnknownGoneOrChangedNothingIsSaid) {
+TEST_F(RollbackExecution, UnknownReadingAndRevertedCallsAreErrors) {
   auto transaction = *workspace_->begin();
   EXPECT_EQ(transaction.rollback_execution("exec-none").error().reason,
             "rollback.unknown_execution");
@@ -182,7 +182,7 @@ TEST_F(RollbackExecution, ADryRunReportsAndKeepsNothing) {
   EXPECT_EQ(*transaction.read("a.txt"), "1\nzwei\n3\n4\n5\n6\n7\n8\n9\n");
 }
 
-TEST_F(RollbackExecution, CallsThatWereDroppedOrRunDryAreNoSteps) {
+TEST_F(RollbackExecution, DroppedCallsAndDryRunsCannotBeRolledBack) {
   auto transaction = *workspace_->begin();
   const auto calls =
       parse_calls(R"([{"tool":"Write","args":{"file_path":"n","content":"n"}},{"tool":"None"}])");
@@ -196,7 +196,7 @@ TEST_F(RollbackExecution, CallsThatWereDroppedOrRunDryAreNoSteps) {
             "rollback.unknown_execution");
 }
 
-TEST_F(RollbackExecution, ADamagedFileOfCallsIsSaidAndWhatIsStagedStays) {
+TEST_F(RollbackExecution, ADamagedFileOfCallsIsReportedAndStagedChangesStay) {
   std::string id;
   std::string first;
   {
@@ -213,7 +213,7 @@ TEST_F(RollbackExecution, ADamagedFileOfCallsIsSaidAndWhatIsStagedStays) {
 
 // --- after the commit -------------------------------------------------------------------------
 
-TEST_F(RollbackExecution, AfterTheCommitItIsAnUndoOfJustItsPaths) {
+TEST_F(RollbackExecution, AfterTheCommitOnlyThePathsOfTheCallAreUndone) {
   auto transaction = *workspace_->begin_stored();
   const std::string first = edit(transaction, "a.txt", "2", "two");
   write(transaction, "d/c.txt", "c\n");
@@ -232,7 +232,7 @@ TEST_F(RollbackExecution, AfterTheCommitItIsAnUndoOfJustItsPaths) {
   EXPECT_EQ(all.back()["output"]["committed"], "2");
 }
 
-TEST_F(RollbackExecution, AfterTheCommitCallsOnTheSamePathAreNamed) {
+TEST_F(RollbackExecution, AfterTheCommitOtherCallsOnTheSamePathAreNamed) {
   auto transaction = *workspace_->begin();
   const std::string first = edit(transaction, "a.txt", "2", "two");
   const std::string second = edit(transaction, "a.txt", "8", "eight");
@@ -264,7 +264,7 @@ TEST_F(RollbackExecution, ALaterCommitOnTheSameLinesIsAConflict) {
   EXPECT_THAT(conflict->warnings.front(), HasSubstr("2 builds on 1"));
 }
 
-TEST_F(RollbackExecution, ACallThatWasTakenBackBeforeTheCommitCountsNoMore) {
+TEST_F(RollbackExecution, ACallThatWasRevertedBeforeTheCommitIsIgnored) {
   auto transaction = *workspace_->begin();
   const std::string first = edit(transaction, "a.txt", "2", "two");
   const std::string second = edit(transaction, "a.txt", "8", "eight");
@@ -275,7 +275,7 @@ TEST_F(RollbackExecution, ACallThatWasTakenBackBeforeTheCommitCountsNoMore) {
   EXPECT_EQ(tree_.read("a.txt"), "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
 }
 
-TEST_F(RollbackExecution, OneOfAnOpenOrDroppedTransactionIsNotCommitted) {
+TEST_F(RollbackExecution, CallsOfOpenOrDroppedTransactionsAreErrors) {
   auto transaction = *workspace_->begin_stored();
   const std::string first = edit(transaction, "a.txt", "2", "two");
   const auto open = workspace_->rollback_execution(first);

@@ -281,7 +281,7 @@ class RunViewsProperty : public RunViews {
   int conflicts_ = 0;
 };
 
-TEST_F(RunViewsProperty, EveryResultIsASerialOrderOrANamedConflictAndNothingIsLost) {
+TEST_F(RunViewsProperty, EveryResultIsASerialOrderOrAConflictAndNothingIsLost) {
   const char* asked = std::getenv("GALLEY_RUN_VIEW_SEEDS");
   const uint32_t seeds = asked != nullptr ? static_cast<uint32_t>(std::atoi(asked)) : 40;
   for (uint32_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {

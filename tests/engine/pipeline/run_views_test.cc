@@ -18,7 +18,7 @@ bool is_receipt(const Result<CommitOutcome>& outcome) {
   return outcome && std::holds_alternative<Receipt>(*outcome);
 }
 
-TEST_F(RunViews, WhatALiveRunWroteIsSeenAndCommittedAndTheRunGoesOn) {
+TEST_F(RunViews, ChangesOfALiveRunAreListedAndCommittedWhileItRuns) {
   tree_.write("f", "one\n");
   const auto run = start();
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
@@ -35,7 +35,7 @@ TEST_F(RunViews, WhatALiveRunWroteIsSeenAndCommittedAndTheRunGoesOn) {
   EXPECT_EQ(tree_.read("f"), "two\nthree\n");
 }
 
-TEST_F(RunViews, CommitOfAnotherDoesNotShowInALiveRun) {
+TEST_F(RunViews, ALiveRunDoesNotSeeOtherCommits) {
   tree_.write("f", "one\n");
   tree_.write("gone", "gone\n");
   tree_.write("d/x", "x\n");
@@ -50,7 +50,7 @@ TEST_F(RunViews, CommitOfAnotherDoesNotShowInALiveRun) {
   EXPECT_EQ(changes_of(run->id()), Lines());
 }
 
-TEST_F(RunViews, RenameOfAnotherLeavesTheOldNameInALiveRun) {
+TEST_F(RunViews, ALiveRunKeepsThePathThatAnotherCommitRenamed) {
   tree_.write("old", "content\n");
   const auto run = start();
   EXPECT_EQ(run->view().read("old"), "okcontent\n");
@@ -63,7 +63,7 @@ TEST_F(RunViews, RenameOfAnotherLeavesTheOldNameInALiveRun) {
   EXPECT_EQ(changes_of(run->id()), (Lines{"A fresh"}));
 }
 
-TEST_F(RunViews, UndoIsPinnedAsAnyCommitIs) {
+TEST_F(RunViews, ALiveRunDoesNotSeeAnUndo) {
   tree_.write("f", "one\n");
   commit_beside({{"f", "two\n"}, {"n", "n\n"}});
   const auto run = start();
@@ -74,7 +74,7 @@ TEST_F(RunViews, UndoIsPinnedAsAnyCommitIs) {
   EXPECT_EQ(changes_of(run->id()), Lines());
 }
 
-TEST_F(RunViews, LinesOfBothAreMerged) {
+TEST_F(RunViews, ChangedLinesOfTheRunAndOfAnotherCommitAreMerged) {
   tree_.write("f", "a\nb\nc\nd\ne\n");
   const auto run = start();
   ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
@@ -84,7 +84,7 @@ TEST_F(RunViews, LinesOfBothAreMerged) {
   EXPECT_EQ(run->view().read("f"), "okA\nb\nc\nd\ne\n");
 }
 
-TEST_F(RunViews, BaseIsWhatTheRunSawWhenItFirstWrote) {
+TEST_F(RunViews, TheBaseIsTheStateThatTheRunSawAtItsFirstWrite) {
   tree_.write("f", "a\nb\nc\nd\ne\n");
   const auto run = start();
   commit_beside({{"f", "a\nb\nc\nd\nE\n"}});
@@ -94,7 +94,7 @@ TEST_F(RunViews, BaseIsWhatTheRunSawWhenItFirstWrote) {
   EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
 }
 
-TEST_F(RunViews, EditsAfterAMergedCheckpointMergeOnceMore) {
+TEST_F(RunViews, ChangesAfterAMergedCheckpointAreMergedAgain) {
   tree_.write("f", "a\nb\nc\nd\ne\n");
   const auto run = start();
   ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
@@ -106,7 +106,7 @@ TEST_F(RunViews, EditsAfterAMergedCheckpointMergeOnceMore) {
   EXPECT_EQ(tree_.read("f"), "A\nb\nC\nd\nE\n");
 }
 
-TEST_F(RunViews, SameLinesAreANamedConflictAndNothingIsLost) {
+TEST_F(RunViews, ChangesOfTheSameLinesAreAConflictAndNothingIsLost) {
   tree_.write("f", "a\n");
   const auto run = start();
   ASSERT_EQ(run->call({"write", "f", "mine\n"}), "ok");
@@ -122,7 +122,7 @@ TEST_F(RunViews, SameLinesAreANamedConflictAndNothingIsLost) {
   EXPECT_EQ(changes_of(run->id()), (Lines{"M f"}));
 }
 
-TEST_F(RunViews, NameThatBothMadeIsANamedConflict) {
+TEST_F(RunViews, APathThatBothCreatedIsAConflict) {
   const auto run = start();
   commit_beside({{"n", "theirs\n"}});
   ASSERT_EQ(run->call({"write", "n", "mine\n"}), "ok");
@@ -132,7 +132,7 @@ TEST_F(RunViews, NameThatBothMadeIsANamedConflict) {
   EXPECT_EQ(tree_.read("n"), "theirs\n");
 }
 
-TEST_F(RunViews, FileInADirectoryThatBothMadeIsTheConflictAndTheDirectoryIsNone) {
+TEST_F(RunViews, AFileThatBothCreatedIsAConflictButItsDirectoryIsNot) {
   const auto run = start();
   commit_beside({{"d/theirs", "theirs\n"}, {"d/n", "theirs\n"}});
   ASSERT_EQ(run->call({"mkdir", "d"}), "ok");
@@ -165,7 +165,7 @@ TEST_F(RunViews, TwoRunsMergeInTheOrderOfTheirCommits) {
   EXPECT_EQ(second->view().read("f"), "oka\nb\nc\nd\n2\n");
 }
 
-TEST_F(RunViews, PinsWithoutACommitAreNoChange) {
+TEST_F(RunViews, PinsWithoutACommitAreNotChanges) {
   tree_.write("f", "one\n");
   tree_.write("d/x", "x\n");
   const auto run = start();
@@ -195,7 +195,7 @@ TEST_F(RunViews, AnInterruptedRunIsCollectedOnce) {
   EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
 }
 
-TEST_F(RunViews, CommitPassesARunThatEndedMeanwhile) {
+TEST_F(RunViews, ACommitIgnoresARunThatHasEnded) {
   tree_.write("f", "one\n");
   const auto run = start();
   run->end();
@@ -204,7 +204,7 @@ TEST_F(RunViews, CommitPassesARunThatEndedMeanwhile) {
   EXPECT_EQ(changes_of(run->id()), Lines());
 }
 
-TEST_F(RunViews, NothingIsCommittedWhenAViewCannotBeKept) {
+TEST_F(RunViews, NothingIsCommittedIfAViewCannotBePinned) {
   tree_.write("f", "one\n");
   const auto run = start();
   run->note().mount_fd = 0;  // something else that the process has open
@@ -218,7 +218,7 @@ TEST_F(RunViews, NothingIsCommittedWhenAViewCannotBeKept) {
   EXPECT_EQ(tree_.read("f"), "one\n");
 }
 
-TEST_F(RunViews, TheNumberOfAnotherProcessIsNotTrusted) {
+TEST_F(RunViews, AReusedProcessNumberIsNotTrusted) {
   tree_.write("f", "one\n");
   const auto run = start();
   run->note().supervisor.start += 1;
@@ -245,7 +245,7 @@ TEST_F(RunViews, NothingElseIsStagedDuringALiveRun) {
   EXPECT_TRUE(transaction->read("f").has_value());
 }
 
-TEST_F(RunViews, SavePastGalleyIsANamedConflict) {
+TEST_F(RunViews, ASaveByAnEditorIsAConflict) {
   tree_.write("f", "one\n");
   const auto run = start();
   ASSERT_EQ(run->call({"save", "f", "mine\n"}), "ok");
@@ -256,7 +256,7 @@ TEST_F(RunViews, SavePastGalleyIsANamedConflict) {
   EXPECT_EQ(tree_.read("f"), "saved by an editor\n");
 }
 
-TEST_F(RunViews, SavePastGalleyBeforeTheRunWroteIsItsBase) {
+TEST_F(RunViews, ASaveByAnEditorBeforeTheFirstWriteIsTheBase) {
   tree_.write("f", "one\n");
   const auto run = start();
   tree_.write("f", "saved by an editor\n");
@@ -272,7 +272,7 @@ TEST_F(RunViews, SavePastGalleyBeforeTheRunWroteIsItsBase) {
   EXPECT_EQ(tree_.read("f"), "saved by an editor\nmine\n");
 }
 
-TEST_F(RunViews, StatusCountsWhatALiveRunHasWritten) {
+TEST_F(RunViews, StatusCountsTheChangesOfALiveRun) {
   const auto run = start();
   ASSERT_EQ(run->call({"write", "n", "1"}), "ok");
   ASSERT_EQ(run->call({"write", "m", "2"}), "ok");
@@ -284,7 +284,7 @@ TEST_F(RunViews, StatusCountsWhatALiveRunHasWritten) {
   }
 }
 
-TEST_F(RunViews, CommitterThatDiesAfterTheCommitLeavesACheckpoint) {
+TEST_F(RunViews, ACheckpointIsAppliedIfTheCommitterDiesAfterTheCommit) {
   tree_.write("f", "a\nb\nc\nd\ne\n");
   const auto run = start();
   ASSERT_EQ(run->call({"save", "f", "A\nb\nc\nd\ne\n"}), "ok");
@@ -305,7 +305,7 @@ TEST_F(RunViews, CommitterThatDiesAfterTheCommitLeavesACheckpoint) {
   EXPECT_EQ(tree_.read("f"), "A\nb\nc\nd\nE\n");
 }
 
-TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
+TEST_F(RunViews, ACheckpointWithoutACommitIsRemoved) {
   tree_.write("f", "one\n");
   const auto run = start();
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");
@@ -320,7 +320,7 @@ TEST_F(RunViews, CheckpointThatWasNeverCommittedIsForgotten) {
   EXPECT_FALSE(tree_.exists(own_file(*workspace_, "runs/" + run->id() + "/checkpoint")));
 }
 
-TEST_F(RunViews, ARunThatCannotBeCollectedAfterItsCommitIsAWarning) {
+TEST_F(RunViews, FailingToCollectARunAfterItsCommitIsAWarning) {
   tree_.write("f", "one\n");
   const auto run = start();
   ASSERT_EQ(run->call({"write", "f", "two\n"}), "ok");

@@ -40,7 +40,7 @@ class SpecSamples : public ::testing::Test {
   std::unique_ptr<Workspace> workspace_;
 };
 
-TEST_F(SpecSamples, TheCalculatorIsDescribedAsItsDocumentShows) {
+TEST_F(SpecSamples, TheDefinitionOfTheCalculatorEqualsItsDocument) {
   const auto shape = tool_shape_named("nachos");
   const json definition = (*shape)->definition(calculator().info);
   EXPECT_EQ(definition["toolId"], "calculator");
@@ -52,7 +52,7 @@ TEST_F(SpecSamples, TheCalculatorIsDescribedAsItsDocumentShows) {
             json::array({"2 + 2", "10 * (5 + 3)"}));
 }
 
-TEST_F(SpecSamples, TheCalculatorAnswersAsItsDocumentShows) {
+TEST_F(SpecSamples, TheAnswersOfTheCalculatorEqualItsDocument) {
   const auto shape = tool_shape_named("nachos");
   const std::vector<json> samples = calculator_samples();
   EXPECT_EQ(samples.size(), 4U) << "fixtures/specs/nachos.json";

@@ -78,7 +78,7 @@ class Worker {
   int number_;
 };
 
-TEST(Threads, SixteenTransactionsOnOneWorkspaceRunSideBySide) {
+TEST(Threads, SixteenTransactionsOfOneWorkspaceRunInParallel) {
   TempDirectory tree;
   tree.write("galley.toml",
              "[[validator]]\nname = \"json\"\nbuiltin = \"json\"\n"

@@ -86,7 +86,7 @@ class ToolRuns : public ::testing::Test {
 
 // --- which tool a name means ------------------------------------------------------------------
 
-TEST_F(ToolRuns, AFallbackAnswersForAToolThatIsBroken) {
+TEST_F(ToolRuns, AFallbackAnswersIfAToolFails) {
   ToolDefinition broken = writing_tool("Search", [](ToolRun&) -> Result<std::string> {
     return fail(ErrorKind::kIo, "tool.garbage", "the index answered nonsense");
   });
@@ -128,7 +128,7 @@ TEST_F(ToolRuns, AnAgentSeesItsOwnToolsAndTheGlobalOnes) {
   EXPECT_EQ(said(docs->call("Plan", "{}")), "tool.not_available");
 }
 
-TEST_F(ToolRuns, AToolForThoseWithACapabilityComesAndGoesWithTheGrant) {
+TEST_F(ToolRuns, AToolIsAvailableWhileItsCapabilityIsGranted) {
   ToolDefinition deploy = writing_tool("Deploy", answering("{}"));
   deploy.required_capabilities = {"custom:deploy"};
   Workspace& workspace = open({.tools = {deploy}});
@@ -150,7 +150,7 @@ TEST_F(ToolRuns, AToolForThoseWithACapabilityComesAndGoesWithTheGrant) {
   EXPECT_TRUE(sees("")) << "people have every capability";
 }
 
-TEST_F(ToolRuns, WhatAnExceptionSaysIsOnRecordAndNotInTheMessage) {
+TEST_F(ToolRuns, TheTextOfAnExceptionIsNotInTheMessage) {
   ToolDefinition unmade = writing_tool("Unmade", {});
   unmade.make = [](const ToolDefinition::Dependencies&) -> Result<ToolDefinition::Instance> {
     throw std::runtime_error("the inside of the maker");
@@ -181,7 +181,7 @@ TEST_F(ToolRuns, AToolIsDisabledAndEnabledWhileTheWorkspaceIsOpen) {
   EXPECT_EQ(workspace.enable_tool("Raed", true).error().reason, "tool.unknown");
 }
 
-TEST_F(ToolRuns, TheConfigurationDisablesAToolForGood) {
+TEST_F(ToolRuns, AToolThatTheConfigurationDisablesCannotBeEnabled) {
   tree_.write("galley.toml", "[tools.Bash]\nenabled = false\n");
   Workspace& workspace = open();
   auto transaction = workspace.begin();
@@ -189,12 +189,12 @@ TEST_F(ToolRuns, TheConfigurationDisablesAToolForGood) {
   EXPECT_EQ(workspace.enable_tool("Bash", true).error().reason, "tool.disabled");
 }
 
-TEST_F(ToolRuns, ATableThatIsAboutNoToolIsTold) {
+TEST_F(ToolRuns, ATableForAnUnknownToolGivesANotice) {
   tree_.write("galley.toml", "[tools.Raed]\ntimeout_ms = 10\n");
   EXPECT_THAT(open().notices(), Contains(HasSubstr("did you mean 'Read'?")));
 }
 
-TEST_F(ToolRuns, AFactoryIsGivenWhatItNamesAndItsTableOfTheConfiguration) {
+TEST_F(ToolRuns, AFactoryGetsItsDependenciesAndItsConfiguration) {
   tree_.write("galley.toml", "[tools.Greet.config]\nlanguage = \"la\"\n");
   int made = 0;
   int closed = 0;
@@ -223,7 +223,7 @@ TEST_F(ToolRuns, AFactoryIsGivenWhatItNamesAndItsTableOfTheConfiguration) {
   EXPECT_EQ(closed, 1);
 }
 
-TEST_F(ToolRuns, AToolIsAskedWhetherItIsWell) {
+TEST_F(ToolRuns, ToolHealthCallsTheHealthCheckOfTheTool) {
   Result<void> health;
   ToolDefinition greet = writing_tool("Greet", {});
   greet.make = [&](const ToolDefinition::Dependencies&) -> Result<ToolDefinition::Instance> {
@@ -280,7 +280,7 @@ TEST_F(ToolRuns, CommandsThatMayTakeAllMemoryRunOneAfterTheOther) {
   EXPECT_EQ(most, 1) << "Bash may take 1 GiB";
 }
 
-TEST_F(ToolRuns, OneToolIsToldAsTheListTellsIt) {
+TEST_F(ToolRuns, OneToolEqualsItsEntryInTheList) {
   Workspace& workspace = open();
   const auto tools = workspace.tools();
   for (const ToolInfo& listed : *tools) {
@@ -341,7 +341,7 @@ ToolDefinition renamer() {
   });
 }
 
-TEST_F(ToolRuns, AToolCallsOthersWithARecordEach) {
+TEST_F(ToolRuns, NestedCallsAreRecordedSeparately) {
   Workspace& workspace = open({.tools = {renamer()}});
   auto transaction = workspace.begin_stored({.agent = "ann"});
   ASSERT_EQ(said(transaction->call("Rename", "{}")), "{}");
@@ -358,7 +358,7 @@ TEST_F(ToolRuns, AToolCallsOthersWithARecordEach) {
   EXPECT_EQ(by_tool["Move"]["reason"], "called by the tool Rename");
 }
 
-TEST_F(ToolRuns, WhatAToolCalledGoesWithItWhenItFails) {
+TEST_F(ToolRuns, ChangesOfNestedCallsAreDroppedIfTheToolFails) {
   Workspace& workspace = open({.tools = {renamer()}});
   auto transaction = workspace.begin();
   EXPECT_EQ(said(transaction->call("Rename", R"({"fails":true})")), "custom.failed");
@@ -384,7 +384,7 @@ TEST_F(ToolRuns, AToolThatCallsItselfIsRefused) {
   EXPECT_THAT(round.error().message, HasSubstr("A -> B -> A"));
 }
 
-TEST_F(ToolRuns, ACallWithinACallHasTheRightsOfWhoCalls) {
+TEST_F(ToolRuns, ANestedCallHasThePermissionsOfTheCaller) {
   tree_.write("galley.toml", "[agents.reader]\ncapabilities = [\"fs:read\"]\n");
   Workspace& workspace = open({.tools = {renamer()}});
   auto transaction = workspace.begin({.agent = "reader"});
@@ -409,7 +409,7 @@ TEST_F(ToolRuns, AReadOfTheSameContentIsAnsweredFromTheCache) {
   EXPECT_THAT(changed.json(), HasSubstr("new"));
 }
 
-TEST_F(ToolRuns, WhoMayNotReadAFileIsNotAnsweredFromTheCache) {
+TEST_F(ToolRuns, TheCacheDoesNotAnswerAnAgentThatMayNotReadTheFile) {
   tree_.write("galley.toml", "[agents.narrow]\ncapabilities = [\"fs:read:f2\"]\n");
   Workspace& workspace = open();
   EXPECT_TRUE(workspace.begin()->call("Read", R"({"file_path":"f1"})"));
@@ -417,7 +417,7 @@ TEST_F(ToolRuns, WhoMayNotReadAFileIsNotAnsweredFromTheCache) {
   EXPECT_FALSE(narrow->call("Read", R"({"file_path":"f1"})"));
 }
 
-TEST_F(ToolRuns, LimitsOfTheConfigurationHold) {
+TEST_F(ToolRuns, LimitsOfTheConfigurationApply) {
   tree_.write("galley.toml", "[tools.Read]\ncalls_per_minute = 2\n");
   Workspace& workspace = open();
   auto transaction = workspace.begin();
@@ -428,7 +428,7 @@ TEST_F(ToolRuns, LimitsOfTheConfigurationHold) {
   EXPECT_TRUE(transaction->call("Read", R"({"file_path":"f3"})"));
 }
 
-TEST_F(ToolRuns, AToolThatThrowsThreeTimesIsTakenOut) {
+TEST_F(ToolRuns, AToolThatThrowsThreeTimesIsUnhealthyForAMinute) {
   int runs = 0;
   Workspace& workspace = open({.tools = {writing_tool("Bad", [&](ToolRun&) -> Result<std::string> {
                                  ++runs;
@@ -442,7 +442,7 @@ TEST_F(ToolRuns, AToolThatThrowsThreeTimesIsTakenOut) {
   EXPECT_EQ(said(transaction->call("Bad", "{}")), "tool.threw");
 }
 
-TEST_F(ToolRuns, ASecretIsToldOnlyToAToolThatMayKnowIt) {
+TEST_F(ToolRuns, AToolGetsOnlyTheSecretsOfItsTable) {
   tree_.write("galley.toml", "[tools.Bash]\nsecrets = [\"OTHER\"]\n");
   Workspace& workspace = open();
   auto transaction = workspace.begin();
@@ -455,7 +455,7 @@ TEST_F(ToolRuns, ASecretIsToldOnlyToAToolThatMayKnowIt) {
 
 // --- reads side by side -----------------------------------------------------------------------
 
-TEST_F(ToolRuns, ReadsSideBySideAnswerInTheOrderOfTheCalls) {
+TEST_F(ToolRuns, ParallelReadsAnswerInTheOrderOfTheCalls) {
   Workspace& workspace = open();
   auto transaction = workspace.begin_stored();
   ASSERT_TRUE(transaction->write("f7", "staged\n"));
@@ -486,7 +486,7 @@ TEST_F(ToolRuns, TheFirstReadThatFailsEndsTheList) {
   EXPECT_EQ(results.back().error->reason, "path.not_found");
 }
 
-TEST_F(ToolRuns, ReadsSideBySideAreHeldAgainstTheRules) {
+TEST_F(ToolRuns, ParallelReadsAreCheckedAgainstTheRules) {
   tree_.write("galley.toml", "[agents.narrow]\ncapabilities = [\"fs:read:f1*\"]\n");
   Workspace& workspace = open();
   auto transaction = workspace.begin({.agent = "narrow"});

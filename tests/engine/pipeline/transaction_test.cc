@@ -45,7 +45,7 @@ class TransactionTest : public ::testing::Test {
   TempDirectory tree_;
 };
 
-TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoGivesItBack) {
+TEST_F(TransactionTest, ACommitChangesTheTreeAndUndoRestoresIt) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
   ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO"));
@@ -104,7 +104,7 @@ TEST_F(SerializableTest, AReadFileThatChangedIsAConflict) {
   EXPECT_THAT(message_, HasSubstr("'a.txt' was changed since it was read"));
 }
 
-TEST_F(SerializableTest, TheSameBytesWrittenAgainAreNoConflict) {
+TEST_F(SerializableTest, WritingTheSameBytesAgainIsNotAConflict) {
   EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.read("a.txt")); },
                          [&] { tree_.write("a.txt", "one\ntwo\nthree\n"); }),
             "");
@@ -117,7 +117,7 @@ TEST_F(SerializableTest, AnAbsentPathThatAppearedIsAConflict) {
   EXPECT_THAT(message_, HasSubstr("'no.txt' exists now"));
 }
 
-TEST_F(SerializableTest, AReadFileThatIsGoneWithItsDirectoryIsAConflict) {
+TEST_F(SerializableTest, AReadFileThatWasRemovedWithItsDirectoryIsAConflict) {
   EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.read("dir/in.txt")); },
                          [&] { std::filesystem::remove_all(tree_.path() + "/dir"); }),
             "conflict.read_changed");
@@ -135,7 +135,7 @@ TEST_F(SerializableTest, AListingWithANewNameIsAConflict) {
   EXPECT_THAT(message_, HasSubstr("'.' has other entries"));
 }
 
-TEST_F(SerializableTest, WhatWasNotReadMayChange) {
+TEST_F(SerializableTest, ChangesOfUnreadFilesAreNotAConflict) {
   EXPECT_EQ(reason_after([](Transaction& seen) { ASSERT_TRUE(seen.list("dir")); },
                          [&] {
                            tree_.write("a.txt", "other\n");
@@ -155,7 +155,7 @@ TEST_F(SerializableTest, AnEditedFileIsNotMerged) {
   EXPECT_EQ(std::get<Conflict>(*outcome).reason, "conflict.changed_on_disk");
 }
 
-TEST_F(SerializableTest, WhatAStoredTransactionReadIsRemembered) {
+TEST_F(SerializableTest, AStoredTransactionRemembersItsReads) {
   const auto workspace = open();
   std::string id;
   {
@@ -217,7 +217,7 @@ TEST_F(TransactionTest, TheCommittedProposalIsThePreviewedOne) {
   EXPECT_EQ(std::get<Receipt>(*outcome).proposal, preview->proposal.id());
 }
 
-TEST_F(TransactionTest, ARefusalTouchesNothingAndIsOnRecord) {
+TEST_F(TransactionTest, ARefusalChangesNothingAndIsRecorded) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
   ASSERT_TRUE(transaction.write("a.txt", "innocent\n"));
@@ -231,7 +231,7 @@ TEST_F(TransactionTest, ARefusalTouchesNothingAndIsOnRecord) {
   EXPECT_THAT(log, HasSubstr("\"agent\":\"tester\""));
 }
 
-TEST_F(TransactionTest, ABrokenFileIsRefusedByItsValidatorAndCanBeMended) {
+TEST_F(TransactionTest, ABrokenFileIsRefusedAndCanBeFixed) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
   ASSERT_TRUE(transaction.write("data.json", "{\"a\": }\n"));
@@ -245,7 +245,7 @@ TEST_F(TransactionTest, ABrokenFileIsRefusedByItsValidatorAndCanBeMended) {
   EXPECT_TRUE(std::holds_alternative<Receipt>(*outcome));
 }
 
-TEST_F(TransactionTest, AForeignSaveIsAConflict) {
+TEST_F(TransactionTest, ASaveByAnotherProgramIsAConflict) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
   ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO"));
@@ -257,7 +257,7 @@ TEST_F(TransactionTest, AForeignSaveIsAConflict) {
   EXPECT_EQ(tree_.read("a.txt"), "somebody else\n");
 }
 
-TEST_F(TransactionTest, ChangesThatAreApartAreMergedAndReported) {
+TEST_F(TransactionTest, ChangesOfOtherLinesAreMergedAndReported) {
   const auto workspace = open();
   tree_.write("long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
   Transaction transaction = begin(*workspace);
@@ -286,7 +286,7 @@ TEST_F(TransactionTest, AReviewedProposalIsNeverMerged) {
   EXPECT_EQ(tree_.read("long.txt"), "1\n2\n3\n4\n5\n6\n7\neight\n9\n");
 }
 
-TEST_F(TransactionTest, ATouchIsNoConflict) {
+TEST_F(TransactionTest, RewritingTheSameBytesIsNotAConflict) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
   ASSERT_TRUE(transaction.edit("a.txt", "two", "TWO"));
@@ -322,7 +322,7 @@ TEST_F(TransactionTest, AStoredTransactionOutlivesItsWorkspace) {
   EXPECT_TRUE(workspace->stages()->empty()) << "nothing is left of it";
 }
 
-TEST_F(TransactionTest, AStageIsOpenInOnePlaceAtATime) {
+TEST_F(TransactionTest, AStageCanBeOpenedOnlyOnceAtATime) {
   tree_.write("galley.toml", "[commit]\nlock_timeout_ms = 20\n");
   const auto workspace = open();
   auto first = workspace->begin_stored();
@@ -334,7 +334,7 @@ TEST_F(TransactionTest, AStageIsOpenInOnePlaceAtATime) {
   EXPECT_TRUE((*other->stages())[0].is_held);
 }
 
-TEST_F(TransactionTest, SavepointsAndForksGoTheirOwnWays) {
+TEST_F(TransactionTest, SavepointsAndForksAreIndependent) {
   const auto workspace = open();
   auto parent = workspace->begin_stored();
   ASSERT_TRUE(parent);
@@ -368,7 +368,7 @@ TEST_F(TransactionTest, ACallIsStagedOrLeavesNothing) {
   EXPECT_EQ(overlay_of(transaction).changes().size(), 1u);
 }
 
-TEST_F(TransactionTest, AbsolutePathsInsideTheRootAreTaken) {
+TEST_F(TransactionTest, AbsolutePathsInsideTheRootAreAccepted) {
   const auto workspace = open();
   Transaction transaction = begin(*workspace);
   EXPECT_TRUE(transaction.write(tree_.path() + "/a.txt", "x"));
@@ -376,7 +376,7 @@ TEST_F(TransactionTest, AbsolutePathsInsideTheRootAreTaken) {
   EXPECT_EQ(transaction.write(".git/config", "x").error().reason, "path.protected");
 }
 
-TEST_F(TransactionTest, ACommitThatTheLogLacksIsToldAndPutBack) {
+TEST_F(TransactionTest, AMissingRecordOfACommitIsReportedAndRestored) {
   const auto commit = [&](const std::string& name) {
     const auto workspace = open();
     Transaction transaction = begin(*workspace);
@@ -404,7 +404,7 @@ TEST_F(TransactionTest, ACommitThatTheLogLacksIsToldAndPutBack) {
   EXPECT_TRUE(persistent_of(*workspace).verify_audit()->is_intact());
 }
 
-TEST_F(TransactionTest, WhatFailsAfterTheCommitPointIsAWarningOfTheReceipt) {
+TEST_F(TransactionTest, AFailureAfterTheCommitPointIsAWarningOfTheReceipt) {
   const auto workspace = open();
   auto transaction = workspace->begin_stored({"tester", "a reason"});
   ASSERT_TRUE(transaction);
@@ -422,7 +422,7 @@ TEST_F(TransactionTest, WhatFailsAfterTheCommitPointIsAWarningOfTheReceipt) {
   EXPECT_THAT(receipt->warnings[0], HasSubstr("galley rollback --tx " + transaction->id()));
 }
 
-TEST(WorkspaceOpen, FindsTheRootUpwardsAndRefusesWhatIsNone) {
+TEST(WorkspaceOpen, OpenFindsTheRootUpwardsAndRefusesBadPathsAndConfigurations) {
   TempDirectory tree;
   tree.write("galley.toml", "");
   tree.write("deep/er/file", "x");

@@ -84,7 +84,7 @@ class TranscriptTest : public ::testing::Test {
 constexpr const char* kEdit =
     R"({"file_path": "a.txt", "old_string": "two", "new_string": "zwei"})";
 
-TEST_F(TranscriptTest, HasEachCallWithArgumentsExitTimesResourcesResultAndChanges) {
+TEST_F(TranscriptTest, ATranscriptHasEachCallWithItsResultAndChanges) {
   TemporaryWorkspace first = tree();
   auto transaction = begin(first);
   CallOptions options;
@@ -130,7 +130,7 @@ TEST_F(TranscriptTest, EveryLineConformsToTheSchema) {
   }
 }
 
-TEST_F(TranscriptTest, IsReadableByItsUserOnlyAndAFileThatOthersReadIsRefused) {
+TEST_F(TranscriptTest, OnlyTheUserCanReadATranscript) {
   TemporaryWorkspace first = tree();
   const Transaction begun = begin(first);
   struct stat about {};
@@ -159,7 +159,7 @@ TEST_F(TranscriptTest, ValuesOfSecretsBecomeTheirPlaceholders) {
   EXPECT_EQ(all[3]["arguments"]["content"], "it is $ENV.TOKEN");
 }
 
-TEST_F(TranscriptTest, OnAnEqualTreeNothingDiffers) {
+TEST_F(TranscriptTest, AReplayOnAnEqualTreeHasNoDifferences) {
   TemporaryWorkspace first = tree();
   {
     auto transaction = begin(first);
@@ -179,7 +179,7 @@ TEST_F(TranscriptTest, OnAnEqualTreeNothingDiffers) {
   EXPECT_EQ(report.replayed, 4U);
 }
 
-TEST_F(TranscriptTest, WhatDiffersIsListedWithItsPlace) {
+TEST_F(TranscriptTest, DifferencesAreListedWithTheirPlaces) {
   TemporaryWorkspace first = tree();
   {
     auto transaction = begin(first);
@@ -197,7 +197,7 @@ TEST_F(TranscriptTest, WhatDiffersIsListedWithItsPlace) {
   EXPECT_THAT(describe(report), HasSubstr("call 2 (Read): result /data/content: expected \"b"));
 }
 
-TEST_F(TranscriptTest, WhatCannotBeReplayedSaysWhy) {
+TEST_F(TranscriptTest, CallsThatCannotBeReplayedAreReportedWithTheReason) {
   MockTool mock("mock.tool");
   mock.answer_all("{}");
   ToolInfo outside_info;
@@ -236,7 +236,7 @@ TEST_F(TranscriptTest, WhatCannotBeReplayedSaysWhy) {
                                                       "replay.secret_missing", "replay.redacted"}));
 }
 
-TEST_F(TranscriptTest, WhatIsNoCallIsPutDownWithItsChangesAndNotReplayed) {
+TEST_F(TranscriptTest, OtherStepsAreWrittenWithTheirChangesButNotReplayed) {
   TemporaryWorkspace first = tree();
   {
     auto transaction = begin(first);
@@ -285,7 +285,7 @@ TEST_F(TranscriptTest, CallsThatWereStagedTogetherAreReplayedTogether) {
   EXPECT_TRUE(report.is_equal()) << describe(report);
 }
 
-TEST_F(TranscriptTest, WhatIsNoTranscriptIsRefusedWithItsLine) {
+TEST_F(TranscriptTest, AMalformedTranscriptIsRefusedWithItsLine) {
   for (const char* text : {"{}\n", "not json\n", "{\"schema\":\"galley.transcript-call/1\"}\n",
                            "{\"schema\":\"galley.transcript/1\"}\n"
                            "{\"schema\":\"galley.transcript-call/1\",\"tool\":\"x\"}\n"}) {
@@ -299,7 +299,7 @@ TEST_F(TranscriptTest, WhatIsNoTranscriptIsRefusedWithItsLine) {
 }
 
 // Limit: kMaxTranscriptLineBytes of engine/calls/transcript.h
-TEST_F(TranscriptTest, WhatIsTooLongIsNamedByItsHashAndSaysSo) {
+TEST_F(TranscriptTest, TooLongArgumentsAreReplacedByTheirHash) {
   TranscriptEntry entry;
   entry.tool = "Write";
   entry.arguments = std::make_shared<const nlohmann::ordered_json>(

@@ -21,7 +21,7 @@ bool given(const std::vector<std::string>& texts, std::string_view needed) {
   return all && gives(*all, Need::of(needed));
 }
 
-TEST(CapabilityTest, OpenDomainsAreWords) {
+TEST(CapabilityTest, OpenDomainsHaveAStrictSyntax) {
   for (const char* good : {"custom:deploy", "git:commit", "custom:*", "!custom:deploy", "*:*",
                            "a.b-c_1:x?", "db:write:orders", "db:write:*", "sec:grant"}) {
     EXPECT_EQ(capability_reason(good), "accepted") << good;
@@ -45,7 +45,7 @@ TEST(CapabilityTest, OpenDomainsMatchByWildcards) {
   EXPECT_FALSE(given({"db:write:users"}, "db:write:orders"));
 }
 
-TEST(CapabilityTest, APartOfAnOpenNeedIsNothing) {
+TEST(CapabilityTest, APartOfAnOpenNeedIsNotEnough) {
   EXPECT_FALSE(given({"db:write:users"}, "db:write"));
   EXPECT_FALSE(given({"custom:deploy"}, "custom"));
   EXPECT_TRUE(given({"custom:*"}, "custom"));
@@ -53,13 +53,13 @@ TEST(CapabilityTest, APartOfAnOpenNeedIsNothing) {
   EXPECT_TRUE(given({"exec:git"}, "exec"));
 }
 
-TEST(CapabilityTest, AllOpenDomainsAreNotTheThree) {
+TEST(CapabilityTest, TheWildcardDomainDoesNotIncludeFilesProgramsOrNetwork) {
   for (const char* closed : {"fs:read", "fs:write", "exec", "exec:git", "net:host"}) {
     EXPECT_FALSE(given({"*:*"}, closed)) << closed;
   }
 }
 
-TEST(CapabilityTest, ADenialTakesAwayWhatItCovers) {
+TEST(CapabilityTest, ADenialRevokesWhatItCovers) {
   EXPECT_FALSE(given({"custom:*", "!custom:deploy"}, "custom:deploy"));
   EXPECT_TRUE(given({"custom:*", "!custom:deploy"}, "custom:build"));
   EXPECT_TRUE(given({"!custom:deploy", "custom:*"}, "custom:deploy")) << "the last match wins";
@@ -69,7 +69,7 @@ TEST(CapabilityTest, ADenialTakesAwayWhatItCovers) {
   EXPECT_FALSE(given({"net:host", "net:none"}, "net:host"));
 }
 
-TEST(NamePattern, StarIsAnyRunAndQuestionMarkIsOne) {
+TEST(NamePattern, StarMatchesAnyTextAndQuestionMarkOneCharacter) {
   EXPECT_TRUE(name_matches("a*c", "abbc"));
   EXPECT_TRUE(name_matches("*", ""));
   EXPECT_TRUE(name_matches("a?c", "abc"));

@@ -38,7 +38,7 @@ TEST(Config, AbsentFileGivesTheDefaults) {
   EXPECT_EQ(config->policy.default_decision, Decision::kAllow);
 }
 
-TEST(Config, EmptyFileSaysTheSameAsNone) {
+TEST(Config, EmptyFileGivesTheDefaults) {
   const auto config = parse_config("", "galley.toml");
   ASSERT_TRUE(config);
   EXPECT_TRUE(config->policy.rules.empty());
@@ -140,7 +140,7 @@ TEST(Config, SyntaxErrorHasLineAndColumn) {
   EXPECT_EQ(config_reason("a = 1\na = 2\n"), "config.syntax");
 }
 
-TEST(Config, WhatTheParserTakesForImpossibleIsAnError) {
+TEST(Config, DocumentsThatBreakTheParserAreSyntaxErrors) {
   for (const auto* header : {"[[[a]]]", "[\x0f", "[=", "[[=", "[[[]]", "\ufef1"}) {
     EXPECT_THAT(error_of(header), StartsWith("galley.toml:1:")) << header;
     EXPECT_EQ(config_reason(header), "config.syntax") << header;
@@ -174,7 +174,7 @@ TEST(Config, WrongTypesAreNamed) {
 
 // Limit: kMaxCallsPerMinute of engine/policy/tool_config.h
 // Limit: kMaxToolTables of engine/policy/tool_config.h
-TEST(Config, BadValuesSayWhatWouldBeRight) {
+TEST(Config, BadValuesAreRefusedWithASuggestion) {
   EXPECT_THAT(error_of("[policy]\ndefault = \"alow\"\n"), HasSubstr("did you mean 'allow'?"));
   EXPECT_THAT(error_of("[limits]\nmax_file_bytes = \"3 parsecs\"\n"), HasSubstr("KiB"));
   EXPECT_THAT(error_of("[policy]\nprotected = [\"ok\", \"a[b\"]\n"), HasSubstr("pattern `a[b`"));
@@ -225,7 +225,7 @@ TEST(Config, DeepKeysAreAnErrorWithItsPlace) {
   EXPECT_THAT(error_of("\n\n[" + parts + "]\n"), StartsWith("galley.toml:3:255: "));
 }
 
-TEST(Config, DepthIsOfKeysAndNotOfStringsCommentsOrNumbers) {
+TEST(Config, StringsCommentsAndNumbersDoNotCountAsDepth) {
   const std::string deep = repeated("a.", 500) + repeated("[{", 500);
   std::string many;
   for (int i = 0; i < 500; ++i) many += "[a.b" + std::to_string(i) + "]\nc.d = 1.5\n";
@@ -240,7 +240,7 @@ TEST(Config, DepthIsOfKeysAndNotOfStringsCommentsOrNumbers) {
   }
 }
 
-TEST(Config, LinkInPlaceOfTheFileIsRefused) {
+TEST(Config, ASymlinkInsteadOfTheFileIsRefused) {
   const auto root = make_memory_directory();
   ASSERT_TRUE(root->make_symlink(rel("galley.toml"), "other.toml"));
   const auto config = load_config(*root);
@@ -263,7 +263,7 @@ std::vector<std::string> names_of(const std::vector<ConfigKey>& keys) {
   return names;
 }
 
-TEST(Config, EveryKeyHasATextAndEveryTextAKey) {
+TEST(Config, EveryKeyHasATextAndEveryTextHasAKey) {
   EXPECT_THAT(names_of(config_keys()), UnorderedElementsAreArray(names_of(config_key_texts())));
   EXPECT_THAT(names_of(user_config_keys()),
               UnorderedElementsAreArray(names_of(user_config_key_texts())));

@@ -92,7 +92,7 @@ TEST_F(GateTest, ApprovalNamesTheProposalThatWasJudged) {
   EXPECT_EQ(std::get<Approval>(verdict.decision).proposal(), freeze().id());
 }
 
-TEST_F(GateTest, DenialSparesTheValidatorsAndSaysWhatToDo) {
+TEST_F(GateTest, ADenialSkipsTheValidatorsAndNamesTheRemedy) {
   configure("[policy]\nprotected = [\"src/\"]\n");
   bool ran = false;
   add("never", [&](const ValidatorContext&) -> Result<ValidatorReport> {
@@ -158,7 +158,7 @@ TEST_F(GateTest, ExceptionOfAValidatorIsARefusal) {
   EXPECT_EQ(reason(judge_all()), "gate.validator_unavailable");
 }
 
-TEST_F(GateTest, RunsValidatorsSideBySide) {
+TEST_F(GateTest, RunsValidatorsInParallel) {
   std::mutex mutex;
   std::condition_variable changed;
   int inside = 0;
@@ -293,7 +293,7 @@ TEST_F(GateAsk, YesApprovesAndNoRefuses) {
   EXPECT_EQ(reason(judge_all({}, answer(false, freeze().id()))), "gate.approval_missing");
 }
 
-TEST_F(GateAsk, YesToAnotherProposalDoesNotCount) {
+TEST_F(GateAsk, AYesToAnotherProposalIsNotValid) {
   const ContentId earlier = freeze().id();
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "int more;\n"));
   EXPECT_EQ(reason(judge_all({}, answer(true, earlier))), "gate.approval_missing");
@@ -348,7 +348,7 @@ class JudgedFindings : public GateTest {
       "int a;\n// galley:allow test.rule -- the vendor's header says so\nint c;\n";
 };
 
-TEST_F(JudgedFindings, SuppressionOfTheBaseLetsAFindingPass) {
+TEST_F(JudgedFindings, AnExistingSuppressionSuppressesAFinding) {
   base(kSuppressed);
   propose(std::string(kSuppressed) + "int d;\n");
   const Verdict verdict = judge_with("");
@@ -357,7 +357,7 @@ TEST_F(JudgedFindings, SuppressionOfTheBaseLetsAFindingPass) {
   EXPECT_EQ(verdict.findings.at(0).severity, Severity::kNote);
 }
 
-TEST_F(JudgedFindings, SuppressionThatIsProposedAsksAPerson) {
+TEST_F(JudgedFindings, AProposedSuppressionNeedsAnApproval) {
   propose(kSuppressed);
   const Verdict verdict = judge_with("");
   EXPECT_EQ(reason(verdict), "gate.approval_missing");
@@ -366,13 +366,13 @@ TEST_F(JudgedFindings, SuppressionThatIsProposedAsksAPerson) {
   EXPECT_TRUE(has(verdict, "suppression.added"));
 }
 
-TEST_F(JudgedFindings, SuppressionThatIsProposedAsksAlsoWhereItSuppressesNothingYet) {
+TEST_F(JudgedFindings, AProposedSuppressionWithoutAFindingNeedsAnApproval) {
   propose("int a; // galley:allow other -- later\nint b;\n");
   configure(kValidator);
   EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
 }
 
-TEST_F(JudgedFindings, SuppressionCanBeDeniedOrTold) {
+TEST_F(JudgedFindings, ProposedSuppressionsCanBeDeniedOrAllowed) {
   propose(kSuppressed);
   const Verdict denied = judge_with("[findings]\nadded_suppressions = \"deny\"\n");
   EXPECT_EQ(reason(denied), "gate.policy_denied");
@@ -388,13 +388,13 @@ TEST_F(JudgedFindings, SuppressionWithoutAReasonSuppressesNothingAndIsAFinding) 
   EXPECT_TRUE(has(verdict, "suppression.no_reason"));
 }
 
-TEST_F(JudgedFindings, SuppressionMovedToOtherCodeIsANewOne) {
+TEST_F(JudgedFindings, ASuppressionMovedToOtherCodeIsNew) {
   base("// galley:allow test.rule -- here\nint a;\nint b;\n");
   propose("int a;\n// galley:allow test.rule -- here\nint b;\n");
   EXPECT_EQ(reason(judge_with("")), "gate.approval_missing");
 }
 
-TEST_F(JudgedFindings, WhatTheBaselineKnowsBlocksNothing) {
+TEST_F(JudgedFindings, FindingsInTheBaselineDoNotBlock) {
   Finding known = finding(Severity::kError);
   known.line = 99;
   workspace_.write("known.json",
@@ -405,7 +405,7 @@ TEST_F(JudgedFindings, WhatTheBaselineKnowsBlocksNothing) {
   EXPECT_EQ(verdict.findings.at(0).suppression, kBaselineSuppression);
 }
 
-TEST_F(JudgedFindings, BaselineIsThatOfTheUnchangedTreeAndAChangeOfItAsks) {
+TEST_F(JudgedFindings, AProposedBaselineIsNotUsedAndNeedsAnApproval) {
   EXPECT_TRUE(overlay_.write(rel("known.json"),
                              "{\"schema\":\"galley.baseline/1\",\"findings\":[{\"fingerprint\":\"" +
                                  fingerprints_of({finding(Severity::kError)}).front() + "\"}]}"));
@@ -414,7 +414,7 @@ TEST_F(JudgedFindings, BaselineIsThatOfTheUnchangedTreeAndAChangeOfItAsks) {
   EXPECT_EQ(reason(judge_all()), "gate.approval_missing");
 }
 
-TEST_F(JudgedFindings, BrokenBaselineIsAnErrorThatNamesTheWayOut) {
+TEST_F(JudgedFindings, ABrokenBaselineIsAnErrorThatNamesTheRemedy) {
   workspace_.write("known.json", "{}");
   configure("[findings]\nbaseline = \"known.json\"\n");
   const auto verdict = try_judge();
@@ -423,7 +423,7 @@ TEST_F(JudgedFindings, BrokenBaselineIsAnErrorThatNamesTheWayOut) {
   EXPECT_THAT(verdict.error().message, HasSubstr("--report baseline=known.json"));
 }
 
-TEST_F(GateTest, OwnerOfAPathMustSayYes) {
+TEST_F(GateTest, AnOwnerOfAPathMustApprove) {
   workspace_.write(".github/CODEOWNERS", "* @all\n/src/ @core/team @ada\n");
   configure("[owners]\nrequired = true\n");
   const ContentId id = freeze().id();
@@ -440,7 +440,7 @@ TEST_F(GateTest, OwnerOfAPathMustSayYes) {
   EXPECT_EQ(reason(by("Ada")), "approved");
 }
 
-TEST_F(GateTest, OwnersAreThoseOfTheUnchangedTree) {
+TEST_F(GateTest, OwnersAreReadFromTheUnchangedTree) {
   workspace_.write("CODEOWNERS", "/src/ @ada\n");
   EXPECT_TRUE(overlay_.write(rel("CODEOWNERS"), ""));
   configure("[owners]\nrequired = true\n");

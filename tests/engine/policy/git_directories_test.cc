@@ -35,7 +35,7 @@ class GitDirectoriesTest : public PolicyFixture {
   }
 };
 
-TEST_F(GitDirectoriesTest, WhereAGitFileAtTheRootLeadsIsGits) {
+TEST_F(GitDirectoriesTest, TheTargetOfAGitFileAtTheRootBelongsToGit) {
   workspace_.write(".git", "gitdir: ./repo.git\n");
   workspace_.write("repo.git/config", "[core]\n");
   EXPECT_EQ(said("repo.git/config"),
@@ -46,13 +46,13 @@ TEST_F(GitDirectoriesTest, WhereAGitFileAtTheRootLeadsIsGits) {
   EXPECT_EQ(said("repo.gitx"), "allow");
 }
 
-TEST_F(GitDirectoriesTest, OneThatIsNotThereYetIsGitsToo) {
+TEST_F(GitDirectoriesTest, AMissingTargetOfAGitFileBelongsToGit) {
   workspace_.write(".git", "gitdir: later/repo\n");
   EXPECT_THAT(said("later/repo/config"), HasSubstr("deny"));
   EXPECT_EQ(said("later/other"), "allow");
 }
 
-TEST_F(GitDirectoriesTest, AbsoluteAndRoundaboutPathsAreFollowed) {
+TEST_F(GitDirectoriesTest, AbsoluteAndIndirectPathsAreFollowed) {
   for (const std::string& text :
        {workspace_.path() + "/repo.git", workspace_.path() + "/src/../repo.git",
         "../" + workspace_.path().substr(workspace_.path().rfind('/') + 1) + "/repo.git",
@@ -65,7 +65,7 @@ TEST_F(GitDirectoriesTest, AbsoluteAndRoundaboutPathsAreFollowed) {
   EXPECT_EQ(said("repo.git/config"), "allow") << "that one is not here";
 }
 
-TEST_F(GitDirectoriesTest, AGitFileBesideTheChangedFileCounts) {
+TEST_F(GitDirectoriesTest, AGitFileNextToTheChangedFileIsFollowed) {
   workspace_.write("sub/.git", "gitdir: ../modules/sub\n");
   overlay_.restore({});
   stage("sub/file");
@@ -76,21 +76,21 @@ TEST_F(GitDirectoriesTest, AGitFileBesideTheChangedFileCounts) {
   EXPECT_EQ(judged().decision, Decision::kAllow);
 }
 
-TEST_F(GitDirectoriesTest, SubmodulesThatAreListedCountWhereverTheChangeIs) {
+TEST_F(GitDirectoriesTest, GitDirectoriesOfAllListedSubmodulesAreProtected) {
   workspace_.write(".gitmodules", "[submodule \"lib\"]\n\tpath = \"vendor/lib\"\n\turl = x\n");
   workspace_.write("vendor/lib/.git", "gitdir: ../../store\n");
   EXPECT_THAT(said("store/config"), HasSubstr("deny"));
   EXPECT_EQ(said("vendor/lib/file"), "allow");
 }
 
-TEST_F(GitDirectoriesTest, ACommonDirectoryAndItsWorktreesAreGits) {
+TEST_F(GitDirectoriesTest, TheCommonDirectoryAndItsWorktreesBelongToGit) {
   workspace_.write(".git", "gitdir: bare/worktrees/one\n");
   workspace_.write("bare/worktrees/one/commondir", "../..\n");
   EXPECT_THAT(said("bare/config"), HasSubstr("deny"));
   EXPECT_THAT(said("bare/worktrees/two/gitdir"), HasSubstr("deny"));
 }
 
-TEST_F(GitDirectoriesTest, LinksOnTheWayAreGits) {
+TEST_F(GitDirectoriesTest, LinksToAGitDirectoryAreProtected) {
   link(".git", "really");
   EXPECT_THAT(said("really/config"), HasSubstr("deny"));
   ASSERT_TRUE(workspace_.directory().remove_file(path(".git")));
@@ -106,7 +106,7 @@ TEST_F(GitDirectoriesTest, LinksOnTheWayAreGits) {
   EXPECT_EQ(judged().decision, Decision::kDeny) << "git would be led elsewhere";
 }
 
-TEST_F(GitDirectoriesTest, AFolderThatComesToLookLikeARepositoryIsAskedAbout) {
+TEST_F(GitDirectoriesTest, MakingAFolderLookLikeARepositoryNeedsAnApproval) {
   stage("x/HEAD", "ref: refs/heads/main\n");
   EXPECT_EQ(judged().decision, Decision::kAllow) << "not yet";
   stage("x/objects/info/packs");
@@ -120,7 +120,7 @@ TEST_F(GitDirectoriesTest, AFolderThatComesToLookLikeARepositoryIsAskedAbout) {
   EXPECT_EQ(judged().decision, Decision::kAllow);
 }
 
-TEST_F(GitDirectoriesTest, TheLastPieceOfOneIsAskedAbout) {
+TEST_F(GitDirectoriesTest, CompletingOrChangingARepositoryNeedsAnApproval) {
   workspace_.write("x/HEAD", "ref: refs/heads/main\n");
   workspace_.write("x/refs/heads/main", "");
   EXPECT_THAT(said("x/Objects/x"), HasSubstr("ask"));
@@ -131,7 +131,7 @@ TEST_F(GitDirectoriesTest, TheLastPieceOfOneIsAskedAbout) {
   EXPECT_THAT(said("y/HEAD"), HasSubstr("ask")) << "a worktree's folder";
 }
 
-TEST_F(GitDirectoriesTest, AHugeCommonDirIsAnErrorAndAFifoIsNone) {
+TEST_F(GitDirectoriesTest, AHugeCommonDirIsAnError) {
   workspace_.write(".git/commondir", std::string(100'000, '\n'));
   stage("src/a.c");
   const Proposal proposal = freeze();
@@ -140,7 +140,7 @@ TEST_F(GitDirectoriesTest, AHugeCommonDirIsAnErrorAndAFifoIsNone) {
   EXPECT_EQ(report.error().kind, ErrorKind::kQuota);
 }
 
-TEST_F(GitDirectoriesTest, LoopsAndNonsenseEnd) {
+TEST_F(GitDirectoriesTest, LoopsAndInvalidGitFilesAreIgnored) {
   link("loop", "loop");
   for (const char* text : {"gitdir: loop\n", "gitdir: \n", "gitdir: ../../../../../..\n",
                            "gitdir:", "gitdir: a\x01\n"}) {

@@ -47,7 +47,7 @@ TEST(Glob, DoubleStarSpansDirectories) {
   EXPECT_FALSE(matches("a/b**/c", "a/b/x/c"));
 }
 
-TEST(Glob, ClassesAndEscapes) {
+TEST(Glob, ClassesAndEscapesMatchAsInGit) {
   EXPECT_TRUE(matches("[a-c].txt", "b.txt"));
   EXPECT_FALSE(matches("[!a-c].txt", "b.txt"));
   EXPECT_TRUE(matches("[]x].txt", "].txt"));
@@ -59,7 +59,7 @@ TEST(Glob, ClassesAndEscapes) {
 }
 
 // Limit: kMaxPatternBytes of base/glob.h
-TEST(Glob, WhatGitNeverMatchesIsRefused) {
+TEST(Glob, PatternsThatGitNeverMatchesAreRefused) {
   for (const char* bad :
        {"", "!", "/", "# note", "a[b", "a\\", "a/../b", "./a", "a//b", "[[:x:]]"}) {
     EXPECT_FALSE(Glob::parse(bad)) << bad;
@@ -75,7 +75,7 @@ TEST(GlobList, LastMatchWinsAlsoBelowAMatchedDirectory) {
 }
 
 // Limit: kMaxPatternBytes of base/glob.h
-TEST(Glob, ManyStarsTakeNoExponentialTime) {
+TEST(Glob, ManyStarsDoNotTakeExponentialTime) {
   std::string pattern;
   for (int i = 0; i < 300; ++i) pattern += "*a";
   pattern += "b";
@@ -138,7 +138,7 @@ const std::vector<std::string>& tree_paths() {
   return kPaths;
 }
 
-TEST_F(GlobOracle, SinglePatternsAgree) {
+TEST_F(GlobOracle, SinglePatternsAgreeWithGit) {
   for (const std::string& path : tree_paths()) {
     if (path == "a" || path == "foo") continue;  // made as files below
     tree_.write(path == "d" ? "d/x" : path, "");
@@ -158,7 +158,7 @@ TEST_F(GlobOracle, SinglePatternsAgree) {
   }
 }
 
-TEST_F(GlobOracle, RandomListsAgree) {
+TEST_F(GlobOracle, RandomListsAgreeWithGit) {
   for (const std::string& path : tree_paths()) {
     if (path != "a" && path != "foo") tree_.write(path, "");
   }

@@ -18,7 +18,7 @@ Needed of(const std::vector<std::string>& lines, std::string_view path) {
   return owners->of(rel(path));
 }
 
-TEST(Owners, LastMatchWinsAndNoOwnersTakeItAway) {
+TEST(Owners, LastMatchDecidesAndALineWithoutOwnersRemovesThem) {
   const std::vector<std::string> lines = {"# who",       "*       @all @too # a comment",
                                           "*.js @js",    "/docs/ @docs",
                                           "/docs/free/", "a\\ b.txt user@example.org"};
@@ -29,7 +29,7 @@ TEST(Owners, LastMatchWinsAndNoOwnersTakeItAway) {
   EXPECT_EQ(of(lines, "a b.txt"), (Needed{{"user@example.org"}}));
 }
 
-TEST(Owners, EachSectionOfGitlabDecidesByItself) {
+TEST(Owners, EachGitlabSectionDecidesIndependently) {
   const std::vector<std::string> lines = {"* @all",      "[Docs][2] @writers", "*.md",
                                           "api.md @api", "^[Optional]",        "*.md @nobody",
                                           "[DOCS]",      "late.md @late"};
@@ -39,14 +39,14 @@ TEST(Owners, EachSectionOfGitlabDecidesByItself) {
   EXPECT_EQ(of(lines, "late.md"), (Needed{{"@all"}, {"@late"}}));
 }
 
-TEST(Owners, BrokenLineIsNamed) {
+TEST(Owners, AnInvalidLineIsNamed) {
   const auto owners = Owners::parse({"* @all", "a[ @b"});
   ASSERT_FALSE(owners);
   EXPECT_EQ(owners.error().reason, "owners.syntax");
   EXPECT_THAT(owners.error().message, HasSubstr("line 2 of owners"));
 }
 
-TEST(Owners, AreReadWhereGithubAndGitlabLook) {
+TEST(Owners, OwnersFilesAreFoundWhereGithubAndGitlabLook) {
   for (const char* place :
        {".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"}) {
     const TempDirectory tree;
@@ -58,7 +58,7 @@ TEST(Owners, AreReadWhereGithubAndGitlabLook) {
   }
 }
 
-TEST(Owners, WhoSaidYesIsComparedWithoutAtAndCase) {
+TEST(Owners, ApproversAreComparedWithoutAtSignAndCase) {
   EXPECT_TRUE(is_owner("Ada", {"@ada"}));
   EXPECT_TRUE(is_owner("@core/team", {"@core/Team"}));
   EXPECT_FALSE(is_owner("", {"@ada"}));

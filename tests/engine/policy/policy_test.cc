@@ -56,7 +56,7 @@ decision = "allow"
             Decision::kDeny);
 }
 
-TEST_F(PolicyTest, RulesHoldForTheirAgentsAndOperationsOnly) {
+TEST_F(PolicyTest, RulesApplyOnlyToTheirAgentsAndOperations) {
   configure(R"([[policy.rule]]
 paths = ["src/"]
 agents = ["bot-*"]
@@ -81,7 +81,7 @@ TEST_F(PolicyTest, MoveIsADeleteOfTheOldPathAndACreateOfTheNew) {
   EXPECT_EQ(judge().decision, Decision::kDeny);
 }
 
-TEST_F(PolicyTest, ProtectedPathsWinOverEveryRule) {
+TEST_F(PolicyTest, ProtectedPathsOverrideEveryRule) {
   configure(
       "[policy]\nprotected = [\"README.md\"]\n[[policy.rule]]\npaths = [\"*\"]\n"
       "decision = \"allow\"\n");
@@ -91,7 +91,7 @@ TEST_F(PolicyTest, ProtectedPathsWinOverEveryRule) {
   EXPECT_EQ(report.judgements[0].rule, "policy.protected");
 }
 
-TEST_F(PolicyTest, TheConfigurationIsNeverChangedUnlessAPersonsOwnOneSaysSo) {
+TEST_F(PolicyTest, ChangesOfGalleyTomlNeedAPersonsOwnConfiguration) {
   workspace_.write("galley.toml", "[policy]\n");
   for (const char* path :
        {"galley.toml", "src/Galley.TOML", "galley.toml:s", "new/galley.toml/x"}) {
@@ -121,7 +121,7 @@ TEST_F(PolicyTest, TheConfigurationIsNeverChangedUnlessAPersonsOwnOneSaysSo) {
   EXPECT_EQ(judge().judgements[0].rule, "policy.protected") << "the ordinary rules hold";
 }
 
-TEST_F(PolicyTest, WhatConfiguresAgentsIsNotChangedInTheNameOfAnAgent) {
+TEST_F(PolicyTest, AgentsMayNotChangeTheConfigurationOfAgents) {
   for (const char* path :
        {".claude/settings.json", ".mcp.json", "deep/.codex/config.toml", ".Gemini/x", ".opencode",
         "opencode.json", ".config/opencode/plugin/galley.js"}) {
@@ -148,7 +148,7 @@ TEST_F(PolicyTest, WhatConfiguresAgentsIsNotChangedInTheNameOfAnAgent) {
   EXPECT_EQ(judge("bot").decision, Decision::kAllow);
 }
 
-TEST_F(PolicyTest, DefaultDenySparesTheParentsOfWhatIsAllowed) {
+TEST_F(PolicyTest, DefaultDenyAllowsTheParentsOfAllowedPaths) {
   configure(
       "[policy]\ndefault = \"deny\"\n[[policy.rule]]\npaths = [\"new/**\"]\n"
       "decision = \"allow\"\n");
@@ -204,7 +204,7 @@ TEST_F(PolicyTest, EffectLimitsCountFilesBytesAndDeletes) {
   EXPECT_EQ(decide("max_deleted_bytes = 6"), Decision::kAllow);
 }
 
-TEST_F(PolicyTest, PureMoveIsNoDeleteButARewrittenOneIs) {
+TEST_F(PolicyTest, AMoveIsADeleteOnlyIfTheContentChanges) {
   configure("[policy.effects]\nmax_deletes = 0\n");
   ASSERT_TRUE(overlay_.move(rel("README.md"), rel("docs/README.md")));
   EXPECT_EQ(judge().decision, Decision::kAllow);
@@ -212,7 +212,7 @@ TEST_F(PolicyTest, PureMoveIsNoDeleteButARewrittenOneIs) {
   EXPECT_EQ(judge().decision, Decision::kDeny);
 }
 
-TEST_F(PolicyTest, EffectRulesSeeWhatAPathBecomes) {
+TEST_F(PolicyTest, EffectRulesJudgeTheProposedKindAndMode) {
   const auto decide = [&](std::string_view key) {
     configure("[policy.effects]\n" + std::string(key) + " = \"deny\"\n");
     return judge().decision;
@@ -245,7 +245,7 @@ TEST_F(PolicyTest, CaseCollisionIsRefusedUnlessConfigured) {
   EXPECT_EQ(judge().decision, Decision::kAllow);
 }
 
-TEST_F(PolicyTest, AFolderThatIsNoneAnyMoreIsNoErrorOfTheRules) {
+TEST_F(PolicyTest, AFolderThatNoLongerExistsIsNotAnErrorOfTheRules) {
   ASSERT_TRUE(overlay_.write(rel("src/new.c"), "x"));
   ASSERT_TRUE(overlay_.write(rel("src/gen/new.c"), "x"));
   const WritableDirectory& disk = workspace_.directory();
@@ -258,12 +258,12 @@ TEST_F(PolicyTest, AFolderThatIsNoneAnyMoreIsNoErrorOfTheRules) {
   EXPECT_EQ(judge().decision, Decision::kAllow);
 }
 
-TEST_F(PolicyTest, CaseOnlyRenameIsNoCollision) {
+TEST_F(PolicyTest, ACaseOnlyRenameIsNotACollision) {
   ASSERT_TRUE(overlay_.move(rel("README.md"), rel("readme.md")));
   EXPECT_EQ(judge().decision, Decision::kAllow);
 }
 
-TEST_F(PolicyTest, CapabilitiesBoundWhatAnAgentMayDo) {
+TEST_F(PolicyTest, CapabilitiesLimitAnAgent) {
   configure(R"([agents.bot]
 capabilities = ["fs:read", "!fs:read:secret/", "fs:write:src/**", "!fs:write:src/gen/", "exec:git",
                 "exec:/usr/bin/make"]
@@ -292,7 +292,7 @@ tools = ["Read", "Ed*"]
   EXPECT_THAT(policy.judge_exec("rm", "bot").message, HasSubstr("[agents.bot] (galley.toml:1)"));
 }
 
-TEST_F(PolicyTest, StarProfileHoldsForAgentsWithoutTheirOwn) {
+TEST_F(PolicyTest, TheStarProfileAppliesToAgentsWithoutAProfile) {
   configure(
       "[agents.\"*\"]\ncapabilities = [\"fs:read\"]\n[agents.chief]\n"
       "capabilities = [\"fs:write\"]\n");

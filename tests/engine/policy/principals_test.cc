@@ -35,7 +35,7 @@ class PrincipalsTest : public PolicyFixture {
   static RelPath path(std::string_view text) { return RelPath::parse(text).value(); }
 };
 
-TEST_F(PrincipalsTest, ANameStandsOnceAndTheCallerFirst) {
+TEST_F(PrincipalsTest, EachNameOccursOnceAndTheCallerIsFirst) {
   Principals who("bot");
   who.add("bot");
   EXPECT_TRUE(who.is_alone());
@@ -44,7 +44,7 @@ TEST_F(PrincipalsTest, ANameStandsOnceAndTheCallerFirst) {
   EXPECT_EQ(who.caller(), "bot");
 }
 
-TEST_F(PrincipalsTest, WhatOneOfThemMayNotDoIsDeniedWhicheverWayRound) {
+TEST_F(PrincipalsTest, AnActionIsDeniedIfOnePrincipalMayNotDoIt) {
   const Policy policy(config_);
   for (const auto& who : {both("reviewer", "bot"), both("bot", "reviewer"), both("reviewer", "")}) {
     EXPECT_EQ(policy.judge_path(path("x"), PathOperation::kCreate, who).decision, Decision::kDeny);
@@ -60,7 +60,7 @@ TEST_F(PrincipalsTest, WhatOneOfThemMayNotDoIsDeniedWhicheverWayRound) {
   EXPECT_FALSE(policy.grants_network(both("", "bot"))) << "it is not given to who has no profile";
 }
 
-TEST_F(PrincipalsTest, WhatOneOfThemMustAskForIsAsked) {
+TEST_F(PrincipalsTest, AnActionAsksIfOnePrincipalMustAsk) {
   ASSERT_TRUE(overlay_.write(path("deploy/x"), "x", {}));
   EXPECT_EQ(judge("").decision, Decision::kAllow);
   EXPECT_EQ(judge("bot").decision, Decision::kAsk);
@@ -75,7 +75,7 @@ TEST_F(PrincipalsTest, WhatOneOfThemMustAskForIsAsked) {
   EXPECT_THAT(denied->judgements.front().message, HasSubstr("[agents.reviewer]"));
 }
 
-TEST_F(PrincipalsTest, OneRuleThatHoldsForBothIsSaidOnce) {
+TEST_F(PrincipalsTest, ARuleForBothPrincipalsGivesOneJudgement) {
   configure("[policy]\ndefault = \"deny\"\n");
   ASSERT_TRUE(overlay_.write(path("src/a.c"), "x", {}));
   const Proposal proposal = freeze();
@@ -85,7 +85,7 @@ TEST_F(PrincipalsTest, OneRuleThatHoldsForBothIsSaidOnce) {
   EXPECT_EQ(report->judgements.size(), 1U);
 }
 
-TEST_F(PrincipalsTest, AMistypedNameMayDoNothing) {
+TEST_F(PrincipalsTest, AnUnknownAgentMayDoNothing) {
   // As a transaction that a name of earlier days has staged, too.
   Principals both("");
   both.add("revewer");
@@ -105,7 +105,7 @@ TEST_F(PrincipalsTest, AMistypedNameMayDoNothing) {
   EXPECT_TRUE(check_agent_is_known(config_, ""));
 }
 
-TEST_F(PrincipalsTest, AMistypedNameIsSaidToBeUnknown) {
+TEST_F(PrincipalsTest, AnUnknownAgentIsReportedWithASuggestion) {
   EXPECT_EQ(unknown_agent(config_, "revewer"),
             "galley.toml knows no agent 'revewer'; did you mean 'reviewer'?");
   EXPECT_EQ(unknown_agent(config_, "reviewer"), "");

@@ -7,7 +7,7 @@
 namespace galley {
 namespace {
 
-TEST(ReadableFolders, OfToolchainsAreTaken) {
+TEST(ReadableFolders, FoldersOfToolchainsAreAllowed) {
   for (const char* folder : {"~/.cargo", "~/.rustup/", "~/.local/share/uv", "~/.local/bin", "~/go",
                              "/data/tools", "/srv/pyenv", "~/.config/nvim"}) {
     EXPECT_EQ(objection_to_readable(folder, ""), "") << folder;
@@ -15,7 +15,7 @@ TEST(ReadableFolders, OfToolchainsAreTaken) {
   }
 }
 
-TEST(ReadableFolders, OfSecretsAreRefusedWhateverTheyAreCalled) {
+TEST(ReadableFolders, FoldersOfSecretsAreRefusedInEverySpelling) {
   for (const char* folder : {"",
                              "x/y",
                              "~",
@@ -53,7 +53,7 @@ TEST(ReadableFolders, OfSecretsAreRefusedWhateverTheyAreCalled) {
   EXPECT_NE(objection_to_readable("/srv", "/srv/home/ann"), "");
 }
 
-TEST(WritableFolders, OfSecretsAndServicesAreRefused) {
+TEST(WritableFolders, FoldersOfSecretsAndServicesAreRefused) {
   for (const char* folder :
        {"/home/ann/.ssh", "/home/ann/.ssh/keys", "/home/ann/.config", "/home/ann/.config/galley",
         "/home/ann/.local/state", "/home/ann/.local/state/galley/trust", "/home/ann/.aws", "/var",
@@ -62,7 +62,7 @@ TEST(WritableFolders, OfSecretsAndServicesAreRefused) {
   }
 }
 
-TEST(WritableFolders, OfProgramsAreTaken) {
+TEST(WritableFolders, FoldersOfProgramsAreAllowed) {
   for (const char* folder : {"/home/ann/.codex", "/home/ann/.local/state/opencode",
                              "/home/ann/.config/opencode", "/srv/data", "/var/cache/x", "/tmp/x"}) {
     EXPECT_EQ(objection_to_writable(folder, "/home/ann"), "") << folder;
@@ -70,13 +70,13 @@ TEST(WritableFolders, OfProgramsAreTaken) {
   EXPECT_EQ(objection_to_writable("/var/lib/ci/.codex", "/var/lib/ci"), "");
 }
 
-TEST(ReadableFolders, OfTheHomeArePlacedThere) {
+TEST(ReadableFolders, FoldersWithATildeAreInTheHome) {
   EXPECT_EQ(placed_folder("~/.cargo/", "/home/ann"), "/home/ann/.cargo");
   EXPECT_EQ(placed_folder("/opt/x", "/home/ann"), "/opt/x");
   EXPECT_EQ(placed_folder("~/.cargo", ""), "");
 }
 
-TEST(ReadableFolders, AreRefusedWithTheirPlaceInTheFile) {
+TEST(ReadableFolders, ARefusedFolderIsReportedWithItsLine) {
   const auto config = parse_config("[sandbox]\nreadable = [\"~/.cargo\", \"~\"]\n", "galley.toml");
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().message.substr(0, 14), "galley.toml:2:");

@@ -27,7 +27,7 @@ std::string uncommented(const std::string& text) {
   return out;
 }
 
-TEST(RecommendedConfig, EmptyWorkspaceGetsOneThatParses) {
+TEST(RecommendedConfig, ConfigurationForAnEmptyWorkspaceParses) {
   const TempDirectory tree;
   const auto text = recommended_config(tree.directory());
   ASSERT_TRUE(text);
@@ -38,7 +38,7 @@ TEST(RecommendedConfig, EmptyWorkspaceGetsOneThatParses) {
   EXPECT_THAT(*text, Not(HasSubstr("builtin = \"json\"")));
 }
 
-TEST(RecommendedConfig, SyntaxIsOnWhereItsProgramAndALanguageAreThere) {
+TEST(RecommendedConfig, SyntaxIsOnIfItsProgramAndALanguageAreFound) {
   const TempDirectory tree;
   FoundPrograms programs;
   programs.has_grammars = true;
@@ -86,7 +86,7 @@ TEST(RecommendedConfig, FindsLanguagesFormattersAndTests) {
   EXPECT_THAT(*text, Not(HasSubstr("npm build")));
 }
 
-TEST(RecommendedConfig, NoneComparesWithTheUnchangedTreeWithoutAParser) {
+TEST(RecommendedConfig, NoCommandWithoutAParserHasOnlyNew) {
   const TempDirectory tree;
   write_one_of_each_kind(tree);
   const auto config =
@@ -100,7 +100,7 @@ TEST(RecommendedConfig, NoneComparesWithTheUnchangedTreeWithoutAParser) {
   EXPECT_EQ(commands, 15U);
 }
 
-TEST(RecommendedConfig, NamesWhatIsNotInstalledAndTheFoldersOfWhatIs) {
+TEST(RecommendedConfig, NamesMissingProgramsAndTheFoldersOfFoundPrograms) {
   const TempDirectory tree;
   write_one_of_each_kind(tree);
   FoundPrograms programs;
@@ -119,7 +119,7 @@ TEST(RecommendedConfig, NamesWhatIsNotInstalledAndTheFoldersOfWhatIs) {
   ASSERT_TRUE(config) << config.error().message;
 }
 
-TEST(RecommendedConfig, SwitchesCommandsOnWhereItIsAskedTo) {
+TEST(RecommendedConfig, CommandsAreSwitchedOnOnRequest) {
   const TempDirectory tree;
   write_one_of_each_kind(tree);
   FoundPrograms programs;
@@ -141,7 +141,7 @@ TEST(RecommendedConfig, SwitchesCommandsOnWhereItIsAskedTo) {
   EXPECT_THAT(commands_of(FoundCommands::kSwitchedOn), IsSupersetOf({"cargo check", "go vet"}));
 }
 
-TEST(RecommendedConfig, WhatJudgesNothingIsNotProposed) {
+TEST(RecommendedConfig, CommandsThatJudgeNothingAreNotRecommended) {
   const TempDirectory tree;
   tree.write("package.json",
              "{\"scripts\":{\"test\":\"echo \\\"Error: no test specified\\\" && exit 1\"},"
@@ -156,7 +156,7 @@ TEST(RecommendedConfig, WhatJudgesNothingIsNotProposed) {
   }
 }
 
-TEST(RecommendedConfig, ParsesWithEverySwitchOn) {
+TEST(RecommendedConfig, ConfigurationWithEverythingUncommentedParses) {
   const TempDirectory tree;
   tree.write("package.json", "{\"scripts\":{\"test\":\"x\"}}");
   tree.write("pyproject.toml", "[tool.black]\n");

@@ -29,7 +29,7 @@ std::string word_for(Decision decision) {
   return decision == Decision::kAsk ? "asks" : "refused";
 }
 
-TEST(SecurityModes, TheTableOfTheDocumentIsTheTableOfTheCode) {
+TEST(SecurityModes, TheDocumentedTableEqualsTheTableInTheCode) {
   for (const ModeRow& row : kModeTable) {
     std::vector<std::string> words;
     for (const Decision decision : row.by_tier) words.push_back(word_for(decision));

@@ -15,7 +15,7 @@ Suppression only(std::string_view text) {
   return all.empty() ? Suppression() : all.front();
 }
 
-TEST(Suppressions, HoldsForItsLineOrForTheNextWhenItStandsAlone) {
+TEST(Suppressions, ASuppressionAppliesToItsLineOrIfAloneToTheNextLine) {
   EXPECT_EQ(only("x = 1  # galley:allow lint.E1 -- why\n"),
             (Suppression{1, 1, {"lint.E1"}, "why"}));
   EXPECT_EQ(only("\n  // galley:allow a, b.c -- two words\nx\n"),
@@ -36,11 +36,11 @@ TEST(Suppressions, WithoutRuleOrReasonItSuppressesNothing) {
   }
 }
 
-TEST(Suppressions, ReasonCannotForgeALine) {
+TEST(Suppressions, ControlCharactersOfAReasonAreEscaped) {
   EXPECT_EQ(only("# galley:allow a -- x\x1b[2J\n").reason, "x\\x1b[2J");
 }
 
-TEST(Suppressions, AddedAreThoseWithNewWordsOrNewCode) {
+TEST(Suppressions, SuppressionsWithNewWordsOrNewCodeAreAdded) {
   const std::string old = "// galley:allow a -- why\nint x;\n";
   EXPECT_THAT(added_suppressions(old, "int y;\n" + old), IsEmpty());
   EXPECT_THAT(added_suppressions(old, old + old), SizeIs(1));

@@ -53,7 +53,7 @@ Config config_of(std::string_view text) {
   return config ? *config : Config();
 }
 
-TEST(TrustPart, WhatOnlyNarrowsNeedsNoTrust) {
+TEST(TrustPart, EntriesThatOnlyRestrictDoNotNeedTrust) {
   const Config config = config_of(R"(
 [policy]
 protected = ["LICENSE"]
@@ -76,21 +76,21 @@ secrets = ["TOKEN"]
   EXPECT_TRUE(trust_part_of(config).is_empty());
 }
 
-TEST(TrustPart, IsTomlThatHasTheSamePart) {
+TEST(TrustPart, TheTextIsTomlWithTheSameTrustPart) {
   const TrustPart part = trust_part_of(config_of(kAll));
   const TrustPart again = trust_part_of(config_of(part.text()));
   EXPECT_EQ(again.text(), part.text());
   EXPECT_EQ(again.hash(), part.hash());
 }
 
-TEST(TrustPart, HoldsPrintableAsciiOnly) {
+TEST(TrustPart, TheTextHasOnlyPrintableAscii) {
   const std::string text = trust_part_of(config_of(kAll)).text();
   EXPECT_TRUE(std::all_of(text.begin(), text.end(),
                           [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
   EXPECT_THAT(text, HasSubstr(R"("t\U0000202Eests\U0000000A")"));
 }
 
-TEST(TrustPart, ChangesWithEveryKeyThatNeedsTrustAndWithNoOther) {
+TEST(TrustPart, TheHashChangesOnlyWithKeysThatNeedTrust) {
   // Another value of each key; a key that is missing here fails the test below.
   const std::map<std::string, std::string> others = {
       {"commit.before_apply", "[commit]\nbefore_apply = [\"x\"]"},
@@ -156,7 +156,7 @@ TEST(TrustPart, ChangesWithEveryKeyThatNeedsTrustAndWithNoOther) {
   }
 }
 
-TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
+TEST(TrustPart, RemovingItKeepsEntriesThatOnlyRestrict) {
   Config config = config_of(kAll);
   config.sandbox.deny = {"curl"};
   remove_untrusted(config);
@@ -185,7 +185,7 @@ TEST(TrustPart, TakenAwayLeavesWhatNarrows) {
   EXPECT_EQ(config.not_trusted.size(), 16U);
 }
 
-TEST(UserConfig, TakesAbsoluteFoldersAndProgramsOnly) {
+TEST(UserConfig, OnlyAbsoluteFoldersAndProgramsAreAccepted) {
   EXPECT_TRUE(parse_user_config("trusted_folders = [\"/src\"]\nsafe_directories = [\"*\"]", "c"));
   for (const char* bad : {"trusted_folders = [\"src\"]", "safe_directories = [\"src\"]",
                           "[commit]\nbefore_apply = [\"sh\"]", "trusted_folder = []"}) {

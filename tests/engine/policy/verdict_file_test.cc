@@ -57,7 +57,7 @@ TEST(VerdictFile, IsAStatementOfInToto) {
   EXPECT_EQ(document["predicate"]["passedTests"][0], "json");
 }
 
-TEST(VerdictFile, HoldsForItsSubjectOnly) {
+TEST(VerdictFile, AVerdictIsValidOnlyForItsSubject) {
   const std::string text = *verdict_file(subject(), refused(), 0);
   EXPECT_EQ(reason_of(verify_verdict_file(text, subject())), "refused");
   for (int part = 0; part < 6; ++part) {
@@ -72,7 +72,7 @@ TEST(VerdictFile, HoldsForItsSubjectOnly) {
   }
 }
 
-TEST(VerdictFile, SignedOneIsVerifiedByItsKeyAndByNoOther) {
+TEST(VerdictFile, OnlyItsKeyVerifiesASignedVerdict) {
   const VerdictKey key = key_of(kSecret);
   const VerdictKey other = key_of("another key of many bytes");
   const std::string text = *verdict_file(subject(), refused(), 0, &key);
@@ -101,7 +101,7 @@ TEST(VerdictFile, ChangedPayloadOrNoSignatureIsRefused) {
   }
 }
 
-TEST(VerdictFile, OfAPairEitherKeyVerifiesAndThePrivateOneSigns) {
+TEST(VerdictFile, ThePrivateKeySignsAndBothKeysOfAPairVerify) {
   const VerdictKey signing = key_of(test_keys::kPrivate);
   const VerdictKey verifying = key_of(test_keys::kPublic);
   const VerdictKey other = key_of(test_keys::kOtherPublic);
@@ -139,7 +139,7 @@ TEST(VerdictFile, KindsOfKeysAreNotMixed) {
   }
 }
 
-TEST(VerdictFile, AKeyThatIsShortOrNoKeyIsNamed) {
+TEST(VerdictFile, ShortAndInvalidKeysAreRefused) {
   EXPECT_EQ(VerdictKey::parse("short").error().reason, "verdict.short_key");
   EXPECT_EQ(VerdictKey::parse("").error().reason, "verdict.short_key");
   EXPECT_EQ(VerdictKey::parse(test_keys::kEncrypted).error().reason, "key.encrypted");

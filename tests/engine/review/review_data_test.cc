@@ -52,13 +52,13 @@ TEST_F(ReviewDataTest, AHunkHasItsLinesAndNumbers) {
   EXPECT_EQ(file["parts"][2]["lines"].size(), 7U);
 }
 
-TEST_F(ReviewDataTest, ALineWithoutItsEndIsMarked) {
+TEST_F(ReviewDataTest, ALineWithoutANewlineIsMarked) {
   tree_.write("a.txt", "one");
   write("a.txt", "one\n");
   EXPECT_EQ(data()["files"][0]["parts"][0]["lines"], (Json{"-one", "\\", "+one"}));
 }
 
-TEST_F(ReviewDataTest, WhatCannotBeSeenIsMarkedAndNamesStayInTheirLine) {
+TEST_F(ReviewDataTest, InvisibleCharactersAreMarkedInNamesAndLines) {
   write("a\xe2\x80\xae.txt", "x\xe2\x80\xae\r\n\xff\n");
   const Json file = data()["files"][0];
   EXPECT_EQ(file["path"], "a<U+202E>.txt");
@@ -67,7 +67,7 @@ TEST_F(ReviewDataTest, WhatCannotBeSeenIsMarkedAndNamesStayInTheirLine) {
 }
 
 // Limit: kMaxReviewLineBytes of engine/review/review_data.h
-TEST_F(ReviewDataTest, ALongLineEndsAtItsLimitAndTearsNoCharacter) {
+TEST_F(ReviewDataTest, ALongLineIsCutBetweenCharacters) {
   std::string line(kMaxReviewLineBytes - 1, 'x');
   line += "\xc3\xa9tail";
   write("a.txt", line + "\n");
@@ -85,7 +85,7 @@ TEST_F(ReviewDataTest, ALongRunOfUnchangedLinesIsOnlyCounted) {
   EXPECT_FALSE(gap.contains("lines"));
 }
 
-TEST_F(ReviewDataTest, EachHunkSaysWhichPieceItIs) {
+TEST_F(ReviewDataTest, EachHunkHasTheNumberOfItsPiece) {
   tree_.write("a.txt", numbered(1, 40));
   write("a.txt", "first\n" + numbered(2, 39) + "last\n");
   write("b.txt", "new\n");

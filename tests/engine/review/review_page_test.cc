@@ -20,7 +20,7 @@ size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-TEST(ReviewPage, DataCannotEndTheElementThatHoldsThem) {
+TEST(ReviewPage, DataCannotEndItsElement) {
   const Json data = {{"title", "</script><script>alert(1)</script><!--"}};
   const std::string page = review_page(data, PageHome::kFile);
   EXPECT_EQ(count(page, "<script"), 2U);
@@ -36,7 +36,7 @@ TEST(ReviewPage, APlaceholderInTheDataIsText) {
   EXPECT_EQ(count(page, "@SCRIPT@ @DATA@ @STYLE@ @POLICY@"), 1U);
 }
 
-TEST(ReviewPage, ThePolicyLetsNothingRunButWhatHasItsHash) {
+TEST(ReviewPage, ThePolicyAllowsOnlyScriptsWithTheHash) {
   const std::string policy = review_page_policy(PageHome::kFile);
   EXPECT_EQ(count(policy, "unsafe"), 0U);
   EXPECT_EQ(count(policy, "default-src 'none'"), 1U);

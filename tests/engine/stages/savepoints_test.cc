@@ -40,7 +40,7 @@ class SavepointsTest : public testing::Test {
   SystemClock clock_;
 };
 
-TEST_F(SavepointsTest, GoesBackToAnyAndDropsTheLaterOnes) {
+TEST_F(SavepointsTest, ASavepointIsRestoredAndLaterOnesAreDropped) {
   Overlay view = overlay("parent");
   OK(view.write(rel("a.txt"), "2\n"));
   OK(make_savepoint(*stage("parent"), "first", view.entries(), clock_));
@@ -61,7 +61,7 @@ TEST_F(SavepointsTest, GoesBackToAnyAndDropsTheLaterOnes) {
   EXPECT_EQ(names("parent"), (Names{"first"}));
 }
 
-TEST_F(SavepointsTest, TheNewestOfANameCounts) {
+TEST_F(SavepointsTest, TheNewestSavepointOfANameIsRestored) {
   Overlay view = overlay("parent");
   OK(view.write(rel("a.txt"), "2\n"));
   OK(make_savepoint(*stage("parent"), "same", view.entries(), clock_));
@@ -71,7 +71,7 @@ TEST_F(SavepointsTest, TheNewestOfANameCounts) {
   EXPECT_EQ(**view.read(rel("a.txt")), "3\n");
 }
 
-TEST_F(SavepointsTest, SaysWhichThereAre) {
+TEST_F(SavepointsTest, UnknownSavepointsAndBadNamesAreErrors) {
   EXPECT_TRUE(names("parent").empty());
   OK(make_savepoint(*stage("parent"), "one", {}, clock_));
   const auto missing = entries_at_savepoint(*stage("parent"), "two");
@@ -106,7 +106,7 @@ TEST_F(SavepointsTest, DamagedSavepointIsRefused) {
   EXPECT_EQ(entries_at_savepoint(*stage("parent"), "one").error().reason, "stage.damaged");
 }
 
-TEST_F(SavepointsTest, FamilyIsEverybodyWhoSharesAFork) {
+TEST_F(SavepointsTest, ForksOfReturnsAllStagesThatShareAFork) {
   for (const char* id : {"child1", "child2", "grandchild", "stranger"}) open(id);
   OK(note_fork(*stage("child1"), "parent"));
   OK(note_fork(*stage("child2"), "parent"));

@@ -94,7 +94,7 @@ TEST(GitMessage, IsKeptUpToTheLimit) {
   EXPECT_EQ(*read_git_message(*stage), message);
 }
 
-TEST_F(StoredStageTest, AForkNeedsItsParentNoMore) {
+TEST_F(StoredStageTest, AForkDoesNotNeedItsParent) {
   const std::string child = fork_of(parent_);
   const std::string grandchild = fork_of(child);
   ASSERT_TRUE(drop(*root_, parent_));
@@ -106,7 +106,7 @@ TEST_F(StoredStageTest, AForkNeedsItsParentNoMore) {
   EXPECT_TRUE(names_below("contents").empty()) << "the last one takes the contents along";
 }
 
-TEST_F(StoredStageTest, AParentIsNotHarmedByItsFork) {
+TEST_F(StoredStageTest, AForkDoesNotChangeItsParent) {
   const std::string child = fork_of(parent_);
   {
     auto stage = StoredStage::open(state(), child, kAtOnce);
@@ -145,7 +145,7 @@ TEST_F(StoredStageTest, AForkCopiesAndLinksNoContent) {
   EXPECT_EQ(names_below("contents"), before);
 }
 
-TEST_F(StoredStageTest, KilledAtAnyCallOfAForkTheParentStandsAndTheChildIsWholeOrNothing) {
+TEST_F(StoredStageTest, AKillDuringAForkKeepsTheParentAndLeavesAWholeChildOrNone) {
   size_t whole = 0;
   for (size_t at = 1;; ++at) {
     const auto plan = std::make_shared<FaultPlan>();
@@ -185,7 +185,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfAForkTheParentStandsAndTheChildIsWholeO
   EXPECT_GE(whole, 1U);
 }
 
-TEST_F(StoredStageTest, KilledAtAnyCallOfItsParentsEndAForkIsWhole) {
+TEST_F(StoredStageTest, AKillDuringTheRemovalOfItsParentKeepsAForkWhole) {
   for (size_t at = 1;; ++at) {
     const std::string doomed = fork_of(parent_);
     const std::string child = fork_of(doomed);
@@ -215,7 +215,7 @@ TEST_F(StoredStageTest, KilledAtAnyCallOfItsParentsEndAForkIsWhole) {
   }
 }
 
-TEST_F(StoredStageTest, KilledAtAnyCallOfTheLastOnesEndGcClearsTheContents) {
+TEST_F(StoredStageTest, GcClearsTheContentsAfterAKillDuringTheLastRemoval) {
   for (size_t at = 1;; ++at) {
     const auto tree = std::make_shared<MemoryTree>();
     const auto root = open_memory_tree(tree);
@@ -256,7 +256,7 @@ Overlay::Entry made(uint64_t size) {
   return entry;
 }
 
-TEST_F(StoredStageTest, ASaveWritesWhatWasChangedSinceTheOneBefore) {
+TEST_F(StoredStageTest, ASaveWritesOnlyChangesSinceTheLastSave) {
   const auto plan = std::make_shared<FaultPlan>();
   const auto root = make_fault_directory(open_memory_tree(tree_), plan);
   auto stage = StoredStage::open(open_state(*root), parent_, kAtOnce);
@@ -289,7 +289,7 @@ TEST_F(StoredStageTest, ASaveWritesWhatWasChangedSinceTheOneBefore) {
   EXPECT_EQ(*stage->load(), *entries);
 }
 
-TEST_F(StoredStageTest, WhatASaveLeftCutShortIsNotThere) {
+TEST_F(StoredStageTest, AnIncompleteSaveIsIgnored) {
   auto stage = StoredStage::open(state(), parent_, kAtOnce);
   ASSERT_TRUE(stage);
   auto entries = stage->load();
@@ -327,7 +327,7 @@ TEST_F(StoredStageTest, ASaveIsNotSeenInAFork) {
   EXPECT_TRUE(child->load()->empty());
 }
 
-TEST_F(StoredStageTest, ADamagedReferenceIsSaidAndLosesNothing) {
+TEST_F(StoredStageTest, ADamagedReferenceIsReportedAndNothingIsLost) {
   const std::string child = fork_of(parent_);
   put_file(state().root(), state().own("stage/" + child + "/pool").str(), "../../etc\n");
   EXPECT_EQ(StoredStage::open(state(), child, kAtOnce).error().reason, "stage.damaged");
@@ -335,7 +335,7 @@ TEST_F(StoredStageTest, ADamagedReferenceIsSaidAndLosesNothing) {
   EXPECT_EQ(staged_in(parent_), "new\n");
 }
 
-TEST_F(StoredStageTest, WhatCallsChangedIsAddedAtTheEndAndAForkHasItsOwn) {
+TEST_F(StoredStageTest, CallsAreAppendedAndAForkHasItsOwn) {
   Change change;
   change.path = rel("a.txt");
   auto stage = StoredStage::open(state(), parent_, kAtOnce);
@@ -352,7 +352,7 @@ TEST_F(StoredStageTest, WhatCallsChangedIsAddedAtTheEndAndAForkHasItsOwn) {
   EXPECT_EQ(child->load_steps()->back().execution_id, "exec-4");
 }
 
-TEST_F(StoredStageTest, TheOldestCallsGoWhenTheFileHasTwiceWhatIsKept) {
+TEST_F(StoredStageTest, TheOldestCallsAreDroppedBeyondTwiceTheLimit) {
   Change change;
   change.path = rel("a.txt");
   auto stage = StoredStage::open(state(), parent_, kAtOnce);
@@ -367,7 +367,7 @@ TEST_F(StoredStageTest, TheOldestCallsGoWhenTheFileHasTwiceWhatIsKept) {
   EXPECT_EQ(stage->load_steps()->front().execution_id, "exec-4");
 }
 
-TEST_F(StoredStageTest, ADamagedFileOfCallsIsSaidAndNotAddedTo) {
+TEST_F(StoredStageTest, ADamagedFileOfCallsIsReportedAndNotChanged) {
   auto stage = StoredStage::open(state(), parent_, kAtOnce);
   ASSERT_TRUE(stage);
   put_file(stage->directory(), "calls", "nonsense");

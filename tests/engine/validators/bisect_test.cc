@@ -35,7 +35,7 @@ SubsetJudge fails_if(std::function<bool(const PieceSet&)> predicate) {
   };
 }
 
-TEST(Bisect, OneBadPieceAmongMany) {
+TEST(Bisect, FindsOneBadPieceAmongMany) {
   const auto result = run(100, fails_if([](const PieceSet& set) { return has(set, 37); }));
   EXPECT_THAT(result.smallest_failing, ElementsAre(37));
   EXPECT_EQ(result.largest_passing.size(), 99U);
@@ -44,14 +44,14 @@ TEST(Bisect, OneBadPieceAmongMany) {
   EXPECT_LT(result.questions, 60U) << "logarithmic when one piece is to blame";
 }
 
-TEST(Bisect, PairThatIsBadOnlyTogether) {
+TEST(Bisect, FindsAPairThatFailsOnlyTogether) {
   const auto result =
       run(16, fails_if([](const PieceSet& set) { return has(set, 3) && has(set, 12); }));
   EXPECT_THAT(result.smallest_failing, ElementsAre(3, 12));
   EXPECT_EQ(result.largest_passing.size(), 15U);
 }
 
-TEST(Bisect, PieceThatNeedsAnother) {
+TEST(Bisect, APieceThatNeedsAnotherIsUnresolvedAlone) {
   // 5 alone cannot be judged: it needs 4; 9 fails.
   const auto judge = [](const PieceSet& set) -> Result<SubsetAnswer> {
     if (has(set, 5) && !has(set, 4)) return SubsetAnswer::kUnresolved;
@@ -78,7 +78,7 @@ TEST(Bisect, WholeThatPassesIsRefused) {
   EXPECT_EQ(result.error().reason, "bisect.nothing_fails");
 }
 
-TEST(Bisect, ResultHoldsOnRandomProblems) {
+TEST(Bisect, ResultsOfRandomProblemsAreMinimalAndMaximal) {
   uint64_t state = 99;
   const auto next = [&state](size_t bound) {
     state = state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -128,7 +128,7 @@ TEST(Bisect, NoSubsetIsJudgedTwice) {
   EXPECT_EQ(result.questions, asked.size());
 }
 
-TEST(Bisect, DeadlineGivesTheBestSoFar) {
+TEST(Bisect, TheLimitOfQuestionsGivesTheBestResultSoFar) {
   const SystemClock clock;
   BisectRequest request;
   request.pieces = 64;
@@ -142,7 +142,7 @@ TEST(Bisect, DeadlineGivesTheBestSoFar) {
   EXPECT_LE(result->questions, 5U);
 }
 
-TEST(Bisect, ErrorOfTheJudgeIsPassedOn) {
+TEST(Bisect, AnErrorOfTheJudgeIsReturned) {
   const SystemClock clock;
   BisectRequest request;
   request.pieces = 4;

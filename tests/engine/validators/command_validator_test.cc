@@ -46,7 +46,7 @@ TEST_F(CommandValidators, WithoutARunnerItCannotJudge) {
   EXPECT_THAT(error(), HasSubstr("commands cannot be run here"));
 }
 
-TEST_F(CommandValidators, ChangedSelectedFilesAreFilledIn) {
+TEST_F(CommandValidators, ChangedSelectedFilesReplaceThePlaceholder) {
   command("paths = [\"*.c\"]\n", "\"lint\", \"-q\", \"{files}\"");
   propose("src/b.c", "int x;\n");
   propose("src/a.c", "int x;\n");
@@ -60,7 +60,7 @@ TEST_F(CommandValidators, ChangedSelectedFilesAreFilledIn) {
   EXPECT_EQ(fake_.commands()[0].limits.wall, std::chrono::milliseconds(60'000));
 }
 
-TEST_F(CommandValidators, NothingToFillInRunsNothing) {
+TEST_F(CommandValidators, WithoutSelectedFilesNoCommandRuns) {
   command("paths = [\"*.c\"]\n", "\"lint\", \"{files}\"");
   ASSERT_TRUE(overlay_.remove(rel("src/a.c")));
   EXPECT_THAT(findings(), IsEmpty());
@@ -87,7 +87,7 @@ TEST_F(CommandValidators, ManyFilesAreSplitOverSeveralCommands) {
   EXPECT_EQ(files, 4000U);
 }
 
-TEST_F(CommandValidators, BadStatusWithoutAParserIsOneFindingWithTheOutputAsItWas) {
+TEST_F(CommandValidators, WithoutAParserABadStatusIsOneFindingWithTheOutput) {
   command("");
   answer([](const Command&, Overlay&) -> Result<CommandResult> {
     return ended(2, "lots\nof text\n", "it broke\n\x1b[0m");
@@ -171,7 +171,7 @@ TEST_F(CommandValidators, RegexParserUsesNamedGroups) {
   EXPECT_FALSE(make_validators(*bad, workspace_.directory(), nullptr, nullptr));
 }
 
-TEST_F(CommandValidators, ExitStatusRules) {
+TEST_F(CommandValidators, ConfiguredExitStatusesDecideTheResult) {
   command("ok_exit = [0, 5]\nfindings_exit = [1]\n");
   propose("src/a.c", "int x;\n");
   const auto answer_with = [&](int code) {
@@ -209,7 +209,7 @@ TEST_F(CommandValidators, TimeoutSignalAndMissingProgramMeanItCannotJudge) {
   EXPECT_THAT(error(), HasSubstr("no program `lint`"));
 }
 
-TEST_F(CommandValidators, OnlyNewLeavesOutWhatTheBaseSaysToo) {
+TEST_F(CommandValidators, OnlyNewOmitsFindingsOfTheUnchangedTree) {
   command("parser = \"gcc\"\nonly_new = true\n");
   answer([](const Command&, Overlay& overlay) -> Result<CommandResult> {
     const bool is_proposed = **overlay.read(rel("src/a.c")) != "int a;\n";
@@ -228,7 +228,7 @@ TEST_F(CommandValidators, OnlyNewLeavesOutWhatTheBaseSaysToo) {
       << "though the base has the same message, on a line that went";
 }
 
-TEST_F(CommandValidators, OnlyNewWithoutAParserComparesTheStatusAlone) {
+TEST_F(CommandValidators, OnlyNewWithoutAParserComparesOnlyTheStatus) {
   command("only_new = true\n");
   int runs = 0;
   int base_status = 1;
@@ -250,7 +250,7 @@ TEST_F(CommandValidators, OnlyNewWithoutAParserComparesTheStatusAlone) {
   }
 }
 
-TEST_F(CommandValidators, AProgramThatSaysThatAnotherIsMissingCannotJudge) {
+TEST_F(CommandValidators, ACommandThatReportsAMissingProgramCannotJudge) {
   propose("src/a.c", "int x;\n");
   const auto said = [&](const std::string& arguments, const std::string& words) {
     command("only_new = true\n", arguments);
@@ -278,7 +278,7 @@ TEST_F(CommandValidators, OnlyNewFollowsARename) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(CommandValidators, AnswerIsCachedByWhatItCanSee) {
+TEST_F(CommandValidators, ResultsAreCachedByTheVisibleInputs) {
   MemoryValidatorCache cache;
   cache_ = &cache;
   command("inputs = [\"*.c\"]\n");
@@ -309,7 +309,7 @@ TEST_F(CommandValidators, AFailedJudgementIsNotCached) {
   EXPECT_FALSE(run().was_cached);
 }
 
-TEST_F(CommandValidators, SarifFromAFile) {
+TEST_F(CommandValidators, SarifIsReadFromAFile) {
   command("parser = \"sarif\"\nparser_file = \"out.sarif\"\n");
   propose("src/a.c", "int x;\n");
   answer([](const Command& command, Overlay&) -> Result<CommandResult> {
@@ -390,7 +390,7 @@ class Fixers : public CommandValidators {
   }
 };
 
-TEST_F(Fixers, InTheGateAChangeItWouldMakeIsAFinding) {
+TEST_F(Fixers, InTheGateAChangeOfAFixerIsAFinding) {
   EXPECT_THAT(findings(), ElementsAre("lint.would_change src/a.c:0:0"));
   EXPECT_EQ(**overlay_.read(rel("src/a.c")), "int   x;\n");
 }

@@ -50,7 +50,7 @@ class MeetingValidator final : public FileValidator {
 
 using FileValidators = ValidatorFixture;
 
-TEST_F(FileValidators, ManyFilesAreJudgedByAllCoresAtOnceAndToldInOrder) {
+TEST_F(FileValidators, ManyFilesAreJudgedInParallelAndReportedInOrder) {
   const size_t cores = std::min<size_t>(std::thread::hardware_concurrency(), kMaxWorkers);
   if (cores < 2) GTEST_SKIP() << "one core has nothing to share";
   constexpr int kFiles = 500;

@@ -91,7 +91,7 @@ std::string test_name(const ::testing::TestParamInfo<fs::path>& info) {
 
 class RecordedOutput : public ::testing::TestWithParam<fs::path> {};
 
-TEST_P(RecordedOutput, GivesTheFindingsThatTheProgramMeant) {
+TEST_P(RecordedOutput, RecordedOutputGivesTheExpectedFindings) {
   const fs::path folder = GetParam().parent_path();
   const SourceText files = files_of(folder / "input");
   const auto read = reader_of(folder.filename().string()).read(text_of_file(GetParam()), files);
@@ -104,7 +104,7 @@ TEST_P(RecordedOutput, GivesTheFindingsThatTheProgramMeant) {
   EXPECT_EQ(text, text_of_file(expected));
 }
 
-TEST_P(RecordedOutput, CutOffAnywhereIsNoCrashAndNoPlaceOutsideTheFile) {
+TEST_P(RecordedOutput, CutOffOutputDoesNotCrashOrGivePlacesOutsideTheFile) {
   const fs::path folder = GetParam().parent_path();
   const SourceText files = files_of(folder / "input");
   const OutputReader reader = reader_of(folder.filename().string());
@@ -146,7 +146,7 @@ TEST(OutputParsers, GarbageIsAnErrorNotACrash) {
               IsEmpty());
 }
 
-TEST(OutputParsers, WhatIsSaidOfEachTargetIsOneFinding) {
+TEST(OutputParsers, RepeatedMessagesAreOneFinding) {
   const std::string once =
       R"({"reason":"compiler-message","message":{"level":"error","message":"no","spans":[)"
       R"({"file_name":"src/lib.rs","is_primary":true,"line_start":1,"column_start":2}]}})"
@@ -157,7 +157,7 @@ TEST(OutputParsers, WhatIsSaidOfEachTargetIsOneFinding) {
       SizeIs(2));
 }
 
-TEST(OutputParsers, TextsOfAProgramStayInTheirLine) {
+TEST(OutputParsers, ControlCharactersOfAProgramAreEscaped) {
   const auto read = reader_of("eslint").read(
       R"([{"filePath":"a.js","messages":[{"ruleId":"x\n::error::y","message":"one\ntwo\u001b[31m"}]}])");
   ASSERT_TRUE(read);
@@ -166,7 +166,7 @@ TEST(OutputParsers, TextsOfAProgramStayInTheirLine) {
   EXPECT_EQ(read->front().message, "one\\ntwo\\x1b[31m");
 }
 
-TEST(OutputParsers, EndBeforeTheBeginningIsNoEndAndHasNoReplacement) {
+TEST(OutputParsers, AnEndBeforeTheBeginningIsIgnored) {
   const auto read = reader_of("sarif").read(R"({"runs":[{"results":[{"message":{"text":"m"},
       "locations":[{"physicalLocation":{"artifactLocation":{"uri":"a"},
       "region":{"startLine":3,"startColumn":4,"endLine":2,"endColumn":1}}}]}]}]})");
@@ -189,7 +189,7 @@ TEST(OutputParsers, SarifKeepsEndAndFix) {
   EXPECT_EQ(read->front().replacement, "x");
 }
 
-TEST(OutputParsers, SeveralFixItsOfOneDiagnosticAreNoReplacement) {
+TEST(OutputParsers, SeveralFixItsOrOneOfAnotherFileAreNotAReplacement) {
   const auto read = reader_of("clang").read(
       "a.c:1:2: error: m\nfix-it:\"a.c\":{1:2-1:3}:\"x\"\nfix-it:\"a.c\":{1:5-1:6}:\"y\"\n"
       "a.c:2:2: error: n\nfix-it:\"b.c\":{2:2-2:3}:\"x\"\n");
@@ -199,7 +199,7 @@ TEST(OutputParsers, SeveralFixItsOfOneDiagnosticAreNoReplacement) {
   EXPECT_FALSE(read->back().replacement);
 }
 
-TEST(OutputParsers, ColumnThatCannotBeCountedInBytesIsLeftOut) {
+TEST(OutputParsers, AColumnThatCannotBeConvertedToBytesIsOmitted) {
   const auto read = reader_of("tsc").read("a.ts(3,9): error TS1: m\n");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->front().line, 3U);

@@ -32,7 +32,7 @@ TEST_F(Secrets, KnownFormsAreFoundInAddedLines) {
                           "secrets.private-key id_rsa:1:1", "secrets.url-password url.txt:1:16"));
 }
 
-TEST_F(Secrets, MessageNeverCarriesTheSecret) {
+TEST_F(Secrets, TheMessageDoesNotContainTheSecret) {
   propose("b.env", "TOKEN=" + github_token() + "\n");
   const auto report = run();
   ASSERT_EQ(report.findings.size(), 1U);
@@ -40,7 +40,7 @@ TEST_F(Secrets, MessageNeverCarriesTheSecret) {
   EXPECT_THAT(report.findings[0].message, HasSubstr("ghp_…"));
 }
 
-TEST_F(Secrets, WhatWasThereBeforeIsNotReported) {
+TEST_F(Secrets, ExistingSecretsAreNotReported) {
   base("b.env", "TOKEN=" + github_token() + "\n");
   propose("b.env", "TOKEN=" + github_token() + "\nMORE=1\n");
   EXPECT_THAT(findings(), IsEmpty());
@@ -55,7 +55,7 @@ TEST_F(Secrets, AssignmentsNeedEntropy) {
   EXPECT_THAT(findings(), ElementsAre("secrets.assigned-secret a.ts:1:17"));
 }
 
-TEST_F(Secrets, ExamplesAreLeftOut) {
+TEST_F(Secrets, ExamplesAreIgnored) {
   propose("a", std::string("AKIA") + "IOSFODNN7EXAMPLE\npostgres://user:password@localhost/db\n");
   EXPECT_THAT(findings(), IsEmpty());
 }
@@ -66,14 +66,14 @@ TEST_F(Secrets, CommentsOfTheChangeCannotSuppressFindings) {
   EXPECT_THAT(findings(), SizeIs(2));
 }
 
-TEST_F(Secrets, OrdinaryTextHasNone) {
+TEST_F(Secrets, OrdinaryTextHasNoFindings) {
   propose("a.json",
           "{\"integrity\": \"sha512-4xQ9vZ0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2yZ3==\"}\n");
   propose("b.c", "int key_count = 3; /* secret sauce */\nconst char* token = next_token();\n");
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Secrets, RuleFileInGitleaksFormat) {
+TEST_F(Secrets, ARuleFileInGitleaksFormatIsUsed) {
   base("rules.toml", R"(
 title = "ours"
 [extend]
@@ -100,7 +100,7 @@ paths = ['''^vendor/''']
   EXPECT_THAT(findings(), ElementsAre("secrets.acme a:1:10", "secrets.key-file x.pem:1:1"));
 }
 
-TEST_F(Secrets, ProposalCannotLoosenTheRulesThatJudgeIt) {
+TEST_F(Secrets, AProposalCannotWeakenTheRulesThatJudgeIt) {
   base("rules.toml", "[[rules]]\nid = \"a\"\nregex = 'forbidden'\n");
   use("secrets", "rules_file = \"rules.toml\"\n");
   propose("rules.toml", "[[rules]]\nid = \"a\"\nregex = 'nothing'\n");
@@ -137,7 +137,7 @@ TEST(SecretRules, BuiltInSetCompiles) {
   EXPECT_GE(rules->size(), 15U);
 }
 
-TEST(SecretRules, PatternTrustedInVainIsAnErrorWhenItIsNeeded) {
+TEST(SecretRules, ABrokenPatternIsAnErrorAtItsFirstUse) {
   const auto rules = SecretRules::parse(
       "[[rules]]\nid = 'a'\nregex = 'a('\nkeywords = ['word']\n"
       "[[rules]]\nid = 'b'\nregex = 'b'\nsecretGroup = 2\nkeywords = ['other']\n",
@@ -165,7 +165,7 @@ TEST_F(Secrets, BadRuleFileIsRefusedWithAndWithoutACache) {
   }
 }
 
-TEST_F(Secrets, RuleFileKnownToBeGoodJudgesAsBefore) {
+TEST_F(Secrets, AValidRuleFileFromTheCacheGivesTheSameFindings) {
   MemoryValidatorCache cache;
   cache_ = &cache;
   base("rules.toml", "[[rules]]\nid = \"a\"\nregex = 'x(\\d)'\nsecretGroup = 1\n");
@@ -178,7 +178,7 @@ TEST_F(Secrets, RuleFileKnownToBeGoodJudgesAsBefore) {
   cache_ = nullptr;
 }
 
-TEST(SecretRules, Entropy) {
+TEST(SecretRules, EntropyIsInBitsPerByte) {
   EXPECT_EQ(entropy_of(""), 0.0);
   EXPECT_EQ(entropy_of("aaaa"), 0.0);
   EXPECT_EQ(entropy_of("abcd"), 2.0);

@@ -15,7 +15,7 @@ SyntaxAnswer unexpected_at(uint32_t offset) {
   return {false, {{Kind::kUnexpected, offset, offset + 1, offset, {}}}};
 }
 
-TEST(SyntaxRule, LanguagesGoByTheNameAndQtsTranslationsAreNone) {
+TEST(SyntaxRule, TheLanguageIsKnownByNameExceptForQtTranslations) {
   EXPECT_EQ(syntax_language("a/b.h", ""), SyntaxLanguage::kCHeader);
   EXPECT_EQ(syntax_language("b.tsx", ""), SyntaxLanguage::kTsx);
   EXPECT_EQ(syntax_language("b.d.mts", ""), SyntaxLanguage::kTypeScript);
@@ -23,7 +23,7 @@ TEST(SyntaxRule, LanguagesGoByTheNameAndQtsTranslationsAreNone) {
   EXPECT_EQ(syntax_language("b.rs", ""), std::nullopt);
 }
 
-TEST(SyntaxRule, WhatWasThereBeforeIsNoComplaintWhereverItMoved) {
+TEST(SyntaxRule, AnExistingErrorThatMovedIsNotReported) {
   const std::string before = "a\n@ b\n";
   const std::string after = "new\nnew\na\n  @ b\n";
   const SyntaxAnswer old_errors = unexpected_at(2);
@@ -33,7 +33,7 @@ TEST(SyntaxRule, WhatWasThereBeforeIsNoComplaintWhereverItMoved) {
   EXPECT_NE(broken_syntax(SyntaxLanguage::kPython, nullptr, {after, errors}), std::nullopt);
 }
 
-TEST(SyntaxRule, OneMoreThanBeforeIsAComplaintAtItsPlace) {
+TEST(SyntaxRule, AnAdditionalErrorIsReportedAtItsPlace) {
   const std::string before = "@ b\n";
   const std::string after = "@ b\nx\n@ b\n";
   const SyntaxAnswer old_errors = unexpected_at(0);
@@ -46,7 +46,7 @@ TEST(SyntaxRule, OneMoreThanBeforeIsAComplaintAtItsPlace) {
   EXPECT_EQ(complaint->message, "unexpected `@`");
 }
 
-TEST(SyntaxRule, InCAMacroMayExplainAllButBracketsAndQuotes) {
+TEST(SyntaxRule, InCAMacroExplainsAllErrorsExceptBracketsAndQuotes) {
   const std::string text = "API int f(void);\n(\n";
   EXPECT_EQ(broken_syntax(SyntaxLanguage::kC, nullptr, {text, unexpected_at(4)}), std::nullopt);
   const SyntaxAnswer bracket{false, {{Kind::kUnclosed, 17, 18, 17, {}}}};
@@ -55,7 +55,7 @@ TEST(SyntaxRule, InCAMacroMayExplainAllButBracketsAndQuotes) {
   EXPECT_NE(broken_syntax(SyntaxLanguage::kC, nullptr, {text, quote}), std::nullopt);
 }
 
-TEST(SyntaxRule, JavaScriptWithTypesIsHeldToItsBrackets) {
+TEST(SyntaxRule, InJavaScriptWithTypesOnlyBracketsAreReported) {
   const std::string text = "// @flow\nlet a: ?b = 1;\n(\n";
   EXPECT_EQ(broken_syntax(SyntaxLanguage::kJavaScript, nullptr, {text, unexpected_at(14)}),
             std::nullopt);
@@ -63,7 +63,7 @@ TEST(SyntaxRule, JavaScriptWithTypesIsHeldToItsBrackets) {
   EXPECT_NE(broken_syntax(SyntaxLanguage::kJavaScript, nullptr, {text, bracket}), std::nullopt);
 }
 
-TEST(SyntaxRule, WhatOneReadingOfConditionalsHasCountsOnlyAgainstABase) {
+TEST(SyntaxRule, AnErrorOfOneBranchIsReportedOnlyWithABase) {
   SyntaxAnswer errors{false, {{Kind::kUnclosed, 0, 1, 0, {}}}};
   errors.errors[0].in_one_reading = true;
   const SyntaxAnswer none;
@@ -72,7 +72,7 @@ TEST(SyntaxRule, WhatOneReadingOfConditionalsHasCountsOnlyAgainstABase) {
   EXPECT_NE(broken_syntax(SyntaxLanguage::kC, &before, {"(\n", errors}), std::nullopt);
 }
 
-TEST(SyntaxRule, ATemplateOfACodeGeneratorIsNoText) {
+TEST(SyntaxRule, TemplatesOfACodeGeneratorAreNotReported) {
   const std::string text = "namespace <%=name%> {}\n";
   EXPECT_EQ(broken_syntax(SyntaxLanguage::kCSharp, nullptr, {text, unexpected_at(10)}),
             std::nullopt);
@@ -80,7 +80,7 @@ TEST(SyntaxRule, ATemplateOfACodeGeneratorIsNoText) {
 
 class BuiltinSyntax : public ValidatorFixture {};
 
-TEST_F(BuiltinSyntax, WithoutItsProgramItSaysWhatToInstallAndJudgesNothing) {
+TEST_F(BuiltinSyntax, WithoutItsProgramTheErrorNamesThePackage) {
   if (has_syntax_component()) GTEST_SKIP() << "galley-syntax is here";
   use("syntax");
   propose("a.rs", "fn (\n");
@@ -100,7 +100,7 @@ class BuiltinSyntaxComponent : public ValidatorFixture {
   }
 };
 
-TEST_F(BuiltinSyntaxComponent, ABrokenEditIsNamedWithBeginningAndEnd) {
+TEST_F(BuiltinSyntaxComponent, ABrokenEditIsReportedWithBeginningAndEnd) {
   base("a.py", "def f():\n  return g(1)\n");
   propose("a.py", "def f():\n  return g(1\n\ndef h():\n  pass\n");
   const auto report = run();
@@ -110,14 +110,14 @@ TEST_F(BuiltinSyntaxComponent, ABrokenEditIsNamedWithBeginningAndEnd) {
   EXPECT_GT(report.findings[0].end_column, 0U);
 }
 
-TEST_F(BuiltinSyntaxComponent, EachFileHasOneFindingAndGoodOnesNone) {
+TEST_F(BuiltinSyntaxComponent, EachBrokenFileHasOneFinding) {
   propose("a.c", "int f(void) {\n  return g(1;\n}\nint h(void) { ( }\n");
   propose("b.ts", "export const a = {\n  b: 1,\n  c: [1, 2\n};\n");
   propose("c.cs", "class A { int B => 1; }\n");
   EXPECT_THAT(findings(), ElementsAre(HasSubstr("syntax.error a.c:2:"), HasSubstr("b.ts:")));
 }
 
-TEST_F(BuiltinSyntaxComponent, WhatTheBaseHadIsNotCounted) {
+TEST_F(BuiltinSyntaxComponent, ErrorsOfTheBaseAreNotReported) {
   base("a.js", "let a = (;\nlet b = 1;\n");
   propose("a.js", "let a = (;\nlet b = 2;\n");
   EXPECT_THAT(findings(), IsEmpty());
@@ -131,7 +131,7 @@ TEST_F(BuiltinSyntaxComponent, AFileOverTheLimitIsAFinding) {
   EXPECT_THAT(findings(), ElementsAre(HasSubstr("validator.too_large a.c")));
 }
 
-TEST_F(BuiltinSyntaxComponent, AnswersAreRememberedAndSizesOfABatchDoNotMatter) {
+TEST_F(BuiltinSyntaxComponent, LargeBatchesAreJudgedAndCached) {
   MemoryValidatorCache cache;
   cache_ = &cache;
   use("syntax");

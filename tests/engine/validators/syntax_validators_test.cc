@@ -56,7 +56,7 @@ TEST_F(SyntaxValidators, JsonCommentsOnlyWhereAllowed) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(SyntaxValidators, OnlyChangedFilesAreLookedAt) {
+TEST_F(SyntaxValidators, OnlyChangedFilesAreChecked) {
   base("old.json", "{");
   use("json");
   propose("new.json", "{}");
@@ -136,7 +136,7 @@ TEST_F(SyntaxValidators, DeepXmlDoesNotCrash) {
   EXPECT_EQ(run().findings.size(), 1U);
 }
 
-TEST_F(SyntaxValidators, EveryNameOfTheConfigurationHasAMaker) {
+TEST_F(SyntaxValidators, EveryBuiltinNameMakesAValidator) {
   for (const auto& name : builtin_validator_names()) {
     use(name, name == "forbidden_text" ? "patterns = [\"x\"]\n" : "");
     EXPECT_EQ(validators_.size(), 1U) << name;

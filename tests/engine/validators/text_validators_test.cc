@@ -24,7 +24,7 @@ TEST_F(TextValidators, ConflictMarkersInAddedLinesOnly) {
                           "conflict_markers new.txt:6:1"));
 }
 
-TEST_F(TextValidators, UnderlinedHeadingIsNoConflictMarker) {
+TEST_F(TextValidators, AnUnderlinedHeadingIsNotAConflictMarker) {
   use("conflict_markers");
   propose("doc.rst", "Heading\n=======\n\n<<<<<<<not\n>>>>>>>>\n");
   EXPECT_THAT(findings(), IsEmpty());
@@ -119,7 +119,7 @@ TEST_F(TextValidators, Utf8) {
               ElementsAre("utf8 bad.txt:2:3", "utf8 overlong.txt:1:1", "utf8 surrogate.txt:1:1"));
 }
 
-TEST_F(TextValidators, LineEndingsKeepWhatTheFileHad) {
+TEST_F(TextValidators, LineEndingsMustMatchTheExistingOnes) {
   use("line_endings");
   base("dos.txt", "a\r\nb\r\n");
   base("unix.txt", "a\nb\n");
@@ -133,7 +133,7 @@ TEST_F(TextValidators, LineEndingsKeepWhatTheFileHad) {
                                       "line_endings unix.txt:3:0"));
 }
 
-TEST_F(TextValidators, LineEndingsCanBeDemanded) {
+TEST_F(TextValidators, LineEndingsCanBeConfigured) {
   use("line_endings", "style = \"lf\"\n");
   propose("new-dos.txt", "a\r\nb\r\n");
   const auto report = run();
@@ -150,7 +150,7 @@ TEST_F(TextValidators, LastNewline) {
   EXPECT_THAT(findings(), ElementsAre("last_newline new.txt:2:0"));
 }
 
-TEST_F(TextValidators, SizeHoldsForNewAndGrownFiles) {
+TEST_F(TextValidators, TheSizeLimitAppliesToNewAndGrownFiles) {
   use("size", "max_bytes = 10\n");
   base("big", std::string(30, 'x'));
   base("grows", std::string(10, 'x'));
@@ -226,7 +226,7 @@ TEST_F(TextValidators, StopsWhenAsked) {
   EXPECT_FALSE(try_run());
 }
 
-TEST_F(TextValidators, FindingsCarryNoControlCharacters) {
+TEST_F(TextValidators, FindingsDoNotHaveControlCharacters) {
   use("forbidden_text", "patterns = ['bad.*']\n");
   propose("a", "bad \x1b[31m \xff\n");
   const auto report = run();

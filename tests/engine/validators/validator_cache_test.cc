@@ -28,7 +28,7 @@ TEST(ValidatorCache, FindingsSurviveTheJsonText) {
   EXPECT_EQ(findings_from_json(findings_to_json(findings)), findings);
 }
 
-TEST(ValidatorCache, DamagedTextIsNoAnswer) {
+TEST(ValidatorCache, DamagedTextIsNotAResult) {
   const std::string text = findings_to_json(some_findings());
   for (size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(findings_from_json(text.substr(0, size)));
@@ -39,7 +39,7 @@ TEST(ValidatorCache, DamagedTextIsNoAnswer) {
 }
 
 // Limit: kMaxEntries of engine/validators/validator_cache.h
-TEST(ValidatorCache, MemoryCacheForgetsTheOldest) {
+TEST(ValidatorCache, MemoryCacheDropsTheOldest) {
   MemoryValidatorCache cache;
   for (size_t i = 0; i <= MemoryValidatorCache::kMaxEntries; ++i) {
     cache.put(ContentId::of(std::to_string(i)), {});
@@ -57,7 +57,7 @@ class CachedValidator : public ValidatorFixture {
   MemoryValidatorCache memory_;
 };
 
-TEST_F(CachedValidator, SecondRunOverTheSameBytesIsRemembered) {
+TEST_F(CachedValidator, ASecondRunOnTheSameBytesIsCached) {
   propose("a.json", "{");
   EXPECT_FALSE(run().was_cached);
   const auto again = run();

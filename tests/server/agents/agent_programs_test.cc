@@ -16,7 +16,7 @@ std::string below_project(const std::string& file) {
   return file.starts_with(root) ? file.substr(root.size()) : "";
 }
 
-TEST(AgentPrograms, NoFileThatInstallWritesIsLeftToAnAgent) {
+TEST(AgentPrograms, EveryInstalledFileIsAnAgentFile) {
   // The home may be a workspace, too.
   const AgentPlaces places = {"/project", "/project", "/project/.config", "/project/.codex"};
   size_t files = 0;
@@ -37,7 +37,7 @@ TEST(AgentPrograms, NoFileThatInstallWritesIsLeftToAnAgent) {
   EXPECT_GE(files, 15U);
 }
 
-TEST(AgentPrograms, EveryPlaceIsMeantWithAllThatIsBelowItInEachSpelling) {
+TEST(AgentPrograms, AgentFilesIncludeEverythingBelowThemInAnySpelling) {
   for (const std::string_view place : kAgentFiles) {
     for (const std::string& path :
          {std::string(place), std::string(place) + "/x/y", "a/b/" + std::string(place)}) {

@@ -41,7 +41,7 @@ std::string expect_comes_back(const AgentEntry& agent, const std::optional<std::
   return with;
 }
 
-TEST(ConfigEntries, ComeAndGoWithoutATrace) {
+TEST(ConfigEntries, RemovingAnEntryRestoresTheFile) {
   for (const AgentProgram& program : agent_programs()) {
     for (const AgentPart part : {AgentPart::kMcp, AgentPart::kHook}) {
       expect_comes_back(entry_of(program.name.data(), part), std::nullopt);
@@ -49,7 +49,7 @@ TEST(ConfigEntries, ComeAndGoWithoutATrace) {
   }
 }
 
-TEST(ConfigEntries, OfJsonAreAddedInThePlaceThatIsThere) {
+TEST(ConfigEntries, JsonEntriesAreAddedToAnExistingObject) {
   const AgentEntry mcp = entry_of("gemini", AgentPart::kMcp);
   const std::string with =
       expect_comes_back(mcp, "{\n  \"mcpServers\": {\n    \"o\": {}\n  }\n}\n");
@@ -58,21 +58,21 @@ TEST(ConfigEntries, OfJsonAreAddedInThePlaceThatIsThere) {
   EXPECT_EQ(with.find("mcpServers"), with.rfind("mcpServers"));
 }
 
-TEST(ConfigEntries, OfJsonTellAnEmptyObjectFromOneThatWasMade) {
+TEST(ConfigEntries, RemovingAJsonEntryKeepsAnOriginalEmptyObject) {
   for (const char* text : {"{\"hooks\": {}}", "{}", "{\"hooks\": {\"BeforeTool\": []}}",
                            "{\"hooks\": {\"BeforeTool\": [ ]}}", "{ }", "{\n}"}) {
     expect_comes_back(entry_of("gemini", AgentPart::kHook), text);
   }
 }
 
-TEST(ConfigEntries, OfTomlTellEveryEndOfAFileApart) {
+TEST(ConfigEntries, RemovingATomlEntryRestoresEveryEndOfAFile) {
   for (const char* text : {"", "\n", "\n\n", "a = 1", "a = 1\n", "a = 1\r\n", "# x"}) {
     expect_comes_back(entry_of("codex", AgentPart::kMcp), text);
     expect_comes_back(entry_of("codex", AgentPart::kHook), text);
   }
 }
 
-TEST(ConfigEntries, OfOtherProgramsAreRefusedWithTheirLine) {
+TEST(ConfigEntries, ForeignEntriesAreRefusedWithTheirLine) {
   const AgentEntry json = entry_of("claude", AgentPart::kMcp);
   const auto in_json =
       std::get<JsonConfigEntry>(json.entry).add("{\n\"mcpServers\": {\n\"galley\": {}}}", "FILE");
@@ -87,7 +87,7 @@ TEST(ConfigEntries, OfOtherProgramsAreRefusedWithTheirLine) {
   EXPECT_EQ(in_toml.error().message.substr(0, 7), "FILE:2:");
 }
 
-TEST(ConfigEntries, ThatCannotBeAddedLeaveOneError) {
+TEST(ConfigEntries, AnEntryThatCannotBeAddedIsAnError) {
   const AgentEntry toml = entry_of("codex", AgentPart::kMcp);
   for (const char* text : {"mcp_servers = {}\n", "mcp_servers = 1", "[[mcp_servers]]\n", "a = "}) {
     const auto added = std::get<TomlConfigEntry>(toml.entry).add(text, "FILE");
@@ -100,7 +100,7 @@ TEST(ConfigEntries, ThatCannotBeAddedLeaveOneError) {
   }
 }
 
-TEST(OwnFiles, AreOursWhileTheirMarkSaysSo) {
+TEST(OwnFiles, AreOursAsLongAsTheirMarkMatches) {
   const GeneratedFile own("#!/bin/sh\n", "#", "echo new\n");
   const GeneratedFile older("#!/bin/sh\n", "#", "echo old\n");
   const auto text = older.add(std::nullopt, "FILE");
@@ -114,7 +114,7 @@ TEST(OwnFiles, AreOursWhileTheirMarkSaysSo) {
   EXPECT_FALSE(own.is_installed_in("", "FILE").value_or(true));
 }
 
-TEST(JsonLayout, CommentsAndLastCommasBecomeSpaces) {
+TEST(JsonLayout, CommentsAndTrailingCommasBecomeSpaces) {
   EXPECT_EQ(plain_json("{\"a\": 1, // x\n}"), "{\"a\": 1      \n}");
   EXPECT_EQ(plain_json("[1,/*\n*/]"), "[1   \n  ]");
   EXPECT_EQ(plain_json("{\"//\": \"/*\\\"\"}"), "{\"//\": \"/*\\\"\"}");
@@ -123,7 +123,7 @@ TEST(JsonLayout, CommentsAndLastCommasBecomeSpaces) {
   EXPECT_EQ(plain_json("/* x"), "/* x");
 }
 
-TEST(JsonLayout, ItemsAreFoundWhereTheyStand) {
+TEST(JsonLayout, ItemsHaveTheirKeysAndPositions) {
   const std::string text = R"({ "a" : [1, {"b": "},"}], "c\"" :{} })";
   const auto items = items_of(text, 0);
   ASSERT_EQ(items.size(), 2U);

@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-TEST(HookRequest, EachAgentsIsRead) {
+TEST(HookRequest, RequestsOfEachAgentAreRead) {
   for (const auto& [event, protocol] :
        {std::pair("PreToolUse", HookProtocol::kPreToolUse),
         std::pair("BeforeTool", HookProtocol::kBeforeTool),
@@ -33,7 +33,7 @@ TEST(HookRequest, AnInvalidRequestIsAnError) {
 }
 
 // Limit: kMaxHookBytes of server/agents/hook_request.h
-TEST(HookRequest, IsBounded) {
+TEST(HookRequest, HasASizeLimit) {
   const auto request = read_hook_request(std::string(kMaxHookBytes + 1, ' '));
   ASSERT_FALSE(request.has_value());
   EXPECT_EQ(request.error().kind, ErrorKind::kQuota);

@@ -115,7 +115,7 @@ TEST(HookedCall, ASynonymOfAnArgumentIsRefusedEverywhere) {
   }
 }
 
-TEST(HookedCall, AnArgumentInAnotherAgentsWordsIsRefused) {
+TEST(HookedCall, AnArgumentUnderTheNameOfAnotherAgentIsRefused) {
   EXPECT_FALSE(action("Edit", {{"filePath", "a"}, {"old_string", "x"}, {"new_string", "y"}}));
   EXPECT_FALSE(action("Bash", {{"command", "ls"}, {"workdir", "/"}}));
   EXPECT_FALSE(action("Bash", {{"cmd", "ls"}}));
@@ -148,7 +148,7 @@ TEST(HookedCall, AFileServerIsKnownOnlyByTheNameInTheSettings) {
   }
 }
 
-TEST(AgentTools, PathsThatAgentsReadDifferentlyAreTold) {
+TEST(AgentTools, PathsThatAgentsReadDifferentlyAreRecognized) {
   for (const char* path : {"~", "~/.bashrc", "sub/~/x", " a", "a ", "a/ b", "\ta", "a\n"}) {
     EXPECT_TRUE(may_name_another_file(path)) << path;
   }
@@ -157,14 +157,14 @@ TEST(AgentTools, PathsThatAgentsReadDifferentlyAreTold) {
   }
 }
 
-TEST(HookedCall, MembersNextToTheArgumentsAreLeftOut) {
+TEST(HookedCall, UnknownMembersAreLeftOut) {
   const auto edit = action("Write", {{"file_path", "a"}, {"content", "x"}, {"more", 1}});
   ASSERT_TRUE(edit.has_value());
   EXPECT_EQ(std::get<HookedCall::Edit>(*edit).arguments,
             (json{{"file_path", "a"}, {"content", "x"}}));
 }
 
-TEST(HookedCall, ACommandIsStagedWithItsOtherArgumentsAsTheyWere) {
+TEST(HookedCall, AStagedCommandKeepsItsOtherArguments) {
   const auto bash = action("Bash", {{"command", "echo 'x'"}, {"timeout", 5}});
   ASSERT_TRUE(bash.has_value());
   EXPECT_EQ(std::get<HookedCall::Command>(*bash).input,
@@ -179,7 +179,7 @@ TEST(HookedCall, AnUnknownToolIsRefused) {
   EXPECT_TRUE(std::holds_alternative<HookedCall::Pass>(action("Read", json::object()).value()));
 }
 
-TEST(HookedCall, OnlyToolsThatGalleyOffersAreItsOwn) {
+TEST(HookedCall, OnlyToolsThatGalleyOffersPassAsItsOwn) {
   for (const char* own : {"mcp__galley__Edit", "mcp_galley_Edit", "galley_Edit"}) {
     const auto passed = action(own, json::object());
     ASSERT_TRUE(passed.has_value()) << own;
@@ -215,7 +215,7 @@ TEST(ShellPatch, IsFoundOnlyInACommandThatDoesNothingElse) {
   }
 }
 
-TEST(ShellWord, MeansExactlyItsBytes) {
+TEST(ShellWord, QuotesEveryByteExactly) {
   EXPECT_EQ(shell_word("plain-1.x"), "plain-1.x");
   EXPECT_EQ(shell_word(""), "''");
   EXPECT_EQ(shell_word("a'b $c\n"), "'a'\\''b $c\n'");

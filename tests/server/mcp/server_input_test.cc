@@ -61,7 +61,7 @@ TEST_F(McpServerFacts, RequestsReadBeforeTheEndAreAnswered) {
   EXPECT_EQ(said.size(), 41U);
 }
 
-TEST_F(McpServerFacts, ARequestThatTakesLongKeepsNoOtherFromBeingRead) {
+TEST_F(McpServerFacts, ASlowRequestDoesNotBlockReading) {
   SentLines sent;
   Door door;
   std::atomic<int> works = 0;
@@ -92,7 +92,7 @@ TEST_F(McpServerFacts, ARequestThatTakesLongKeepsNoOtherFromBeingRead) {
   EXPECT_EQ(works, 4);
 }
 
-TEST_F(McpServerFacts, AQuestionToTheClientIsAnsweredByWhatIsReadMeanwhile) {
+TEST_F(McpServerFacts, AnAnswerToAQuestionIsReadWhileTheRequestWaits) {
   SentLines sent;
   features.work = [&](McpRequest& asked) -> McpAnswer {
     const auto answer = asked.ask("q", "elicitation/create", ordered_json::object());
@@ -113,7 +113,7 @@ TEST_F(McpServerFacts, AQuestionToTheClientIsAnsweredByWhatIsReadMeanwhile) {
   EXPECT_EQ(answer_to(1)["result"]["said"]["action"], "accept");
 }
 
-TEST_F(McpServerFacts, RequestsOfOneLaneAreWorkedOnInTheirOrder) {
+TEST_F(McpServerFacts, RequestsOfOneLaneAreHandledInOrder) {
   SentLines sent;
   Door door;
   std::atomic<int> works = 0;

@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-TEST_F(McpServerFacts, ASecondRequestWithAnIdThatIsWorkedOnIsRefusedWithoutTakingItsAnswer) {
+TEST_F(McpServerFacts, ASecondRequestWithAnIdInProgressIsRefusedWithoutAnId) {
   Door door;
   features.work = [&](McpRequest&) -> McpAnswer {
     door.pass();
@@ -118,7 +118,7 @@ TEST_F(McpServerFacts, AQuestionInTheHandshakeEraWaitsForItsAnswer) {
   take({{"jsonrpc", "2.0"}, {"id", question["id"]}, {"result", {{"action", "decline"}}}});
 }
 
-TEST_F(McpServerFacts, AQuestionThatNobodyAnswersEndsWithTheInput) {
+TEST_F(McpServerFacts, AnUnansweredQuestionEndsWithTheInput) {
   features.work = [&](McpRequest& asked) -> McpAnswer {
     const auto answer = asked.ask("who", "elicitation/create", {{"message", "who?"}});
     return ordered_json{{"said", *answer}};
@@ -130,7 +130,7 @@ TEST_F(McpServerFacts, AQuestionThatNobodyAnswersEndsWithTheInput) {
   EXPECT_TRUE(answer_to(1)["result"]["said"].is_null());
 }
 
-TEST_F(McpServerFacts, AStatelessQuestionIsAResultAndItsRoundsAddUp) {
+TEST_F(McpServerFacts, AStatelessQuestionIsAResultAndAnswersAccumulate) {
   features.work = [&](McpRequest& asked) -> McpAnswer {
     const auto first = asked.ask("first", "elicitation/create", {{"message", "1?"}});
     if (!first) return ordered_json::object();
@@ -158,7 +158,7 @@ TEST_F(McpServerFacts, AStatelessQuestionIsAResultAndItsRoundsAddUp) {
   EXPECT_EQ(round["said"], json::parse("[1, 2]"));
 }
 
-TEST_F(McpServerFacts, AClientThatCannotBeAskedIsToldWhatItLacks) {
+TEST_F(McpServerFacts, AClientThatCannotBeAskedGetsTheMissingCapability) {
   features.work = [&](McpRequest& asked) -> McpAnswer {
     static_cast<void>(asked.ask("who", "sampling/createMessage", {}));
     return ordered_json::object();
@@ -169,7 +169,7 @@ TEST_F(McpServerFacts, AClientThatCannotBeAskedIsToldWhatItLacks) {
   EXPECT_TRUE(error["data"]["requiredCapabilities"].contains("sampling"));
 }
 
-TEST_F(McpServerFacts, AnExceptionIsAnErrorOfOneRequest) {
+TEST_F(McpServerFacts, AnExceptionFailsOnlyItsRequest) {
   features.work = [](McpRequest&) -> McpAnswer { throw std::runtime_error("broken"); };
   shake_hands();
   take(call(1));
@@ -220,7 +220,7 @@ TEST_F(McpServerFacts, AChangedListOfToolsIsReportedToSubscribers) {
   EXPECT_FALSE(said[0].contains("params"));
 }
 
-TEST_F(McpServerFacts, ACompletionHasTheOtherArguments) {
+TEST_F(McpServerFacts, ACompletionGetsTheOtherArguments) {
   shake_hands();
   take(request(1, "completion/complete",
                {{"ref", {{"type", "ref/resource"}, {"uri", "x"}}},
@@ -297,7 +297,7 @@ class SetClock final : public Clock {
 };
 
 // Limit: kMaxBytes of server/mcp/request_state.h
-TEST(RequestStateFacts, AnotherRequestAKeyAndTimeMakeItWorthless) {
+TEST(RequestStateFacts, AStateIsInvalidForAnotherRequestKeyOrTime) {
   SetClock clock;
   const RequestState states(clock);
   const std::string sealed = states.seal("tools/call", "{}", {{"a", 1}});

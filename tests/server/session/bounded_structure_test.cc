@@ -17,13 +17,13 @@ std::string lines(size_t count) {
   return text;
 }
 
-TEST(BoundedStructures, ShortOnesStayAsTheyAre) {
+TEST(BoundedStructures, ShortAnswersStayUnchanged) {
   const ordered_json short_one = {{"content", lines(100)}, {"n", 1}};
   EXPECT_EQ(bounded_structure(short_one), short_one);
 }
 
 // Limit: kMaxStructureText of server/session/call_results.h
-TEST(BoundedStructures, StayBelowWhatClientsCut) {
+TEST(BoundedStructures, LongAnswersStayBelowTheLimit) {
   ordered_json many_texts = ordered_json::object();
   for (int i = 0; i < 5000; ++i) many_texts["key" + std::to_string(i)] = lines(20);
   ordered_json deep = lines(3000);
@@ -40,7 +40,7 @@ TEST(BoundedStructures, StayBelowWhatClientsCut) {
   }
 }
 
-TEST(BoundedStructures, KeepTheBeginningAndSayWhatIsMissing) {
+TEST(BoundedStructures, LongAnswersKeepTheBeginningAndReportTheRest) {
   const std::string text = lines(10'000);
   const ordered_json bounded = bounded_structure({{"exitCode", 1}, {"stdout", text}});
   EXPECT_EQ(bounded["exitCode"], 1);

@@ -63,7 +63,7 @@ std::vector<std::string> functions_on_the_stack() {
   return names;
 }
 
-TEST(CallPath, HasFewFramesFromRequestToToolAndTheDocumentNamesThem) {
+TEST(CallPath, HasFewFramesAndTheArchitecturePageNamesThem) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer has frames of its own";
 #endif

@@ -45,7 +45,7 @@ TEST_F(OpenTransactionsTest, CallsOfOneTransactionTakeTurns) {
   EXPECT_EQ(most, 1);
 }
 
-TEST_F(OpenTransactionsTest, CallsOfDifferentOnesRunSideBySide) {
+TEST_F(OpenTransactionsTest, CallsOfDifferentTransactionsRunInParallel) {
   OpenTransactions open(*workspace_, "");
   const std::vector<std::string> ids = {*open.begin("one"), *open.begin("two")};
   std::barrier both(2);  // passed only when both are inside at once
@@ -60,7 +60,7 @@ TEST_F(OpenTransactionsTest, CallsOfDifferentOnesRunSideBySide) {
   for (std::thread& caller : callers) caller.join();
 }
 
-TEST_F(OpenTransactionsTest, OneOwnTransactionIsBegunHoweverManyCallAtOnce) {
+TEST_F(OpenTransactionsTest, ConcurrentCallsBeginOneOwnTransaction) {
   OpenTransactions open(*workspace_, "");
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 8; ++caller) {

@@ -35,7 +35,7 @@ std::string shape_of(const std::string& text) {
   return out;
 }
 
-TEST(Answers, AreDividedByDialect) {
+TEST(Answers, TheEditsOfAnAnswerAreDividedByDialect) {
   const std::string diff = kDiff;
   const std::string block = kBlock;
   const std::string patch = kPatch;
@@ -99,7 +99,7 @@ TEST(Answers, CallsNextToEditsAreRefused) {
   EXPECT_EQ(calls_in(shown + "<tool_call>\n"), "5");
 }
 
-TEST(Answers, WhatAnEditHoldsIsItsOwn) {
+TEST(Answers, EditMarkersInsideAnEditBelongToIt) {
   EXPECT_EQ(shape_of("f\n<<<<<<< SEARCH\n" + std::string(kPatch) + "=======\n" + kDiff +
                      ">>>>>>> REPLACE\n"),
             "b1");
@@ -111,7 +111,7 @@ TEST(Answers, WhatAnEditHoldsIsItsOwn) {
   EXPECT_EQ(shape_of("{\"path\": \"f\", \"content\": \"x\n<<<<<<< SEARCH\n\"}\n"), "e1");
 }
 
-TEST(Answers, WhatLooksLikeAnEditIsNamed) {
+TEST(Answers, TextThatResemblesAnEditIsReported) {
   const std::string diff = kDiff;
   EXPECT_EQ(shape_of(diff + "```diff\n-a\n+b\n```\n"), "u1") << "a hunk without a header";
   EXPECT_EQ(shape_of(diff + "```\n-a\n+b\n```\n"), "u1");
@@ -131,7 +131,7 @@ std::string prose_of(const std::string& text) {
   return out;
 }
 
-TEST(Answers, WhatIsBetweenEditsIsProse) {
+TEST(Answers, TextBetweenEditsIsProse) {
   const std::string diff = kDiff;
   const std::string block = kBlock;
   EXPECT_EQ(prose_of(""), "");
@@ -146,7 +146,7 @@ TEST(Answers, WhatIsBetweenEditsIsProse) {
 }
 
 // Limit: kMaxAnswerParts of staging/formats/answer.h
-TEST(Answers, AreAsLongAsTheyAreInTime) {
+TEST(Answers, AnswersAreReadInLinearTime) {
   // Each of these once began a search for its end: together they are read once.
   std::string open;
   for (int i = 0; i < 20000; ++i) open += "[{\"path\": \"f\", \"content\": 1},\n";
@@ -169,7 +169,7 @@ EditFailure missing(const std::string& text) {
   return failure;
 }
 
-TEST(SearchHelp, FindsWhatWasMisspelt) {
+TEST(SearchHelp, FindsTheLineOfAMisspeltText) {
   const std::string file = "def total(items):\n    return sum(items)\n\nclass Basket:\n    pass\n";
   const auto line_for = [&](const std::string& text) {
     std::vector<EditFailure> failures = {missing(text)};

@@ -46,7 +46,7 @@ TEST(BinaryPatchLimits, ALiteralCannotStateMoreThanItsBytesCanHold) {
   EXPECT_EQ(apply_binary(liar, "").error().reason, "edit.corrupt_binary");
 }
 
-TEST(BinaryPatchLimits, ADeltaThatMakesLessThanItStatesIsRefusedUnmade) {
+TEST(BinaryPatchLimits, ADeltaThatMakesLessThanItStatesIsRefused) {
   const BinaryPatch liar = delta_of(varint(1) + varint(kMaxBinaryPatchBytes) + "\x90\x01");
   EXPECT_EQ(apply_binary(liar, "x").error().reason, "edit.corrupt_binary");
   const BinaryPatch good = delta_of(varint(1) + varint(3) + "\x90\x01" + "\x02yz");

@@ -21,7 +21,7 @@ struct Case {
 
 class ColoredBody : public ::testing::TestWithParam<Case> {};
 
-TEST_P(ColoredBody, LosesTheCodesOfTheDiffAndNothingElse) {
+TEST_P(ColoredBody, OnlyTheColorCodesOfTheDiffAreRemoved) {
   const auto out = without_color_codes(std::string(kHeader) + GetParam().body);
   if (GetParam().plain == nullptr) {
     ASSERT_FALSE(out.has_value());
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"words", "a \x1b[31m[-b-]\x1b[m\x1b[32m{+c+}\x1b[m\n", nullptr}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(ColorCodes, OfGnuDiffGo) {
+TEST(ColorCodes, ColorCodesOfGnuDiffAreRemoved) {
   const auto out = without_color_codes(
       "\x1b[1m--- f1\t2026-01-01\x1b[0m\n\x1b[1m+++ f2\t2026-01-01\x1b[0m\n"
       "\x1b[36m@@ -1,2 +1,2 @@\x1b[0m\n a\x1b[1mb\n\x1b[31m-b\x1b[0m\n\x1b[32m+B  \x1b[0m\n");
@@ -77,7 +77,7 @@ TEST(ColorCodes, OfGnuDiffGo) {
             "--- f1\t2026-01-01\n+++ f2\t2026-01-01\n@@ -1,2 +1,2 @@\n a\x1b[1mb\n-b\n+B  \n");
 }
 
-TEST(ColorCodes, OfALogWithStatisticsGo) {
+TEST(ColorCodes, ColorCodesOfALogWithStatisticsAreRemoved) {
   const auto out = without_color_codes(
       "\x1b[33mcommit 1234\x1b[m\n\n    subject\n\n f | 2 \x1b[32m+\x1b[m\x1b[31m-\x1b[m\n" +
       std::string(kHeader) +

@@ -12,7 +12,7 @@ std::string of(const std::string& headers) {
   return mail_subject(kFrom + headers + "\nbody\nSubject: not this\n---\ndiff --git a/f b/f\n");
 }
 
-TEST(MailSubject, IsCleanedAsGitAmDoes) {
+TEST(MailSubject, TheSubjectIsCleanedAsByGitAm) {
   EXPECT_EQ(of("From: A <a@b>\nSubject: [PATCH] fix it\n"), "fix it");
   EXPECT_EQ(of("From: A <a@b>\nSubject: Re: [PATCH v2 1/2]  fix   it \n"), "fix it");
   EXPECT_EQ(of("From: A <a@b>\nSubject: [RFC][PATCH] room: fix [x]\n"), "room: fix [x]");
@@ -44,7 +44,7 @@ TEST(MailSubject, SeveralMailsAreJoined) {
   EXPECT_NE(subject.find("more)"), std::string::npos);
 }
 
-TEST(MailSubject, WhatIsNoMailHasNone) {
+TEST(MailSubject, TextThatIsNotAMailHasNoSubject) {
   EXPECT_EQ(mail_subject(""), "");
   EXPECT_EQ(mail_subject("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-Subject: x\n+From: y\n"), "");
   EXPECT_EQ(mail_subject("Here is it:\nSubject: x\n"), "");

@@ -26,7 +26,7 @@ class ContentPackFacts : public ::testing::Test {
   TempDirectory tree;
 };
 
-TEST_F(ContentPackFacts, WhatIsKeptIsFoundAndTheSameBytesAreKeptOnce) {
+TEST_F(ContentPackFacts, StoredContentsAreFoundAndEqualOnesAreStoredOnce) {
   const auto first = store();
   std::vector<ContentId> ids;
   for (int i = 0; i < 20; ++i) ids.push_back(*first->put("content " + std::to_string(i % 10)));
@@ -40,7 +40,7 @@ TEST_F(ContentPackFacts, WhatIsKeptIsFoundAndTheSameBytesAreKeptOnce) {
   EXPECT_FALSE(tree.exists("pack-1"));
 }
 
-TEST_F(ContentPackFacts, EachWriterHasItsPackAndFindsWhatOthersAdd) {
+TEST_F(ContentPackFacts, EachWriterHasAPackAndFindsContentsOfOtherWriters) {
   const auto one = store();
   const auto other = store();
   const ContentId of_one = *one->put("of one");
@@ -51,7 +51,7 @@ TEST_F(ContentPackFacts, EachWriterHasItsPackAndFindsWhatOthersAdd) {
   EXPECT_EQ(got(one, *other->put("and more")), "and more");
 }
 
-TEST_F(ContentPackFacts, ARecordThatWasCutShortIsTakenAwayByTheNextWriter) {
+TEST_F(ContentPackFacts, ATruncatedRecordIsRemovedByTheNextWriter) {
   ContentId whole;
   ContentId cut;
   {
@@ -71,7 +71,7 @@ TEST_F(ContentPackFacts, ARecordThatWasCutShortIsTakenAwayByTheNextWriter) {
   }
 }
 
-TEST_F(ContentPackFacts, ChangedBytesAreNoContent) {
+TEST_F(ContentPackFacts, AContentWithAChangedByteIsNotFound) {
   const ContentId id = *store()->put("some bytes");
   const std::string bytes = pack(0);
   for (size_t at = 0; at < bytes.size() - 1; ++at) {
@@ -82,7 +82,7 @@ TEST_F(ContentPackFacts, ChangedBytesAreNoContent) {
   }
 }
 
-TEST_F(ContentPackFacts, AHeadThatNamesMoreThanAPackedContentHasIsTheEnd) {
+TEST_F(ContentPackFacts, ARecordOverTheSizeLimitIsNotRead) {
   const ContentId id = ContentId::of("x");
   tree.write("pack-0", id.hex() + " 99999999999999999999\nx\n");
   EXPECT_EQ(got(store(), id), "stage.content_missing");
@@ -92,7 +92,7 @@ TEST_F(ContentPackFacts, AHeadThatNamesMoreThanAPackedContentHasIsTheEnd) {
 }
 
 // Limit: kMaxPackedBytes of staging/fs/content_store.h
-TEST_F(ContentPackFacts, ALongContentIsAFileOfItsOwn) {
+TEST_F(ContentPackFacts, AContentOverTheLimitIsASeparateFile) {
   const auto writer = store();
   const ContentId packed = *writer->put(std::string(kMaxPackedBytes, 'a'));
   const ContentId alone = *writer->put(std::string(kMaxPackedBytes + 1, 'a'));
@@ -117,7 +117,7 @@ TEST_F(ContentPackFacts, AFullPackIsFollowedByAnother) {
 }
 
 // Limit: kMaxPacks of staging/fs/content_store.h
-TEST_F(ContentPackFacts, WhereEveryPackIsTakenAContentIsAFile) {
+TEST_F(ContentPackFacts, WhenAllPacksAreLockedAContentIsASeparateFile) {
   const auto directory = *open_writable_disk_directory(tree.path());
   std::vector<std::unique_ptr<WritableFile>> held;
   for (size_t number = 0; number < kMaxPacks; ++number) {
@@ -131,7 +131,7 @@ TEST_F(ContentPackFacts, WhereEveryPackIsTakenAContentIsAFile) {
 }
 
 // Limit: kMaxPackedContents of staging/fs/content_store.h
-TEST_F(ContentPackFacts, MoreContentsThanAreKnownByTheirPlaceAreFiles) {
+TEST_F(ContentPackFacts, WhenThePackedContentsReachTheirLimitAContentIsASeparateFile) {
   std::string records;
   for (size_t i = 0; i < kMaxPackedContents; ++i) {
     records += ContentId::of(std::to_string(i)).hex() + " 0\n\n";

@@ -65,7 +65,7 @@ TEST_P(DirectoryFacts, AbsentIsAValueOfStatAndAnErrorOfOpen) {
   EXPECT_EQ(root_->open_writable_directory(path("no")).error().kind, ErrorKind::kNotFound);
 }
 
-TEST_P(DirectoryFacts, CreateNewRefusesWhatIsThere) {
+TEST_P(DirectoryFacts, CreateNewRefusesAnExistingName) {
   put(*root_, "a", "x");
   EXPECT_EQ(root_->open_writable_file(path("a"), OpenMode::kCreateNew).error().os_error, EEXIST);
   ASSERT_TRUE(root_->make_symlink(path("dangling"), "nowhere"));
@@ -105,7 +105,7 @@ TEST_P(DirectoryFacts, ADirectoryIsNeverOpenedAsAFile) {
             "path.is_directory");
 }
 
-TEST_P(DirectoryFacts, RenameModesKeepTheirPromise) {
+TEST_P(DirectoryFacts, RenameModesReplaceExchangeOrRefuse) {
   put(*root_, "a", "A");
   put(*root_, "b", "B");
   EXPECT_EQ(root_->rename(path("a"), *root_, path("b"), RenameMode::kNoReplace).error().os_error,
@@ -159,7 +159,7 @@ TEST_P(DirectoryFacts, HardLinksShareOneInode) {
   EXPECT_EQ((*file)->stat()->nlink, 1U);
 }
 
-TEST_P(DirectoryFacts, AnOpenFileOutlivesItsNameAndKeepsBeingWritable) {
+TEST_P(DirectoryFacts, AnOpenFileStaysWritableAfterARename) {
   put(*root_, "a", "old");
   auto file = root_->open_writable_file(path("a"), OpenMode::kReadWrite);
   ASSERT_TRUE(file);
@@ -195,7 +195,7 @@ TEST_P(DirectoryFacts, ARenameKeepsTheBirthTimeAndInode) {
   EXPECT_NE(root_->stat(path("d"))->inode, made.inode);
 }
 
-TEST_P(DirectoryFacts, ListIsSortedAndTellsKinds) {
+TEST_P(DirectoryFacts, ListIsSortedAndHasKinds) {
   put(*root_, "b", "");
   ASSERT_TRUE(root_->make_directory(path("c"), 0755));
   ASSERT_TRUE(root_->make_symlink(path("a"), "b"));
@@ -253,7 +253,7 @@ TEST_P(DirectoryFacts, RemoveTreeRemovesMoreLevelsThanThereAreDescriptors) {
   EXPECT_TRUE(root_->list()->empty());
 }
 
-TEST_P(DirectoryFacts, RemoveTreeRemovesNamesThatNobodyCouldGive) {
+TEST_P(DirectoryFacts, RemoveTreeRemovesNamesThatParseRefuses) {
   ASSERT_TRUE(root_->make_directory(path("t"), 0755));
   const auto tree = root_->open_writable_directory(path("t"));
   ASSERT_TRUE(tree);
@@ -275,7 +275,7 @@ TEST_P(DirectoryFacts, MakeDirectoriesIsIdempotentAndRefusesAFileOnTheWay) {
 }
 
 // Limit: kMaxFileBytes of base/limits.h
-TEST_P(DirectoryFacts, ReadFileHoldsTheLimit) {
+TEST_P(DirectoryFacts, ReadFileRefusesAFileOverTheLimit) {
   put(*root_, "a", "12345");
   EXPECT_TRUE(read_file(*root_, path("a"), 5));
   const auto over = read_file(*root_, path("a"), 4);

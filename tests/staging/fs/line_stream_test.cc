@@ -59,13 +59,13 @@ INSTANTIATE_TEST_SUITE_P(Of, LineStream, ::testing::Bool(), [](const auto& shape
   return std::string(shape.param ? "Sockets" : "Pipes");
 });
 
-TEST_P(LineStream, LinesAreReadToTheEndWithALastOneThatHasNone) {
+TEST_P(LineStream, LinesAreReadToTheEndIncludingAnUnterminatedLastLine) {
   send(ends_, "one\n\ntwo\nand no end");
   ends_.close_writing();
   EXPECT_EQ(read_all(ends_), (std::vector<std::string>{"one", "", "two", "and no end"}));
 }
 
-TEST_P(LineStream, WhatIsLongerThanItMayBeIsPassedOver) {
+TEST_P(LineStream, ALineOverTheLimitIsSkipped) {
   std::thread writer([this] {
     send(ends_, "one\n" + std::string(kMost, 'x') + "\n" + std::string(300'000, 'x') + "\nlast\n");
     ends_.close_writing();
@@ -76,7 +76,7 @@ TEST_P(LineStream, WhatIsLongerThanItMayBeIsPassedOver) {
             (std::vector<std::string>{"one", std::string(kMost, 'x'), "<too long>", "last"}));
 }
 
-TEST_P(LineStream, APieceThatComesAfterTheReaderFellAsleepIsRead) {
+TEST_P(LineStream, APieceThatArrivesWhileTheReaderSleepsIsRead) {
   std::thread writer([this] {
     for (const char* piece : {"be", "fore\naf", "ter\n"}) {
       // Long enough to fall asleep; where it is not, the same comes out.
@@ -90,7 +90,7 @@ TEST_P(LineStream, APieceThatComesAfterTheReaderFellAsleepIsRead) {
   EXPECT_EQ(found, (std::vector<std::string>{"before", "after"}));
 }
 
-TEST_P(LineStream, OneThatIsThereAlreadyIsKnown) {
+TEST_P(LineStream, ABufferedLineIsReportedAsAvailable) {
   send(ends_, "one\ntwo\nth");
   LineReader lines(ends_.read, kMost);
   EXPECT_EQ(lines.next().value()->text, "one");
@@ -99,7 +99,7 @@ TEST_P(LineStream, OneThatIsThereAlreadyIsKnown) {
   EXPECT_FALSE(lines.has_next());
 }
 
-TEST(LineStreamOfAFile, IsReadToItsEnd) {
+TEST(LineStreamOfAFile, AFileIsReadToItsEnd) {
   Ends ends;
   ends.read = ::open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   ASSERT_GE(ends.read, 0);

@@ -38,7 +38,7 @@ class GitProgramTest : public ::testing::Test {
 };
 
 // Limit: kMaxTime of staging/git/git_program.h
-TEST_F(GitProgramTest, OneThatHangsIsEndedAndNamed) {
+TEST_F(GitProgramTest, AHangingGitIsEndedAndTheErrorNamesTheCommand) {
   pretend("exec sleep 1000");
   const auto said = git().run({"diff-index", "HEAD"});
   ASSERT_FALSE(said.has_value());
@@ -48,7 +48,7 @@ TEST_F(GitProgramTest, OneThatHangsIsEndedAndNamed) {
   EXPECT_NE(said.error().message.find("GALLEY_GIT_TIMEOUT"), std::string::npos);
 }
 
-TEST_F(GitProgramTest, OneThatIsSpokenWithAndHangsIsEnded) {
+TEST_F(GitProgramTest, AHangingInteractiveGitIsEnded) {
   pretend("exec sleep 1000");
   const GitObjects objects(git());
   EXPECT_EQ(objects.look("HEAD").error().reason, "git.timeout");
@@ -56,7 +56,7 @@ TEST_F(GitProgramTest, OneThatIsSpokenWithAndHangsIsEnded) {
 }
 
 // Limit: kMaxOutputBytes of staging/git/git_program.h
-TEST_F(GitProgramTest, OneThatSaysTooMuchIsEnded) {
+TEST_F(GitProgramTest, TooMuchOutputOfGitIsAnError) {
   pretend("exec yes");
   const auto said = git().run({"ls-files"});
   ASSERT_FALSE(said.has_value());
@@ -64,7 +64,7 @@ TEST_F(GitProgramTest, OneThatSaysTooMuchIsEnded) {
   EXPECT_EQ(said.error().reason, "limit.git_output");
 }
 
-TEST_F(GitProgramTest, AMissingOneIsNamed) {
+TEST_F(GitProgramTest, AMissingGitIsAnError) {
   pretend("");
   ::setenv("PATH", scratch_.path().c_str(), 1);
   EXPECT_EQ(git().run({"status"}).error().reason, "git.program_missing");

@@ -24,9 +24,9 @@ TEST(GitRawDiff, ReadsChangesAndRenames) {
   EXPECT_EQ((*diff)[2].new_mode, 0160000U);
 }
 
-TEST(GitRawDiff, NothingIsNoChange) { EXPECT_TRUE(parse_raw_diff("")->empty()); }
+TEST(GitRawDiff, AnEmptyTextHasNoChanges) { EXPECT_TRUE(parse_raw_diff("")->empty()); }
 
-TEST(GitRawDiff, WhatIsCutOffIsAnError) {
+TEST(GitRawDiff, ATruncatedOrMalformedDiffIsAnError) {
   const std::string whole = ":100644 100644 cc cc R100\0old\0new\0"s;
   for (const std::string& text :
        {"x"s, ":100644\0f\0"s, ":100644 100644 aa bb M"s, whole.substr(0, whole.size() - 4),

@@ -36,7 +36,7 @@ TEST_F(GitRepositoryTest, ADirectoryWithoutARepositoryHasNone) {
   EXPECT_FALSE(found->has_value());
 }
 
-TEST_F(GitRepositoryTest, KnowsItsPlaces) {
+TEST_F(GitRepositoryTest, FindsItsWorkTreeAndGitDirectory) {
   git("init -q");
   const auto repository = open();
   EXPECT_EQ(repository.work_tree(), fs::canonical(scratch_.path()).string());
@@ -73,7 +73,7 @@ TEST_F(GitRepositoryTest, ReadsIndexHeadAndBlobs) {
   EXPECT_EQ(missing.error().reason, "git.failed");
 }
 
-TEST_F(GitRepositoryTest, TellsWhetherAnythingBelowAPathIsTracked) {
+TEST_F(GitRepositoryTest, ReportsWhetherAnythingBelowAPathIsTracked) {
   git("init -q");
   write("sub/dir/file", "x\n");
   write("dirt", "x\n");
@@ -100,7 +100,7 @@ TEST_F(GitRepositoryTest, OtherExtensionsAreRefusedByName) {
   EXPECT_NE(found.error().message.find("objectformat"), std::string::npos) << found.error().message;
 }
 
-TEST_F(GitRepositoryTest, ARepositoryOfAnotherUserIsRefusedWithTheWayOut) {
+TEST_F(GitRepositoryTest, TheRefusalOfARepositoryOfAnotherUserNamesTheRemedy) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   git("init -q");
   ASSERT_EQ(std::system(("chown -R 12345 '" + scratch_.path() + "'").c_str()), 0);

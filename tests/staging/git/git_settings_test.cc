@@ -20,7 +20,7 @@ std::string listed(const std::string& scope, const std::string& key, const std::
   return scope + '\0' + key + '\n' + value + '\0';
 }
 
-TEST(GitSettings, ProgramsOfTheRepositoryAreDisarmed) {
+TEST(GitSettings, ProgramsOfTheRepositoryAreDisabled) {
   const auto settings = disarm_repository(
       listed("local", "filter.a=b.clean", "touch x") +
       listed("local", "filter.a=b.required", "true") +
@@ -35,7 +35,7 @@ TEST(GitSettings, ProgramsOfTheRepositoryAreDisarmed) {
   EXPECT_EQ(*settings, expected);
 }
 
-TEST(GitSettings, SettingsOfThePersonStayExceptFilters) {
+TEST(GitSettings, UserSettingsAreKeptExceptFilters) {
   const auto settings = disarm_repository(listed("global", "gpg.program", "gpg2") +
                                           listed("system", "core.editor", "vi") +
                                           listed("global", "filter.lfs.clean", "git-lfs clean"));
@@ -43,7 +43,7 @@ TEST(GitSettings, SettingsOfThePersonStayExceptFilters) {
   EXPECT_EQ(*settings, (std::vector<GitSetting>{{"filter.lfs.clean", ""}}));
 }
 
-TEST(GitSettings, AListThatIsCutOffIsAnError) {
+TEST(GitSettings, ATruncatedListIsAnError) {
   EXPECT_EQ(disarm_repository("local\0filter.x.clean\ncat"s).error().reason, "git.odd_config");
 }
 
@@ -73,7 +73,7 @@ class ArmedRepository : public ::testing::Test {
   ScratchRepository repository_;
 };
 
-TEST_F(ArmedRepository, ItsFiltersWouldRunUnderGitAlone) {
+TEST_F(ArmedRepository, GitAloneRunsItsFilters) {
   repository_.write("a.txt", "one\ntwo\nfour\n");
   EXPECT_TRUE(repository_.can("add a.txt"));
   EXPECT_TRUE(ran());
@@ -92,7 +92,7 @@ TEST_F(ArmedRepository, NoTrailerCommandRuns) {
   EXPECT_FALSE(ran());
 }
 
-TEST_F(ArmedRepository, AnIncludedConfigurationIsDisarmedToo) {
+TEST_F(ArmedRepository, ProgramsOfAnIncludedConfigurationAreDisabled) {
   repository_.write("more", "[alias]\n\tstate = \"!touch ran\"\n");
   add("[include]\n\tpath = ../more");
   (void)git().try_run({"state"});
@@ -100,7 +100,7 @@ TEST_F(ArmedRepository, AnIncludedConfigurationIsDisarmedToo) {
 }
 
 // Limit: kMaxConfigTime of staging/git/git_program.h
-TEST_F(ArmedRepository, APipeThatIsIncludedEndsInFiveSeconds) {
+TEST_F(ArmedRepository, AnIncludedPipeTimesOutWithAnExplanation) {
   ASSERT_EQ(::mkfifo((repository_.path() + "/pipe").c_str(), 0600), 0);
   add("[include]\n\tpath = ../pipe");
   const auto said =
@@ -120,7 +120,7 @@ TEST_F(ArmedRepository, AConfigurationThatCannotBeListedRunsNothing) {
   EXPECT_FALSE(ran());
 }
 
-TEST_F(ArmedRepository, APipeOfIgnoreRulesHoldsNothing) {
+TEST_F(ArmedRepository, APipeAsIgnoreFileDoesNotBlock) {
   ASSERT_EQ(::mkfifo((repository_.path() + "/pipe").c_str(), 0600), 0);
   add("[core]\n\texcludesFile = pipe\n\tattributesFile = pipe");
   EXPECT_TRUE(git().run({"ls-files", "--others", "--exclude-standard"}).has_value());
@@ -140,7 +140,7 @@ TEST_F(ArmedRepository, GraftsHideNoCommit) {
       "2\n");
 }
 
-TEST_F(ArmedRepository, AWorkTreeThatDoesNotHoldTheRepositoryIsRefused) {
+TEST_F(ArmedRepository, AWorkTreeThatDoesNotContainTheRepositoryIsRefused) {
   ScratchRepository trusted;
   trusted.init();
   add("[core]\n\tworktree = " + trusted.path());
@@ -150,7 +150,7 @@ TEST_F(ArmedRepository, AWorkTreeThatDoesNotHoldTheRepositoryIsRefused) {
   EXPECT_EQ(layout.error().reason, "git.foreign_work_tree");
 }
 
-TEST_F(ArmedRepository, AFolderAboveIsNoWorkTreeOfIt) {
+TEST_F(ArmedRepository, AFolderAboveTheRepositoryIsRefusedAsItsWorkTree) {
   ScratchRepository outer;
   outer.init();
   std::filesystem::create_directories(outer.path() + "/vendor");
@@ -162,7 +162,7 @@ TEST_F(ArmedRepository, AFolderAboveIsNoWorkTreeOfIt) {
             "git.foreign_work_tree");
 }
 
-TEST_F(ArmedRepository, LinkedWorktreesAndSubmodulesAreTheirOwn) {
+TEST_F(ArmedRepository, LinkedWorktreesAndSubmodulesAreAccepted) {
   repository_.git("worktree add -q linked -b other");
   const auto linked = GitProgram::in_other_repository(repository_.path() + "/linked").layout();
   ASSERT_TRUE(linked.has_value()) << linked.error().message;

@@ -48,7 +48,7 @@ class GitTreeTest : public ::testing::TestWithParam<const char*> {
   std::shared_ptr<const GitObjects> objects_;
 };
 
-TEST_P(GitTreeTest, ShowsWhatIsStoredAndNotWhatLiesInTheWorkTree) {
+TEST_P(GitTreeTest, ShowsTheCommittedFilesAndNotTheWorkTree) {
   const GitTree tree = head();
   EXPECT_EQ(*read_file(tree, at("file"), 100), "one\n");
   EXPECT_EQ(*read_file(tree, at("dir/inner/deep"), 100), "deep\n");
@@ -56,7 +56,7 @@ TEST_P(GitTreeTest, ShowsWhatIsStoredAndNotWhatLiesInTheWorkTree) {
   EXPECT_EQ(read_file(tree, at("file"), 3).error().reason, "limit.file_size");
 }
 
-TEST_P(GitTreeTest, StatsAreThoseOfACheckout) {
+TEST_P(GitTreeTest, StatsEqualThoseOfACheckout) {
   const GitTree tree = head();
   EXPECT_EQ(tree.stat(at("file"))->mode, 0644U);
   EXPECT_EQ(tree.stat(at("file"))->size, 4U);
@@ -68,7 +68,7 @@ TEST_P(GitTreeTest, StatsAreThoseOfACheckout) {
   EXPECT_NE(tree.stat(at("file"))->inode, tree.stat(at("run"))->inode);
 }
 
-TEST_P(GitTreeTest, WhatIsNotThereIsAbsent) {
+TEST_P(GitTreeTest, AMissingPathIsAbsent) {
   const GitTree tree = head();
   EXPECT_EQ(tree.stat(at("nothing"))->kind, FileKind::kAbsent);
   EXPECT_EQ(tree.stat(at("dir/nothing/below"))->kind, FileKind::kAbsent);
@@ -92,7 +92,7 @@ TEST_P(GitTreeTest, ListsNamesInOrder) {
   EXPECT_TRUE((*head().open_directory(at("module")))->list()->empty());
 }
 
-TEST_P(GitTreeTest, IsABaseOfAnOverlay) {
+TEST_P(GitTreeTest, CanBeTheBaseOfAnOverlay) {
   const GitTree tree = head();
   const SystemClock clock;
   Overlay overlay(tree, make_memory_store(), clock);
@@ -127,7 +127,7 @@ TEST_P(GitTreeTest, ABlobThatIsNotKeptIsReadAgain) {
   EXPECT_EQ(**store.get(ContentId::of(large)), large);
 }
 
-TEST_P(GitTreeTest, NothingIsReadOfAnObjectBeyondTheLimit) {
+TEST_P(GitTreeTest, AnObjectOverTheLimitIsNotRead) {
   write("large", std::string(size_t{8} << 20U, 'x'));
   git("add large");
   (void)head();
@@ -141,7 +141,7 @@ TEST_P(GitTreeTest, NothingIsReadOfAnObjectBeyondTheLimit) {
   EXPECT_EQ(objects_->content(":file", "tree", 4).error().reason, "git.wrong_type");
 }
 
-TEST_P(GitTreeTest, ANameThatNamesNothingIsToldFromABrokenReader) {
+TEST_P(GitTreeTest, AnUnknownNameIsAnErrorAndTheReaderGoesOn) {
   (void)head();
   EXPECT_EQ(objects_->look("nowhere").error().reason, "git.no_such_object");
   EXPECT_EQ(objects_->look("a\nb").error().reason, "git.bad_revision");

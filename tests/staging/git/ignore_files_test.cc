@@ -136,7 +136,7 @@ TEST_F(IgnoreFilesTest, RandomTreesOfIgnoreFilesAgreeWithGit) {
   }
 }
 
-TEST_F(IgnoreFilesTest, WhatIsNoRegularFileIsPassedOver) {
+TEST_F(IgnoreFilesTest, AnIgnoreFileThatIsNotARegularFileIsSkipped) {
   ASSERT_EQ(mkfifo((home_.path() + "/fifo").c_str(), 0600), 0);
   home_.write(".gitconfig", "[core]\nexcludesFile = ~/fifo\n");
   ASSERT_EQ(mkfifo((tree_.path() + "/.gitignore").c_str(), 0600), 0);

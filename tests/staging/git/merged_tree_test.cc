@@ -37,7 +37,7 @@ class MergedTreeTest : public ::testing::Test {
   GitProgram git_{scratch_.path()};
 };
 
-TEST_F(MergedTreeTest, HoldsWhatEachSideBrings) {
+TEST_F(MergedTreeTest, ContainsTheChangesOfEverySide) {
   const std::string a = branch("a", "both", "ONE\n2\n3\n4\n5\n6\n7\n");
   const std::string b = branch("b", "both", "1\n2\n3\n4\n5\n6\nSEVEN\n");
   const std::string c = branch("c", "new", "c\n");
@@ -48,14 +48,14 @@ TEST_F(MergedTreeTest, HoldsWhatEachSideBrings) {
   EXPECT_EQ(show(merged->tree, "new"), "c\n");
 }
 
-TEST_F(MergedTreeTest, OfACommitAndItsAncestorIsTheCommits) {
+TEST_F(MergedTreeTest, ACommitMergedWithItsAncestorIsUnchanged) {
   const std::string a = branch("a", "new", "a\n");
   const auto merged = merged_tree(git_, {id_of("main"), a, a}).value();
   ASSERT_TRUE(merged.has_value());
   EXPECT_EQ(merged->tree, id_of("a^{tree}"));
 }
 
-TEST_F(MergedTreeTest, TellsConflictsWithTheFilesOfTheSides) {
+TEST_F(MergedTreeTest, ReportsConflictsWithTheFileOfEachSide) {
   const std::string a = branch("a", "deep/er/file", "a\n");
   const std::string b = branch("b", "deep/er/file", "b\n");
   const auto merged = merged_tree(git_, {a, b}).value();
@@ -70,7 +70,7 @@ TEST_F(MergedTreeTest, TellsConflictsWithTheFilesOfTheSides) {
   EXPECT_EQ(scratch_.output_of("status --porcelain"), "") << "the work tree is left alone";
 }
 
-TEST_F(MergedTreeTest, AFileCanBeTakenOutAndPutIntoAFolderThatIsNotThere) {
+TEST_F(MergedTreeTest, AFileCanBeRemovedAndAddedInANewFolder) {
   const std::string tree = id_of("main^{tree}");
   const std::string without = tree_with(git_, tree, "deep/er/file", {}).value();
   EXPECT_EQ(scratch_.output_of("ls-tree -r --name-only " + without), "both\n");

@@ -29,7 +29,7 @@ class BareDirectories : public ::testing::Test {
   Overlay overlay_{tree_.directory(), make_memory_store(), clock_};
 };
 
-TEST_F(BareDirectories, OfMadeOnesTheDeepestAreNamed) {
+TEST_F(BareDirectories, OfNewDirectoriesOnlyTheDeepestAreNamed) {
   ASSERT_TRUE(overlay_.make_directory(rel("one/two")));
   EXPECT_EQ(found(), Names{"one/two"});
   ASSERT_TRUE(overlay_.write(rel("one/two/file"), "x"));
@@ -38,12 +38,12 @@ TEST_F(BareDirectories, OfMadeOnesTheDeepestAreNamed) {
   EXPECT_EQ(found(), Names{"one-more"});
 }
 
-TEST_F(BareDirectories, OfRemovedOnesTheTopmostAreNamed) {
+TEST_F(BareDirectories, OfRemovedDirectoriesOnlyTheTopmostAreNamed) {
   ASSERT_TRUE(overlay_.remove_tree(rel("empty")));
   EXPECT_EQ(found(), Names{"empty"});
 }
 
-TEST_F(BareDirectories, WhatGoesWithItsFilesIsNotNamed) {
+TEST_F(BareDirectories, ADirectoryRemovedWithItsFilesIsNotNamed) {
   ASSERT_TRUE(overlay_.remove(rel("full/a")));
   EXPECT_EQ(found(), Names{});
 }
@@ -53,7 +53,7 @@ TEST_F(BareDirectories, AFileThatBecomesAnEmptyDirectoryIsNamed) {
   EXPECT_EQ(found(), Names{"full/a"});
 }
 
-TEST_F(BareDirectories, AnotherModeIsNamed) {
+TEST_F(BareDirectories, ADirectoryWithANewModeIsNamed) {
   ASSERT_TRUE(overlay_.set_mode(rel("full"), 0700));
   ASSERT_TRUE(overlay_.write(rel("full/a"), "b\n"));
   EXPECT_EQ(found(), Names{"full"});

@@ -47,7 +47,7 @@ class EarlierVersionTest : public ::testing::Test {
   std::vector<std::string> asked_;
 };
 
-TEST_F(EarlierVersionTest, IsNamedWithWhatChangedSinceAndTheEditCarriedOver) {
+TEST_F(EarlierVersionTest, IsReportedWithTheLaterChangesAndARebasedEdit) {
   const EditOutcome outcome = stage(kApart, kNow);
   ASSERT_EQ(outcome.files.size(), 1U);
   const auto& earlier = outcome.files[0].earlier;
@@ -63,20 +63,20 @@ TEST_F(EarlierVersionTest, IsNamedWithWhatChangedSinceAndTheEditCarriedOver) {
       << describe(outcome);
 }
 
-TEST_F(EarlierVersionTest, IsNamedWithoutARebaseWhereBothChangedTheSameLines) {
+TEST_F(EarlierVersionTest, IsReportedWithoutARebaseWhenBothChangedTheSameLines) {
   const EditOutcome outcome = stage(kPatch, kNow);
   ASSERT_TRUE(outcome.files[0].earlier);
   EXPECT_EQ(outcome.files[0].earlier->transaction, "1");
   EXPECT_EQ(outcome.files[0].earlier->rebased, "");
 }
 
-TEST_F(EarlierVersionTest, IsNotAskedForWhenTheEditsFit) {
+TEST_F(EarlierVersionTest, IsNotSearchedWhenTheEditsFit) {
   const EditOutcome outcome = stage(kPatch, kOld);
   EXPECT_TRUE(outcome.is_staged);
   EXPECT_TRUE(asked_.empty());
 }
 
-TEST_F(EarlierVersionTest, IsNotThereWhenNoneFits) {
+TEST_F(EarlierVersionTest, IsAbsentWhenNoVersionFits) {
   const EditOutcome outcome = stage("--- a/f\n+++ b/f\n@@ ... @@\n-never was\n+x\n", kNow);
   EXPECT_EQ(asked_, std::vector<std::string>{"f"});
   EXPECT_FALSE(outcome.files[0].earlier);

@@ -53,7 +53,7 @@ TEST_F(InferRenames, SimilarContentsAreARename) {
   EXPECT_EQ(renames(), Lines{"c.txt <= a.txt"});
 }
 
-TEST_F(InferRenames, OtherContentsAreNone) {
+TEST_F(InferRenames, DifferentContentsAreNotARename) {
   remove("a.txt");
   write("c.txt", "something else\n");
   EXPECT_EQ(renames(), Lines{});
@@ -83,14 +83,14 @@ TEST_F(InferRenames, AFileThatWasStagedAsNewHasNoOrigin) {
   EXPECT_EQ(renames(), Lines{});
 }
 
-TEST_F(InferRenames, WhatWasGoneBeforeTheCommandIsNoSource) {
+TEST_F(InferRenames, AFileRemovedBeforeTheCommandIsNotASource) {
   remove("a.txt");
   begin_command();
   write("c.txt", "one\ntwo\nthree\nfour\n");
   EXPECT_EQ(renames(), Lines{});
 }
 
-TEST_F(InferRenames, TwoFilesThatChangePlacesAreNoRename) {
+TEST_F(InferRenames, TwoFilesThatSwapContentsAreNotARename) {
   write("a.txt", "bee\n");
   write("d/b.txt", "one\ntwo\nthree\nfour\n");
   EXPECT_EQ(renames(), Lines{});

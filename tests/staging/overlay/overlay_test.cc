@@ -55,7 +55,7 @@ TEST_F(OverlayTest, ReadsThroughAndSeesItsOwnWrites) {
   EXPECT_EQ(tree_.read("a.txt"), "alpha\n") << "the workspace is never written";
 }
 
-TEST_F(OverlayTest, WritingTheSameBytesIsNoChange) {
+TEST_F(OverlayTest, WritingTheSameBytesIsNotAChange) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "alpha\n"));
   EXPECT_TRUE(overlay_.changes().empty());
 }
@@ -90,7 +90,7 @@ TEST_F(OverlayTest, ADirectoryWhoseFileCameBackIsNotPruned) {
   EXPECT_THAT(names_in(rel("src")), ElementsAre("one.c"));
 }
 
-TEST_F(OverlayTest, AMoveRemembersWhereItCameFrom) {
+TEST_F(OverlayTest, AMoveRecordsItsSource) {
   ASSERT_TRUE(overlay_.move(rel("a.txt"), rel("b.txt")));
   ASSERT_TRUE(overlay_.move(rel("b.txt"), rel("c.txt")));
   const ChangeSet changes = overlay_.changes();
@@ -126,7 +126,7 @@ TEST_F(OverlayTest, AMoveIntoItselfOrOntoSomethingIsRefused) {
   EXPECT_TRUE(overlay_.changes().empty());
 }
 
-TEST_F(OverlayTest, ATreeIsRemovedWhole) {
+TEST_F(OverlayTest, ATreeIsRemovedCompletely) {
   ASSERT_TRUE(overlay_.remove_tree(rel("src")));
   EXPECT_EQ(overlay_.node(rel("src/deep/three.c"))->kind, FileKind::kAbsent);
   EXPECT_EQ(overlay_.changes().size(), 5u);
@@ -163,7 +163,7 @@ TEST_F(OverlayTest, ADirectoryIsNotAFile) {
   EXPECT_EQ(reason(overlay_.remove_directory(rel("src"))), "path.directory_not_empty");
 }
 
-TEST_F(OverlayTest, AFileThatChangedUnderAReadIsAConflictAtTheNextEdit) {
+TEST_F(OverlayTest, AFileThatChangedAfterItsReadIsAConflictAtTheNextEdit) {
   EXPECT_EQ(**overlay_.read(rel("a.txt")), "alpha\n");
   const Overlay::Entries seen = overlay_.entries();
   Overlay second(tree_.directory(), make_memory_store(), clock_);
@@ -173,7 +173,7 @@ TEST_F(OverlayTest, AFileThatChangedUnderAReadIsAConflictAtTheNextEdit) {
   EXPECT_EQ(second.read(rel("a.txt")).error().reason, "conflict.changed_on_disk");
 }
 
-TEST_F(OverlayTest, ReadsAreOnRecord) {
+TEST_F(OverlayTest, ReadsAreRecorded) {
   ASSERT_TRUE(overlay_.read(rel("a.txt")));
   ASSERT_TRUE(overlay_.node(rel("absent.txt")));
   const auto reads = overlay_.reads();
@@ -182,7 +182,7 @@ TEST_F(OverlayTest, ReadsAreOnRecord) {
   EXPECT_EQ(reads[1].node.kind, FileKind::kAbsent);
 }
 
-TEST_F(OverlayTest, ListingsAreReadsWhenTheyAreTracked) {
+TEST_F(OverlayTest, ListingsAreRecordedWhenReadsAreTracked) {
   ASSERT_TRUE(overlay_.list(RelPath::root()));
   EXPECT_TRUE(overlay_.reads().empty());
   overlay_.track_reads();
@@ -204,7 +204,7 @@ TEST_F(OverlayTest, ListingsAreReadsWhenTheyAreTracked) {
   EXPECT_THAT(names_in(RelPath::root()), ::testing::Contains("src"));
 }
 
-TEST_F(OverlayTest, AListingIsItsNamesAndKindsWithoutProtectedOnes) {
+TEST_F(OverlayTest, AListingIdCoversNamesAndKindsExceptProtectedNames) {
   const DirectoryEntry file{"a", FileKind::kRegular};
   const DirectoryEntry directory{"b", FileKind::kDirectory};
   const DirectoryEntry state{".galley", FileKind::kDirectory};
@@ -213,7 +213,7 @@ TEST_F(OverlayTest, AListingIsItsNamesAndKindsWithoutProtectedOnes) {
   EXPECT_NE(listing_id({file}), listing_id({{"a", FileKind::kDirectory}}));
 }
 
-TEST_F(OverlayTest, RestoreTakesEverythingBack) {
+TEST_F(OverlayTest, RestoreUndoesLaterChanges) {
   const Overlay::Entries saved = overlay_.entries();
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "beta\n"));
   ASSERT_TRUE(overlay_.remove(rel("src/deep/three.c")));
@@ -238,7 +238,7 @@ TEST_F(OverlayTest, EveryKindOfDifferenceChangesTheProposalId) {
   }
 }
 
-TEST_F(OverlayTest, EntriesSurviveTheirTextForm) {
+TEST_F(OverlayTest, EncodedEntriesDecodeUnchanged) {
   ASSERT_TRUE(overlay_.write(rel("src/deep/three.c"), "3"));
   ASSERT_TRUE(overlay_.move(rel("a.txt"), rel("name with space")));
   ASSERT_TRUE(overlay_.make_symlink(rel("l"), "a"));
@@ -262,7 +262,7 @@ TEST_F(OverlayTest, ADamagedTextFormIsRefused) {
   }
 }
 
-TEST_F(OverlayTest, TheTextFormGrowsByWhatIsChanged) {
+TEST_F(OverlayTest, OnlyChangedEntriesAreAppendedToTheTextForm) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "1"));
   const std::string whole = encode_entries(overlay_.entries());
   AppendableEntries known = appendable_entries(overlay_.entries(), whole);
@@ -297,7 +297,7 @@ TEST_F(OverlayTest, TheTextFormGrowsByWhatIsChanged) {
   }
 }
 
-TEST(OverlayCost, ACallAmongManyStagedPathsCopiesAFewOfThem) {
+TEST(OverlayCost, ACallAmongManyStagedPathsCopiesOnlyAFewNodes) {
   TempDirectory tree;
   SystemClock clock;
   Overlay overlay(tree.directory(), make_memory_store(), clock);
@@ -319,7 +319,7 @@ TEST(OverlayCost, ACallAmongManyStagedPathsCopiesAFewOfThem) {
   EXPECT_LE(most, 20U) << "the way down a tree of 3,000";
 }
 
-TEST(OverlayCost, NothingIsLookedAtButThePathsThatAreNamed) {
+TEST(OverlayCost, OnlyNamedPathsAreAccessed) {
   TempDirectory tree;
   for (int i = 0; i < 100; ++i) tree.write("src/" + std::to_string(i), "text\n");
   const auto plan = std::make_shared<FaultPlan>();
@@ -337,7 +337,7 @@ TEST(OverlayCost, NothingIsLookedAtButThePathsThatAreNamed) {
   }
 }
 
-TEST(DiskStore, GivesBackWhatWasPutAndNoticesDamage) {
+TEST(DiskStore, ReturnsStoredContentsAndDetectsDamage) {
   TempDirectory tree;
   auto opened = open_writable_disk_directory(tree.path());
   ASSERT_TRUE(opened);

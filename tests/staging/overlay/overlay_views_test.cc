@@ -21,14 +21,14 @@ class OverlayViews : public ::testing::Test {
   Overlay overlay_{tree_.directory(), make_memory_store(), clock_};
 };
 
-TEST_F(OverlayViews, AViewShowsWhatIsProposed) {
+TEST_F(OverlayViews, AViewShowsTheProposedTree) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "staged\n"));
   Overlay view = overlay_.reading_view();
   EXPECT_EQ(**view.read(rel("a.txt")), "staged\n");
   EXPECT_EQ(**view.read(rel("b.txt")), "beta\n");
 }
 
-TEST_F(OverlayViews, WhatAViewReadCountsAsReadHere) {
+TEST_F(OverlayViews, ReadsOfAViewAreAddedToTheOverlay) {
   Overlay view = overlay_.reading_view();
   ASSERT_TRUE(view.read(rel("a.txt")));
   EXPECT_TRUE(overlay_.reads().empty());
@@ -39,7 +39,7 @@ TEST_F(OverlayViews, WhatAViewReadCountsAsReadHere) {
   EXPECT_EQ(**overlay_.read(rel("a.txt")), "alpha\n") << "the base is the one that was seen";
 }
 
-TEST_F(OverlayViews, ListingsAreTakenWithSerializableIsolation) {
+TEST_F(OverlayViews, ListingsOfAViewAreAddedWhenReadsAreTracked) {
   overlay_.track_reads();
   Overlay view = overlay_.reading_view();
   ASSERT_TRUE(view.list(rel("d")));
@@ -48,7 +48,7 @@ TEST_F(OverlayViews, ListingsAreTakenWithSerializableIsolation) {
   EXPECT_TRUE(overlay_.reads().front().listing);
 }
 
-TEST_F(OverlayViews, TwoViewsThatSawDifferentFilesDoNotGoTogether) {
+TEST_F(OverlayViews, ReadsOfAViewThatSawAnotherContentAreNotAdded) {
   Overlay first = overlay_.reading_view();
   Overlay second = overlay_.reading_view();
   ASSERT_TRUE(first.read(rel("a.txt")));
@@ -60,14 +60,14 @@ TEST_F(OverlayViews, TwoViewsThatSawDifferentFilesDoNotGoTogether) {
   EXPECT_EQ(overlay_.reads().size(), 1U) << "nothing was taken of it";
 }
 
-TEST_F(OverlayViews, NeitherSeesWhatTheOtherStagesLater) {
+TEST_F(OverlayViews, AViewDoesNotShowChangesThatAreStagedLater) {
   Overlay view = overlay_.reading_view();
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "later\n"));
   EXPECT_EQ(**view.read(rel("a.txt")), "alpha\n");
   EXPECT_EQ(**overlay_.read(rel("a.txt")), "later\n");
 }
 
-TEST_F(OverlayViews, ViewsAreReadOnThreadsOfTheirOwn) {
+TEST_F(OverlayViews, ViewsCanBeReadOnSeparateThreads) {
   ASSERT_TRUE(overlay_.write(rel("new.txt"), "new\n"));
   Overlay first = overlay_.reading_view();
   Overlay second = overlay_.reading_view();

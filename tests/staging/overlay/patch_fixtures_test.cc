@@ -39,7 +39,7 @@ void copy_project(const fs::path& to) {
 
 class GoodPatch : public ::testing::TestWithParam<fs::path> {};
 
-TEST_P(GoodPatch, GivesTheTreeThatGitApplyGives) {
+TEST_P(GoodPatch, TheTreeEqualsThatOfGitApply) {
   const std::string text = slurp(GetParam());
   ReadOptions read;
   std::string flags;

@@ -55,7 +55,7 @@ class PreparedEditsTest : public ::testing::Test {
   SystemClock clock_;
 };
 
-TEST_F(PreparedEditsTest, ALargeDocumentGivesWhatItsFilesGiveOneByOne) {
+TEST_F(PreparedEditsTest, ALargeDocumentHasTheSameResultAsItsFilesOneByOne) {
   std::string document;
   Overlay one_by_one = overlay();
   std::vector<FileOutcome> expected;
@@ -88,7 +88,7 @@ TEST_F(PreparedEditsTest, AFileEditedTwiceIsEditedInOrder) {
   EXPECT_EQ(**staged.read(rel(name)), "one 5\nthen this\nthree\nfour 5\nfive\nsix\n");
 }
 
-TEST_F(PreparedEditsTest, AMisfitAmongManyStagesNothingAndIsNamed) {
+TEST_F(PreparedEditsTest, OneFailingFileAmongManyStagesNothingAndIsNamed) {
   std::string document;
   for (int i = 0; i < kFiles; ++i) document += patch_of(i, i == 40 ? "not there" : "two");
   Overlay staged = overlay();
@@ -99,7 +99,7 @@ TEST_F(PreparedEditsTest, AMisfitAmongManyStagesNothingAndIsNamed) {
   EXPECT_TRUE(staged.changes().empty());
 }
 
-TEST_F(PreparedEditsTest, WhatIsNoFileIsRefusedAmongManyAsAlone) {
+TEST_F(PreparedEditsTest, ANonFileAmongManyIsRefusedAsWhenAlone) {
   ASSERT_TRUE(tree_.directory().remove_file(rel(name_of(3))));
   ASSERT_TRUE(tree_.directory().make_symlink(rel(name_of(3)), "f10"));
   ASSERT_TRUE(tree_.directory().remove_file(rel(name_of(4))));
@@ -117,7 +117,7 @@ TEST_F(PreparedEditsTest, WhatIsNoFileIsRefusedAmongManyAsAlone) {
   }
 }
 
-TEST_F(PreparedEditsTest, TheDiffOfManyFilesIsThatOfEachInOrder) {
+TEST_F(PreparedEditsTest, TheDiffOfManyFilesJoinsTheirDiffsInOrder) {
   std::string document;
   for (int i = 0; i < kFiles; ++i) document += patch_of(i);
   Overlay staged = overlay();

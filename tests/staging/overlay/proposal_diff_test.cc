@@ -69,7 +69,7 @@ TEST_F(ProposalDiffTest, AnEmptyProposalPrintsNothing) {
   EXPECT_EQ(*render_diff(Proposal::freeze(overlay_)), "");
 }
 
-TEST_F(ProposalDiffTest, EverySortOfChangeIsTakenByGit) {
+TEST_F(ProposalDiffTest, EveryKindOfChangeIsAppliedByGit) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), numbered(1, 9) + "new\n" + numbered(11, 20)));
   ASSERT_TRUE(overlay_.write(rel("src/one.c"), "int main() {\n  return 2;\n}\n"));
   ASSERT_TRUE(overlay_.write(rel("src/crlf.txt"), "a\r\nB\r\nc\r\n"));
@@ -104,32 +104,32 @@ TEST_F(ProposalDiffTest, ARenameIsFoundBySimilarity) {
             "D\ta.txt\nA\tz.txt\n");
 }
 
-TEST_F(ProposalDiffTest, ASwapOfTwoFilesIsTakenByGit) {
+TEST_F(ProposalDiffTest, ASwapOfTwoFilesIsAppliedByGit) {
   ASSERT_TRUE(overlay_.move(rel("a.txt"), rel("t")));
   ASSERT_TRUE(overlay_.move(rel("src/one.c"), rel("a.txt")));
   ASSERT_TRUE(overlay_.move(rel("t"), rel("src/one.c")));
   expect_git_agrees();
 }
 
-TEST_F(ProposalDiffTest, ARenameOverAReplacedSourceIsTakenByGit) {
+TEST_F(ProposalDiffTest, ARenameWithAReplacedSourceIsAppliedByGit) {
   ASSERT_TRUE(overlay_.move(rel("a.txt"), rel("b.txt")));
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "replaced\n"));
   expect_git_agrees();
 }
 
-TEST_F(ProposalDiffTest, ACopyIsTakenByGit) {
+TEST_F(ProposalDiffTest, ACopyIsAppliedByGit) {
   ASSERT_TRUE(overlay_.copy(rel("a.txt"), rel("c1.txt")));
   ASSERT_TRUE(overlay_.copy(rel("a.txt"), rel("c2.txt")));
   ASSERT_TRUE(overlay_.move(rel("a.txt"), rel("m.txt")));
   expect_git_agrees();
 }
 
-TEST_F(ProposalDiffTest, AChangeOfBitsThatGitDoesNotRecordIsNotShown) {
+TEST_F(ProposalDiffTest, AModeChangeThatGitDoesNotRecordIsNotShown) {
   ASSERT_TRUE(overlay_.set_mode(rel("a.txt"), 0600));
   EXPECT_EQ(*render_diff(Proposal::freeze(overlay_)), "");
 }
 
-TEST_F(ProposalDiffTest, AContentThatStayedIsNotAskedFor) {
+TEST_F(ProposalDiffTest, AnUnchangedContentIsNotRead) {
   ASSERT_TRUE(overlay_.set_mode(rel("a.txt"), 0755));
   ASSERT_TRUE(overlay_.move(rel("bin"), rel("moved")));
   const auto kept_nowhere = Proposal::from(overlay_.changes(), make_memory_store());
@@ -139,13 +139,13 @@ TEST_F(ProposalDiffTest, AContentThatStayedIsNotAskedFor) {
   EXPECT_NE(text->find("similarity index 100%"), std::string::npos);
 }
 
-TEST_F(ProposalDiffTest, AFileInPlaceOfADirectoryIsTakenByGit) {
+TEST_F(ProposalDiffTest, AFileInPlaceOfADirectoryIsAppliedByGit) {
   ASSERT_TRUE(overlay_.remove_tree(rel("src")));
   ASSERT_TRUE(overlay_.write(rel("src"), "no directory any more\n"));
   expect_git_agrees();
 }
 
-TEST_F(ProposalDiffTest, TheStreamIsTheWholeText) {
+TEST_F(ProposalDiffTest, TheStreamedDiffEqualsTheWholeDiff) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "1\n"));
   ASSERT_TRUE(overlay_.write(rel("b.txt"), "2\n"));
   const auto proposal = Proposal::freeze(overlay_);

@@ -89,7 +89,7 @@ class PiecesTest : public ::testing::Test {
   Overlay overlay_{tree_.directory(), make_memory_store(), clock_};
 };
 
-TEST_F(PiecesTest, EveryKindOfChangeIsCutWhereItCanStandAlone) {
+TEST_F(PiecesTest, EveryKindOfChangeIsSplitIntoIndependentPieces) {
   propose_everything();
   EXPECT_THAT(names(split()),
               ElementsAre("bin", "empty", "gone/a", "gone/b", "kind and 3 more paths", "link",
@@ -97,14 +97,14 @@ TEST_F(PiecesTest, EveryKindOfChangeIsCutWhereItCanStandAlone) {
                           "long.txt, hunk 3", "new/place.txt and 1 more path", "new/x/y"));
 }
 
-TEST_F(PiecesTest, AllPiecesAreTheWholeAndNoneIsNothing) {
+TEST_F(PiecesTest, AllPiecesMakeTheProposalAndNoneMakeAnEmptyOne) {
   propose_everything();
   const ProposalPieces pieces = split();
   EXPECT_EQ(pieces.only(all_of(pieces))->id(), Proposal::freeze(overlay_).id());
   EXPECT_TRUE(pieces.only({})->is_empty());
 }
 
-TEST_F(PiecesTest, AHunkAloneLeavesTheRestOfTheFile) {
+TEST_F(PiecesTest, AHunkAloneLeavesTheOtherLinesAndTheMode) {
   propose_everything();
   const ProposalPieces pieces = split();
   const auto part = pieces.only(one(pieces, "long.txt, hunk 2"));
@@ -116,7 +116,7 @@ TEST_F(PiecesTest, AHunkAloneLeavesTheRestOfTheFile) {
   EXPECT_EQ(mode->changes()[0].after.mode, 0755U);
 }
 
-TEST_F(PiecesTest, DirectoriesComeWithTheFirstAndGoWithTheLast) {
+TEST_F(PiecesTest, DirectoriesAreMadeWithTheFirstAndRemovedWithTheLastPiece) {
   propose_everything();
   const ProposalPieces pieces = split();
   EXPECT_THAT(paths(*pieces.only(one(pieces, "new/x/y"))), ElementsAre("new", "new/x", "new/x/y"));
@@ -126,7 +126,7 @@ TEST_F(PiecesTest, DirectoriesComeWithTheFirstAndGoWithTheLast) {
   EXPECT_THAT(paths(*pieces.only(one(pieces, "empty"))), ElementsAre("empty"));
 }
 
-TEST_F(PiecesTest, WhatBelongsTogetherStaysTogether) {
+TEST_F(PiecesTest, DependentPathsAreOnePiece) {
   propose_everything();
   const ProposalPieces pieces = split();
   EXPECT_THAT(paths(*pieces.only(one(pieces, "new/place.txt and 1 more path"))),
@@ -135,7 +135,7 @@ TEST_F(PiecesTest, WhatBelongsTogetherStaysTogether) {
               ElementsAre("kind", "kind/deep", "kind/deep/er", "kind/inner"));
 }
 
-TEST_F(PiecesTest, EverySubsetCanBeStagedOnTheTreeAsItIs) {
+TEST_F(PiecesTest, AnySubsetOfPiecesCanBeStagedOnTheTree) {
   propose_everything();
   const ProposalPieces pieces = split();
   std::mt19937 random(1);

@@ -26,7 +26,7 @@ class StagedStepTest : public ::testing::Test {
 
 using Paths = std::vector<std::string>;
 
-TEST_F(StagedStepTest, HasEachPathThatItChangedFromWhatWasStagedBefore) {
+TEST_F(StagedStepTest, ListsChangedPathsRelativeToEarlierStagedChanges) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "two\n"));
   const Node staged = *overlay_.node(rel("a.txt"));
   StepScope scope(&overlay_);
@@ -42,7 +42,7 @@ TEST_F(StagedStepTest, HasEachPathThatItChangedFromWhatWasStagedBefore) {
   EXPECT_TRUE(scope.finish().empty());
 }
 
-TEST_F(StagedStepTest, IsEmptyWhereAllWasTakenBack) {
+TEST_F(StagedStepTest, IsEmptyWhenAllItsChangesWereUndone) {
   const Overlay::Entries before = overlay_.entries();
   StepScope scope(&overlay_);
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "two\n"));
@@ -51,7 +51,7 @@ TEST_F(StagedStepTest, IsEmptyWhereAllWasTakenBack) {
   EXPECT_TRUE(scope.finish().empty());
 }
 
-TEST_F(StagedStepTest, ARestoreInItIsWhatItChanges) {
+TEST_F(StagedStepTest, ARestoreWithinAStepIsItsChange) {
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "two\n"));
   ASSERT_TRUE(overlay_.write(rel("c.txt"), "c\n"));
   StepScope scope(&overlay_);
@@ -62,7 +62,7 @@ TEST_F(StagedStepTest, ARestoreInItIsWhatItChanges) {
   EXPECT_EQ(changes[1].after.kind, FileKind::kAbsent);
 }
 
-TEST_F(StagedStepTest, OneInsideAnotherHasItsOwnChangesAndTheOuterHasBoth) {
+TEST_F(StagedStepTest, AnInnerStepHasItsOwnChangesAndTheOuterStepHasBoth) {
   StepScope outer(&overlay_);
   ASSERT_TRUE(overlay_.write(rel("a.txt"), "two\n"));
   {
@@ -100,7 +100,7 @@ TEST_F(StagedStepTest, TheTextFormIsReadBackAndADamagedOneRefused) {
 }
 
 // Limit: kMaxStepsTailBytes of staging/overlay/staged_step.h
-TEST_F(StagedStepTest, StepsThatAreAddedContinueTheText) {
+TEST_F(StagedStepTest, NewStepsAreAppendedToTheText) {
   Change change;
   change.path = rel("a.txt");
   const StagedStep first{"exec-1", "Write", {change}};

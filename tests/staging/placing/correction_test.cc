@@ -57,7 +57,7 @@ std::string correction(const std::string& content, const std::string& old_text,
   return placed.failures[0].rebased;
 }
 
-TEST(Correction, PutsNewLinesWhereTheOldOnesStood) {
+TEST(Correction, PutsNewLinesInThePlaceOfTheOldLines) {
   const std::string file = "int f(int a) {\n  int s = a;\n  s += 1;\n  return s;\n}\n";
   const std::string offered = correction(file, "  int s = a;\n  s += 1;\n  return (s);\n",
                                          "  int s = a;\n  s += 2;\n  s += 3;\n  return (s);\n");
@@ -65,7 +65,7 @@ TEST(Correction, PutsNewLinesWhereTheOldOnesStood) {
             "int f(int a) {\n  int s = a;\n  s += 2;\n  s += 3;\n  return s;\n}\n");
 }
 
-TEST(Correction, KeepsALineThatTheEditRemembersWrongly) {
+TEST(Correction, KeepsALineThatTheEditQuotesWrongly) {
   const std::string file = "begin\n  x := 1;\n  y := 2;\n  z := 3;\nend\n";
   const std::string offered = correction(file, "begin\n  x := 1;\n  y := 99;\n  z := 3;\nend\n",
                                          "begin\n  x := 10;\n  y := 99;\n  z := 30;\nend\n");
@@ -79,7 +79,7 @@ TEST(Correction, DoesNotReplaceALineThatTheEditDoesNotState) {
       "");
 }
 
-TEST(Correction, StaysInTheFunctionThatWasMeant) {
+TEST(Correction, ChangesOnlyTheIntendedFunction) {
   const std::string file =
       "int first() {\n  open();\n  read();\n  close();\n  return 1;\n}\n\n"
       "int second() {\n  open();\n\n  read();\n  close();\n  return 1;\n}\n";
@@ -92,7 +92,7 @@ TEST(Correction, StaysInTheFunctionThatWasMeant) {
             "int second() {\n  open();\n\n  read();\n  close();\n  return 1;\n}\n");
 }
 
-TEST(Correction, LetsNoHeaderOfABlockTakeALineAway) {
+TEST(Correction, IsAbsentWhenALineNumberHeaderWouldRemoveALine) {
   const std::string file =
       "int one() {\n  return 1;\n}\n\nint two() {\n  int t = 2;\n  return t;\n}\n";
   const std::string offered = correction(
@@ -100,7 +100,7 @@ TEST(Correction, LetsNoHeaderOfABlockTakeALineAway) {
   EXPECT_EQ(offered, "");
 }
 
-TEST(Correction, OfAHunkRemovesOnlyItsLines) {
+TEST(Correction, ACorrectedHunkRemovesOnlyItsLines) {
   const std::string file = "a1\na2\na3\nb1\nb2\nc1\nc2\nc3\nd1\n";
   const std::string hunk =
       "--- a/f.c\n+++ b/f.c\n@@ -1,8 +1,8 @@\n a1\n x2\n x3\n b1\n-b2\n+b3\n x1\n x2\n c3\n";
@@ -119,7 +119,7 @@ TEST(Correction, KeepsTheLineEndsOfTheFile) {
             "int f(int a) {\r\n  int s = a;\r\n  s += 2;\r\n  s += 3;\r\n  return s;\r\n}\r\n");
 }
 
-TEST(Correction, IsReadyToSendAfterAnEditThatFits) {
+TEST(Correction, CanBeSentTogetherWithAnEditThatFits) {
   const std::string file = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
   FileEdit edit;
   edit.path = "f.c";
@@ -370,7 +370,7 @@ size_t correction_cases() {
   return asked == nullptr ? 2000 : std::strtoul(asked, nullptr, 10);
 }
 
-TEST(Correction, OfAnyEditIsTheIntendedChangeOrAbsent) {
+TEST(Correction, MakesTheIntendedChangeOrIsAbsent) {
   DriftGenerator generator(20261125);
   OfferTally texts;
   OfferTally hunks;

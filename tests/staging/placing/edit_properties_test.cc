@@ -99,7 +99,7 @@ RC_GTEST_PROP(Edits, ReadingWhatWasPrintedIsTheIdentity, ()) {
   RC_ASSERT(patch.substr(patch.find("\n@@ ") + 1) == printed(set->files[0]));
 }
 
-TEST(Edits, ABlankAtTheEndOfANameIsKeptWhereATabEndsTheName) {
+TEST(Edits, ATrailingBlankOfANameIsKeptOnlyBeforeATab) {
   const auto set = read_unified("--- a/d/x \t\n+++ b/d/x \t\n@@ -1 +1 @@\n-a\n+b\n", {});
   ASSERT_TRUE(set.has_value());
   ASSERT_EQ(set->files.size(), 1U);

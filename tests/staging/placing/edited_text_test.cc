@@ -72,7 +72,7 @@ Splices random_splices(std::mt19937& random, const std::string& text) {
   return *splices;
 }
 
-TEST(EditedText, FindsWhatReadingTheWholeTextFindsAfterEveryChange) {
+TEST(EditedText, FindsTheSamePlacesAsAFullSearchAfterEveryChange) {
   for (uint32_t seed = 0; seed < 12; ++seed) {
     std::mt19937 random(seed);
     std::string model = random_text(random, 70000 + random() % 30000);
@@ -92,7 +92,7 @@ TEST(EditedText, FindsWhatReadingTheWholeTextFindsAfterEveryChange) {
   }
 }
 
-TEST(EditedText, TextsWithoutBlocksAreReadWhole) {
+TEST(EditedText, TextsWithoutBlocksAreSearchedCompletely) {
   std::mt19937 random(7);
   for (const size_t bytes : {size_t{1}, size_t{5}, size_t{3000}, size_t{66000}}) {
     const std::string text = random_text(random, bytes);
@@ -103,7 +103,7 @@ TEST(EditedText, TextsWithoutBlocksAreReadWhole) {
   }
 }
 
-TEST(EditedText, AStringOverManyBlocksIsFound) {
+TEST(EditedText, AStringThatSpansManyBlocksIsFound) {
   std::mt19937 random(3);
   const std::string text = random_text(random, 100000);
   EditedText edited(text, kManySearches);
@@ -112,7 +112,7 @@ TEST(EditedText, AStringOverManyBlocksIsFound) {
   expect_equal_to_reading(edited, text);
 }
 
-TEST(EditedText, ATextThatIsTakenAwayWholeAndGivenAgainIsSearched) {
+TEST(EditedText, ATextThatWasRemovedAndInsertedAgainIsSearched) {
   std::mt19937 random(4);
   const std::string text = random_text(random, 80000);
   EditedText edited(text, kManySearches);
@@ -129,7 +129,7 @@ TEST(EditedText, ASearchStopsAtItsLimit) {
   EXPECT_LT(edited.work(), 1000U);
 }
 
-TEST(EditedText, AStringThatStandsNowhereIsFoundMissingWithoutReadingTheText) {
+TEST(EditedText, SearchingForAnAbsentStringDoesNotReadTheWholeText) {
   std::string text;
   for (int i = 0; text.size() < 1000000; ++i) text += "line " + std::to_string(i) + " of a file\n";
   const EditedText edited(text, kManySearches);

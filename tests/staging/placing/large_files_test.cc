@@ -44,7 +44,7 @@ PlacedEdits place_patch(const std::string& file, const std::string& patch) {
   return place_edits(file, set->files.at(0), {});
 }
 
-TEST(LargeFiles, AStringInALineOf100MegabytesIsReplacedAndNothingElse) {
+TEST(LargeFiles, OnlyTheStringInALineOf100MegabytesIsReplaced) {
   const std::string file = file_with_long_line();
   const PlacedEdits placed = place_edits(file, replacing("x<mark>x", "x!x"), {});
   ASSERT_TRUE(placed.failures.empty());
@@ -52,7 +52,7 @@ TEST(LargeFiles, AStringInALineOf100MegabytesIsReplacedAndNothingElse) {
   EXPECT_EQ(placed.placements.at(0).line, 2U);
 }
 
-TEST(LargeFiles, AHunkBesideALineOf100MegabytesIsPlaced) {
+TEST(LargeFiles, AHunkNextToALineOf100MegabytesIsPlaced) {
   const std::string file = file_with_long_line();
   const PlacedEdits placed = place_patch(file, "--- a/f\n+++ b/f\n@@ -3 +3 @@\n-tail\n+end\n");
   ASSERT_TRUE(placed.failures.empty());
@@ -76,7 +76,7 @@ TEST(LargeFiles, AStringThatIsNotInALineOf100MegabytesIsRefusedWithoutQuotingIt)
   EXPECT_LT(placed.failures[0].message.size(), 1000U);
 }
 
-TEST(LargeFiles, TheDiffOfALineOf100MegabytesIsThatLine) {
+TEST(LargeFiles, TheDiffOfAChangedLineOf100MegabytesIsOnlyThatLine) {
   const std::string before = file_with_long_line();
   std::string after = before;
   after[kLongLine / 2] = '[';
@@ -104,7 +104,7 @@ TEST(LargeFiles, AMovedHunkInAMillionLinesIsFoundAndReported) {
   EXPECT_EQ(placed.placements.at(0).line, 654321U);
 }
 
-TEST(LargeFiles, TheDiffOfAMillionLinesIsTheLineThatChanged) {
+TEST(LargeFiles, TheDiffOfAMillionLinesIsOnlyTheChangedLine) {
   const std::string before = many_lines();
   std::string after = before;
   const size_t at = after.find(line_of(500'000));
@@ -128,7 +128,7 @@ FileEdit mixed_edits(size_t count, std::vector<std::string>& kept) {
   return edit;
 }
 
-TEST(LargeFiles, EditsThatNeedTheFileIndexedAnewTooOftenAreRefusedByName) {
+TEST(LargeFiles, EditsThatReindexTheFileTooOftenAreRefused) {
   const std::string file = many_lines();
   std::vector<std::string> kept;
   const PlacedEdits many = place_edits(file, mixed_edits(20, kept), {});
@@ -149,15 +149,15 @@ void expect_too_many_replacements(std::string_view unit, size_t bytes, const std
   EXPECT_TRUE(placed.splices.is_empty());
 }
 
-TEST(LargeFiles, MoreReplacementsThanTheLimitAreRefusedByName) {
+TEST(LargeFiles, MoreReplacementsThanTheLimitAreRefused) {
   expect_too_many_replacements("ab", 5'000'000, "a", "c");
 }
 
-TEST(LargeFiles, MoreReplacementsWithTheLineEndsOfTheFileAreRefusedByName) {
+TEST(LargeFiles, TooManyReplacementsInAFileWithCrLfAreRefused) {
   expect_too_many_replacements("a\r\n", 9'000'000, "a\n", "b\n");
 }
 
-TEST(LargeFiles, AStringAtAMillionPlacesIsAmbiguousWithoutCountingThem) {
+TEST(LargeFiles, AStringAtAMillionPlacesIsAmbiguousWithoutAFullCount) {
   const PlacedEdits placed = place_edits(many_lines(), replacing("line", "x"), {});
   ASSERT_EQ(placed.failures.size(), 1U);
   EXPECT_EQ(placed.failures[0].reason, "patch.ambiguous");

@@ -29,7 +29,7 @@ TEST(WhiteSpace, ErrorsHaveGitsNames) {
   EXPECT_EQ(white_space_errors("a\r\n", white_space_rules("cr-at-eol")), "");
 }
 
-TEST(WhiteSpace, LinesAreMended) {
+TEST(WhiteSpace, WhiteSpaceErrorsOfALineAreFixed) {
   const WhiteSpaceRules plain;
   EXPECT_EQ(mended_line("  a \t\n", plain), "  a\n");
   EXPECT_EQ(mended_line("a  ", plain), "a");
@@ -41,7 +41,7 @@ TEST(WhiteSpace, LinesAreMended) {
             "    a\n");
 }
 
-TEST(WhiteSpace, LastBlankLinesGo) {
+TEST(WhiteSpace, BlankLinesAtTheEndAreRemoved) {
   EXPECT_EQ(without_last_blank_lines("a\n\n \n", 2), "a\n");
   EXPECT_EQ(without_last_blank_lines("a\n\n\n", 1), "a\n\n");
   EXPECT_EQ(without_last_blank_lines("a\n", 3), "a\n");

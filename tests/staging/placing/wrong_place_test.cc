@@ -214,7 +214,7 @@ void judge(const Case& c, bool has_numbers, size_t context, Tally& tally) {
   }
 }
 
-TEST(WrongPlace, NoneOfManyThousandEditsLandsElsewhere) {
+TEST(WrongPlace, NoneOfManyThousandEditsIsPlacedWrongly) {
   for (const bool repeats : {true, false}) {
     Tally numbered;
     Tally bare;
@@ -235,7 +235,7 @@ TEST(WrongPlace, NoneOfManyThousandEditsLandsElsewhere) {
 }
 
 /// A patch that does not say of which content it was made may be read with less than its context.
-TEST(WrongPlace, NoneThatIsMendedLandsElsewhere) {
+TEST(WrongPlace, NoRepairedPatchIsPlacedWrongly) {
   for (const bool repeats : {true, false}) {
     size_t mended = 0;
     size_t wrong = 0;

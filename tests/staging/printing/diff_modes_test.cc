@@ -104,7 +104,7 @@ TEST(WordDiff, EqualsGitOnChangedLines) {
             git_prints(before, after, "--word-diff=color"));
 }
 
-TEST(MovedLines, PlainMarksEqualGits) {
+TEST(MovedLines, PlainMarksEqualThoseOfGit) {
   std::mt19937 random(31);
   DiffOptions options = plain_functions();
   options.color = true;
@@ -118,7 +118,7 @@ TEST(MovedLines, PlainMarksEqualGits) {
   }
 }
 
-TEST(MovedLines, ZebraMarksEqualGits) {
+TEST(MovedLines, ZebraMarksEqualThoseOfGit) {
   std::mt19937 random(37);
   DiffOptions options = plain_functions();
   options.color = true;
@@ -132,7 +132,7 @@ TEST(MovedLines, ZebraMarksEqualGits) {
   }
 }
 
-TEST(DiffModes, WhiteSpaceOptionsEqualGits) {
+TEST(DiffModes, WhiteSpaceOptionsPrintTheDiffOfGit) {
   std::mt19937 random(41);
   const std::vector<std::pair<WhiteSpace, std::string>> kModes = {
       {WhiteSpace::kIgnoreAll, "-w"},
@@ -160,7 +160,7 @@ TEST(DiffModes, WhiteSpaceOptionsEqualGits) {
   }
 }
 
-TEST(DiffModes, ContextOptionsEqualGits) {
+TEST(DiffModes, ContextOptionsPrintTheDiffOfGit) {
   std::mt19937 random(43);
   const Tree before = tree_of(random);
   Tree after = before;
@@ -178,7 +178,7 @@ TEST(DiffModes, ContextOptionsEqualGits) {
   EXPECT_EQ(diff_with_moves(before, after, full), git_prints(before, after, "--full-index"));
 }
 
-TEST(DiffStat, EqualsGitsSummaries) {
+TEST(DiffStat, EqualsTheSummariesOfGit) {
   std::mt19937 random(47);
   for (int round = 0; round < 6; ++round) {
     Tree before = tree_of(random);
@@ -205,7 +205,7 @@ TEST(DiffStat, EqualsGitsSummaries) {
   }
 }
 
-TEST(Rename, NotationEqualsGits) {
+TEST(Rename, NotationEqualsThatOfGit) {
   EXPECT_EQ(rename_notation("a/b/c", "a/x/c"), "a/{b => x}/c");
   EXPECT_EQ(rename_notation("a/b/c", "a/c"), "a/{b => }/c");
   EXPECT_EQ(rename_notation("a/c", "a/b/c"), "a/{ => b}/c");
@@ -213,14 +213,14 @@ TEST(Rename, NotationEqualsGits) {
   EXPECT_EQ(rename_notation("old.c", "dir/old.c"), "old.c => dir/old.c");
 }
 
-TEST(Rename, SimilarityIsGitsMeasure) {
+TEST(Rename, SimilarityEqualsThatOfGit) {
   EXPECT_EQ(similarity("a\nb\n", "a\nb\n"), 100);
   EXPECT_EQ(similarity("1234\n5678\n", "1234\nabcd\n"), 50);
   EXPECT_EQ(similarity("abc\n", ""), 0);
 }
 
 // Which files git pairs, and how similar it finds them, over trees with moved and edited files.
-TEST(Rename, PairsAndPercentagesEqualGits) {
+TEST(Rename, PairsAndPercentagesEqualThoseOfGit) {
   std::mt19937 random(53);
   for (int round = 0; round < 10; ++round) {
     Tree before;

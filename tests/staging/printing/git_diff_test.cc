@@ -109,7 +109,7 @@ Tree edited_tree(std::mt19937& random, const Tree& base) {
   return tree;
 }
 
-TEST(GitOid, IsWhatGitHashObjectSays) {
+TEST(GitOid, EqualsTheResultOfGitHashObject) {
   EXPECT_EQ(GitOid::of_blob("").hex(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
   EXPECT_EQ(GitOid::of_blob("hello\n").hex(), "ce013625030ba8dba906f756967f9e9ca394464a");
 }
@@ -135,7 +135,7 @@ TEST(GitDiff, PrintsAModificationAsGitDoes) {
             "\\ No newline at end of file\n");
 }
 
-TEST(GitDiff, NothingIsPrintedForAnEqualPair) {
+TEST(GitDiff, AnEqualPairPrintsNothing) {
   const FilePair pair{"a", "a", git_mode::kRegular, git_mode::kRegular, "x\n", "x\n"};
   EXPECT_EQ(git_diff(pair), "");
 }
@@ -153,17 +153,17 @@ TEST(GitDiff, RenameAndCopyHeadersNameBothPaths) {
             "copy to new\n");
 }
 
-TEST(GitDiff, QuotesNamesInC) {
+TEST(GitDiff, QuotesNamesAsCStrings) {
   EXPECT_EQ(quote_path("plain name"), "plain name");
   EXPECT_EQ(quote_path("t\tn\"\\\xc3\xa9\x01"), "\"t\\tn\\\"\\\\\\303\\251\\001\"");
 }
 
-TEST(GitDiff, BinaryIsToldByANulInTheFirst8000Bytes) {
+TEST(GitDiff, AFileWithANulInTheFirst8000BytesIsBinary) {
   EXPECT_TRUE(looks_binary(std::string(7999, 'a') + '\0'));
   EXPECT_FALSE(looks_binary(std::string(8000, 'a') + '\0'));
 }
 
-TEST(GitDiff, IsTakenByGitApplyOverRandomTrees) {
+TEST(GitDiff, IsAppliedByGitOverRandomTrees) {
   std::mt19937 random(3);
   for (int round = 0; round < 60; ++round) {
     const Tree before = random_tree(random);
@@ -172,7 +172,7 @@ TEST(GitDiff, IsTakenByGitApplyOverRandomTrees) {
   }
 }
 
-TEST(GitDiff, IsTakenByGitApplyForTypeChangesEmptyFilesAndBinaries) {
+TEST(GitDiff, IsAppliedByGitForTypeChangesEmptyFilesAndBinaries) {
   const std::string binary("\0\1\2\xff", 4);
   const Tree before{
       {"link", {git_mode::kSymlink, "a"}},         {"file", {git_mode::kRegular, "a"}},
@@ -202,7 +202,7 @@ TEST(GitDiff, EqualsGitByteForByteOverRandomTrees) {
   }
 }
 
-TEST(GitDiff, ColorsEqualGits) {
+TEST(GitDiff, ColorsEqualThoseOfGit) {
   const Tree before{{"f.c", {git_mode::kRegular, "int main() {\n  a;\n\n  b;\r\n  c;\n  d;\n}\n"}},
                     {"g", {git_mode::kRegular, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"}}};
   const Tree after{{"f.c", {git_mode::kRegular, "int main() {\n  a;\n\n\n  b;\r\n  c;\n  D;\r\n}"}},

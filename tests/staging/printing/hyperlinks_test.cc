@@ -16,7 +16,7 @@ std::string link(const Hyperlinks& links, std::string_view path, uint32_t line) 
   return out;
 }
 
-TEST(Hyperlinks, NameFileAndLine) {
+TEST(Hyperlinks, ALinkNamesFileAndLine) {
   EXPECT_EQ(link({"file", "/home/me", "host"}, "src/a.c", 3),
             "\033]8;;file://host/home/me/src/a.c\033\\text\033]8;;\033\\");
   EXPECT_EQ(link({"vscode", "/home/me", "host"}, "src/a.c", 3),
@@ -30,12 +30,12 @@ TEST(Hyperlinks, ANameCannotEndTheLink) {
   EXPECT_EQ(out, "\033]8;;file://h/w/a%1B%5C%07%0A%20%3B%7Bline%7D%FF\033\\text\033]8;;\033\\");
 }
 
-TEST(Hyperlinks, AFormatCannotEither) {
+TEST(Hyperlinks, AFormatCannotEndTheLink) {
   EXPECT_EQ(link({"x\033]0;title\a{path}", "/w", ""}, "a", 1),
             "\033]8;;x%1B]0;title%07/w/a\033\\text\033]8;;\033\\");
 }
 
-TEST(Hyperlinks, OfASummaryLeadFromNamesToFilesThatAreThere) {
+TEST(Hyperlinks, ASummaryLinksOnlyNamesOfExistingFiles) {
   const Hyperlinks links("file", "/w", "h");
   std::vector<FileDiff> diffs(2);
   diffs[0].old_path = diffs[0].new_path = "a.c";

@@ -17,7 +17,7 @@ std::string shown(std::string_view before, std::string_view after, size_t width 
   return out;
 }
 
-TEST(SideBySide, OldLinesStandBesideNewOnes) {
+TEST(SideBySide, OldLinesAreNextToNewLines) {
   EXPECT_EQ(shown("one\ntwo\nthree\n", "one\n2\nthree\nfour\n"),
             "a.txt\n"
             "@@ line 1 @@\n"
@@ -27,7 +27,7 @@ TEST(SideBySide, OldLinesStandBesideNewOnes) {
             "                        >    4 four\n");
 }
 
-TEST(SideBySide, ALongLineGoesOnBelow) {
+TEST(SideBySide, ALongLineContinuesBelow) {
   EXPECT_EQ(shown("", "abcdefghijklmnopqrstuvwxyz\n"),
             "a.txt\n"
             "@@ line 1 @@\n"
@@ -42,13 +42,13 @@ TEST(SideBySide, TabsAndWideCharactersKeepTheColumns) {
       << text;
 }
 
-TEST(SideBySide, AContentDrivesNoTerminal) {
+TEST(SideBySide, AContentCannotControlTheTerminal) {
   const std::string text = shown("a\n", "\033[31m\xe2\x80\xae\r\n");
   EXPECT_NE(text.find("\\x1b[31m<U+202E>^M"), text.npos) << text;
   EXPECT_EQ(text.find('\033'), text.npos);
 }
 
-TEST(SideBySide, ColoursStandAroundWhatChanged) {
+TEST(SideBySide, ColorsMarkTheChangedText) {
   const std::string text = shown("a\n", "b\n", 50, true);
   EXPECT_NE(text.find("\033[31ma\033[m"), text.npos) << text;
   EXPECT_NE(text.find("\033[32mb\033[m"), text.npos);

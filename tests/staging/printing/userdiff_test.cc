@@ -120,14 +120,14 @@ std::string random_file(std::mt19937& random) {
   return text;
 }
 
-TEST(UserDiff, IsChosenByTheEndOfTheName) {
+TEST(UserDiff, IsChosenByTheFileExtension) {
   EXPECT_EQ(UserDiff::for_path("a/b.py").name(), "python");
   EXPECT_EQ(UserDiff::for_path("a.b/c.CPP").name(), "cpp");
   EXPECT_EQ(UserDiff::for_path("a.c/README").name(), "");
   EXPECT_EQ(UserDiff::for_path("noext").name(), "");
 }
 
-TEST(UserDiff, ThePlainRuleTakesLinesThatBeginWithALetter) {
+TEST(UserDiff, ThePlainRuleAcceptsLinesThatAreNotIndented) {
   EXPECT_EQ(UserDiff::plain().heading("int f()  ", 80), "int f()");
   EXPECT_EQ(UserDiff::plain().heading("$x", 80), "$x");
   EXPECT_EQ(UserDiff::plain().heading("abcdef", 3), "abc");
@@ -136,7 +136,7 @@ TEST(UserDiff, ThePlainRuleTakesLinesThatBeginWithALetter) {
 }
 
 // Every driver, over files of mixed lines, against git with the same drivers switched on.
-TEST(UserDiff, HeadingsEqualGitsForEveryLanguage) {
+TEST(UserDiff, HeadingsEqualThoseOfGitForEveryLanguage) {
   static const std::vector<std::pair<std::string, std::string>> kDrivers = {
       {"adb", "ada"},     {"sh", "bash"},   {"cc", "cpp"},     {"cs", "csharp"},  {"css", "css"},
       {"ex", "elixir"},   {"go", "golang"}, {"html", "html"},  {"java", "java"},  {"kt", "kotlin"},

@@ -56,26 +56,26 @@ class AbsorbTest : public testing::Test {
   Overlay overlay_{workspace_.directory(), make_memory_store(), clock_};
 };
 
-TEST_F(AbsorbTest, EmptyLayerIsNoChange) {
+TEST_F(AbsorbTest, AnEmptyLayerHasNoChange) {
   const AbsorbReport report = absorb();
   EXPECT_EQ(report.staged, 0U);
   EXPECT_TRUE(changes().empty());
   EXPECT_TRUE(overlay_.entries().empty());
 }
 
-TEST_F(AbsorbTest, WhiteoutOfADirectoryDeletesAllBelow) {
+TEST_F(AbsorbTest, AWhiteoutOfADirectoryDeletesEverythingBelow) {
   ASSERT_TRUE(make_whiteout(upper_.directory(), rel("d")).has_value());
   absorb();
   EXPECT_EQ(changes(), (std::vector<std::string>{"D d", "D d/b", "D d/c", "D d/e", "D d/e/f"}));
 }
 
-TEST_F(AbsorbTest, WhiteoutOfNothingIsNoChange) {
+TEST_F(AbsorbTest, AWhiteoutOfAnAbsentPathIsNotAChange) {
   ASSERT_TRUE(make_whiteout(upper_.directory(), rel("never-was")).has_value());
   absorb();
   EXPECT_TRUE(changes().empty());
 }
 
-TEST_F(AbsorbTest, OpaqueDirectoryReplacesAtEveryDepth) {
+TEST_F(AbsorbTest, AnOpaqueDirectoryReplacesAtEveryDepth) {
   upper_.write("d/c", "new c");
   upper_.write("d/e/g", "g");
   make_opaque("d");
@@ -83,13 +83,13 @@ TEST_F(AbsorbTest, OpaqueDirectoryReplacesAtEveryDepth) {
   EXPECT_EQ(changes(), (std::vector<std::string>{"D d/b", "M d/c", "D d/e/f", "A d/e/g"}));
 }
 
-TEST_F(AbsorbTest, MergedDirectoryKeepsTheRest) {
+TEST_F(AbsorbTest, AMergedDirectoryKeepsOtherFiles) {
   upper_.write("d/e/g", "g");
   absorb();
   EXPECT_EQ(changes(), (std::vector<std::string>{"A d/e/g"}));
 }
 
-TEST_F(AbsorbTest, SameBytesAndModeAreNoChange) {
+TEST_F(AbsorbTest, TheSameBytesAndModeAreNotAChange) {
   upper_.write("a", "a");
   absorb();
   EXPECT_TRUE(changes().empty());
@@ -104,7 +104,7 @@ TEST_F(AbsorbTest, ComparesWithTheStagedViewNotTheBase) {
   EXPECT_TRUE(changes().empty());
 }
 
-TEST_F(AbsorbTest, HardLinksAreFilesOfTheirOwn) {
+TEST_F(AbsorbTest, HardLinksBecomeSeparateFiles) {
   upper_.write("one", "same");
   ASSERT_EQ(link((upper_.path() + "/one").c_str(), (upper_.path() + "/two").c_str()), 0);
   absorb();
@@ -112,7 +112,7 @@ TEST_F(AbsorbTest, HardLinksAreFilesOfTheirOwn) {
   EXPECT_EQ(overlay_.node(rel("one"))->mode, overlay_.node(rel("two"))->mode);
 }
 
-TEST_F(AbsorbTest, RefusalLeavesTheOverlayAsItWas) {
+TEST_F(AbsorbTest, ARefusalLeavesTheOverlayUnchanged) {
   ASSERT_TRUE(overlay_.write(rel("a"), "staged").has_value());
   const auto before = overlay_.entries();
   upper_.write("aa", "x");
@@ -122,7 +122,7 @@ TEST_F(AbsorbTest, RefusalLeavesTheOverlayAsItWas) {
   EXPECT_EQ(overlay_.entries(), before);
 }
 
-TEST_F(AbsorbTest, UnaskedOverlayFeaturesAreRefused) {
+TEST_F(AbsorbTest, OverlayFeaturesThatWereNotRequestedAreRefused) {
   ASSERT_TRUE(upper_.directory().make_directory(rel("d"), 0755).has_value());
   ASSERT_TRUE(upper_.directory()
                   .set_attribute(rel("d"), {"user.overlay.redirect", "/elsewhere"})
@@ -164,7 +164,7 @@ TEST_F(AbsorbTest, IgnoredOutputsMoveIntoScratchAndStayMerged) {
   EXPECT_EQ(*read_file(scratch_.directory(), rel("out/new"), 10), "new");
 }
 
-TEST_F(AbsorbTest, IgnoredDeleteIsHiddenInScratch) {
+TEST_F(AbsorbTest, ADeletedIgnoredFileIsHiddenInScratch) {
   AbsorbRules rules;
   rules.is_ignored = [](const RelPath& path, bool, const Deadline&) {
     return path.str() == "a" ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
@@ -182,7 +182,7 @@ IgnoreAnswer mixed(const RelPath& path, bool is_directory, const Deadline&) {
   return is_ignored ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
 }
 
-TEST_F(AbsorbTest, OfAnIgnoredFolderWhatIsTrackedIsProposed) {
+TEST_F(AbsorbTest, TrackedFilesOfAnIgnoredFolderAreProposed) {
   AbsorbRules rules;
   rules.is_ignored = mixed;
   workspace_.write("out/tracked", "1");
@@ -194,7 +194,7 @@ TEST_F(AbsorbTest, OfAnIgnoredFolderWhatIsTrackedIsProposed) {
   EXPECT_EQ(*read_file(scratch_.directory(), rel("out/new"), 10), "new");
 }
 
-TEST_F(AbsorbTest, ADeletedFolderThatIsIgnoredLosesWhatIsTracked) {
+TEST_F(AbsorbTest, DeletingAnIgnoredFolderDeletesItsTrackedFiles) {
   AbsorbRules rules;
   rules.is_ignored = mixed;
   workspace_.write("out/tracked", "1");
@@ -206,7 +206,7 @@ TEST_F(AbsorbTest, ADeletedFolderThatIsIgnoredLosesWhatIsTracked) {
   EXPECT_TRUE(is_whiteout(scratch_.directory(), rel("out/built")));
 }
 
-TEST_F(AbsorbTest, WhatIsProposedInAnIgnoredFolderStaysProposed) {
+TEST_F(AbsorbTest, AProposedFileInAnIgnoredFolderStaysProposed) {
   AbsorbRules rules;
   rules.is_ignored = [](const RelPath&, bool, const Deadline&) { return IgnoreAnswer::kIgnored; };
   workspace_.write("out/built", "1");
@@ -218,7 +218,7 @@ TEST_F(AbsorbTest, WhatIsProposedInAnIgnoredFolderStaysProposed) {
   EXPECT_EQ(changes(), (std::vector<std::string>{"A out/forced"}));
 }
 
-TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
+TEST_F(AbsorbTest, AProposedFileThatIsIgnoredStaysProposed) {
   AbsorbRules rules;
   rules.is_ignored = [](const RelPath&, bool, const Deadline&) { return IgnoreAnswer::kIgnored; };
   ASSERT_TRUE(overlay_.write(rel("forced"), "1").has_value());
@@ -227,7 +227,7 @@ TEST_F(AbsorbTest, WhatIsProposedAlreadyStaysProposed) {
   EXPECT_EQ(**overlay_.read(rel("forced")), "2");
 }
 
-TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
+TEST_F(AbsorbTest, AContentMovesIntoTheDiskStoreWithItsInode) {
   std::shared_ptr<WritableDirectory> stage = *open_writable_disk_directory(stage_.path());
   Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
   upper_.write("big", std::string(100'000, 'x'));
@@ -242,7 +242,7 @@ TEST_F(AbsorbTest, StoreOnDiskTakesTheInode) {
   EXPECT_EQ((*overlay.read(rel("big")))->size(), 100'000U);
 }
 
-TEST_F(AbsorbTest, WhatHasSeveralNamesIsHashedAndKeptOnce) {
+TEST_F(AbsorbTest, AFileWithSeveralNamesIsHashedAndStoredOnce) {
   std::shared_ptr<WritableDirectory> stage = *open_writable_disk_directory(stage_.path());
   Overlay overlay(workspace_.directory(), make_disk_store(stage), clock_);
   upper_.write("n0", "");
@@ -264,7 +264,7 @@ TEST_F(AbsorbTest, WhatHasSeveralNamesIsHashedAndKeptOnce) {
   EXPECT_EQ(stage->list()->size(), 1U);
 }
 
-TEST_F(AbsorbTest, APassedDeadlineLeavesTheOverlayAlone) {
+TEST_F(AbsorbTest, APassedDeadlineLeavesTheOverlayUnchanged) {
   upper_.write("new", "x");
   AbsorbRules rules;
   rules.clock = &clock_;

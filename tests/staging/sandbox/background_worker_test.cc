@@ -8,7 +8,7 @@
 namespace galley {
 namespace {
 
-TEST(BackgroundWorker, DoesItInOrderAndTheDestructorWaits) {
+TEST(BackgroundWorker, JobsRunInOrderAndTheDestructorWaits) {
   std::vector<int> done;
   {
     BackgroundWorker worker;
@@ -23,7 +23,7 @@ TEST(BackgroundWorker, DoesItInOrderAndTheDestructorWaits) {
   for (int i = 0; i < 200; ++i) EXPECT_EQ(done[static_cast<size_t>(i)], i);
 }
 
-TEST(BackgroundWorker, FinishWaitsForWhatIsBeingDone) {
+TEST(BackgroundWorker, FinishWaitsForRunningJobs) {
   BackgroundWorker worker;
   worker.finish();
   std::atomic<int> done = 0;
@@ -37,7 +37,7 @@ TEST(BackgroundWorker, FinishWaitsForWhatIsBeingDone) {
   EXPECT_EQ(done, 20);
 }
 
-TEST(BackgroundWorker, TheFirstFailureIsToldOnce) {
+TEST(BackgroundWorker, TheFirstFailureIsReportedOnce) {
   BackgroundWorker worker;
   for (const char* word : {"first", "second"}) {
     worker.post([word]() -> Result<void> { return fail(ErrorKind::kInternal, word, "it failed"); });

@@ -77,7 +77,7 @@ TEST_F(ChangeSetLayerTest, ShowsOnlyWhatChanged) {
   EXPECT_EQ(at("src/deep"), "");
 }
 
-TEST_F(ChangeSetLayerTest, MergedParentsTakeOverTheModeTheyCover) {
+TEST_F(ChangeSetLayerTest, MergedParentsHaveTheModeOfTheWorkspace) {
   ASSERT_TRUE(workspace_.directory().set_mode(rel("src"), 0751).has_value());
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "A").has_value());
   show();
@@ -126,7 +126,7 @@ TEST_F(ChangeSetLayerTest, FileBecomesDirectoryAndBack) {
   EXPECT_EQ(at("keep.txt"), "=again");
 }
 
-TEST_F(ChangeSetLayerTest, WhatIsTakenBackDisappears) {
+TEST_F(ChangeSetLayerTest, AnUndoneChangeDisappears) {
   ASSERT_TRUE(overlay_.write(rel("new/dir/n.txt"), "N").has_value());
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "A").has_value());
   show();
@@ -149,7 +149,7 @@ TEST_F(ChangeSetLayerTest, SameChangesAgainWriteNothing) {
   EXPECT_EQ(at("other.txt"), "=o");
 }
 
-TEST_F(ChangeSetLayerTest, AFolderThatBecameALinkShowsWhatIsStagedBelowIt) {
+TEST_F(ChangeSetLayerTest, AFolderThatBecameALinkShowsTheStagedFilesBelow) {
   ASSERT_TRUE(overlay_.write(rel("src/a.c"), "new").has_value());
   ASSERT_TRUE(overlay_.remove(rel("src/b.c")).has_value());
   ASSERT_TRUE(overlay_.write(rel("src/deep/d.c"), "d").has_value());

@@ -26,7 +26,7 @@ TEST(FixedTime, WithoutTheLibraryLocaleZoneAndEpochAreFixed) {
   EXPECT_NE(determinism_notes("").front().find("not installed"), std::string::npos);
 }
 
-TEST(FixedTime, WithItTheClockStandsStillAndWaitingEnds) {
+TEST(FixedTime, WithTheLibraryTheClockIsFixedAndTheMonotonicClockRuns) {
   const auto all = deterministic_environment("/lib/faketime.so");
   EXPECT_EQ(all.at("LD_PRELOAD"), "/lib/faketime.so");
   EXPECT_EQ(all.at("FAKETIME"), "1980-01-01 00:00:00");

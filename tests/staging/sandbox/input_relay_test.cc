@@ -33,7 +33,7 @@ std::string read_some(int fd, size_t most) {
   return text;
 }
 
-TEST(InputRelay, HandsEverythingOnAndThenTheEnd) {
+TEST(InputRelay, PassesOnAllInputAndThenTheEnd) {
   const Fd file = file_with("one\ntwo\n");
   const auto relay = *InputRelay::from(file.get());
   while (turn(*relay)) {
@@ -43,7 +43,7 @@ TEST(InputRelay, HandsEverythingOnAndThenTheEnd) {
   EXPECT_EQ(read_some(relay->read_end(), 100), "");
 }
 
-TEST(InputRelay, PassesOnWhatItIsFedUntilItsEnd) {
+TEST(InputRelay, PassesOnFedInputUntilItsEnd) {
   const auto relay = *InputRelay::fed();
   EXPECT_EQ(relay->wanted().fd, -1) << "nothing to do yet";
   relay->feed("one\n");
@@ -56,7 +56,7 @@ TEST(InputRelay, PassesOnWhatItIsFedUntilItsEnd) {
   EXPECT_EQ(read_some(relay->read_end(), 100), "") << "its end";
 }
 
-TEST(InputRelay, GivesBackOfAFileWhatNobodyRead) {
+TEST(InputRelay, LeavesAFileAtTheFirstUnreadByte) {
   const Fd file = file_with("0123456789");
   {
     const auto relay = *InputRelay::from(file.get());
@@ -67,7 +67,7 @@ TEST(InputRelay, GivesBackOfAFileWhatNobodyRead) {
   EXPECT_EQ(read_some(file.get(), 100), "456789");
 }
 
-TEST(InputRelay, GivesBackNoMoreThanItTook) {
+TEST(InputRelay, SeeksBackNoMoreThanItRead) {
   const Fd file = file_with("earlier, later");
   ASSERT_EQ(lseek(file.get(), 8, SEEK_SET), 8);
   {
@@ -83,7 +83,7 @@ TEST(InputRelay, GivesBackNoMoreThanItTook) {
   EXPECT_EQ(lseek(file.get(), 0, SEEK_CUR), 8);
 }
 
-TEST(InputRelay, WaitsForNobodyWhenThePipeIsFull) {
+TEST(InputRelay, DoesNotBlockWhenThePipeIsFull) {
   const std::string large(size_t{1} << 20U, 'x');
   const Fd file = file_with(large);
   {
@@ -96,7 +96,7 @@ TEST(InputRelay, WaitsForNobodyWhenThePipeIsFull) {
   EXPECT_EQ(lseek(file.get(), 0, SEEK_CUR), 0);
 }
 
-TEST(InputRelay, ADescriptorThatIsNotOpenIsAnEmptyInput) {
+TEST(InputRelay, AClosedDescriptorIsAnEmptyInput) {
   const auto relay = *InputRelay::from(1 << 20);
   while (turn(*relay)) {
   }

@@ -26,7 +26,7 @@ class LayerHomesTest : public testing::Test {
   SystemClock clock_;
 };
 
-TEST_F(LayerHomesTest, PreparingErasesRunsOfTheDeadAndKeepsOutputs) {
+TEST_F(LayerHomesTest, PreparingErasesAbandonedRunsAndKeepsOutputs) {
   for (const char* made : {"run/7/upper", "changes/3", "scratch/build", "keep/lint"}) {
     ASSERT_TRUE(make_directories(home_.directory(), rel(made), 0700));
   }
@@ -52,7 +52,7 @@ TEST_F(LayerHomesTest, ScratchHidesTheStateDirectory) {
   }
 }
 
-TEST_F(LayerHomesTest, LowerLayersLieOutsideTheWorkspace) {
+TEST_F(LayerHomesTest, LowerLayersAreOutsideTheWorkspace) {
   SandboxOptions options;
   options.workspace = workspace_.path();
   options.layer_home = workspace_.path() + "/layers";
@@ -63,7 +63,7 @@ TEST_F(LayerHomesTest, LowerLayersLieOutsideTheWorkspace) {
   EXPECT_EQ(homes->lower().path(), home_.path());
 }
 
-TEST_F(LayerHomesTest, NothingProposedNeedsNoLayer) {
+TEST_F(LayerHomesTest, AnEmptyProposalNeedsNoLayer) {
   const auto homes = open();
   ASSERT_TRUE(homes);
   ASSERT_TRUE(homes->prepare(workspace_.directory(), LayerUse::kOverlay));
@@ -74,7 +74,7 @@ TEST_F(LayerHomesTest, NothingProposedNeedsNoLayer) {
   EXPECT_EQ(*none, nullptr);
 }
 
-TEST_F(LayerHomesTest, ALayerThatACommandHoldsStaysAsItIs) {
+TEST_F(LayerHomesTest, ALayerThatACommandUsesIsNotChanged) {
   const auto homes = open();
   ASSERT_TRUE(homes);
   ASSERT_TRUE(homes->prepare(workspace_.directory(), LayerUse::kOverlay));

@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-TEST(EraseLayer, RemovesWhatACommandMadeHardToRemove) {
+TEST(EraseLayer, RemovesDirectoriesThatDenyAccess) {
   TempDirectory place;
   place.write("victim/a/b/c", "x");
   ASSERT_EQ(symlink("/etc", (place.path() + "/victim/a/link").c_str()), 0);

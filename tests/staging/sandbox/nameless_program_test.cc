@@ -43,7 +43,7 @@ TEST(NamelessProgram, IsExecutedFromMemoryAndCannotBeChanged) {
   EXPECT_NE(ftruncate(again.get(), 0), 0);
 }
 
-TEST(NamelessProgram, IsExecutedFromADirectoryAndLeavesNothingThere) {
+TEST(NamelessProgram, IsExecutedFromADirectoryAndLeavesNoFile) {
   const TempDirectory directory;
   const auto made = make_nameless_program(bytes_of_true(), {false, {directory.path()}});
   ASSERT_TRUE(made.has_value()) << made.error().message;
@@ -51,7 +51,7 @@ TEST(NamelessProgram, IsExecutedFromADirectoryAndLeavesNothingThere) {
   EXPECT_EQ(status_of(path_of_descriptor(made->get())), 0);
 }
 
-TEST(NamelessProgram, PassesADirectoryThatTakesNoFile) {
+TEST(NamelessProgram, SkipsDirectoriesThatCannotHoldAFile) {
   const TempDirectory directory;
   const auto made =
       make_nameless_program(bytes_of_true(), {false, {"/proc", "/nowhere", directory.path()}});
@@ -59,21 +59,21 @@ TEST(NamelessProgram, PassesADirectoryThatTakesNoFile) {
   EXPECT_EQ(status_of(path_of_descriptor(made->get())), 0);
 }
 
-TEST(NamelessProgram, SaysWhatToDoWhereNoPlaceIsLeft) {
+TEST(NamelessProgram, WithoutAPlaceTheErrorNamesTheRemedy) {
   const auto made = make_nameless_program("x", {false, {"/proc"}});
   ASSERT_FALSE(made.has_value());
   EXPECT_EQ(made.error().reason, "sandbox.unavailable");
   EXPECT_NE(made.error().message.find("set TMPDIR"), std::string::npos);
 }
 
-TEST(NamelessProgram, DescriptorIsOfTheNumbersThatNoChildIsGiven) {
+TEST(NamelessProgram, TheDescriptorHasAHighNumberAndIsClosedOnExec) {
   const auto made = make_nameless_program("x", usual_program_places());
   ASSERT_TRUE(made.has_value()) << made.error().message;
   EXPECT_GE(made->get(), 10);
   EXPECT_NE(fcntl(made->get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(NamelessProgram, PathOfADescriptorIsToldFromOtherPaths) {
+TEST(NamelessProgram, OnlyAPathOfADescriptorHasADescriptor) {
   EXPECT_EQ(descriptor_of_path(path_of_descriptor(12)), 12);
   for (const char* other : {"", "/proc/self/fd/", "/proc/self/fd/1x", "/proc/self/fd/1/2",
                             "/usr/libexec/galley/galley-sandbox"}) {

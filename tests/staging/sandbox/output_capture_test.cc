@@ -25,7 +25,7 @@ TEST(OutputCapture, KeepsHeadAndTailAndCountsTheRest) {
   EXPECT_EQ(kept.text(), "abcd\n[... 8 bytes left out ...]\nmnop");
 }
 
-TEST(OutputCapture, EveryCutGivesTheSame) {
+TEST(OutputCapture, ThePiecesOfAStreamDoNotChangeTheResult) {
   std::string all;
   for (int i = 0; i < 500; ++i) all.push_back(static_cast<char>('a' + i % 26));
   for (const size_t limit : {1U, 2U, 7U, 64U, 499U, 500U, 501U}) {
@@ -41,7 +41,7 @@ TEST(OutputCapture, EveryCutGivesTheSame) {
   }
 }
 
-TEST(OutputCapture, LimitZeroCountsOnly) {
+TEST(OutputCapture, WithALimitOfZeroBytesAreOnlyCounted) {
   const CapturedOutput kept = capture(0, {"abc", "d"});
   EXPECT_EQ(kept.head + kept.tail, "");
   EXPECT_EQ(kept.omitted_bytes, 4U);

@@ -11,7 +11,7 @@
 namespace galley {
 namespace {
 
-TEST(PipedProcess, GivesAndTakesMoreThanAPipeHolds) {
+TEST(PipedProcess, InputAndOutputMayExceedThePipeCapacity) {
   const std::string much(size_t{3} << 20U, 'x');
   const auto said = run_piped({"cat"}, {}, much, much.size());
   ASSERT_TRUE(said.has_value()) << said.error().message;
@@ -25,14 +25,14 @@ TEST(PipedProcess, OutputBeyondTheLimitIsAnError) {
   EXPECT_EQ(said.error().reason, "limit.host_output");
 }
 
-TEST(PipedProcess, KeepsTheStatusAndTheComplaint) {
+TEST(PipedProcess, ReturnsTheStatusAndTheStandardError) {
   const auto said = run_piped({"sh", "-c", "echo no >&2; exit 7"}, {}, "unread", 100);
   ASSERT_TRUE(said.has_value());
   EXPECT_EQ(said->status, 7);
   EXPECT_EQ(said->complaint, "no\n");
 }
 
-TEST(PipedProcess, OneThatDoesNotReadEndsNobody) {
+TEST(PipedProcess, AProgramThatDoesNotReadItsInputIsNotAnError) {
   const std::string much(size_t{3} << 20U, 'x');
   const auto said = run_piped({"true"}, {}, much, 100);
   ASSERT_TRUE(said.has_value());
@@ -40,13 +40,13 @@ TEST(PipedProcess, OneThatDoesNotReadEndsNobody) {
 }
 
 // Limit: kMaxComplaintBytes of staging/sandbox/piped_process.h
-TEST(PipedProcess, ComplaintsAreKeptToTheirLimit) {
+TEST(PipedProcess, StandardErrorIsKeptUpToItsLimit) {
   const auto said = run_piped({"sh", "-c", "yes | head -c 100000 >&2"}, {}, "", 100);
   ASSERT_TRUE(said.has_value());
   EXPECT_EQ(said->complaint.size(), PipedProcess::kMaxComplaintBytes);
 }
 
-TEST(PipedProcess, NamesAreSetAndLeftOut) {
+TEST(PipedProcess, VariablesAreSetAndRemoved) {
   PipedProcessOptions options;
   options.environment = {"GALLEY_A=ours"};
   options.unset = {"HOME"};
@@ -70,7 +70,7 @@ PipedProcessOptions soon() {
 
 bool is_there(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0 || errno != ESRCH; }
 
-TEST(PipedProcess, OneThatNeverEndsIsEnded) {
+TEST(PipedProcess, AProgramThatNeverEndsIsEnded) {
   for (const char* line : {"exec sleep 1000", "exec >&-; exec sleep 1000",
                            "trap '' TERM; exec >&-; while :; do sleep 0.05; done"}) {
     SCOPED_TRACE(line);
@@ -81,7 +81,7 @@ TEST(PipedProcess, OneThatNeverEndsIsEnded) {
   }
 }
 
-TEST(PipedProcess, OneThatNoLongerAnswersIsEnded) {
+TEST(PipedProcess, AProgramThatStopsWritingIsEnded) {
   const auto process = PipedProcess::start({"sh", "-c", "echo $$; exec sleep 1000"}, soon());
   ASSERT_TRUE(process.has_value());
   const auto pid = (*process)->read(100);
@@ -91,7 +91,7 @@ TEST(PipedProcess, OneThatNoLongerAnswersIsEnded) {
   EXPECT_FALSE(is_there(*pid));
 }
 
-TEST(PipedProcess, OneThatTakesNothingIsEnded) {
+TEST(PipedProcess, AProgramThatBlocksItsInputIsEnded) {
   const auto process = PipedProcess::start({"sh", "-c", "exec sleep 1000"}, soon());
   ASSERT_TRUE(process.has_value());
   const auto given = (*process)->write(std::string(size_t{8} << 20U, 'x'));
@@ -99,7 +99,7 @@ TEST(PipedProcess, OneThatTakesNothingIsEnded) {
   EXPECT_EQ(given.error().reason, "host.timeout");
 }
 
-TEST(PipedProcess, OneThatStaysWhenItsPipesAreClosedIsEnded) {
+TEST(PipedProcess, AProgramThatOutlivesItsPipesIsEnded) {
   auto process = PipedProcess::start({"sh", "-c", "echo $$; exec sleep 1000"}, soon());
   ASSERT_TRUE(process.has_value());
   const std::string pid = *(*process)->read(100);

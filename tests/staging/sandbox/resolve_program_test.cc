@@ -28,14 +28,14 @@ TEST(ResolveProgram, NameWithSlashIsBelowTheWorkingDirectory) {
   EXPECT_TRUE(found->is_in_workspace);
 }
 
-TEST(ResolveProgram, ClimbingOutOfTheWorkspaceNamesTheRealPlace) {
+TEST(ResolveProgram, APathThatLeavesTheWorkspaceIsResolvedOutside) {
   const auto found = resolve_program("../../../bin/sh", kProgramPath, "/workspace", rel("a/b"));
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->path, "/bin/sh");
   EXPECT_FALSE(found->is_in_workspace);
 }
 
-TEST(ResolveProgram, MissingProgramSaysWhereItLooked) {
+TEST(ResolveProgram, TheErrorOfAMissingProgramNamesTheSearchPath) {
   const auto found =
       resolve_program("no-such-program-here", kProgramPath, "/workspace", RelPath::root());
   ASSERT_FALSE(found.has_value());
@@ -43,7 +43,7 @@ TEST(ResolveProgram, MissingProgramSaysWhereItLooked) {
   EXPECT_NE(found.error().message.find("/usr/bin"), std::string::npos);
 }
 
-TEST(ResolveProgram, AFileThatCannotBeExecutedIsNoMissingOne) {
+TEST(ResolveProgram, AFileThatCannotBeExecutedIsNotReportedAsMissing) {
   for (const char* name : {"/etc/passwd", "/usr/bin"}) {
     const auto found = resolve_program(name, kProgramPath, "/workspace", RelPath::root());
     ASSERT_FALSE(found.has_value());
@@ -77,7 +77,7 @@ TEST(CommandMatches, RuleIsAPrefixOfWords) {
   EXPECT_TRUE(command_matches("* push", git, {"git", "push"}));
 }
 
-TEST(CommandMatches, AnotherNameOfTheSameProgramIsSeenThrough) {
+TEST(CommandMatches, ARuleMatchesEveryNameOfTheProgram) {
   const ResolvedProgram link{"/usr/bin/vi", "/usr/bin/vim.basic", false};
   EXPECT_TRUE(command_matches("vim.basic", link, {"vi"}));
   EXPECT_TRUE(command_matches("/usr/bin/vim.basic", link, {"vi"}));

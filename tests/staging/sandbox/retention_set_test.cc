@@ -28,7 +28,7 @@ class RetentionSetTest : public ::testing::Test {
   SystemClock clock_;
 };
 
-TEST_F(RetentionSetTest, GivesTheSameDirectoriesToTheSameNameOnly) {
+TEST_F(RetentionSetTest, OnlyTheSameNameGetsTheSameDirectories) {
   const auto paths = take(command("lint/../x"))->paths();
   ASSERT_EQ(paths.size(), 2U);
   EXPECT_NE(paths[0], paths[1]);
@@ -37,7 +37,7 @@ TEST_F(RetentionSetTest, GivesTheSameDirectoriesToTheSameNameOnly) {
   for (const std::string& path : paths) EXPECT_THAT(path, HasSubstr(home_.path() + "/"));
 }
 
-TEST_F(RetentionSetTest, OneRunHoldsThemAtATime) {
+TEST_F(RetentionSetTest, OnlyOneRunHoldsTheDirectories) {
   {
     const auto first = take(command("lint"));
     ASSERT_TRUE(first);
@@ -57,7 +57,7 @@ TEST_F(RetentionSetTest, AStoppedCommandDoesNotWait) {
   EXPECT_EQ(take(second).error().reason, "sandbox.cancelled");
 }
 
-TEST_F(RetentionSetTest, WithNothingToKeepNothingIsMade) {
+TEST_F(RetentionSetTest, ACommandThatKeepsNothingMakesNoDirectory) {
   ASSERT_TRUE(take(Command()));
   EXPECT_TRUE(home_.directory().list()->empty());
 }

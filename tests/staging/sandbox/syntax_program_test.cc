@@ -23,19 +23,19 @@ std::string reason_of(const Result<std::vector<SyntaxAnswer>>& answers) {
 
 SyntaxText text_of(std::string_view text) { return {SyntaxLanguage::kC, text, "a.c"}; }
 
-TEST(SyntaxProgram, AProgramThatSaysNothingIsNamedWithTheText) {
+TEST(SyntaxProgram, WhenTheProgramEndsWithoutAnAnswerTheErrorNamesTheText) {
   const auto answers = SyntaxProgram("/bin/true").parse({text_of("x")}, {});
   EXPECT_EQ(reason_of(answers), "syntax.died");
   EXPECT_NE(answers.error().message.find("a.c"), std::string::npos) << answers.error().message;
 }
 
-TEST(SyntaxProgram, AProgramThatSaysSomethingElseIsOfAnotherVersion) {
+TEST(SyntaxProgram, AWrongGreetingIsReportedAsAnotherVersion) {
   const auto answers = SyntaxProgram("/bin/cat").parse({text_of("x")}, {});
   EXPECT_EQ(reason_of(answers), "syntax.died");
   EXPECT_NE(answers.error().message.find("version"), std::string::npos);
 }
 
-TEST(SyntaxProgram, AProgramThatIsNotThereIsNotInstalled) {
+TEST(SyntaxProgram, AMissingProgramIsReportedAsNotInstalled) {
   EXPECT_EQ(reason_of(SyntaxProgram("/nowhere/galley-syntax").parse({text_of("x")}, {})),
             "syntax.not_installed");
 }
@@ -51,7 +51,7 @@ TEST(SyntaxProgram, AStopEndsAChildThatNeverAnswers) {
   EXPECT_EQ(reason_of(answers), "syntax.stopped");
 }
 
-TEST(SyntaxProgram, AFloodOfAnswersIsCut) {
+TEST(SyntaxProgram, OutputAfterTheAnswersIsIgnored) {
   const TempDirectory place;
   place.write("flood", "#!/bin/sh\nprintf 'galley-syntax 1\\n'\nexec cat /dev/zero\n", 0755);
   const auto answers = SyntaxProgram(place.path() + "/flood").parse({text_of("x")}, {});
@@ -67,7 +67,7 @@ class SyntaxComponent : public ::testing::Test {
   SyntaxProgram program_{std::string(GALLEY_BINARY_DIR) + "/galley-syntax"};
 };
 
-TEST_F(SyntaxComponent, SaysWhatIsMissingInEachLanguage) {
+TEST_F(SyntaxComponent, ReportsErrorsInEachLanguage) {
   const std::vector<SyntaxText> texts = {
       {SyntaxLanguage::kC, "int f(void) { return g(1; }\n", "a.c"},
       {SyntaxLanguage::kCpp, "struct A { int x() { return 1; };\n", "a.cc"},
@@ -84,7 +84,7 @@ TEST_F(SyntaxComponent, SaysWhatIsMissingInEachLanguage) {
   }
 }
 
-TEST_F(SyntaxComponent, FindsNothingWrongWithGoodTexts) {
+TEST_F(SyntaxComponent, FindsNoErrorsInCorrectTexts) {
   const std::vector<SyntaxText> texts = {
       {SyntaxLanguage::kC, "#ifdef A\nint f(void) {\n#else\nint g(void) {\n#endif\n return 1; }\n",
        "a.c"},
@@ -104,7 +104,7 @@ TEST_F(SyntaxComponent, FindsNothingWrongWithGoodTexts) {
   }
 }
 
-TEST_F(SyntaxComponent, ManyTextsAreSharedByChildrenAndAnsweredInOrder) {
+TEST_F(SyntaxComponent, ManyTextsAreParsedByChildrenAndAnsweredInOrder) {
   const std::string good(kSyntaxShareBytes / 4, '\n');
   const std::string bad = good + "int x = (;\n";
   std::vector<SyntaxText> texts;
@@ -116,7 +116,7 @@ TEST_F(SyntaxComponent, ManyTextsAreSharedByChildrenAndAnsweredInOrder) {
 }
 
 // Limit: kMaxSyntaxFileMs of staging/sandbox/syntax/wire.h
-TEST_F(SyntaxComponent, NestingWithoutEndNeitherCrashesNorHangs) {
+TEST_F(SyntaxComponent, DeepNestingNeitherCrashesNorHangs) {
   const std::string deep(50'000, '(');
   for (const auto language : {SyntaxLanguage::kC, SyntaxLanguage::kPython, SyntaxLanguage::kTsx}) {
     const auto answers = program_.parse({{language, deep, "deep"}}, {});
@@ -126,7 +126,7 @@ TEST_F(SyntaxComponent, NestingWithoutEndNeitherCrashesNorHangs) {
 }
 
 // libtree-sitter 0.20.7 counts the children of a node with 16 bits.
-TEST_F(SyntaxComponent, ATextThatTheLibraryDiesOfIsNamedAndHarmsNobodyElse) {
+TEST_F(SyntaxComponent, ATextThatCrashesTheLibraryIsNamedAndLaterTextsAreParsed) {
   const std::string deep(200'000, '(');
   const auto answers = program_.parse({{SyntaxLanguage::kC, deep, "deep.c"}}, {});
   if (!answers) {

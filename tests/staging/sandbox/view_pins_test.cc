@@ -99,14 +99,14 @@ class ViewPins : public testing::TestWithParam<Cached> {
   std::optional<ScriptedView> view_;
 };
 
-TEST_P(ViewPins, ReplacedFileStaysWhatItWas) {
+TEST_P(ViewPins, AReplacedFileKeepsItsOldContent) {
   look({"f"});
   pin({"f"});
   replace("f", "changed");
   EXPECT_EQ(view_->read("f"), "okone");
 }
 
-TEST_P(ViewPins, FileOpenInTheViewStaysWhatItWas) {
+TEST_P(ViewPins, AFileThatIsOpenInTheViewKeepsItsOldContent) {
   ASSERT_EQ(view_->call({"hold", "f"}), "ok");
   pin({"f"});
   replace("f", "changed");
@@ -145,7 +145,7 @@ TEST_P(ViewPins, SymbolicLinkStays) {
   EXPECT_EQ(view_->call({"link", "l"}), "okf");
 }
 
-TEST_P(ViewPins, NewFileDoesNotAppearAndItsNameCanBeTaken) {
+TEST_P(ViewPins, ANewFileDoesNotAppearAndItsNameCanBeUsed) {
   look({"new", "d/new", "d"});
   pin({}, {"new", "d/new"});
   workspace_.write("new", "of somebody");
@@ -160,7 +160,7 @@ TEST_P(ViewPins, NewFileDoesNotAppearAndItsNameCanBeTaken) {
   EXPECT_EQ(workspace_.read("new"), "of somebody");
 }
 
-TEST_P(ViewPins, NewDirectoryDoesNotAppearAndItsNameCanBeTaken) {
+TEST_P(ViewPins, ANewDirectoryDoesNotAppearAndItsNameCanBeUsed) {
   look({"n", "n/z"});
   pin({}, {"n", "n/z"});
   workspace_.write("n/z", "of somebody");
@@ -171,7 +171,7 @@ TEST_P(ViewPins, NewDirectoryDoesNotAppearAndItsNameCanBeTaken) {
   EXPECT_EQ(workspace_.read("n/z"), "of somebody");
 }
 
-TEST_P(ViewPins, RemovedDirectoryStaysWithAllItHeld) {
+TEST_P(ViewPins, ARemovedDirectoryStaysWithItsContents) {
   look({"d", "d/e", "d/e/y"});
   pin({"d/e", "d/e/y"});
   bury("d/e/y");
@@ -184,7 +184,7 @@ TEST_P(ViewPins, RemovedDirectoryStaysWithAllItHeld) {
   EXPECT_EQ(view_->list("d/e"), "ok y z");
 }
 
-TEST_P(ViewPins, DirectoryInWhichAProgramIsStays) {
+TEST_P(ViewPins, TheWorkingDirectoryOfAProgramStays) {
   ASSERT_EQ(view_->call({"enter", "d/e"}), "ok");
   look({"d/e/y"});
   pin({"d/e", "d/e/y"});
@@ -214,7 +214,7 @@ TEST_P(ViewPins, DirectoryThatBecomesAFileStaysADirectory) {
   EXPECT_EQ(view_->read("d/e/y"), "oky");
 }
 
-TEST_P(ViewPins, DirectoryThatComesAgainShowsNothingNew) {
+TEST_P(ViewPins, ADirectoryMadeAgainBelowShowsNothingNew) {
   look({"d/e", "d/e/y"});
   pin({"d/e", "d/e/y"});
   ASSERT_TRUE(workspace_.directory()
@@ -225,7 +225,7 @@ TEST_P(ViewPins, DirectoryThatComesAgainShowsNothingNew) {
   EXPECT_EQ(view_->list("d/e"), "ok y");
 }
 
-TEST_P(ViewPins, WhatTheViewMadeItselfIsLeftAlone) {
+TEST_P(ViewPins, ChangesOfTheViewItselfAreKept) {
   ASSERT_EQ(view_->call({"write", "new", "mine"}), "ok");
   ASSERT_EQ(view_->call({"remove", "f"}), "ok");
   ASSERT_EQ(view_->call({"save", "g", "mine"}), "ok");
@@ -238,7 +238,7 @@ TEST_P(ViewPins, WhatTheViewMadeItselfIsLeftAlone) {
   EXPECT_EQ(view_->read("g"), "okmine");
 }
 
-TEST_P(ViewPins, DirectoryThatTheViewMadeAnewShowsNothingNew) {
+TEST_P(ViewPins, ADirectoryThatTheViewMadeAgainShowsNothingNew) {
   ASSERT_EQ(view_->call({"remove", "d/e/y"}), "ok");
   ASSERT_EQ(view_->call({"rmdir", "d/e"}), "ok");
   ASSERT_EQ(view_->call({"mkdir", "d/e"}), "ok");
@@ -253,7 +253,7 @@ TEST_P(ViewPins, DirectoryThatTheViewMadeAnewShowsNothingNew) {
   EXPECT_EQ(view_->list("d/e"), "ok in new");
 }
 
-TEST_P(ViewPins, DirectoryThatBothMakeShowsNothingNew) {
+TEST_P(ViewPins, ADirectoryMadeInBothPlacesShowsNothingNew) {
   ASSERT_EQ(view_->call({"mkdir", "n"}), "ok");
   ASSERT_EQ(view_->call({"mkdir", "n/in"}), "ok");
   look({"n", "n/new", "n/in/new"});
@@ -275,7 +275,7 @@ TEST_P(ViewPins, NothingIsMadeBelowALinkOfTheView) {
   EXPECT_EQ(view_->call({"link", "d/e"}), "ok../..");
 }
 
-TEST_P(ViewPins, PinsAreNoEffects) {
+TEST_P(ViewPins, PinsAreNotEffectsOfTheCommand) {
   look({"f", "new"});
   Overlay before(workspace_.directory(), make_memory_store(), clock_);
   for (const char* path : {"f", "l", "d/e", "d/e/y", "new"}) {

@@ -62,7 +62,7 @@ std::string random_text(std::mt19937& random, size_t lines, unsigned distinct) {
   return text;
 }
 
-TEST(Diff, EqualTextsHaveNoChange) {
+TEST(Diff, EqualTextsHaveNoChanges) {
   EXPECT_TRUE(diff_lines(Lines("a\nb\n"), Lines("a\nb\n")).empty());
   EXPECT_TRUE(diff_lines(Lines(""), Lines("")).empty());
 }
@@ -79,14 +79,14 @@ TEST(Diff, OneSideEmptyIsOneRange) {
   EXPECT_EQ(diff_lines(Lines("a\nb\n"), Lines("")), (EditScript{{0, 2, 0, 0}}));
 }
 
-TEST(Diff, AnInsertedBlockStandsAtItsOwnIndentation) {
+TEST(Diff, AnInsertedBlockBeginsAtItsOwnIndentation) {
   const std::string before = "def a():\n    return 1\n\ndef c():\n    return 1\n";
   const std::string after =
       "def a():\n    return 1\n\ndef b():\n    return 1\n\ndef c():\n    return 1\n";
   EXPECT_EQ(diff_lines(Lines(before), Lines(after)), (EditScript{{3, 3, 3, 6}}));
 }
 
-TEST(Diff, IgnoredWhiteSpaceIsNoChange) {
+TEST(Diff, IgnoredWhiteSpaceIsNotAChange) {
   const Lines before("a b\nc\n");
   const Lines after("a   b\n\tc \nd\n");
   EXPECT_EQ(diff_lines(before, after, {WhiteSpace::kIgnoreAll, true}), (EditScript{{2, 2, 2, 3}}));
@@ -149,7 +149,7 @@ TEST(Diff, LargeRewritesStayCorrectBeyondTheSearchBudget) {
 }
 
 // A run that can slide over the whole text once took time with the square of its length.
-TEST(Diff, ABlockThatFitsEverywhereSlidesInLinearTime) {
+TEST(Diff, ABlockThatFitsAnywhereIsPlacedInLinearTime) {
   const std::string old_text(1'000'000, '\n');
   const std::string new_text = std::string(900'000, '\n') + "x\n" + std::string(50'000, '\n');
   const auto counts = count_lines(diff_lines(Lines(old_text), Lines(new_text)));

@@ -22,7 +22,7 @@ TEST(Lines, KeepTheirTerminatorsAndJoinToTheText) {
   EXPECT_EQ(lines.span(1, 3), "two\r\n\n");
 }
 
-TEST(Lines, NoBytesAreNoLines) {
+TEST(Lines, AnEmptyTextHasNoLines) {
   EXPECT_EQ(Lines("").size(), 0u);
   EXPECT_TRUE(Lines("").ends_with_newline());
   EXPECT_EQ(Lines("\n").size(), 1u);
@@ -59,7 +59,7 @@ TEST(LineTable, EqualLinesShareAnIdThroughGrowth) {
   EXPECT_EQ(table.find("absent"), LineTable::kNone);
 }
 
-TEST(LineTable, IgnoresTheWhiteSpaceItIsToldTo) {
+TEST(LineTable, IgnoresTheConfiguredWhiteSpace) {
   LineTable all(0, WhiteSpace::kIgnoreAll);
   EXPECT_EQ(all.intern("a b\n"), all.intern(" ab"));
   EXPECT_EQ(all.intern("\n"), all.intern("  \t\r\n"));
@@ -75,7 +75,7 @@ TEST(LineTable, IgnoresTheWhiteSpaceItIsToldTo) {
   EXPECT_NE(cr.intern("a \n"), cr.intern("a\n"));
 }
 
-TEST(LineTable, AHintChangesNoId) {
+TEST(LineTable, AHintDoesNotChangeIds) {
   const Lines before("a\nb\nc\nd\n");
   const Lines after("a\nx\nb\nc\nd\na\n");
   LineTable table;

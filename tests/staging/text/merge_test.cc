@@ -70,11 +70,11 @@ TEST(Merge, TouchingChangesConflictAndNameTheirLines) {
   EXPECT_EQ(merge.pieces[1], (MergePiece{MergeSide::kConflict, {1, 3}, {1, 3}, {1, 3}}));
 }
 
-TEST(Merge, OneUnchangedLineBetweenIsEnough) {
+TEST(Merge, ChangesWithOneLineBetweenMergeCleanly) {
   EXPECT_TRUE(merge_of({"1\n2\n3\n4\n5\n", "1\nX\n3\n4\n5\n", "1\n2\n3\nY\n5\n"}).is_clean());
 }
 
-TEST(Merge, TheSameChangeOnBothSidesIsNoConflict) {
+TEST(Merge, TheSameChangeOnBothSidesIsNotAConflict) {
   const auto merge = merge_of({"1\n2\n", "1\nX\n", "1\nX\n"});
   EXPECT_TRUE(merge.is_clean());
   EXPECT_EQ(merge.pieces.back().side, MergeSide::kBoth);
@@ -108,7 +108,7 @@ TEST(Merge, PiecesCoverEveryLineOnceOverRandomTexts) {
   }
 }
 
-TEST(Merge, WithTheBaseGivesTheOtherSide) {
+TEST(Merge, MergingWithTheBaseGivesTheOtherSide) {
   std::mt19937 random(19);
   for (int round = 0; round < 500; ++round) {
     const auto base = random_lines(random, random() % 30);

@@ -98,7 +98,7 @@ class McpDialogues : public ::testing::Test {
   Result<McpReply> outcome_ = McpReply();
 };
 
-TEST_F(McpDialogues, AHandshakeAListAndACall) {
+TEST_F(McpDialogues, ADialogueHasAHandshakeAListAndACall) {
   EXPECT_THAT(talk(),
               ElementsAre("initialize", "notifications/initialized", "tools/list", "tools/call"));
   ASSERT_TRUE(outcome_) << outcome_.error().message;
@@ -107,7 +107,7 @@ TEST_F(McpDialogues, AHandshakeAListAndACall) {
   EXPECT_EQ(outcome_->version, "2025-11-25");
 }
 
-TEST_F(McpDialogues, EachVersionOfTheHandshakeIsTakenAndNoOther) {
+TEST_F(McpDialogues, OnlyKnownHandshakeVersionsAreAccepted) {
   for (const std::string& version : handshake_versions()) {
     version_ = version;
     talk();
@@ -121,7 +121,7 @@ TEST_F(McpDialogues, EachVersionOfTheHandshakeIsTakenAndNoOther) {
   }
 }
 
-TEST_F(McpDialogues, AServerOfTheStatelessEraIsFoundByAskingAndNeedsNoHandshake) {
+TEST_F(McpDialogues, AStatelessServerIsProbedAndNeedsNoHandshake) {
   errand_.version.clear();
   probe_ = response(1, {{"supportedVersions", {"2026-07-28"}}});
   EXPECT_THAT(talk(), ElementsAre("server/discover", "tools/list", "tools/call"));
@@ -130,7 +130,7 @@ TEST_F(McpDialogues, AServerOfTheStatelessEraIsFoundByAskingAndNeedsNoHandshake)
   EXPECT_THAT(talk(), ElementsAre("tools/list", "tools/call"));
 }
 
-TEST_F(McpDialogues, EachRequestOfTheStatelessEraSaysItsVersion) {
+TEST_F(McpDialogues, AStatelessRequestStatesItsVersion) {
   errand_.version = "2026-07-28";
   McpDialogue dialogue(errand_);
   const json first = messages(dialogue.begin()).at(0);
@@ -138,7 +138,7 @@ TEST_F(McpDialogues, EachRequestOfTheStatelessEraSaysItsVersion) {
   EXPECT_TRUE(first["params"]["_meta"][kMcpCapabilitiesKey].is_object());
 }
 
-TEST_F(McpDialogues, AServerThatKnowsNoProbeIsGreeted) {
+TEST_F(McpDialogues, AServerThatDoesNotKnowTheProbeGetsAHandshake) {
   errand_.version.clear();
   EXPECT_THAT(talk(), ElementsAre("server/discover", "initialize", "notifications/initialized",
                                   "tools/list", "tools/call"));
@@ -150,7 +150,7 @@ TEST_F(McpDialogues, AServerThatKnowsNoProbeIsGreeted) {
   EXPECT_EQ(talk().front(), "initialize");
 }
 
-TEST_F(McpDialogues, PiecesOfAnySizeAreTaken) {
+TEST_F(McpDialogues, PiecesOfAnySizeAreAccepted) {
   McpDialogue dialogue(errand_);
   std::string said = dialogue.begin();
   while (!said.empty()) {
@@ -164,7 +164,7 @@ TEST_F(McpDialogues, PiecesOfAnySizeAreTaken) {
   EXPECT_TRUE(dialogue.outcome()) << dialogue.outcome().error().message;
 }
 
-TEST_F(McpDialogues, NothingIsCalledBeforeTheDefinitionsWereJudged) {
+TEST_F(McpDialogues, NothingIsCalledIfTheCheckOfDefinitionsFails) {
   errand_.check = [](const std::vector<json>& now) -> Result<void> {
     EXPECT_THAT(now, SizeIs(1));
     return fail(ErrorKind::kRefused, "tool.definition_changed", "other");
@@ -174,7 +174,7 @@ TEST_F(McpDialogues, NothingIsCalledBeforeTheDefinitionsWereJudged) {
   EXPECT_EQ(reason(), "tool.definition_changed");
 }
 
-TEST_F(McpDialogues, AListThatChangedIsReadAgainAndJudgedAgain) {
+TEST_F(McpDialogues, AChangedListIsReadAndCheckedAgain) {
   size_t judged = 0;
   errand_.check = [&](const std::vector<json>&) -> Result<void> {
     if (++judged < 2) return {};
@@ -208,7 +208,7 @@ TEST_F(McpDialogues, AListThatChangedIsReadAgainAndJudgedAgain) {
 }
 
 // Limit: kMaxListReadings of tools/mcp/mcp_dialogue.h
-TEST_F(McpDialogues, AListThatChangesOnAndOnIsNone) {
+TEST_F(McpDialogues, AListThatKeepsChangingIsAnError) {
   McpDialogue dialogue(errand_);
   std::string said = dialogue.begin();
   size_t lists = 0;
@@ -228,7 +228,7 @@ TEST_F(McpDialogues, AListThatChangesOnAndOnIsNone) {
   EXPECT_EQ(dialogue.outcome().error().reason, "tool.output");
 }
 
-TEST_F(McpDialogues, WhatAServerAsksForIsAnsweredOnce) {
+TEST_F(McpDialogues, RequestsOfAServerAreAnsweredOnce) {
   preface_ = R"({"jsonrpc":"2.0","id":"r","method":"roots/list"})"
              "\n"
              R"({"jsonrpc":"2.0","id":7,"method":"ping"})"
@@ -248,7 +248,7 @@ TEST_F(McpDialogues, WhatAServerAsksForIsAnsweredOnce) {
 }
 
 // Limit: kMaxServerRequests of tools/mcp/mcp_dialogue.h
-TEST_F(McpDialogues, ItAnswersNoMoreThanSoManyRequests) {
+TEST_F(McpDialogues, TooManyRequestsOfAServerAreAnError) {
   for (size_t i = 0; i <= McpDialogue::kMaxServerRequests; ++i) {
     preface_ += R"({"jsonrpc":"2.0","id":)" + std::to_string(i) +
                 R"(,"method":"ping"})"
@@ -258,7 +258,7 @@ TEST_F(McpDialogues, ItAnswersNoMoreThanSoManyRequests) {
   EXPECT_EQ(reason(), "limit.tool_output");
 }
 
-TEST_F(McpDialogues, GarbageEndsIt) {
+TEST_F(McpDialogues, MalformedMessagesEndTheDialogue) {
   const std::vector<std::string> all = {
       "Server listening on stdio",
       "{",
@@ -283,7 +283,7 @@ TEST_F(McpDialogues, GarbageEndsIt) {
   }
 }
 
-TEST_F(McpDialogues, AnAnswerThatComesTwiceEndsIt) {
+TEST_F(McpDialogues, ARepeatedAnswerEndsTheDialogue) {
   preface_ = response(1, hello("2025-11-25")).dump() + "\n";
   talk();
   EXPECT_EQ(reason(), "tool.output");
@@ -291,7 +291,7 @@ TEST_F(McpDialogues, AnAnswerThatComesTwiceEndsIt) {
 }
 
 // Limit: kMaxMcpTools of tools/mcp/mcp_dialogue.h
-TEST_F(McpDialogues, WhatIsNoListOfToolsEndsIt) {
+TEST_F(McpDialogues, AnInvalidListOfToolsEndsTheDialogue) {
   for (const json& tools :
        {json(7), json::array({7}), json::array({{{"title", "x"}}}), json::array({kEcho, kEcho})}) {
     tools_ = tools;
@@ -307,7 +307,7 @@ TEST_F(McpDialogues, WhatIsNoListOfToolsEndsIt) {
 }
 
 // Limit: kMaxListPages of tools/mcp/mcp_dialogue.h
-TEST_F(McpDialogues, PagesOfAListAreReadToTheEndAndNotForEver) {
+TEST_F(McpDialogues, TooManyPagesOfAListAreAnError) {
   McpDialogue dialogue(errand_);
   std::string said = dialogue.begin();
   size_t pages = 0;
@@ -329,7 +329,7 @@ TEST_F(McpDialogues, PagesOfAListAreReadToTheEndAndNotForEver) {
 }
 
 // Limit: kMaxMcpMessageBytes of tools/mcp/mcp_dialogue.h
-TEST_F(McpDialogues, AMessageWithoutAnEndIsNotHeldForEver) {
+TEST_F(McpDialogues, AMessageThatNeverEndsIsAnError) {
   McpDialogue dialogue(errand_);
   (void)dialogue.begin();
   const std::string piece(size_t{1} << 20U, 'x');
@@ -342,7 +342,7 @@ TEST_F(McpDialogues, AMessageWithoutAnEndIsNotHeldForEver) {
 }
 
 // Limit: kMaxMcpDialogueBytes of tools/mcp/mcp_dialogue.h
-TEST_F(McpDialogues, NorAreMessagesWithoutANumber) {
+TEST_F(McpDialogues, TooManyBytesOfMessagesAreAnError) {
   McpDialogue dialogue(errand_);
   (void)dialogue.begin();
   const std::string note = R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"x":")" +
@@ -355,7 +355,7 @@ TEST_F(McpDialogues, NorAreMessagesWithoutANumber) {
   EXPECT_EQ(dialogue.outcome().error().reason, "limit.tool_output");
 }
 
-TEST_F(McpDialogues, WhatIsNoResultOfACallEndsIt) {
+TEST_F(McpDialogues, AnInvalidResultOfACallEndsTheDialogue) {
   for (const json& result : {json::object(), json({{"content", 7}}), json({{"content", {7}}}),
                              json({{"content", json::array({json::object()})}})}) {
     result_ = result;
@@ -367,7 +367,7 @@ TEST_F(McpDialogues, WhatIsNoResultOfACallEndsIt) {
   EXPECT_EQ(reason(), "tool.failed");
 }
 
-TEST_F(McpDialogues, AServerThatEndsTooEarlySaysWhatWasWaitedFor) {
+TEST_F(McpDialogues, AnEarlyEndOfTheServerNamesTheMissingAnswer) {
   McpDialogue dialogue(errand_);
   (void)dialogue.begin();
   EXPECT_FALSE(dialogue.is_over());

@@ -106,7 +106,7 @@ class McpTools : public ToolFixture {
       [this](const Command& command, Overlay& overlay) { return answer_(command, overlay); }};
 };
 
-TEST_F(McpTools, ACallIsOneRunOfTheServerInTheSandbox) {
+TEST_F(McpTools, ACallRunsTheServerOnceInTheSandbox) {
   add();
   const ToolResult result = call("srv.echo", {{"text", "x"}});
   ASSERT_TRUE(result.ok) << result.error->message;
@@ -127,14 +127,14 @@ TEST_F(McpTools, ACallIsOneRunOfTheServerInTheSandbox) {
   EXPECT_THAT(intent->programs, ElementsAre("server"));
 }
 
-TEST_F(McpTools, WhatAReadOnlyOneWritesIsDropped) {
+TEST_F(McpTools, WritesOfAReadOnlyServerAreDropped) {
   server_.writes = false;
   add();
   EXPECT_EQ(reason(), "");
   EXPECT_EQ(runner_.commands()[0].effects, EffectsRule::kDrop);
 }
 
-TEST_F(McpTools, AnyDefinitionThatDiffersRefusesEveryCall) {
+TEST_F(McpTools, AnyChangedDefinitionRefusesEveryCall) {
   add();
   listed_[0]["description"] = "now another";
   EXPECT_EQ(reason(), "EPERMISSION tool.definition_changed") << "of the other tool, at that";
@@ -145,14 +145,14 @@ TEST_F(McpTools, AnyDefinitionThatDiffersRefusesEveryCall) {
   EXPECT_EQ(reason(), "EPERMISSION tool.definition_changed");
 }
 
-TEST_F(McpTools, ARefusalOfTheServerIsItsWords) {
+TEST_F(McpTools, AnErrorOfTheServerHasItsMessage) {
   add();
   result_["isError"] = true;
   EXPECT_EQ(reason(), "ERUNTIME tool.failed");
   EXPECT_THAT(message_, HasSubstr("says: x"));
 }
 
-TEST_F(McpTools, StructuredContentIsWhatTheServersOwnSchemaSays) {
+TEST_F(McpTools, StructuredContentMustConformToTheSchemaOfTheServer) {
   const json schema = {{"type", "object"},
                        {"properties", {{"n", {{"$ref", "#/$defs/n"}}}}},
                        {"$defs", {{"n", {{"type", "integer"}}}}},
@@ -170,7 +170,7 @@ TEST_F(McpTools, StructuredContentIsWhatTheServersOwnSchemaSays) {
   EXPECT_EQ(reason(), "ERUNTIME tool.output");
 }
 
-TEST_F(McpTools, ALimitOfTheSandboxIsNamed) {
+TEST_F(McpTools, ABrokenLimitOfTheSandboxIsNamed) {
   add();
   const auto breached = [&](LimitKind kind) {
     answer_ = [kind](const Command&, Overlay&) {
@@ -193,14 +193,14 @@ TEST_F(McpTools, ALimitOfTheSandboxIsNamed) {
   EXPECT_THAT(message_, HasSubstr("no such module"));
 }
 
-TEST_F(McpTools, ASecretIsGivenByNameOrTheCallIsRefused) {
+TEST_F(McpTools, AMissingSecretRefusesTheCall) {
   server_.secrets = {"KEY"};
   add();
   EXPECT_EQ(reason(), "EPERMISSION secret.unavailable");
   EXPECT_TRUE(runner_.commands().empty());
 }
 
-TEST_F(McpTools, WithoutASandboxNothingIsAsked) {
+TEST_F(McpTools, WithoutASandboxTheCallIsRefused) {
   add();
   commands_ = nullptr;
   EXPECT_EQ(reason(), "EPERMISSION sandbox.unavailable");

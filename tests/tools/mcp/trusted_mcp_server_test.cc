@@ -30,7 +30,7 @@ TrustedMcpServer sample() {
   return server;
 }
 
-TEST(TrustedMcpServers, ARecordIsReadAsItWasWritten) {
+TEST(TrustedMcpServers, ARecordIsReadBackUnchanged) {
   const TrustedMcpServer server = sample();
   const auto again = TrustedMcpServer::from_json(json(server.to_json()));
   ASSERT_TRUE(again);
@@ -38,7 +38,7 @@ TEST(TrustedMcpServers, ARecordIsReadAsItWasWritten) {
   EXPECT_EQ(again->hash(), server.hash());
 }
 
-TEST(TrustedMcpServers, WhatIsNoRecordIsNone) {
+TEST(TrustedMcpServers, AMalformedRecordIsRefused) {
   const json sound = json(sample().to_json());
   ASSERT_TRUE(TrustedMcpServer::from_json(sound));
   for (const auto& [key, value] : sound.items()) {
@@ -49,7 +49,7 @@ TEST(TrustedMcpServers, WhatIsNoRecordIsNone) {
   }
 }
 
-TEST(TrustedMcpServers, TheHashIsOfAllThatWasTrustedAndNotOfTheTime) {
+TEST(TrustedMcpServers, TheHashCoversEverythingExceptTheTime) {
   const ContentId hash = sample().hash();
   TrustedMcpServer other = sample();
   other.given_ns = 6;
@@ -65,7 +65,7 @@ TEST(TrustedMcpServers, TheHashIsOfAllThatWasTrustedAndNotOfTheTime) {
   EXPECT_NE(other.hash(), hash);
 }
 
-TEST(TrustedMcpServers, ADefinitionThatChangedCameOrWentIsRefusedByName) {
+TEST(TrustedMcpServers, ChangedAddedAndRemovedDefinitionsAreNamed) {
   const TrustedMcpServer server = sample();
   EXPECT_TRUE(server.check_definitions(server.definitions));
   const std::vector<json> now = {described_tool("find", "Finds, and deletes."),
@@ -78,7 +78,7 @@ TEST(TrustedMcpServers, ADefinitionThatChangedCameOrWentIsRefusedByName) {
   EXPECT_THAT(checked.error().message, HasSubstr("galley tools trust docs"));
 }
 
-TEST(TrustedMcpServers, TheServersHintsLowerNoRisk) {
+TEST(TrustedMcpServers, HintsOfTheServerDoNotLowerTheRisk) {
   json definition = described_tool("wipe", "Wipes.");
   definition["annotations"] = {{"readOnlyHint", true},
                                {"destructiveHint", false},
@@ -101,7 +101,7 @@ TEST(TrustedMcpServers, TheServersHintsLowerNoRisk) {
   EXPECT_EQ(info->risk_level, ToolInfo::Risk::kHigh) << "but they may raise it";
 }
 
-TEST(TrustedMcpServers, WhatAPersonSaidDecidesWhatACallNeeds) {
+TEST(TrustedMcpServers, CapabilitiesFollowFromTheTrustedPermissions) {
   TrustedMcpServer server = sample();
   EXPECT_THAT(server.tool_info(server.definitions[0])->capabilities,
               ElementsAre("fs:read", "exec", "fs:write"));
@@ -115,7 +115,7 @@ TEST(TrustedMcpServers, WhatAPersonSaidDecidesWhatACallNeeds) {
   EXPECT_FALSE(info->is_reversible);
 }
 
-TEST(TrustedMcpServers, WordsOfADefinitionAreCleaned) {
+TEST(TrustedMcpServers, TextsOfADefinitionAreSanitized) {
   json definition = described_tool("find", "Finds.\x1b[2J \u202e");
   definition["inputSchema"]["properties"]["q"] = {{"description", "the \x1b]0;x\x07 query"}};
   const auto info = sample().tool_info(definition);
@@ -125,7 +125,7 @@ TEST(TrustedMcpServers, WordsOfADefinitionAreCleaned) {
   EXPECT_EQ(info->input_schema.find("\\u001b"), std::string::npos);
 }
 
-TEST(TrustedMcpServers, ASchemaOfNoObjectIsRefused) {
+TEST(TrustedMcpServers, ASchemaThatIsNotOfAnObjectIsRefused) {
   for (const json& schema : {json(), json(7), json({{"type", "string"}}), json::object()}) {
     json definition = described_tool("find", "Finds.");
     definition["inputSchema"] = schema;
@@ -136,7 +136,7 @@ TEST(TrustedMcpServers, ASchemaOfNoObjectIsRefused) {
 }
 
 // Limit: kMaxServerWords of tools/mcp/trusted_mcp_server.h
-TEST(TrustedMcpServers, WhatCannotBeStartedOrCalledIsRefused) {
+TEST(TrustedMcpServers, InvalidNamesCommandsAndFoldersAreRefused) {
   const auto reason = [](auto change) {
     TrustedMcpServer server = sample();
     change(server);

@@ -30,7 +30,7 @@ TEST(Conditionals, EachReadingHasOneBranch) {
   EXPECT_EQ(shown(text, kNone), "if (b) {|}");
 }
 
-TEST(Conditionals, ChoicesThatBelongTogetherAreMadeAlike) {
+TEST(Conditionals, EqualConditionsHaveTheSameAnswer) {
   const char* text = "#ifdef A\n{\n#endif\nx\n#ifdef A\n}\n#endif\n#ifndef A\ny\n#endif\n";
   EXPECT_EQ(shown(text, kAll), "{|x|}");
   EXPECT_EQ(shown(text, kNone), "x|y");
@@ -41,25 +41,25 @@ TEST(Conditionals, AnIncludeGuardHidesNothing) {
   EXPECT_EQ(shown("#if !defined(H)\n#define H\nx\n#endif\n", kAll), "x");
 }
 
-TEST(Conditionals, ZeroIsNeverShownAndOneAlways) {
+TEST(Conditionals, TheBranchOfZeroIsHiddenAndThatOfOneIsShown) {
   for (const auto which : {kAll, kNone}) {
     EXPECT_EQ(shown("#if 0\nx\n#else\ny\n#endif\n", which), "y");
     EXPECT_EQ(shown("#if 1\nx\n#elif A\ny\n#endif\n", which), "x");
   }
 }
 
-TEST(Conditionals, ADirectiveGoesOnBehindABackslashAndInAComment) {
+TEST(Conditionals, ADirectiveContinuesAfterABackslashAndInAComment) {
   EXPECT_EQ(shown("#define F(x) \\\n  { x\ny\n", kAll), "y");
   EXPECT_EQ(shown("#define F /* {\n { */\ny\n", kAll), "y");
   EXPECT_EQ(shown("/*\n#if 0\n*/\ny\n", kAll), "/*|#if 0|*/|y");
   EXPECT_EQ(shown("s = \"/*\";\n#if 0\nx\n#endif\ny", kAll), "s = \"/*\";|y");
 }
 
-TEST(Conditionals, UnbalancedDirectivesDoNoHarm) {
+TEST(Conditionals, UnbalancedDirectivesAreAccepted) {
   EXPECT_EQ(shown("#endif\n#else\n#elif X\nx\n#if A", kAll), "x");
 }
 
-TEST(KnownTypes, WhatTheGrammarDoesNotKnowKeepsItsPlace) {
+TEST(KnownTypes, UnknownTypesAreReplacedWithoutMovingOtherText) {
   EXPECT_EQ(with_known_types("let a: import(\"x\").B<C>;"), "let a: import_____.B<C>;");
   EXPECT_EQ(with_known_types("export type * from 'a'"), "export      * from 'a'");
   EXPECT_EQ(with_known_types("export type { A }"), "export type { A }");

@@ -49,7 +49,7 @@ TEST(ConfineDeathTest, NoMemoryCanBeExecuted) {
   expect_killed([] { (void)mprotect(nullptr, 4096, PROT_EXEC); });
 }
 
-TEST(ConfineDeathTest, WhatIsOpenCanBeReadAndMemoryBeHad) {
+TEST(ConfineDeathTest, OpenDescriptorsCanBeReadAndMemoryCanBeMapped) {
   EXPECT_EXIT(confine_and([] {
                 char byte = 0;
                 (void)!read(STDIN_FILENO, &byte, 0);

@@ -29,7 +29,7 @@ uint32_t line_of(std::string_view text, uint32_t offset) {
   return static_cast<uint32_t>(std::count(text.begin(), text.begin() + offset, '\n') + 1);
 }
 
-TEST(Delimiters, PartnersAreNoErrorsWhateverTheIndentation) {
+TEST(Delimiters, MatchingBracketsAreNotErrorsWithAnyIndentation) {
   EXPECT_TRUE(errors_of("f(a[1], {\n  b }\n    )").empty());
   EXPECT_TRUE(errors_of("").empty());
 }
@@ -41,14 +41,14 @@ TEST(Delimiters, AnUnclosedParenthesisIsNamed) {
   EXPECT_EQ(errors[0].offset, 7U);
 }
 
-TEST(Delimiters, WhatClosesNothingIsNamed) {
+TEST(Delimiters, ACloserWithoutAPartnerIsNamed) {
   const auto errors = errors_of("f a);\n");
   ASSERT_FALSE(errors.empty());
   EXPECT_EQ(errors[0].kind, Kind::kUnopened);
   EXPECT_EQ(errors[0].offset, 3U);
 }
 
-TEST(Delimiters, IndentationSaysWhereABraceWasToBeClosed) {
+TEST(Delimiters, IndentationShowsWhereAMissingBraceBelongs) {
   const std::string text = "f {\n  if (a) {\n    b;\n\n  c;\n}\ng {\n}\n";
   bool is_hinted = false;
   for (const SyntaxError& error : errors_of(text)) {
@@ -60,7 +60,7 @@ TEST(Delimiters, IndentationSaysWhereABraceWasToBeClosed) {
   EXPECT_TRUE(is_hinted);
 }
 
-TEST(Delimiters, IndentationSaysWhichLineLostItsBrace) {
+TEST(Delimiters, IndentationShowsWhichLineLostItsBrace) {
   const std::string text = "f {\n  if (a)\n    b;\n  }\n  c;\n}\n";
   const auto errors = errors_of(text);
   const auto hint = std::find_if(errors.begin(), errors.end(), [](const SyntaxError& error) {
@@ -70,7 +70,7 @@ TEST(Delimiters, IndentationSaysWhichLineLostItsBrace) {
   EXPECT_EQ(line_of(text, hint->offset), 2U);
 }
 
-TEST(Delimiters, OfAChoiceTheLastBranchCounts) {
+TEST(Delimiters, OfAConditionalTheLastBranchCounts) {
   const std::string text = "if (a) { if (b) { }";
   const auto at = [&](char kind, uint32_t offset) {
     return DelimiterToken{kind == '?'   ? DelimiterToken::Kind::kIf
@@ -85,7 +85,7 @@ TEST(Delimiters, OfAChoiceTheLastBranchCounts) {
                   .empty());
 }
 
-TEST(Delimiters, OfAMillionBracketsThatDoNotMatchTheFirstAreTold) {
+TEST(Delimiters, TheErrorsOfAMillionUnmatchedBracketsAreReported) {
   std::string text(1'000'000, '[');
   text += std::string(1'000'000, ')');
   EXPECT_GE(errors_of(text).size(), kMaxSyntaxErrors);

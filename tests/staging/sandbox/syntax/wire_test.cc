@@ -60,14 +60,14 @@ TEST(SyntaxWire, ATextOverTheLimitIsNotRead) {
   EXPECT_EQ(output, kSyntaxGreeting);
 }
 
-TEST(SyntaxWire, AnUnknownLanguageAndATornRequestAreRefused) {
+TEST(SyntaxWire, AnUnknownLanguageAndATruncatedRequestAreRefused) {
   EXPECT_FALSE(serve(std::string("\x63\0\0\0\0", 5)).second);
   EXPECT_FALSE(serve(std::string("\0\5\0\0\0ab", 7)).second);
   EXPECT_FALSE(serve("\1").second);
   EXPECT_TRUE(serve("").second);
 }
 
-TEST(SyntaxWire, AnAnswerThatCannotBeIsNone) {
+TEST(SyntaxWire, AnInvalidAnswerIsRefused) {
   std::string good;
   append_answer(good, {false, {{SyntaxError::Kind::kUnexpected, 2, 4, 1, "x"}}});
   for (size_t cut = 0; cut < good.size(); ++cut) {

@@ -29,25 +29,25 @@ std::string typed(const std::string& keys, const std::vector<std::string>& piece
 
 constexpr const char* kUsual = "ctrl-p,ctrl-q";
 
-TEST(DetachKeys, AreFoundInOnePieceAndInSeveral) {
+TEST(DetachKeys, KeysAreFoundInOneOrSeveralPieces) {
   EXPECT_EQ(typed(kUsual, {"ab\x10\x11xy"}), "ab detached");
   EXPECT_EQ(typed(kUsual, {"ab\x10", "\x11"}), "ab detached");
   EXPECT_EQ(typed("ctrl-a,d", {"\x01", "d"}), " detached");
   EXPECT_EQ(typed("ctrl-]", {"\x1d"}), " detached");
 }
 
-TEST(DetachKeys, HalfOfThemGoesOnAsItWasTyped) {
+TEST(DetachKeys, AnIncompleteSequenceIsPassedOnUnchanged) {
   EXPECT_EQ(typed(kUsual, {"\x10", "x"}), "\x10x");
   EXPECT_EQ(typed(kUsual, {"\x10"}), "") << "not yet";
   EXPECT_EQ(typed("a,b,c", {"a", "b", "a", "b", "d"}), "ababd");
 }
 
-TEST(DetachKeys, BeginAnewWithinWhatDidNotFit) {
+TEST(DetachKeys, ASequenceCanBeginInsideAFailedOne) {
   EXPECT_EQ(typed(kUsual, {"\x10", "\x10", "\x10", "\x11"}), "\x10\x10 detached");
   EXPECT_EQ(typed("a,a,b", {"aaab"}), "a detached");
 }
 
-TEST(DetachKeys, CountInTheKittyProtocolToo) {
+TEST(DetachKeys, KeysOfTheKittyProtocolAreRecognized) {
   EXPECT_EQ(typed(kUsual, {"\x1b[112;5u", "\x1b[113;5u"}), " detached");
   EXPECT_EQ(typed(kUsual, {"\x1b[112;5:1u\x1b[112;5:3u\x1b[113;5u"}), " detached") << "releases";
   EXPECT_EQ(typed(kUsual, {"\x1b[112::112;133u", "\x11"}), " detached") << "with Num Lock";
@@ -62,9 +62,11 @@ TEST(DetachKeys, OtherSequencesAndLoneEscapesAreNotHeldBack) {
   }
 }
 
-TEST(DetachKeys, NoneLetEverythingPass) { EXPECT_EQ(typed("none", {"\x10\x11"}), "\x10\x11"); }
+TEST(DetachKeys, WithoutKeysAllInputIsPassedOn) {
+  EXPECT_EQ(typed("none", {"\x10\x11"}), "\x10\x11");
+}
 
-TEST(DetachKeys, WhatIsNoKeyIsRefused) {
+TEST(DetachKeys, AnInvalidKeyIsRefused) {
   for (const char* text :
        {"", "ctrl-", "ctrl-1", "ctrl-pp", "ab", "a,", ",a", "ctrl-p ctrl-q", "\x10"}) {
     const auto keys = DetachKeys::parse(text);

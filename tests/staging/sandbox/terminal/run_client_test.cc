@@ -25,7 +25,7 @@ std::optional<RunFrameReader::Frame> hear(RunPeer& client) {
   return client.next();
 }
 
-TEST(RunClient, AWindowThatIsResizedBeforeItsRunBeginsIsTold) {
+TEST(RunClient, AResizeBeforeTheRunBeginsIsReported) {
   int sockets[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
   Fd ours(sockets[0]);

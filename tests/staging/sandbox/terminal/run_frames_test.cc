@@ -35,7 +35,7 @@ TEST(RunFrames, AMessageOverTheLimitBreaksTheStream) {
   EXPECT_FALSE(reader.next());
 }
 
-TEST(RunFrames, TheLargestMessageIsNone) {
+TEST(RunFrames, AMessageOfTheLargestSizeIsRead) {
   RunFrameReader reader;
   reader.feed(run_frame(RunMessage::kInput, std::string(kMaxRunFrameBytes, 'x')));
   const auto frame = reader.next();
@@ -43,7 +43,7 @@ TEST(RunFrames, TheLargestMessageIsNone) {
   EXPECT_EQ(frame->text.size(), kMaxRunFrameBytes);
 }
 
-TEST(RunFrames, AScreenIsWhatWasSent) {
+TEST(RunFrames, AScreenDecodesToTheSentSize) {
   const auto screen = RunScreen::decode(RunScreen{40, 132}.encode());
   ASSERT_TRUE(screen);
   EXPECT_EQ(screen->rows, 40);
