@@ -26,7 +26,7 @@ std::string at(std::string_view path, int line, const std::string& what) {
   return std::string(path) + ":" + std::to_string(line) + ": " + what;
 }
 
-/// Every room that `folder` may include: itself and all that lies below it.
+/// Returns the rooms that `folder` may include: itself and all rooms below it.
 std::set<std::string> reachable_from(const std::string& folder) {
   std::set<std::string> reached = {folder};
   std::function<void(const std::string&)> visit = [&](const std::string& name) {

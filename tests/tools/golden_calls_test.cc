@@ -45,7 +45,7 @@ class NoonClock final : public Clock {
   [[nodiscard]] std::chrono::steady_clock::time_point steady() const override { return {}; }
 };
 
-/// Values that differ between machines are only checked to be there.
+/// Values that differ between machines only have to exist.
 void mask(Json& value) {
   static const std::set<std::string> kTimes = {"modified", "changed", "created"};
   static const std::set<std::string> kOwners = {"uid", "gid"};

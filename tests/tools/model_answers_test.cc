@@ -1,4 +1,4 @@
-// Answers in the manner of small models: each makes the change that it states, or is refused.
+// Edits as small models write them: each makes the change that it states, or is refused.
 //
 // The answers about small programs are in fixtures/model-answers. Those about real commits are made
 // by its script, of the project's own history.
@@ -33,7 +33,7 @@ struct AnswerTally {
   size_t repaired = 0;  ///< of these: what is offered, sent back as it is, makes the change
 };
 
-/// What a refusal offers: an id to choose, or a hunk that replaces the one that does not fit.
+/// The offers of a refusal: ids to choose, or hunks that replace those that do not fit.
 struct Offers {
   bool is_plausible = false;  ///< each misfit has a place
   bool is_whole = false;      ///< each misfit has one place to choose, or a correction

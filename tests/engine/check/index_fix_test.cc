@@ -16,7 +16,7 @@
 namespace galley {
 namespace {
 
-/// A work tree with one file, which is fixed while others write to it.
+/// A work tree with one file. Other programs write to it while it is fixed.
 class FollowIndexTest : public ::testing::Test {
  protected:
   FollowIndexTest() { tree_.write("sub/a.txt", kJudged, 0755); }

@@ -56,7 +56,7 @@ TEST_F(JournalRules, AFileMayKeepOnlyAttributesThatItHad) {
   after.attributes = {kCapability, {"user.note", "any"}};
   change("a", before, after);
   EXPECT_EQ(broken(), "");
-  // The existing file has none, and the word of a foreign journal is no evidence.
+  // The existing file has none, and a foreign journal does not prove that it had one.
   EXPECT_NE(broken(JournalTrust::kForeign), "");
   ASSERT_TRUE(workspace_->set_attribute(rel("a"), kCapability));
   EXPECT_EQ(broken(JournalTrust::kForeign), "");

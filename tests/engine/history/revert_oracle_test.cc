@@ -1,4 +1,4 @@
-// Undo of a transaction beside `git revert` of the same change, on random histories.
+// Undo of a transaction compared with `git revert` of the same change, on random histories.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

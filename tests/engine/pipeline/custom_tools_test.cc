@@ -29,7 +29,7 @@ std::string manifest_of(const std::string& name, const std::string& more = "") {
          name + "\"}" + more + "}";
 }
 
-/// A folder of tools, a workspace, and a home outside of it.
+/// A folder of tools, a workspace, and a home outside the workspace.
 class CustomToolsTest : public ::testing::Test {
  protected:
   CustomToolsTest() {

@@ -256,7 +256,7 @@ ToolDefinition reading_tool(
   return made;
 }
 
-/// Writes `text` to `path`, and answers with what was there.
+/// Writes `text` to `path` and returns the content that the file had before.
 Result<std::string> swap_text(ToolRun& call) {
   const auto before = call.read(call.text("path"));
   if (!before) return before.error();

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// A workspace, and a home outside of it.
+/// A workspace, and a home outside the workspace.
 class McpServersKept : public ::testing::Test {
  protected:
   McpServersKept() {

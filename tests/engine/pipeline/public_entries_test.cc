@@ -88,8 +88,8 @@ class World {
   std::string id;
 };
 
-/// One public entry: what it leaves as its last record. `tx` is "open" for the id of the open
-/// transaction, else as it stands in the record.
+/// One public entry and the last record that it leaves. `tx` is "open" for the id of the open
+/// transaction, otherwise the text of the record.
 struct Entry {
   std::string name;
   std::string kind;

@@ -6,11 +6,11 @@
 // run's
 // change made to it, line by line:
 //
-//     after = before - (seen - mine) + (mine - seen)        no line stands twice anywhere
+//     after = before - (seen - mine) + (mine - seen)        no line is in the file twice
 //
-// where `seen` is what the run had at its last checkpoint, or began with. That is a serial order of
-// the changes, and no line is lost. Where that cannot be, the commit is a conflict, which names a
-// path that both changed, and changes nothing.
+// `seen` has the lines that the run had at its last checkpoint or at its start. The changes are in a
+// serial order, and no line is lost. If that is not possible, the commit is a conflict, names a path
+// that both changed, and changes nothing.
 #include <galley/workspace.h>
 #include <gtest/gtest.h>
 
@@ -265,8 +265,8 @@ class RunViewsProperty : public RunViews {
     }
     const std::set<std::string> of_now(now.begin(), now.end());
     EXPECT_EQ(of_now, expected);
-    EXPECT_EQ(now.size(), of_now.size()) << "a line stands twice";
-    // Lines are in the order in which they were written, whoever wrote them.
+    EXPECT_EQ(now.size(), of_now.size()) << "a line is in the file twice";
+    // Lines are in the order in which they were written, by any writer.
     const std::set<std::string> of_theirs(theirs.begin(), theirs.end());
     EXPECT_EQ(only(now, of_mine), only(mine, of_now));
     EXPECT_EQ(only(now, of_theirs), only(theirs, of_now));

@@ -89,7 +89,7 @@ TEST(Threads, SixteenTransactionsOfOneWorkspaceRunInParallel) {
   ASSERT_TRUE(opened) << opened.error().message;
   Workspace& workspace = **opened;
 
-  // `.galley`, the audit log, the tools and the cache are there for nobody yet.
+  // `.galley`, the audit log, the tools and the cache do not exist yet.
   std::vector<Result<void>> results(kThreads);
   std::latch begin(kThreads);
   std::vector<std::thread> threads;

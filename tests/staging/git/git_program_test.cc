@@ -20,7 +20,8 @@ class GitProgramTest : public ::testing::Test {
   GitProgramTest() : path_(std::getenv("PATH")) { scratch_.init(); }
   ~GitProgramTest() override { ::setenv("PATH", path_.c_str(), 1); }
 
-  /// It has no configuration, and runs this for every other command.
+  /// Puts a `git` on the PATH that prints an empty configuration, and runs `lines` for every other
+  /// command.
   void pretend(const std::string& lines) {
     scratch_.write("bin/git",
                    "#!/bin/sh\ncase \"$*\" in *'config --list'*) exit 0 ;; esac\n" + lines + "\n");

@@ -1,5 +1,5 @@
-// Every patch of fixtures/patches: what git apply makes of the good ones is what we make of them,
-// and none of the hostile ones changes anything.
+// Every patch of fixtures/patches: the good ones have the result that git apply has, and the hostile
+// ones change nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -26,11 +26,11 @@ struct Case {
   size_t begin = 0;  ///< the changed lines [begin, end) of base
   size_t end = 0;
   TextLines added;
-  TextLines now;         ///< what the edit is applied to
-  size_t now_begin = 0;  ///< where the intended lines stand in it
-  bool is_there = true;  ///< the intended lines still stand there
-  /// The place was copied: it is not changed any more, for a copy whose original is changed is a
-  /// move, and then the only place that still has the lines is the right one.
+  TextLines now;         ///< the file that the edit is applied to
+  size_t now_begin = 0;  ///< the place of the intended lines in it
+  bool is_there = true;  ///< the intended lines are still there
+  /// The place was copied, so it must not change from now on: a copy of a place that then changes is
+  /// a move, and the only place that still has the lines would be the right one.
   bool is_copied = false;
 };
 

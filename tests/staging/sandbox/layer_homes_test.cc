@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-/// Layers of a workspace in a home next to it.
+/// A workspace with its layers in a home next to the workspace.
 class LayerHomesTest : public testing::Test {
  protected:
   void SetUp() override { skip_without_walls(why_no_upper_layer(home_.directory())); }

@@ -15,7 +15,7 @@
 namespace galley {
 namespace {
 
-/// A program that everybody has, as bytes.
+/// Returns the bytes of a program that each machine has.
 std::string bytes_of_true() {
   std::ifstream file("/bin/true", std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

@@ -52,7 +52,7 @@ TEST(ResolveProgram, AFileThatCannotBeExecutedIsNotReportedAsMissing) {
   const auto named = resolve_program("passwd", "/etc", "/workspace", RelPath::root());
   ASSERT_FALSE(named.has_value());
   EXPECT_EQ(named.error().reason, "sandbox.program_not_runnable");
-  // What is outside of every view is not told.
+  // The message shows nothing of a path outside of the view.
   const auto hidden = resolve_program("/proc/self/status", kProgramPath, "/w", RelPath::root());
   ASSERT_FALSE(hidden.has_value());
   EXPECT_EQ(hidden.error().reason, "sandbox.program_not_found");
