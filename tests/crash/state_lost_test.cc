@@ -11,8 +11,8 @@ class StateLostFacts : public testing::TestWithParam<CrashCase> {};
 INSTANTIATE_TEST_SUITE_P(Of, StateLostFacts, testing::ValuesIn(crash_cases()),
                          [](const auto& shape) { return name_of_test(shape.param); });
 
-/// `rm -rf` of a part of the state while a commit runs. The answer must be true. If the result is not
-/// known, no message may say that the next command finishes the commit.
+/// `rm -rf` of a part of the state while a commit runs. The answer must be true. If the result is
+/// not known, no message may say that the next command finishes the commit.
 void remove_before_every_call(const CrashCase& shape, std::string_view part, size_t& lost) {
   for (size_t at = 1;; ++at) {
     const auto workspace = make_case(shape);

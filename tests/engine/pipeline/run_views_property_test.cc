@@ -8,9 +8,9 @@
 //
 //     after = before - (seen - mine) + (mine - seen)        no line is in the file twice
 //
-// `seen` has the lines that the run had at its last checkpoint or at its start. The changes are in a
-// serial order, and no line is lost. If that is not possible, the commit is a conflict, names a path
-// that both changed, and changes nothing.
+// `seen` has the lines that the run had at its last checkpoint or at its start. The changes are in
+// a serial order, and no line is lost. If that is not possible, the commit is a conflict, names a
+// path that both changed, and changes nothing.
 #include <galley/workspace.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Every patch of fixtures/patches: the good ones have the result that git apply has, and the hostile
-// ones change nothing.
+// Every patch of fixtures/patches: the good ones have the result that git apply has, and the
+// hostile ones change nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>

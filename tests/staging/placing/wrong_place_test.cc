@@ -29,8 +29,8 @@ struct Case {
   TextLines now;         ///< the file that the edit is applied to
   size_t now_begin = 0;  ///< the place of the intended lines in it
   bool is_there = true;  ///< the intended lines are still there
-  /// The place was copied, so it must not change from now on: a copy of a place that then changes is
-  /// a move, and the only place that still has the lines would be the right one.
+  /// The place was copied, so it must not change from now on: a copy of a place that then changes
+  /// is a move, and the only place that still has the lines would be the right one.
   bool is_copied = false;
 };
 

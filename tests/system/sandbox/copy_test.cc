@@ -137,7 +137,8 @@ TEST_P(SandboxCopy, WorkspaceAndHostCannotBeWritten) {
   as_user(GetParam(), [] {
     World world(copying());
     world.put_file(".git/HEAD", "ref\n");
-    // If the test runs as root, the command runs as the user `nobody`, which must be able to read it.
+    // If the test runs as root, the command runs as the user `nobody`, which must be able to read
+    // it.
     ASSERT_EQ(chmod(world.root().c_str(), 0755), 0);
     const TempDirectory outside;
     const std::string before = world.picture();
