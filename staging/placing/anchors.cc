@@ -62,6 +62,37 @@ std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines, size_t change) {
+  std::vector<std::string_view> out;
+  size_t at = change;
+  while (at < lines.size() && !is_telling_line(lines[at].text)) ++at;
+  if (at == lines.size()) return out;
+  size_t width = indent_of(lines[at].text).size();
+  for (size_t i = change; i-- > 0 && width > 0;) {
+    const HunkLine& line = lines[i];
+    if (line.role == LineRole::kAdded || !is_telling_line(line.text)) continue;
+    const size_t indent = indent_of(line.text).size();
+    if (indent >= width) continue;
+    width = indent;
+    out.insert(out.begin(), line.text);
+  }
+  return out;
+}
+
+bool leaves_block(FileIndex& index, const Hunk& hunk, size_t change, int64_t line) {
+  Hunk alone;
+  alone.anchors = enclosing_lines(hunk.lines, change);
+  std::erase_if(alone.anchors, [&](std::string_view anchor) {
+    return index.lines_like(anchor, LineFolding::kBlanks).empty();
+  });
+  if (alone.anchors.empty()) return false;
+  for (size_t i = change; i < hunk.lines.size(); ++i) {
+    if (hunk.lines[i].role == LineRole::kContext) break;
+    alone.lines.push_back(hunk.lines[i]);
+  }
+  return anchor_against(index, alone, line).has_value();
+}
+
 std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t start) {
   if (hunk.anchors.empty()) return std::nullopt;
   const FileIndex::Outline& outline = index.outline();

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "staging/formats/edit_set.h"
 #include "staging/placing/file_index.h"
@@ -17,6 +19,16 @@ namespace galley {
 /// change must be in that block.
 [[nodiscard]] std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk,
                                                    int64_t start);
+
+/// Returns the old lines of the hunk that enclose its line `change`, outermost first: each has less
+/// indentation than all telling lines from it to the change.
+[[nodiscard]] std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines,
+                                                            size_t change);
+
+/// True if the file has a line that encloses the change in the hunk, but a change at line `line`
+/// would not be in the block that this line opens. `change` is the index of the first of adjacent
+/// changed lines. Lines that are only inserted come before `line`.
+[[nodiscard]] bool leaves_block(FileIndex& index, const Hunk& hunk, size_t change, int64_t line);
 
 /// Returns the index of the first anchor that is not a line of the file.
 [[nodiscard]] std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk);

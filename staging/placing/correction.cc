@@ -115,7 +115,7 @@ class Corrector {
 
  private:
   std::string with_unique_context() {
-    if (!agrees_with_anchors() || !is_at_end()) return {};
+    if (!agrees_with_anchors() || leaves_a_block() || !is_at_end()) return {};
     for (size_t context = kFewestContext; context <= kMostContext; ++context) {
       std::string out = printed(context);
       if (out.empty()) return {};
@@ -356,6 +356,13 @@ class Corrector {
     const auto leading = static_cast<int64_t>(runs_.front().pattern_begin);
     const int64_t start = std::max<int64_t>(runs_.front().start - leading, 0);
     return !anchor_against(index_, hunk_, start);
+  }
+
+  /// True if a change would be outside of a block that it is in according to the hunk.
+  bool leaves_a_block() {
+    return std::any_of(runs_.begin(), runs_.end(), [this](const Run& run) {
+      return leaves_block(index_, hunk_, run.begin, run.start);
+    });
   }
 
   bool is_at_end() const {

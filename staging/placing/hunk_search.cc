@@ -5,6 +5,7 @@
 
 #include "staging/placing/already_there.h"
 #include "staging/placing/anchors.h"
+#include "staging/placing/damage.h"
 #include "staging/placing/hunk_text.h"
 
 // Why there are steps, and why a place found by fuzz is weighed:
@@ -71,12 +72,20 @@ IndentMap indent_at(const Lines& file, const Hunk& hunk, int64_t start) {
 bool is_doubtful_shift(const IndentMap& indent, const Hunk& hunk) {
   if (indent.describe() != "- ") return false;
   bool removes = false;
+  std::set<size_t> indents;  // of the old lines, as the hunk has them
+  const auto is_blank = [](const HunkLine& line) {
+    return line.text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  };
   for (const HunkLine& line : hunk.lines) {
-    if (line.text.find_first_not_of(" \t\r\n") == std::string_view::npos) continue;
+    if (is_blank(line)) continue;
     removes = removes || line.role == LineRole::kRemoved;
-    if (line.role == LineRole::kAdded && !line.text.starts_with(' ')) return true;
+    if (line.role != LineRole::kAdded) indents.insert(indent_of(line.text).size());
   }
-  return !removes;
+  return !removes || std::any_of(hunk.lines.begin(), hunk.lines.end(), [&](const HunkLine& line) {
+    if (line.role != LineRole::kAdded || is_blank(line)) return false;
+    const size_t width = indent_of(line.text).size();
+    return !line.text.starts_with(' ') || (indents.contains(width + 1) && !indents.contains(width));
+  });
 }
 
 HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& options)
@@ -276,19 +285,35 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
        first_kept_context(hunk_.lines.begin(), hunk_.lines.end(), context_.leading) > 0) ||
       (places.drop_trailing > 0 && places.drop_trailing == context_.trailing &&
        first_kept_context(hunk_.lines.rbegin(), hunk_.lines.rend(), context_.trailing) > 0);
+  bool is_damaged = false;  // then the new lines may be, too
   for (size_t i = 0; i < pattern_.size(); ++i) {
     const bool is_left_out = i < places.drop_leading || i >= pattern_.size() - places.drop_trailing;
-    if (is_left_out && !is_explained(i, start + static_cast<int64_t>(i))) {
-      places.is_unexplained = true;
-    }
+    const auto line = static_cast<size_t>(start) + i;
+    if (!is_left_out) continue;
+    places.is_unexplained = places.is_unexplained || !is_explained(i, static_cast<int64_t>(line));
+    is_damaged = is_damaged || (line < index_.lines().size() &&
+                                is_damaged_copy(pattern_[i], index_.lines()[line]));
   }
   const auto nearest = index_.nearest(pattern_, LineFolding::kLineEnds, start);
-  const bool is_best =
-      nearest.votes == 0 || (nearest.start == start && nearest.rival_votes < nearest.votes);
   const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
+  // The line number decides between places that have as many of the lines.
+  const uint32_t equal = start == stated() ? nearest.rival_votes : rival;
+  const bool is_best = nearest.votes == 0 || (nearest.start == start && equal < nearest.votes);
   const bool is_far_best = nearest.start == start && rival + 1 < nearest.votes;
-  places.is_doubtful = lost_a_side || !is_best || adds_what_is_there(places) ||
-                       (places.is_unexplained && !is_far_best);
+  places.is_doubtful = lost_a_side || !is_best || is_damaged || leaves_a_block(start) ||
+                       adds_what_is_there(places) || (places.is_unexplained && !is_far_best);
+}
+
+/// True if a change would be outside of a block that it is in according to the hunk.
+bool HunkSearch::leaves_a_block(int64_t start) const {
+  int64_t line = start;
+  for (size_t i = 0; i < hunk_.lines.size(); ++i) {
+    const bool begins = hunk_.lines[i].role != LineRole::kContext &&
+                        (i == 0 || hunk_.lines[i - 1].role == LineRole::kContext);
+    if (begins && leaves_block(index_, hunk_, i, line)) return true;
+    if (hunk_.lines[i].role != LineRole::kAdded) ++line;
+  }
+  return false;
 }
 
 /// True if a part of the change is already at the place, which explains the missing context. Either

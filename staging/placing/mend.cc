@@ -8,7 +8,9 @@
 #include "base/text.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
+#include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
+#include "staging/placing/damage.h"
 #include "staging/placing/equal_lines.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/line_ends.h"
@@ -38,31 +40,6 @@ constexpr size_t kMostLines = 5000;
 
 bool is_blank_text(std::string_view line) { return trimmed(without_terminator(line)).empty(); }
 
-/// Returns `line` with characters in place of entities such as `&lt;`.
-std::string without_entities(std::string_view line) {
-  static constexpr std::array<std::pair<std::string_view, char>, 7> kEntities = {
-      {{"&lt;", '<'},
-       {"&gt;", '>'},
-       {"&amp;", '&'},
-       {"&quot;", '"'},
-       {"&#39;", '\''},
-       {"&#x27;", '\''},
-       {"&apos;", '\''}}};
-  std::string out;
-  for (size_t at = 0; at < line.size();) {
-    size_t length = 0;
-    for (const auto& [entity, c] : kEntities) {
-      if (!line.substr(at).starts_with(entity)) continue;
-      out.push_back(c);
-      length = entity.size();
-      break;
-    }
-    if (length == 0) out.push_back(line[at++]);
-    at += length;
-  }
-  return out;
-}
-
 /// The characters of a line that HTML may remove, and the other characters without blanks.
 struct Markup {
   std::string signs;
@@ -83,21 +60,6 @@ bool is_subsequence(std::string_view part, std::string_view whole) {
     if (at < part.size() && part[at] == c) ++at;
   }
   return at == part.size();
-}
-
-/// The length of a line number with its separator; 0 if there is none.
-size_t number_length(std::string_view line, uint64_t& number) {
-  constexpr size_t kMaxDigits = 7;
-  const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
-  const size_t end = std::min(line.find_first_not_of("0123456789", first), line.size());
-  if (end == first || end - first > kMaxDigits) return 0;
-  number = 0;
-  for (size_t i = first; i < end; ++i) number = number * 10 + static_cast<uint64_t>(line[i] - '0');
-  const std::string_view rest = line.substr(end);
-  for (const std::string_view separator : {"\t", " | ", "|", ": ", ":", "\u2192"}) {
-    if (rest.starts_with(separator)) return end + separator.size();
-  }
-  return is_blank_text(rest) ? end : 0;
 }
 
 }  // namespace
@@ -309,14 +271,15 @@ class HunkMender::Work {
     return has_change(out) ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// Removes a blank after the signs: of all lines, or only of changed lines. If the hunk removes
-  /// nothing, perhaps only the context lines have such a blank. Then a new line must have the
-  /// indentation of some context line without the blank, and none may have it with the blank.
+  /// Removes a blank after the signs: of all lines, or only of changed lines. Perhaps only the old
+  /// lines have such a blank. So no new line may have the indentation of an old line with the blank
+  /// taken off already. If the hunk removes nothing, a new line must have the indentation of some
+  /// context line.
   static std::optional<Hunk> without_sign_blank(const Hunk& hunk, bool everywhere) {
     Hunk out = hunk;
     size_t count = 0;
     bool removes = false;
-    std::set<size_t> indents;  // of the context, without the blank
+    std::set<size_t> indents;  // of the old lines, without the blank
     for (HunkLine& line : out.lines) {
       removes = removes || (line.role == LineRole::kRemoved && !is_blank_text(line.text));
       if (!everywhere && line.role == LineRole::kContext) continue;
@@ -325,16 +288,17 @@ class HunkMender::Work {
         return std::nullopt;
       }
       line.text.remove_prefix(1);
-      if (line.role == LineRole::kContext && !is_blank_text(line.text)) {
+      if (line.role != LineRole::kAdded && !is_blank_text(line.text)) {
         indents.insert(indent_of(line.text).size());
       }
       ++count;
     }
     bool is_told = removes;
     for (const HunkLine& line : out.lines) {
-      if (removes || line.role != LineRole::kAdded || is_blank_text(line.text)) continue;
+      if (line.role != LineRole::kAdded || is_blank_text(line.text)) continue;
       const size_t indent = indent_of(line.text).size();
-      if (indents.contains(indent + 1)) return std::nullopt;
+      const bool is_known = removes && indents.contains(indent);
+      if (indents.contains(indent + 1) && !is_known) return std::nullopt;
       is_told = is_told || indents.contains(indent);
     }
     return count > 0 && is_told ? std::optional(std::move(out)) : std::nullopt;
@@ -421,7 +385,7 @@ class HunkMender::Work {
   std::optional<Hunk> with_lines_of_file(const Hunk& hunk, const std::vector<int64_t>& partner) {
     const auto first =
         std::find_if(partner.begin(), partner.end(), [](int64_t p) { return p >= 0; });
-    if (first == partner.end()) return std::nullopt;
+    if (first == partner.end() || leaves_a_block(hunk, partner)) return std::nullopt;
     Hunk out;
     out.document_line = hunk.document_line;
     out.has_numbers = true;
@@ -450,6 +414,23 @@ class HunkMender::Work {
       put(line.role, at++, out);
     }
     return out;
+  }
+
+  /// True if a change would be outside of a block that it is in according to the hunk.
+  bool leaves_a_block(const Hunk& hunk, const std::vector<int64_t>& partner) {
+    size_t old = 0;
+    int64_t next = 0;  // the file's line behind the last one that was found
+    for (size_t i = 0; i < hunk.lines.size(); ++i) {
+      const bool begins = hunk.lines[i].role != LineRole::kContext &&
+                          (i == 0 || hunk.lines[i - 1].role == LineRole::kContext);
+      const bool removes = hunk.lines[i].role == LineRole::kRemoved;
+      const int64_t line = removes && partner[old] >= 0 ? partner[old] : next;
+      if (begins && leaves_block(index_, hunk, i, line)) return true;
+      if (hunk.lines[i].role == LineRole::kAdded) continue;
+      if (partner[old] >= 0) next = partner[old] + 1;
+      ++old;
+    }
+    return false;
   }
 
   /// True if it is certain where new lines belong among blank lines. If lines are inserted next to
@@ -654,7 +635,10 @@ class HunkMender::Work {
     if (segments.size() < 2) return std::nullopt;
     std::vector<int64_t> partner;
     int64_t last = -1;
-    for (const Hunk& segment : segments) {
+    size_t begin = 0;  // of the segment among all lines
+    for (Hunk& segment : segments) {
+      if (begin > 0) segment.anchors = enclosing_lines(without_marks.lines, begin);
+      begin += segment.lines.size();
       std::vector<int64_t> lines = partners_of(segment);
       if (!lines.empty() && !says_where(segment, lines, false)) return std::nullopt;
       if (lines.empty()) {
@@ -727,11 +711,29 @@ class HunkMender::Work {
 
   // --- line by line, with some different context lines -------------------------------------------
 
+  /// True if a context line is a line of the file apart from a damage that the new lines may have,
+  /// too.
+  bool has_damaged_context(const Hunk& hunk) {
+    return std::any_of(hunk.lines.begin(), hunk.lines.end(), [this](const HunkLine& line) {
+      const auto is_there = [this](std::string_view text, LineFolding fold) {
+        return !index_.lines_like(text, fold).empty();
+      };
+      const bool is_open = line.role == LineRole::kContext && is_telling_line(line.text);
+      if (!is_open || is_there(line.text, LineFolding::kBlanks)) return false;
+      uint64_t number = 0;
+      const size_t length = number_length(line.text, number);
+      return is_there(line.text, LineFolding::kTypography) ||
+             is_there(without_entities(line.text), LineFolding::kBlanks) ||
+             (length > 0 && is_there(line.text.substr(length), LineFolding::kBlanks));
+    });
+  }
+
   /// Returns the hunk at the only place that has all of its old lines in the same positions, except
   /// for some context lines. Inserted lines must have telling lines on both sides.
   std::optional<Hunk> by_positions(const Hunk& hunk) {
     const std::vector<std::string_view> pattern = pre_image(hunk);
     if (!hunk.anchors.empty() || pattern.empty() || !has_change(hunk)) return std::nullopt;
+    if (has_damaged_context(hunk)) return std::nullopt;
     const auto near =
         index_.nearest(pattern, coarsest(), hunk.has_numbers ? hunk.old_start - 1 : 0);
     const uint32_t rival = std::max(near.rival_votes, near.torn_rival_votes);
@@ -799,6 +801,7 @@ class HunkMender::Work {
   // --- the changes alone ------------------------------------------------------------------------
 
   std::optional<Hunk> by_changes(const Hunk& hunk) {
+    if (has_damaged_context(hunk)) return std::nullopt;
     Hunk without_marks = hunk;
     std::erase_if(without_marks.lines, [&](const HunkLine& line) {
       return line.role == LineRole::kContext && is_elision(line.text) &&

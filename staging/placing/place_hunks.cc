@@ -169,6 +169,7 @@ class HunkPlacer {
     MendedHunk mended{hunk(i), {}, {}};
     auto& rest = mended.hunk.lines;
     rest.erase(rest.begin(), rest.begin() + static_cast<int64_t>(shared - kept));
+    mended.hunk.old_start += static_cast<uint32_t>(shared - kept);
     mended.old_lines = pre_image(mended.hunk);
     mended.leniencies.push_back({kSharedContext,
                                  "context of the hunk repeats lines that the hunk before it adds; "
@@ -518,7 +519,10 @@ class HunkPlacer {
       }
     }
     if (expected == search.start) return;
-    if (resembles(hunk(i), expected) || resembles(hunk(i), stated)) {
+    const auto is_rival = [&](int64_t place) {
+      return resembles(hunk(i), place) || has_lines_near(hunk(i), place, search.start);
+    };
+    if (is_rival(expected) || is_rival(stated)) {
       search.places.is_doubtful = true;
     }
   }
@@ -592,6 +596,30 @@ class HunkPlacer {
       if (is_telling_line(part.text)) ++(is_context ? context_telling : removed_telling);
     }
     return (context_fits && context_telling >= 2) || (removed_fits && removed_telling >= 1);
+  }
+
+  /// True if the file has all telling old lines of the hunk, in order, near `start` and apart from
+  /// the place at `found`. Other lines may have been inserted between them.
+  [[nodiscard]] bool has_lines_near(const Hunk& hunk, int64_t start, int64_t found) const {
+    constexpr int64_t kInserted = 3;
+    const std::vector<std::string_view> pattern = pre_image(hunk);
+    const auto count = static_cast<int64_t>(pattern.size());
+    const auto size = static_cast<int64_t>(index_.lines().size());
+    const int64_t end = std::min(start + count + kInserted, size);
+    int64_t at = std::max<int64_t>(start - kInserted, 0);
+    size_t telling = 0;
+    for (const std::string_view line : pattern) {
+      if (!is_telling_line(line)) continue;
+      const auto is_it = [&](int64_t there) {
+        return (there < found || there >= found + count) &&
+               without_terminator(index_.lines()[static_cast<size_t>(there)]) ==
+                   without_terminator(line);
+      };
+      while (at < end && !is_it(at)) ++at;
+      if (at++ >= end) return false;
+      ++telling;
+    }
+    return telling >= 2;
   }
 
   [[nodiscard]] bool is_chosen(size_t i) const {

@@ -5,6 +5,7 @@
 #include "base/content_id.h"
 #include "base/result.h"
 #include "staging/placing/already_there.h"
+#include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
 #include "staging/placing/edited_text.h"
 #include "staging/placing/explain.h"
@@ -407,10 +408,17 @@ class TextPlacer {
     if (old_dots.size() != new_dots.size() || old_dots.size() == 1) return false;
     size_t old_at = 0;
     size_t new_at = 0;
+    std::vector<HunkLine> above;  // the old lines of all parts so far
     for (size_t i = 0; i < old_dots.size(); ++i) {
       if (old_dots[i] > old_at) {
         out.hunks.push_back(
             hunk_of({before, old_at, old_dots[i]}, {after, new_at, new_dots[i]}, edit));
+        // A part is in the block that a line of the parts above it opens.
+        const size_t begin = above.size();
+        for (size_t k = old_at; k < old_dots[i]; ++k) {
+          above.push_back({LineRole::kContext, before[k]});
+        }
+        if (begin > 0) out.hunks.back().anchors = enclosing_lines(above, begin);
       } else if (new_dots[i] > new_at) {
         return false;  // new lines without an old line next to them
       }
