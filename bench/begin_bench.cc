@@ -1,4 +1,5 @@
-// Begin and a one-file preview, in process, in trees of growing size: nothing may be scanned.
+// Measures begin and the preview of one file, in process, in trees of growing size. Neither may
+// scan the tree.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -13,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A tree of `count` small files, two hundred a folder, removed at the end.
+/// A tree of `count` small files, 200 in each folder. The destructor removes it.
 class Tree {
  public:
   explicit Tree(int64_t count) {

@@ -1,8 +1,8 @@
-// Measures calls of tools in process, from the arguments as text to the result, including the
-// record: one Read, Write or Edit of a 100-line file that its transaction has not seen, and 64
-// Reads, one after the other and in parallel. Prints JSON; times are medians of wall time.
+// Measures calls of tools in process, from the arguments as text to the result, with the record. It
+// makes one Read, Write or Edit of a 100-line file that is new to its transaction. It also makes 64
+// Reads, sequentially and in parallel. Prints JSON; times are medians of wall time.
 //
-//   calls_bench [--only CALL] [--rounds N]     for a profiler: that one alone, N times
+//   calls_bench [--only CALL] [--rounds N]     for a profiler: only that call, N times
 #include <galley/workspace.h>
 #include <unistd.h>
 
@@ -51,7 +51,7 @@ std::string text_of(int file, int lines) {
   return text;
 }
 
-/// `kFiles` files of so many lines, removed at the end.
+/// `kFiles` files with a given number of lines. The destructor removes them.
 class ReadTree {
  public:
   explicit ReadTree(int lines) {
@@ -59,7 +59,7 @@ class ReadTree {
     std::string name = fs::path(base != nullptr ? base : "/var/tmp") / "galley-bench-XXXXXX";
     if (mkdtemp(name.data()) == nullptr) std::abort();
     root_ = name;
-    // Every call is to do its work.
+    // Every call must do its work, so the cache is off.
     std::ofstream(root_ / "galley.toml") << "[tools.Read]\ncache = false\n";
     for (int file = 0; file < kFiles; ++file) {
       std::ofstream(root_ / name_of(file)) << text_of(file, lines);
@@ -82,8 +82,8 @@ double median_us(int rounds, Step step) {
   return times[rounds / 2];
 }
 
-/// One call is measured with a new file, and with a file in which every line changes, because that
-/// is different work.
+/// One call is measured with a new file, and with a file in which every line changes, because these
+/// are different kinds of work.
 constexpr std::string_view kWriteOver = "Write over";
 
 std::string tool_of(std::string_view what) {
@@ -101,7 +101,7 @@ std::string arguments_of(std::string_view what, int file) {
   return arguments.dump();
 }
 
-/// One call in a transaction of its own each time; only the call is timed.
+/// Each call has its own transaction; only the call is timed.
 double call_us(Workspace& workspace, const std::string& what, int rounds) {
   const std::string tool = tool_of(what);
   std::vector<std::string> arguments;

@@ -1,7 +1,7 @@
-// Compares a durable commit of N small files with bare programs in the same run: one writes the
-// same journal and syncs it, one replaces the files by temp + rename without any sync, one syncs
-// each file and its directory. Prints a table; every number is the least of several runs, but the
-// ratios: medians of pairs that ran next to each other.
+// Compares a durable commit of N small files with plain programs in the same run. One writes the
+// same journal and syncs it. One replaces the files by temp + rename without any sync. One syncs
+// each file and its directory. Prints a table. Every number is the minimum of several runs; ratios
+// are medians of pairs that ran next to each other.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@
 
 namespace galley {
 
-/// The gate is not what is measured here.
+/// This benchmark does not measure the gate.
 struct ApprovalForTests {
   static Approval of(const Proposal& proposal) { return Approval(proposal.id()); }
 };
@@ -64,7 +64,7 @@ void sync_directory(const fs::path& path) {
   close(fd);
 }
 
-/// A tree of N files, removed at the end.
+/// A tree of N files. The destructor removes it.
 class Tree {
  public:
   explicit Tree(int files) : files_(files) {
@@ -104,7 +104,8 @@ Proposal propose(const WritableDirectory& workspace, const Tree& tree, int versi
   return Proposal::freeze(overlay);
 }
 
-/// One commit of every file. A counted one goes through a wrapper and is not to be timed.
+/// Commits every file once. If `is_counting`, calls go through a wrapper, and the times are not
+/// valid.
 Times measure_commit(const Tree& tree, Durability durability, int version, bool is_counting) {
   const SystemClock clock;
   Times times;
@@ -115,7 +116,7 @@ Times measure_commit(const Tree& tree, Durability durability, int version, bool 
   const auto staged = Clock_::now();
   const Proposal proposal = propose(*workspace, tree, version, clock);
   times.stage = ms_since(staged);
-  // Made once in the life of a workspace, and not what is measured.
+  // This is made once in the life of a workspace, so it is not measured.
   GALLEY_CHECK(StateDirectory::open_or_create(*workspace).has_value());
   Clock_::time_point applying;
   PublisherOptions options;
@@ -133,7 +134,7 @@ Times measure_commit(const Tree& tree, Durability durability, int version, bool 
   for (const auto& entry : fs::directory_iterator(tree.root() / ".galley/j")) {
     times.journal_bytes = std::max<uint64_t>(times.journal_bytes, entry.file_size());
   }
-  // Retirement is lazy and not part of the commit, so each history starts afresh.
+  // Retirement is lazy and not part of the commit, so each round starts with an empty history.
   fs::remove_all(tree.root() / ".galley");
   ::sync();
   return times;
@@ -172,12 +173,12 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Samples of one column, of which the least is shown.
+/// The samples of one column. The table shows the minimum.
 struct Column {
   std::vector<double> samples;
   void add(double sample) { samples.push_back(sample); }
   [[nodiscard]] double least() const { return *std::min_element(samples.begin(), samples.end()); }
-  /// The median of the ratios of pairs that ran next to each other.
+  /// Returns the median ratio of pairs that ran next to each other.
   [[nodiscard]] double over(const Column& other) const {
     std::vector<double> ratios;
     for (size_t i = 0; i < std::min(samples.size(), other.samples.size()); ++i) {
@@ -200,7 +201,7 @@ void print_row(int files, int rounds) {
     total.add(full.total);
     journal.add(measure_bare_journal(tree, full.journal_bytes));
     rename.add(measure_bare_rename(tree, false, ++version));
-    // Each file by itself takes minutes where there are many.
+    // Syncing each file takes minutes for many files.
     if (round <= rounds / 3) synced.add(measure_bare_rename(tree, true, ++version));
     group.add(measure_commit(tree, Durability::kGroup, ++version, false).total);
     none.add(measure_commit(tree, Durability::kNone, ++version, false).total);

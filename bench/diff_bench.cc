@@ -1,10 +1,11 @@
-// Compares our line diff with libgit2's Myers and dtl: two buffers in, patch text out.
+// Compares our line diff with libgit2's Myers diff and dtl: two buffers in, patch text out.
 //
 //   bench/fetch_pairs; build/bench/diff_bench [--benchmark_filter=REGEX]
 //
-// Real pairs are two versions of npm packages (GALLEY_BENCH_DATA, default build/bench-data; absent
-// ones are left out); the others are made here. After Google Benchmark's lines comes a table with
-// the ratios, the changed lines and the peak memory of each contender (measured in a child).
+// Real pairs are two versions of npm packages, in GALLEY_BENCH_DATA (default build/bench-data).
+// Missing ones are left out. The other pairs are generated here. After the lines of Google
+// Benchmark comes a table with the ratios, the changed lines and the peak memory of each contender,
+// measured in a child process.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <malloc.h>
@@ -111,7 +112,7 @@ void add_made_pairs(std::vector<Pair>& pairs) {
   pairs.push_back({"one_percent_200k", made(200000, distinct), made(200000, [&](size_t i) {
                      return random() % 100 == 0 ? "new " + word(1000000) : distinct(i);
                    })});
-  // A rewrite that keeps a third of the lines, in order, amid repeated ones.
+  // A rewrite that keeps a third of the lines, in order, between repeated ones.
   const auto statement = [](size_t i) {
     return i % 3 == 0 ? "  keep(" + std::to_string(i) + ");" : i % 3 == 1 ? std::string("  }") : "";
   };
@@ -164,7 +165,7 @@ bool fits_dtl(const Pair& pair) {
   return Lines(pair.before).size() + Lines(pair.after).size() <= galley::kMaxDtlItems;
 }
 
-// Lines that a unified diff says are changed.
+// Counts the lines that a unified diff changes.
 size_t changed_lines(const std::string& patch) {
   size_t changed = 0;
   bool in_hunk = false;
@@ -272,7 +273,7 @@ int main(int argc, char** argv) {
     add("script", pair, galley_script);
     if (fits_dtl(pair)) add("dtl", pair, dtl_script);
   }
-  // Neighbours in time see the same machine.
+  // Contenders of one pair run one after another, so that they see the machine in the same state.
   std::vector<char*> arguments(argv, argv + argc);
   std::string interleave = "--benchmark_enable_random_interleaving=true";
   arguments.push_back(interleave.data());

@@ -1,5 +1,5 @@
-// Compares an undo with the commit that it reverts, both from reading the files to the answer, with
-// the same durability.
+// Compares an undo with the commit that it reverts. Both are measured from reading the files to the
+// answer, with the same durability.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::string text_of(int64_t number, int version) {
   return text + "version " + std::to_string(version) + "\n";
 }
 
-/// A workspace of some files on the real disk, removed at the end.
+/// A workspace of some files on the real disk. The destructor removes it.
 class Bench {
  public:
   explicit Bench(int64_t files) : files_(files) {
@@ -65,7 +65,7 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  /// Stages every file anew and publishes.
+  /// Stages new content for every file and publishes.
   TxId commit(int version) {
     Overlay overlay(*root_, make_memory_store(), clock_);
     for (int64_t i = 0; i < files_; ++i) {
@@ -110,14 +110,14 @@ double median_ms(std::vector<Seconds> times) {
   return middle->count() * 1000;
 }
 
-/// Processor time of this process so far.
+/// Returns the processor time of this process so far.
 Seconds processor_time() {
   constexpr double kTicks = CLOCKS_PER_SEC;
   return Seconds(static_cast<double>(std::clock()) / kTicks);
 }
 
-/// The result is in the counters. Medians: one commit in dozens also retires the journals before
-/// it, which waits for the disk, and for what other programs have to write.
+/// The counters have the result, as medians. A few commits also retire the journals before them,
+/// which waits for the disk and for writes of other programs.
 void commit_and_undo(benchmark::State& state) {
   Bench bench(state.range(0));
   std::vector<Seconds> committing;

@@ -1,4 +1,5 @@
-// Placing edits: 2,000 hunks in 20 MB, and the inputs that make naive matchers quadratic.
+// Measures how fast edits are placed: 2,000 hunks in 20 MB, and inputs that make naive matchers
+// quadratic.
 #include <benchmark/benchmark.h>
 
 #include <string>
@@ -59,7 +60,7 @@ std::string hunks(size_t count, const std::string& body) {
   return patch;
 }
 
-/// `count` files of a memory directory, a hunk each, staged as one document.
+/// Stages one document with one hunk for each of `count` files in a memory directory.
 void stage_many(benchmark::State& state, size_t count) {
   const auto workspace = make_memory_directory();
   std::string patch;
@@ -84,7 +85,8 @@ void stage_many(benchmark::State& state, size_t count) {
   }
 }
 
-/// Old and new strings, one after the other, on 1 MB; `fits`: as they are written.
+/// Places 10,000 pairs of old and new strings, one after another, on 1 MB. If `fits`, the old
+/// strings match exactly.
 void place_strings(benchmark::State& state, bool fits) {
   std::string file;
   size_t count = 0;
@@ -104,7 +106,7 @@ void place_strings(benchmark::State& state, bool fits) {
   for (auto _ : state) benchmark::DoNotOptimize(place_edits(file, edit, {}));
 }
 
-/// The same of 1 MB, one edit a step: `make` gives the n-th.
+/// Does the same on 1 MB, with one edit for each step. `make` returns the n-th edit.
 template <typename Make>
 void place_texts(benchmark::State& state, const std::string& file, Make make) {
   std::vector<std::string> texts;

@@ -1,8 +1,8 @@
-// Compares the sandbox with its peers: bubblewrap with plain binds, a bare spawn, a copy of the
+// Compares the sandbox with its peers: bubblewrap with plain binds, a plain spawn, a copy of the
 // tree.
 //
-// Each iteration runs both sides one after the other, so that a busy machine slows both; the
-// counters are medians in milliseconds and their ratio.
+// Each iteration runs both sides one after the other, so that a busy machine slows both. The
+// counters are medians in milliseconds, and their ratio.
 #include <benchmark/benchmark.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -25,8 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 using Millis = std::chrono::duration<double, std::milli>;
 
-/// Trees that are removed at the very end: ext4 without a journal gives no inode out again for a
-/// minute after it was freed, and looks at each of them for every file made meanwhile.
+/// Trees that are removed at the very end. ext4 without a journal does not reuse an inode for a
+/// minute after it was freed. During that minute, making a file looks at each of those inodes.
 class Trees {
  public:
   ~Trees() {
@@ -40,7 +40,7 @@ class Trees {
 };
 Trees trees;
 
-/// A workspace of some files, and a sandbox on it.
+/// A workspace of some files, and its sandbox.
 class Place {
  public:
   explicit Place(int files, bool force_copy = false, const std::string& layers = {}) {
@@ -138,7 +138,8 @@ void BM_TrueBesideBwrap(benchmark::State& state) {
       [&] { spawn_and_wait(bwrap_true(place.path())); });
 }
 
-/// The same with layers on tmpfs: making and removing directories on a disk is not the sandbox's.
+/// Does the same with layers on tmpfs. Making and removing directories on a disk is not work of the
+/// sandbox.
 void BM_TrueBesideBwrapLayersInMemory(benchmark::State& state) {
   std::string layers = "/dev/shm/galley-bench-XXXXXX";
   if (mkdtemp(layers.data()) == nullptr) std::abort();
@@ -158,7 +159,7 @@ void BM_TrueBesideSpawn(benchmark::State& state) {
       state, [&] { place.run({"true"}, EffectsRule::kDrop); }, [] { spawn_and_wait({"true"}); });
 }
 
-/// The engine's memory does not matter, because the small helper forks.
+/// The memory of the engine does not matter, because the small helper forks.
 void BM_TrueFromALargeEngine(benchmark::State& state) {
   const auto bytes = static_cast<size_t>(state.range(0)) << 20U;
   std::vector<char> ballast(bytes);
@@ -170,7 +171,7 @@ void BM_TrueFromALargeEngine(benchmark::State& state) {
       [&] { spawn_and_wait(bwrap_true(place.path())); });
 }
 
-/// Linear in what the command changed, whatever the size of the tree.
+/// The time is linear in what the command changed and does not depend on the size of the tree.
 void BM_AbsorbChanges(benchmark::State& state) {
   Place place(static_cast<int>(state.range(0)));
   const std::string script =

@@ -1,5 +1,5 @@
-// Preloaded into a program, makes each of its flushes take GALLEY_FLUSH_MS milliseconds longer:
-// what a disk without a fast cache would do to it, on a disk that has one.
+// Preload this into a program to make each of its flushes take GALLEY_FLUSH_MS milliseconds longer.
+// This simulates a disk without a fast cache.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // Measures transactions without their contents: begin, fork and rollback against the size of the
-// tree and of the staged changes, and the memory of a large commit. Prints Markdown. Times are
-// medians of wall time, or of processor time where the row says so.
+// tree and the number of staged changes. Also measures the memory of a large commit. Prints
+// Markdown. Times are medians of wall time, or of processor time where the row says so.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ std::string content(int file, int version) {
   return text;
 }
 
-/// A workspace of so many files, removed at the end.
+/// A workspace of a given number of files. The destructor removes it.
 class Tree {
  public:
   explicit Tree(int files) {
@@ -77,7 +77,7 @@ double processor_us() {
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-/// Wall and processor times of one step, in microseconds.
+/// Measures wall time and processor time of one step, in microseconds.
 class Stopwatch {
  public:
   template <class Step>
@@ -132,7 +132,7 @@ double resident_peak_mb() {
   return static_cast<double>(usage.ru_maxrss) / 1024;  // the kernel counts in KiB
 }
 
-/// Stages and commits `files` files, `commits` times; tells how far memory rose above the start.
+/// Stages and commits `files` files, `commits` times. Reports how far memory rose above the start.
 void commit_and_tell(int files, int commits, bool is_stored, int pipe) {
   const Tree tree(files);
   const auto workspace = must(Workspace::open(tree.path()));
@@ -147,7 +147,7 @@ void commit_and_tell(int files, int commits, bool is_stored, int pipe) {
   if (write(pipe, &rise, sizeof rise) != sizeof rise) std::abort();
 }
 
-/// In a process of its own, so that its peak is its own too.
+/// Runs in its own process, because the peak of memory belongs to a process.
 void print_memory(int files, int commits, bool is_stored) {
   int ends[2] = {-1, -1};
   if (pipe(ends) != 0) std::abort();
@@ -162,7 +162,7 @@ void print_memory(int files, int commits, bool is_stored) {
   if (read(ends[0], &rise, sizeof rise) != sizeof rise) std::abort();
   close(ends[0]);
   close(ends[1]);
-  // Both sides of every file.
+  // A commit has both sides of every file.
   constexpr double kMegabyte = 1 << 20U;
   const double contents = 2.0 * files * kFileBytes / kMegabyte;
   std::printf("| %d | %s | %d | %.1f | %.1f | %.1f |\n", files, is_stored ? "stored" : "in memory",

@@ -1,4 +1,5 @@
-// Validators over a change of a thousand files: how two cores share them, and what the cache saves.
+// Measures validators on a change of a thousand files: how two cores share the work, and what the
+// cache saves.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -16,7 +17,7 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr int kFiles = 1000;
 
-/// Eight built-in validators and two commands; `parallel` at once.
+/// Returns a configuration of eight built-in validators and two commands, `parallel` at once.
 std::string config(int parallel) {
   std::string text = "[sandbox]\nmax_parallel = " + std::to_string(parallel) + "\n";
   for (const char* builtin : {"json", "conflict_markers", "whitespace", "utf8", "line_endings",
@@ -28,7 +29,7 @@ std::string config(int parallel) {
   return text;
 }
 
-/// A workspace where a thousand JSON files are changed in one transaction.
+/// A workspace in which one transaction changes a thousand JSON files.
 class Place {
  public:
   explicit Place(int parallel) {
@@ -42,7 +43,7 @@ class Place {
       std::ofstream(folder / (std::to_string(i) + ".json")) << text(i, 60);
     }
     WorkspaceOptions options;
-    options.trusts_configuration = true;  // it was written here, and names commands
+    options.trusts_configuration = true;  // this benchmark wrote it, and it names commands
     auto opened = Workspace::open(path_.string(), std::move(options));
     if (!opened) std::abort();
     workspace_ = *std::move(opened);
@@ -59,14 +60,14 @@ class Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  /// Every file gets a content that no cache has seen.
+  /// Gives every file a content that is not in the cache.
   void change(int lines) {
     for (int i = 0; i < kFiles; ++i) {
       const std::string name = "d" + std::to_string(i / 100) + "/" + std::to_string(i) + ".json";
       if (!transaction_->write(name, text(i, lines))) std::abort();
     }
   }
-  /// Seconds that one judgement takes.
+  /// Returns the seconds that one judgement takes.
   double judge() {
     const auto start = std::chrono::steady_clock::now();
     const auto preview = transaction_->preview();
@@ -89,7 +90,7 @@ class Place {
   std::unique_ptr<Transaction> transaction_;
 };
 
-/// The same judgement by one thread and by two, in turns.
+/// Alternates between the same judgement with one thread and with two.
 void BM_TenValidatorsOnAThousandFiles(benchmark::State& state) {
   Place one(1);
   Place two(2);
@@ -116,7 +117,7 @@ void BM_TenValidatorsOnAThousandFiles(benchmark::State& state) {
 }
 BENCHMARK(BM_TenValidatorsOnAThousandFiles)->UseManualTime()->Unit(benchmark::kMillisecond);
 
-/// A judgement of what was judged before, over and over: for a profiler.
+/// Repeats a judgement that is already in the cache: for a profiler.
 void BM_FromTheCache(benchmark::State& state) {
   Place place(2);
   place.judge();
