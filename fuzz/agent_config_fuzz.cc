@@ -1,5 +1,5 @@
-// Any bytes as a configuration of an agent: an entry is added or there is an error, and what was
-// added is taken away again to the byte.
+// Reads any bytes as a configuration of an agent. Adding an entry works or is an error. Removing an
+// added entry restores the original bytes.
 #include <optional>
 #include <string>
 #include <variant>

@@ -1,5 +1,5 @@
-// Any bytes as the request of an agent's hook: read in bounded time, and what is made of a command
-// means the command.
+// Reads any bytes as the request of an agent's hook, in bounded time. The rewritten command means
+// the same as the original command.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

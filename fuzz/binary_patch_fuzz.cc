@@ -1,5 +1,6 @@
-// Two contents out of one input, split at the first NUL: what is printed as a binary patch is read
-// back both ways. And any bytes as a literal, as a delta, as a base 85 line and as a quoted name.
+// Splits the input at the first NUL into two contents. A binary patch of them, once printed, is
+// read back in both directions. Also reads any bytes as a literal, a delta, a base 85 line and a
+// quoted name.
 #include <algorithm>
 #include <string>
 #include <string_view>

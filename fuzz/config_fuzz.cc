@@ -1,5 +1,5 @@
-// Any bytes as galley.toml: a configuration, or one error that names the file; then as a policy
-// test.
+// Reads any bytes as galley.toml, then as a policy test. The result is a configuration, or one
+// error that names the file.
 #include <string_view>
 
 #include "base/result.h"

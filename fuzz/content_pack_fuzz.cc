@@ -1,5 +1,5 @@
-// Reads any bytes as a pack of staged contents: every content that is found has its id, and a
-// writer can continue.
+// Reads any bytes as a pack of staged contents. Every content in it has its id, and a writer can
+// continue the pack.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // Reads any bytes as the manifest and as the answer of a custom tool. The parsers return a value or
-// an error, and a value keeps its promises.
+// an error, and a value keeps its invariants.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// Two texts, parted by the first "\0\xff": every diff of them rebuilds the second from the first,
-// in every mode, and nothing that prints or merges them breaks an invariant.
+// Splits the input at the first "\0\xff" into two texts. In every mode, their diff rebuilds the
+// second text from the first. Printing and merging them break no invariant.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// Any JSON as an edit document and as the arguments of every editing tool: what is taken is placed
-// without harm.
+// Reads any JSON as an edit document and as the arguments of every editing tool. Accepted edits are
+// placed without a crash or a broken invariant.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 6> kTools = {
 
 const galley::ToolRegistry& tools() {
   static const galley::ToolRegistry* const kRegistry = [] {
-    auto* registry = new galley::ToolRegistry();  // lives as long as the program
+    auto* registry = new galley::ToolRegistry();  // never freed, on purpose
     GALLEY_CHECK(galley::add_standard_tools(*registry).has_value());
     return registry;
   }();

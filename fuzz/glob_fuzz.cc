@@ -1,5 +1,5 @@
-// A pattern, a line break, a path: matching ends, and agrees with a plain backtracking matcher
-// where that one can be afforded.
+// Reads a pattern, a line break and a path. Matching ends, and it agrees with a plain backtracking
+// matcher where that one is fast enough.
 #include <string_view>
 
 #include "base/glob.h"
@@ -7,7 +7,7 @@
 
 namespace {
 
-/// Reads `*`, `?` and bytes only, within one component.
+/// Understands `*`, `?` and bytes only, within one component.
 bool matches_plainly(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern.front() == '*') {

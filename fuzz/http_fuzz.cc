@@ -1,5 +1,5 @@
-// Any bytes as a request to `galley review`: reading them ends, a request that is whole is not one
-// while a byte of it is missing, and is refused with a byte too many.
+// Reads any bytes as a request to `galley review`. Reading ends. A complete request is incomplete
+// without its last byte, and is refused with one more byte.
 #include <algorithm>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// Any bytes as a journal: reading is bounded and never crashes, and recovering a workspace that
-// holds it leaves protected paths alone.
+// Reads any bytes as a journal. Reading is bounded and never crashes. Recovery of a workspace with
+// this journal does not change protected paths.
 #include <cstdint>
 #include <string_view>
 

@@ -1,4 +1,5 @@
-// Any bytes: parse_json ends, and what it takes is read the same way again from its own text.
+// Reads any bytes with parse_json. It ends, and an accepted value is read back unchanged from its
+// own text.
 #include <nlohmann/json.hpp>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// A patch and a file out of one input, split at the first NUL: placing never harms, whatever both
-// are.
+// Splits the input at the first NUL into a patch and a file. Placing the patch keeps every
+// invariant for any input.
 #include <cstdint>
 #include <string>
 #include <string_view>

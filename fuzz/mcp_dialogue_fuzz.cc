@@ -1,6 +1,6 @@
-// Reads any bytes as the output of an MCP server. The first byte says in which step it comes: after
-// none, the handshake, or the list of tools. The dialogue ends or waits, answers each request once,
-// and calls nothing before the definitions were approved.
+// Reads any bytes as the output of an MCP server. The first byte chooses the step before it: none,
+// the handshake, or the list of tools. The dialogue ends or waits, answers each request once, and
+// calls nothing before the definitions are approved.
 #include <cstddef>
 #include <cstdint>
 #include <string>

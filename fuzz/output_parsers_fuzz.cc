@@ -1,5 +1,5 @@
-// Any bytes as the output of a command under every parser: no crash, no exception, texts of one
-// line, and places and replacements that the file has.
+// Reads any bytes as the output of a command, with every parser. There is no crash and no
+// exception. Texts have one line, and places and replacements are inside the file.
 #include <string>
 #include <string_view>
 
@@ -39,7 +39,7 @@ void check(const Finding& finding, const SourceFile& file) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<galley::OutputReader> readers = galley::every_parser();
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  // The message comes before the text of the file that it is about.
+  // The input has the message first, then the text of its file.
   const size_t half = std::min(input.find("\n--8<--\n"), input.size());
   const auto text = std::make_shared<const std::string>(
       half < input.size() ? input.substr(half + 8) : std::string_view("a\tb \xc3\xa9\n{}\n"));

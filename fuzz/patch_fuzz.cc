@@ -1,4 +1,5 @@
-// Any bytes as an edit document: every reader answers, and what it accepts is placed without harm.
+// Reads any bytes as an edit document. Every reader returns, and what it accepts is placed without
+// a broken invariant.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Reads any bytes as the standard input of a git hook: reading ends, and the result is what the
-// input says.
+// Reads any bytes as the standard input of a git hook. Reading ends, and the result has the same
+// content as the input.
 #include <string>
 #include <string_view>
 #include <vector>

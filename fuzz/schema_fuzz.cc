@@ -1,4 +1,5 @@
-// A schema, a NUL byte, a document: compiling ends, judging ends, and twice the same.
+// Reads a schema, a NUL byte and a document. Compiling and judging end, and judging twice gives the
+// same result.
 #include <nlohmann/json.hpp>
 #include <string_view>
 

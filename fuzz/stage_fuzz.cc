@@ -1,5 +1,6 @@
-// Any bytes as a stage folder: its `pool` up to the first NUL, its `overlay` behind that. Reading
-// is bounded, what can be read is written as it was, and removing the stage touches nothing else.
+// Reads any bytes as a stage folder: its `pool` up to the first NUL, and its `overlay` after that.
+// Reading is bounded. What can be read is written back unchanged. Removing the stage touches
+// nothing else.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -33,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t split = std::min(input.find('\0'), size);
   const std::string_view overlay = split < size ? input.substr(split + 1) : std::string_view();
 
-  // The last line proves the others: without it nothing that was made up would be looked at.
+  // The last line is a checksum of the others. Without it, no generated input would be read.
   const std::string sealed =
       std::string(overlay) + "end " + galley::ContentId::of(overlay).hex() + "\n";
   static_cast<void>(galley::decode_entries(overlay));

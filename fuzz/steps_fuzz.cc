@@ -1,4 +1,4 @@
-// Any bytes as the `calls` of a stage: what can be read is written as it was.
+// Reads any bytes as the `calls` of a stage. What can be read is written back unchanged.
 #include <cstdint>
 #include <string>
 #include <string_view>

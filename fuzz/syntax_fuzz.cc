@@ -1,5 +1,6 @@
-// Reads any bytes as requests to galley-syntax and as its answers: nothing crashes, and every place
-// is inside its text. The parser is the grammars' where they are built (GALLEY_SYNTAX), else the
+// Reads any bytes as requests to galley-syntax and as its answers. Nothing crashes, and every place
+// is inside its text. The parser is the grammars' if they are built (GALLEY_SYNTAX), else the
+// bracket parser.
 // brackets.
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
-// Finds the calls in any bytes in bounded time: each is at the place that it names, and one that is
-// quoted as a value of a call is returned unchanged.
+// Finds the calls in any bytes in bounded time. Each call is at the place that it names. A call
+// that is quoted as a value of a call is returned unchanged.
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

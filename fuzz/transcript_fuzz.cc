@@ -1,5 +1,5 @@
-// Any bytes as a transcript: reading ends, and every call that it gives has what replay takes for
-// granted.
+// Reads any bytes as a transcript. Reading ends, and every call in the result has the members that
+// replay relies on.
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string_view>

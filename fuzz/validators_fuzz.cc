@@ -1,5 +1,5 @@
-// Any bytes as a changed file under every built-in validator, as a rule file, and as the output of
-// a command: no crash, no exception, findings that point into the file.
+// Reads any bytes as a changed file for every built-in validator, as a rule file, and as the output
+// of a command. There is no crash and no exception, and findings point into the file.
 #include <algorithm>
 #include <string>
 #include <string_view>
