@@ -1,4 +1,4 @@
-// An agent's loop in one page: propose, hear what does not fit or is refused, repair, commit.
+// The loop of an agent on one page: propose, read what does not fit or is refused, repair, commit.
 //   example_agent_loop WORKSPACE      (a copy of fixtures/demo-project)
 #include <galley/galley.h>
 
@@ -14,7 +14,7 @@ struct Edit {
   std::string new_text;
 };
 
-// Plays a language model: it remembers the file wrongly, then breaks the JSON, and learns from the
+// Plays a language model. It remembers the file wrongly, then breaks the JSON, and learns from the
 // answers.
 Edit model(const std::vector<std::string>& feedback) {
   if (feedback.empty()) return {"\"max_kg\": 31.4", "\"max_kg\": 30"};
@@ -38,7 +38,7 @@ int run(const std::string& directory) {
     const Edit wanted = model(feedback);
 
     const auto edited = transaction->edit("data/rates.json", wanted.old_text, wanted.new_text);
-    if (!edited) {  // the report says where it does not fit, and what would
+    if (!edited) {  // the report says where it does not fit, and what would fit
       feedback.push_back(edited.report());
       std::cout << "attempt " << attempt << ": does not fit\n";
       continue;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A tool of one's own in ten lines: a struct describes its arguments once, and the JSON Schema, the
-// reading and the writing are made of that.
+// A custom tool in ten lines. A struct describes its arguments once; the JSON Schema, the reader
+// and the writer are made from that description.
 #include <galley/galley.h>
 
 #include <algorithm>
@@ -39,7 +39,8 @@ inline galley::ToolDefinition calculator() {
       });
 }
 
-/// + - * / and brackets, by recursive descent; nesting is bounded, since the text is an agent's.
+/// Evaluates + - * / and brackets by recursive descent. The nesting depth is limited because the
+/// text comes from an agent.
 class Expression {
  public:
   explicit Expression(std::string_view text) : rest_(text) {}

@@ -1,5 +1,5 @@
-// A tool that calls another one, is bounded by its tier, needs a confirmation, and is reverted by
-// the id of the call that ran it.
+// A tool that calls another tool, is limited by its tier and needs a confirmation. The example then
+// reverts its changes by the id of its call.
 #include <galley/galley.h>
 
 #include <iostream>
@@ -25,7 +25,7 @@ struct Renamed {
   static void describe(auto& field) { field("file", &Renamed::file); }
 };
 
-/// Edit does the work: it finds the places, and says what it would need if it did not.
+/// The tool Edit does the work. It finds the places, or says what it needs to find them.
 galley::Result<Renamed> rename_word(const Rename& rename, galley::ToolRun& call) {
   const auto edited =
       call.call("Edit", R"({"file_path": ")" + rename.file + R"(", "old_string": ")" + rename.from +
@@ -47,7 +47,7 @@ int stop(const galley::Error& error) {
   return galley::exit_status(error.kind);
 }
 
-/// The id of the call's record, which names what is to be taken back.
+/// Returns the id of the call's record. The revert names it.
 std::string execution_of(const galley::CallResult& called) {
   constexpr std::string_view kKey = "\"executionId\":\"";
   const std::string document = called.document();

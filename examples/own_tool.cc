@@ -1,4 +1,4 @@
-// A tool of one's own, called as the standard tools are: by name, with JSON arguments.
+// A custom tool, called in the same way as the standard tools: by name, with JSON arguments.
 //   example_own_tool WORKSPACE      (a copy of fixtures/demo-project)
 #include <galley/galley.h>
 

@@ -1,4 +1,4 @@
-// Commits a change, takes it back, and says what the history knows of it.
+// Commits a change, reverts it, and prints what the history knows about it.
 //   example_undo WORKSPACE      (a copy of fixtures/demo-project)
 #include <galley/galley.h>
 
@@ -13,7 +13,7 @@ int stop(const galley::Error& error) {
   return galley::exit_status(error.kind);
 }
 
-/// Says what a commit came to; an undo is a commit, too: the gate judges it as any other.
+/// Prints the outcome of a commit. An undo is also a commit: the gate judges it like any other.
 bool tell(const std::string& what, const galley::CommitOutcome& outcome) {
   const auto* receipt = std::get_if<galley::Receipt>(&outcome);
   std::cout << what << ": " << (receipt != nullptr ? receipt->id.str() : "not committed") << "\n";

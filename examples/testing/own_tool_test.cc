@@ -1,4 +1,4 @@
-// Tests of a tool of one's own, with what Galley::testing has and without a framework.
+// Tests a custom tool with Galley::testing and without a test framework.
 #include <galley/testing/testing.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ galley::ToolDefinition sort_lines_tool() {
   return {info, run};
 }
 
-/// Prints what is wrong; returns whether nothing is.
+/// Prints what is wrong. Returns whether the assertion holds.
 bool check(const char* what, const galley::Assertion& assertion) {
   if (!assertion) std::cout << what << ":\n" << assertion.message;
   return assertion.holds;
