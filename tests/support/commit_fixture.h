@@ -24,12 +24,12 @@
 
 namespace galley {
 
-/// Approves without a gate.
+/// Makes an approval without a gate.
 struct ApprovalForTests {
   static Approval of(const Proposal& proposal) { return Approval(proposal.id()); }
 };
 
-/// What a tree holds: path -> "f 644 content", "d 755", "l target". `.galley` is left out.
+/// The contents of a tree: path -> "f 644 content", "d 755", "l target". `.galley` is left out.
 using TreePicture = std::map<std::string, std::string>;
 
 inline void paint(const Directory& directory, const std::string& prefix, TreePicture& picture) {
@@ -56,8 +56,8 @@ inline void paint(const Directory& directory, const std::string& prefix, TreePic
   }
 }
 
-/// Sees everything for a while: root's eyes, for a tree in memory that has a user, and for a
-/// process that put its root rights aside.
+/// Sees everything with root's rights during its lifetime. This works for a memory tree that has a
+/// user, and for a process that gave up its root rights.
 class AsRoot {
  public:
   explicit AsRoot(const Directory& directory)
@@ -101,7 +101,7 @@ inline void put_file(const WritableDirectory& directory, std::string_view name,
   ASSERT_TRUE((*file)->set_mode(mode));
 }
 
-/// As an editor saves: a new file renamed over the old one.
+/// Saves a file as an editor does: renames a new file over the old one.
 inline void save_file(const WritableDirectory& directory, std::string_view name,
                       std::string_view content) {
   put_file(directory, std::string(name) + ".tmp", content);
@@ -109,7 +109,7 @@ inline void save_file(const WritableDirectory& directory, std::string_view name,
                                RenameMode::kReplace));
 }
 
-/// Collects a change set against what a workspace holds now.
+/// Collects changes against the current contents of a workspace.
 class ChangeBuilder {
  public:
   explicit ChangeBuilder(const WritableDirectory& workspace)
@@ -130,7 +130,8 @@ class ChangeBuilder {
     node.mode = mode;
     return set(path, node);
   }
-  /// Content and mode of `from` as they are now, at `to`; `from` goes unless it is set otherwise.
+  /// Moves the current content and mode of `from` to `to`. Removes `from` unless a change of it was
+  /// set.
   ChangeBuilder& rename(std::string_view from, std::string_view to) {
     const Node node = change(from).before;
     set(to, node);
@@ -207,7 +208,7 @@ inline Result<RecoveryReport> reopen(const WritableDirectory& workspace,
   return recover_if_needed(workspace, *state, clock, options);
 }
 
-/// Moves every finished journal to the history, which is when the caught inodes are let go.
+/// Moves every finished journal to the history. This also releases the caught inodes.
 inline Result<std::vector<JournalNote>> retire_all(const WritableDirectory& workspace) {
   static const SystemClock clock;
   GALLEY_ASSIGN(const auto state, StateDirectory::open(workspace));

@@ -92,7 +92,7 @@ inline Tree read_tree(const fs::path& root) {
   return tree;
 }
 
-/// What `git diff` prints between two trees, renames left alone.
+/// Returns what `git diff` prints between two trees, without rename detection.
 inline std::string git_prints(const Tree& before, const Tree& after, const std::string& options) {
   const ScratchDirectory scratch;
   write_tree(scratch.path() + "/a", before);
@@ -104,7 +104,7 @@ inline std::string git_prints(const Tree& before, const Tree& after, const std::
       .output;
 }
 
-/// Function names in hunk headers as git finds them without attributes.
+/// Returns options that find function names in hunk headers as git does without attributes.
 inline DiffOptions plain_functions() {
   DiffOptions options;
   options.functions_by_language = false;

@@ -8,7 +8,7 @@
 
 namespace galley {
 
-/// Stands still until it is told to go on; may be looked at from any thread.
+/// A clock that advances only when pass() is called. Any thread may read it.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] int64_t wall_ns() const override { return 1'795'000'000'000'000'000 + ns_.load(); }

@@ -10,8 +10,8 @@
 
 namespace galley {
 
-/// Returns what this machine lacks for the user of this process to run commands behind all walls,
-/// or on a copy; empty when `true` can be run.
+/// Returns why the user of this process cannot run commands behind all walls, or on a copy, on this
+/// machine. It is empty when `true` can be run.
 inline std::string missing_walls(const std::string& helper, bool on_copy = false) {
   const TempDirectory tree;
   const SystemClock clock;
@@ -25,7 +25,7 @@ inline std::string missing_walls(const std::string& helper, bool on_copy = false
   Command command;
   command.argv = {"true"};
   const auto result = (*runner)->run(command, overlay);
-  // Any other failure is one that a test should meet.
+  // Any other failure is left for the test itself to find.
   return result || result.error().reason != "sandbox.unavailable" ? "" : result.error().message;
 }
 

@@ -9,7 +9,8 @@
 
 namespace galley {
 
-/// Below the workspace's root: where its state keeps this (StateDirectory::own).
+/// Returns the path of a place in the workspace's state (StateDirectory::own), relative to the
+/// workspace's root.
 inline std::string own_file(const Workspace& workspace, std::string_view place) {
   return ".galley/" + persistent_of(workspace).state()->own(place).str();
 }

@@ -8,8 +8,8 @@
 
 namespace galley {
 
-/// The names of the public methods of a class that are not const: those may change something.
-/// `header` is a path below the sources; empty where the class is not understood.
+/// Returns the names of the public non-const methods of a class: those may change something.
+/// `header` is a path below the sources. The result is empty if the class cannot be parsed.
 inline std::set<std::string> changing_methods(const std::string& header, const std::string& type) {
   std::ifstream file(std::string(GALLEY_SOURCE_DIR) + "/" + header);
   std::ostringstream all;

@@ -9,7 +9,7 @@
 
 namespace galley {
 
-/// A path that the test states and knows to be good.
+/// Makes a path from a text that the test knows to be valid.
 inline RelPath rel(std::string_view text) {
   auto path = RelPath::parse(text);
   GALLEY_CHECK(path.has_value());

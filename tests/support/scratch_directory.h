@@ -8,7 +8,7 @@
 
 namespace galley {
 
-/// A fresh directory of the real disk, removed with everything in it at the end of its life.
+/// A new directory on the real disk. The destructor removes it with everything in it.
 class ScratchDirectory {
  public:
   ScratchDirectory() {

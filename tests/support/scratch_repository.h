@@ -13,16 +13,16 @@
 
 namespace galley {
 
-/// A git repository on the real disk, isolated from every user's configuration and deleted with its
-/// object.
+/// A git repository on the real disk. It ignores the configuration of every user, and the
+/// destructor deletes it.
 class ScratchRepository {
  public:
   [[nodiscard]] const std::string& path() const { return scratch_.path(); }
 
-  /// `options` are git-init(1)'s.
+  /// `options` are options of git-init(1).
   void init(const std::string& options = "-b main") { git("init -q " + options); }
 
-  /// Writes a file of the work tree, making its parents.
+  /// Writes a file of the work tree, and makes its parent directories.
   void write(const std::string& name, std::string_view content) const {
     const std::filesystem::path file = std::filesystem::path(path()) / name;
     std::filesystem::create_directories(file.parent_path());
@@ -33,11 +33,11 @@ class ScratchRepository {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  /// Runs a git command that has to end well.
+  /// Runs a git command, which must succeed.
   void git(const std::string& arguments) const {
     ASSERT_EQ(std::system((line(arguments) + " >/dev/null 2>&1").c_str()), 0) << arguments;
   }
-  /// Runs a git command and returns whether it ended well.
+  /// Runs a git command and returns whether it succeeded.
   [[nodiscard]] bool can(const std::string& arguments) const {
     return std::system((line(arguments) + " >/dev/null 2>&1").c_str()) == 0;
   }

@@ -23,14 +23,14 @@
 
 namespace galley {
 
-/// A process with an overlay in namespaces of its own that does what it is told: a run without the
-/// sandbox around it.
+/// A child process with an overlay in its own namespaces, which executes commands of the test. It
+/// is like a run without the sandbox.
 ///
-/// Each call is one word after another, and gives "ok" with what was read, or "E" and the number of
-/// the error. Paths are below the view; nothing here follows what `..` a test may write.
+/// Each call is a list of words. It returns "ok" followed by the text that was read, or "E"
+/// followed by errno. Paths are relative to the view; `..` in a path is not checked.
 class ScriptedView {
  public:
-  /// `layers` is overlayfs' lowerdir; `folder` holds `upper` and `work`.
+  /// `layers` is the lowerdir of overlayfs. `folder` has the directories `upper` and `work`.
   ScriptedView(const std::string& layers, const std::string& folder) {
     int ends[2];
     GALLEY_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
@@ -42,7 +42,8 @@ class ScriptedView {
     GALLEY_CHECK(child_ >= 0);
     if (child_ == 0) {
       (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-      // A lock belongs to the process that has its file open.
+      // The child must not keep the parent's open files: a lock belongs to each process that has
+      // its file open.
       if (ends[1] > 3) (void)close_range(3, static_cast<unsigned>(ends[1]) - 1, 0);
       (void)close_range(static_cast<unsigned>(ends[1]) + 1, ~0U, 0);
       serve(ends[1], place_.path(), options, user, group);
@@ -59,7 +60,7 @@ class ScriptedView {
   ScriptedView(const ScriptedView&) = delete;
   ScriptedView& operator=(const ScriptedView&) = delete;
 
-  /// Empty, or why this machine cannot mount one.
+  /// Returns why this machine cannot mount a view; empty if it can.
   [[nodiscard]] const std::string& missing() const { return missing_; }
   [[nodiscard]] pid_t process() const { return child_; }
   [[nodiscard]] int mount_fd() const { return mount_fd_; }

@@ -8,8 +8,8 @@
 
 namespace galley {
 
-/// Skips the running test for this reason unless it is empty. With GALLEY_REQUIRE_SANDBOX=1 the
-/// machine must have all walls, and the test fails instead.
+/// Skips the running test with this reason, unless the reason is empty. With
+/// GALLEY_REQUIRE_SANDBOX=1 the machine must have all walls, so the test fails instead.
 inline void skip_without_walls(const std::string& missing) {
   if (missing.empty()) return;
   const char* required = std::getenv("GALLEY_REQUIRE_SANDBOX");

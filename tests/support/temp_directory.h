@@ -17,7 +17,7 @@
 
 namespace galley {
 
-/// A fresh directory under $TMPDIR (or /tmp), opened, and removed with all below it at the end.
+/// A new, open directory under $TMPDIR (or /tmp). The destructor removes it with everything in it.
 class TempDirectory {
  public:
   TempDirectory() {
@@ -45,7 +45,7 @@ class TempDirectory {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const WritableDirectory& directory() const { return *directory_; }
 
-  /// Writes a file, making its parents.
+  /// Writes a file, and makes its parent directories.
   void write(std::string_view path, std::string_view content, uint32_t mode = 0644) const {
     const RelPath target = rel(path);
     if (!target.parent().is_root()) {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-/// Keys of two pairs and of other kinds, made by `openssl genpkey` for these tests alone.
+/// Keys of two Ed25519 pairs and of other kinds. `openssl genpkey` made them for these tests only.
 namespace galley::test_keys {
 
 inline constexpr std::string_view kPrivate =
@@ -28,7 +28,7 @@ inline constexpr std::string_view kX25519 =
     "-----BEGIN PRIVATE KEY-----\n"
     "MC4CAQAwBQYDK2VuBCIEICAkNHCsY9hPVIoxOJ0msq8mP5sxTHM+S2r9aRpG2uV/\n"
     "-----END PRIVATE KEY-----\n";
-/// RFC 8032, 7.1, test 2: this key signs the byte 0x72 with the signature below.
+/// The private key of RFC 8032, 7.1, test 2. It signs the byte 0x72.
 inline constexpr std::string_view kRfcPrivate =
     "-----BEGIN PRIVATE KEY-----\n"
     "MC4CAQAwBQYDK2VwBCIEIEzNCJso/5banbbDRuwRTg9bijGfNaumJNqM9u1PuKb7\n"

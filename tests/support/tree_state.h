@@ -15,7 +15,7 @@
 
 namespace galley {
 
-/// Every file and link of a tree: path to "mode:bytes" or "link:target". Only the executable bit of
+/// Every file and link of a tree: path -> "mode:bytes" or "link:target". Only the executable bit of
 /// a mode counts, as in git.
 using TreeState = std::map<std::string, std::string>;
 
@@ -87,7 +87,7 @@ struct ProgramResult {
   std::string output;
 };
 
-/// Runs a shell command in `directory` with `input` on stdin.
+/// Runs a shell command in `directory` with `input` on standard input.
 inline ProgramResult run_program(const std::filesystem::path& directory, const std::string& command,
                                  const std::string& input) {
   const std::filesystem::path scratch = directory.string() + ".io";
