@@ -31,7 +31,7 @@ class Documents : public ::testing::Test {
         slurp(std::string(GALLEY_SOURCE_DIR) + "/docs/json/galley.schema.json"));
   }
 
-  /// Runs `galley ARGUMENTS --json` and checks its one document against `#/$defs/NAME`.
+  /// Runs `galley ARGUMENTS --json` and validates its one document against `#/$defs/NAME`.
   nlohmann::json run(const std::string& arguments, const std::string& name,
                      const std::string& input = "") {
     tree_.write("input", input);

@@ -1,5 +1,4 @@
-// Command validators as they are used: real programs in the real sandbox, asked through a
-// workspace.
+// Command validators in real use: real programs in the real sandbox, called through a workspace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A runner that lets a command in only together with another one, and counts who is inside.
+/// A runner that delays each command until `party` commands are inside, and counts them.
 class Meeting final : public CommandRunner {
  public:
   Meeting(CommandRunner& sandbox, size_t party) : sandbox_(sandbox), party_(party) {}
@@ -43,7 +42,7 @@ class Meeting final : public CommandRunner {
     std::unique_lock lock(mutex_);
     most_ = std::max(most_, ++inside_);
     changed_.notify_all();
-    // Once all have met, none waits any longer.
+    // Once all have met, no command waits any longer.
     changed_.wait_for(lock, kPatience, [this] { return most_ >= party_; });
   }
 
@@ -65,7 +64,7 @@ class CommandValidatorsInTheSandbox : public ::testing::Test {
     tree_.write("LICENSE", "free\n");
   }
 
-  /// One validator `check` that runs a script of the shell.
+  /// Configures one validator `check` that runs a shell script.
   void check(const std::string& script, const std::string& more = "") {
     tree_.write("galley.toml", "[[validator]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", '''" +
                                    script + "''', \"sh\", \"{files}\"]\npaths = [\"*.c\"]\n" +
@@ -79,7 +78,7 @@ class CommandValidatorsInTheSandbox : public ::testing::Test {
     workspace_ = *std::move(opened);
     return *workspace_;
   }
-  /// The verdict of the gate when src/a.c is to become `text`.
+  /// Returns the gate's verdict on changing src/a.c to `text`.
   Preview judge(const std::string& text) {
     Workspace& workspace = workspace_ ? *workspace_ : open();
     auto transaction = workspace.begin({"tester", "why"});
@@ -162,7 +161,7 @@ TEST_F(CommandValidatorsInTheSandbox, KeptDirectoriesPersistFromJudgementToJudge
   EXPECT_THAT(messages(judge("int x;\n")), ElementsAre("runs: 1"));
   const Preview preview = judge("int y;\n");
   EXPECT_THAT(messages(preview), ElementsAre("runs: 2"));
-  EXPECT_EQ(preview.proposal.changes().size(), 1U);  // what is kept is never proposed
+  EXPECT_EQ(preview.proposal.changes().size(), 1U);  // a kept directory is never proposed
   EXPECT_FALSE(tree_.exists("build"));
   EXPECT_FALSE(tree_.exists(".galley"));
 }
@@ -254,7 +253,7 @@ TEST_F(CommandValidatorsInTheSandbox, AsManyRunAtOnceAsTheLimitSays) {
   WorkspaceOptions options;
   options.runner = &meeting;
   open(std::move(options));
-  EXPECT_EQ(refusal(judge("int x;\n")), "approved");  // each saw the file that the others removed
+  EXPECT_EQ(refusal(judge("int x;\n")), "approved");  // each saw the file that others removed
   EXPECT_EQ(meeting.most_at_once(), kLimit);
 }
 
@@ -302,7 +301,7 @@ TEST_F(CommandValidatorsInTheSandbox, BisectFindsTheHunksThatAreRefusedTogether)
   std::string text;
   for (int i = 0; i < 60; ++i) text += "line " + std::to_string(i) + "\n";
   tree_.write("src/a.c", text);
-  // Refused when the new name is used but not defined, or defined and not used.
+  // Refused if the new name is used but not defined, or defined but not used.
   check(R"(defined=$(grep -c 'define NAME' src/a.c); used=$(grep -c 'use NAME' src/a.c)
 [ "$defined" = "$used" ] || { echo "src/a.c:1: error: NAME"; exit 1; })",
         "parser = \"gcc\"\n");
@@ -320,7 +319,7 @@ TEST_F(CommandValidatorsInTheSandbox, BisectFindsTheHunksThatAreRefusedTogether)
               ElementsAre("docs/new.txt", "src/a.c, hunk 1", "src/a.c, hunk 3"));
   EXPECT_FALSE(report->smallest_failing.verdict.is_approved());
   EXPECT_TRUE(report->largest_passing.verdict.is_approved());
-  // The staged changes are as before.
+  // The staged changes are the same as before.
   EXPECT_EQ(transaction->preview()->proposal.changes().size(), 3U);
 }
 

@@ -1,4 +1,4 @@
-// A command sees the proposed tree, and what it does is staged.
+// A command sees the proposed tree, and its changes are staged.
 #include <gtest/gtest.h>
 
 #include <filesystem>

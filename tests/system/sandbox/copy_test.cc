@@ -1,4 +1,4 @@
-// The weaker level for machines without namespaces, and what `doctor` says of this one.
+// The weaker level for machines without namespaces, and what `doctor` reports about this machine.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
@@ -28,7 +28,8 @@ SandboxOptions copying() {
   return options;
 }
 
-/// A socket that listens, or takes datagrams; a name that begins with NUL is an abstract one.
+/// Returns a socket that listens, or that receives datagrams. A name that begins with NUL is
+/// abstract.
 int socket_at(int type, const std::string& name) {
   const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -55,7 +56,7 @@ TEST_P(SandboxCopy, OneFailedNamespaceIsForOneCommand) {
   need_walls(GetParam());
   if (GetParam() == User::kRoot) GTEST_SKIP() << "no limit on processes holds for root";
   as_user(GetParam(), [] {
-    // The two helper processes may not fork; the copy may.
+    // The two helper processes may not fork, but the copy may.
     const TempDirectory place;
     place.write("helper",
                 "#!/bin/sh\nif mkdir \"$0.first\" 2>/dev/null || mkdir \"$0.second\" 2>/dev/null; "
@@ -137,8 +138,7 @@ TEST_P(SandboxCopy, WorkspaceAndHostCannotBeWritten) {
   as_user(GetParam(), [] {
     World world(copying());
     world.put_file(".git/HEAD", "ref\n");
-    // If the test runs as root, the command runs as the user `nobody`, which must be able to read
-    // it.
+    // As root, the command runs as nobody, who must be able to read it.
     ASSERT_EQ(chmod(world.root().c_str(), 0755), 0);
     const TempDirectory outside;
     const std::string before = world.picture();
@@ -215,7 +215,7 @@ TEST_P(SandboxCopy, SpecialFilesOfTheWorkspaceAreLeftAlone) {
     EXPECT_EQ(result.standard_output.text(), "a.txt\ndir\nrun.sh\n");
     EXPECT_TRUE(result.refused.empty());
     EXPECT_EQ(world.changes(), std::vector<std::string>{"M a.txt"});
-    // To put something in their place, or to delete what holds them, is refused by name.
+    // A command that replaces them, or deletes their directory, is refused. The refusal names them.
     result = world.sh("echo file > fifo");
     ASSERT_EQ(result.refused.size(), 1U);
     EXPECT_EQ(result.refused[0].path, "fifo");
@@ -275,7 +275,7 @@ TEST_P(SandboxCopy, BytesWrittenToMemoryCount) {
 TEST_P(SandboxCopy, BytesInDirectoriesThatTheCommandClosedCount) {
   const TempDirectory own;
   ASSERT_EQ(chmod(own.path().c_str(), 0755), 0);
-  // A tmpfs without a size does not say what is used, so that only looking counts.
+  // A tmpfs without a size limit does not report its usage, so only walking the tree counts bytes.
   if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0 ||
       mount("tmpfs", own.path().c_str(), "tmpfs", 0, "size=0,mode=1777") != 0) {
     GTEST_SKIP() << "no tmpfs can be mounted";
@@ -286,7 +286,7 @@ TEST_P(SandboxCopy, BytesInDirectoriesThatTheCommandClosedCount) {
     world.put_file("large", std::string(30 << 20, 'x'));
     world.defaults().limits.max_written_bytes = 20 << 20;
     for (const char* mode : {"000", "600"}) {
-      // Closed before a byte is written: no look on the way sees the file.
+      // The directories are closed before a byte is written, so the walk never sees the file.
       const std::string script =
           "mkdir -p d/e; exec 3>d/e/more; chmod " + std::string(mode) + " d/e d; cat large >&3";
       const CommandResult result = world.sh(script);
@@ -333,7 +333,7 @@ TEST_P(SandboxCopy, FileSizeProcessesAndOpenFilesAreBounded) {
     ASSERT_TRUE(result.breach.has_value());
     EXPECT_EQ(result.breach->kind, LimitKind::kFileSize);
     EXPECT_TRUE(world.changes().empty());
-    // The other processes of the user count, too, and they come and go, so the test checks the
+    // The user's other processes count too, and their number varies, so the test checks the
     // request.
     result = world.python(R"(
 import os, time

@@ -1,4 +1,4 @@
-// The staged changes are exactly those that the same command makes to a copy of the tree.
+// The staged changes are exactly the changes that the same command makes to a copy of the tree.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ void shell(const std::string& directory, const std::string& script) {
   ASSERT_EQ(status, 0) << script;
 }
 
-/// Makes the proposed tree real in a directory that holds the base.
+/// Applies the proposed changes to a directory that has the base.
 void apply(Overlay& overlay, const std::string& directory) {
   const ChangeSet changes = overlay.changes();
   const auto now = [](const Change& change) { return change.after.kind; };
@@ -104,7 +104,7 @@ TEST_P(SandboxEquality, StagedEffectsAreTheEffects) {
     ASSERT_TRUE(result.effects_staged);
     apply(world.overlay(), proposed.path());
     EXPECT_EQ(picture_of(proposed.path()), picture_of(expected.path()));
-    // Nothing is named that did not change.
+    // The change set has no path that did not change.
     for (const Change& change : world.overlay().changes()) EXPECT_NE(change.before, change.after);
   });
 }

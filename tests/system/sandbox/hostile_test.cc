@@ -1,5 +1,5 @@
-// Attempts of commands to escape, and the walls that stop them. Everything happens in the sandbox
-// that the test makes, and the targets outside are in temporary directories of the test.
+// Commands try to escape, and the walls stop them. Everything happens in the sandbox of the test,
+// and the targets outside are in temporary directories of the test.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -18,7 +18,7 @@ namespace {
 
 class SandboxHostile : public SandboxTest {};
 
-/// Python that tells for each raw system call which error it met.
+/// Python that reports the error of each raw system call.
 constexpr const char* kProbe = R"(
 import ctypes, errno, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -104,7 +104,7 @@ TEST_P(SandboxHostile, MountsNamespacesAndChrootAreRefused) {
 TEST_P(SandboxHostile, KernelDoorsAreShut) {
   as_user(GetParam(), [] {
     World world;
-    // Numbers of x86_64; the filter itself is by name.
+    // These are numbers of x86_64; the filter itself uses names.
     const CommandResult result = world.python(std::string(kProbe) + R"(
 for name, number in [('keyctl', 250), ('add_key', 248), ('bpf', 321), ('perf_event_open', 298),
                      ('userfaultfd', 323), ('init_module', 175), ('kexec_load', 246),
@@ -283,7 +283,7 @@ TEST_P(SandboxHostile, GitAndSageAreReadOnlyAndGalleyIsHidden) {
   });
 }
 
-/// A listening unix socket; an abstract one when the path begins with NUL.
+/// Returns a listening unix socket, abstract if the path begins with NUL.
 int listen_at(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
@@ -322,7 +322,7 @@ TEST_P(SandboxHostile, SocketsOfTheHostCannotBeReached) {
     EXPECT_EQ(result.standard_output.text(), "no\nno\nno\nno\n");
     world.defaults().network = NetworkAccess::kHost;
     result = world.python(program);
-    // The host's network is the host's: what Landlock can still shut is shut.
+    // The command shares the host's network. Landlock still blocks what it can block.
     EXPECT_TRUE(result.standard_output.text().starts_with("no\nno\n"));
     EXPECT_TRUE(result.standard_output.text().ends_with("reached\n"));
     for (const int fd : {by_path, in_tree, by_name, tcp}) close(fd);

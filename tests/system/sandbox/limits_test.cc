@@ -307,7 +307,7 @@ TEST_P(SandboxLimits, EveryProcessDiesWithTheEngine) {
       world.defaults().on_output = [&](OutputStream, std::string_view text) {
         (void)!write(up[1], text.data(), text.size());
       };
-      // A thread of the engine started it, and other threads come and go (PR_SET_PDEATHSIG trap).
+      // A thread other than the main thread starts the command (the PR_SET_PDEATHSIG trap).
       std::thread([&] {
         world.sh("trap '' TERM; setsid sleep " + marker + " & echo up; sleep " + marker);
       }).join();
@@ -315,7 +315,7 @@ TEST_P(SandboxLimits, EveryProcessDiesWithTheEngine) {
     }
     char byte = 0;
     ASSERT_EQ(read(up[0], &byte, 1), 1);
-    // "up" was written before the shell had started the second one: both come up in their time.
+    // "up" is written before the shell starts its second process, so wait for both.
     EXPECT_TRUE(comes_true([&] { return processes_with(marker) >= 2; }));
     ASSERT_EQ(kill(engine, SIGKILL), 0);
     (void)waitpid(engine, nullptr, 0);

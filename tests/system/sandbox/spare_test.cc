@@ -1,4 +1,4 @@
-// A helper that was started beforehand does what a fresh one does, and leaves nothing behind.
+// A helper that was started in advance behaves like a new one, and leaves nothing behind.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <spawn.h>
@@ -42,7 +42,8 @@ bool is_gone_or_dead(pid_t process) {
   return name_end == std::string::npos || stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X';
 }
 
-/// The helper that waits for the next command of this process, once its namespaces are made.
+/// Returns the helper that waits for the next command of this process, once its namespaces are
+/// ready.
 pid_t spare_of(pid_t engine) {
   for (const pid_t child : children_of(engine)) {
     std::ifstream file("/proc/" + std::to_string(child) + "/cmdline");
@@ -94,7 +95,7 @@ for attempt in (lambda: os.mkdir("/usr/x"), lambda: socket.socket(socket.AF_PACK
     const CommandResult again = world.python(look);
     EXPECT_EQ(again.standard_output.text(), fresh.standard_output.text());
     EXPECT_EQ(again.standard_error.text(), "");
-    // It was taken: one command is all that it runs.
+    // The command used this helper, and a helper runs one command only.
     EXPECT_TRUE(comes_true([&] { return is_gone_or_dead(spare); }));
   });
 }
@@ -152,7 +153,7 @@ TEST_P(SandboxSpare, GoesWithTheSandbox) {
     ASSERT_GT(spare, 0);
     const std::vector<pid_t> inside = children_of(spare);
     world.drop_runner();
-    EXPECT_NE(kill(spare, 0), 0);  // waited for, not only told
+    EXPECT_NE(kill(spare, 0), 0);  // the process was reaped, not only killed
     for (const pid_t one : inside) EXPECT_TRUE(is_gone_or_dead(one));
   });
 }
@@ -205,7 +206,7 @@ TEST_P(SandboxSpare, EndsByItselfWhenNoCommandComes) {
     EXPECT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 3);
     char byte = 0;
-    EXPECT_EQ(read(ends[0], &byte, 1), 0);  // and said nothing
+    EXPECT_EQ(read(ends[0], &byte, 1), 0);  // and wrote nothing
     close(ends[0]);
   });
 }

@@ -1,4 +1,4 @@
-// The traps that were met while the sandbox was designed.
+// The traps that were found while the sandbox was designed.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/inotify.h>
@@ -31,7 +31,7 @@ TEST_P(SandboxTraps, RootInsideIsNobodyOutside) {
     EXPECT_NE(mapped, "0\n");
     const std::string own = std::to_string(geteuid()) + "\n";
     EXPECT_EQ(mapped, geteuid() == 0 ? "1879048192\n" : own);
-    // Files it makes belong to the workspace's owner all the same.
+    // Even so, the files that it makes belong to the owner of the workspace.
     world.defaults().effects = EffectsRule::kStageAlways;
     EXPECT_EQ(world.sh("touch x; stat -c %u x a.txt").standard_output.text(), own + own);
   });
@@ -66,7 +66,7 @@ TEST_P(SandboxTraps, FifoOfTheWorkspaceIsNotTheHosts) {
   as_user(GetParam(), [] {
     World world;
     ASSERT_EQ(mkfifo((world.root() + "/pipe").c_str(), 0666), 0);
-    // A reader of the host would hang on its own FIFO for ever: inside it is another object.
+    // A reader would block on the host's FIFO for ever. Inside, the FIFO is another object.
     world.defaults().limits.wall = std::chrono::seconds(5);
     const CommandResult result =
         world.sh("(echo through > pipe &) ; timeout 2 cat pipe; rm pipe; true");
@@ -119,7 +119,7 @@ TEST_P(SandboxTraps, LayersMayLieInsideTheWorkspaceUnderGalley) {
 }
 
 TEST_P(SandboxTraps, LayersCannotLieOnOverlayfs) {
-  if (geteuid() != 0) return;  // mounts one to show it
+  if (geteuid() != 0) return;  // mounts a file system for the test
   const pid_t child = fork();
   if (child == 0) {
     int status = 1;
@@ -156,7 +156,7 @@ TEST_P(SandboxTraps, FilesOfOtherOwnersCanBeRead) {
   });
 }
 
-/// /tmp is where the view is built, so a link to anywhere else is one to the host.
+/// The view is built below /tmp, so a link to any other place leads to the host.
 TEST_P(SandboxTraps, KeptDirectoriesAreNotMadeThroughALink) {
   as_user(GetParam(), [] {
     std::string outside = "/dev/shm/galley-test-XXXXXX";
@@ -176,7 +176,7 @@ TEST_P(SandboxTraps, KeptDirectoriesAreNotMadeThroughALink) {
       EXPECT_EQ(refused.error().reason, "sandbox.keep_link");
     }
     EXPECT_TRUE(std::filesystem::is_empty(outside));
-    // A link that is only proposed is one as well.
+    // A link that is only proposed counts too.
     ASSERT_TRUE(world.overlay().make_symlink(rel("dir/proposed"), outside).has_value());
     command.keep = {rel("dir/proposed/made")};
     EXPECT_FALSE(world.try_run(command).has_value());
@@ -212,8 +212,8 @@ TEST_P(SandboxTraps, MovedWorkspaceIsNoticed) {
   });
 }
 
-/// Writes a file of the workspace when the command says its first word, which then cannot go on:
-/// it has more to say than a pipe holds. Twice, so that the second time is surely later.
+/// Writes a file of the workspace when the command prints its first word. The command then blocks,
+/// because it prints more than a pipe holds. The file is written until its time is surely later.
 void change_while_it_runs(World& world, const std::string& path) {
   world.defaults().on_output = [&world, path, is_done = false](OutputStream,
                                                                std::string_view) mutable {
@@ -313,14 +313,14 @@ TEST_P(SandboxTraps, LargeTreeIsNotLookedAtAndMountsNoMore) {
       looks.push_back(watch.count());
       EXPECT_TRUE(std::filesystem::exists(world.root() + "/d0/sub/f"));
       (void)std::filesystem::directory_iterator(world.root() + "/d0");
-      EXPECT_GE(watch.count(), 1U);  // a look would be seen
+      EXPECT_GE(watch.count(), 1U);  // proves that a look would be counted
     }
     EXPECT_EQ(mounts[0], mounts[1]);
     EXPECT_EQ(looks[0], looks[1]);
   });
 }
 
-/// A sanitizer takes minutes for a run of seconds, and a tenth of it shows as much.
+/// With a sanitizer the full size takes minutes, and a tenth of it tests the same.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kManyDirectories = 5;
 #else
@@ -328,9 +328,9 @@ constexpr int kManyDirectories = 50;
 #endif
 
 TEST_P(SandboxTraps, HundredThousandSmallFilesAreAbsorbed) {
-  // Half for each user; the name has the sum.
+  // Each user makes half of the files; the test's name has the sum.
   as_user(GetParam(), [] {
-    // In memory: this is about names and contents, not about a disk's way to delete.
+    // The files are in memory: the test is about names and contents, not about how a disk deletes.
     if (fs::exists("/dev/shm")) (void)setenv("TMPDIR", "/dev/shm", 1);
     const TempDirectory memory;
     (void)unsetenv("TMPDIR");

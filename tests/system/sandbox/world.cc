@@ -35,7 +35,7 @@ std::ostream& operator<<(std::ostream& out, User user) {
 }
 
 void as_user(User user, const std::function<void()>& body) {
-  (void)helper_program();  // made once, by us
+  (void)helper_program();  // this process makes it once
   if (user == User::kRoot || geteuid() != 0) {
     body();
     return;
@@ -44,7 +44,7 @@ void as_user(User user, const std::function<void()>& body) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     if (setgid(kNobodyId) != 0 || setuid(kNobodyId) != 0) _exit(2);
-    // A test that is killed at its time limit leaves no process behind.
+    // If a test is killed at its time limit, it leaves no process behind.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) _exit(2);
     body();
     std::fflush(nullptr);

@@ -21,7 +21,7 @@ namespace galley {
 enum class User { kRoot, kNobody };
 std::ostream& operator<<(std::ostream& out, User user);
 
-/// Polls until it is so, at most for as long as a very busy machine may take.
+/// Polls until `fact` is true. Gives up after 60 seconds, which is enough on a very busy machine.
 template <class Fact>
 bool comes_true(Fact fact) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
@@ -32,14 +32,14 @@ bool comes_true(Fact fact) {
   return true;
 }
 
-/// Runs `body`, with its EXPECTs, as that user: in a child process that gave up root, or in this
-/// process if we are that user already or cannot choose.
+/// Runs `body`, with its EXPECTs, as that user. It uses a child process that gives up root, or this
+/// process if it already is that user or cannot change users.
 void as_user(User user, const std::function<void()>& body);
 
 enum class Walls { kNamespaces, kCopy };
 
-/// Skips the running test when this machine lacks those walls for that user, with the reason; fails
-/// it where GALLEY_REQUIRE_SANDBOX=1 says that it has them.
+/// Skips the running test, with the reason, if this machine lacks those walls for that user. With
+/// GALLEY_REQUIRE_SANDBOX=1 the test fails instead.
 void need_walls(User user, Walls walls = Walls::kNamespaces);
 
 /// Tests that run commands behind all walls, as each user.
@@ -48,23 +48,23 @@ class SandboxTest : public testing::TestWithParam<User> {
   void SetUp() override { need_walls(GetParam()); }
 };
 
-/// The helper program, in a place that every user can read.
+/// Returns the helper program, in a place that every user can read.
 const std::string& helper_program();
 
-/// A workspace with a few files, its overlay and its sandbox. Everything is in temporary
-/// directories of its own.
+/// A workspace with a few files, its overlay and its sandbox. All its files are in its own
+/// temporary directories.
 class World {
  public:
   explicit World(SandboxOptions options = {});
 
-  /// Runs `sh -c script`; a failure to run is a test failure and an empty result.
+  /// Runs `sh -c script`. If it cannot run, that is a test failure and the result is empty.
   CommandResult sh(const std::string& script);
-  /// Runs a Python program the same way.
+  /// Runs a Python program in the same way.
   CommandResult python(const std::string& program);
   CommandResult run(Command command);
   Result<CommandResult> try_run(const Command& command) { return runner_->run(command, overlay_); }
 
-  /// Defaults for sh() and python().
+  /// Returns the command that sh() and python() start from.
   Command& defaults() { return defaults_; }
   Overlay& overlay() { return overlay_; }
   [[nodiscard]] std::string root() const { return workspace_.path(); }
@@ -72,11 +72,13 @@ class World {
   CommandRunner& runner() { return *runner_; }
   void drop_runner() { runner_.reset(); }
 
-  /// Writes a file into the workspace itself.
+  /// Writes a file directly into the workspace.
   void put_file(const std::string& path, const std::string& text, uint32_t mode = 0644);
-  /// Paths of the change set with a letter each: `A` created, `M` changed, `D` deleted.
+  /// Returns the paths of the change set, each with a letter: `A` created, `M` changed, `D`
+  /// deleted.
   std::vector<std::string> changes() const;
-  /// The workspace's own files and what they hold, to show that it is untouched.
+  /// Returns the workspace's own files with their contents, to show that a command did not change
+  /// them.
   std::string picture() const;
 
  private:
@@ -88,10 +90,10 @@ class World {
   Command defaults_;
 };
 
-/// Paths, kinds, modes and contents of a directory tree, one a line.
+/// Returns the paths, kinds, modes and contents of a directory tree, one line each.
 std::string picture_of(const std::string& directory);
 
-/// How many processes on the machine have this word among their arguments.
+/// Returns how many processes on the machine have this word in their command lines.
 int processes_with(const std::string& word);
 
 }  // namespace galley
