@@ -10,21 +10,22 @@
 
 namespace galley::architecture {
 
-/// The rooms that the drawing of docs/ARCHITECTURE.md lists, in its order, highest first.
+/// Returns the rooms in the drawing of docs/ARCHITECTURE.md, in its order: highest first.
 [[nodiscard]] std::vector<std::string> rooms_in_drawing(std::string_view architecture_page);
 
-/// The table of doors of the page: each row's headers and the places that may include them.
+/// Returns the table of doors of the page: each header, with the places that may include it.
 [[nodiscard]] std::map<std::string, std::set<std::string>> doors_in_page(
     std::string_view architecture_page);
 
-/// The header that a source belongs to: `a/x.h` of `a/x.cc`, else the longest `a/x.h` of
-/// `a/x_more.cc`; empty when `headers` has none.
+/// Returns the header that a source belongs to: `a/x.h` for `a/x.cc`, else the longest `a/x.h` for
+/// `a/x_more.cc`. The result is empty if `headers` has no such header.
 [[nodiscard]] std::string header_of_source(std::string_view source_path,
                                            const std::set<std::string>& headers);
 
 inline constexpr size_t kMaxCommentColumns = 100;
 
-/// Contracts that lost their form, and comments that are too wide. The form of a `///` comment:
+/// Returns contract comments in the wrong form and comments that are too wide.
+/// The form of a `///` comment:
 ///
 ///     /// Prose.
 ///     ///

@@ -6,8 +6,8 @@
 
 namespace galley::architecture {
 
-/// Names by which a source could write to a disk in a room that only proposes or judges, and
-/// doors to the writing side outside the rooms that own them.
+/// Returns names that could write to a disk in a room that only proposes or judges. Also returns
+/// uses of the writing doors outside the rooms that own them.
 [[nodiscard]] Violations write_access(std::string_view path, std::string_view source);
 
 }  // namespace galley::architecture

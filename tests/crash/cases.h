@@ -14,33 +14,35 @@ namespace galley {
 
 inline const SystemClock kSystemClock;
 
-/// One shape of a transaction: a tree to start from and what to change in it.
+/// One kind of transaction: a tree to start from, and the changes to it.
 struct CrashCase {
   std::string name;
   std::function<void(const WritableDirectory&)> prepare;
   std::function<void(ChangeBuilder&)> change;
-  /// A user who is not root commits and recovers, in a tree of their own.
+  /// A user other than root commits and recovers. That user owns the tree.
   bool is_as_user = false;
-  /// It leaves files that their owner cannot read, so he cannot take it back.
+  /// The change leaves files that their owner cannot read, so the owner cannot undo it.
   bool is_unreadable = false;
 };
 
 inline void PrintTo(const CrashCase& shape, std::ostream* out) { *out << shape.name; }
 
-/// The user of the cases as a user: an id that no account has, in a further group.
+/// The user of the cases that run as a user, and a second group of that user. No account has these
+/// ids.
 inline constexpr uint32_t kUserId = 54321;
 inline constexpr uint32_t kSecondGroup = 54322;
 /// A group that the user is not in.
 inline constexpr uint32_t kForeignGroup = 54323;
 
-/// Every kind of change, alone and together; each at most six operations but `rich`. Each as root
-/// and as a user; without GALLEY_CRASH_FULL as a user only those that are about modes.
+/// Returns every kind of change, alone and combined. Each case except `rich` has at most six
+/// operations. Every case runs as root and as a user. Without GALLEY_CRASH_FULL, only the cases
+/// about modes run as a user.
 const std::vector<CrashCase>& crash_cases();
-/// By its name: "modes", "modes as a user".
+/// Returns the case with this name, such as "modes" or "modes as a user".
 const CrashCase& crash_case(std::string_view name);
 
-/// A workspace with the tree of a case and an empty `.galley` (one commit of something else is in
-/// the history), and the proposal of the case.
+/// A workspace with the tree and the proposal of a case. Its history has one unrelated commit; its
+/// `.galley` is otherwise empty.
 struct CaseWorkspace {
   std::shared_ptr<struct MemoryTree> tree;
   std::unique_ptr<WritableDirectory> directory;
@@ -49,47 +51,47 @@ struct CaseWorkspace {
   TreePicture after;
 };
 CaseWorkspace make_case(const CrashCase& shape);
-/// Where the workspace keeps this: "rescue/2/a".
+/// Returns the path of a place in the workspace's state, such as "rescue/2/a".
 RelPath in_state(const WritableDirectory& workspace, const std::string& place);
-/// Copies the tree with the same inode numbers and times, and without locks.
+/// Copies the tree with the same inode numbers and times, but without locks.
 std::shared_ptr<struct MemoryTree> copy_of(const struct MemoryTree& tree);
-/// Builds the tree of a case in a given directory; the caller may give files away.
+/// Builds the tree of a case in a given directory. The caller may then change the owners of files.
 void prepare_tree(const CrashCase& shape, const WritableDirectory& directory);
-/// As make_case, on a directory that is given, with the history that makes.
+/// Does the same as make_case in a given directory, with the history of prepare_history.
 void prepare_case(const CrashCase& shape, const WritableDirectory& directory);
-/// The commit that comes before that of a case.
+/// Makes the unrelated commit that precedes the commit of a case.
 void prepare_history(const WritableDirectory& directory);
 Proposal propose_case(const CrashCase& shape, const WritableDirectory& directory);
 TreePicture picture_after(const CrashCase& shape);
 
-/// Publishes the proposal of a case with a plan of faults, in which the process may "die".
+/// Publishes the proposal of a case under a fault plan. The plan can make the process "die".
 Result<PublishOutcome> publish_through(const CaseWorkspace& workspace,
                                        const std::shared_ptr<FaultPlan>& plan);
 
-/// The part of a test name that says the case.
+/// Returns the part of a test name that identifies the case.
 std::string name_of_test(const CrashCase& shape);
 
-/// Runs `body` in a child process; its exit status, or minus the signal that ended it.
+/// Runs `body` in a child process. Returns its exit status, or minus the signal that ended it.
 int in_child(const std::function<int()>& body);
 
-/// 1 when GALLEY_CRASH_FULL is set (`make crash`) or the shape is small, else `stride`: how many
-/// calls of the rich shape a quick run goes on by.
+/// Returns by how many calls a test advances: 1 when GALLEY_CRASH_FULL is set (`make crash`) or the
+/// shape is small, else `stride`.
 size_t stride_of(const CrashCase& shape, size_t stride);
 
-/// Returns the files in `.galley` that should not be there once everything is settled.
+/// Returns the files that should not be in `.galley` once everything is settled.
 std::vector<std::string> litter_of(const WritableDirectory& workspace);
 
-/// Counts of one row of the crash table; printed at the end of its life as
+/// Counts for one row of the crash table. The destructor prints the row as
 /// `CRASH | operation | calls | cases | old | new | refused | mixed | litter`.
 class CrashRow {
  public:
   explicit CrashRow(std::string operation) : operation_(std::move(operation)) {}
   ~CrashRow();
   void set_calls(size_t calls) { calls_ = std::max(calls_, calls); }
-  /// Judges a settled workspace; adds a test failure for a mix or litter.
+  /// Judges a settled workspace. Adds a test failure for a mixed tree or for litter.
   void judge(const WritableDirectory& workspace, const TreePicture& before,
              const TreePicture& after, const std::string& where);
-  /// Judges an operation that must leave the tree alone, and only shortens the history.
+  /// Judges an operation that may only shorten the history and must not change the tree.
   void judge_history(const WritableDirectory& workspace, const TreePicture& tree, bool is_old,
                      const std::string& where);
   void add_refused() {
@@ -104,7 +106,7 @@ class CrashRow {
   size_t calls_ = 0, cases_ = 0, old_ = 0, new_ = 0, refused_ = 0, mixed_ = 0, litter_ = 0;
 };
 
-/// Where two pictures differ, for messages.
+/// Describes where two pictures differ, for failure messages.
 std::string difference(const TreePicture& have, const TreePicture& want);
 
 }  // namespace galley

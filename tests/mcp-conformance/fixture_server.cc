@@ -1,5 +1,5 @@
-// The server that the conformance tests of the Model Context Protocol ask for: tools, resources and
-// prompts of given names and answers, on the same core as `galley mcp`.
+// The server that the conformance tests of the Model Context Protocol need: tools, resources and
+// prompts with prescribed names and answers, on the same core as `galley mcp`.
 #include <unistd.h>
 
 #include <chrono>
@@ -81,7 +81,7 @@ ordered_json enums_schema() {
       {"const": "value2", "title": "Second Choice"}, {"const": "value3", "title": "Third Choice"}]}}})");
 }
 
-/// The answer of the user, if this is an answer to an elicitation.
+/// Returns the user's answer, if this is an answer to an elicitation.
 std::string answer_text(const json& answer) {
   if (!answer.is_object()) return "action=cancel, content={}";
   return "action=" + answer.value("action", "cancel") +
@@ -314,7 +314,7 @@ class Fixture final : public McpFeatures {
     return result({text(begin + answer_text(answer.value_or(json())))});
   }
 
-  /// Tools of several rounds.
+  /// Handles tools that need several rounds.
   static McpAnswer rounds(const std::string& name, McpRequest& request) {
     const std::string which = name.substr(std::string_view("test_input_required_result_").size());
     const auto nothing = ordered_json::object();

@@ -6,7 +6,7 @@
 
 namespace galley {
 
-/// The text of a file of Galley's own sources.
+/// Returns the text of a file in Galley's own sources.
 inline std::string source_file(const std::string& path) {
   return slurp(std::string(GALLEY_SOURCE_DIR) + "/" + path);
 }

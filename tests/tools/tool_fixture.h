@@ -15,7 +15,7 @@
 
 namespace galley {
 
-/// Every standard tool on a small tree in memory; the workspace itself is at /ws.
+/// Every standard tool on a small tree in memory. The workspace is at /ws.
 class ToolFixture : public ::testing::Test {
  protected:
   ToolFixture() {
@@ -25,7 +25,7 @@ class ToolFixture : public ::testing::Test {
 
   static RelPath rel(const std::string& text) { return *RelPath::parse(text); }
 
-  /// Puts a file onto the disk below the overlay.
+  /// Writes a file to the disk below the overlay.
   void put(const std::string& path, const std::string& bytes) {
     if (!rel(path).parent().is_root()) {
       ASSERT_TRUE(make_directories(*workspace_, rel(path).parent(), 0755));
@@ -61,14 +61,14 @@ class ToolFixture : public ::testing::Test {
     return result;
   }
 
-  /// The data of a call that must work.
+  /// Returns the data of a call that must succeed.
   nlohmann::ordered_json done(const std::string& tool, const nlohmann::json& args) {
     const ToolResult result = call(tool, args);
     EXPECT_TRUE(result.ok) << tool << ": " << (result.error ? result.error->message : "");
     return result.ok ? *result.data : nlohmann::ordered_json();
   }
 
-  /// "CODE reason" of a call that must not.
+  /// Returns "CODE reason" of a call that must fail.
   std::string refused(const std::string& tool, const nlohmann::json& args) {
     const Overlay::Entries before = overlay_.entries();
     const ChangeSet changes = overlay_.changes();

@@ -22,7 +22,7 @@ namespace galley {
 
 using nlohmann::json;
 
-/// A clock that steps at each look, by a millisecond unless told otherwise.
+/// A clock that advances each time it is read, by one millisecond unless told otherwise.
 class SteppingClock final : public Clock {
  public:
   [[nodiscard]] int64_t wall_ns() const override { return 1'795'000'000'000'000'000; }
@@ -37,7 +37,7 @@ class SteppingClock final : public Clock {
   std::chrono::milliseconds step_{1};
 };
 
-/// A tool whose run is a function, for what the standard ones never do.
+/// A tool whose run is a function, for behaviour that no standard tool has.
 class FunctionTool final : public Tool {
  public:
   using Run = std::function<ToolResult(const json&, ToolContext&)>;
@@ -76,7 +76,7 @@ class ExecutorTest : public ::testing::Test {
     Executor executor(&registry_, recorder_, clock_, options_);
     return std::move(executor.stage_calls(overlay_, {make(tool, args)}).results.front());
   }
-  /// From now on the policy of this galley.toml says no.
+  /// Judges all later calls by the policy of this galley.toml.
   void judge_by(const std::string& toml) {
     auto parsed = parse_config(toml, "galley.toml");
     ASSERT_TRUE(parsed) << parsed.error().message;
@@ -90,7 +90,7 @@ class ExecutorTest : public ::testing::Test {
     out.reason = "a test";
     return out;
   }
-  /// "ok", or "CODE reason".
+  /// Returns "ok", or "CODE reason".
   std::string said(const ToolResult& result) {
     if (result.ok) return "ok";
     return std::string(to_string(result.error->code)) + " " + result.error->reason;

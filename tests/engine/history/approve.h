@@ -7,7 +7,7 @@
 
 namespace galley {
 
-/// The yes of a gate without rules or validators; throws when even that says no.
+/// Returns the approval of a gate without rules or validators. Throws if even that gate refuses.
 Approval approve(const Proposal& proposal, const WritableDirectory& workspace, const Clock& clock);
 
 }  // namespace galley

@@ -16,7 +16,7 @@
 
 namespace galley {
 
-/// A workspace of its own in a temporary directory, with transactions committed to it.
+/// A workspace in its own temporary directory, with transactions committed to it.
 class HistoryWorkspace {
  public:
   HistoryWorkspace() {
@@ -36,7 +36,7 @@ class HistoryWorkspace {
   [[nodiscard]] std::string read(std::string_view path) const { return temp_.read(path); }
   [[nodiscard]] bool exists(std::string_view path) const { return temp_.exists(path); }
 
-  /// Commits what `stage` does to an overlay.
+  /// Commits the changes that `stage` makes to an overlay.
   TxId commit(const std::function<void(Overlay&)>& stage, const CommitMeta& meta = {}) {
     Overlay overlay(root(), make_memory_store(), clock_);
     stage(overlay);
@@ -50,12 +50,12 @@ class HistoryWorkspace {
         meta);
   }
 
-  /// Through the gate and the publisher; throws when one of them says no.
+  /// Publishes through the gate and the publisher. Throws if one of them refuses.
   TxId publish(const Proposal& proposal, const CommitMeta& meta);
   /// Moves every journal to `undo/`.
   void retire_all() const;
 
-  /// Plans an undo that must fit, and commits it.
+  /// Plans an undo that must not conflict, and commits it.
   TxId undo(TxId id, const UndoOptions& options = {}) {
     return publish_plan(plan_undo(history(), root(), id, clock_, options));
   }
@@ -79,7 +79,7 @@ class HistoryWorkspace {
     return publish(plan->proposal, meta);
   }
 
-  /// Every path outside `.galley` with kind, mode and content.
+  /// Returns every path outside `.galley` with its kind, mode and content.
   [[nodiscard]] std::map<std::string, std::string> tree() const;
 
  private:

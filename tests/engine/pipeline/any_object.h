@@ -2,7 +2,7 @@
 
 namespace galley {
 
-/// The schema of tools whose arguments and results do not matter.
+/// A schema for tools whose arguments and results do not matter.
 inline constexpr const char* kAnyObject = R"({"type": "object"})";
 
 }  // namespace galley

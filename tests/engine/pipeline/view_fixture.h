@@ -21,7 +21,7 @@
 
 namespace galley {
 
-/// A run whose program is a script of the test.
+/// A run whose program is controlled by the test.
 class TestRun {
  public:
   TestRun(Workspace& workspace, const std::string& hidden) {
@@ -54,7 +54,7 @@ class TestRun {
   void write_note() const { GALLEY_CHECK(folder_->write_note(note_).has_value()); }
   std::string call(const std::vector<std::string>& words) const { return view_->call(words); }
 
-  /// The program ends, and the supervisor too, however that came about.
+  /// Ends the program and its supervisor, as any kind of exit would.
   void end() {
     view_->end();
     folder_.reset();
@@ -67,7 +67,7 @@ class TestRun {
   RunNote note_;
 };
 
-/// A workspace on disk with runs whose views are mounted.
+/// A workspace on disk, with runs whose views are mounted.
 class RunViews : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -88,7 +88,7 @@ class RunViews : public ::testing::Test {
     return std::make_unique<TestRun>(*workspace_, hidden_.path());
   }
 
-  /// A commit of some files by another process.
+  /// Commits some files as another process would.
   using Files = std::vector<std::pair<std::string, std::optional<std::string>>>;
   CommitOutcome commit_beside(const Files& files) {
     auto transaction = workspace_->begin();
@@ -102,7 +102,7 @@ class RunViews : public ::testing::Test {
     return *std::move(outcome);
   }
 
-  /// From another process's point of view: what the run has written so far is committed.
+  /// Commits what the run has written so far, as another process would.
   Result<CommitOutcome> commit(const std::string& tx) {
     GALLEY_ASSIGN(Transaction transaction, workspace_->resume(tx));
     return transaction.commit();

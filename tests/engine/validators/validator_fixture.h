@@ -21,7 +21,7 @@
 
 namespace galley {
 
-/// A workspace on disk, an overlay on it, and the validators of a configuration given as text.
+/// A workspace on disk, an overlay on it, and validators from a configuration given as text.
 class ValidatorFixture : public ::testing::Test {
  protected:
   void configure(const std::string& text) {
@@ -61,7 +61,7 @@ class ValidatorFixture : public ::testing::Test {
     EXPECT_TRUE(report) << report.error().message;
     return report ? *report : ValidatorReport();
   }
-  /// Every finding as `rule path:line:column`.
+  /// Returns every finding as `rule path:line:column`.
   std::vector<std::string> findings() {
     std::vector<std::string> out;
     for (const Finding& one : run().findings) {

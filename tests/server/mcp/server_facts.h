@@ -15,7 +15,7 @@ namespace galley {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// A server's features whose one tool does what the test says.
+/// Server features with one tool, whose work is a function of the test.
 class OneTool final : public McpFeatures {
  public:
   std::function<McpAnswer(McpRequest&)> work = [](McpRequest&) { return ordered_json::object(); };
@@ -53,15 +53,15 @@ class OneTool final : public McpFeatures {
   }
   void on_change(Changed changed) override { changed_ = std::move(changed); }
   void change(std::string_view uri) { changed_(uri); }
-  std::vector<json> begun;  ///< the arguments of all calls, in the order in which they were begun
-  json completed;           ///< the other arguments that came with a completion
+  std::vector<json> begun;  ///< arguments of all calls, in the order in which the calls began
+  json completed;           ///< the other arguments that came with a completion request
 
  private:
   Changed changed_;
   std::mutex mutex_;
 };
 
-/// A server and everything it said.
+/// A server and every message that it sent.
 class McpServerFacts : public ::testing::Test {
  protected:
   OneTool features;
@@ -91,7 +91,7 @@ class McpServerFacts : public ::testing::Test {
     message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
     return message;
   }
-  /// Waits for the first message like this.
+  /// Waits for a message that satisfies `is_it`, and returns the last such message.
   json wait_for(const std::function<bool(const json&)>& is_it) {
     std::unique_lock lock(mutex);
     json found;
@@ -116,7 +116,7 @@ class McpServerFacts : public ::testing::Test {
   }
 };
 
-/// A door that a test opens when it wants a call to go on.
+/// A door that blocks a call until the test opens it.
 class Door {
  public:
   void open() {
