@@ -1,5 +1,5 @@
-// What libfmt.so has inside, as an archive (see dependencies.cmake): the functions of fmt 9 that
-// are declared in its headers, and the templates that its headers say are instantiated elsewhere.
+// The object code of libfmt.so as an archive (see dependencies.cmake): the functions that the
+// headers of fmt 9 declare, and the templates that its headers instantiate elsewhere.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

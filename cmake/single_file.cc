@@ -1,5 +1,4 @@
-// The programs that the single-file program has inside (cmake/single_file.cmake), as the assembler
-// reads them.
+// The assembler embeds these programs in the single-file program (cmake/single_file.cmake).
 #include "staging/sandbox/embedded_programs.h"
 
 __asm__(
