@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures `galley mcp` beside the file server that the protocol's authors publish
+"""Measures `galley mcp` against the file server of the protocol's authors
 (@modelcontextprotocol/server-filesystem, from npm), both on stdio, in turns.
 
   bench/mcp_bench.py [--galley PROGRAM] [--quick]
 
-A call is sent when the one before is answered. galley stages what is written, with its record, and the other
-server replaces the file; neither flushes. bench/compare prints the same tables.
+Each call is sent after the answer to the one before. galley stages writes and records them; the
+other server replaces the file; neither flushes. bench/compare prints the same tables.
 """
 
 import argparse
@@ -27,7 +27,7 @@ NOTIFICATION = b'{"jsonrpc":"2.0","method":'
 
 
 def fetched():
-    """The folder of npm's packages, or nothing where npm does not answer."""
+    """Returns the folder of npm's packages, or None if npm does not answer."""
     got = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "mcp-servers"], stdout=subprocess.PIPE, text=True,
                          check=False)
     return Path(got.stdout.strip()).parent if got.returncode == 0 else None
@@ -38,14 +38,15 @@ def line_of(identity, method, params):
 
 
 def text_of(number):
-    """A file of LINES lines of which one has the number."""
+    """Returns a file of LINES lines, one of which contains the number."""
     lines = ["a line of a file of middling length\n"] * LINES
     lines[LINES // 2] = f"word {number}\n"
     return "".join(lines)
 
 
 class Server:
-    """A server on two pipes and as little client as can be: it would count for both."""
+    """A server on two pipes, with a minimal client, because the client's time counts for both
+    servers."""
 
     def __init__(self, command, folder, environment=None):
         self.folder = folder
@@ -67,7 +68,7 @@ class Server:
                 raise SystemExit(f"mcp_bench: a server ended with {self.process.wait()}")
             answer += more
             if answer.startswith(NOTIFICATION) and answer.endswith(b"\n"):
-                # What it tells of itself is no answer: that one stands behind it, or comes later.
+                # A notification is not an answer. The answer may follow it, or may come later.
                 answer = answer.splitlines(keepends=True)[-1]
                 answer = b"" if answer.startswith(NOTIFICATION) else answer
         return answer
@@ -77,7 +78,7 @@ class Server:
         return self.ask_line(line_of(self.last_id, method, params))
 
     def hello(self):
-        """Returns how long it took to come up to the list of its tools, in milliseconds."""
+        """Returns the milliseconds from the start to the list of tools."""
         self.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
                                 "clientInfo": {"name": "mcp_bench", "version": "1"}})
         os.write(self.sent, b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
@@ -85,7 +86,8 @@ class Server:
         return (time.perf_counter() - self.begun) * 1000
 
     def lines_of(self, calls):
-        """Calls (tool, arguments) as they are sent: made before anything is measured."""
+        """Returns calls (tool, arguments) in the form that is sent. They are made before the
+        measurement."""
         lines = []
         for tool, arguments in calls:
             self.last_id += 1
@@ -93,7 +95,7 @@ class Server:
         return lines
 
     def run(self, calls):
-        """Makes calls one after the other and returns the seconds that they took."""
+        """Makes calls one after another and returns how many seconds they took."""
         lines = self.lines_of(calls)
         begun = time.perf_counter()
         answers = [self.ask_line(line) for line in lines]
@@ -114,7 +116,7 @@ class Server:
 
 
 class Galley:
-    """The same work in the words of either server."""
+    """The same work in the tool calls of each server."""
 
     name = "galley"
 
@@ -162,18 +164,18 @@ class NpmServer:
 
 
 def rates(contenders, verb, rounds, calls):
-    """Calls a second of each contender in each round; the rounds of both are next to each other."""
+    """Returns calls per second of each contender in each round. The rounds of both alternate."""
     servers = {each.name: each.start() for each in contenders}
     found = {each.name: [] for each in contenders}
     for each in contenders:
         (each.folder / "file.txt").write_text(text_of(0))
         servers[each.name].hello()
-        servers[each.name].run([each.read(0)])  # an agent reads what it changes
+        servers[each.name].run([each.read(0)])  # an agent reads a file before it changes it
     for turn in range(rounds + 1):
         for each in contenders[::-1] if turn % 2 else contenders:
             first = turn * calls
             took = servers[each.name].run([getattr(each, verb)(number) for number in range(first, first + calls)])
-            if turn > 0:  # the first one warms
+            if turn > 0:  # the first round is a warm-up
                 found[each.name].append(calls / took)
     for server in servers.values():
         server.close()
@@ -193,7 +195,8 @@ def starts(contenders, rounds):
 
 
 def memory(contender, marks):
-    """Resident KiB after so many calls each, in hundreds; of ten calls one edits and one writes."""
+    """Returns resident KiB after each given number of calls, in hundreds. Of ten calls, one edits
+    and one writes."""
     (contender.folder / "file.txt").write_text(text_of(0))
     server = contender.start()
     server.hello()
@@ -219,7 +222,7 @@ def ratio(found, upper, lower):
 
 
 def measure(galley, is_quick):
-    """Everything, or nothing where npm does not answer: rates by verb, starts, memory."""
+    """Returns everything, or None if npm does not answer: rates by verb, starts, memory."""
     modules = fetched()
     if modules is None:
         return None
@@ -236,7 +239,7 @@ def measure(galley, is_quick):
 
 
 def tables(found, target, number):
-    """Pairs of a head and its rows, with `target` and `number` of bench/compare."""
+    """Returns pairs of a head and its rows, with `target` and `number` of bench/compare."""
     rows = []
     for verb, rate in found["rates"].items():
         gain = ratio(rate, "galley", "npm")
