@@ -1,5 +1,5 @@
-# Builds for aarch64 with Debian's cross compiler. The libraries stand in the folder that
-# scripts/cross fills; nothing of this machine's own headers and libraries may be found.
+# Builds for aarch64 with Debian's cross compiler. The libraries are in the folder that
+# scripts/cross fills. The build must not find headers or libraries of the build machine.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
@@ -16,5 +16,5 @@ set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
 set(ENV{PKG_CONFIG_LIBDIR}
   ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
 
-# What ctest runs such programs with.
+# ctest runs the programs with this emulator.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${CMAKE_SYSROOT})

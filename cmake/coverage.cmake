@@ -1,5 +1,5 @@
-# What scripts/coverage builds beside the rest: the sources of tools/ once more, with every line
-# counted, and their tests. The rooms below are taken as they are, so this is a minute's work.
+# An additional build for scripts/coverage: the sources of tools/ with line counters, and their
+# tests. The lower rooms are linked as they are, so this takes about a minute.
 file(GLOB counted_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*.cc)
 add_library(galley_tools_counted STATIC EXCLUDE_FROM_ALL ${counted_sources} ${catalogue_source})
 get_target_property(counted_links galley_tools LINK_LIBRARIES)

@@ -1,4 +1,4 @@
-# Every third-party library, found once and named once. scripts/setup installs them.
+# Every third-party library is found and named here only. scripts/setup installs them.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
@@ -12,11 +12,12 @@ find_package(pugixml REQUIRED)
 find_package(SQLite3 REQUIRED)
 pkg_check_modules(RE2 REQUIRED IMPORTED_TARGET re2)
 
-# Loaded at run time when something needs git (docs/adr/0003): only its headers are used to build.
+# This library is loaded at run time when something needs git (docs/adr/0003), so the build uses
+# only its headers.
 pkg_check_modules(GIT2 REQUIRED libgit2)
 
-# The archive, not the shared object: only SHA-256 is used, and loading libcrypto.so would cost more
-# than the whole start of the program.
+# This is the archive, not the shared object. Only SHA-256 is used, and loading libcrypto.so would
+# take longer than the whole start of the program.
 find_library(GALLEY_CRYPTO_ARCHIVE NAMES libcrypto.a REQUIRED)
 add_library(galley_crypto INTERFACE)
 target_link_libraries(galley_crypto INTERFACE $<BUILD_INTERFACE:${GALLEY_CRYPTO_ARCHIVE}>
@@ -31,16 +32,16 @@ add_library(galley_xxhash INTERFACE)
 target_include_directories(galley_xxhash SYSTEM INTERFACE ${GALLEY_XXHASH_INCLUDE})
 target_compile_definitions(galley_xxhash INTERFACE XXH_INLINE_ALL)
 
-# scripts/setup unpacks the package here: installing it would pull in Qt and Poco.
+# scripts/setup unpacks the package here, because installing it would also install Qt and Poco.
 find_path(GALLEY_VALIJSON_INCLUDE valijson/validator.hpp REQUIRED
   HINTS ${PROJECT_SOURCE_DIR}/.deps/valijson/usr/include $ENV{GALLEY_DEPS}/valijson/usr/include)
 add_library(galley_valijson INTERFACE)
 target_include_directories(galley_valijson SYSTEM INTERFACE ${GALLEY_VALIJSON_INCLUDE})
 target_compile_definitions(galley_valijson INTERFACE VALIJSON_USE_EXCEPTIONS=1)
 
-# The dynamic linker's work on shared libraries was most of the start of the program (docs/adr/0022):
-# what we build ourselves links their archives. What is installed names the libraries as others know
-# them. galley_room reads GALLEY_ARCHIVE_OF_<library>.
+# Loading shared libraries took most of the program's start time (docs/adr/0022), so our own
+# programs link the archives. The installed package names the shared libraries, as other projects
+# know them. galley_room reads GALLEY_ARCHIVE_OF_<library>.
 function(galley_archive library name archive)
   find_library(GALLEY_${name}_ARCHIVE NAMES lib${archive}.a)
   if(NOT GALLEY_${name}_ARCHIVE)
@@ -58,8 +59,8 @@ galley_archive(yaml-cpp yaml yaml-cpp)
 galley_archive(pugixml::pugixml pugixml pugixml)
 galley_archive(SQLite::SQLite3 sqlite sqlite3 Threads::Threads ${CMAKE_DL_LIBS} m)
 
-# Debian has no archive of fmt and of toml++. That of fmt is made here; toml++ is used by one source
-# only, which takes it as headers.
+# Debian does not package archives of fmt and toml++. The archive of fmt is built here. Only one
+# source uses toml++, and it includes the headers.
 if(fmt_VERSION VERSION_GREATER_EQUAL 9 AND fmt_VERSION VERSION_LESS 10)
   add_library(galley_archive_fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cc)
   target_include_directories(galley_archive_fmt SYSTEM PUBLIC

@@ -1,5 +1,5 @@
 # cmake -DOUTPUT=<file.cc> -DHEADER=<its header> -DNAMESPACE=<n> -DTEXTS=<name=file+file|…> -P embed.cmake
-#   Writes a source that holds each text as bytes; several files of one name are one text.
+#   Writes a source that contains each text as bytes. Several files with one name become one text.
 set(content "#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\nnamespace {\n")
 string(REPLACE "|" ";" texts "${TEXTS}")
 set(names "")
@@ -13,7 +13,7 @@ foreach(text ${texts})
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
     string(APPEND bytes "${hex}")
   endforeach()
-  # Lines of a length that compilers and people can read.
+  # Keep lines short enough for compilers and people.
   string(REGEX REPLACE "(................................................................................)"
     "\\1\n" bytes "${bytes}")
   string(APPEND content "constexpr unsigned char k${name}Bytes[] = {\n${bytes}};\n")

@@ -1,18 +1,19 @@
-# What `cmake --install` leaves: the program, one static library a room, the headers of
-# include/galley, and the CMake package and pkg-config file by which others find them.
+# `cmake --install` installs the program, one static library for each room, and the headers of
+# include/galley. It also installs the CMake package and the pkg-config file by which other projects
+# find them.
 include(CMakePackageConfigHelpers)
 
-# The command line and its page are the program's own business.
+# The command line and its page are private to the program.
 get_property(GALLEY_ROOMS GLOBAL PROPERTY GALLEY_ROOM_TARGETS)
 list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server galley_engine_review
   galley_staging_sandbox_syntax_grammars)
 
-# What a program links to: the top room brings all below it.
+# Programs link to this target. The top room brings all lower rooms.
 add_library(galley INTERFACE)
 add_library(Galley::galley ALIAS galley)
 target_link_libraries(galley INTERFACE galley_engine_pipeline)
 target_compile_features(galley INTERFACE cxx_std_20)
-# For tests of programs and tools (CONTRIBUTING.md).
+# This target is for tests of programs and tools (CONTRIBUTING.md).
 add_library(Galley::testing ALIAS galley_testing)
 set_target_properties(galley_testing PROPERTIES EXPORT_NAME testing)
 target_include_directories(galley_testing PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -25,7 +26,7 @@ install(TARGETS galley galley_crypto ${GALLEY_ROOMS} EXPORT GalleyTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 install(EXPORT GalleyTargets NAMESPACE Galley::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley COMPONENT library)
-# The front door (docs/library.md) and nothing else.
+# Only the public interface is installed (docs/library.md).
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/galley
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library FILES_MATCHING PATTERN "*.h")
 
@@ -38,11 +39,11 @@ install(FILES ${PROJECT_BINARY_DIR}/GalleyConfig.cmake
   ${PROJECT_BINARY_DIR}/GalleyConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Galley COMPONENT library)
 
-# A static linker reads from left to right: the highest room first.
+# A static linker reads from left to right, so the highest room comes first.
 set(GALLEY_PC_ROOMS "")
 foreach(room ${GALLEY_ROOMS})
   if(room STREQUAL "galley_testing")
-    continue()  # no program links to it
+    continue()  # programs do not link to it
   endif()
   get_target_property(type ${room} TYPE)
   if(type STREQUAL "STATIC_LIBRARY")

@@ -1,5 +1,5 @@
-# The manual page and the completions of shells are what the program prints, so they cannot differ
-# from its help. A program for another machine cannot be asked.
+# The program prints its manual page and its shell completions, so they cannot differ from its help.
+# A cross-compiled program cannot be run here.
 if(NOT CMAKE_CROSSCOMPILING)
   set(manual ${PROJECT_BINARY_DIR}/manual)
   file(MAKE_DIRECTORY ${manual})
@@ -13,7 +13,8 @@ if(NOT CMAKE_CROSSCOMPILING)
     COMPONENT program)
   install(FILES ${manual}/galley
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
-  # Where Debian's packages put theirs; below another prefix it is the folder that zsh looks into.
+  # Debian's packages install completions here. Below another prefix, this is the folder that zsh
+  # searches.
   if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
     set(zsh_folder zsh/vendor-completions)
   else()

@@ -1,11 +1,12 @@
-# Run by CPack once the files of each package lie in a folder of their own, before they are packed.
+# CPack runs this script when the files of each package are in their own folder, before it packs
+# them.
 find_program(GZIP gzip REQUIRED)
 find_program(STRIP strip REQUIRED)
 
 set(package_program galley)
 set(package_library libgalley-dev)
 set(package_syntax galley-syntax)
-# What is static has a reason (docs/adr/0022): no linker runs when a helper starts.
+# The static program is intended (docs/adr/0022): a helper starts without the dynamic linker.
 set(static_program galley-sandbox)
 set(static_syntax galley-syntax)
 
@@ -39,7 +40,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     file(APPEND "${root}/share/lintian/overrides/${package}"
       "${package}: embedded-library zlib [usr/bin/galley]\n")
   endif()
-  # The modes that a build's umask may have taken.
+  # Restore the modes that the umask of a build may have removed.
   file(GLOB_RECURSE files LIST_DIRECTORIES true "${root}/*")
   list(APPEND files "${root}")
   foreach(file ${files})

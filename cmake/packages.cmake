@@ -1,11 +1,11 @@
-# Debian packages, made by `make packages` (scripts/packages): the program, the library for those who
-# build on it, and, where GALLEY_SYNTAX is on, the program with the grammars.
+# `make packages` (scripts/packages) makes Debian packages: the program, the library for programs
+# that link it and, if GALLEY_SYNTAX is on, the program with the grammars.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME galley)
 set(CPACK_PACKAGE_VENDOR Galley)
 set(CPACK_PACKAGE_CONTACT "The Galley authors <galley@localhost>")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-# CPack puts any other summary than its own before the line that each package has.
+# CPack puts any summary other than its own before the line of each package.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_NAME} built using CMake")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -15,7 +15,7 @@ set(CPACK_COMPONENTS_ALL program library)
 if(GALLEY_SYNTAX)
   list(APPEND CPACK_COMPONENTS_ALL syntax)
 endif()
-# The files that every package of Debian has: copyright, changelog, compressed manual pages.
+# Every Debian package has these files: copyright, changelog, compressed manual pages.
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_documents.cmake)
 set(CPACK_GALLEY_SOURCE_DIR ${PROJECT_SOURCE_DIR})
 
@@ -31,7 +31,7 @@ Puts patches, edit documents and tool calls on a workspace: all of a change
 or none of it. Rules and validators judge a change before it is committed,
 commands run on the proposed tree in a sandbox, and what was committed can
 be undone.")
-# It is loaded when something asks git (docs/adr/0003).
+# It is loaded when something needs git (docs/adr/0003).
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "libgit2-1.5, git, libssl3")
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS galley-syntax)
 
@@ -43,7 +43,7 @@ them, for programs that stage, judge and commit changes of a workspace.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libexpected-dev, libfmt-dev, libyaml-cpp-dev, \
 libpugixml-dev, libsqlite3-dev, libre2-dev, zlib1g-dev, libssl-dev")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS OFF)
-# The library runs commands by the program galley-sandbox.
+# The library runs commands with the program galley-sandbox.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS galley)
 
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_NAME galley-syntax)
@@ -53,5 +53,5 @@ Lets Galley judge the syntax of C, C++, Python, JavaScript, TypeScript and C#
 without a toolchain, by Tree-sitter in a confined process.")
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_ENHANCES galley)
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_DEPENDS "galley (= ${PROJECT_VERSION})")
-set(CPACK_DEBIAN_SYNTAX_PACKAGE_SHLIBDEPS OFF)  # it is static
+set(CPACK_DEBIAN_SYNTAX_PACKAGE_SHLIBDEPS OFF)  # the program is static
 include(CPack)

@@ -1,4 +1,4 @@
-# What `galley help REASON` says becomes bytes of the program.
+# The texts of `galley help REASON` are embedded in the program.
 set(reasons ${PROJECT_SOURCE_DIR}/cli/reasons.json)
 set(reasons_source ${PROJECT_BINARY_DIR}/generated/reasons.cc)
 add_custom_command(OUTPUT ${reasons_source}

@@ -1,4 +1,4 @@
-# The page of engine/review: its files become bytes of the program, so that a report needs none.
+# The page of engine/review is embedded in the program, so that a report needs no other files.
 set(page ${PROJECT_SOURCE_DIR}/engine/review/page)
 set(scripts "")
 foreach(name text words syntax rows view keys decide main)

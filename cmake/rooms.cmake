@@ -1,37 +1,40 @@
 # galley_unity(<target> <sources in a batch>)
-#   With GALLEY_UNITY the sources of a target are compiled some together, since most of the time goes
-#   to the headers that each of them reads (docs/adr/0092). So the names in the anonymous namespaces of
-#   a room are distinct, and what two files need stands in a header. GALLEY_UNITY=OFF and clang-tidy
-#   see each file alone: each includes what it uses.
+#   With GALLEY_UNITY, some sources of a target are compiled together, because most of the time goes
+#   into the headers that each source reads (docs/adr/0092). So names in the anonymous namespaces of
+#   a room must be distinct, and code that two files need must be in a header. With
+#   GALLEY_UNITY=OFF, and in clang-tidy, each file is compiled alone, so it must include everything
+#   that it uses.
 function(galley_unity target batch)
   if(GALLEY_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
-    if(GALLEY_UNITY_BATCH)  # for looking at a whole room at once
+    if(GALLEY_UNITY_BATCH)  # to look at a whole room at once
       set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${GALLEY_UNITY_BATCH})
     endif()
   endif()
 endfunction()
-# With GALLEY_SMALL a release is compiled for size, but for the rooms that say FAST; and what nothing
-# calls is in a section of its own, which the single-file program leaves out (docs/adr/0086).
+# With GALLEY_SMALL, a release is optimised for size, except for rooms with FAST. Each function has
+# its own section, so that the single-file program can omit unused functions (docs/adr/0086).
 set(GALLEY_SECTION_OPTIONS "")
 set(GALLEY_SIZE_OPTIONS "")
 if(GALLEY_SMALL)
   set(GALLEY_SECTION_OPTIONS "$<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>")
   set(GALLEY_SIZE_OPTIONS "$<$<CONFIG:Release>:-Os>")
 endif()
-# Test doubles of the rooms (the memory directory, the fault directory): for tests, benchmarks and
-# fuzz targets, in no library that is installed.
+# Test doubles of the rooms (the memory directory, the fault directory) are for tests, benchmarks
+# and fuzz targets. No installed library contains them.
 add_library(galley_doubles STATIC)
 galley_unity(galley_doubles 8)
 
 # galley_room(<folder> [FAST] [ONLY_WITH <option>] [DOUBLES <sources>...] [DEPENDS <folder>...]
 #             [LINK <targets>...])
 #   Makes the static library of one folder (staging/fs -> galley_staging_fs) from every .cc in it.
-#   ONLY_WITH names an option of CMake without which nothing of the room is compiled.
-#   FAST rooms are compiled for speed: what they do for each line of a text costs.
+#   ONLY_WITH names a CMake option. Without this option, nothing of the room is compiled.
+#   FAST rooms are optimised for speed, because they do work for each line of a text.
 #   DOUBLES names sources that go to galley_doubles instead.
-#   DEPENDS names the rooms below it; tests/architecture reads the includes and holds us to it.
-#   Header-only libraries and our own flags end with the build: who links to us needs neither. Where
+#   DEPENDS names the lower rooms that it uses. tests/architecture compares the includes with this
+#   list.
+#   Header-only libraries and our own flags are private to the build: programs that link to Galley
+#   do not need them. If a library has an archive, the build links the archive.
 #   there is an archive of a library, the build links that.
 set(GALLEY_HEADER_ONLY galley_flags galley_dtl galley_xxhash galley_valijson galley_toml
   nlohmann_json::nlohmann_json)
@@ -81,7 +84,8 @@ function(galley_room folder)
 endfunction()
 
 # galley_tests(<folder> [LINK <targets>...])
-#   One test program from every *_test.cc in tests/<folder>; other .cc files there are helpers.
+#   Makes one test program from every *_test.cc in tests/<folder>. Other .cc files in the folder are
+#   shared code.
 function(galley_tests folder)
   cmake_parse_arguments(TESTS "" "" "LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
@@ -94,11 +98,11 @@ function(galley_tests folder)
     GTest::gmock GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE
     GALLEY_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GALLEY_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  # The rooms that a test runs are optimised; its own code need not be.
+  # The rooms are optimised, because tests run them. The test code itself does not need it.
   target_compile_options(test_${name} PRIVATE -O0)
   galley_unity(test_${name} 12)
-  # The gate judges the change and not the luck of the day: properties draw from one seed in ctest,
-  # and from a new one whenever a test program is run by hand.
+  # CI must judge the change and not chance. So in ctest, property tests use one fixed seed. A test
+  # program that is run by hand uses a new seed each time.
   gtest_discover_tests(test_${name} TEST_PREFIX "${folder}:" DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300 LABELS ${folder}
     ENVIRONMENT "RC_PARAMS=seed=20261122")

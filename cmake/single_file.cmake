@@ -1,5 +1,5 @@
-# galley_single: the program in one file, single/galley (docs/adr/0086). It is linked from the objects of
-# galley_program, has galley-sandbox inside, and is stripped.
+# galley_single builds the program as one file, single/galley (docs/adr/0086). It links the objects
+# of galley_program, embeds galley-sandbox, and is stripped.
 set(helper ${PROJECT_BINARY_DIR}/single/galley-sandbox)
 add_custom_command(OUTPUT ${helper}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/single

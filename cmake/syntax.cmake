@@ -1,5 +1,5 @@
-# galley-syntax: Tree-sitter's library and the grammars that scripts/fetch-grammars put into
-# .deps/grammars, in a program of its own.
+# Builds galley-syntax, a separate program with Tree-sitter's library and the grammars that
+# scripts/fetch-grammars put into .deps/grammars.
 pkg_check_modules(TREE_SITTER REQUIRED tree-sitter)
 find_library(GALLEY_TREE_SITTER_ARCHIVE NAMES libtree-sitter.a REQUIRED)
 find_path(GALLEY_GRAMMARS tree-sitter-c/src/parser.c REQUIRED NO_DEFAULT_PATH
@@ -10,7 +10,7 @@ foreach(grammar c cpp python javascript c-sharp typescript/typescript typescript
   file(GLOB sources ${GALLEY_GRAMMARS}/tree-sitter-${grammar}/src/parser.c
     ${GALLEY_GRAMMARS}/tree-sitter-${grammar}/src/scanner.c)
   target_sources(galley_grammars PRIVATE ${sources})
-  # Each has a tree_sitter/ of its own beside its sources.
+  # Each grammar has its own tree_sitter/ next to its sources.
   set_source_files_properties(${sources} PROPERTIES
     INCLUDE_DIRECTORIES ${GALLEY_GRAMMARS}/tree-sitter-${grammar}/src)
 endforeach()
@@ -20,8 +20,8 @@ target_include_directories(galley_grammars SYSTEM INTERFACE ${TREE_SITTER_INCLUD
 
 target_link_libraries(galley_staging_sandbox_syntax_grammars PUBLIC galley_grammars)
 
-# Static and at a fixed address: the tables of the grammars need no relocation, so that starting it
-# reads only what is used of them.
+# The program is static and at a fixed address. The tables of the grammars then need no relocation,
+# so that a start reads only the parts that are used.
 add_executable(galley_syntax staging/sandbox/syntax/grammars/main.cc)
 set_target_properties(galley_syntax PROPERTIES OUTPUT_NAME galley-syntax)
 target_link_libraries(galley_syntax PRIVATE galley_flags galley_staging_sandbox_syntax_grammars)

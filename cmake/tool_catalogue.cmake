@@ -1,4 +1,4 @@
-# The catalogue of tools becomes bytes of the program; tools/catalogue.cc reads it when it is asked.
+# The catalogue of tools is embedded in the program. tools/catalogue.cc reads it on demand.
 set(catalogue_source ${PROJECT_BINARY_DIR}/generated/tool_catalogue.cc)
 set(catalogue_texts "")
 set(catalogue_files "")

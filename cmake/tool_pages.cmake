@@ -1,4 +1,5 @@
-# The pages of docs/tools become bytes of the program: `galley tools check` reads them anywhere.
+# The pages of docs/tools are embedded in the program, so that `galley tools check` can read them
+# anywhere.
 file(GLOB tool_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/tools/*.md)
 list(JOIN tool_pages "+" joined_pages)
 set(pages_source ${PROJECT_BINARY_DIR}/generated/tool_pages.cc)
