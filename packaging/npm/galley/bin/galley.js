@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the program for this machine, which lies in a package of its own.
+// Starts the program for this machine. The program is in a separate package.
 "use strict";
 
 const os = require("node:os");
