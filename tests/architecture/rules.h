@@ -14,8 +14,8 @@ struct Room {
   std::vector<std::string> depends;
 };
 
-/// Returns the rooms, lowest first. This is the only table of this test; CMakeLists.txt must agree
-/// with it.
+/// Returns the rooms, lowest first. No other table of this test names rooms; CMakeLists.txt must
+/// agree with this one.
 [[nodiscard]] const std::vector<Room>& rooms();
 
 /// Returns the rooms that CMakeLists.txt registers.
@@ -64,8 +64,8 @@ struct Door {
 /// them.
 [[nodiscard]] Violations raw_system_calls(std::string_view path, std::string_view source);
 
-/// Returns writes to the standard streams. Only the command line may write there, and a process
-/// that ends at once.
+/// Returns writes to the standard streams. Only the command line may write there, and GALLEY_CHECK,
+/// which then ends the process.
 [[nodiscard]] Violations output_of_the_library(std::string_view path, std::string_view source);
 
 inline constexpr int kMaxFileLines = 900;
