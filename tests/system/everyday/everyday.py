@@ -1,8 +1,8 @@
-"""What every everyday task needs: the program started where a person stands, with what they type, and on
-a terminal where it matters.
+"""Shared code of the everyday tasks: the program runs in the person's current directory, with the
+arguments that a person types, and on a terminal if that matters.
 
-A task is a test method `test_<what is done>` of an EverydayCase. The first line of its docstring names the
-tool whose habit it follows and what that does: `git: -n shows what would happen`."""
+A task is a test method `test_<what is done>` of an EverydayCase. The first line of its docstring
+names the tool whose habit the task follows, and that habit: `git: -n shows what would happen`."""
 
 import fcntl
 import os
@@ -21,12 +21,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support import GALLEY, SystemCase  # noqa: E402
 
-# A task that waits longer than this hangs.
+# A task that runs longer is considered to hang.
 DEADLINE_S = 120
 
 
 class EverydayCase(SystemCase):
-    """Commands run with `self.work` as the current directory, as a person would start them."""
+    """Runs commands with `self.work` as the current directory, as a person would."""
 
     program = (GALLEY,)
 
@@ -38,7 +38,7 @@ class EverydayCase(SystemCase):
         return environment
 
     def run_here(self, *arguments, cwd=None, stdin=b"", expect=None, env=None):
-        """`galley ARGUMENTS` in `cwd` with pipes; out and err are text."""
+        """Runs `galley ARGUMENTS` in `cwd` with pipes. Returns out and err as text."""
         result = subprocess.run(
             [*self.program, *map(str, arguments)], cwd=cwd or self.work, capture_output=True, timeout=DEADLINE_S,
             input=stdin if isinstance(stdin, bytes) else stdin.encode(), env=self.environment_of(env),
@@ -54,8 +54,9 @@ class EverydayCase(SystemCase):
         return result
 
     def on_terminal(self, *arguments, typed=(), cwd=None, env=None, expect=None):
-        """`galley ARGUMENTS` with all three streams on a terminal of its own, 100 columns wide. `typed` is a
-        list of (what is waited for, what is then typed). Returns the result; `.screen` is what was seen."""
+        """Runs `galley ARGUMENTS` with all three streams on its own terminal, 100 columns wide.
+        `typed` is a list of (text to wait for, text to type then). Returns the result; `.screen` is
+        the text on the screen."""
         person, terminal = pty.openpty()
         rows_and_columns = struct.pack("HHHH", 40, 100, 0, 0)
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, rows_and_columns)
@@ -79,7 +80,7 @@ class EverydayCase(SystemCase):
                 self.fail(f"still running after {DEADLINE_S} s; seen so far:\n{screen.decode(errors='replace')}")
             try:
                 chunk = os.read(person, 65536)
-            except OSError:  # EIO: the last process at the terminal has gone
+            except OSError:  # EIO: the last process on the terminal has ended
                 break
             if not chunk:
                 break

@@ -1,10 +1,10 @@
-"""The command line: what a hand types without thinking, help, mistyped words, several patches, dry runs."""
+"""The command line: common habits, help, mistyped words, several patches, dry runs."""
 
 import json
 
 from everyday import EverydayCase, main
 
-# The commands that change something, and how each is asked what it would do.
+# The commands that change something, each with the arguments of its dry run.
 DRY_RUNS = {
     "apply": ["apply", "-n", "a.patch"],
     "stage": ["stage", "-n", "a.patch"],
@@ -37,7 +37,8 @@ class CommandLineCase(EverydayCase):
         return (self.work / name).read_text()
 
     def patch(self, name, **files):
-        """A patch of a.txt, b.txt and src/c.txt: each argument is (a line, what it becomes)."""
+        """Returns a patch of a.txt, b.txt and src/c.txt. Each argument is (a line, its new
+        text)."""
         paths = {"a": "a.txt", "b": "b.txt", "c": "src/c.txt"}
         text = ""
         for key, (old, new) in files.items():
@@ -56,7 +57,7 @@ class OneValueAFlag(CommandLineCase):
         self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\nTWO\nthree\n", "red\ngreen\nblue\n"))
 
     def test_only_is_given_twice(self):
-        """git: `git commit --trailer A --trailer B`: what may be given again is repeated."""
+        """git: `git commit --trailer A --trailer B`: a repeatable option is given twice."""
         self.run_here("apply", "--only", "a.txt", "--only", "b.txt", self.both, expect=0)
         self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\nTWO\nthree\n", "red\nGREEN\nblue\n"))
 
@@ -66,7 +67,7 @@ class OneValueAFlag(CommandLineCase):
         self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\nTWO\nthree\n", "red\ngreen\nblue\n"))
 
     def test_undo_of_one_path_takes_the_transaction_after_it(self):
-        """git: `git restore --source 3 b.txt`: the option has its value, the rest are arguments."""
+        """git: `git restore --source 3 b.txt`: the option takes only one value."""
         self.run_here("apply", self.both, expect=0)
         first = json.loads(self.run_here("--json", "log", expect=0).out)["transactions"][0]["id"]
         self.run_here("apply", self.patch("c.patch", b=("red", "RED")), expect=0)
@@ -74,7 +75,7 @@ class OneValueAFlag(CommandLineCase):
         self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\ntwo\nthree\n", "RED\nGREEN\nblue\n"))
 
     def test_undo_of_one_hunk_takes_the_transaction_after_it(self):
-        """git: `git restore -p` takes hunks; here they are named."""
+        """git: `git restore -p` takes hunks; here the person names them."""
         self.run_here("apply", self.both, expect=0)
         first = json.loads(self.run_here("--json", "log", expect=0).out)["transactions"][0]["id"]
         self.run_here("undo", "--hunk", "a.txt:1", first, expect=0)
@@ -83,13 +84,13 @@ class OneValueAFlag(CommandLineCase):
 
 class NamesThatAreMeant(CommandLineCase):
     def test_only_takes_a_directory(self):
-        """git: a pathspec names a directory and all below it."""
+        """git: a pathspec names a directory and everything below it."""
         name = self.patch("all.patch", a=("two", "TWO"), c=("beta", "BETA"))
         self.run_here("apply", "--only", "src", name, expect=0)
         self.assertEqual((self.read("a.txt"), self.read("src/c.txt")), ("one\ntwo\nthree\n", "alpha\nBETA\n"))
 
     def test_except_takes_a_pattern(self):
-        """git: `git add '*.txt'`: a pattern in quotes is the program's to match, in every directory."""
+        """git: `git add '*.txt'`: the program matches a quoted pattern, in every directory."""
         name = self.patch("all.patch", a=("two", "TWO"), c=("beta", "BETA"))
         self.run_here("apply", "--except", "src/*.txt", name, expect=0)
         self.assertEqual((self.read("a.txt"), self.read("src/c.txt")), ("one\nTWO\nthree\n", "alpha\nbeta\n"))
@@ -103,12 +104,12 @@ class NamesThatAreMeant(CommandLineCase):
                 self.assertEqual(self.read("a.txt"), "one\ntwo\nthree\n")
 
     def test_a_hunk_that_is_not_there_is_an_error(self):
-        """git: `git add -p` never offers one that is not there."""
+        """git: `git add -p` never offers a hunk that does not exist."""
         result = self.run_here("apply", "--only", "a.txt:7", self.both, expect=2)
         self.assertIn("'a.txt' has no hunk '7'", result.err)
 
     def test_the_first_digits_of_a_hunk_will_do(self):
-        """git: an object is named by as many digits as make it unique."""
+        """git: the first digits of an object's name are enough if they are unique."""
         self.put("long.txt", "".join(f"{i}\n" for i in range(40)))
         (self.work / "long.patch").write_text(
             "--- a/long.txt\n+++ b/long.txt\n@@ -1,3 +1,3 @@\n 0\n-1\n+ONE\n 2\n"
@@ -166,7 +167,7 @@ class SeveralPatches(CommandLineCase):
         self.assertEqual(len(json.loads(self.run_here("--json", "log", expect=0).out)["transactions"]), 1)
 
     def test_when_the_second_does_not_fit_nothing_is_written(self):
-        """git: `git apply` would have written the first; here it is all or nothing."""
+        """git: `git apply` would write the first patch; here it is all or nothing."""
         first = self.patch("1.patch", a=("two", "TWO"))
         (self.work / "2.patch").write_text("--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n none of\n-this\n+that\n")
         result = self.run_here("apply", first, "2.patch", expect=1)
@@ -204,7 +205,7 @@ class Help(CommandLineCase):
         self.assertIn("--reason", by_name)
 
     def test_short_help_is_short(self):
-        """git: `git apply -h` is the usage, `--help` is the manual."""
+        """git: `git apply -h` prints the usage, `--help` prints the manual."""
         short = self.run_here("apply", "-h", expect=0).out
         full = self.run_here("apply", "--help", expect=0).out
         self.assertTrue(short.startswith("usage: galley apply [options] [FILE...]\n"))
@@ -282,7 +283,7 @@ class NothingIsIgnored(CommandLineCase):
 
 class DryRun(CommandLineCase):
     def test_what_changes_something_has_a_dry_run(self):
-        """git: `git add -n`, `git clean -n`, `cargo publish --dry-run`: look first."""
+        """git: `git add -n`, `git clean -n`, `cargo publish --dry-run` show the effect first."""
         for command, words in DRY_RUNS.items():
             with self.subTest(command=command):
                 self.assertIn("-n, --dry-run", self.run_here(*words[:1], "-h", expect=0).out)
@@ -307,7 +308,7 @@ class DryRun(CommandLineCase):
         self.assertEqual(name, "a.patch")
 
     def test_apply_n_is_preview(self):
-        """git: `git apply --stat` shows; here -n shows the diff and the verdict."""
+        """git: `git apply --stat` shows the change; here -n shows the diff and the verdict."""
         self.assertEqual(self.run_here("apply", "-n", self.both, expect=0).out,
                          self.run_here("preview", self.both, expect=0).out)
 

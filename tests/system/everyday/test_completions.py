@@ -1,4 +1,4 @@
-"""Completions in the three real shells, each at a terminal of its own, and the manual page."""
+"""Completions in the three real shells, each on its own terminal, and the manual page."""
 
 import fcntl
 import json
@@ -17,7 +17,7 @@ from support import GALLEY
 
 PROMPT = "READY> "
 
-# How each shell starts without anybody's own configuration, and loads what galley prints.
+# How each shell starts without any user's configuration and loads the output of galley.
 SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(galley completions bash)"),
     "zsh": (["zsh", "-f", "-i"],
@@ -34,7 +34,7 @@ def take_terminal():
 
 
 class Shell:
-    """A shell at a terminal; `type` waits for what is to be seen and gives up after a while."""
+    """A shell on a terminal. `type` waits for expected text and gives up after a while."""
 
     def __init__(self, case, name):
         self.case = case
@@ -61,7 +61,7 @@ class Shell:
         self.process.wait()
 
     def type(self, text, awaited):
-        """Types the text and reads until `awaited` is seen; returns what was seen."""
+        """Types the text and reads until `awaited` appears. Returns the text on the screen."""
         os.write(self.person, text.encode())
         seen, ends = "", time.monotonic() + DEADLINE_S
         while awaited not in seen:
@@ -105,7 +105,7 @@ class Completions(EverydayCase):
         self.try_in("fish")
 
     def test_what_a_workspace_says_is_never_run(self):
-        """git: a branch named `$(id)` is completed and not run."""
+        """git: a branch named `$(id)` is completed but not run."""
         bait = "$(touch${IFS}taken)`touch${IFS}taken`;touch taken"
         self.run_here("--reason", bait, "--agent", "x;touch taken", "apply", "change-of-a.patch", expect=0)
         self.run_here("--reason", bait, "begin", expect=0)
@@ -117,7 +117,7 @@ class Completions(EverydayCase):
             with self.subTest(shell=name):
                 shell = Shell(self, name)
                 for line in ("galley show ", "galley pick ", "galley commit --tx ", "galley call ", "galley apply "):
-                    # Control-U takes the line away again.
+                    # Control-U deletes the line.
                     shell.type(f"{line}\t\t\x15echo do''ne\n", "done")
                 self.assertFalse((self.work / "taken").exists())
 
@@ -133,7 +133,7 @@ class Completions(EverydayCase):
         self.assertEqual(before, sorted((str(path), path.lstat().st_mtime_ns) for path in state.rglob("*")))
 
     def test_a_broken_workspace_offers_nothing_and_says_nothing(self):
-        """git: outside a repository `git checkout <TAB>` is silent."""
+        """git: outside a repository `git checkout <TAB>` prints nothing."""
         (self.work / "galley.toml").write_text("this is [no toml\n")
         result = self.run_here("complete", "--", "undo", "", expect=0)
         self.assertEqual((result.out, result.err), ("", ""))
@@ -162,7 +162,7 @@ class ManualPage(EverydayCase):
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
     def test_every_command_and_option_is_in_it(self):
-        """cargo: `cargo help build` and cargo-build(1) say the same."""
+        """cargo: `cargo help build` and cargo-build(1) have the same text."""
         if shutil.which("mandoc") is None:
             self.skipTest("mandoc is not installed (scripts/packages.txt)")
         page = self.run_here("help", "--man", expect=0).out

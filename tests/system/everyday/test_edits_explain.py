@@ -1,4 +1,4 @@
-"""How a document of edits was understood: read by a person who wants to know what went wrong with an agent."""
+"""How Galley read a document of edits, for a person who wants to know what an agent did wrong."""
 
 import json
 
@@ -23,7 +23,7 @@ class EditsExplain(EverydayCase):
         return self.run_here("edits", "explain", path, *options, expect=expect).out
 
     def test_parts_prose_leniencies_and_steps_are_told_in_order(self):
-        """git: `git apply --verbose` says which hunk was put where."""
+        """git: `git apply --verbose` says where each hunk was applied."""
         said = self.explain(ANSWER, expect=0)
         wanted = ("line 1: passed over as prose: 'The sum starts at one.'", "line 4: edits of the format unified begin",
                   "line 13: passed over as prose: 'And the name:'", "line 15: edits of the format search_replace begin",
@@ -34,7 +34,7 @@ class EditsExplain(EverydayCase):
         self.assertEqual(places, sorted(places), said)
 
     def test_nothing_is_changed_or_staged(self):
-        """make: -n prints what would be done."""
+        """make: -n prints the commands without running them."""
         self.explain(ANSWER, expect=0)
         self.assertEqual((self.work / "sum.py").read_text(), FILE)
         self.assertEqual(json.loads(self.run_here("--json", "status", expect=0).out)["transactions"], [])
@@ -49,13 +49,13 @@ class EditsExplain(EverydayCase):
             self.assertIn(text, said)
 
     def test_a_document_that_cannot_be_read_is_explained_as_far_as_it_was_read(self):
-        """git apply: an error names the line, and what stood there."""
+        """git apply: an error names the line and shows its text."""
         said = self.explain("Look.\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n", expect=1)
         self.assertIn("line 2: looks like an edit, but is not one: '<<<<<<< ORIGINAL'", said)
         self.assertIn("[edit.unread]", said)
 
     def test_calls_are_counted(self):
-        """git: a dry run of each command."""
+        """git: a dry run lists each command."""
         calls = [{"tool": "Write", "args": {"file_path": "new", "content": "x"}},
                  {"tool": "Edit", "args": {"file_path": "names.txt", "old_string": "nope", "new_string": "x"}}]
         said = self.explain(json.dumps(calls), expect=1)

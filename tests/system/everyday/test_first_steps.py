@@ -5,7 +5,7 @@ from everyday import EverydayCase, main
 
 class FirstSteps(EverydayCase):
     def test_a_preview_on_a_terminal_shows_the_diff_and_writes_nothing(self):
-        """git: `apply --stat` and `diff` show; they change nothing."""
+        """git: `apply --stat` and `diff` show a change and write nothing."""
         before = (self.work / "README.md").read_bytes()
         (self.scratch / "m.patch").write_text(
             "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-# parcels\n+# Parcels\n")

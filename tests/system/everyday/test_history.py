@@ -1,4 +1,4 @@
-"""Looking back and taking back: log, show, blame, undo, redo, and what commands did."""
+"""The history: log, show, blame, undo, redo, and the effects of commands."""
 
 import json
 import os
@@ -21,7 +21,7 @@ class History(EverydayCase):
         return json.loads(self.run_here("--json", *arguments, expect=expect).out)
 
     def exec(self, script, **options):
-        """A command in a transaction of its own, which is then committed."""
+        """Runs a command in its own transaction, and commits it."""
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "sh", "-c", script, expect=0, **options)
         return self.run_here("commit", expect=0)
@@ -29,7 +29,7 @@ class History(EverydayCase):
     # --- ids ------------------------------------------------------------------------------------
 
     def test_the_tenth_transaction_is_called_10(self):
-        """svn: revisions count 9, 10, 11 in decimal."""
+        """svn: revisions are decimal numbers: 9, 10, 11."""
         for number in range(1, 13):
             self.assertIn(f"committed {number}\n", self.commit(f"f{number}.txt").out)
         self.assertIn("transaction 12  ", self.run_here("log", "-n", "1", expect=0).out)
@@ -42,12 +42,12 @@ class History(EverydayCase):
         self.assertEqual(self.document("log", "-n", "1")["transactions"][0]["message"], "undo 10")
         self.assertEqual(self.document("query", "SELECT id FROM log LIMIT 1")["rows"], [[13]])
         self.run_here("show", "b", expect=2)
-        # The journals on disk keep their names, so that older states can be read.
+        # The journals on disk keep their names, so that older states stay readable.
         journals = {path.name for folder in ("j", "undo") for path in (self.work / ".galley" / folder).iterdir()}
         self.assertIn("a.j", journals)
 
     def test_an_open_transaction_may_be_named_by_its_first_digits(self):
-        """git: an abbreviated object name will do where it is unique, and candidates are listed where not."""
+        """git: an abbreviated object name works if it is unique."""
         first = self.run_here("begin", expect=0).out.strip()
         ids = [first]
         while not any(other != first and other[0] == first[0] for other in ids):
@@ -66,10 +66,10 @@ class History(EverydayCase):
         self.assertIn(second, said)
         self.assertIn(fork, said)
 
-    # --- what commands did ------------------------------------------------------------------------
+    # --- effects of commands ----------------------------------------------------------------------
 
     def test_a_rename_by_a_command_is_a_rename(self):
-        """git: `git mv` and `mv` alike show as a rename in status, log, show and blame."""
+        """git: `git mv` and `mv` both show as a rename in status, log, show and blame."""
         self.commit("a/one.txt", "one\ntwo\nthree\n", "--reason", "first", "--agent", "writer")
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "mv", "a/one.txt", "b.txt", expect=0)
@@ -81,14 +81,14 @@ class History(EverydayCase):
         self.assertIn("R a/one.txt => b.txt", self.run_here("log", "-n", "1", expect=0).out)
         self.assertEqual({line["id"] for line in self.document("blame", "b.txt")["lines"]}, {"1"})
         self.assertEqual(len(self.document("log", "--path", "a/one.txt")["transactions"]), 2)
-        # What was written into the moved file since goes back with it.
+        # Later changes in the moved file return to the old name.
         with open(self.work / "b.txt", "a") as file:
             file.write("four\n")
         self.run_here("undo", expect=0)
         self.assertEqual((self.work / "a" / "one.txt").read_text(), "one\ntwo\nthree\nfour\n")
 
     def test_a_rename_with_an_edit_by_a_command_is_a_rename(self):
-        """git: a rename is found when half of the file is the same."""
+        """git: a rename is found if half of the file is the same."""
         text = "".join(f"line {number}\n" for number in range(20))
         self.commit("old.txt", text)
         self.exec("mv old.txt new.txt && echo more >> new.txt")
@@ -100,7 +100,7 @@ class History(EverydayCase):
         self.assertFalse((self.work / "new.txt").exists())
 
     def test_an_empty_directory_shows_and_goes_with_an_undo(self):
-        """sh: `mkdir` makes a directory; who looks at the change sees that."""
+        """sh: `mkdir` makes a directory, and the change set shows it."""
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "mkdir", "-p", "empty/inner", "full", expect=0)
         self.run_here("exec", "--", "sh", "-c", "echo x > full/x", expect=0)
@@ -121,7 +121,7 @@ class History(EverydayCase):
 
     @unittest.skipUnless(shutil.which("git"), "needs git")
     def test_a_diff_with_directories_is_one_that_git_applies(self):
-        """git: `apply` reads on over lines that are no diff."""
+        """git: `apply` skips lines that are not part of a diff."""
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "sh", "-c", "mkdir empty; echo x >> README.md", expect=0)
         diff = self.run_here("diff", expect=0).out
@@ -132,7 +132,7 @@ class History(EverydayCase):
     # --- reasons ----------------------------------------------------------------------------------
 
     def test_a_reason_given_with_the_commit_is_kept(self):
-        """git: `commit -m` says why."""
+        """git: `commit -m` gives the reason."""
         self.run_here("begin", expect=0)
         self.run_here("call", "write_file", json.dumps({"path": "n.txt", "content": "n\n"}), expect=0)
         self.run_here("commit", "--reason", "because", expect=0)
@@ -145,7 +145,7 @@ class History(EverydayCase):
         self.assertEqual(self.document("show")["transaction"]["message"], "as git has it")
 
     def test_a_reason_given_with_a_call_is_on_record_and_kept_when_there_is_no_other(self):
-        """git: what was said once needs no saying again."""
+        """git: a message is given once."""
         self.run_here("begin", expect=0)
         self.run_here("call", "write_file", json.dumps({"path": "n.txt", "content": "n\n"}),
                       "--reason", "needs an n", expect=0)
@@ -156,7 +156,7 @@ class History(EverydayCase):
         self.assertEqual([call["reason"] for call in calls if call["kind"] == "call"], ["needs an n"])
 
     def test_a_fork_has_a_reason_of_its_own(self):
-        """git: a branch has a description of its own."""
+        """git: a branch has its own description."""
         self.run_here("--reason", "one way", "begin", expect=0)
         fork = self.run_here("fork", "--reason", "another way", expect=0).out.strip()
         reasons = {stage["tx"]: stage["message"] for stage in self.document("status")["transactions"]}
@@ -198,10 +198,11 @@ class History(EverydayCase):
         self.run_here("show", "1:never.txt", expect=(1, 2))
         self.assertNotIn("second", self.run_here("show", "2", "--", "README.md", expect=0).out)
 
-    # --- taking back --------------------------------------------------------------------------------
+    # --- undo
+    # ---------------------------------------------------------------------------------------
 
     def test_an_undo_is_said_in_words(self):
-        """hg: says what it took back and how to have it again."""
+        """hg: says what it undid and how to redo it."""
         self.commit("a.txt")
         self.assertIn("undid 1; `galley redo` brings it back", self.run_here("undo", expect=0).err)
         self.assertIn("redid 1; `galley undo 1` takes it back again", self.run_here("redo", expect=0).err)
@@ -210,7 +211,7 @@ class History(EverydayCase):
         self.assertFalse((self.work / "a.txt").exists())
 
     def test_an_undo_of_some_paths(self):
-        """git: `restore -s COMMIT PATH` takes back one path; a path without a commit is one, too."""
+        """git: `restore -s COMMIT PATH` restores one path; here the commit may be omitted."""
         self.run_here("apply", "-", stdin=new_file("a.txt") + new_file("b.txt") + new_file("c.txt"), expect=0)
         self.run_here("undo", "1", "a.txt", "b.txt", expect=0)
         self.assertFalse((self.work / "a.txt").exists() or (self.work / "b.txt").exists())
@@ -219,7 +220,7 @@ class History(EverydayCase):
         self.assertIn("undid a part of 1; `galley redo", self.run_here("undo", "--path", "c.txt", expect=0).err)
 
     def test_nothing_there_is_said_as_such(self):
-        """git: `your current branch does not have any commits yet`."""
+        """git: says `your current branch does not have any commits yet`."""
         self.assertIn("nothing to undo yet", self.run_here("undo", expect=1).err)
         self.assertIn("nothing to redo yet", self.run_here("redo", expect=1).err)
         self.assertIn("nothing was committed here yet", self.run_here("log", expect=0).err)
@@ -231,7 +232,7 @@ class History(EverydayCase):
     # --- open transactions ----------------------------------------------------------------------------
 
     def test_status_shows_every_open_transaction_and_whose_it_is(self):
-        """gh: `pr status` shows yours and those of others."""
+        """gh: `pr status` shows your pull requests and those of others."""
         mine = self.run_here("begin", expect=0).out.strip()
         theirs = self.run_here("--agent", "bot", "--reason", "their work", "begin", expect=0).out.strip()
         said = self.run_here("status", expect=0).out
@@ -252,7 +253,8 @@ class History(EverydayCase):
     # --- after a crash --------------------------------------------------------------------------------
 
     def power_cut(self):
-        """What the last commit wrote into the tree is lost, its journal is not: and then another boot."""
+        """Undoes the last commit's writes in the tree but keeps its journal, then starts another
+        boot."""
         before = (self.work / "README.md").read_text()
         times = os.stat(self.work / "README.md")
         patch = f"--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-{before.splitlines()[0]}\n+changed\n"
@@ -262,7 +264,7 @@ class History(EverydayCase):
         return {"GALLEY_BOOT_ID": "two"}
 
     def test_a_repair_is_said_by_the_command_that_made_it(self):
-        """fsck: says what it repaired."""
+        """fsck: reports what it repaired."""
         later = self.power_cut()
         said = self.run_here("status", expect=0, env=later).err
         self.assertIn("transaction 1, which a crash interrupted, was finished: 1 path\n", said)
@@ -270,7 +272,7 @@ class History(EverydayCase):
         self.assertNotIn("crash", self.run_here("status", expect=0, env=later).err)
 
     def test_a_repair_is_foretold(self):
-        """fsck: -n only says what it would do."""
+        """fsck: -n only reports what it would repair."""
         later = self.power_cut()
         said = self.run_here("recover", "-n", expect=0, env=later).out
         self.assertIn("transaction 1, which a crash interrupted, would be finished: 1 path\n", said)
@@ -279,7 +281,7 @@ class History(EverydayCase):
         self.assertTrue((self.work / "README.md").read_text().startswith("changed\n"))
 
     def test_a_restart_alone_repairs_nothing_and_says_nothing(self):
-        """fsck: a clean file system is not talked about."""
+        """fsck: prints nothing about a clean file system."""
         self.run_here("apply", "-", stdin=new_file("a.txt"), expect=0, env={"GALLEY_BOOT_ID": "one"})
         self.assertNotIn("crash", self.run_here("log", expect=0, env={"GALLEY_BOOT_ID": "two"}).err)
 

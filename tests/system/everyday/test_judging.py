@@ -1,4 +1,4 @@
-"""Judging: the same question has the same answer, what cannot judge says no, and a finding is read once."""
+"""Verdicts: equal questions get equal answers, a failed validator refuses, findings appear once."""
 
 import json
 
@@ -6,7 +6,7 @@ from everyday import EverydayCase, main
 
 ROUNDS = 50
 
-# Says something else each time it runs.
+# Its output differs in each run.
 VARYING = 'echo "ran 3 tests in $(date +%s.%N), process $$" >&2'
 
 
@@ -31,7 +31,8 @@ class Judging(EverydayCase):
         return result.returncode, json.loads(result.out)
 
     def verdicts(self, rounds=ROUNDS):
-        """What `rounds` previews of the same patch answer, without what the command itself wrote."""
+        """Returns the answers of `rounds` previews of the same patch, without the command's own
+        output."""
         seen = set()
         for _ in range(rounds):
             status, document = self.preview()
@@ -43,7 +44,7 @@ class Judging(EverydayCase):
     # --- only_new
 
     def test_ask_fifty_times_about_a_tree_that_was_broken_before(self):
-        """cargo: `cargo test` says the same about the same tree however often it is asked."""
+        """cargo: `cargo test` gives the same result for the same tree every time."""
         self.validator(f"{VARYING}; exit 1", "only_new = true\n")
         seen = self.verdicts()
         self.assertEqual(len(seen), 1, seen)
@@ -54,7 +55,7 @@ class Judging(EverydayCase):
         self.assertIn("ended with status 1 on the unchanged tree too; only the status was compared", message)
 
     def test_ask_fifty_times_about_a_change_that_breaks(self):
-        """cargo: a test that fails fails each time."""
+        """cargo: a failing test fails every time."""
         self.validator(f"{VARYING}; grep -q first note.txt", "only_new = true\n")
         seen = self.verdicts()
         self.assertEqual(len(seen), 1, seen)
@@ -63,18 +64,18 @@ class Judging(EverydayCase):
         self.assertIn("ended with status 1", findings[0][2])
 
     def test_ask_fifty_times_without_only_new(self):
-        """cargo: the same answer, with other times and process ids in its output."""
+        """cargo: the result is the same although times and process ids in the output differ."""
         self.validator(f"{VARYING}; exit 1")
         self.assertEqual(len(self.verdicts()), 1)
 
     def test_another_status_than_before_is_new(self):
-        """sh: `$?` tells what happened; another number is another thing."""
+        """sh: `$?` tells what happened; another number is a different result."""
         self.validator("grep -q first note.txt && exit 1; exit 2", "only_new = true\n")
         status, document = self.preview()
         self.assertEqual(status, 1)
         self.assertIn("ended with status 2", document["verdict"]["findings"][0]["message"])
 
-    # --- what cannot judge
+    # --- validators that cannot judge
 
     def assert_cannot_judge(self, *words):
         status, document = self.preview()
@@ -84,7 +85,7 @@ class Judging(EverydayCase):
             self.assertIn(word, document["verdict"]["message"])
 
     def test_a_missing_python_module_is_no_yes(self):
-        """sh: `python3 -m nothing` ends with 1 as a failing test does; it tested nothing."""
+        """sh: `python3 -m nothing` ends with 1, like a failing test, but it tested nothing."""
         self.validator("", "only_new = true\n", ["/usr/bin/python3", "-m", "no_such_test_tool", "-q"])
         self.assert_cannot_judge("No module named no_such_test_tool")
 
@@ -95,23 +96,23 @@ class Judging(EverydayCase):
         self.assert_cannot_judge("Error 127")
 
     def test_a_missing_program_is_no_yes(self):
-        """sh: 127 is `not found`, whoever says it."""
+        """sh: 127 means `not found` for every program."""
         self.validator("", "only_new = true\n", ["no-such-test-tool"])
         self.assert_cannot_judge("no program 'no-such-test-tool'")
         self.validator("no-such-test-tool", "only_new = true\n")
         self.assert_cannot_judge("status 127")
 
     def test_a_test_that_runs_out_of_time_is_no_yes(self):
-        """gh: a check that timed out has not passed."""
+        """gh: a check that timed out did not pass."""
         self.validator("sleep 60", "only_new = true\ntimeout_ms = 100\n")
         self.assert_cannot_judge("100 ms")
 
     def test_when_only_the_old_tree_cannot_be_judged_that_is_said(self):
-        """git: `git bisect` skips what cannot be tested, and says so."""
+        """git: `git bisect` skips and reports what cannot be tested."""
         self.validator("grep -q first note.txt && exit 127; exit 1", "only_new = true\n")
         self.assert_cannot_judge("on the unchanged tree")
 
-    # --- what a finding looks like
+    # --- the form of a finding
 
     def test_a_finding_is_shown_once_with_the_output_as_it_was(self):
         """cargo: a failing test shows its output once, line by line."""
@@ -123,7 +124,7 @@ class Judging(EverydayCase):
         self.assertRegex(text, r"\nrefused 1 error \[gate.validator_failed\]\n")
 
     def test_a_long_output_shows_its_beginning_and_its_end(self):
-        """gh: a long log is cut in the middle, where it matters least."""
+        """gh: a long log is shortened in the middle, the least important part."""
         self.validator("seq 1 100000; exit 1")
         result = self.run_here("preview", self.patch, expect=1)
         text = result.out + result.err
@@ -133,14 +134,14 @@ class Judging(EverydayCase):
         self.assertLess(len(text), 20000)
 
     def test_a_denied_change_is_said_once(self):
-        """git: one error, one line that says why."""
+        """git: one error gives one line with the reason."""
         (self.work / "galley.toml").write_text(
             '[[policy.rule]]\npaths = ["*.txt"]\ndecision = "deny"\nreason = "ask Ann"\n')
         result = self.run_here("preview", self.patch, expect=1)
         self.assertEqual((result.out + result.err).count("ask Ann"), 1, result.err)
 
     def test_a_rule_without_a_name_is_called_by_its_line(self):
-        """git: `check-ignore -v` names file and line of the pattern."""
+        """git: `check-ignore -v` names the file and line of the pattern."""
         (self.work / "galley.toml").write_text(
             '# who may do what\n\n[[policy.rule]]\npaths = ["*.txt"]\ndecision = "deny"\n')
         result = self.run_here("preview", self.patch, expect=1)
@@ -159,10 +160,10 @@ class Judging(EverydayCase):
             (self.work / ".github").mkdir(exist_ok=True)
         self.assertIn("modify: deny", self.run_here("policy", "explain", ".github", expect=0).out)
 
-    # --- exec's limits
+    # --- the limits of exec
 
     def test_a_limit_that_is_asked_for_counts_also_when_it_is_the_default(self):
-        """sh: `ulimit -f 1024` holds whatever the number is."""
+        """sh: `ulimit -f 1024` applies whatever the number is."""
         (self.work / "galley.toml").write_text('[sandbox]\nmax_output_bytes = "4 MiB"\n')
         self.run_here("begin", expect=0)
         for asked, shown in (([], 3_000_000), (["--output", "1048576"], 1048576), (["--output", "2mb"], 2 << 20)):
@@ -171,7 +172,7 @@ class Judging(EverydayCase):
 
 
 class BrokenConfiguration(EverydayCase):
-    """What a galley.toml that cannot be read does to the commands."""
+    """The effect of an unreadable galley.toml on the commands."""
 
     BROKEN = '[policy]\ndefault = "allow"\n[polcy.effects\n'
 
@@ -191,7 +192,7 @@ class BrokenConfiguration(EverydayCase):
         (self.work / "galley.toml").write_text(self.BROKEN)
 
     def test_one_that_cannot_be_read_is_not_committed(self):
-        """git: `git config` refuses to write what it could not read again."""
+        """git: `git config` refuses to write a value that it could not read again."""
         before = (self.work / "galley.toml").read_bytes()
         (self.scratch / "m.patch").write_text(
             "--- a/galley.toml\n+++ b/galley.toml\n@@ -1,2 +1,3 @@\n [policy]\n default = \"allow\"\n"
@@ -202,18 +203,18 @@ class BrokenConfiguration(EverydayCase):
         self.assertEqual((self.work / "galley.toml").read_bytes(), before)
 
     def test_one_whose_pattern_does_not_compile_is_not_committed(self):
-        """git: a bad pattern is refused where it is written, not at the next use."""
+        """git: an invalid pattern is refused when it is written, not at the next use."""
         (self.scratch / "m.patch").write_text(
             "--- a/galley.toml\n+++ b/galley.toml\n@@ -1,2 +1,5 @@\n [policy]\n default = \"allow\"\n"
             "+[[validator]]\n+builtin = \"forbidden_text\"\n+patterns = [\"(\"]\n")
         self.run_here("apply", self.scratch / "m.patch", expect=1)
 
     def test_a_good_one_is_committed(self):
-        """git: `git config` takes what can be read."""
+        """git: `git config` accepts a valid value."""
         self.change("galley.toml", "[policy]", "[policy]  # ours")
 
     def test_what_only_reads_warns_and_goes_on(self):
-        """git: `git log` works beside a broken hook or .gitattributes."""
+        """git: `git log` works despite a broken hook or .gitattributes."""
         self.break_it()
         for arguments in (["log"], ["status"], ["show", "1"], ["blame", "note.txt"], ["doctor"],
                           ["recover", "-n"], ["audit", "verify"], ["rescue", "list"]):
@@ -224,14 +225,14 @@ class BrokenConfiguration(EverydayCase):
         self.assertRegex(self.run_here("doctor", expect=1).out, r"(?m)^error +configuration +galley.toml:3:")
 
     def test_what_changes_something_stops_there(self):
-        """git: `git commit` stops at a configuration that it cannot read."""
+        """git: `git commit` stops if it cannot read the configuration."""
         self.break_it()
         result = self.change("note.txt", "second", "third", expect=2)
         self.assertIn("galley.toml:3:", result.err)
         self.assertEqual((self.work / "note.txt").read_text(), "second\n")
 
     def test_a_person_undoes_a_change(self):
-        """git: `git revert` does not need a configuration; a person is asked, since no rule can be read."""
+        """git: `git revert` needs no configuration; here a person is asked."""
         self.break_it()
         refused = self.run_here("undo", "1", expect=1)
         self.assertEqual((self.work / "note.txt").read_text(), "second\n")
@@ -241,13 +242,13 @@ class BrokenConfiguration(EverydayCase):
         self.assertEqual((self.work / "note.txt").read_text(), "first\n")
 
     def test_a_person_undoes_the_change_that_broke_it(self):
-        """git: `git revert` of the commit that broke the configuration mends it."""
+        """git: `git revert` of the commit that broke the configuration repairs it."""
         (self.work / "rules.toml").write_text("[[rules]]\nid = 'a'\nregex = 'a'\n")
         (self.scratch / "m.patch").write_text(
             "--- a/galley.toml\n+++ b/galley.toml\n@@ -1,2 +1,5 @@\n [policy]\n default = \"allow\"\n"
             "+[[validator]]\n+builtin = \"secrets\"\n+rules_file = \"rules.toml\"\n")
         self.run_here("apply", self.scratch / "m.patch", expect=0)
-        (self.work / "rules.toml").write_text("[[rules\n")  # it was good when it was committed
+        (self.work / "rules.toml").write_text("[[rules\n")  # it was valid when it was committed
         self.assertNotEqual(self.change("note.txt", "second", "third", expect=(1, 2, 3)).returncode, 0)
         self.assertIn("warning: ", self.run_here("log", expect=0).err)
         self.on_terminal("undo", "2", typed=[("[y/N", "y\n")], expect=0)
@@ -255,7 +256,7 @@ class BrokenConfiguration(EverydayCase):
         self.assertNotIn("warning", self.run_here("log", expect=0).err)
 
     def test_an_agent_does_nothing_meanwhile(self):
-        """gh: without readable branch rules a bot merges nothing."""
+        """gh: if branch rules are unreadable, a bot merges nothing."""
         self.break_it()
         refused = self.run_here("undo", "1", "--agent", "bot", expect=1)
         self.assertEqual((self.work / "note.txt").read_text(), "second\n")
@@ -269,7 +270,7 @@ class BrokenConfiguration(EverydayCase):
             self.assertEqual((self.work / "galley.toml").read_text(), rules)
 
     def test_init_writes_a_new_one_in_its_place(self):
-        """git: `git init` in a repository mends what is missing."""
+        """git: `git init` in a repository repairs missing parts."""
         self.break_it()
         self.run_here("init", "--force", expect=0)
         self.assertNotIn("warning", self.run_here("log", expect=0).err)

@@ -1,4 +1,5 @@
-"""Machines that lack something: a container as Docker starts it, in which no namespaces can be made."""
+"""Machines without some features: a container with Docker's defaults, which cannot make
+namespaces."""
 
 import json
 import subprocess
@@ -14,7 +15,7 @@ class InAContainer(EverydayCase):
 
     def setUp(self):
         super().setUp()
-        # What the container's own program would be: the same, behind Docker's filter of system calls.
+        # The same program, behind Docker's filter of system calls.
         self.program = (str(AS_IN_DOCKER), GALLEY)
         with open(self.work / "galley.toml", "a", encoding="utf-8") as file:
             file.write('\n[sandbox]\ndeny = ["git push"]\n')
@@ -24,7 +25,7 @@ class InAContainer(EverydayCase):
         path.write_text(path.read_text() + 'fallback = "copy"\n')
 
     def test_a_command_without_walls_is_refused_and_the_way_out_is_said(self):
-        """docker: what a container may not do fails, and the option that would allow it has a name."""
+        """docker: an operation that a container may not do fails, and an option allows it."""
         self.run_here("begin", expect=0)
         result = self.run_here("exec", "--", "touch", "made", expect=1)
         self.assertIn("could not make the namespaces", result.err)
@@ -34,7 +35,7 @@ class InAContainer(EverydayCase):
         self.assertFalse((self.work / "made").exists())
 
     def test_a_command_on_a_copy_says_its_level_and_what_is_not_held(self):
-        """docker: `docker info` warns of each protection that the host lacks."""
+        """docker: `docker info` warns about each protection that the host lacks."""
         self.allow_copy()
         self.run_here("begin", expect=0)
         result = self.run_here("exec", "--", "touch", "made", expect=0)
@@ -48,7 +49,7 @@ class InAContainer(EverydayCase):
         self.assertTrue((self.work / "made").exists())
 
     def test_memory_is_held_on_a_copy(self):
-        """docker: `--memory` ends what takes more, whatever the container may not see."""
+        """docker: `--memory` ends a program that takes more, whatever the container can see."""
         self.allow_copy()
         self.run_here("begin", expect=0)
         greedy = ("import subprocess, sys; one = 'x = bytearray(60 << 20); import time; time.sleep(100)'\n"
@@ -58,7 +59,7 @@ class InAContainer(EverydayCase):
         self.assertIn("memory", result.err)
 
     def test_doctor_says_what_commands_get(self):
-        """brew: `brew doctor` says what works here and what does not."""
+        """brew: `brew doctor` reports what works here and what does not."""
         self.assertIn("commands are refused", self.run_here("doctor", expect=(0, 1)).out)
         self.allow_copy()
         self.assertIn("commands run on a copy of the tree", self.run_here("doctor", expect=(0, 1)).out)

@@ -1,4 +1,5 @@
-"""What models really answer: several edits in several dialects, pasted line numbers, a word misspelt."""
+"""Typical answers of models: several edits in several dialects, pasted line numbers, misspelt
+words."""
 
 import json
 
@@ -20,7 +21,7 @@ class ModelAnswers(EverydayCase):
         return self.run_here(*before, "apply", path, *options, expect=expect)
 
     def failure(self, answer, *options):
-        """The one failed edit of the JSON report."""
+        """Returns the one failed edit of the JSON report."""
         result = self.apply(answer, *options, expect=1, before=["--json"])
         failures = [failure for file in json.loads(result.out)["edits"]["files"] for failure in file["failed"]]
         self.assertEqual(len(failures), 1, result.out)
@@ -38,19 +39,19 @@ class ModelAnswers(EverydayCase):
         self.assertEqual(len(json.loads(log.out)["transactions"]), 1)
 
     def test_a_block_after_a_diff_that_does_not_fit_leaves_everything(self):
-        """git: when one hunk of one file fails, `git apply` changes nothing."""
+        """git: if one hunk of one file fails, `git apply` changes nothing."""
         self.apply(self.A_DIFF + self.B_BLOCK.replace("beta\n", "no such line anywhere\n"), expect=1)
         self.assertNotIn("two\n", (self.work / "a.txt").read_text())
 
     def test_a_malformed_second_fence_is_named_by_its_line(self):
-        """patch: takes the first and ignores the second as garbage; here that is refused."""
+        """patch: uses the first and ignores the second as garbage; here that is refused."""
         answer = f"{self.A_DIFF}\nAnd:\n\n```diff\n-beta\n+BETA\n```\n"
         result = self.apply(answer, expect=1)
         self.assertIn(f"line {answer.split('-beta')[0].count(chr(10)) + 1} of the patch", result.out + result.err)
         self.assertNotIn("two\n", (self.work / "a.txt").read_text())
 
     def test_a_format_asked_for_does_not_drop_another(self):
-        """patch: `-u` says which format is meant; what is of another is not silently left out."""
+        """patch: `-u` names the expected format; other formats are not dropped silently."""
         answer = self.A_DIFF + self.B_BLOCK
         for name in ("unified", "search_replace"):
             result = self.apply(answer, "--format", name, expect=2)
@@ -59,7 +60,7 @@ class ModelAnswers(EverydayCase):
         self.assertNotIn("two\n", (self.work / "a.txt").read_text())
 
     def test_a_path_and_its_content_need_no_format(self):
-        """gh: `gh api` takes a JSON document as it is documented."""
+        """gh: `gh api` accepts a JSON document in the documented form."""
         one = {"path": "new/one.txt", "content": "one\n"}
         self.apply(json.dumps(one), expect=0)
         self.assertEqual((self.work / "new/one.txt").read_text(), "one\n")
@@ -69,13 +70,13 @@ class ModelAnswers(EverydayCase):
         self.assertTrue((self.work / "four.txt").exists())
 
     def test_tool_calls_in_a_fence_are_made(self):
-        """sh: a document is what it says, with or without the fence around it."""
+        """sh: a document has the same meaning with or without a fence around it."""
         calls = [{"tool": "Write", "args": {"file_path": "called.txt", "content": "x\n"}}]
         self.apply("```json\n" + json.dumps(calls) + "\n```\n", expect=0)
         self.assertTrue((self.work / "called.txt").exists())
 
     def test_a_call_next_to_edits_is_refused_with_all_of_them(self):
-        """git: `git apply` never makes a part of what it was given without a word."""
+        """git: `git apply` never applies only a part of its input without a message."""
         diff = "--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+x\n"
         raw = json.dumps({"name": "Write", "arguments": {"file_path": "called.txt", "content": "x\n"}})
         for call in (f"<tool_call>\n{raw}\n</tool_call>\n", f"```json\n{raw}\n```\n", raw + "\n",
@@ -85,26 +86,26 @@ class ModelAnswers(EverydayCase):
                     refused = self.apply(answer, expect=2)
                     self.assertIn("--format tool_text", refused.err)
                     self.assertFalse((self.work / "made.txt").exists())
-        # An example in a fence of another language, or in a changed line, is no call.
+        # An example in a fence of another language, or in a changed line, is not a call.
         self.apply(diff + "\n```html\n<tool_call>\n```\n", expect=0)
         self.apply("--- /dev/null\n+++ b/tags.txt\n@@ -0,0 +1 @@\n+<tool_call>\n", expect=0)
 
     def test_blanks_around_markers_do_not_matter(self):
-        """patch: `patch` takes an indented patch and CR LF in its headers."""
+        """patch: `patch` accepts an indented patch, and CR LF in its headers."""
         self.apply("*** Begin Patch \n *** Update File: a.txt \n@@\n-line 2\n+two\n*** End Patch  \n", expect=0)
         self.assertIn("two\n", (self.work / "a.txt").read_text())
         self.apply("b.txt\n  <<<<<<< SEARCH \nbeta\n  =======\t\nBETA\n  >>>>>>> REPLACE  \n", expect=0)
         self.assertIn("BETA\n", (self.work / "b.txt").read_text())
 
     def test_a_patch_without_its_last_line_may_be_cut_off(self):
-        """patch: `unexpected end of file in patch`; here `--recount` takes it, as git's does for counts."""
+        """patch: `unexpected end of file in patch`; here `--recount` accepts it, as in git."""
         answer = "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 2\n+two\n"
         result = self.apply(answer, expect=2)
         self.assertIn("*** End Patch", result.err)
         self.apply(answer, "--recount", expect=0)
 
     def test_a_misspelt_line_is_shown_beside_the_nearest_ones(self):
-        """git: `git checkout mian` names what is near; so does a search text of one line."""
+        """git: `git checkout mian` suggests near names; so does a search text of one line."""
         failure = self.failure(json.dumps(
             {"path": "src.py", "edits": [{"old_string": "retrun result", "new_string": "return total"}]}))
         self.assertEqual(failure["nearest"]["line"], 5)
@@ -115,7 +116,7 @@ class ModelAnswers(EverydayCase):
         self.assertIn("line 5", text.out + text.err)
 
     def test_all_that_is_like_it_is_listed_up_to_a_limit(self):
-        """git: `git log` and `grep -m` say when there is more."""
+        """git: `git log` and `grep -m` say if there is more."""
         (self.work / "many.txt").write_text("".join(f"value_{n} = compute(value_{n})\n" for n in range(40)))
         failure = self.failure(json.dumps(
             {"path": "many.txt", "edits": [{"old_string": "valeu_x = compute(", "new_string": "y"}]}))
@@ -130,7 +131,7 @@ class ModelAnswers(EverydayCase):
         self.assertIn("… 34 more", shown.out + shown.err)
 
     def test_pasted_line_numbers_are_named(self):
-        """sh: `cat -n` and editors show numbers that are no part of the file."""
+        """sh: `cat -n` and editors show numbers that are not part of the file."""
         for numbered in ("  4\t        result += item.price", "4|        result += item.price",
                          "     4→        result += item.price", "  4: result += item.price"):
             with self.subTest(numbered):
@@ -146,7 +147,7 @@ class ModelAnswers(EverydayCase):
         self.assertIn("line numbers ('2\\t')", self.failure(block)["message"])
 
     def test_a_pasted_prompt_is_named(self):
-        """sh: `$ ` before a command and `> ` before a quoted line are not a part of them."""
+        """sh: `$ ` before a command and `> ` before a quoted line are not part of them."""
         for prompt in ("> ", "$ ", "+ "):
             with self.subTest(prompt):
                 failure = self.failure(json.dumps(
@@ -155,7 +156,7 @@ class ModelAnswers(EverydayCase):
                 self.assertEqual(failure["nearest"]["line"], 2)
 
     def test_edits_in_single_quotes_are_edits_and_not_calls(self):
-        """sh: 'a' and "a" are one word."""
+        """sh: 'a' and "a" are the same word."""
         edit = "{'path': 'b.txt', 'edits': [{'old_string': 'beta', 'new_string': 'BETA'}]}"
         result = self.apply(edit, expect=0)
         self.assertIn("single quotes", result.out + result.err)
@@ -164,7 +165,7 @@ class ModelAnswers(EverydayCase):
         self.assertIn("this is not JSON", self.apply(calls, expect=2).err)
 
     def test_the_id_of_a_candidate_chooses_it(self):
-        """git: what a hint names can be typed where it is given."""
+        """git: the words of a hint can be typed where the hint appears."""
         edit = json.dumps({"path": "src.py", "edits": [{"old_string": "items", "new_string": "goods"}]})
         failure = self.failure(edit)
         self.assertIn("--choose ID", failure["message"])
@@ -172,7 +173,7 @@ class ModelAnswers(EverydayCase):
         self.assertIn("for item in goods:", (self.work / "src.py").read_text())
 
     def test_a_tool_call_gets_the_same_help(self):
-        """gh: an extension's errors are those of the program."""
+        """gh: an extension gives the same errors as the program."""
         calls = {"Edit": {"file_path": "src.py", "old_string": "retrun result", "new_string": "x"},
                  "MultiEdit": {"file_path": "src.py",
                                "edits": [{"old_string": "retrun result", "new_string": "x"}]},
@@ -192,7 +193,7 @@ class ModelAnswers(EverydayCase):
         self.assertIn("line numbers", json.loads(result.out)["error"]["message"])
 
     def test_a_patch_tool_takes_what_apply_takes(self):
-        """git: `git apply` and `git am` read patches alike."""
+        """git: `git apply` and `git am` read patches in the same way."""
         self.run_here("begin", expect=0)
         arguments = json.dumps({"input": self.A_DIFF + self.B_BLOCK})
         result = json.loads(self.run_here("--json", "call", "apply_patch", arguments, expect=0).out)
@@ -201,7 +202,7 @@ class ModelAnswers(EverydayCase):
         self.assertIn("BETA\n", (self.work / "b.txt").read_text())
 
     def test_a_file_that_may_not_be_read_gives_no_help(self):
-        """sh: what `cat` may not show no error message shows."""
+        """sh: if `cat` may not show a text, no error message shows it."""
         config = self.work / "galley.toml"
         config.write_text(config.read_text() + '\n[agents.bot]\n'
                           'capabilities = ["fs:read", "!fs:read:b.txt", "fs:write"]\n')

@@ -1,4 +1,4 @@
-"""Every option of an edit in every format: it has an effect there, or it is refused and the error says so."""
+"""Every edit option in every format: it has an effect there, or it is refused with a reason."""
 
 import json
 import re
@@ -32,13 +32,13 @@ FORMAT_OF = {"content": "edits"}
 EMPTY = {"unified": "", "apply_patch": "*** Begin Patch\n*** End Patch\n", "search_replace": "nothing\n",
          "edits": "[]", "content": "[]", "calls": "[]", "tool_text": "nothing\n"}
 
-# Options that select or move files do the same everywhere but in calls.
+# Options that select or move files do the same in every format but calls.
 BY_PATH = {
     ("--only", "a.txt"): {"a.txt"}, ("--except", "a.txt"): {"b.txt"},
     ("--include", "a.txt"): {"a.txt"}, ("--exclude", "a.txt"): {"b.txt"},
     ("--directory", "sub"): {"sub/a.txt", "sub/b.txt"},
 }
-# Where the others are refused, with a value for those that take one.
+# The formats where the other options are refused, with a value for options that take one.
 REFUSED = {
     ("-R",): {"search_replace", "edits", "content", "calls", "tool_text"},
     ("--recount",): {"search_replace", "edits", "content", "calls", "tool_text"},
@@ -50,7 +50,7 @@ REFUSED = {
     ("--reject",): {"calls", "tool_text"},
     ("--choose", "0000"): {"calls", "tool_text"},
 }
-# Options that are not about reading or placing the edit, so no format has anything to say about them.
+# These options do not affect how an edit is read or placed, so they apply to every format.
 OF_NO_FORMAT = {
     "--format", "--check", "--allow-empty", "--stat", "--numstat", "--name-status", "--word-diff", "--color-moved",
     "-w", "--ignore-all-space", "-b", "-U", "--unified", "--conflict", "-n", "--dry-run", "--ignore-space-change",
@@ -85,7 +85,7 @@ class OptionFormats(EverydayCase):
             f"{option} means nothing in the format '{FORMAT_OF.get(name, name)}': "), document["message"])
 
     def test_every_option_of_an_edit_is_in_a_table(self):
-        """git: `git apply` takes no option that it ignores."""
+        """git: `git apply` accepts no option that it then ignores."""
         known = {words[0] for words in (*BY_PATH, *REFUSED)} | OF_NO_FORMAT
         for command in ("preview", "apply", "stage"):
             listed = set()
@@ -94,7 +94,7 @@ class OptionFormats(EverydayCase):
             self.assertEqual(listed - known, set())
 
     def test_options_that_select_paths_select_in_every_format(self):
-        """git: --exclude means the same whatever the patch looks like."""
+        """git: --exclude means the same for every kind of patch."""
         for name in DOCUMENTS:
             for (option, value), paths in BY_PATH.items():
                 for command in ("preview", "apply", "stage"):
@@ -120,7 +120,7 @@ class OptionFormats(EverydayCase):
                 (self.work / "a.txt").write_text(A_TEXT)
 
     def test_options_without_a_meaning_are_refused(self):
-        """cargo: an option that makes no sense with another is an error, never ignored."""
+        """cargo: an option that contradicts another one is an error and is never ignored."""
         self.run_here("begin", expect=0)
         for name in DOCUMENTS:
             for words, formats in REFUSED.items():
@@ -133,14 +133,14 @@ class OptionFormats(EverydayCase):
                             self.assertNotIn("usage.option_of_format", result.out)
 
     def test_allow_empty_counts_in_every_format(self):
-        """git: `git apply --allow-empty` takes an empty patch."""
+        """git: `git apply --allow-empty` accepts an empty patch."""
         for name in DOCUMENTS:
             with self.subTest(format=name):
                 self.preview(name, documents=EMPTY, expect=2)
                 self.preview(name, "--allow-empty", documents=EMPTY, expect=0)
 
     def test_reverse_turns_a_v4a_edit_round_but_not_a_deletion(self):
-        """git: -R of what does not say what was there cannot be."""
+        """git: -R cannot invert an edit without the old text."""
         (self.work / "a.txt").write_text(A_TEXT.replace("two ", "TWO  "))
         (self.work / "b.txt").write_text(B_TEXT.replace("green", "GREEN"))
         self.preview("apply_patch", "-R", command="apply", expect=0)
@@ -150,7 +150,7 @@ class OptionFormats(EverydayCase):
         self.assertEqual(json.loads(result.out)["reason"], "edit.not_reversible")
 
     def test_strict_counts_in_every_format_of_edits(self):
-        """patch: --fuzz=0 finds only what is there byte for byte."""
+        """patch: --fuzz=0 finds only an exact match."""
         (self.work / "a.txt").write_text(A_TEXT.replace("two ", "two"))
         for name in ("unified", "apply_patch", "search_replace"):
             with self.subTest(format=name):

@@ -1,4 +1,4 @@
-"""Patches as they come: from git, from mails, from GNU diff, from a terminal, cut off, turned around."""
+"""Patches from git, mails, GNU diff and a terminal; truncated patches and reversed ones."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Patches(EverydayCase):
         self.git("add", "-A")
         self.git("commit", "-qm", "first")
 
-    # --- cut off --------------------------------------------------------------------------------
+    # --- truncated ------------------------------------------------------------------------------
 
     def test_a_patch_without_its_last_line_is_refused(self):
         """git: `apply` says "corrupt patch at line 6"."""
@@ -76,7 +76,7 @@ class Patches(EverydayCase):
                 self.assertIn(f"line {first} says", result.err)
 
     def test_two_files_that_become_one_are_refused(self):
-        """git: the second rename silently wins; here neither file is lost."""
+        """git: the second rename silently wins; here both files are kept."""
         (self.work / "other.txt").write_text("other\n")
         for kind in ("rename", "copy"):
             patch = self.patch(
@@ -90,7 +90,7 @@ class Patches(EverydayCase):
     # --- from GNU diff --------------------------------------------------------------------------
 
     def test_diff_of_two_folders_creates_and_deletes(self):
-        """patch: `-p1` of `diff -ruN` makes new files and removes gone ones, in any time zone."""
+        """patch: `-p1` of `diff -ruN` creates and deletes files, in any time zone."""
         for zone in ("UTC", "Asia/Kolkata", "America/St_Johns"):
             with self.subTest(zone):
                 for name in ("old", "new"):
@@ -106,7 +106,7 @@ class Patches(EverydayCase):
                 (self.work / "new name.txt").unlink()
 
     def test_the_stamps_of_other_diffs(self):
-        """patch: ctime's and mail's stamps, and a name with blanks before a tab."""
+        """patch: reads time stamps of ctime and mail, and a name with blanks before a tab."""
         for stamp in ("Thu Jan  1 00:00:00 1970", "Wed Dec 31 16:00:00 1969", "1970-01-01 05:30 +05:30",
                       "Thu, 01 Jan 1970 01:00:00 +0100"):
             with self.subTest(stamp):
@@ -114,7 +114,8 @@ class Patches(EverydayCase):
                 self.run_here("apply", self.patch(
                     f"--- a b\t2020-01-01 00:00:00 +0000\n+++ a b\t{stamp}\n@@ -1 +0,0 @@\n-x\n"), expect=0)
                 self.assertFalse((self.work / "a b").exists())
-        # Some trees give every file this stamp: then the hunk says what is meant.
+        # Some trees give every file this time stamp. Then the hunk tells whether the file is
+        # created.
         self.run_here("apply", self.patch(
             "--- list.txt\t1970-01-01 00:00:00 +0000\n+++ list.txt\t1970-01-01 00:00:00 +0000\n"
             "@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"), expect=0)
@@ -128,7 +129,7 @@ class Patches(EverydayCase):
     # --- mails ----------------------------------------------------------------------------------
 
     def test_the_subject_of_a_mail_is_the_reason(self):
-        """git: `am` takes the subject, without [PATCH n/m], as the commit's message."""
+        """git: `am` uses the subject, without [PATCH n/m], as the commit's message."""
         self.in_git()
         (self.work / "list.txt").write_text(self.read("list.txt").decode().replace("two", "TWO"))
         self.git("commit", "-qam", "list: the second entry is wr\u00f6ng, and its mail's subject has so many words "
@@ -144,7 +145,7 @@ class Patches(EverydayCase):
         self.run_here("--reason", "mine", "apply", self.patch(mail), expect=0)
         self.assertIn("mine", self.run_here("log", expect=0).out)
         self.run_here("undo", expect=0)
-        # Staged by one command and committed by another.
+        # One command stages it, another commits it.
         self.run_here("begin", expect=0)
         self.run_here("stage", self.patch(mail), expect=0)
         self.run_here("commit", expect=0)
@@ -167,7 +168,7 @@ class Patches(EverydayCase):
     # --- line ends, colors, white space ----------------------------------------------------------
 
     def test_a_file_that_mixes_line_ends_keeps_them(self):
-        """patch: takes it only with fuzz; here each line keeps its own end."""
+        """patch: accepts it only with fuzz; here each line keeps its own end."""
         (self.work / "mixed").write_bytes(b"a\r\nb\nc\r\nd\ne\r\nf\n")
         hunks = ("@@ -2,4 +2,5 @@\n b\n c\n-d\n+D\n+E\n e\n", "@@ -2,4 +2,5 @@\n b\r\n c\n-d\r\n+D\r\n+E\r\n e\n",
                  "@@ -2,4 +2,5 @@\n b\n c\r\n-d\n+D\n+E\n e\n")
@@ -182,7 +183,7 @@ class Patches(EverydayCase):
         self.assertEqual(self.read("mixed"), b"a\r\nB\nC\r\nd\ne\n")
 
     def test_a_colored_diff_is_read(self):
-        """git: `git diff --color=always | git apply` finds no patch; here its codes are taken off."""
+        """git: `git diff --color=always | git apply` finds no patch; here the codes are removed."""
         self.in_git()
         text = self.read("list.txt").replace(b"two", b"TWO  ").replace(b"nine", b" \tnine\r").replace(b"ten\n", b"ten")
         (self.work / "list.txt").write_bytes(text)
@@ -194,7 +195,7 @@ class Patches(EverydayCase):
         self.assertEqual(self.read("list.txt"), text)
 
     def test_escapes_of_a_file_stay(self):
-        """git: a diff is bytes; colors of the diff and escapes of the file are never mixed up."""
+        """git: a diff is bytes; colors of the diff are never confused with escapes in the file."""
         (self.work / "ansi").write_bytes(b"plain\n\x1b[31mred\x1b[m\n\x1b[1mlast\n")
         self.in_git()
         after = b"plain\n\x1b[32mgreen\x1b[m\n\x1b[1mlast\n\x1b[m\n"
@@ -208,7 +209,7 @@ class Patches(EverydayCase):
         self.assertNotIn("color_codes", result.err)
         self.assertEqual(self.read("ansi"), after)
 
-    # --- turned around, in part -----------------------------------------------------------------
+    # --- reversed, partial ----------------------------------------------------------------------
 
     def test_what_is_reversed_already_is_said(self):
         """patch: "Unreversed (or previously applied) patch detected"."""

@@ -1,4 +1,4 @@
-"""Names and commands from a subdirectory, and -C: as git has them."""
+"""Names and commands in a subdirectory, and -C, with git's meaning."""
 
 import json
 import os
@@ -13,7 +13,7 @@ class Places(EverydayCase):
         self.sub.mkdir(parents=True)
         (self.sub / "a.txt").write_text("one\ntwo\n")
         (self.work / "a.txt").write_text("another\n")
-        # Below a directory that is no root of its own, so that the root is found from inside.
+        # A directory that is not a root itself, so that the program must find the root from inside.
         self.run_here("begin", expect=0)
         self.run_here("rollback", expect=0)
 
@@ -39,7 +39,7 @@ class Places(EverydayCase):
         self.assertIn("outside the workspace", said)
 
     def test_log_and_diff_of_the_current_directory(self):
-        """git: `log .` and `diff .` are about what lies below."""
+        """git: `log .` and `diff .` show the current directory and everything below it."""
         self.run_here("apply", "-", stdin="--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-another\n+other\n", expect=0)
         self.run_here("apply", "-", stdin=self.edit(), expect=0)
         numbers = [entry["id"] for entry in self.json_here("log", ".", cwd=self.sub)["transactions"]]
@@ -86,7 +86,7 @@ class Places(EverydayCase):
         self.assertEqual(said.out, "a.txt\ncopy.txt\n")
 
     def test_a_command_needs_the_directory_in_the_staged_tree(self):
-        """sh: `cd` into what is gone fails, and names it."""
+        """sh: `cd` into a missing directory fails and names it."""
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "rm", "-r", "sub", expect=0)
         said = self.run_here("exec", "--", "pwd", cwd=self.sub, expect=1).err
@@ -114,7 +114,7 @@ class Places(EverydayCase):
         self.run_here("-C", "sub/inner", "--config", "own.toml", "status", expect=0)
 
     def test_a_patch_from_the_current_directory_is_told_of_its_directory(self):
-        """git: `apply --directory=sub` puts it before every name."""
+        """git: `apply --directory=sub` puts it in front of every name."""
         patch = "--- a/low.txt\n+++ b/low.txt\n@@ -1 +1 @@\n-low\n+LOW\n"
         (self.sub / "low.txt").write_text("low\n")
         said = self.run_here("apply", "-", stdin=patch, cwd=self.sub, expect=1).err
@@ -126,7 +126,7 @@ class Places(EverydayCase):
         self.assertNotIn("--directory", self.run_here("apply", "-", stdin=patch, cwd=self.work, expect=1).err)
 
     def test_a_linked_way_into_the_workspace_is_the_same_place(self):
-        """git: a directory reached through a link is the directory."""
+        """git: a directory that is reached through a link is the same directory."""
         os.symlink(self.sub, self.scratch / "way")
         found = self.json_here("policy", "explain", "a.txt", cwd=self.scratch / "way")
         self.assertEqual(found["path"], "sub/inner/a.txt")

@@ -1,4 +1,4 @@
-"""What was refused is repaired: staged by hand, edited, fixed, committed."""
+"""Repairing a refused change: staging by hand, editing, fixing, committing."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Staging(EverydayCase):
         self.assertEqual(len(json.loads(self.run_here("--json", "log", expect=0).out)["transactions"]), 1)
 
     def test_without_a_transaction_staging_says_how_to_begin_one(self):
-        """cargo: names the command that is missing."""
+        """cargo: names the missing command."""
         result = self.run_here("stage", self.patch, expect=1)
         self.assertIn("galley begin", result.err)
         self.assertFalse((self.work / ".galley").exists())
@@ -51,7 +51,7 @@ class Staging(EverydayCase):
         self.assertEqual(self.run_here("diff", expect=0).out, "")
 
     def test_staging_can_be_checked_first(self):
-        """git: `apply --check` says whether it fits and changes nothing."""
+        """git: `apply --check` says whether a patch fits, and changes nothing."""
         self.begin()
         self.run_here("stage", "--check", self.patch, expect=0)
         self.assertEqual(self.run_here("diff", expect=0).out, "")
@@ -67,7 +67,7 @@ class Staging(EverydayCase):
         self.assertIn("+# Parcels", self.run_here("diff", expect=0).out)
 
     def test_one_of_two_transactions_is_named(self):
-        """git: `-C` and `--git-dir` say which; galley's --tx."""
+        """git: `-C` and `--git-dir` select one; here --tx does."""
         self.begin()
         second = self.begin()
         self.run_here("stage", self.patch, expect=2)
@@ -84,7 +84,7 @@ class Staging(EverydayCase):
         self.assertIn("stage", [record.get("tool") for record in records])
 
     def test_somebody_elses_transaction_takes_nothing_that_the_caller_may_not_write(self):
-        """git: a hook refuses what its author may not push."""
+        """git: a hook refuses paths that the author may not push."""
         with (self.work / "galley.toml").open("a") as config:
             config.write('\n[agents.docs]\ncapabilities = ["fs:read", "fs:write:docs/**"]\n')
         tx = self.begin()
@@ -94,7 +94,7 @@ class Staging(EverydayCase):
 
 
     def test_a_damaged_transaction_is_dropped_as_its_message_says(self):
-        """git: `worktree remove --force` takes a broken one away."""
+        """git: `worktree remove --force` removes a broken one."""
         tx = self.begin()
         (self.own_state("stage") / tx / "overlay").write_text("nonsense")
         said = self.run_here("diff", "--tx", tx, expect=2).err.strip()
@@ -123,7 +123,7 @@ class Fixing(EverydayCase):
         self.assertIn("tidy changed 1 file", result.err)
 
     def test_preview_shows_the_fixes_and_writes_nothing(self):
-        """cargo: `fmt --check` shows what it would make of it."""
+        """cargo: `fmt --check` shows the changes that it would make."""
         result = self.run_here("preview", "--fix", self.patch, expect=0)
         self.assertIn("+spaces\n", result.out)
         self.assertNotIn("+spaces ", result.out)
@@ -138,7 +138,7 @@ class Fixing(EverydayCase):
 
 class Editing(EverydayCase):
     def editor(self, script):
-        """A program of the person's own, outside the workspace."""
+        """Returns a program of the person's own, outside the workspace."""
         path = self.scratch / "bin" / "ed"
         path.parent.mkdir(exist_ok=True)
         path.write_text("#!/bin/sh\n" + script)
@@ -153,7 +153,7 @@ class Editing(EverydayCase):
         self.run_here("begin", expect=0)
 
     def test_a_file_is_edited_and_the_result_is_staged(self):
-        """git: `commit` opens $EDITOR and takes what was saved."""
+        """git: `commit` opens $EDITOR and uses the saved text."""
         before = (self.work / "README.md").read_bytes()
         env = self.editor('sed -i "s/# parcels/# Parcels/" "$1"\n')
         result = self.run_here("edit", "README.md", env=env, expect=0)
@@ -162,12 +162,12 @@ class Editing(EverydayCase):
         self.assertIn("+# Parcels", self.run_here("diff", expect=0).out)
 
     def test_visual_comes_before_editor(self):
-        """git: VISUAL before EDITOR."""
+        """git: VISUAL has precedence over EDITOR."""
         env = {**self.editor("exit 9\n"), "VISUAL": "sed -i s/parcels/Parcels/"}
         self.run_here("edit", "README.md", env=env, expect=0)
 
     def test_the_copy_is_private_and_gone_afterwards(self):
-        """git: the message file lies in .git; galley's copy must lie where no agent looks."""
+        """git: the message file is in .git; here the copy must be where no agent looks."""
         seen = self.scratch / "seen"
         env = self.editor(f'stat -c "%a %n" "$1" > {seen}; stat -c "%a" "$(dirname "$1")" >> {seen}\n'
                           'echo backup > "$1~"; echo more >> "$1"\n')
@@ -179,13 +179,13 @@ class Editing(EverydayCase):
         self.assertEqual(os.listdir(self.temporary), [])
 
     def test_what_was_not_changed_stages_nothing(self):
-        """git: `commit --amend` without a change of the text changes nothing but the time."""
+        """git: `commit --amend` without a change of the text changes only the time."""
         result = self.run_here("edit", "README.md", env=self.editor("true\n"), expect=0)
         self.assertIn("nothing was staged", result.err)
         self.assertEqual(self.run_here("diff", expect=0).out, "")
 
     def test_an_editor_that_fails_stages_nothing(self):
-        """git: "There was a problem with the editor": aborts with 1."""
+        """git: "There was a problem with the editor": ends with 1."""
         result = self.run_here("edit", "README.md", env=self.editor('echo x > "$1"; exit 3\n'), expect=1)
         self.assertIn("ended with 3", result.err)
         self.assertEqual(self.run_here("diff", expect=0).out, "")
@@ -207,7 +207,7 @@ class Editing(EverydayCase):
                 self.assertFalse((self.scratch / "ran").exists())
 
     def test_a_path_that_no_edit_may_touch_is_refused_before_the_editor_opens(self):
-        """gh: says what may not be done before it asks for anything."""
+        """gh: reports a forbidden action before it asks for anything."""
         with (self.work / "galley.toml").open("a") as config:
             config.write('\n[[policy.rule]]\nname = "frozen"\npaths = ["data/**"]\ndecision = "deny"\nreason = "no"\n'
                          '[agents.blind]\ncapabilities = ["fs:read:docs/**", "fs:write"]\n')
@@ -249,7 +249,7 @@ class Editing(EverydayCase):
         self.assertNotIn("# Boxes", path.read_text())
 
     def test_a_command_that_galley_runs_opens_no_editor(self):
-        """git: GIT_EDITOR=false for what runs inside."""
+        """git: GIT_EDITOR=false applies to commands inside."""
         env = {**self.editor(f"touch {self.scratch}/ran\n"), "GALLEY_SANDBOX": "1"}
         result = self.run_here("edit", "README.md", env=env, expect=1)
         self.assertIn("not inside a command that Galley runs", result.err)

@@ -1,4 +1,5 @@
-"""A person reads what is staged, keeps some of it and commits: at the terminal, and what diff shows for it."""
+"""A person reads the staged changes, keeps some of them and commits, on the terminal; diff's views
+for this."""
 
 import json
 import re
@@ -15,7 +16,7 @@ ASKS = "Keep this change"
 
 
 class Reviewed(EverydayCase):
-    """Two hunks in long.txt, the first with two changes close together, and a new file."""
+    """Changes: two hunks in long.txt, the first with two changes close together, and a new file."""
 
     def setUp(self):
         super().setUp()
@@ -27,7 +28,7 @@ class Reviewed(EverydayCase):
             self.galley("call", "Write", json.dumps({"file_path": path, "content": text}), expect=0)
 
     def review(self, *answers, expect=0, env=None):
-        """Types one answer at each question."""
+        """Types one answer to each question."""
         typed = [(ASKS if not isinstance(answer, tuple) else answer[0],
                   (answer if not isinstance(answer, tuple) else answer[1]) + "\n") for answer in answers]
         return self.on_terminal("review", "--tty", typed=typed, expect=expect, env=env)
@@ -42,7 +43,7 @@ class Reviewed(EverydayCase):
 
 class Letters(Reviewed):
     def test_keep_and_leave_out(self):
-        """git add -p: y keeps, n leaves out; what is kept is committed."""
+        """git add -p: y keeps, n leaves out; the kept changes are committed."""
         result = self.review("y", "n", "y", ("Commit proposal", "y"))
         self.assertIn("(1/3)", result.screen)
         self.assertIn("five\n", self.text("long.txt"))
@@ -50,14 +51,14 @@ class Letters(Reviewed):
         self.assertEqual(self.text("new.txt"), "fresh\n")
 
     def test_no_to_the_last_question_commits_nothing(self):
-        """git add -p: nothing is committed that was not asked for."""
+        """git add -p: nothing is committed without a yes."""
         self.review("y", "n", "y", ("Commit proposal", "n"))
         self.assertEqual(self.text("long.txt"), "".join(LINES))
         self.assertNotIn("thirty-one", self.staged())
         self.assertIn("+five", self.staged())
 
     def test_what_was_left_out_can_be_taken_back(self):
-        """git stash: what was left out can be had again."""
+        """git stash: left out changes can be restored."""
         before = self.staged()
         self.review("n", "q")
         self.assertNotEqual(self.staged(), before)
@@ -65,7 +66,7 @@ class Letters(Reviewed):
         self.assertEqual(self.staged(), before)
 
     def test_quit_keeps_what_is_undecided(self):
-        """git add -p: q ends, and what was decided before holds."""
+        """git add -p: q ends, and earlier decisions stay."""
         self.review("n", "q")
         self.assertNotIn("five", self.staged())
         self.assertIn("thirty-one", self.staged())
@@ -92,7 +93,7 @@ class Letters(Reviewed):
         self.assertIn("eight\n", self.text("long.txt"))
 
     def test_split_of_one_change_is_told(self):
-        """git add -p: what cannot be split is said so."""
+        """git add -p: says that a change cannot be split."""
         result = self.review("J", "s", "q")
         self.assertIn("cannot be split", result.screen)
 
@@ -104,18 +105,18 @@ class Letters(Reviewed):
         self.assertIn("no later change", result.screen)
 
     def test_go_to_what_is_not_there(self):
-        """git add -p: a wrong number is said so."""
+        """git add -p: reports a wrong number."""
         result = self.review("g 9", "g", ("Go to which", "2"), "q")
         self.assertIn("changes 1 to 3", result.screen)
         self.assertIn("(2/3)", result.screen)
 
     def test_help(self):
-        """git add -p: ? explains each letter, and so does a letter that is none."""
+        """git add -p: ? explains each letter, and so does an unknown letter."""
         result = self.review("?", "z", "q")
         self.assertEqual(result.screen.count("y - keep this change"), 2)
 
     def test_edit(self):
-        """git add -p: e opens the editor; what is saved is proposed."""
+        """git add -p: e opens the editor; the saved text is proposed."""
         editor = self.scratch / "editor"
         editor.write_text("#!/bin/sh\nsed -i s/thirty-one/31st/ \"$1\"\n")
         editor.chmod(0o755)
@@ -124,13 +125,13 @@ class Letters(Reviewed):
         self.assertIn("line 5\n", self.text("long.txt"))
 
     def test_everything_left_out(self):
-        """git add -p: nothing chosen, nothing committed."""
+        """git add -p: if nothing is chosen, nothing is committed."""
         result = self.review("d", "n")
         self.assertIn("nothing is left to commit", result.screen)
         self.assertEqual(self.staged(), "")
 
     def test_modes_deletions_and_binary_files(self):
-        """git add -p: what has no lines is asked about as a whole."""
+        """git add -p: a change without lines is one question."""
         (self.work / "gone.txt").write_text("x\n")
         (self.work / "data.bin").write_bytes(b"\0old")
         self.galley("rollback", expect=0)
@@ -142,7 +143,7 @@ class Letters(Reviewed):
         self.assertEqual((self.work / "long.txt").stat().st_mode & 0o111, 0)
 
     def test_a_content_does_not_drive_the_terminal(self):
-        """less: what a file holds is escaped."""
+        """less: control characters of a file are escaped."""
         self.stage_new("a\u202e", "\x1b[2J\u202e\n")
         result = self.review("q")
         self.assertIn("<U+202E>", result.screen)
@@ -150,7 +151,7 @@ class Letters(Reviewed):
         self.assertNotIn("\u202e", result.screen)
 
     def test_the_gate_refuses_what_was_kept(self):
-        """git commit: what was chosen is refused by a hook, too."""
+        """git commit: a hook can still refuse the chosen changes."""
         (self.work / "galley.toml").write_text('[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n')
         self.galley("call", "Write", '{"file_path": "a.json", "content": "{"}', expect=0)
         result = self.review("y", "y", "y", "y", ("Commit proposal", "y"), expect=1)
@@ -160,13 +161,13 @@ class Letters(Reviewed):
 
 class Asked(Reviewed):
     def test_needs_a_terminal(self):
-        """gh: what asks a person needs a terminal."""
+        """gh: a command that asks a person needs a terminal."""
         result = self.run_here("review", "--tty", stdin="y\ny\ny\ny\n", expect=1)
         self.assertIn("terminal", result.err)
         self.assertIn("five", self.staged())
 
     def test_an_agent_reviews_nothing(self):
-        """gh pr: nobody approves what they proposed."""
+        """gh pr: an author cannot approve their own proposal."""
         result = self.run_here("--agent", "bot", "review", "--tty", expect=1)
         self.assertIn("leave out --agent", result.err)
 
@@ -179,13 +180,13 @@ class Asked(Reviewed):
 
 class Shown(Reviewed):
     def test_side_by_side(self):
-        """diff -y: old lines stand beside new ones, as wide as the terminal."""
+        """diff -y: old lines are next to new ones, as wide as the terminal."""
         result = self.on_terminal("--no-pager", "--color=never", "diff", "--side-by-side", expect=0)
         self.assertRegex(result.screen, r"(?m)^   5 line 5 +\| +5 five$")
         self.assertLessEqual(max(map(len, result.screen.splitlines())), 100)
 
     def test_quiet_says_it_by_the_status(self):
-        """git diff --quiet: status 1 when something differs, and no output."""
+        """git diff --quiet: status 1 if something differs, and no output."""
         result = self.run_here("diff", "--quiet", expect=1)
         self.assertEqual((result.out, result.err), ("", ""))
         self.run_here("diff", "--quiet", "README.md", expect=0)
@@ -197,7 +198,7 @@ class Shown(Reviewed):
         self.assertEqual((result.out, result.err), ("", ""))
 
     def test_only_paths(self):
-        """git diff: what stands after -- are paths."""
+        """git diff: arguments after -- are paths."""
         result = self.run_here("diff", "--", "new.txt", expect=0)
         self.assertIn("new.txt", result.out)
         self.assertNotIn("long.txt", result.out)
@@ -208,7 +209,7 @@ class Shown(Reviewed):
         self.assertNotIn("five", result.out)
 
     def test_links_open_an_editor(self):
-        """ls --hyperlink: places are links where they are asked for."""
+        """ls --hyperlink: places are links on request."""
         result = self.run_here("diff", "--hyperlinks=always", expect=0)
         self.assertRegex(result.out, rf"\x1b\]8;;file://[^/]*{self.work}/long.txt\x1b\\@@ ")
         result = self.run_here("diff", "--hyperlinks=always", "--side-by-side", expect=0,
@@ -216,20 +217,20 @@ class Shown(Reviewed):
         self.assertIn(f"vscode://file{self.work}/long.txt:2:1\x1b\\", result.out)
 
     def test_no_links_where_none_are_wanted(self):
-        """ls --hyperlink=auto: a pipe gets none, and a terminal that nobody knows."""
+        """ls --hyperlink=auto: no links in a pipe or on an unknown terminal."""
         self.assertNotIn("\x1b]8", self.run_here("diff", expect=0).out)
         self.assertNotIn("\x1b]8", self.on_terminal("--no-pager", "diff", expect=0).screen)
         self.assertIn("\x1b]8", self.on_terminal("--no-pager", "diff", expect=0, env={"VTE_VERSION": "6800"}).screen)
 
     def test_a_hostile_name_cannot_end_a_link(self):
-        """ls --hyperlink: a name is encoded in an address."""
-        name = "a;b %\\ \u202e\u0090]8;;?"  # the last sign is of no path of Windows
+        """ls --hyperlink: names in an address are encoded."""
+        name = "a;b %\\ \u202e\u0090]8;;?"  # the last character is not allowed in paths of Windows
         self.stage_new(name, "x\n")
         out = self.run_here("diff", "--hyperlinks=always", expect=0).out
         self.assertIn("/a%3Bb%20%25%5C%20%E2%80%AE%C2%90%5D8%3B%3B%3F\x1b\\", out)
 
     def test_a_page_is_no_text_for_a_terminal(self):
-        """gzip: what is no text does not go to a terminal."""
+        """gzip: binary output is not written to a terminal."""
         result = self.on_terminal("diff", "--html", expect=2)
         self.assertIn("--html=FILE", result.screen)
 

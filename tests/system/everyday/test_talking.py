@@ -1,4 +1,4 @@
-"""What the program says, asks and passes on: on a terminal and in a pipe."""
+"""The program's messages, questions and streams: on a terminal and in a pipe."""
 
 import json
 import os
@@ -37,21 +37,21 @@ class Questions(EverydayCase):
         self.assertFalse((self.work / "long.txt").exists())
 
     def test_d_uses_the_pager(self):
-        """git: `core.pager` for what is long."""
+        """git: `core.pager` shows long text."""
         marker = self.scratch / "paged"
         self.on_terminal("apply", self.patch, env={"PAGER": f"tee {marker}"},
                          typed=[("[y/N/d]", "d\n"), ("[y/N/d]", "n\n")], expect=1)
         self.assertIn("+# Parcels", marker.read_text())
 
     def test_what_a_file_holds_cannot_drive_the_terminal_in_the_question(self):
-        """git: less shows ESC as a character; galley does so everywhere."""
+        """git: less shows ESC as text; galley always does."""
         self.patch.write_text("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+\x1b[8mhidden\n")
         result = self.on_terminal("apply", self.patch, env={"NO_COLOR": "1"}, typed=[("[y/N/d]", "\n")], expect=1)
         self.assertIn("\\x1b[8mhidden", result.screen)
         self.assertNotIn("\x1b[8m", result.screen)
 
     def test_an_approval_beforehand_shows_the_diff_too(self):
-        """gh: `pr review --approve` comes after `pr diff`; here both are one."""
+        """gh: `pr review --approve` follows `pr diff`; here one command does both."""
         (self.scratch / "config/galley/config.toml").write_text(f'trusted_folders = ["{self.scratch}"]\n')
         self.run_here("begin", expect=0)
         self.run_here("stage", self.patch, expect=0)
@@ -75,16 +75,16 @@ class Answers(EverydayCase):
         self.run_here("begin", expect=0)
 
     def test_a_call_on_a_terminal_answers_with_a_line(self):
-        """gh: a line on a terminal, all of it with --json."""
+        """gh: one line on a terminal, everything with --json."""
         result = self.on_terminal("call", "Edit", self.EDIT, expect=0)
         self.assertEqual(result.screen.strip(), "staged README.md (+1 -1)")
 
     def test_a_call_in_a_pipe_answers_with_json(self):
-        """gh: --json is for programs; a tool call was always one."""
+        """gh: --json is for programs; a tool call has always been one."""
         self.assertTrue(json.loads(self.run_here("call", "Edit", self.EDIT, expect=0).out)["ok"])
 
     def test_a_call_with_json_has_all_on_a_terminal_too(self):
-        """gh: --json has all."""
+        """gh: --json prints everything."""
         self.assertTrue(json.loads(self.on_terminal("--json", "call", "Edit", self.EDIT, expect=0).screen)["ok"])
 
     def test_what_a_tool_read_is_shown_as_it_is(self):
@@ -100,7 +100,7 @@ class Answers(EverydayCase):
         self.assertIn("staged README.md (+1 -1)", result.screen)
 
     def test_reading_a_pipe_is_not(self):
-        """git: nothing is said of a pipe."""
+        """git: prints nothing about a pipe."""
         self.assertNotIn("Ctrl-D", self.run_here("stage", stdin=PATCH, expect=0).err)
 
 
@@ -126,13 +126,13 @@ class Pages(EverydayCase):
         self.assertGreater(result.screen.count("transaction "), 40)
 
     def test_the_output_of_a_command_does_not(self):
-        """sh: what a command prints is not paged."""
+        """sh: the output of a command is not paged."""
         self.run_here("begin", expect=0)
         result = self.on_terminal("exec", "--", "seq", "200", env=self.pager, expect=0)
         self.assertNotIn("PAGED:", result.screen)
 
     def test_a_pager_in_the_workspace_is_not_run(self):
-        """git: no pager is taken from the work tree."""
+        """git: does not use a pager from the work tree."""
         program = self.work / "page"
         program.write_text(f"#!/bin/sh\ntouch {self.scratch}/ran\ncat\n")
         program.chmod(0o755)
@@ -151,25 +151,25 @@ class Exec(EverydayCase):
         self.run_here("begin", expect=0)
 
     def test_a_pipe_reaches_the_command(self):
-        """sh: `sh -c` and `cargo run` read what is piped into them."""
+        """sh: `sh -c` and `cargo run` read the piped input."""
         result = self.run_here("exec", "--", "sh", "-c", "cat > got.txt; wc -c < got.txt", stdin="one\ntwo\n", expect=0)
         self.assertEqual(result.out.strip(), "8")
         self.assertIn("+two", self.run_here("diff", expect=0).out)
 
     def test_a_large_input_arrives_whole(self):
-        """sh: a pipe has no end but its end."""
+        """sh: a pipe is read to its end."""
         data = b"0123456789abcdef" * 65536
         self.assertEqual(self.run_here("exec", "--", "wc", "-c", stdin=data, expect=0).out.strip(), str(len(data)))
 
     def run_process(self, argv, **options):
-        """A process as a person starts it, with what `options` give it on its input."""
+        """Starts a process as a person does. `options` define its input."""
         result = subprocess.run(argv, cwd=self.work, capture_output=True, timeout=DEADLINE_S,
                                 env=self.environment_of(None), check=False, **options)
         self.skip_if_unavailable(result.stdout, result.stderr)
         return result
 
     def test_a_file_is_read_as_far_as_the_command_reads_it(self):
-        """sh: `while read` loops lose nothing to commands that read nothing."""
+        """sh: `while read` loops lose no lines to commands that do not read."""
         lines = self.scratch / "lines"
         lines.write_text("".join(f"{i}\n" for i in range(5)))
         result = self.run_process(
@@ -214,14 +214,14 @@ class Exec(EverydayCase):
             "exec", "--", "sh", "-c", "read -r line || echo read nothing", expect=0).screen)
 
     def test_with_i_what_is_typed_reaches_the_command_and_the_terminal_does_not(self):
-        """docker: `run -i` passes on what is typed."""
+        """docker: `run -i` passes on the typed text."""
         result = self.on_terminal(
             "exec", "-i", "--", "sh", "-c", "test -t 0 && exit 9; echo ready; read -r line; echo got $line",
             typed=[("ready", "hello\n")], expect=0)
         self.assertIn("got hello", result.screen)
 
     def test_a_missing_program_is_127_and_one_that_cannot_run_126(self):
-        """sh: 127 for what is not found, 126 for what cannot be executed."""
+        """sh: 127 if the program is not found, 126 if it cannot be executed."""
         (self.work / "plain").write_text("no program\n")
         self.assertEqual(self.run_here("exec", "--", "no-such-program").returncode, 127)
         self.assertEqual(self.run_here("exec", "--", "./missing").returncode, 127)
@@ -229,7 +229,7 @@ class Exec(EverydayCase):
         self.assertEqual(self.run_here("--json", "exec", "--", "no-such-program").returncode, 127)
 
     def test_at_passes_input_on_and_has_the_same_statuses(self):
-        """git: `bisect run` treats 127 and 126 as its own."""
+        """git: `bisect run` gives 127 and 126 their own meaning."""
         self.run_here("apply", stdin=PATCH, expect=0)
         newest = json.loads(self.run_here("--json", "log", expect=0).out)["transactions"][0]["id"]
         self.assertEqual(self.run_here("at", newest, "--", "cat", stdin="in\n", expect=0).out, "in\n")
@@ -246,20 +246,20 @@ class Progress(EverydayCase):
         self.patch.write_text(PATCH)
 
     def test_long_work_shows_what_is_being_done_and_takes_it_away(self):
-        """cargo: a line that is rewritten and gone at the end."""
+        """cargo: a line that is rewritten and finally removed."""
         result = self.on_terminal("preview", "--stat", self.patch, expect=0)
         self.assertIn("validators: 0 of 1 done, slow", result.screen)
         self.assertIn("\r\x1b[K", result.screen.split("validators: 0 of 1", 1)[1])
 
     def test_neither_in_a_pipe_nor_with_json(self):
-        """cargo: no progress where nobody looks."""
+        """cargo: no progress if the output is not a terminal."""
         self.assertNotIn("validators:", self.run_here("preview", self.patch, expect=0).err)
         self.assertNotIn("validators:", self.on_terminal("--json", "preview", self.patch, expect=0).screen)
 
 
 class Hints(EverydayCase):
     def test_a_hint_works_where_it_is_given(self):
-        """git: the hint names the command that helps."""
+        """git: the hint names the next command."""
         (self.scratch / "p").write_text(PATCH)
         result = self.run_here("-C", self.work, "apply", self.scratch / "p", cwd=self.scratch, expect=0)
         line = next(line for line in result.err.splitlines() if line.startswith("take it back with: "))
@@ -269,7 +269,7 @@ class Hints(EverydayCase):
         self.assertTrue((self.work / "README.md").read_text().startswith("# parcels"))
 
     def test_an_error_names_a_command_that_works_from_here(self):
-        """git: with -C, what is named works from the same place."""
+        """git: with -C, the named command works from the same place."""
         said = self.run_here("-C", self.work, "--agent", "bot", "commit", cwd=self.scratch, expect=1).err
         words = said.strip().split("begin one with: ", 1)[1].split()
         self.run_here(*words[1:], cwd=self.scratch, expect=0)
@@ -278,7 +278,7 @@ class Hints(EverydayCase):
         self.run_here("-C", self.work, "--agent", "bot", "commit", cwd=self.scratch, expect=0)
 
     def test_an_approval_is_asked_for_with_words_that_work(self):
-        """gh: what is missing is named as it has to be typed."""
+        """gh: names the missing part in the form to type."""
         (self.work / "galley.toml").write_text(ASKS)
         (self.scratch / "p").write_text(PATCH)
         said = self.run_here("-C", self.work, "--agent", "bot", "apply", self.scratch / "p", cwd=self.scratch,
@@ -298,7 +298,7 @@ class Hints(EverydayCase):
         self.assertEqual((self.work / "amb.txt").read_text(), "a\ny\nb\na\nx\nb\n")
 
     def test_sixty_near_equal_errors_are_one_with_a_count(self):
-        """cargo: what is the same everywhere is said once."""
+        """cargo: a repeated message is printed once."""
         patch = refused = ""
         for number in range(60):
             (self.work / f"f{number}.txt").write_text("one\n")
@@ -307,11 +307,11 @@ class Hints(EverydayCase):
         (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["secret/"]\ndecision = "deny"\n')
         for document in (patch, refused):
             said = self.run_here("preview", stdin=document, expect=1).err
-            self.assertRegex(said, r"the same for (59|60) more: .* and (39|40) more\n")  # one is the folder
+            self.assertRegex(said, r"the same for (59|60) more: .* and (39|40) more\n")  # a folder
             self.assertLess(len(said.splitlines()), 12, said)
 
     def test_a_begun_transaction_names_commands_that_exist(self):
-        """git: `status` names the commands for what is next."""
+        """git: `status` names the next commands."""
         said = self.run_here("begin", expect=0).err
         self.assertIn("galley stage FILE", said)
         for command in ("stage", "edit", "call", "exec", "diff", "commit"):

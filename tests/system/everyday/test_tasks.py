@@ -1,4 +1,5 @@
-"""What holds for the tasks as a whole: there are enough of them, and each names the habit that it follows."""
+"""Checks the tasks as a whole: there are enough of them, and each names the habit that it
+follows."""
 
 import importlib.machinery
 import importlib.util

@@ -1,4 +1,4 @@
-"""Toolchains: what lies in a home can be used inside, and `galley init` proposes what judges."""
+"""Toolchains: programs in a home can be made visible, and `galley init` proposes validators."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from everyday import EverydayCase, main
 
 
 class ToolchainCase(EverydayCase):
-    """A user with a home of their own below the scratch folder, empty at first."""
+    """A user with their own home below the scratch folder. The home is empty at first."""
 
     def setUp(self):
         super().setUp()
@@ -27,7 +27,7 @@ class ToolchainCase(EverydayCase):
         path.chmod(mode)
 
     def install(self, name, script, folder=".cargo/bin"):
-        """A program in the home, first in PATH."""
+        """Installs a program in the home, first in PATH."""
         place = self.home / folder
         place.mkdir(parents=True, exist_ok=True)
         (place / name).write_text("#!/bin/sh\n" + script)
@@ -55,7 +55,7 @@ class Home(ToolchainCase):
         self.install("carg", 'echo "carg here, CARGO_HOME=$CARGO_HOME HOME=$HOME"\n')
 
     def test_a_program_in_the_home_is_found_and_the_way_to_it_is_said(self):
-        """sh: `command not found` is no answer when it is there."""
+        """sh: `command not found` is not a good answer if the program exists."""
         result = self.execute("carg")
         self.assertNotEqual(result.returncode, 0)
         self.assertIn(f"found at {self.home}/.cargo/bin/carg, which is not visible inside", result.err)
@@ -71,7 +71,7 @@ class Home(ToolchainCase):
         self.assertIn("install it", nowhere.err)
 
     def test_a_readable_folder_makes_it_run(self):
-        """cargo: a toolchain of rustup runs where the person put it."""
+        """cargo: a toolchain of rustup runs from the person's folder."""
         self.configure('[sandbox]\nreadable = ["~/.cargo", "~/.rustup"]\n')  # no ~/.rustup: fine
         result = self.execute("carg", expect=0)
         self.assertEqual(result.out, f"carg here, CARGO_HOME={self.home}/.cargo HOME=/tmp/home\n")
@@ -85,7 +85,7 @@ class Home(ToolchainCase):
         self.assertEqual(os.listdir(self.home / ".cargo"), ["bin"])
 
     def test_nothing_else_of_the_home_is_seen(self):
-        """sh: what is not mounted is not there."""
+        """sh: a folder that is not mounted does not exist."""
         (self.home / ".ssh").mkdir()
         (self.home / ".ssh" / "id").write_text("SECRET")
         (self.home / ".cargo" / "credentials.toml").write_text("SECRET")
@@ -99,11 +99,11 @@ class Home(ToolchainCase):
         self.assertNotIn("SECRET", result.out + result.err)
 
     def test_places_of_secrets_are_refused(self):
-        """git: a value that cannot be meant is refused with its line."""
+        """git: an unusable value is refused with its line."""
         for folder in ("~", "~/", "/", "/home", "/root", str(self.home.parent), "~/.ssh", "~/.ssh/keys", "~/.config",
                        "~/.aws", "/proc", "/run/user", "/var", "~/x/../.ssh", "relative", ""):
             self.configure(f'[sandbox]\nreadable = ["{folder}"]\n')
-            if folder == str(self.home.parent):  # known only where the home is
+            if folder == str(self.home.parent):  # only known if the home is there
                 self.configure(f'[sandbox]\nreadable = ["{folder}"]\n')
                 result = self.execute("true")
                 self.assertIn("sandbox.readable", result.err, folder)
@@ -130,7 +130,7 @@ class Home(ToolchainCase):
         self.assertIn("carg here", self.execute("carg", expect=0).out)
 
     def test_it_does_not_count_before_somebody_trusted_it(self):
-        """cargo: a clone's configuration does not widen what may be read."""
+        """cargo: the configuration of a clone does not widen what may be read."""
         own = self.scratch / "config" / "galley" / "config.toml"
         own.write_text("unattended = true\n")
         self.configure('[sandbox]\nreadable = ["~/.cargo"]\n')
@@ -149,7 +149,7 @@ class Home(ToolchainCase):
 
 
 class Names(ToolchainCase):
-    """Programs that are called by a link."""
+    """Programs that are started through a link."""
 
     def setUp(self):
         super().setUp()
@@ -167,12 +167,12 @@ class Names(ToolchainCase):
         return self.run_here("exec", "--agent", "bot", "--", name, "-c", "print(6 * 7)", env=environment)
 
     def test_a_capability_grants_what_its_program_is_a_link_to(self):
-        """sh: `python3` is what it resolves to."""
+        """sh: `python3` is the program that it resolves to."""
         self.allow("exec:python3")
         self.assertEqual(self.run_python().out, "42\n")
 
     def test_by_its_other_name_too(self):
-        """sh: both names are one program."""
+        """sh: both names mean one program."""
         self.allow("exec:python3")
         self.assertEqual(self.run_python(os.path.basename(self.real)).out, "42\n")
 
@@ -185,7 +185,7 @@ class Names(ToolchainCase):
         self.assertIn("does not grant `exec:python3`", refused.err)
 
     def test_a_denial_of_one_name_holds_for_both(self):
-        """sh: a program that is taken away has no other door."""
+        """sh: a denied program cannot be started by another name."""
         for capabilities in (("exec:*", "!exec:python3"), ("exec:python*", "!exec:python3")):
             self.allow(*capabilities)
             for name in ("python3", os.path.basename(self.real)):
@@ -224,14 +224,15 @@ grep -q BROKEN "$file" && { echo "$file:1:1: F821 undefined name"; exit 1; } ; e
 
 
 class Init(ToolchainCase):
-    """What `galley init` writes, all of it switched on: a good change passes, a breaking one does not."""
+    """The output of `galley init` with everything on: a good change passes, a breaking one does
+    not."""
 
     def switched_on(self):
-        """The configuration with every proposal switched on."""
+        """Returns the configuration with every proposal switched on."""
         self.run_here("init", expect=0)
         lines = []
         proposed = (self.work / "galley.toml").read_text()
-        # What needs a package that is not installed stays off.
+        # Proposals that need a package that is not installed stay off.
         proposed = re.sub(r'# \[\[validator\]\]\n# builtin = "syntax".*\n', "", proposed)
         for line in proposed.splitlines():
             is_switch = line.startswith("# [") or (line.startswith("# ") and " = " in line)
@@ -241,7 +242,7 @@ class Init(ToolchainCase):
         return tomllib.loads(text), text
 
     def judge(self, names, file, good, bad):
-        """Both changes of a file's first line are (old, new)."""
+        """Takes two changes of a file's first line, each as (old, new)."""
         config, text = self.switched_on()
         commands = [one["name"] for one in config["validator"] if "command" in one]
         self.assertEqual(commands, names, text)
@@ -264,7 +265,7 @@ class Init(ToolchainCase):
                    ("#define ANSWER 42", "#define ANSWER 41"))
 
     def test_c_with_a_formatter(self):
-        """sh: clang-format where .clang-format is."""
+        """sh: clang-format if there is a .clang-format."""
         self.install("clang-format", 'shift; sed -i "s/  */ /g" "$@"\n', "tools/bin")
         self.write(".clang-format", "BasedOnStyle: Google\n")
         self.write("a.c", "int a;\n")
@@ -280,7 +281,7 @@ class Init(ToolchainCase):
                    ("int main(void) { return 0; }", "int main(void) { return 1; }"))
 
     def test_python_with_unittest(self):
-        """sh: `python3 -m unittest discover` where the tests are."""
+        """sh: `python3 -m unittest discover` in the folder of the tests."""
         self.write("answer.py", "ANSWER = 42\n")
         self.write("tests/test_answer.py", "import unittest\nimport answer\n\n\nclass T(unittest.TestCase):\n"
                                            "    def test_it(self):\n        self.assertEqual(answer.ANSWER, 42)\n")
@@ -288,7 +289,7 @@ class Init(ToolchainCase):
                    ("ANSWER = 42", "ANSWER = 41"))
 
     def test_python_with_pytest_and_ruff(self):
-        """sh: pytest and ruff where they are configured."""
+        """sh: pytest and ruff if they are configured."""
         self.install("ruff", RUFF, ".local/bin")
         self.install("pytest", "exit 0\n", ".local/bin")
         self.write("pyproject.toml", "[tool.ruff]\n[tool.pytest.ini_options]\n")
@@ -301,7 +302,7 @@ class Init(ToolchainCase):
         self.assertIn("answer.py:1:1: error: undefined name [ruff.F821]", broken.out + broken.err)
 
     def test_what_is_configured_and_not_installed_is_named_and_not_proposed(self):
-        """gh: a workflow is not made for a tool that is not there."""
+        """gh: no workflow is made for a missing tool."""
         self.environment["PATH"] = "/usr/bin:/bin"
         self.write("pyproject.toml", "[tool.ruff]\n")
         self.write("Cargo.toml", "[package]\n")
@@ -315,7 +316,7 @@ class Init(ToolchainCase):
             self.assertRegex(text, f"(?m)^# --- not proposed.*{name}")
 
     def test_javascript_scripts(self):
-        """sh: `npm run` of the scripts that package.json has."""
+        """sh: `npm run` of the scripts in package.json."""
         self.install("npm", 'shift; exec sh -c "$(sed -n "s/.*\\"$1\\": \\"\\(.*\\)\\".*/\\1/p" package.json)"\n',
                      "tools/bin")
         self.write("package.json", '{"scripts": {\n"lint": "grep -q answer main.js",\n'
@@ -326,7 +327,7 @@ class Init(ToolchainCase):
                    ("const answer = 42;", "let answer = 41;"))
 
     def test_javascript_linters(self):
-        """sh: the linters in node_modules that are configured, where no script calls them."""
+        """sh: the configured linters of node_modules that no script calls."""
         self.write("package.json", '{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}\n')
         self.write("main.js", "const answer = 42;\n")
         self.write("eslint.config.js", "module.exports = [];\n")
