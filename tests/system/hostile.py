@@ -1,8 +1,8 @@
-"""What tests with a hostile workspace need: a namespace of their own, two users, a home for each.
+"""Shared code of tests with a hostile workspace: their own namespace, two users, a home for each.
 
-A test file that ends in `hostile.main()` runs twice when root starts it: as root and as another user.
-Both runs have their own mount namespace, in which the whole machine is read-only but one new tmpfs.
-Started by anybody else it runs once, as that user.
+A test file that ends in `hostile.main()` runs twice if root starts it: as root and as another user.
+Both runs have their own mount namespace, in which the whole machine is read-only except for one new
+tmpfs. If another user starts it, it runs once, as that user.
 """
 
 import fcntl
@@ -22,8 +22,9 @@ OTHER_USER = 54321  # an id that no account has
 IS_ROOT = os.geteuid() == 0
 
 _INSIDE = "GALLEY_HOSTILE_TEST_INSIDE"
-# Nothing outside the new tmpfs can be written from here on, whatever a test makes a program do. The
-# sources and the program are mounted below it too: the other user may not reach where they lie.
+# From here on, nothing outside the new tmpfs can be written, whatever a test makes a program do.
+# The sources and the program are also mounted below it, because the other user may not be able to
+# reach their folders.
 _ENTER = """
 set -e
 scratch=$1 sources=$2 programs=$3; shift 3
@@ -48,7 +49,7 @@ def main():
     probe = subprocess.run(["unshare", "--mount", "--propagation", "private", "true"], capture_output=True,
                            check=False)
     if probe.returncode != 0 and not REQUIRES_SANDBOX:
-        # Nothing hostile is done by root where it could reach the machine.
+        # Root must not run hostile tests that could reach the machine.
         print(f"skipped: {Path(sys.argv[0]).stem}: no mount namespace can be made here: "
               f"{probe.stderr.decode(errors='replace').strip()}", file=sys.stderr)
         sys.exit(ALL_SKIPPED)
@@ -69,7 +70,8 @@ def main():
 
 
 class HostileCase(SystemCase):
-    """A SystemCase whose user has a home of its own below the scratch folder, empty at first."""
+    """A SystemCase whose user has their own home below the scratch folder. The home is empty at
+    first."""
 
     def setUp(self):
         super().setUp()
@@ -82,7 +84,7 @@ class HostileCase(SystemCase):
         }
 
     def write(self, name, text, mode=0o644):
-        """Writes a file below the workspace, behind Galley's back."""
+        """Writes a file of the workspace without Galley."""
         path = self.work / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -90,8 +92,8 @@ class HostileCase(SystemCase):
         return path
 
     def at_terminal(self, *arguments, answer="", env=None, expect=None, work=None, agent_input=b""):
-        """Runs the program with a terminal of its own, at which a person types `answer`; its streams
-        stay pipes. Returns the result; `.terminal` is what the person saw."""
+        """Runs the program with its own terminal, on which a person types `answer`. Its streams
+        stay pipes. Returns the result; `.terminal` is the text that the person saw."""
         person, terminal = pty.openpty()
         seen = []
 
@@ -110,7 +112,7 @@ class HostileCase(SystemCase):
             while True:
                 try:
                     chunk = os.read(person, 4096)
-                except OSError:  # EIO: the program has gone
+                except OSError:  # EIO: the program has ended
                     return
                 if not chunk:
                     return

@@ -1,4 +1,4 @@
-"""Makes a `.galley` by the formats of docs/formats.md, as an attacker would."""
+"""Makes a `.galley` in the formats of docs/formats.md, as an attacker would."""
 
 import hashlib
 import os
@@ -30,7 +30,7 @@ def text(value):
 
 
 class Side:
-    """What a path holds: nothing, or a file or link with owner and attributes."""
+    """The contents of a path: nothing, or a file or link with its owner and attributes."""
 
     def __init__(self, kind=ABSENT, content=b"", mode=0o644, uid=None, gid=None, attributes=()):
         self.kind, self.content, self.mode = kind, content, 0 if kind in (ABSENT, LINK) else mode
@@ -47,8 +47,8 @@ class Side:
 
 
 def journal(workspace, changes, number=1, aborted=False, major=1, unknown_flags=None):
-    """The bytes of a committed journal; `changes` maps a path to its sides before and after. With `unknown_flags`
-    it has a record of a type that nobody knows, with these flags."""
+    """Returns the bytes of a committed journal. `changes` maps a path to its sides before and
+    after. With `unknown_flags`, the journal has a record of an unknown type with these flags."""
     head = b"GALLEYJ\x01" + struct.pack("<HHIQQ", major, 0, 64, number, number - 1) + workspace.bytes
     head += struct.pack("<qI", 1, 0)
     head += struct.pack("<I", crc32c(head))
@@ -63,7 +63,8 @@ def journal(workspace, changes, number=1, aborted=False, major=1, unknown_flags=
         digest.update(frame + (payload if digested is None else payload[:digested]))
 
     add.sequence = 0
-    # The stamp of the file system's clock lies far ahead: nothing in the tree is newer.
+    # The time stamp of the file system's clock is far in the future, so nothing in the tree is
+    # newer.
     add(META, struct.pack("<q", 2**62) + text("") + bytes(32) + text("") * 3 + struct.pack("<Q", 0))
     for path, (before, after) in sorted(changes.items()):
         add(OP, b"\0" + text(path) + before.encode() + after.encode())
@@ -80,7 +81,8 @@ def journal(workspace, changes, number=1, aborted=False, major=1, unknown_flags=
 
 
 def forge_state(root, changes, folder_named=True, **options):
-    """A `.galley` below `root` with one journal; its `format` names whatever its author could know."""
+    """Makes a `.galley` below `root` with one journal. Its `format` has only what an attacker could
+    know."""
     workspace = uuid.uuid4()
     state = Path(root) / ".galley"
     for name in ("", "j", "undo", "slot", "wait"):

@@ -1,4 +1,4 @@
-"""Shells that go on while a test does something else, and answer when they have done what they were told."""
+"""Shells that keep running during a test, and answer when they have executed a command."""
 
 import subprocess
 
@@ -6,7 +6,7 @@ from terminal_session import TerminalSession
 
 
 class PipedShell:
-    """A shell in a live run that is told by its standard input what to do."""
+    """A shell in a live run that gets its commands on standard input."""
 
     def __init__(self, argv, environment):
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -14,7 +14,7 @@ class PipedShell:
         self.asked = 0
 
     def do(self, script):
-        """What it said, errors too."""
+        """Runs a command and returns its output, errors included."""
         self.asked += 1
         mark = f"done {self.asked}:"
         self.process.stdin.write(f"{{ {script}\n}} 2>&1; printf '%s\\n' '{mark}'\n".encode())

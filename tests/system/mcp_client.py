@@ -1,4 +1,4 @@
-"""A client of the Model Context Protocol over the pipes of a child, for tests."""
+"""A client of the Model Context Protocol for tests, which uses the pipes of a child process."""
 
 import json
 import queue
@@ -9,7 +9,7 @@ STATELESS = "2026-07-28"
 
 
 class McpClient:
-    """Starts `command` and speaks to it; with `version` None in the stateless era."""
+    """Starts `command` and talks to it. If `version` is None, it uses the stateless protocol."""
 
     def __init__(self, command, cwd, env=None, version="2025-11-25", capabilities=None):
         self.process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -19,7 +19,7 @@ class McpClient:
         self.messages = queue.Queue()
         self.notifications = []
         self.questions = []
-        self.answers = {}  # by the method of a question: the result that it gets
+        self.answers = {}  # the result that each question gets, by its method
         self.last_id = 0
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -69,7 +69,7 @@ class McpClient:
         return self.messages.get(timeout=timeout)
 
     def answer_to(self, identity):
-        """The answer of that request; others that come before it are an error of the test."""
+        """Returns the answer to that request. Another answer before it is a test error."""
         message = self.next()
         assert message is not None, "the server ended: " + self.process.stderr.read().decode()
         assert message.get("id") == identity, message
@@ -79,7 +79,7 @@ class McpClient:
         return self.answer_to(self.request(method, params, meta))
 
     def call(self, tool, **arguments):
-        """The result of a tool; an error of the protocol is an error of the test."""
+        """Returns the result of a tool. A protocol error is a test error."""
         return self.ask("tools/call", {"name": tool, "arguments": arguments})["result"]
 
     def close(self, timeout=60):

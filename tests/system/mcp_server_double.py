@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A server of the Model Context Protocol for tests: argv[1] says how it misbehaves, argv[2] is a folder in which a file
-`changed` makes it define other tools."""
+"""A test server of the Model Context Protocol. argv[1] names its misbehaviour. argv[2] is a folder:
+if it has a file `changed`, the server defines other tools."""
 
 import json
 import os
@@ -60,14 +60,14 @@ def text(words, **more):
 
 
 def ask(method):
-    """A request to the client; the answer is the next line."""
+    """Sends a request to the client. The answer is the next line."""
     send({"id": "mine", "method": method, "params": {}})
     answer = json.loads(sys.stdin.readline())
     return json.dumps(answer.get("result", answer.get("error")))
 
 
 def misbehave(identity):
-    """What it does in place of an answer to a call."""
+    """Misbehaves instead of answering a call."""
     if HOW == "hang":
         time.sleep(600)
     elif HOW == "flood":
@@ -97,7 +97,8 @@ def misbehave(identity):
         while True:
             send({"id": "q", "method": "ping"})
     elif HOW == "memory":
-        # Two that are allowed each, and not together: the kernel refuses one alone what is too much.
+        # Each of two allocations is allowed, but not both: the kernel would refuse a single one
+        # that is too large.
         os.fork()
         held = bytearray(resource.getrlimit(resource.RLIMIT_DATA)[0] * 6 // 10)
         time.sleep(600)

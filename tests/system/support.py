@@ -1,4 +1,4 @@
-"""What every system test needs: a scratch copy of the demo project and the built program."""
+"""Shared code of system tests: a scratch copy of the demo project, and the built program."""
 
 import contextlib
 import functools
@@ -19,17 +19,18 @@ GALLEY = os.environ.get("GALLEY", str(ROOT / "build" / "galley"))
 PATCHES = ROOT / "fixtures" / "patches"
 PROJECT = ROOT / "fixtures" / "demo-project"
 
-# Longer than any test takes; one that hangs fails by itself and lets the others of its file run.
+# More time than any test needs. A test that hangs then fails by itself, and the other tests of its
+# file run.
 TEST_LIMIT_S = 240
-# Whoever sets it says that this machine has every wall: a test that lacks one fails.
+# If this is set, the machine must have every wall, and a test that lacks one fails.
 REQUIRES_SANDBOX = os.environ.get("GALLEY_REQUIRE_SANDBOX") == "1"
-# What the program says where commands cannot be run (the errors `sandbox.unavailable`).
+# The program's messages if commands cannot be run (the errors `sandbox.unavailable`).
 SAYS_UNAVAILABLE = re.compile(
     rb"sandbox\.unavailable|the sandbox could not |no directory can hold a command's layer|needs the namespaces")
-# Of ctest's SKIP_RETURN_CODE: a file of which nothing can run here.
+# ctest's SKIP_RETURN_CODE, for a file in which no test can run here.
 ALL_SKIPPED = 77
 
-# Options that a fixture patch needs, for git apply and galley apply alike.
+# Options that a fixture patch needs, for both git apply and galley apply.
 PATCH_OPTIONS = {"16-p0.patch": ["-p0"], "17-unidiff-zero.patch": ["--unidiff-zero"]}
 
 
@@ -38,7 +39,8 @@ def good_patches():
 
 
 def snapshot(root, with_times=False, skip=(".galley", ".git")):
-    """Everything about a tree that counts: kind, mode, content or target; on request times and inodes too."""
+    """Returns all relevant facts about a tree: kind, mode, content or target; on request also times
+    and inodes."""
     found = {}
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in skip)
@@ -59,7 +61,7 @@ def snapshot(root, with_times=False, skip=(".galley", ".git")):
 
 
 class ReasonedResult(unittest.TextTestResult):
-    """Says why a test was skipped; scripts/run-tests counts these lines."""
+    """Prints why a test was skipped. scripts/run-tests counts these lines."""
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
@@ -71,7 +73,8 @@ unittest.TextTestRunner.resultclass = ReasonedResult
 
 @functools.cache
 def missing_walls():
-    """What this machine lacks to run commands behind all walls, as `galley doctor` says; empty: nothing."""
+    """Returns why this machine cannot run commands behind all walls, as `galley doctor` reports it;
+    empty if it can."""
     said = subprocess.run([GALLEY, "-C", "/", "--json", "doctor"], capture_output=True, check=False, timeout=60)
     checks = json.loads(said.stdout)["checks"]
     return "".join(check["message"] for check in checks
@@ -79,7 +82,7 @@ def missing_walls():
 
 
 def need_own_mounts():
-    """For a test that makes a file system of its own."""
+    """Skips a test that makes its own file system if that is not possible."""
     probe = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
     if probe.returncode != 0:
         skip_for_walls(f"no namespaces can be made here: {probe.stderr.decode(errors='replace').strip()}")
@@ -92,10 +95,10 @@ def skip_for_walls(reason):
 
 
 class SystemCase(unittest.TestCase):
-    """A test with its own scratch folder; `self.work` is a copy of the demo project.
+    """A test with its own scratch folder. `self.work` is a copy of the demo project.
 
-    Where the machine lacks the walls around commands, a test in which the program says so is skipped; one
-    about just that sets `is_about_missing_walls`."""
+    If the machine lacks the walls around commands, and the program says so in a test, that test is
+    skipped. A test about missing walls sets `is_about_missing_walls`."""
 
     is_about_missing_walls = False
 
@@ -113,7 +116,7 @@ class SystemCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def subTest(self, *arguments, **parameters):
-        """A lacking wall skips the whole test: what comes next builds on what was not done."""
+        """A missing wall skips the whole test, because later steps depend on the skipped step."""
         lacking = None
         with super().subTest(*arguments, **parameters):
             try:
@@ -124,12 +127,12 @@ class SystemCase(unittest.TestCase):
             raise lacking
 
     def skip_if_unavailable(self, *outputs):
-        """To be given what the program wrote."""
+        """Takes the output of the program."""
         if not self.is_about_missing_walls and any(SAYS_UNAVAILABLE.search(output) for output in outputs):
             self.need_walls()
 
     def need_walls(self):
-        """For a test that runs commands by other ways than `galley()`."""
+        """For a test that runs commands without `galley()`."""
         if missing_walls():
             skip_for_walls(missing_walls())
 
@@ -138,7 +141,7 @@ class SystemCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.scratch, ignore_errors=True)
         self.work = self.scratch / "work"
         shutil.copytree(PROJECT, self.work, symlinks=True)
-        # Whoever runs these tests trusts what they write, and no terminal is there to ask at.
+        # The author of these tests trusts their files, and a test has no terminal.
         own = self.scratch / "config" / "galley" / "config.toml"
         own.parent.mkdir(parents=True)
         own.write_text(f'trusted_folders = ["{self.scratch}"]\nunattended = true\n')
@@ -146,7 +149,8 @@ class SystemCase(unittest.TestCase):
                             "XDG_STATE_HOME": str(self.scratch / "state")}
 
     def galley(self, *arguments, work=None, stdin=b"", expect=None, env=None, **options):
-        """Runs the program in the workspace; `expect` is the exit status or statuses it must have."""
+        """Runs the program in the workspace. `expect` is the required exit status, or several
+        allowed ones."""
         environment = {**os.environ, **self.environment, **(env or {})}
         for name in ("NO_COLOR", "PAGER", "GALLEY_PAGER", "GALLEY_TX"):
             if not env or name not in env:
@@ -160,7 +164,7 @@ class SystemCase(unittest.TestCase):
             check=False,
             **options,
         )
-        if "doctor" not in arguments:  # which tells of walls that a test may not need
+        if "doctor" not in arguments:  # doctor also reports walls that a test may not need
             self.skip_if_unavailable(result.stdout, result.stderr)
         if expect is not None:
             allowed = expect if isinstance(expect, tuple) else (expect,)
@@ -173,13 +177,14 @@ class SystemCase(unittest.TestCase):
         return result
 
     def own_state(self, kind):
-        """Where `.galley` keeps this kind: below the id of the workspace. Before there is an id it is nowhere."""
+        """Returns the folder of this kind in `.galley`, below the id of the workspace. Without an
+        id it does not exist."""
         state = self.work / ".galley"
         made = (state / "format").read_text().split() if (state / "format").exists() else ["", "", "none"]
         return state / kind / made[2]
 
     def stage_new(self, name, text):
-        """Stages a new file by a patch, which may name what no call of a tool may."""
+        """Stages a new file by a patch, which may use names that tool calls may not use."""
         quoted = "".join(chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\' else f"\\{byte:03o}" for byte in name.encode())
         lines = text.split("\n")[:-1]
         patch = (f'diff --git "a/{quoted}" "b/{quoted}"\nnew file mode 100644\n--- /dev/null\n+++ "b/{quoted}"\n'
@@ -187,7 +192,7 @@ class SystemCase(unittest.TestCase):
         self.galley("stage", "-", stdin=patch.encode(), expect=0)
 
     def assert_one_clear_message(self, result):
-        """Something on stderr that names galley, is short, and shows no bowels."""
+        """Checks that stderr has a short message that names galley and shows no internals."""
         text = result.stderr.decode(errors="replace")
         self.assertTrue(text.strip(), "nothing was said on stderr")
         self.assertLess(len(text), 6000, text)

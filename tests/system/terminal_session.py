@@ -1,4 +1,5 @@
-"""A program on a pseudo-terminal that is its controlling one, and a person at the other end."""
+"""A program on a pseudo-terminal that is its controlling terminal, and a person at the other
+end."""
 
 import contextlib
 import fcntl
@@ -11,12 +12,12 @@ import struct
 import termios
 import time
 
-# Longer than anything takes that a test waits for; nothing is asserted about time.
+# More time than anything takes that a test waits for. No test asserts times.
 PATIENCE_S = 60
 
 
 def wait_until(what, said="it never came true"):
-    """Asks again until the answer is yes, and returns that answer."""
+    """Polls until the answer is true, and returns that answer."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         answer = what()
@@ -31,14 +32,14 @@ def set_size(descriptor, rows, columns):
 
 
 class TerminalSession:
-    """`screen` is all that was written so far; expect() goes on behind what it found last."""
+    """`screen` has all output so far. expect() continues after its last match."""
 
     def __init__(self, argv, env=None, rows=24, columns=80, cwd=None):
         self.screen, self.seen, self.status = b"", 0, None
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             try:
-                set_size(0, rows, columns)  # by the child: a window has its size before a program runs in it
+                set_size(0, rows, columns)  # before a program runs
                 if cwd:
                     os.chdir(cwd)
                 os.execvpe(argv[0], argv, env or os.environ)
@@ -52,7 +53,7 @@ class TerminalSession:
         os.write(self.master, text.encode() if isinstance(text, str) else text)
 
     def read_some(self, wait_s):
-        """False at the end."""
+        """Returns False at the end."""
         if not select.select([self.master], [], [], wait_s)[0]:
             return True
         try:
@@ -74,7 +75,7 @@ class TerminalSession:
                 raise AssertionError(f"{wanted.pattern!r} did not come; there was {self.screen[self.seen:]!r}")
 
     def finish(self):
-        """Reads to the end and returns the exit status, 128 + n for a signal."""
+        """Reads to the end and returns the exit status: 128 + n for signal n."""
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until and self.read_some(0.2):
             pass
@@ -89,7 +90,7 @@ class TerminalSession:
         return self.status
 
     def vanish(self):
-        """The window is closed: whoever is in the foreground gets a SIGHUP."""
+        """Closes the window: the foreground process gets a SIGHUP."""
         os.close(self.master)
         self.master = -1
         return self.wait()

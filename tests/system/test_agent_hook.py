@@ -1,4 +1,4 @@
-"""Hooks of agents: what each agent sends before a call, and what it is answered."""
+"""Hooks of agents: the request that each agent sends before a call, and the answer."""
 
 import json
 import os
@@ -48,7 +48,7 @@ class HookCase(SystemCase):
         return self.galley("agent-hook", "--agent", agent, *options, stdin=data, env=env, expect=expect, work=work)
 
     def request(self, agent, tool, arguments, **more):
-        """As the agent's own program sends it."""
+        """Returns the request in the form of the agent's own program."""
         if agent == "opencode":
             return {"hook_event_name": "tool.execute.before", "tool_name": tool, "tool_input": arguments,
                     "session_id": "s", "tool_use_id": "c", "cwd": str(self.work), **more}
@@ -57,7 +57,7 @@ class HookCase(SystemCase):
                 "tool_name": tool, "tool_input": arguments, "tool_use_id": "c", "permission_mode": "default", **more}
 
     def answer(self, agent, tool, arguments, **more):
-        """(allow, deny or replace, the reason or the new arguments)."""
+        """Returns (allow, deny or replace, the reason or the new arguments)."""
         said = self.hook(agent, self.request(agent, tool, arguments, **more)).stdout
         document = json.loads(said) if said.strip() else {}
         decision = document.get("hookSpecificOutput", {})
@@ -145,7 +145,7 @@ class Edits(HookCase):
                 self.assertEqual(answer, "deny")
 
     def test_an_argument_under_two_names_is_denied(self):
-        """The agent reads one of them; what is judged must be that one."""
+        """The agent reads one of them; Galley must judge the same one."""
         edit = {"file_path": f"{self.work}/a.txt", "old_string": "one", "new_string": "ONE"}
         camel = {"filePath": f"{self.work}/a.txt", "oldString": "one", "newString": "ONE"}
         for agent, tool, arguments, more in (
@@ -267,7 +267,7 @@ class Commands(HookCase):
             _, changed = self.answer("codex", "Bash", {"command": command})
             own = command.replace("galley", f"{PROGRAM} --agent codex", 1)
             self.assertEqual(changed["command"], own)
-            # As the answer to a staged command names it.
+            # The form that the answer to a staged command shows.
             _, changed = self.answer("codex", "Bash", {"command": command.replace("galley", "galley --agent codex", 1)})
             self.assertEqual(changed["command"], own)
         for command in ("galley commit; rm x", "galley diff --html=/tmp/x", "galley --agent person commit",
@@ -302,7 +302,8 @@ class Commands(HookCase):
         self.assertIn(b'"deny"', self.hook("claude", request, env={"GALLEY_SANDBOX": "1"}).stdout)
 
     def test_a_process_named_as_the_helper_does_not_prove_it_either(self):
-        """A program of that name above the hook, as a shell on the host could start it: there are no walls around it."""
+        """A shell on the host could start a program of this name above the hook, but it has no
+        walls."""
         request = self.request("claude", "Write", {"file_path": f"{self.work}/keys/x", "content": "x"})
         fake = self.scratch / "galley-sandbox"
         fake.write_text(f"#!/bin/sh\n{PROGRAM} -C {self.work} agent-hook --agent claude\n:\n")
@@ -313,7 +314,7 @@ class Commands(HookCase):
 
 
 class OwnConfiguration(HookCase):
-    """What installs a hook cannot be edited by the agent that the hook judges."""
+    """The hook judges the agent, so the agent must not edit the files that install the hook."""
 
     def test_an_agent_does_not_edit_what_configures_agents(self):
         for path in (".claude/settings.json", ".claude/settings.local.json", "sub/.claude/settings.json", ".mcp.json",
@@ -339,7 +340,8 @@ class OwnConfiguration(HookCase):
         said = self.galley("--agent", "bot", "commit", expect=1)
         self.assertIn(b"the configuration of agents", said.stderr)
         self.assertEqual(snapshot(self.work, skip=(".galley",)), before)
-        # A person may, through Galley too, and says so for agents in the own configuration.
+        # A person may change it, also through Galley, and can allow it for agents in their own
+        # configuration.
         self.galley("apply", patch, expect=0)
         settings = Path(self.environment["XDG_CONFIG_HOME"]) / "galley" / "config.toml"
         settings.parent.mkdir(parents=True, exist_ok=True)

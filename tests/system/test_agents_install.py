@@ -1,4 +1,5 @@
-"""How agents are configured: what is written into their files, and that just that is taken out again."""
+"""The configuration of agents: Galley writes entries into their files and removes exactly these
+again."""
 
 import json
 import os
@@ -40,7 +41,7 @@ JSON = '''{
     "mcp": {},
 }
 '''
-# Texts that a configuration of JSON may be, with all that is not about Galley.
+# Possible texts of a JSON configuration, with entries that do not concern Galley.
 TEXTS = [JSON, "{}", "{}\n", "{ }", "{\n}\n", '{"a":1}', '{"a": [1, 2, {"b": "}"}]}\n', '{\n\t"a": "\\"{",\n\t"b": {}\n}\n',
          '{"hooks": {}}', '{"hooks": { "PreToolUse": [ ] } }', '{"hooks": {"PreToolUse": []}, "mcpServers": {}}',
          '{\n  "hooks": {\n    "PreToolUse": [\n    ]\n  }\n}\n', '{"hooks":{"BeforeTool":[{}]},"mcpServers":{"o":{}}}',
@@ -48,7 +49,7 @@ TEXTS = [JSON, "{}", "{}\n", "{ }", "{\n}\n", '{"a":1}', '{"a": [1, 2, {"b": "}"
          '{"mcpServers": {\n}}', '{\n\n  "a": 1\n\n}', '{"hooks": {"PreToolUse": [1]}}', '{"mcp":{}}\n\n']
 TOMLS = [CODEX, "", "\n", "a = 1", "a = 1\n", "a = 1\n\n\n", CODEX.replace("\n", "\r\n"), "# only words", '[a]\nb = """\n[x]\n"""\n',
          "hooks = {}\n" * 0 + "[hooks]\n", "[mcp_servers]\n", CODEX.rstrip("\n")]
-# Agent and part to file and scope.
+# (agent, part, scope) -> file.
 PLACES = {
     ("codex", "mcp", "user"): "home/.codex/config.toml", ("codex", "hook", "user"): "home/.codex/config.toml",
     ("codex", "mcp", "project"): "work/.codex/config.toml", ("codex", "hook", "project"): "work/.codex/config.toml",

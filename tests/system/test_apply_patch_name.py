@@ -1,4 +1,5 @@
-"""The program under the name of the tool `apply_patch`: as models know it, but all or nothing and through the gate."""
+"""The program under the name of the tool `apply_patch`: as models know it, but atomic and through
+the gate."""
 
 import os
 import subprocess

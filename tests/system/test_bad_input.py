@@ -1,4 +1,4 @@
-"""Bad input: one clear message, the right exit status, and a tree that was not touched."""
+"""Bad input: one clear message, the right exit status, and an unchanged tree."""
 
 import fcntl
 import json
@@ -12,7 +12,7 @@ from support import GALLEY, PATCHES, SystemCase, need_own_mounts, snapshot
 
 GOOD = PATCHES / "good" / "01-discounts.patch"
 
-# The statuses each hostile patch may end with: 1 the answer is no, 2 malformed.
+# The exit statuses that each hostile patch may have: 1 refused, 2 malformed.
 HOSTILE = {
     "absolute.patch": (1, 2), "bad-binary.patch": (1, 2), "create-existing.patch": (1,),
     "directory.patch": (1,), "empty.patch": (1, 2), "galley-directory.patch": (1, 2),
@@ -42,7 +42,8 @@ class BadInput(SystemCase):
         return result
 
     def everything(self):
-        """All of the scratch folder; the root's own time may change, as a refusal goes on record in .galley."""
+        """Returns the whole scratch folder. The root's own time may change, because a refusal is
+        recorded in .galley."""
         found = snapshot(self.scratch, with_times=True)
         found["work"] = found["work"][:2]
         return found
@@ -147,7 +148,7 @@ class BadInput(SystemCase):
 
 
 class Environment(SystemCase):
-    """What the machine refuses: permissions, space, a disk that cannot be written."""
+    """Errors of the machine: permissions, space, a read-only disk."""
 
     def test_read_only_directory_as_an_unprivileged_user(self):
         if os.geteuid() != 0:
@@ -159,7 +160,7 @@ class Environment(SystemCase):
                 os.lchown(os.path.join(folder, name), 65534, 65534)
         os.chmod(self.work / "parcels", 0o555)
         before = snapshot(self.work, with_times=True)
-        # The program may lie where nobody else can look.
+        # The program may be in a folder that other users cannot read.
         program = self.scratch / "galley"
         shutil.copy(GALLEY, program)
         patch = self.scratch / "good.patch"

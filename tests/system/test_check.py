@@ -1,4 +1,5 @@
-"""galley check: the gate's answer about what lies in a git repository, which is left exactly as it was."""
+"""galley check: the gate's answer about the contents of a git repository, which it must not
+change."""
 
 import base64
 import hashlib
@@ -77,7 +78,7 @@ class CheckCase(SystemCase):
         self.run_git(repo, "commit", "-qm", message)
 
     def check(self, repo, *arguments, expect=0, env=None, stdin=b""):
-        """The document of `galley --json check`."""
+        """Returns the document of `galley --json check`."""
         done = self.galley("--json", "check", *arguments, work=repo, expect=expect, stdin=stdin,
                            env={**WHO, **(env or {})})
         return json.loads(done.stdout)
@@ -322,7 +323,7 @@ class Ranges(CheckCase):
 
 
 class Shapes(CheckCase):
-    """Repositories that libgit2 1.5 cannot open, and others of an unusual shape."""
+    """Repositories that libgit2 1.5 cannot open, and other unusual repositories."""
 
     def broken_is_found(self, repo):
         self.put(repo, {"sub/b.json": "{broken\n"})
@@ -488,7 +489,7 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
 
 
 class IgnoredFolders(CheckCase):
-    """What docs/hooks.md says to do about node_modules and its like."""
+    """The advice of docs/hooks.md about node_modules and similar folders."""
 
     def test_one_that_is_named_is_seen_where_it_lies_and_not_written(self):
         self.need_walls()
@@ -543,7 +544,8 @@ class Fixes(CheckCase):
         self.assertEqual((self.repo / "a.txt").read_bytes(), b"lower\nand more\n")
 
     def test_a_clean_file_follows_in_the_form_that_git_gives_it(self):
-        """By (configuration, attributes): the bytes that git writes for `lower\\n` and for what the fixer makes of it."""
+        """For each (configuration, attributes): the bytes that git writes for `lower\
+        ` and for the fixed text."""
         crlf = (b"lower\r\n", b"UPPER\r\n")
         wide = ("lower\n".encode("utf-16-le"), "UPPER\n".encode("utf-16-le"))
         for number, (autocrlf, attributes, (old, new)) in enumerate((
@@ -562,7 +564,7 @@ class Fixes(CheckCase):
                 for name in ("a.txt", "sub/new.txt"):
                     self.assertEqual((repo / name).read_bytes(), new)
                 self.assertEqual(self.run_git(repo, "status", "--porcelain"), b"M  a.txt\nA  sub/new.txt\n")
-                # One more character is another change, in whatever form.
+                # One more character is a different change, in every form.
                 self.put(repo, {"a.txt": new + new, "sub/new.txt": old})
                 self.run_git(repo, "add", "sub/new.txt")
                 self.assertEqual(self.check(repo, "--fix")["fixed"]["followed"], ["sub/new.txt"])
@@ -580,7 +582,8 @@ class Fixes(CheckCase):
         self.assertFalse(ran.exists())
 
     def test_a_commit_of_paths_is_fixed_in_both_indexes(self):
-        """git gives the hook an index of its own, and makes index.lock the index after the commit."""
+        """git gives the hook a separate index, and replaces the index with index.lock after the
+        commit."""
         hook = self.repo / ".git" / "hooks" / "pre-commit"
         hook.write_text(f"#!/bin/sh\nexec {Path(GALLEY).resolve()} check --fix\n")
         hook.chmod(0o755)
@@ -606,7 +609,7 @@ class Fixes(CheckCase):
         said = self.check(self.repo, "--fix", expect=1)
         self.assertEqual(said["reason"], "git.index_locked")
         self.assertEqual(snapshot(self.repo, skip=("objects", ".galley")), before)
-        # Looking takes no lock.
+        # Reading takes no lock.
         self.check(self.repo, expect=1)
 
     def test_modes_and_other_entries_stay(self):
@@ -653,7 +656,7 @@ class Fixes(CheckCase):
 
 class HangingGit(CheckCase):
     def pretend(self, line):
-        """A `git` that does something else stands first on PATH."""
+        """Puts another `git` first on PATH."""
         folder = self.scratch / "bin"
         folder.mkdir()
         (folder / "git").write_text(f"#!/bin/sh\n{line}\n")
@@ -718,7 +721,7 @@ class OnlyNew(CheckCase):
         self.check(self.repo, "--tx", tx, expect=1)
         self.check(self.repo, "--tx", tx, "--only-new")
 
-    # As a compiler says it.
+    # The output of a compiler.
     LATER = """
 [[validator]]
 name = "todo"
@@ -739,7 +742,7 @@ parser = "gcc"
                 self.check(repo, "--only-new", expect=1 if is_new else 0)
 
     def test_a_new_one_is_new_though_another_one_went(self):
-        """Each has as many findings before as after: what counts is who wrote the line."""
+        """The number of findings is the same before and after. The author of the line decides."""
         repo = self.make("moves", '[[validator]]\nbuiltin = "json"\n[[validator]]\nbuiltin = "toml"\n',
                          {"x.toml": "a = 1\nb = 2\nc = 3\nd =\n"})
         for text, is_new in (("a = 1\nb =\nc = 3\nd = 4\n", True),
@@ -759,7 +762,7 @@ parser = "gcc"
 
 
 class LineEnds(CheckCase):
-    """--worktree judges what git would store."""
+    """--worktree judges the bytes that git would store."""
 
     def setUp(self):
         super().setUp()
@@ -805,12 +808,12 @@ class LineEnds(CheckCase):
 
 @unittest.skipUnless(shutil.which("openssl"), "there is no program openssl")
 class Together(CheckCase):
-    """--report, --verdict and --verify in one life of a change, for every source."""
+    """--report, --verdict and --verify together on one change, for every source."""
 
     FORMATS = ["text", "json", "sarif", "junit", "github", "github-summary", "gitlab", "rdjson", "baseline", "html"]
 
     def sources(self):
-        """Every kind of source about the same broken file: words, and what is on standard input."""
+        """Every kind of source for the same broken file: the arguments, and the standard input."""
         self.run_git(self.repo, "checkout", "-qb", "side")
         self.put(self.repo, {"sub/b.json": "{broken\n"})
         patch = self.run_git(self.repo, "diff")
@@ -956,7 +959,7 @@ class LeavesAlone(CheckCase):
         judged = 0
         for number in numbers:
             repo = self.generated(number)
-            # The first look of git refreshes the index.
+            # git's first status refreshes the index.
             self.run_git(repo, "status")
             before = self.everything(repo)
             said = json.loads(self.galley("--json", "check", "--staged", work=repo, expect=(0, 1)).stdout)
@@ -1001,7 +1004,7 @@ class LeavesAlone(CheckCase):
         self.assertLess(ended, 60, "never killed while it ran")
 
     def test_a_killed_fix_is_finished_or_was_nothing(self):
-        """Index and file agree after the next command, whichever it is, and nothing of the fix is left."""
+        """Index and file agree after any next command, and nothing of the fix is left."""
         self.need_walls()
         repo = self.make("fixed", FIXER)
         self.put(repo, {"a.txt": "lower\n"})
@@ -1018,7 +1021,8 @@ class LeavesAlone(CheckCase):
             child = subprocess.Popen([GALLEY, "check", "--fix"], cwd=repo, stdout=subprocess.DEVNULL,
                                      stderr=subprocess.DEVNULL,
                                      env={**os.environ, **self.environment, **WHO, "TMPDIR": str(self.scratch)})
-            # Most of the time passes before anything is written: half of the rounds wait for that.
+            # Most of the time passes before anything is written, so half of the rounds wait for the
+            # lock.
             if number % 2 == 0:
                 while child.poll() is None and not (repo / ".git" / "index.lock").exists():
                     pass

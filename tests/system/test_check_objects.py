@@ -1,4 +1,5 @@
-"""galley check where git's objects are damaged, missing, huge or many: one clear answer, and nothing is touched."""
+"""galley check with damaged, missing, huge or many git objects: one clear answer, and nothing is
+changed."""
 
 import hashlib
 import json
@@ -28,7 +29,7 @@ def flipped(data):
 
 
 class Damaged(CheckCase):
-    """Every object of a repository, loose or in a pack, in turn."""
+    """Damages every object of a repository in turn, loose or in a pack."""
 
     ASKED = (("check", "--staged"), ("check", "--range", "HEAD~1..HEAD"), ("check", "--commit", "HEAD"),
              ("hook", "run", "pre-commit"))
@@ -41,7 +42,7 @@ class Damaged(CheckCase):
         self.run_git(self.repo, "status")
 
     def loose(self, name):
-        """The file of an object."""
+        """Returns the file of an object."""
         found = self.run_git(self.repo, "rev-parse", name).decode().strip()
         return self.repo / ".git" / "objects" / found[:2] / found[2:]
 
@@ -137,7 +138,7 @@ class Damaged(CheckCase):
         self.galley("hook", "install", "--hook", "pre-commit", work=self.repo, expect=0)
         path = self.loose(":sub/b.json")
         self.write(path, cut_short(path.read_bytes()))
-        # git itself refreshes its index before it asks the hook.
+        # git itself refreshes its index before it runs the hook.
         before = self.what_counts()
         folder = os.path.dirname(GALLEY)
         done = subprocess.run(["git", "-C", self.repo, "commit", "-qm", "x"], capture_output=True, check=False,
@@ -165,7 +166,8 @@ class Huge(CheckCase):
     SIZE = 2 << 30
 
     def huge_blob(self, repo):
-        """Writes the object as git would, without 2 GiB of anything: zeros, deflated a MiB at a time."""
+        """Writes the object as git would, but without 2 GiB of memory: zeros, deflated one MiB at a
+        time."""
         head, block = b"blob %d\0" % self.SIZE, bytes(1 << 20)
         name, adler = hashlib.sha1(head), zlib.adler32(head)
         deflate = zlib.compressobj(1, zlib.DEFLATED, -15)
@@ -195,7 +197,7 @@ class Huge(CheckCase):
     def everything(self):
         huge = os.lstat(self.repo / "huge.bin")
         kept = self.scratch / "huge.bin"
-        (self.repo / "huge.bin").rename(kept)  # is not to be hashed here
+        (self.repo / "huge.bin").rename(kept)  # check must not hash it here
         found = snapshot(self.repo, with_times=True, skip=("objects",))
         kept.rename(self.repo / "huge.bin")
         names = sorted(os.listdir(self.repo / ".git" / "objects"))
@@ -242,7 +244,8 @@ class Many(CheckCase):
         seen, folder, real = self.scratch / "seen", self.scratch / "bin", shutil.which("git")
         seen.mkdir()
         folder.mkdir()
-        # Each reader waits for the others before it answers; one alone waits in vain, and is counted as one.
+        # Each reader waits for the others before it answers. A single reader waits in vain and
+        # counts as one.
         (folder / "git").write_text(f"""#!/bin/bash
 for word; do
   test "$word" = --batch || continue

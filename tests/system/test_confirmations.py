@@ -1,4 +1,4 @@
-"""What a person says beside galley.toml on the command line: a yes to one call, grants, and secrets from a file."""
+"""Decisions of a person on the command line: a yes to one call, grants, and secrets from a file."""
 
 import json
 import re

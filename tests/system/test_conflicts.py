@@ -1,4 +1,4 @@
-"""Conflicts: what they say, as text and as JSON, and that nothing is committed by one."""
+"""Conflicts: their text and JSON, and that a conflict commits nothing."""
 
 import json
 import shutil
@@ -41,7 +41,8 @@ class Conflicts(SystemCase):
         self.assertEqual((self.work / "made.txt").read_text(), "made\n")
 
     def test_a_file_that_becomes_a_folder_does_not_take_what_another_program_saves_there(self):
-        """The other program saves as soon as the folder is there, while thousands of files are placed before its own."""
+        """The other program saves as soon as the folder exists, while thousands of files are still
+        placed before its own."""
         many = "".join(f"diff --git a/place/a{n} b/place/a{n}\nnew file mode 100644\n--- /dev/null\n+++ b/place/a{n}\n"
                        "@@ -0,0 +1 @@\n+x\n" for n in range(4000))
         patch = ("diff --git a/place b/place\ndeleted file mode 100644\n--- a/place\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n"
@@ -77,7 +78,7 @@ class Conflicts(SystemCase):
         self.assertTrue(any("nothing was committed" in line for line in said[:-1]), said)
 
     def edited_on_both_sides(self):
-        """A stored transaction and the workspace change the same line of a.txt."""
+        """Makes a stored transaction and the workspace change the same line of a.txt."""
         self.write("a.txt", "one\ntwo\nthree\n")
         self.galley("begin", expect=0)
         self.call("Edit", {"file_path": "a.txt", "old_string": "two", "new_string": "deux"})
@@ -184,7 +185,7 @@ class Conflicts(SystemCase):
         newest, oldest = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
         self.assertEqual(oldest["partly_undone_by"], [newest["id"]])
         self.assertIn("partly undone by 2", self.galley("log", expect=0).stdout.decode())
-        # As retiring leaves it, which waits for late writers.
+        # The state after retirement, which waits for late writers.
         journal = self.work / ".galley" / "undo" / "1.j"
         (self.work / ".galley" / "j" / "1.j").rename(journal)
         damaged = bytearray(journal.read_bytes())

@@ -22,7 +22,7 @@ def coverage():
 
 class Coverage(unittest.TestCase):
     def said_of(self, ran):
-        """(status, last line) for 1,000 lines of which so many ran."""
+        """Returns (status, last line) for 1,000 lines, of which this many ran."""
         times = {("tools/a.cc", line): int(line < ran) for line in range(1000)}
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
             status = coverage().report(times, coverage().LEAST)

@@ -61,7 +61,8 @@ class KillNine(SystemCase):
             if tree == new:
                 self.galley("undo", expect=0)
                 self.assertEqual(snapshot(self.work), old, f"seed {seed}, round {number}: undo")
-        # What a commit caught is kept for some seconds for late writers; nothing else may lie about.
+        # For some seconds, files that the commit caught are kept for late writers. No other files
+        # may be left.
         self.galley("gc", expect=0)
         state = self.work / ".galley"
         kept = {path.stem for path in (state / "j").iterdir()}

@@ -1,4 +1,4 @@
-"""Programs as tools: how they are trusted, what they may do, and the pack that comes as an example."""
+"""Programs as tools: how they are trusted, what they may do, and the example pack."""
 
 import http.server
 import json
@@ -19,7 +19,7 @@ class CustomToolCase(support.SystemCase):
         self.folder.mkdir()
 
     def write_tool(self, script, **fields):
-        """A tool `t` whose program is this shell script."""
+        """Makes a tool `t` whose program is this shell script."""
         manifest = {"name": "pack-t", "version": "1.0.0", "type": "tool", "provides": {"tool": "t"},
                     "description": "For a test.", "executable": "run", **fields}
         (self.folder / "manifest.json").write_text(json.dumps(manifest))
@@ -35,7 +35,7 @@ class CustomToolCase(support.SystemCase):
         return json.loads(result.stdout)
 
     def refused(self, **options):
-        """`CODE reason` of a call that fails."""
+        """Returns `CODE reason` of a call that fails."""
         error = self.call(expect=(1, 2, 3), **options)["error"]
         return f"{error['code']} {error['reason']}"
 
@@ -337,7 +337,7 @@ class CustomToolsAreTrusted(CustomToolCase):
 
 
 class Service(http.server.BaseHTTPRequestHandler):
-    """A service that answers once, and then has had enough."""
+    """A service that answers once and then limits the rate."""
 
     def do_GET(self):
         self.server.asked += 1
@@ -354,7 +354,7 @@ class Service(http.server.BaseHTTPRequestHandler):
 
 
 class AnExternalApi(CustomToolCase):
-    """A service on the host's network, asked by a program of a few lines."""
+    """A service on the host's network, called by a short program."""
 
     PROGRAM = """import json, os, sys, urllib.error, urllib.request
 port = json.load(sys.stdin)["arguments"]["port"]
@@ -419,7 +419,7 @@ class AiosPack(CustomToolCase):
         for name in self.names():
             with self.subTest(tool=name):
                 if name == "service.status" or name in self.ABSENT:
-                    continue  # what services there are is the machine's; the next tests ask
+                    continue  # the services depend on the machine; the next tests call them
                 answer = self.ask(name)
                 self.assertTrue(answer["ok"], answer)
                 self.assertIsInstance(answer["data"]["hidden"], list)

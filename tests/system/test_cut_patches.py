@@ -1,5 +1,5 @@
-"""A patch that was cut off is never taken as a smaller change: every fixture, cut after every line, against
-what git apply makes of the same pieces."""
+"""A truncated patch is never accepted as a smaller change. Every fixture is cut after every line,
+and compared with git apply on the same pieces."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ class CutPatches(SystemCase):
                               timeout=120, check=False)
 
     def tree_after(self, name, program, text):
-        """The tree that the program makes of the demo project, or None when it says no."""
+        """Returns the tree that the program makes of the demo project, or None if it refuses."""
         folder = self.scratch / name
         shutil.copytree(PROJECT, folder, symlinks=True)
         result = self.run_in(folder, program, text)

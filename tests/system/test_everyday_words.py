@@ -1,4 +1,5 @@
-"""What people type because git, docker or a shell taught them so: understood, or answered with the right words."""
+"""Words that people know from git, docker or a shell: understood, or answered with the right
+words."""
 
 import json
 import re

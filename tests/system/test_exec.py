@@ -1,4 +1,4 @@
-"""What a command changes is what is staged: `galley exec` beside the same command on a copy."""
+"""`galley exec` stages exactly what the same command changes in a copy."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ echo '#!/bin/sh' > src/tool; chmod 755 src/tool; chmod 600 docs/crlf.txt; : > 'd
 """
 
 SCRIPTS = [
-    # Creates, edits, deletes, directory renames, modes and links, all at once.
+    # Creates, edits, deletes, renames directories, and changes modes and links, all at once.
     "mkdir -p new/deep; echo made > new/deep/file; echo more >> src/lib/f1.c; rm src/lib/f2.c; mv src/lib/deep moved; "
     "chmod 755 src/lib/f3.c; chmod 644 src/tool; chmod 700 docs; ln -s ../moved new/link; ln -sf f4.c docs/link; "
     "rm docs/dangling; rmdir empty/inner; mv docs/bare 'docs/na\u00efve name'",
@@ -69,7 +69,8 @@ class Exec(SystemCase):
         return self.galley("exec", "--", "sh", "-ec", script, expect=0)
 
     def staged(self):
-        """The change set as {path: (before, after)}, nodes as snapshot() gives them."""
+        """Returns the change set as {path: (before, after)}, with nodes in the form of
+        snapshot()."""
         document = json.loads(self.galley("diff", "--json", expect=0).stdout)
         return {change["path"]: (self.node(change["before"]), self.node(change["after"]))
                 for change in document["changes"]}
@@ -110,7 +111,7 @@ class Exec(SystemCase):
                 self.assertEqual(staged, self.differences(self.work, copy))
                 self.assertEqual(snapshot(self.work, with_times=True), untouched)
 
-                # The diff is the difference: applied to the old tree it gives the copy's files.
+                # The diff is complete: applied to the old tree, it gives the copy's files.
                 text = self.galley("diff", expect=0).stdout
                 patched = self.scratch / "patched"
                 shutil.copytree(self.work, patched, symlinks=True, ignore=shutil.ignore_patterns(".galley"))
@@ -121,7 +122,7 @@ class Exec(SystemCase):
                                   if node[0] != "directory"},
                                  {path: self.git_sees(node) for path, node in files.items()})
 
-                # And diff -r, which knows contents and links only, finds nothing else.
+                # diff -r, which compares only contents and links, finds no other difference.
                 found = subprocess.run(["diff", "-rq", "--no-dereference", "--exclude=.galley", self.work, copy],
                                        capture_output=True, check=False, text=True)
                 by_content = {path for path, (old, new) in staged.items()
@@ -152,7 +153,7 @@ class Exec(SystemCase):
                             expect=0)
                 result = self.galley("exec", "--", "sh", "-c", "cat build/out src/a.o; echo two > build/out", expect=0)
                 self.assertEqual(result.stdout, b"one\no\n")
-                # Dropped effects are dropped in the ignored outputs too.
+                # Dropped effects include the ignored outputs.
                 self.galley("exec", "--", "sh", "-c", "rm -r build; exit 1", expect=1)
                 result = self.galley("exec", "--", "cat", "build/out", expect=0)
                 self.assertEqual(result.stdout, b"two\n")
@@ -174,7 +175,7 @@ class Exec(SystemCase):
         stage = next(self.own_state("stage").iterdir())
         place = (stage / "scratch-home").read_text().strip()
         self.galley("gc", expect=0)
-        self.assertTrue(os.path.isdir(place))  # it is open, and young
+        self.assertTrue(os.path.isdir(place))  # it is open and new
         long_ago = time.time() - 30 * 24 * 3600
         for path in [*stage.rglob("*"), stage]:
             os.utime(path, (long_ago, long_ago), follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""Galley in the hooks of husky, lefthook and pre-commit, as docs/hooks.md says; the snippets are taken from that page."""
+"""Galley in the hooks of husky, lefthook and pre-commit, with the snippets of docs/hooks.md."""
 
 import functools
 import os
@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "hooks.md"
 
 
 def snippet(name):
-    """The text of the file that the page shows under this name."""
+    """Returns the text of the file that the page shows under this name."""
     found = re.search(rf"^(?:[\w ]+, )?`{re.escape(name)}`:\n\n```\w*\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
     assert found, f"{PAGE} shows no {name}"
     return found[1]
@@ -22,7 +22,7 @@ def snippet(name):
 
 @functools.cache
 def npm_programs():
-    """The folder with husky, lefthook and lint-staged, or why there is none."""
+    """Returns the folder with husky, lefthook and lint-staged, or the reason why there is none."""
     result = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "hook-managers"], capture_output=True, check=False, timeout=300)
     return result.stdout.decode().strip(), result.stderr.decode(errors="replace").strip()
 
@@ -93,7 +93,7 @@ class PreCommit(ManagerCase):
         super().setUp()
         if shutil.which("pre-commit") is None:
             raise unittest.SkipTest("this did not run: there is no pre-commit; scripts/setup installs it")
-        # What it would clone from the web: a repository that has our list of hooks.
+        # In place of the repository on the web: a repository with our list of hooks.
         self.hooks = self.scratch / "galley-hooks"
         self.hooks.mkdir()
         shutil.copy(ROOT / ".pre-commit-hooks.yaml", self.hooks)
@@ -126,7 +126,7 @@ class PreCommit(ManagerCase):
         self.assert_refused(self.run_git("push", "-q", "origin", "side:other"), "secret/y")
 
     def test_our_hook_and_its_hook_side_by_side(self):
-        """Whichever is installed later keeps the other and runs it."""
+        """The hook that is installed later keeps the other one and runs it."""
         self.galley("hook", "install", expect=0)
         self.set_up()
         self.commit_all()
@@ -134,7 +134,8 @@ class PreCommit(ManagerCase):
 
 
 class Snippets(HookCase):
-    """The commands of the CI snippets, with the variables that the services set, in a clone as they make it."""
+    """The commands of the CI snippets, with the variables of the services, in a clone as the
+    services make it."""
 
     def setUp(self):
         super().setUp()
@@ -159,7 +160,7 @@ class Snippets(HookCase):
                               env={**os.environ, **self.environment, **variables})
 
     def lines(self, name):
-        """What the snippet runs, one after another."""
+        """Returns the commands of the snippet, in order."""
         found = re.findall(r"^ +- (?:run: )?((?:git|galley) .*)$", snippet(name), re.M)
         self.assertTrue(found)
         return "\n".join(found)

@@ -1,4 +1,5 @@
-"""Git's hooks: installed, removed and run, by a real git at its client and in a bare repository on the other side."""
+"""Git's hooks: installed, removed and run by a real git, in a client and in a bare repository as
+the server."""
 
 import json
 import os
@@ -24,7 +25,8 @@ builtin = "json"
 
 
 class HookCase(SystemCase):
-    """`self.work` is a repository with one commit and these rules; `self.server` a bare one that it pushes to."""
+    """`self.work` is a repository with one commit and these rules. It pushes to the bare repository
+    `self.server`."""
 
     def setUp(self):
         super().setUp()
@@ -185,7 +187,7 @@ class Installing(HookCase):
         self.assertTrue((shared / "pre-commit").exists())
         said = json.loads(self.galley("--json", "hook", "uninstall", expect=0).stdout)
         self.assertEqual(said["leads_to"], str(shared))
-        # One into the own work tree is the repository's own.
+        # A link to the repository's own work tree belongs to the repository.
         self.hooks().unlink()
         (self.work / "tools").mkdir()
         self.hooks().symlink_to("../tools")
@@ -271,7 +273,8 @@ class Chaining(HookCase):
         self.assertEqual((self.work / "seen").read_text(), "theirs\ntheirs\n")
         self.assert_refused(self.commit_file("secret/x", "x"), "no secrets")
 
-    # Tells how it was called, reads what is beside it and above, and refuses what its name has to refuse.
+    # Reports how it was called, reads files next to it and above it, and refuses if the test tells
+    # it to.
     DISPATCHER = """#!/bin/sh
 . "$(dirname "$0")/lib.sh" && . "$(dirname "$0")/{up}/above.sh" || exit 9
 echo "$(basename "$0") $lib $above" >> "{seen}"
@@ -306,7 +309,7 @@ esac
         self.write("refused", "")
         self.assertNotEqual(self.commit_file("c.txt", "c\n").returncode, 0)
         self.assert_seen("pre-commit")
-        # Nothing of it is left, and nothing is missing.
+        # Nothing of Galley is left, and no other file is missing.
         self.galley("hook", "uninstall", expect=0)
         after = snapshot(self.work / ".git", with_times=True, skip=("objects", "logs"))
         self.assertEqual({path for path in before if path.startswith("hooks")},
@@ -321,7 +324,7 @@ esac
         self.galley("hook", "install", expect=0)
         self.assert_done(self.commit_file("b.txt", "b\n"))
         self.assert_seen("pre-commit", "commit-msg")
-        # From below, and from another work tree of the repository.
+        # From a subfolder, and from another work tree of the repository.
         self.git("worktree", "add", "-q", self.scratch / "other", "-b", "other")
         other = self.scratch / "other"
         self.write("c.txt", "c\n", work=other)
@@ -440,7 +443,7 @@ class Committing(HookCase):
         for options in (["-a"], ["a.json"], ["--only", "a.json"]):
             with self.subTest(options):
                 self.assert_refused(self.run_git("commit", "-qm", "bad", *options), "a.json")
-        # What is staged and not committed now is not judged now.
+        # Staged changes that are not in this commit are not judged now.
         self.git("add", "a.json")
         self.write("a.txt", "more\n")
         self.assert_done(self.run_git("commit", "-qm", "good", "a.txt"))
@@ -502,7 +505,8 @@ class Committing(HookCase):
         self.assertEqual(self.commit_file("b.txt", "2\n").stderr, b"")
 
     def diverge(self, ours, theirs):
-        """`main` and `side` from here on, the latter committed past the hook as others do elsewhere."""
+        """Makes `main` and `side` diverge. `side` is committed without the hook, as another person
+        would."""
         self.git("checkout", "-qb", "side")
         for name, text in theirs.items():
             self.write(name, text)
@@ -517,7 +521,7 @@ class Committing(HookCase):
     def test_a_merge_is_not_judged_by_what_the_other_side_has(self):
         self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"a.txt": "1\ntwo\nthree\n", "secret/x": "x\n", "bad.json": "[\n"})
         self.assertNotEqual(self.run_git("merge", "-q", "side").returncode, 0)
-        # What the person adds while the conflict is settled is judged.
+        # Changes that the person makes while they resolve the conflict are judged.
         self.write("a.txt", "both\ntwo\nthree\n")
         self.write("worse.json", "[\n")
         self.git("add", ".")
@@ -607,7 +611,7 @@ class Trailers(HookCase):
         self.git("add", "a.txt")
         before = self.head()
         for options in ([], ["-v"]):
-            result = self.run_git("commit", *options)  # the editor is `true`: it leaves the template
+            result = self.run_git("commit", *options)  # the editor `true` keeps the text
             self.assert_refused(result, "empty commit message")
         self.assertEqual(self.head(), before)
 
@@ -651,7 +655,7 @@ new mode 100755
         links = [record for record in records if record["kind"] == "link"]
         self.assertEqual([(link["tx"], link["output"]["commit"]) for link in links], [("1", self.head())])
         self.galley("audit", "verify", expect=0)
-        # Run again, it notes nothing again.
+        # A second run records nothing.
         before = snapshot(self.work / ".galley")
         self.galley("hook", "run", "post-commit", expect=0)
         after = snapshot(self.work / ".galley")
@@ -674,7 +678,8 @@ class Pushing(HookCase):
         self.assertNotEqual(self.head(self.server, "main"), self.head())
 
     def at_terminal(self, *arguments, answer="y"):
-        """git with a person who answers the one question, or none where `answer` is empty."""
+        """Runs git with a person who answers the one question, or with no question if `answer` is
+        empty."""
         session = TerminalSession(["git", *arguments], {**os.environ, **self.environment}, cwd=self.work)
         self.addCleanup(session.close)
         if answer:
@@ -688,7 +693,7 @@ class Pushing(HookCase):
             self.write("galley.toml", f"{RULES}# {number}\n")
             self.git("add", ".")
             self.assertEqual(self.at_terminal("commit", "-qm", "rules")[0], 0)
-        # A no was no yes, and one that nobody was asked about waits for a person.
+        # A no is not a yes. A change without a question waits for a person.
         pushed = self.head()
         self.write("galley.toml", f"{RULES}# no\n")
         self.git("add", ".")
@@ -698,7 +703,7 @@ class Pushing(HookCase):
         self.git("reset", "-q", "--hard", pushed)
         status, screen = self.at_terminal("push", "-q", "origin", "main", answer="")
         self.assertEqual((status, self.head(self.server, "main")), (0, pushed), screen)
-        # The way back is another change.
+        # Going back is another change.
         self.write("galley.toml", RULES)
         self.git("add", ".")
         self.git("commit", "-qm", "back", "--no-verify")
@@ -782,7 +787,7 @@ class Pushing(HookCase):
         self.assert_refused(self.run_git("push", "-qf", "origin", "main"), "secret/x")
 
     def let_others_push(self, files, branch="main"):
-        """Somebody else's commit is on the server, past its rules."""
+        """Makes the commit of another person appear on the server, without its rules."""
         other = self.scratch / "others"
         if not other.exists():
             self.git("clone", "-q", self.server, other, work=self.scratch)
@@ -807,7 +812,7 @@ class Pushing(HookCase):
                     self.let_others_push({f"secret/{topic}": "x\n", f"{topic}.json": "[\n", "a.txt": f"one\n{topic}\nthree\n"})
                     self.assert_done(self.run_git(*take, "origin/main"))
                     self.assert_done(self.run_git("push", "-q", "--force", "origin", topic))
-                    # What is one's own is judged as ever, in a merge too.
+                    # The person's own changes are judged as always, also in a merge.
                     self.write("secret/own", "x\n")
                     self.git("add", ".")
                     self.git("commit", "-qm", "own", "--no-verify")
@@ -826,7 +831,8 @@ class Pushing(HookCase):
         self.assertNotIn(b"theirs.json", said.stderr)
 
     def test_what_came_under_other_rules_is_judged_by_these(self):
-        """A branch with no rules is on the server; merged into another it is judged by that one's."""
+        """A branch with no rules is on the server. Merged into another branch, it is judged by that
+        branch's rules."""
         self.git("checkout", "-qb", "loose", "origin/main", "--no-track")
         self.write("galley.toml", "")
         self.write("secret/x", "x\n")
@@ -847,7 +853,7 @@ class Pushing(HookCase):
 
 
 class Serving(HookCase):
-    """No hook at the client: the server alone says no."""
+    """There is no hook in the client: only the server refuses."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""No input costs more than its limit: each runs under a memory limit and a wall limit of the test's own.
+"""No input costs more than its limit. Each runs under a memory limit and a time limit of the test.
 
 A hang is a failure (the run times out), and so is an end by a signal or an exception.
 """
@@ -15,13 +15,13 @@ import hostile
 from support import GALLEY
 
 MIB = 1 << 20
-MEMORY = 768 * MIB  # address space: the program, its libraries and 512 MB of its own
-SECONDS = 240  # no assertion about time: only a hang ends here
+MEMORY = 768 * MIB  # address space: the program, its libraries and 512 MB for its own use
+SECONDS = 240  # not an assertion about time: only a hang ends here
 ONE_STACK = 8 * MIB
 
 
 def limited(memory=MEMORY, descriptors=None):
-    """For preexec_fn: the bounds under which a program then runs."""
+    """For preexec_fn: sets the limits under which the program then runs."""
 
     def enter():
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -42,7 +42,7 @@ def varint(number):
 
 
 def delta(base_size, result_size):
-    """A pack delta that repeats the first bytes of its base until the result is full."""
+    """Returns a pack delta that repeats the first bytes of its base until the result is full."""
     out = bytearray(varint(base_size) + varint(result_size))
     piece = min(base_size, 0xFFFF)
     left = result_size
@@ -70,7 +70,7 @@ def blob(content):
 
 class Budgets(hostile.HostileCase):
     def bounded(self, *arguments, expect, memory=MEMORY, descriptors=None, stdin=b""):
-        """Runs galley under the limits; a refusal has one clear message."""
+        """Runs galley under the limits. A refusal has one clear message."""
         result = subprocess.run(
             [GALLEY, "-C", str(self.work), *map(str, arguments)], input=stdin, capture_output=True,
             env={**os.environ, **self.environment}, timeout=SECONDS, check=False,
@@ -92,7 +92,8 @@ class BinaryPatches(Budgets):
         return self.bounded("apply", file, expect=expect)
 
     def deltas(self, count, result_size):
-        """Copies of one file of 64 KiB, each followed by a delta that makes it `result_size` long."""
+        """Returns copies of one file of 64 KiB, each followed by a delta that makes it
+        `result_size` long."""
         seed = b"\0" * 0x10000
         (self.work / "seed.bin").write_bytes(seed)
         there = binary_half("delta", delta(len(seed), result_size))
@@ -179,7 +180,7 @@ class Configuration(Budgets):
 
 
 class Documents(Budgets):
-    """Bombs for the built-in validators: a finding or none, never an end by memory or time."""
+    """Bombs for the built-in validators give a finding or none, but never exceed memory or time."""
 
     CONFIG = "".join(f'[[validator]]\nname = "{name}"\nbuiltin = "{name}"\n' for name in ("json", "yaml", "xml", "toml"))
     BOMBS = {
@@ -244,14 +245,14 @@ class Queries(Budgets):
 
 
 class AfterACommand(Budgets):
-    """Reading back what a command left obeys the command's own deadline."""
+    """Reading the changes of a command obeys the command's own deadline."""
 
     def exec(self, script, expect, timeout_ms=30_000, config="", **options):
         self.write("galley.toml", f"[sandbox]\ntimeout_ms = {timeout_ms}\n{config}")
         stages = self.own_state("stage")
         if not stages.exists() or not list(stages.iterdir()):
             self.galley("begin", expect=0)
-        # A sandbox needs room for its helper's own threads and processes.
+        # A sandbox needs memory for its helper's own threads and processes.
         return self.bounded("exec", "--", "python3", "-c", script, expect=expect, memory=8 << 30, **options)
 
     def test_many_names_of_one_sparse_file_are_hashed_once(self):
@@ -301,11 +302,11 @@ class AfterACommand(Budgets):
 
 
 class SparseFiles(Budgets):
-    """A file of holes that a command made costs neither its size on a disk nor in memory to be looked at."""
+    """A sparse file of a command must cost neither its size on disk nor its size in memory."""
 
     MOST_KIB = 160 * 1024
 
-    # A process begins with the most memory that the one which started it ever had: one without any starts it.
+    # A process starts with the peak memory of its parent, so a small parent starts it.
     STARTER = ("import os, sys\n"
                "process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)\n"
                "_, status, used = os.wait4(process, 0)\n"
@@ -313,7 +314,7 @@ class SparseFiles(Budgets):
                "sys.exit(os.waitstatus_to_exitcode(status))\n")
 
     def peak(self, *words):
-        """What the program printed, and the most memory that it had in KiB."""
+        """Returns the program's output and its peak memory in KiB."""
         ran = subprocess.run([sys.executable, "-S", "-c", self.STARTER, GALLEY, "-C", str(self.work), *words],
                              capture_output=True, text=True, errors="replace", env={**os.environ, **self.environment})
         self.assertEqual(ran.returncode, 0, ran.stderr[-2000:])
@@ -346,7 +347,7 @@ DEEP = ("import os\n"
 
 
 class DeepTrees(Budgets):
-    """Five thousand levels, with sixty-four descriptors and one stack of eight megabytes."""
+    """Five thousand levels, with 64 descriptors and a stack of eight megabytes."""
 
     def bounded(self, *arguments, **options):
         options.setdefault("descriptors", 64)
@@ -354,7 +355,7 @@ class DeepTrees(Budgets):
 
     def setUp(self):
         super().setUp()
-        # Python's own removal recurses.
+        # Python's own removal is recursive.
         self.addCleanup(subprocess.run, ["rm", "-rf", str(self.scratch)], check=False)
 
     def begin(self):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Who calls counts, not whose transaction it is: each call is judged by what the caller and the owner may do, is on
-record with both, and means the caller's own transaction unless one is named."""
+"""The caller matters, not only the owner of a transaction. Each call is judged by what both the
+caller and the owner may do, and is recorded with both. It applies to the caller's own transaction
+unless another one is named."""
 
 import json
 import shutil
@@ -70,7 +71,7 @@ class Callers(hostile.HostileCase):
         lines = (self.work / ".galley" / "audit.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
 
-    # --- what a caller may not do, it may not do in anybody's transaction -------------------------
+    # --- a caller's limits apply in every transaction ---------------------------------------------
 
     def test_a_reader_writes_nothing_into_a_persons_transaction(self):
         tx = self.begin()
@@ -83,7 +84,7 @@ class Callers(hostile.HostileCase):
         self.by("reviewer", "fork", "--tx", tx, expect=1)
         self.assertFalse((self.work / "src" / "b.txt").exists())
         self.assertEqual(self.staged(tx), ["src/b.txt"])
-        # The reader's good use, and the owner's.
+        # The reader's allowed use, and the owner's.
         self.call("reviewer", tx, "Read", {"file_path": "src/a.txt"})
         self.by("", "commit", "--tx", tx)
         self.assertEqual((self.work / "src" / "b.txt").read_text(), "staged\n")
@@ -109,7 +110,7 @@ class Callers(hostile.HostileCase):
         self.by("mover", "validate", "--fix", "--tx", tx)
         self.assertIn(b"+new", self.galley("diff", "--tx", tx).stdout)
 
-    # --- nor does a caller free the owner of the owner's bounds ----------------------------------
+    # --- a caller does not lift the owner's limits -----------------------------------------------
 
     def test_a_person_who_commits_for_an_agent_is_held_by_its_profile(self):
         tx = self.begin("bot")
@@ -168,7 +169,7 @@ class Callers(hostile.HostileCase):
         ])
         self.galley("audit", "verify", expect=0)
 
-    # --- which transaction is meant --------------------------------------------------------------
+    # --- the selected transaction ----------------------------------------------------------------
 
     def test_no_command_takes_anothers_transaction_by_itself(self):
         self.write_call("bot", self.begin("bot"))
@@ -195,7 +196,7 @@ class Callers(hostile.HostileCase):
         self.write_call("bot", first)
         self.by("bot", "commit", env={"GALLEY_TX": first})
         self.assertTrue((self.work / "src" / "b.txt").exists())
-        self.by("bot", "rollback")  # one is left
+        self.by("bot", "rollback")  # only one is left
         self.by("bot", "rollback", expect=2)
 
     def test_a_list_cannot_be_forged(self):
@@ -214,7 +215,7 @@ class Callers(hostile.HostileCase):
     # --- names -----------------------------------------------------------------------------------
 
     def test_a_mistyped_name_opens_no_gate(self):
-        """Every door: what is written, staged, looked at, judged in git, and called."""
+        """Tries every command: writing, staging, reading, checking in git, and calling."""
         edit = self.scratch / "edit.json"
         edit.write_text(json.dumps([{"path": "src/new", "content": "x\n"}]))
         self.git("init", "-q")
@@ -231,7 +232,7 @@ class Callers(hostile.HostileCase):
         self.assertEqual(snapshot(self.work, skip=(".galley",)), before)
         self.assertNotIn("knows no agent", self.by("reviewer", "status").stderr.decode())
         self.assertNotIn("knows no agent", self.by("", "status").stderr.decode())
-        # What it did under a name of earlier days can still be listed.
+        # Its records under an earlier name can still be listed.
         self.galley("log", "--agent", "revewer", expect=0)
 
     def test_a_profile_for_all_others_takes_an_unknown_name(self):

@@ -45,7 +45,7 @@ environment = {{ A = "b" }}
             path = self.upstream / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        os.symlink("/etc", self.upstream / "build")  # what `keep` names
+        os.symlink("/etc", self.upstream / "build")  # the path that `keep` names
         forge_state(self.upstream, {
             "forged": (Side(), Side(FILE, b"#!/bin/sh\n", mode=0o755)),
             "way-out": (Side(), Side(LINK, b"/etc")),
@@ -87,7 +87,7 @@ environment = {{ A = "b" }}
         os.rename(self.work / ".galley", self.scratch / "not-mine")
         outside = self.outside()
         etc = os.lstat("/etc").st_mtime_ns
-        # The validator would judge every change: nobody trusted it, so nothing is committed.
+        # The validator would judge every change, but it is not trusted, so nothing is committed.
         refused = self.galley("--json", "apply", "-", stdin=PATCH, env=self.secret, expect=1)
         self.assertEqual(json.loads(refused.stdout)["reason"], "gate.not_trusted")
         text = (self.work / "galley.toml").read_text()

@@ -1,4 +1,5 @@
-"""What a person is shown is what is there: no character hides, no text forges a line, no denied file is shown."""
+"""A person sees what is really there: no character hides, no text forges a line, no denied file is
+shown."""
 
 import base64
 import fcntl
@@ -13,7 +14,7 @@ from pathlib import Path
 import hostile
 from support import GALLEY
 
-# Each pair: what a file, a name or a message holds, and how a terminal gets it.
+# Pairs: the text in a file, a name or a message, and its form on a terminal.
 HIDDEN = [
     ("\u202e", "<U+202E>"), ("\u2066", "<U+2066>"), ("\u2069", "<U+2069>"), ("\u200e", "<U+200E>"),
     ("\u061c", "<U+061C>"), ("\u200b", "<U+200B>"), ("\u200d", "<U+200D>"), ("\u2060", "<U+2060>"),
@@ -31,13 +32,14 @@ class Display(hostile.HostileCase):
     def setUp(self):
         super().setUp()
         self.environment["PAGER"] = "cat"
-        self.write("galley.toml", "")  # the project's own validators would refuse bytes that are not UTF-8
+        self.write("galley.toml", "")  # its validators would refuse invalid UTF-8
         self.file = self.work / "evil.txt"
         self.file.write_bytes(b"one\ntwo\nthree\n")
         self.patch = (b"--- a/evil.txt\n+++ b/evil.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+" + RAW_BYTES + b"\n three\n")
 
     def on_terminal(self, *arguments, stdin=b"", answer=None, env=None, stderr=False):
-        """Runs the program with stdout (or all three streams) on a pseudo-terminal; what that was sent."""
+        """Runs the program with stdout (or all three streams) on a pseudo-terminal. Returns the
+        output there."""
         master, slave = pty.openpty()
         attributes = termios.tcgetattr(slave)
         attributes[1] &= ~termios.OPOST  # the terminal itself changes no byte
@@ -259,7 +261,7 @@ class FullOutput(hostile.HostileCase):
 
 
 class Denied(hostile.HostileCase):
-    """An agent whose profile takes `fs:read` of a folder away is not shown what lies there."""
+    """An agent whose profile denies `fs:read` of a folder does not see its contents."""
 
     SECRET = "".join(f"hidden-{number}\n" for number in range(1, 30))
 
@@ -272,7 +274,7 @@ class Denied(hostile.HostileCase):
                      b"--- a/open.txt\n+++ b/open.txt\n@@ -1,2 +1,2 @@\n-open-1\n+opened\n open-2\n")
 
     def both(self, *arguments, stdin=b"", expect=0):
-        """What the bot is shown as text and as JSON, stdout and stderr."""
+        """Returns what the bot sees as text and as JSON, on stdout and stderr."""
         text = self.galley("--agent", "bot", *arguments, stdin=stdin, expect=expect)
         document = self.galley("--agent", "bot", "--json", *arguments, stdin=stdin, expect=expect)
         return text, document
@@ -362,7 +364,7 @@ class Denied(hostile.HostileCase):
             header = (b"diff --git a/secrets/key b/copy\nsimilarity index 100%\n" +
                       verb + b" from secrets/key\n" + verb + b" to copy\n")
             with self.subTest(verb=verb):
-                # One answer in two parts: the second does not fit what the first made.
+                # One answer in two parts: the second does not fit the result of the first.
                 text, document = self.both("preview", "-", stdin=header + b"\n" + misfit, expect=1)
                 for result in (text, document):
                     self.assertNotIn(b"hidden-1\n", result.stdout + result.stderr)
@@ -383,7 +385,7 @@ class Denied(hostile.HostileCase):
 class Pruned(hostile.HostileCase):
     def test_undo_of_a_pruned_transaction_says_so(self):
         self.write("galley.toml", "[history]\nkeep_transactions = 1\n")
-        for number in range(68):  # more than the journals that wait together to be retired
+        for number in range(68):  # more journals than can wait for retirement
             patch = f"--- /dev/null\n+++ b/n{number}.txt\n@@ -0,0 +1 @@\n+x\n".encode()
             self.galley("apply", "-", stdin=patch, expect=0)
         self.galley("gc", expect=0)
@@ -414,7 +416,7 @@ class NamesThatAreNotText(hostile.HostileCase):
         self.assertTrue(os.path.exists(os.fsencode(self.work) + b"/" + name))
         for words in (["log"], ["show", "1"]):
             self.assertIn(name, [text.rstrip(b"/") for text in exact(*words)[0].values()], words)
-        # Where every text is UTF-8 there is no such member.
+        # If every text is UTF-8, there is no such member.
         self.assertNotIn("not_utf8", json.loads(self.galley("--json", "status", expect=0).stdout))
 
 

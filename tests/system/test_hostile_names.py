@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Names that no edit may touch whatever it calls them: galley.toml in every spelling, and git's directories
-under other names."""
+"""Paths that no edit may change, under any name: galley.toml in every spelling, and git's
+directories under other names."""
 
 import json
 import os
@@ -11,7 +11,8 @@ import hostile
 
 RULES = '[policy]\ndefault = "allow"\n'
 
-# Spellings that some file system takes for galley.toml (case, HFS+ and ext4 ignorables, NTFS).
+# Spellings that some file systems treat as galley.toml (case, ignorable characters of HFS+ and
+# ext4, NTFS).
 SPELLINGS = ["galley.toml", "Galley.Toml", "GALLEY.TOML", "galley.toml.", "galley.toml ", "galley.toml:x",
              "GALLEY~1.TOM", "gal\u200cley.toml", "galley\u00ad.toml", "\ufeffgalley.toml"]
 
@@ -33,12 +34,12 @@ class Configuration(hostile.HostileCase):
         for name in SPELLINGS:
             for path in (name, f"src/{name}", f"{name}/file"):
                 if path == "galley.toml/file":
-                    continue  # the file is in the way already
+                    continue  # the existing file is in the way
                 with self.subTest(path=path):
                     edits = json.dumps([{"path": path, "content": "[policy]\n"}]).encode()
                     said = self.galley("apply", "--format", "edits", stdin=edits, expect=(1, 2))
                     if path == "galley.toml":
-                        continue  # it is there, so that there is nothing to make
+                        continue  # it exists, so there is nothing to make
                     self.assertIn(b"never changed by an edit", said.stderr, said)
         self.assertEqual(sorted(os.listdir(self.work)), [".galley", "galley.toml", "src"])
         self.assertEqual(os.listdir(self.work / "src"), ["a.txt"])
@@ -57,7 +58,7 @@ class Configuration(hostile.HostileCase):
                 self.assertIn("edits_configuration = true", message)
         self.assertEqual((self.work / "galley.toml").read_text(), RULES)
         self.assertEqual((self.work / "galley.toml").stat().st_mode & 0o777, 0o644)
-        # A copy of it under another name is a file like any other.
+        # A copy under another name is an ordinary file.
         self.galley("apply", expect=0, stdin=b"diff --git a/galley.toml b/copy.txt\nsimilarity index 100%\n"
                                              b"copy from galley.toml\ncopy to copy.txt\n")
 
@@ -95,7 +96,8 @@ class Configuration(hostile.HostileCase):
 
 
 class GitDirectories(hostile.HostileCase):
-    """`.git` names the place; what lies there is git's, and its configuration runs programs."""
+    """`.git` names the directory. Its contents belong to git, and git's configuration can run
+    programs."""
 
     def setUp(self):
         super().setUp()
@@ -143,7 +145,7 @@ class GitDirectories(hostile.HostileCase):
         self.assertIn("git_directories", said["message"])
         self.assertFalse((self.work / "innocent").exists())
         self.galley("rollback", expect=0)
-        self.make("guilty/HEAD", "ref: refs/heads/main\n", 0)  # a name alone is nothing
+        self.make("guilty/HEAD", "ref: refs/heads/main\n", 0)  # a name alone is not a git directory
         self.make("guilty/objects/x", "x", 0)
         self.make("guilty/refs/x", "x", 1)
         self.assertNotEqual(0, subprocess.run(

@@ -1,6 +1,8 @@
-"""State that a `git pull` brings is not believed: each kind of file of docs/formats.md, next to the good use.
+"""State from a `git pull` is not trusted: each kind of file of docs/formats.md, next to its
+legitimate use.
 
-One workspace makes it, git carries it by force, and another one, whose own `.galley` is believed, pulls it.
+One workspace makes the state and git carries it by force. Another workspace, whose own `.galley` is
+trusted, pulls it.
 """
 
 import json
@@ -16,7 +18,7 @@ paths = ["asked.txt"]
 decision = "ask"
 """
 UUID = re.compile(PLACEHOLDERS["<uuid>"])
-# The first parts of the paths that the tests plant.
+# The first parts of the planted paths.
 PLANTED = set()
 
 
@@ -60,7 +62,8 @@ class PullCase(HostileCase):
         return next(path for path in self.state.rglob(f"stage/**/{tx}"))
 
     def made(self, *kinds):
-        """What the other workspace keeps of these kinds: as it lies there, and as an earlier Galley had it."""
+        """Returns the files of these kinds in the other workspace: as they are, and in the layout
+        of an earlier Galley."""
         files = {}
         state = self.other / ".galley"
         for path in state.rglob("*"):
@@ -71,7 +74,7 @@ class PullCase(HostileCase):
         return files
 
     def pull(self, files):
-        """Upstream has these files below `.galley`; the workspace pulls them."""
+        """Adds these files below `.galley` to the upstream; the workspace pulls them."""
         for name, content in files.items():
             path = self.upstream / ".galley" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +87,7 @@ class PullCase(HostileCase):
             self.assertEqual((self.state / name).read_bytes(), content)
 
     def assert_told(self, *places):
-        """One line names what is ignored and the way out; the state as a whole stays believed."""
+        """One line names the ignored files and the remedy. The rest of the state stays trusted."""
         said = self.galley("status", expect=0).stderr.decode()
         lines = [line for line in said.splitlines() if "not bound to this workspace" in line]
         self.assertEqual(len(lines), 1, said)
@@ -92,7 +95,7 @@ class PullCase(HostileCase):
         self.assertTrue(any(f".galley/{place}" in lines[0] for place in places), lines[0])
         checks = self.document("doctor", expect=(0, 1))["checks"]
         self.assertIn("bound state", [check["name"] for check in checks if check["status"] == "warning"])
-        # git tracks it, and what git tracks cannot be taken over.
+        # git tracks the file, and a tracked file cannot be adopted.
         self.assertIn(b"git tracks", self.galley("recover", "--adopt", expect=1).stderr)
         self.put("own.txt", "as before\n", "apply")
 
@@ -152,7 +155,7 @@ class HostilePull(PullCase):
             self.pull(files)
             self.galley("rollback", "--tx", tx, expect=(1, 2))
             self.assertTrue((self.home / name / "own").exists())
-            # The second wall: in one's own transaction, too.
+            # The second check applies in the workspace's own transaction too.
             own = self.begin()
             (self.stage_folder(own) / "scratch-home").write_text(str(self.home / name))
             self.galley("rollback", "--tx", own, expect=0)
@@ -169,7 +172,7 @@ class HostilePull(PullCase):
         self.pull(files)
         result = self.galley("run", "--resume", tx, "--", "cat", f"{secret}/key", expect=(1, 2))
         self.assertNotIn(b"PRIVATE", result.stdout)
-        # The second wall: what is kept has to be allowed as if it were asked for now.
+        # The second check: a stored layer must be allowed, as in a new request.
         own = self.begin()
         self.put("mine.txt", "mine\n", "stage")
         stage = self.stage_folder(own)
@@ -278,7 +281,8 @@ class HostilePull(PullCase):
         self.galley("gc", expect=0)
 
     def pull_log(self, chosen):
-        """The log of the other workspace, `chosen` from its lines, and its anchor by all names."""
+        """Pulls the log of the other workspace, with the lines of `chosen`, and its anchor under
+        all names."""
         for number in range(6):
             self.put("own.txt", f"{number}\n", "apply", work=self.other)
         self.put("own.txt", "mine\n", "apply")
@@ -309,7 +313,7 @@ class HostilePull(PullCase):
 
 
 class Adoption(PullCase):
-    """What an earlier Galley left is taken over on a person's word, and not before."""
+    """State of an earlier Galley is adopted only after a person's yes."""
 
     def test_state_of_an_earlier_galley_counts_after_a_yes(self):
         tx = self.begin()

@@ -1,4 +1,4 @@
-"""The record of a commit outlives whatever happens to the process that made it, and to the log."""
+"""The record of a commit survives the death of its process, and the loss of the log."""
 
 import json
 import os
@@ -17,7 +17,8 @@ class Records(hostile.HostileCase):
         self.galley("apply", "-", stdin=patch.encode(), expect=0, env={"GALLEY_BOOT_ID": boot})
 
     def reboot(self, boot="boot-2"):
-        """The next command runs under another boot: it recovers what is pending and retires it."""
+        """Runs the next command under another boot. It recovers pending commits and retires
+        them."""
         self.galley("status", expect=0, env={"GALLEY_BOOT_ID": boot})
         self.assertEqual(list(self.state("j").iterdir()), [])
 
@@ -43,7 +44,7 @@ class Records(hostile.HostileCase):
         self.commit("one")
         kept = self.keep_log()
         self.commit("two")
-        self.put_log(kept)  # its process died before it could tell the log
+        self.put_log(kept)  # the process died before it could write to the log
         self.reboot()
         self.assertEqual(len(self.records()), 2)
         self.assertEqual(self.verify(expect=0), [])
@@ -78,7 +79,7 @@ class Records(hostile.HostileCase):
         self.assertIn("audit.truncated", self.verify(expect=1))
         self.repair()
         self.assertEqual(len(self.records()), 2)
-        # The chain goes on, and for ever tells that something was lost there.
+        # The chain continues, and always shows the place of the lost record.
         self.assertEqual(self.verify(expect=1), ["audit.lost"])
         report = json.loads(self.galley("doctor", "--json", expect=0).stdout)
         audit = [check for check in report["checks"] if check["name"] == "audit"]

@@ -1,4 +1,5 @@
-"""Recovery, undo and new files for everybody: root and another user, odd modes, groups and ACLs."""
+"""Recovery, undo and new files for all users: root and another user, unusual modes, groups and
+ACLs."""
 
 import json
 import os
@@ -22,7 +23,7 @@ ACCESS, DEFAULT = "system.posix_acl_access", "system.posix_acl_default"
 
 
 def acl(*entries):
-    """The bytes of linux/posix_acl_xattr.h."""
+    """Returns the bytes of an ACL, as in linux/posix_acl_xattr.h."""
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
 
 
@@ -53,7 +54,7 @@ new file mode 100644
 
 
 def facts(path):
-    """Everything that says who may do what with a path."""
+    """Returns all facts that decide who may access a path."""
     info = os.lstat(path)
     names = sorted(os.listxattr(path, follow_symlinks=False))
     values = {name: os.getxattr(path, name, follow_symlinks=False) for name in names
@@ -72,7 +73,8 @@ def facts_below(root):
 
 
 class NewFiles(hostile.HostileCase):
-    """What git apply makes, galley apply makes: umask, set-group-id folders, default ACLs."""
+    """galley apply makes files with the same rights as git apply: umask, set-group-id folders,
+    default ACLs."""
 
     def compare(self, umask, prepare):
         made = {}
@@ -182,7 +184,7 @@ class ReadOnly(hostile.HostileCase):
 
     def test_a_closed_folder_that_stays_closed_is_refused_beforehand(self):
         if IS_ROOT:
-            return  # nothing is closed to root
+            return  # root can access everything
         folder = self.work / "d"
         folder.mkdir()
         (folder / "f").write_text("old\n")
@@ -201,7 +203,7 @@ KILLS = 8
 
 
 class Killed(hostile.HostileCase):
-    """SIGKILL on the way: at whatever call it comes, the next command finds the old tree or the new."""
+    """SIGKILL during a commit: at any call, the next command finds the old tree or the new one."""
 
     def test_with_read_only_files_leaves_old_or_new(self):
         shutil.rmtree(self.work)

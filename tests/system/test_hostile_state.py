@@ -1,4 +1,4 @@
-"""A `.galley` that was not made where it stands is not believed: its journals, history and the rest."""
+"""A `.galley` that was made elsewhere is not trusted: its journals, history and other files."""
 
 import json
 import os
@@ -26,15 +26,16 @@ def made(content=b"made by a journal\n", **options):
 
 class HostileStateCase(HostileCase):
     def states(self):
-        """Everything in the tree, `.galley` too."""
+        """Returns everything in the tree, including `.galley`."""
         return snapshot(self.work, skip=(".git",))
 
     def assert_not_believed(self, why=None):
-        """Reading goes on as if there were no state, and says so in one line; writing is refused."""
+        """Reading continues as if there were no state, with one line of warning. Writing is
+        refused."""
         before = self.states()
         for arguments in READING:
             with self.subTest(command=arguments):
-                # doctor says by its status that something is wrong.
+                # doctor reports a problem by its exit status.
                 result = self.galley(*arguments, expect=1 if arguments == ["doctor"] else 0)
                 lines = [line for line in result.stderr.decode().splitlines() if "not trusted" in line]
                 self.assertEqual(len(lines), 1, result.stderr)
@@ -170,7 +171,7 @@ class HostileState(HostileStateCase):
         state = self.work / ".galley"
         os.chown(state, hostile.OTHER_USER, hostile.OTHER_USER)
         self.assertIn(b"belongs to another user", self.galley("status", expect=1).stderr)
-        # Whose files may be read is one question, whose journals are acted on another.
+        # Trusting a user's files for reading is different from acting on that user's journals.
         own = self.home / ".config" / "galley" / "config.toml"
         own.parent.mkdir(parents=True)
         own.write_text(f'safe_directories = ["{self.work}"]\n')
@@ -318,7 +319,7 @@ class Adoption(HostileStateCase):
         (self.work / ".git" / "hooks").mkdir(parents=True)
         for name, changes, is_aborted in cases:
             with self.subTest(journal=name):
-                # A second change that is harmless by itself: it is all or nothing.
+                # A second change that is harmless by itself: the commit is all or nothing.
                 forge_state(self.work, {**changes, "zzz": made()}, aborted=is_aborted)
                 before = snapshot(self.work, skip=(".galley",))
                 result = self.at_terminal("recover", "--adopt", answer="yes")

@@ -1,4 +1,5 @@
-"""What a workspace's configuration runs or widens counts only when a person trusted exactly that."""
+"""A workspace's configuration can run programs or widen rights only if a person trusted exactly
+that part."""
 
 import json
 import os
@@ -182,7 +183,7 @@ class Walls(TrustCase):
 
 
 class Init(TrustCase):
-    """`galley init` trusts what it writes; commands that it switches on are looked at first."""
+    """`galley init` trusts what it writes. A person looks at commands that it enables first."""
 
     def setUp(self):
         super().setUp()
@@ -204,7 +205,7 @@ class Init(TrustCase):
 
 
 class Words(TrustCase):
-    """`galley trust` is a person's word."""
+    """Only a person can use `galley trust`."""
 
     def setUp(self):
         super().setUp()
@@ -238,7 +239,7 @@ class Words(TrustCase):
     def test_a_change_of_the_part_ends_the_trust(self):
         self.at_terminal("trust", answer="yes", expect=0)
         self.write("galley.toml", TESTS + '[policy]\nprotected = ["LICENSE"]\n')
-        self.apply(expect=0)  # a rule that narrows is no part of it
+        self.apply(expect=0)  # a rule that narrows needs no trust
         self.write("README.md", "one\n")
         self.write("galley.toml", TESTS.replace("grep -q", "grep  -q"))
         self.apply(expect=1)
@@ -318,7 +319,8 @@ class Roots(TrustCase):
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
     def test_in_a_folder_of_another_user_nothing_begins(self):
-        """Ownership is asked before a program runs and before a byte is written, and not by the undo afterwards."""
+        """Ownership is checked before a program runs and before a byte is written, and not later at
+        the undo."""
         subprocess.run(["chown", "-R", f"{hostile.OTHER_USER}", self.work], check=True)
         before = support.snapshot(self.work)
         mark = self.scratch / "mark"
@@ -329,7 +331,7 @@ class Roots(TrustCase):
                       ("approve", "0" * 64), ("grant", "bot", "custom:x"), ("commit",)):
             with self.subTest(command=words[0]):
                 result = self.galley("--json", *words, stdin=PATCH.encode(), expect=1)
-                # Without a terminal nobody says the person's words; there is nothing to commit.
+                # Without a terminal, commands for a person are refused. There is nothing to commit.
                 allowed = {"approve": "person.no_terminal", "grant": "person.no_terminal", "commit": self.reason(result)}
                 self.assertEqual(self.reason(result), allowed.get(words[0], "workspace.foreign_owner"))
                 self.assertEqual(support.snapshot(self.work), before)

@@ -1,4 +1,5 @@
-"""Walls around commands: what a killed one leaves, links, output, rules for programs, memory that files take."""
+"""Walls around commands: leftovers of a killed command, links, output, rules for programs, memory
+of files."""
 
 import json
 import os
@@ -14,13 +15,13 @@ MEBIBYTE = 1 << 20
 
 
 class KilledExec(hostile.HostileCase):
-    """SIGKILL in the middle of a command: overlayfs leaves a folder of mode 000 in the stage."""
+    """After SIGKILL during a command, overlayfs leaves a folder of mode 000 in the stage."""
 
     def setUp(self):
         super().setUp()
         self.need_walls()
         self.galley("begin", expect=0)
-        # What the command made is as hard to read and to remove as it could make it.
+        # The command made its folder as hard to read and to remove as possible.
         deep = "for i in range(1500): os.mkdir('d'); os.chdir('d')"
         script = f'python3 -c "import os\n{deep}"; '
         script += "mkdir -p shut/in; echo x > shut/in/file; chmod 000 shut/in shut; echo up >&2; exec sleep 600"
@@ -53,7 +54,7 @@ class KilledExec(hostile.HostileCase):
 
 
 class HardLinks(hostile.HostileCase):
-    """A mode belongs to the inode, and so to every other name of it."""
+    """A mode belongs to the inode, and so to all of its names."""
 
     PATCH = b"diff --git a/tool b/tool\nold mode 100644\nnew mode 100755\n"
 
@@ -121,7 +122,7 @@ class Output(hostile.HostileCase):
 
 
 class Programs(hostile.HostileCase):
-    """Lists of programs hold for what a shell starts, too."""
+    """Lists of programs also apply to programs that a shell starts."""
 
     def configure(self, text):
         self.write("galley.toml", text)
@@ -183,7 +184,7 @@ class Programs(hostile.HostileCase):
 
 
 class Written(hostile.HostileCase):
-    """The workspace lies on a tmpfs here, whose writes /proc/<pid>/io does not count."""
+    """The workspace is on a tmpfs here; /proc/<pid>/io does not count writes to it."""
 
     def setUp(self):
         super().setUp()

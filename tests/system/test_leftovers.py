@@ -1,4 +1,5 @@
-"""Folders below $TMPDIR that killed commands left: gc knows and removes them, and nobody else's.
+"""Folders below $TMPDIR that killed commands left. gc recognizes and removes them, and no other
+folders.
 
 Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
 
@@ -27,7 +28,8 @@ class Leftovers(SystemCase):
         return {one.name for one in self.temporary.iterdir()}
 
     def killed(self, *words):
-        """Starts a command that hangs in its sandbox, kills it when it has a folder, and returns what it left."""
+        """Starts a command that hangs in its sandbox, kills it once it has a folder, and returns
+        the leftover folders."""
         before = self.homes()
         process = subprocess.Popen([GALLEY, "-C", self.work, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env={**os.environ, **self.environment}, start_new_session=True)
@@ -49,7 +51,7 @@ class Leftovers(SystemCase):
                 process.send_signal(signal.SIGKILL)
                 process.wait()
                 self.assertLessEqual(made, self.homes())
-                # What it started may hold the folder until the kernel has ended it.
+                # A child process may hold the folder until the kernel has ended it.
                 wait_until(lambda: all(name in self.gc("-n") for name in made), "it is not listed")
                 self.assertLessEqual(made, self.homes(), "a dry run removes nothing")
                 self.gc()

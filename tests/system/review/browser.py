@@ -1,4 +1,5 @@
-"""What tests that look at a page in a browser need: Debian's Chromium, driven by playwright-core of npm."""
+"""Shared code of tests that open a page in a browser: Debian's Chromium, driven by playwright-core
+from npm."""
 
 import json
 import os
@@ -19,7 +20,7 @@ DEADLINE_S = 200
 
 @cache
 def browser_packages():
-    """The folder of the packages, or why no page can be looked at here."""
+    """Returns the folder of the packages, or the reason why no page can be opened here."""
     for program in ("/usr/bin/chromium", "node"):
         if not shutil.which(program):
             return None, f"no {program} is here: scripts/setup review installs it"
@@ -30,7 +31,7 @@ def browser_packages():
 
 
 class BrowserCase(SystemCase):
-    """A test that looks at pages; it is skipped, and says so, where there is no browser."""
+    """A test that opens pages. Without a browser it is skipped, with a message."""
 
     def setUp(self):
         super().setUp()
@@ -41,7 +42,7 @@ class BrowserCase(SystemCase):
             raise unittest.SkipTest(missing)
 
     def look(self, url, *steps, theme="light", may_complain=False, **more):
-        """Opens the page, takes the steps and returns what was found; the page may not have complained."""
+        """Opens the page, takes the steps and returns the notes. The page must not log errors."""
         order = {"packages": self.packages, "url": str(url) if "://" in str(url) else Path(url).as_uri(),
                  "theme": theme, "steps": steps, **more}
         done = subprocess.run(["node", DRIVE], input=json.dumps(order), capture_output=True, text=True,
@@ -50,7 +51,7 @@ class BrowserCase(SystemCase):
         found = json.loads(done.stdout)
         self.assertNotIn("failed", found, found)
         self.assertEqual(found["errors"], [])
-        # A browser tells of an answer that is a no.
+        # A browser also logs refused requests.
         if not may_complain:
             self.assertEqual(found["console"], [])
         return found
