@@ -1,7 +1,7 @@
 """Folders below $TMPDIR that killed commands left. gc recognizes and removes them, and no other
 folders.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import os
 import signal

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`galley mcp`: both eras of the protocol, transactions behind the tools, and what a hostile or dying client does."""
+"""`galley mcp`: both versions of the protocol, transactions behind the tools, and hostile or dying
+clients."""
 
 import json
 import os
@@ -368,7 +369,7 @@ class Asking(McpCase):
         client.answers["elicitation/create"] = {"action": "decline"}
         declined = client.call("Write", file="new.txt", content="x\n")
         self.assertEqual(declined["structuredContent"]["error"]["reason"], "call.not_confirmed")
-        # A client that declines by itself has not asked a person, who can still say yes.
+        # A client that declines without asking did not ask a person, so a person can still approve.
         self.galley("approve", re.search(r"galley approve (call-[0-9a-f]+);", self.text(declined))[1], expect=0)
         self.assertFalse(client.call("Write", file="new.txt", content="x\n")["isError"])
         self.assertTrue(client.call("Write", file="new.txt", content="x\n")["isError"], "a yes is for once")
@@ -461,7 +462,7 @@ class Hostile(McpCase):
         self.galley("commit", expect=0)
         self.assertTrue((self.work / "new.txt").exists())
         self.assertFalse(tx["isError"])
-        # The server's own transaction is gone; the next call begins another.
+        # The server's own transaction was closed, so the next call begins another.
         client.call("Write", file="other.txt", content="other\n")
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`galley mcp` and clients that lie, flood, stop reading, go away: in both eras a message gets one answer or none, and the
-server lives on."""
+"""`galley mcp` with clients that lie, flood, stop reading or disappear. With both protocol
+versions, a message gets one answer or none, and the server survives."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ IDS = ("null", "1.5", "1e400", "true", "[]", "{}", '[{"a":1}]', "184467440737095
 
 
 class EachEra(McpCase):
-    """The tests run in each era."""
+    """Runs the tests with each protocol version."""
 
     def eras(self):
         yield self.connect()
@@ -25,12 +25,12 @@ class EachEra(McpCase):
         return params if client.version else {**params, "_meta": META}
 
     def line(self, client, identity, method, **params):
-        """A request as text, whose id is this text."""
+        """Returns a request as text. Its id is this text."""
         return (f'{{"jsonrpc":"2.0","id":{identity},"method":{json.dumps(method)},'
                 f'"params":{json.dumps(self.params(client, params))}}}').encode()
 
     def until(self, client, identity):
-        """All answers before that of this request."""
+        """Returns all answers before the answer to this request."""
         seen = []
         while True:
             message = client.next()
@@ -40,10 +40,10 @@ class EachEra(McpCase):
             seen.append(message)
 
     def assert_lives(self, client):
-        """The server answers, and ends in good order; all that it said besides."""
+        """The server answers and ends normally. Returns its other messages."""
         seen = self.until(client, client.request("tools/list", identity="alive"))
         self.assertEqual(client.close(), 0)
-        while (message := client.next()) is not None:  # others were worked on side by side
+        while (message := client.next()) is not None:  # other requests ran in parallel
             seen.append(message)
         return seen
 
@@ -136,7 +136,7 @@ class EachEra(McpCase):
 
             sender = threading.Thread(target=send)
             sender.start()
-            sender.join(timeout=2)  # the pipes are full by now, or all was sent
+            sender.join(timeout=2)  # now the pipes are full, or everything was sent
             reading.set()
             sender.join(timeout=60)
             seen = self.assert_lives(client)
@@ -145,7 +145,7 @@ class EachEra(McpCase):
 
 class GoneAway(McpCase):
     def assert_sound(self):
-        """What was begun is there whole or not at all, and nothing is in the way of the next."""
+        """The started transaction is complete or absent, and nothing blocks the next one."""
         written = {path.name for path in self.work.glob("new-*.txt")}
         self.assertIn(len(written), (0, 20))
         self.galley("doctor", expect=(0, 1))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`galley mcp` keeps nothing of the calls that it answered."""
+"""`galley mcp` keeps no memory of the calls that it answered."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from support import GALLEY, ROOT, SystemCase
 sys.path.insert(0, str(ROOT / "bench"))
 import mcp_bench  # noqa: E402  # the folder has to be known first
 
-# Memory is a fact and not a time: the same calls make the same pages.
+# Memory does not vary like time: the same calls allocate the same pages.
 MOST_IDLE_KIB = 15 * 1024
 MOST_GROWTH = 1.2
 
@@ -27,13 +27,14 @@ class Memory(SystemCase):
 
 
 class LongLines(SystemCase):
-    """What one line costs, whatever is in it: the longest that is worked on, and one that is too long."""
+    """The cost of one line with any contents: the longest accepted line, and a line that is too
+    long."""
 
     MOST_KIB = 320 * 1024
     LIMIT = 16 << 20
 
     def cost(self, line):
-        """The answer to it, and the most memory that the server had."""
+        """Returns the answer to the line, and the peak memory of the server."""
         client = McpClient([GALLEY, "-C", self.work, "mcp"], self.work, env={**os.environ, **self.environment})
         self.addCleanup(client.close)
         client.send_raw(line)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Servers of the Model Context Protocol whose tools are called: a double that misbehaves in each way, `galley mcp` itself,
-and two servers of npm."""
+"""Servers of the Model Context Protocol whose tools Galley calls: a double that misbehaves in each
+way, `galley mcp` itself, and two servers from npm."""
 
 import functools
 import json
@@ -19,7 +19,8 @@ DOUBLE = HERE / "mcp_server_double.py"
 
 @functools.cache
 def npm_servers():
-    """The folder node_modules with the servers of npm, or why there is none."""
+    """Returns the folder node_modules with the servers from npm, or the reason why there is
+    none."""
     if shutil.which("node") is None:
         return None, "there is no node"
     result = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "mcp-servers"], capture_output=True, check=False, timeout=600)
@@ -44,12 +45,12 @@ class ServerCase(SystemCase):
         self.galley("begin", expect=0)
 
     def call(self, tool, expect=0, options=(), **arguments):
-        """The result of a call as JSON; the arguments are those of the tool."""
+        """Returns the result of a call as JSON. The arguments are those of the tool."""
         result = self.galley("--json", "call", *options, tool, json.dumps(arguments), expect=expect)
         return json.loads(result.stdout)
 
     def failed(self, tool="srv.echo", options=(), **arguments):
-        """`CODE reason` and message of a call that fails."""
+        """Returns `CODE reason` and the message of a call that fails."""
         error = self.call(tool, expect=(1, 2, 3), options=options, **arguments)["error"]
         return f"{error['code']} {error['reason']}", error["message"]
 
@@ -178,7 +179,7 @@ class Hostile(ServerCase):
         self.begin()
         for how, expected in self.WAYS:
             with self.subTest(how=how):
-                # What floods is to be found by how much it writes, however slowly the machine does it.
+                # A flood must be detected by its size, even if the machine writes it slowly.
                 self.add(how, "--timeout", "3" if how == "hang" else "60")
                 self.assertEqual(self.failed("srv.put", path="made.txt", text="x")[0], expected)
                 self.assertEqual(self.staged(), "")
@@ -197,7 +198,7 @@ class Hostile(ServerCase):
     def test_one_that_answers_twice_is_no_server(self):
         result = self.add("twice", expect=(0, 1, 2, 3))
         if result.returncode == 0:
-            # The list alone was wanted: nothing was read behind it.
+            # Adding needs only the list of tools, so nothing after the list was read.
             self.begin()
             self.assertEqual(self.failed()[0], "ERUNTIME tool.output")
 

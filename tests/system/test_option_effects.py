@@ -1,7 +1,8 @@
-"""An option that is accepted has an effect: each option that several commands share, with and without it, on each of them.
+"""Every accepted option has an effect. Each option that several commands share is tested with and
+without it, on each of these commands.
 
-The commands and their options are those of the program's own table, as its help prints it: one that is new there and
-has no row here fails."""
+The commands and their options come from the program's own help. A new option without a row here
+fails the test."""
 
 import json
 import re
@@ -16,7 +17,8 @@ OLD = MOVED + "".join(f"stays {n}\n" for n in range(12)) + "some words here\nwhi
 NEW = ("".join(f"stays {n}\n" for n in range(12)) + MOVED.replace("\n", "\n") +
        "some other here\nwhite\tspace \nwh ite more\nend\n")
 
-# What shows a change, by option; each is given to every command that has it.
+# The options that change the display of a change, with their arguments. Each is given to every
+# command that has it.
 SHOWING = {
     "--stat": ["--stat"],
     "--numstat": ["--numstat"],
@@ -35,10 +37,10 @@ SHOWING = {
 }
 
 
-# Names under which tests know some better.
+# Short or other names that tests use for options.
 SHORT = {"--message": "-m", "--dry-run": "-n", "--max-count": "-n", "--interactive": "-i", "--quiet": "-q", "--verbose": "-v"}
 
-CALLED = {"mcp": r"self\.connect"}  # a command by the function of a test
+CALLED = {"mcp": r"self\.connect"}  # commands that a test calls through this function
 
 
 class Showing(SystemCase):
@@ -54,7 +56,8 @@ class Showing(SystemCase):
         self.write(OLD)
         self.write(NEW)
         self.galley("undo", expect=0)
-        # The file is as it was before, and an undo can be taken back; one more change is staged.
+        # The file has its earlier contents, and the undo can itself be undone. One more change is
+        # staged.
         self.galley("begin", expect=0)
         self.call(NEW)
         whole = self.galley("diff", expect=0).stdout
@@ -69,7 +72,8 @@ class Showing(SystemCase):
         self.galley("commit", expect=0)
 
     def options_of(self, command):
-        """The long names, or the only ones, of what `galley COMMAND -h` lists."""
+        """Returns the long names (or the only names) of the options that `galley COMMAND -h`
+        lists."""
         words = (command,) if isinstance(command, str) else command
         said = self.galley(*words, "-h", expect=0).stdout.decode()
         rows = re.search(r"(?ms)^Options:\n(.*?)(?:\n\n|\Z)", said)[1]
@@ -89,20 +93,20 @@ class Showing(SystemCase):
                 if option not in SHOWING or SHOWING[option][0] in words:
                     continue
                 if (command, option) == ("preview", "--ignore-space-change"):
-                    continue  # git apply's option of that name: where an edit fits, not how it is shown
+                    continue  # git apply's option: it affects placing, not display
                 seen.add(option)
                 with self.subTest(command=command, option=option):
                     self.assertNotEqual(self.shown([words[0], *SHOWING[option], *words[1:]]), without)
         self.assertEqual(seen, set(SHOWING) - {"--patch"}, "a row without an option")
 
     def test_none_of_them_is_without_a_row(self):
-        """What every command shares with `diff` is of this family."""
+        """Options that every command shares with `diff` belong to this table."""
         shared = set(self.options_of("diff")) & set(self.options_of("show")) & set(self.options_of("undo"))
         self.assertLessEqual(shared, set(SHOWING))
 
 
 class Bounds(SystemCase):
-    """What bounds a command, of `exec` and of `at`: the same command with and without the option."""
+    """Limits of a command, for `exec` and `at`: the same command with and without the option."""
 
     OPTIONS = {
         "--timeout": (["--timeout", "0.2"], "sleep 5"),
@@ -158,7 +162,7 @@ FILE = "".join(word + "\n" for word in NUMBERS)
 
 
 def patch_of(name="a.txt", first=2, old="five", new="FIVE", prefixes=("a/", "b/"), context=3, head=None):
-    """A diff of one line of FILE."""
+    """Returns a diff of one line of FILE."""
     at = NUMBERS.index(old)
     before, after = NUMBERS[at - context:at], NUMBERS[at + 1:at + 1 + context]
     lines = [f" {line}" for line in before] + [f"-{old}", f"+{new}"] + [f" {line}" for line in after]
@@ -169,7 +173,7 @@ def patch_of(name="a.txt", first=2, old="five", new="FIVE", prefixes=("a/", "b/"
 
 TWO_FILES = patch_of() + patch_of("b.txt")
 
-# Of `preview`, `apply` and `stage`: the option, and an edit on which it has an effect.
+# For `preview`, `apply` and `stage`: the option, and an edit that it affects.
 EDITING = {
     "--format": (["--format", "apply_patch"], patch_of()),
     "--strict": (["--strict"], patch_of(first=3)),
@@ -194,7 +198,7 @@ EDITING = {
 
 
 class Editing(SystemCase):
-    """An edit with and without the option, each time on a tree of its own."""
+    """An edit with and without the option, each time on a separate tree."""
 
     def setUp(self):
         super().setUp()
@@ -205,7 +209,7 @@ class Editing(SystemCase):
             (self.work / name).write_text(FILE)
 
     def outcome(self, command, options, document):
-        """The status, what was printed, and the tree as it is or would be."""
+        """Returns the status, the output, and the real or proposed tree."""
         self.count += 1
         work = self.scratch / f"tree {self.count}"
         shutil.copytree(self.work, work, symlinks=True)
@@ -248,7 +252,7 @@ class Editing(SystemCase):
 
 
 class Telling(SystemCase):
-    """What is said with -m, and what a log is asked for."""
+    """Messages that are given with -m, and options of log."""
 
     def setUp(self):
         super().setUp()
@@ -332,7 +336,8 @@ class Telling(SystemCase):
 
 
 class EveryOption(SystemCase):
-    """No option of any command is without a test: one of the rows here, or a test that names both."""
+    """Every option of every command has a test: a row here, or a test that names command and
+    option."""
 
     def rows(self, *words):
         said = self.galley(*words, "-h", expect=0).stdout.decode()

@@ -1,4 +1,4 @@
-"""What a patch does to a tree, with git as the oracle."""
+"""The effect of a patch on a tree, compared with git."""
 
 import shutil
 import unittest
@@ -28,7 +28,7 @@ class Patches(SystemCase):
                 "@@ -1 +0,0 @@\n-data\n\\ No newline at end of file\n")
         made = "".join(f"diff --git a/to/{name} b/to/{name}\nnew file mode 100644\nindex 0000000..d00491f\n"
                        f"--- /dev/null\n+++ b/to/{name}\n@@ -0,0 +1 @@\n+1\n"
-                       # one name that the link leads to now, one that it does not
+                       # one name that exists behind the link, one that does not
                        for name in ("deep/er/new.txt", "rates.json"))
         for patch in (gone + made, made + gone):
             ours, theirs = self.fresh("ours"), self.fresh("theirs")
@@ -42,7 +42,7 @@ class Patches(SystemCase):
             self.assertEqual(snapshot(ours / "data"), snapshot(PROJECT / "data"))
             self.galley("undo", work=ours, expect=0)
             self.assertEqual(snapshot(ours), before)
-            # Without the link's deletion it stays what it is, and nothing goes through it.
+            # Without the deletion of the link, the link stays, and nothing is written through it.
             self.galley("apply", "-", work=ours, stdin=made.encode(), expect=1)
             self.assertEqual(snapshot(ours), before)
 
@@ -71,7 +71,8 @@ class Patches(SystemCase):
                 work = self.fresh("ours")
                 self.galley("apply", *options, patch, work=work, expect=0)
                 changed = snapshot(work)
-                # As for git, a copy has no reverse: the patch does not name all that it would delete.
+                # A copy cannot be reversed, as in git: the patch does not name everything that a
+                # reversal would delete.
                 is_copy = patch.name == "07-copy.patch"
                 self.galley("apply", "-R", *options, patch, work=work, expect=1 if is_copy else 0)
                 self.assertEqual(snapshot(work), changed if is_copy else snapshot(PROJECT))

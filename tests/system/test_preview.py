@@ -1,4 +1,4 @@
-"""Preview: exactly what apply would do, and not a trace on the disk."""
+"""Preview: exactly the effect of apply, and no trace on the disk."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ class Preview(SystemCase):
                 self.assertIn(shown, shown_later.decode())
 
     def test_works_in_a_tree_that_cannot_be_written(self):
-        # Root may write anywhere, so ask the kernel for a read-only view instead of mode bits.
+        # Root may write anywhere, so the test uses a read-only mount instead of mode bits.
         script = f"mount --bind {self.work} {self.work} && mount -o remount,ro,bind {self.work} && exec \"$@\""
         need_own_mounts()
         result = subprocess.run(

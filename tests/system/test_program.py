@@ -1,4 +1,4 @@
-"""What the program file itself is made of."""
+"""The contents of the program file itself."""
 
 import subprocess
 import unittest

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Reports for other programs: what each format says, and that no name and no message forges a part of it."""
+"""Reports for other programs: the contents of each format. No name and no message can forge a part
+of it."""
 
 import json
 import os
@@ -22,7 +23,7 @@ patterns = ['FORBIDDEN.*']
 builtin = "whitespace"
 severity = "warning"
 """
-# What would be a workflow command, a row, an element or another property if it were not escaped.
+# Unescaped, this text would be a workflow command, a row, an element or another property.
 HOSTILE = "FORBIDDEN %0A::error::x,file=y:z|</td><script>\"'&`*_@user #1 https://evil.example ##[set-env]"
 HOSTILE_NAME = "a,b:c%0A::stop-commands::x|<b>&\"'.txt"
 
@@ -129,14 +130,15 @@ class Reports(support.SystemCase):
                                "--log", "ForceOverwrite"], capture_output=True, check=False, timeout=120)
         self.assertTrue((self.out / "found.sarif").exists(), done)
         found = json.loads((self.out / "found.sarif").read_text())["runs"][0].get("results", [])
-        # SARIF2005 wants the page of the tool, and there is none.
+        # SARIF2005 requires a web page of the tool, and Galley does not have one.
         bad = [one for one in found
                if one.get("level", "warning") in ("error", "warning") and one["ruleId"] != "SARIF2005"]
         self.assertEqual(bad, [], json.dumps(bad, indent=1)[:4000])
 
     @staticmethod
     def fetched_multitool():
-        """The program of npm's package, in a cache beside the trees of the differential test."""
+        """Returns the program of npm's package, in a cache next to the trees of the differential
+        test."""
         cache = support.ROOT / ".cache" / "npm-tools" / f"sarif-multitool-{MULTITOOL}"
         program = cache / "node_modules" / "@microsoft" / "sarif-multitool-linux" / "Sarif.Multitool"
         if not program.exists():

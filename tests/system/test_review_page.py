@@ -1,4 +1,4 @@
-"""`--html`: the page on which people read a change, looked at in a browser."""
+"""`--html`: the page on which people read a change, tested in a browser."""
 
 import json
 import re
@@ -18,7 +18,7 @@ C_AFTER = C_BEFORE.replace("41", "42").replace("twice", "thrice")
 
 
 def data_of(page):
-    """What a page carries."""
+    """Returns the data in a page."""
     return json.loads(re.search(r'<script type="application/json" id="galley-data">(.*?)</script>', page, re.S)[1])
 
 
@@ -28,7 +28,7 @@ def texts(selector):
 
 class ReportCase(SystemCase):
     def begin(self, files, agent=None):
-        """An open transaction that proposes these contents."""
+        """Begins a transaction that proposes these contents."""
         self.galley("begin", expect=0)
         for path, content in files.items():
             if (self.work / path).exists():
@@ -198,7 +198,7 @@ class PageInBrowser(BrowserCase, ReportCase):
         self.assertEqual(notes["head"], "1/* head */1/* head */")
 
     def test_a_hunk_that_begins_inside_a_text_is_coloured_so(self):
-        """The state at its first line is that of the lines before it, which are folded."""
+        """The state at its first line is the state after the folded lines before it."""
         text = "def f():\n    \"\"\"A text.\n" + "    that's long\n" * 30 + "    it's the end\n    \"\"\"\n    return 1  # one\n"
         self.write("a.py", text)
         self.begin({"a.py": text.replace("    it's the end", "    this isn't the end")})
@@ -286,7 +286,7 @@ class PageInBrowser(BrowserCase, ReportCase):
             self.look(page, *order)
 
     def page_of_new_files(self, count):
-        """A change of so many files with 100 lines each."""
+        """Returns a page of a change of this many files with 100 lines each."""
         patch = "".join(f"--- /dev/null\n+++ b/many/d{i % 40}/file{i}.txt\n@@ -0,0 +1,100 @@\n" +
                         "".join(f"+{'row' if i % 2 else 'line'} {k}\n" for k in range(100)) for i in range(count))
         (self.scratch / "big.patch").write_text(patch)
@@ -313,7 +313,8 @@ class PageInBrowser(BrowserCase, ReportCase):
             self.assertLess(notes[built], 40, built)
 
     def test_no_layout_is_forced_while_it_is_built(self):
-        """As many layouts for a thousand files as for ten, but for the frames that a longer start shows."""
+        """A thousand files need as many layouts as ten, except for the frames during a longer
+        start."""
         layouts = [self.look(self.page_of_new_files(count), ("until", ROWS), ("metrics", "work"))["notes"]["work"]["LayoutCount"]
                    for count in (10, 1000)]
         self.assertLess(layouts[1], layouts[0] + 20)

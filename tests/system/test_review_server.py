@@ -48,7 +48,7 @@ class ServedCase(SystemCase):
         self.server.communicate()
 
     def ended(self):
-        """What the program says when the review is over."""
+        """Returns the output of the program when the review is over."""
         out, err = self.server.communicate(timeout=DEADLINE_S)
         return self.server.returncode, out.decode(), err.decode()
 
@@ -64,7 +64,7 @@ class ServedCase(SystemCase):
         return answer, text
 
     def enter(self):
-        """The path of the page and its data."""
+        """Opens the page. Stores its path and its data."""
         answer, _ = self.ask("GET", f"/?token={self.token}")
         self.assertEqual(answer.status, 303)
         self.home = re.fullmatch(r"(/[0-9a-f]{32})/", answer.getheader("Location"))[1]
@@ -103,7 +103,7 @@ class Served(ServedCase):
             port = free.getsockname()[1]
         for _ in range(2):
             self.start("--port", str(port))
-            self.enter()  # the server closes the connection first, and the kernel keeps its end for a while
+            self.enter()  # the kernel keeps the closed connection of the server for a while
             self.stop()
 
     def test_what_is_left_out_is_not_committed(self):
@@ -112,7 +112,7 @@ class Served(ServedCase):
         shown = self.data["proposal"]
         hunks = [part["piece"] for part in self.data["files"][0]["parts"] if "piece" in part]
         self.assertEqual(self.post("/keep", left_out=[hunks[1]])[0], 200)
-        # The page still shows what was there before: nothing is committed from it.
+        # The page still shows the earlier proposal, so nothing is committed from it.
         self.assertEqual(self.post("/commit")[0], 409)
         self.load()
         self.assertNotEqual(self.data["proposal"], shown)
@@ -191,7 +191,7 @@ class Guarded(ServedCase):
             answer, text = self.ask("GET", target)
             self.assertEqual(answer.status, 403, target)
             self.assertNotIn("five", text)
-        # The right one still works: it was not used up by wrong ones.
+        # The right token still works: wrong ones did not use it up.
         self.enter()
 
     def test_another_host_or_origin_is_refused(self):
@@ -224,7 +224,8 @@ class Guarded(ServedCase):
         self.assertEqual(self.ask("OPTIONS", self.home + "/commit")[0].status, 405)
 
     def test_what_another_local_server_receives_opens_nothing(self):
-        """Cookies ignore ports, so a browser gives another server of this host all that it has for this one."""
+        """Cookies ignore ports, so a browser sends the cookies of this server to other servers of
+        this host too."""
         self.serve()
         self.enter()
         stolen = {"Cookie": f"galley_review={self.home[1:]}", "Origin": f"http://{self.host}"}
@@ -246,7 +247,7 @@ class Guarded(ServedCase):
         began = time.monotonic()
         self.enter()
         self.assertEqual(self.post("/end")[0], 200)
-        # Each half request once took five seconds from everybody else.
+        # Each incomplete request used to delay all other requests by five seconds.
         self.assertLess(time.monotonic() - began, 60)
         self.assertEqual(self.ended()[0], 0)
 

@@ -1,4 +1,5 @@
-"""galley run: a program on a terminal of its own whose changes are staged, judged and committed as one."""
+"""galley run: a program on its own terminal. Its changes are staged, judged and committed
+together."""
 
 import json
 import os
@@ -24,7 +25,7 @@ class RunCase(SystemCase):
         self.before = snapshot(self.work)
 
     def end_runs(self):
-        """No supervisor outlives its test."""
+        """Ends all runs, so that no supervisor outlives its test."""
         for note in self.notes():
             pid = note["supervisor"]["pid"]
             if self.is_supervisor(pid):
@@ -40,7 +41,8 @@ class RunCase(SystemCase):
         return found
 
     def is_supervisor(self, pid):
-        """Whether the process lives and is ours: it works in the scratch folder."""
+        """Returns whether the process lives and is ours: its current directory is in the scratch
+        folder."""
         try:
             return os.readlink(f"/proc/{pid}/exe") == os.path.realpath(GALLEY) and not self.is_zombie(pid)
         except OSError:
@@ -60,7 +62,7 @@ class RunCase(SystemCase):
         return session
 
     def shell(self, *options, **more):
-        """A shell in a run whose prompt is known."""
+        """Starts a shell in a run, with a known prompt."""
         session = self.on_terminal("run", *options, "--", "env", "PS1=ready$ ", "bash", "--norc", "--noediting",
                                    "-i", **more)
         session.expect(PROMPT)
@@ -76,7 +78,7 @@ class RunCase(SystemCase):
         return self.galley("diff", "--tx", tx, "--name-status", expect=0).stdout.decode()
 
     def wait_for_end(self, tx):
-        """Until no run is left of the transaction."""
+        """Waits until the transaction has no run."""
         wait_until(lambda: not (self.own_state("runs") / tx / "run.json").exists(), "the run did not end")
 
 
@@ -235,7 +237,7 @@ class OnATerminal(RunCase):
         self.assertEqual(shell.finish(), 0)
 
     def is_in_foreground(self, name):
-        """Whether the terminal of a run belongs to a program of this name."""
+        """Returns whether a program of this name is in the foreground of a run's terminal."""
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
@@ -421,7 +423,8 @@ class Faults(RunCase):
         self.assertEqual(self.notes(), [])
 
     def test_killed_at_any_moment_the_workspace_is_whole(self):
-        """Supervisor and client together, as when the machine goes down, after so many hundredths of a second."""
+        """Kills supervisor and client together, as a crash of the machine would, after this many
+        hundredths of a second."""
         for hundredths in range(0, 40, 3):
             client = subprocess.Popen(
                 [GALLEY, "-C", str(self.work), "run", "--", "sh", "-c", "for i in 1 2 3 4 5; do echo $i > f$i; done"],
@@ -464,7 +467,7 @@ class Faults(RunCase):
         self.assertEqual(client.wait(), 0)
 
     def with_endless_input(self, script):
-        """A run that was given more input than may wait for a program that does not read it."""
+        """Starts a run with more input than may wait for a program that does not read."""
         with open("/dev/zero", "rb") as zeros:
             client = subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--name", "mine", "--", "sh", "-c", script],
                                       stdin=zeros, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -498,7 +501,7 @@ class Walls(RunCase):
         home = "/home/somebody of this test"
         script = ('echo "$HOME"; ls -A "$HOME"; mkdir -p "$HOME/.npm/a" && touch "$HOME/.npm/a/x" && ls "$HOME/.npm/a"; '
                   'touch "$TMPDIR/y" && ls "$TMPDIR/y"')
-        for _ in range(2):  # the second finds nothing of the first
+        for _ in range(2):  # the second run finds no files of the first
             said = self.galley("run", "--drop", "--", "sh", "-c", script, env={"HOME": home}, expect=0).stdout.decode()
             self.assertEqual(said, f"{home}\nx\n/tmp/y\n")
         self.assertFalse(Path(home).exists())
@@ -550,7 +553,8 @@ class Walls(RunCase):
         self.assertEqual((state / "kept").stat().st_uid, os.geteuid())
 
     def test_nothing_that_is_written_through_runs_as_another(self):
-        """By every call that sets a mode, tried directly: a library might ask another one."""
+        """Tries every call that sets a mode directly, because a library might use a different
+        one."""
         state = self.scratch / "state"
         state.mkdir()
         state.chmod(0o755)

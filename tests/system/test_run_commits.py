@@ -1,6 +1,7 @@
-"""Commits of git that are made inside a run: named at its end, and kept or dropped on a person's word.
+"""Git commits that are made inside a run: named at its end, and kept or dropped as a person
+decides.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import json
 
@@ -36,7 +37,7 @@ class GitCommits(RunCase):
         said = self.run_inside().stderr.decode()
         self.assertRegex(said, r"git: refs/heads/main has 2 new commits made inside\n  [0-9a-f]{12} third\n  [0-9a-f]{12} second\n")
         self.assertEqual((self.rev("main"), self.git("fsck", "--unreachable").stdout), (self.first, b""))
-        # They stay as long as the transaction does.
+        # The commits stay as long as the transaction.
         tx = self.open_transactions()[0]["tx"]
         document = json.loads(self.galley("--json", "commit", "--tx", tx, "--git-commits", "keep", expect=0).stdout)
         [kept] = document["git_commits"]
@@ -102,7 +103,8 @@ class GitCommits(RunCase):
         self.assertEqual(self.rev("main"), self.first)
 
     def test_nothing_of_the_layer_is_believed(self):
-        """Objects of another repository that a commit names, hooks and configuration that the run wrote."""
+        """Objects of another repository that a commit names, and hooks and configuration that the
+        run wrote."""
         victim, mark = self.scratch / "private", self.scratch / "mark"
         victim.mkdir()
         (victim / "key").write_text("private\n")

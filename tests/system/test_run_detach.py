@@ -1,4 +1,4 @@
-"""The keys that leave a program of galley run going and give the terminal back."""
+"""The keys that return the terminal while the program of galley run continues."""
 
 import unittest
 

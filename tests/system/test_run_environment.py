@@ -1,6 +1,6 @@
-"""What a program of galley run has in its environment, and who it is for git.
+"""The environment of a program in galley run, and its identity for git.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import json
 

@@ -1,6 +1,6 @@
-"""galley gc beside runs: what one needs stays, what a kill left goes.
+"""galley gc during runs: files that a run needs stay, leftovers of a killed run are removed.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import json
 import os
@@ -17,7 +17,7 @@ class Garbage(ViewCase):
 
     def gc(self, *options):
         cleared = json.loads(self.galley("--json", "gc", *options, expect=0).stdout)["cleared"]
-        # Others on this machine kill commands, too.
+        # Other programs on this machine kill commands too.
         return [one["what"] for one in cleared if "left by a command" not in one["what"]]
 
     def kill(self, shell, tx):

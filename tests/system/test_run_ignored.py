@@ -1,6 +1,6 @@
-"""What git tracks is proposed by runs and commands, whatever its ignore files say of it.
+"""Runs and commands propose files that git tracks, even if ignore files match them.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import subprocess
 import time
@@ -24,7 +24,7 @@ class Tracked(RunCase):
         (self.work / "dist/built.js").write_text("built\n")
 
     def doors(self, script, *options):
-        """What each door stages of a script, and what of it is ignored."""
+        """Yields the staged changes of a script, for each command that can run it."""
         for door in ("run", "exec"):
             if door == "exec":
                 self.galley("begin", expect=0)

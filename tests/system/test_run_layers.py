@@ -1,6 +1,6 @@
-"""galley run --layer: folders of the host that a run sees and writes over.
+"""galley run --layer: folders of the host that a run sees, and whose changes go to a layer.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class Layers(RunCase):
         self.state_before = snapshot(self.state)
 
     def run_in(self, script, *options, expect=0):
-        """A shell script whose current folder is the one with the layer."""
+        """Runs a shell script whose current directory is the folder with the layer."""
         return self.galley("run", *options, "--", "sh", "-c", f"cd '{self.state}' && {{ {script}; }}", expect=expect)
 
     def kept(self):

@@ -1,7 +1,7 @@
-"""Where a program of galley run or exec finds what it knows: the person's own path, a linked work tree of git,
-a folder that is not there yet; and what it is told where the walls keep it from something.
+"""Paths of a program in galley run or exec: the person's own path, a linked work tree of git, a
+folder that does not exist yet. Also the message if the walls keep it from something.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import os
 import subprocess
@@ -52,7 +52,7 @@ class OwnPath(RunCase):
 
 
 class WorkTree(RunCase):
-    """Several agents, each in a linked work tree."""
+    """Several agents, each in its own linked work tree."""
 
     def setUp(self):
         super().setUp()
@@ -108,7 +108,7 @@ class WorkTree(RunCase):
 
 
 class Explained(RunCase):
-    """The summary says what the walls kept a program from, and the way out."""
+    """The summary names what the walls kept a program from, and the remedy."""
 
     def doors(self, *command, expect=1):
         self.galley("begin", expect=0)

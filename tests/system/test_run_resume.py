@@ -1,6 +1,6 @@
-"""galley run --resume on a layer that could not be staged, while others committed.
+"""galley run --resume on a layer that could not be staged, after commits of others.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from test_run_views import ViewCase, with_lines
 
 class OnALayerThatWasLeft(ViewCase):
     def leave(self, script):
-        """A run whose layer stays, since it made a FIFO; its transaction."""
+        """Makes a run whose layer stays, because it made a FIFO. Returns its transaction."""
         self.galley("run", "--", "sh", "-ec", f"{script}; mkfifo pipe", expect=1)
         return self.open_transactions()[0]["tx"]
 
@@ -80,7 +80,7 @@ class OnALayerThatWasLeft(ViewCase):
         tx = self.leave("echo mine > mine")
         stage = self.own_state("stage") / tx
         for path in (stage, *stage.iterdir()):
-            os.utime(path, (time.time() - 15 * 86400,) * 2)  # as of a run that was as long
+            os.utime(path, (time.time() - 15 * 86400,) * 2)  # times of a run that took so long
         self.galley("gc", expect=0)
         self.resume(tx, "cat mine")
         self.assertEqual(self.read("mine"), "mine\n")

@@ -8,7 +8,7 @@ from test_run_views import ViewCase, with_lines
 
 class RunOfAnOpenTransaction(ViewCase):
     def run_it(self, script, *options, expect=0):
-        """A run that is kept; its transaction, and the id under which it is on record."""
+        """Makes a run that is kept. Returns its transaction, and the id of its record."""
         self.galley("run", *options, "--", "sh", "-ec", script, expect=expect)
         return self.open_transactions()[0]["tx"], self.executions()[-1]
 
@@ -60,13 +60,13 @@ class RunOfAnOpenTransaction(ViewCase):
         shell.do("sed -i s/1/one/ lines; echo 1 > made")
         self.galley("commit", "--tx", tx, expect=0)
         shell.do("sed -i s/9/nine/ lines; echo 2 > other")
-        self.staged(tx)  # a look meanwhile is no part of it
+        self.staged(tx)  # listing the staged changes in between is not a part of it
         shell.do("echo 3 >> made")
         shell.finish()
         self.take_back(self.executions()[-1])
         self.assertEqual(self.staged(tx), "")
         self.assertEqual((self.read("lines"), self.read("made")), (with_lines(l1="one"), "1\n"))
-        self.take_back(self.executions()[0])  # what the checkpoint committed
+        self.take_back(self.executions()[0])  # this is the part that the checkpoint committed
         self.assertEqual(self.read("lines"), with_lines())
         self.assertFalse((self.work / "made").exists())
 

@@ -1,6 +1,7 @@
-"""What follows a run may take long: its person, or another one with `galley stop`, can still have the prompt back.
+"""The work after a run may take long. The person, or another person with `galley stop`, can still
+get the prompt back.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import fcntl
 import os
@@ -15,7 +16,7 @@ from test_run import RunCase
 
 
 def has_children(pid):
-    """Whether the process has one that it has not waited for."""
+    """Returns whether the process has a child that it has not waited for."""
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             if int(stat.read_text().rsplit(")", 1)[1].split()[1]) == pid:
@@ -26,7 +27,8 @@ def has_children(pid):
 
 
 class AfterTheProgram(RunCase):
-    """The program of a run has ended, and what it wrote cannot be staged: another process holds the writer lock."""
+    """The program of a run has ended. Its changes cannot be staged, because another process holds
+    the writer lock."""
 
     def setUp(self):
         super().setUp()
@@ -46,7 +48,7 @@ class AfterTheProgram(RunCase):
         wait_until(lambda: not has_children(note["supervisor"]["pid"]), "the program did not end")
 
     def assert_kept(self):
-        """The client ends and says where it is; nothing of it is lost."""
+        """The client ends and names the run. Nothing of the run is lost."""
         self.assertEqual(self.client.wait(60), 3)
         said = self.client.stderr.read().decode()
         self.client.stderr.close()

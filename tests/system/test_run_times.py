@@ -1,6 +1,6 @@
-"""Published files keep the order in which a program wrote them: make decides by it.
+"""Published files keep the order in which a program wrote them, because make relies on it.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ import subprocess
 import hostile
 from test_run import RunCase
 
-# A source, what is generated from it, and what is generated from that: not in the order of their names.
+# A source, a file generated from it, and a file generated from that. The order is not alphabetical.
 MAKEFILE = "all: a_out.c\na_out.c: b_mid.h\n\tcp b_mid.h a_out.c\nb_mid.h: z_grammar.y\n\tcp z_grammar.y b_mid.h\n"
 NAMES = ("z_grammar.y", "b_mid.h", "a_out.c")
 
@@ -21,7 +21,7 @@ class Order(RunCase):
             (self.work / name).write_text("old\n")
 
     def doors(self, script):
-        """Commits what a script changes, by each door."""
+        """Commits the changes of a script, with each command that can run it."""
         for turn, door in enumerate((("run", "--commit"), ("run",), ("exec",))):
             if door == ("exec",):
                 self.galley("begin", expect=0)

@@ -1,6 +1,6 @@
-"""Live runs and others who commit: every command, every run and every committer is a process of its own.
+"""Live runs during commits of others. Every command, run and committer is a separate process.
 
-Runs as root, whose runs have a user namespace with other numbers, and as a plain user (`hostile.main`)."""
+Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import os
 import re
@@ -22,7 +22,7 @@ LINES = "".join(f"{number}\n" for number in range(1, 10))
 
 
 def with_lines(**changed):
-    """LINES, some of which are others: l3="three"."""
+    """Returns LINES with some lines replaced: l3="three"."""
     return "".join(changed.get(f"l{number}", str(number)) + "\n" for number in range(1, 10))
 
 
@@ -40,7 +40,7 @@ class ViewCase(RunCase):
         (self.work / "link").symlink_to("read")
 
     def start(self, kind=PipedShell, name="mine"):
-        """A shell in a live run, and the run's transaction."""
+        """Starts a shell in a live run. Returns it and the run's transaction."""
         environment = {**os.environ, **self.environment, "TERM": "dumb"}
         shell = kind([GALLEY, "-C", str(self.work), "run", "--name", name, "--", "bash", "--norc", "--noediting"],
                      environment)
@@ -50,7 +50,7 @@ class ViewCase(RunCase):
         return shell, note["tx"]
 
     def patch_of(self, script):
-        """What a shell script does to the tree, as git says it."""
+        """Returns the changes that a shell script makes to the tree, as a git patch."""
         copy = self.scratch / "copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.work, copy, symlinks=True, ignore=shutil.ignore_patterns(".galley"))
@@ -62,7 +62,7 @@ class ViewCase(RunCase):
         return self.git("diff", "--cached", "-M", "--binary", tree, work=copy).stdout
 
     def apply(self, script):
-        """Somebody else commits what the script does."""
+        """Commits the changes of the script in another process."""
         self.galley("apply", "-", stdin=self.patch_of(script), expect=0)
 
     def tree(self):
@@ -72,7 +72,7 @@ class ViewCase(RunCase):
         return (self.work / name).read_text()
 
     def begin(self, *arguments):
-        """The program, not waited for."""
+        """Starts the program without waiting for it."""
         process = subprocess.Popen([GALLEY, "-C", str(self.work), *map(str, arguments)], stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                    env={**os.environ, **self.environment})
@@ -267,7 +267,8 @@ class Killed(ViewCase):
         self.assertEqual(names & {"mine", "new", "gone", "tree", "branch"}, {"mine", "new", "branch"})
 
     def test_committer_at_any_moment(self):
-        """Of another's change, then of the run's own; both are whole or not there, and the view is the run's."""
+        """First another's change, then the run's own. Each is complete or absent, and the run's
+        view does not change."""
         shell, tx = self.start()
         for turn in range(2, 42, 5):
             view, before = shell.do(TREE), self.tree()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The program in one file (docs/start.md): what it needs of the machine, and that it works where nothing else of Galley is."""
+"""The program in one file (docs/start.md): what it needs from the machine, and that it works
+without other files."""
 
 import os
 import re
@@ -12,9 +13,9 @@ from support import GALLEY, ROOT, SystemCase, snapshot
 
 SINGLE = Path(os.environ.get("GALLEY_SINGLE", str(ROOT / "build" / "single" / "galley")))
 MOST_BYTES = 12_000_000
-# Of libc itself, on any processor.
+# The libraries of libc itself, on any processor.
 OWN_LIBRARIES = re.compile(r"libc\.so\.6|libm\.so\.6|ld-linux-[a-z0-9-]+\.so\.[12]")
-# What docs/start.md says: Debian 12 has 2.36, Ubuntu 22.04 has 2.35.
+# The version in docs/start.md: Debian 12 has 2.36, Ubuntu 22.04 has 2.35.
 NEWEST_GLIBC = (2, 35)
 
 
@@ -45,7 +46,7 @@ class WhatItNeeds(unittest.TestCase):
 
 
 class Alone(SystemCase):
-    """The file copied into a folder of its own, with an empty HOME."""
+    """The file in its own folder, with an empty HOME."""
 
     def setUp(self):
         super().setUp()
@@ -69,7 +70,8 @@ class Alone(SystemCase):
         before = snapshot(self.work)
         self.run_alone("begin")
         said = self.run_alone("exec", "--", "sh", "-c", "echo made > made; ls /proc/self/fd | wc -l")
-        # The three streams, and that of ls: nothing of galley's own is open in the command.
+        # These are the three streams, and the one of ls. The command inherits no descriptor of
+        # galley.
         self.assertEqual(said.stdout.split(), ["4"])
         self.assertEqual(snapshot(self.work), before)
         self.run_alone("commit")

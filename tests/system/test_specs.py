@@ -1,4 +1,5 @@
-"""The sample calls of five documents about tools (fixtures/specs), against what they show."""
+"""The sample calls of five documents about tools (fixtures/specs), compared with the documented
+results."""
 
 import contextlib
 import json
@@ -12,7 +13,7 @@ SAMPLES = support.ROOT / "fixtures" / "specs"
 
 
 def samples():
-    """(system, where it stands, sample) of all whose tools this program has."""
+    """Yields (system, place, sample) of all samples whose tools this program has."""
     for path in sorted(SAMPLES.glob("*.json")):
         for sample in json.loads(path.read_text())["samples"]:
             if "own_tool" not in sample:
@@ -23,7 +24,7 @@ MISSING = object()
 
 
 def at_pointer(document, pointer):
-    """What stands at a JSON Pointer, or MISSING."""
+    """Returns the value at a JSON Pointer, or MISSING."""
     for key in pointer.split("/")[1:]:
         if not isinstance(document, dict) or key not in document:
             return MISSING
@@ -32,7 +33,7 @@ def at_pointer(document, pointer):
 
 
 def is_within(part, whole):
-    """Whether an object has all members of another, at any depth."""
+    """Returns whether an object has all members of another, at any depth."""
     if isinstance(part, dict):
         return isinstance(whole, dict) and all(key in whole and is_within(part[key], whole[key]) for key in part)
     return part == whole
@@ -41,7 +42,7 @@ def is_within(part, whole):
 class Samples(support.SystemCase):
     @contextlib.contextmanager
     def begun(self, sample):
-        """An open transaction over what the sample starts from, gone afterwards."""
+        """Begins a transaction with the sample's initial files, and rolls it back at the end."""
         for name, text in sample.get("files", {}).items():
             path = self.work / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +86,7 @@ class Samples(support.SystemCase):
                 self.assertEqual(read["data"]["content"] if read["ok"] else None, text)
 
     def run_several(self, sample):
-        """A list of calls, or the calls in a model's answer."""
+        """Runs a list of calls, or the calls in a model's answer."""
         text = sample.get("text") or json.dumps(sample["calls"])
         with self.begun(sample):
             said = self.galley("--json", "stage", "--format", "tool_text" if "text" in sample else "calls", "-",
@@ -101,7 +102,7 @@ class Samples(support.SystemCase):
         self.assertTrue(is_within(wanted, json.loads(shown.stdout)), shown.stdout)
 
     def take_manifest(self, manifest, expect):
-        """Adds a tool of this manifest and returns the JSON document."""
+        """Adds a tool with this manifest and returns the JSON document."""
         folder = self.scratch / "tool"
         folder.mkdir(exist_ok=True)
         (folder / "manifest.json").write_text(json.dumps(manifest))
@@ -112,7 +113,8 @@ class Samples(support.SystemCase):
         return json.loads(self.galley("--json", "tools", "add", folder, expect=expect).stdout)
 
     def run_schema(self, sample):
-        """As the input schema of a tool: good values reach it, bad ones do not."""
+        """Uses it as the input schema of a tool: valid values reach the tool, invalid ones do
+        not."""
         name = "sample"
         self.take_manifest({"name": "sample", "version": "1.0.0", "type": "tool", "provides": {"tool": name},
                             "description": "A sample.", "executable": "run", "input_schema": sample["schema"]}, 0)

@@ -1,4 +1,5 @@
-"""docs/formats.md against the program: what lies under `.galley`, who makes it, who removes it, what can be deleted."""
+"""Compares docs/formats.md with the program: the files under `.galley`, who makes, removes or may
+delete them."""
 
 import json
 import os
@@ -16,7 +17,7 @@ ROW = re.compile(r"^\| (`[^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.M)
 PLACEHOLDERS = {"<tx>": r"[0-9a-f]+", "<n>": r"\d+", "<hh>": r"[0-9a-f]{2}", "<hash>": r"[0-9a-f]{64}",
                 "<id>": r"[0-9a-f]{12}", "<uuid>": r"[0-9a-f]{8}-[0-9a-f-]{27}"}
 
-# What the words of the page's columns mean; a command in `code` means itself.
+# The meaning of the words in the page's columns. A command in `code` means itself.
 COMMITS = {"apply", "commit", "pick", "undo", "redo"}
 STAGING = {"stage", "call", "exec", "edit", "validate", "commit"}
 RETIREMENT = COMMITS | {"recover", "doctor", "gc"}
@@ -49,7 +50,7 @@ fix = true
 
 
 class Row:
-    """One path of the page's table."""
+    """A path in the page's table."""
 
     def __init__(self, path, what, made_by, removed_by):
         self.path, self.is_derived = path, "*derived*" in what
@@ -90,12 +91,12 @@ class StateFolder(SystemCase):
         self.before, self.done, self.made, self.removed = set(), set(), set(), set()
 
     def entries(self):
-        """Every file and folder under `.galley`; folders end in `/`."""
+        """Returns every file and folder under `.galley`. Folders end in `/`."""
         return {str(path.relative_to(self.state)) + ("/" if path.is_dir() else "")
                 for path in self.state.rglob("*")} if self.state.exists() else set()
 
     def galley(self, *arguments, **options):
-        """Runs one command, and notes which entries came and went with it."""
+        """Runs one command, and records which entries it added and removed."""
         words = [word for word in arguments if not str(word).startswith("-")]
         result = super().galley(*arguments, **options)
         now = self.entries()
@@ -144,7 +145,7 @@ class StateFolder(SystemCase):
         for path in (self.own_state("stage") / old, *(self.own_state("stage") / old).iterdir()):
             os.utime(path, (time.time() - 15 * 86400,) * 2)
         young = self.begin()
-        # As after a restart, where all journals retire at once.
+        # Simulates a restart, after which all journals retire at once.
         self.galley("doctor", "--repair", env={"GALLEY_BOOT_ID": "boot-2"})
         self.galley("gc", expect=0, env={"GALLEY_BOOT_ID": "boot-2"})
         self.assertFalse((self.own_state("stage") / old).exists())
@@ -167,9 +168,9 @@ class StateFolder(SystemCase):
         self.galley("savepoint", "one", expect=0)
         fork = self.begin("fork", "--tx", tx)
         self.galley("exec", "--tx", tx, "--", "sh", "-c", "echo c > c.txt", expect=0)
-        # What cannot be staged is kept where it was written.
+        # Changes that cannot be staged stay where they were written.
         self.galley("run", "--", "mkfifo", "pipe", expect=1)
-        layered = self.scratch / "layered"  # which the host has not
+        layered = self.scratch / "layered"  # the host does not have this folder
         ran = self.begin()
         self.galley("exec", "--tx", ran, "--", "sh", "-c", "echo d > d.txt", expect=0)
         self.galley("run", "--resume", ran, "--layer", layered, "--", "mkfifo", "pipe", f"{layered}/pipe", expect=1)
@@ -189,12 +190,12 @@ class StateFolder(SystemCase):
         self.put("asked.txt", "a\n", "stage")
         proposal = json.loads(self.galley("diff", "--tx", tx, "--json", expect=0).stdout)["proposal"]
         self.galley("approve", proposal, expect=0)
-        self.galley("review", "--tx", tx, "--tty", expect=(1, 2))  # wants a terminal
+        self.galley("review", "--tx", tx, "--tty", expect=(1, 2))  # needs a terminal
         self.galley("commit", "--tx", tx, expect=0)
 
     def serve_agents(self):
-        self.galley("mcp", expect=0)  # whose input ends at once
-        self.galley("agent-hook", expect=2)  # which was told of no call
+        self.galley("mcp", expect=0)  # its input ends at once
+        self.galley("agent-hook", expect=2)  # it got no call
         self.galley("agents", "list", expect=0)
 
     def grant_and_confirm(self):
@@ -233,7 +234,8 @@ class StateFolder(SystemCase):
         self.before = self.entries()
 
     def leave_a_crash(self):
-        """A commit whose folder has to go where somebody else put a file meanwhile."""
+        """Leaves a commit whose folder must go to a place where another process put a file in the
+        meantime."""
         (self.work / "taken").write_text("somebody else's\n")
         self.leave_journal(255, {"taken": (Side(), Side(FOLDER, mode=0o755)),
                                  "taken/file": (Side(), Side(FILE, b"ours\n"))})
@@ -305,7 +307,7 @@ class StateFolder(SystemCase):
 
         def kept():
             return {name: entry for name, entry in snapshot(self.state, with_times=True).items()
-                    if not name.startswith((*derived, "lock"))}  # `lock` notes who held it last
+                    if not name.startswith((*derived, "lock"))}  # `lock` names its last holder
 
         before = kept()
         self.run_all(f"preview {FIRST}", "status", "log", "show 1", "recover -n", "gc -n", "policy explain other.txt",

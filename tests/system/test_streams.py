@@ -1,4 +1,4 @@
-"""Where things are printed: results on stdout, talk on stderr, colours only for eyes."""
+"""The streams: results on stdout, messages on stderr, colours only on a terminal."""
 
 import fcntl
 import json
@@ -18,7 +18,7 @@ ESC = b"\x1b["
 
 class Streams(SystemCase):
     def on_terminal(self, *arguments, env=None):
-        """Runs the program with stdout on a pseudo-terminal and returns what was shown."""
+        """Runs the program with stdout on a pseudo-terminal and returns the output there."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         environment = {**os.environ, "TERM": "xterm-256color", "PAGER": "cat", "GALLEY_PAGER": "cat"}
@@ -98,7 +98,7 @@ class Streams(SystemCase):
             result = subprocess.run(
                 [GALLEY, "-C", str(self.work), "preview", str(GOOD)], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(result.returncode, 3, result.stderr)
-        # So may a commit end that took place.
+        # A commit that took place may also end with this status.
         said = self.galley("help", expect=0).stdout.decode()
         self.assertIn("nothing was committed, unless only the output failed", said)
 

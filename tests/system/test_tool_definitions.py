@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every list of tools, byte for byte: fixtures/tools/lists.json has the definition of each tool, and of each list (a
-profile in a format) the hash of its text. Where a hash differs and no definition does, a shape or a profile changed.
-GALLEY_RENEW_LISTS=1 writes the file, which is then read by a person."""
+"""Every list of tools, byte for byte. fixtures/tools/lists.json has the definition of each tool.
+For each list (a profile in a format) it has the hash of the text. If only a hash differs, a shape
+or a profile changed. GALLEY_RENEW_LISTS=1 writes the file, and a person then reviews it."""
 
 import hashlib
 import json
@@ -18,7 +18,8 @@ RENEW = "GALLEY_RENEW_LISTS"
 
 class ToolDefinitions(SystemCase):
     def lists(self):
-        """Name of the list and its text: of each profile, and of none, for people and in each format."""
+        """Yields the name of each list and its text: for each profile and for none, for people and
+        in each format."""
         for profile in ("",) + PROFILES:
             shown = ("--profile", profile) if profile else ()
             yield f"{profile or 'none'} text", self.list_of(*shown)
@@ -45,12 +46,12 @@ class ToolDefinitions(SystemCase):
         for part in ("tools", "lists"):
             self.assertEqual(sorted(before[part]), sorted(now[part]))
             for name, value in before[part].items():
-                # Texts, since the order of members counts as well.
+                # Compares texts, because the order of members matters too.
                 self.assertEqual(json.dumps(value), json.dumps(now[part][name]), f"{part}: {name}; {RENEW}=1 renews")
 
 
 def as_lines(document):
-    """One tool, and one list, a line: so that a difference names it."""
+    """Puts each tool and each list on its own line, so that a difference names it."""
     parts = []
     for part, values in document.items():
         lines = [f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]

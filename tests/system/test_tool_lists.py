@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The list of tools of an agent holds for everything that it can do, not only for tool calls; and everything it does is
-on record with its transaction, refusals too."""
+"""An agent's list of tools applies to everything that the agent can do, not only to tool calls. All
+its actions are recorded with their transaction, refusals too."""
 
 import json
 import os
@@ -94,7 +94,7 @@ class ToolLists(SystemCase):
         self.assertEqual(self.staged(tx), [])
         kinds = [(record["kind"], record["tx"] == tx) for record in self.records()[before:]]
         self.assertEqual(kinds, [("edit", True), ("edit", False), ("edit", True), ("fix", True)])
-        self.by("looker", "rollback")  # taking back one's own is no edit
+        self.by("looker", "rollback")  # rolling back the agent's own transaction is not an edit
 
     def test_undo_and_redo_need_a_tool_that_changes_files(self):
         self.by("", "apply", "-", stdin=CHANGE.encode())

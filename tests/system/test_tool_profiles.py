@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A profile is the list of tools that a door shows, and the names by which they are called there."""
+"""A profile decides which tools are listed, and their names in the list."""
 
 import json
 import shutil

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""[tools.NAME] of galley.toml, and the arguments of a call before it (docs/tools.md)."""
+"""[tools.NAME] of galley.toml, and checks of arguments without a call (docs/tools.md)."""
 
 import json
 import shutil

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tools in the shapes of other systems, the list that a tool has to meet, and calls in the text of an answer."""
+"""Tools in the shapes of other systems, the checklist for a tool, and calls in the text of an
+answer."""
 
 import json
 import unittest

@@ -1,4 +1,4 @@
-"""Calls that are taken back by their id, put down in a file, and made again on another tree."""
+"""Calls that are reverted by their id, written to a file, and replayed on another tree."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""An undo gives nobody more rights than they had: what it cannot restore it says.
+"""An undo gives no user more rights than before. It reports what it cannot restore.
 
 Runs as root and as a plain user (`hostile.main`)."""
 
@@ -15,7 +15,7 @@ def mode_of(path):
 
 class Protection(SystemCase):
     def commit(self, script):
-        """Commits what a script changes, behind the sandbox's walls."""
+        """Commits the changes of a script, behind the sandbox's walls."""
         self.need_walls()
         self.galley("run", "--commit", "--", "sh", "-ec", script, expect=0)
 

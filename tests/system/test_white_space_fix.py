@@ -1,4 +1,4 @@
-"""apply --whitespace=fix against git apply --whitespace=fix: the same bytes, case by case."""
+"""Compares apply --whitespace=fix with git apply --whitespace=fix: the same bytes, case by case."""
 
 import os
 import shutil

@@ -1,11 +1,11 @@
-// Drives a page in Debian's Chromium: reads steps as JSON from standard input, prints what was found.
+// Drives a page in Debian's Chromium. Reads steps as JSON from stdin and prints the results.
 //
 //   {"packages": FOLDER, "url": URL, "theme": "light"|"dark", "before": SCRIPT, "steps": [[VERB, ARGUMENT, ...], ...]}
 //
 // Verbs: press KEY, click SELECTOR, fill SELECTOR TEXT, select SELECTOR VALUE, until EXPRESSION,
-// note NAME EXPRESSION, axe NAME, media TYPE, picture FILE, pdf, metrics NAME, run ARGUMENTS VARIABLES. Expressions are
-// evaluated by the debugger, past the policy of the page, which stays in force for the page itself; so is the script that
-// is run before the page's own.
+// note NAME EXPRESSION, axe NAME, media TYPE, picture FILE, pdf, metrics NAME, run ARGUMENTS
+// VARIABLES. The debugger evaluates expressions, and the script that runs before the page's own.
+// The policy of the page does not apply to them, but stays in force for the page itself.
 import {readFileSync} from 'node:fs';
 import {execFileSync} from 'node:child_process';
 import {createRequire} from 'node:module';
@@ -18,7 +18,7 @@ const found = {notes: {}, console: [], errors: [], requests: [], refused: []};
 
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
-  // As root, in a container: the sandbox of the browser has no namespaces to use.
+  // As root or in a container, the browser's sandbox has no namespaces to use.
   args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
 });
 try {
@@ -58,14 +58,14 @@ try {
     until: async (expression) => {
       const ends = Date.now() + deadline;
       for (;;) {
-        // The page may be on its way to another one.
+        // The page may be loading another page.
         if (await evaluate(`Boolean(${expression})`).catch(() => false)) return;
         if (Date.now() > ends) throw new Error(`never true: ${expression}`);
         await new Promise((resolve) => { setTimeout(resolve, 20); });
       }
     },
     note: async (name, expression) => { found.notes[name] = await evaluate(expression); },
-    // What the browser counted of its own work since the page began: layouts, seconds of script, bytes of its heap.
+    // The browser's counters since the page began: layouts, seconds of script, bytes of the heap.
     metrics: async (name) => {
       const {metrics} = await debug.send('Performance.getMetrics');
       found.notes[name] = Object.fromEntries(metrics.map((one) => [one.name, one.value]));

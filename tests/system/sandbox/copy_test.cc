@@ -138,7 +138,7 @@ TEST_P(SandboxCopy, WorkspaceAndHostCannotBeWritten) {
   as_user(GetParam(), [] {
     World world(copying());
     world.put_file(".git/HEAD", "ref\n");
-    // As root, the command runs as nobody, who must be able to read it.
+    // As root, the command runs as user 65534, which must be able to read it.
     ASSERT_EQ(chmod(world.root().c_str(), 0755), 0);
     const TempDirectory outside;
     const std::string before = world.picture();

@@ -104,7 +104,7 @@ TEST_P(SandboxEquality, StagedEffectsAreTheEffects) {
     ASSERT_TRUE(result.effects_staged);
     apply(world.overlay(), proposed.path());
     EXPECT_EQ(picture_of(proposed.path()), picture_of(expected.path()));
-    // The change set has no path that did not change.
+    // Every path in the change set has really changed.
     for (const Change& change : world.overlay().changes()) EXPECT_NE(change.before, change.after);
   });
 }
