@@ -1,4 +1,5 @@
-"""What the tests with agents share: a workspace, agents that are there or a reason why not, and nothing left running."""
+"""Shared code of tests with agents: a workspace, installed agents or a reason why not, and a check
+for leftovers."""
 
 import os
 import sys
@@ -12,13 +13,14 @@ sys.path[:0] = [str(ROOT / "tests" / "system"), str(ROOT / "tests" / "system" / 
 from everyday import EverydayCase  # noqa: E402
 from support import skip_for_walls, snapshot  # noqa: E402
 
-# Set in CI, where npm answers: a test that would be skipped for want of an agent fails.
+# This is set in CI, where npm answers. A test that would be skipped without its agent then fails.
 REQUIRES_AGENTS = os.environ.get("GALLEY_REQUIRE_AGENTS") == "1"
 lacking_network = "the test did not begin by main()"
 
 
 class AgentCase(EverydayCase):
-    """`self.work` is the demo project, trusted; a person has to be at a terminal to say yes."""
+    """`self.work` is the demo project, and it is trusted. A person must be on a terminal to say
+    yes."""
 
     def setUp(self):
         super().setUp()
@@ -29,7 +31,7 @@ class AgentCase(EverydayCase):
         self.addCleanup(self.assert_nothing_runs_on)
 
     def agent(self, kind, url):
-        """An agent with a home of its own; where npm does not answer, the test did not run."""
+        """Returns an agent with its own home. If npm does not answer, the test is skipped."""
         if kind.path() is None:
             reason, is_fault = kind.lacking()
             if REQUIRES_AGENTS and is_fault:
@@ -38,7 +40,7 @@ class AgentCase(EverydayCase):
         return kind(self.scratch / kind.name, url)
 
     def check(self, model, ran):
-        """The script ran to its end, and so did the agent."""
+        """Checks that the script and the agent ran to their ends."""
         said = f"{ran.stdout[-4000:]}\n{ran.stderr[-4000:]}"
         try:
             model.check()
@@ -47,7 +49,7 @@ class AgentCase(EverydayCase):
         self.assertEqual(ran.returncode, 0, said)
 
     def assert_same_tree(self, one, other):
-        """Bit for bit, modes and links too; what Galley keeps for itself is none of it."""
+        """Compares every bit, with modes and links, except Galley's own state."""
         found, expected = snapshot(one), snapshot(other)
         self.assertEqual({path: found.get(path) for path in set(found) | set(expected)},
                          {path: expected.get(path) for path in set(found) | set(expected)})
@@ -58,7 +60,7 @@ class AgentCase(EverydayCase):
 
 
 def main():
-    """Fetches the agents, then leaves the network for good."""
+    """Fetches the agents, then gives up the network for good."""
     global lacking_network
     agents.fetched()
     lacking_network = agents.keep_to_loopback()

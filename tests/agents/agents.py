@@ -1,7 +1,9 @@
-"""The agents themselves: where their programs are, how they are told of the scripted model and of Galley, and one run of each.
+"""The agents: where their programs are, how they are configured for the scripted model and for
+Galley, and one run of each.
 
-What the configurations hold was measured with codex 0.169.0, opencode 1.18.33, Gemini CLI 0.61.0 (tests/agents/package.json)
-and Claude Code 2.1.330, which is not fetched: its licence is a contract of its user with Anthropic."""
+The configurations were tested with codex 0.169.0, opencode 1.18.33, Gemini CLI 0.61.0
+(tests/agents/package.json) and Claude Code 2.1.330. The last one is not fetched, because its
+licence is a contract between its user and Anthropic."""
 
 import ctypes
 import fcntl
@@ -21,7 +23,7 @@ from model_server import Call
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "system"))
 
-# Far more than a run takes; one that hangs is killed with all that it started.
+# Far more than a run takes. A run that hangs is killed with all its child processes.
 RUN_LIMIT_S = 120
 FETCH_LIMIT_S = 600
 END_LIMIT_S = 10
@@ -33,7 +35,7 @@ IFF_UP = 1
 
 @functools.cache
 def fetched():
-    """The folder of npm's packages, or why there is none."""
+    """Returns the folder of npm's packages, or the reason why there is none."""
     try:
         got = subprocess.run([ROOT / "scripts" / "fetch-npm-tools", "agents"], capture_output=True, check=False,
                              timeout=FETCH_LIMIT_S)
@@ -45,8 +47,8 @@ def fetched():
 
 
 def keep_to_loopback():
-    """Moves this process into a network of its own that has loopback only: no agent reaches anything else. To be called
-    before there are threads; what is fetched is fetched before."""
+    """Moves this process into its own network namespace with loopback only, so that no agent
+    reaches other machines. Call it before there are threads, and after everything is fetched."""
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
     flags = CLONE_NEWNET | (CLONE_NEWUSER if user else 0)
@@ -62,7 +64,7 @@ def keep_to_loopback():
 
 
 def neighbours():
-    """Other processes of this network: each was started by a test."""
+    """Returns the other processes in this network. A test started each of them."""
     own = os.readlink("/proc/self/ns/net")
     found = {}
     for entry in Path("/proc").iterdir():
@@ -72,12 +74,13 @@ def neighbours():
             if os.readlink(entry / "ns" / "net") == own:
                 found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
-            continue  # it ended, or is somebody else's
+            continue  # it ended, or belongs to another user
     return found
 
 
 def end_neighbours():
-    """Ends what is left and returns it; what ends by itself within a moment is not left."""
+    """Ends the remaining processes and returns them. Processes that end by themselves within a
+    moment are not included."""
     deadline = time.monotonic() + END_LIMIT_S
     while (left := neighbours()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -87,11 +90,11 @@ def end_neighbours():
 
 
 class Agent:
-    """An agent with a home of its own below `home`, told to use the model at `url`."""
+    """An agent with its own home below `home`, configured to use the model at `url`."""
 
     name = ""
     program = ""  # below node_modules
-    trusts_hooks = ()  # words that say that its person has looked at the hook
+    trusts_hooks = ()  # arguments that say that its person has reviewed the hook
 
     def __init__(self, home, url):
         self.home = Path(home)
@@ -101,23 +104,23 @@ class Agent:
 
     @classmethod
     def path(cls):
-        """Its program, or nothing where npm did not fetch it."""
+        """Returns the agent's program, or an empty text if npm did not fetch it."""
         modules, _ = fetched()
         return modules / cls.program if modules else None
 
     @classmethod
     def lacking(cls):
-        """Why there is no program, and whether that is a fault where agents are required."""
+        """Returns why there is no program, and whether that is an error if agents are required."""
         return fetched()[1], True
 
     @classmethod
     def programs(cls):
-        """The folder that a sandbox has to show."""
+        """Returns the folder that a sandbox must show."""
         return fetched()[0]
 
     @classmethod
     def search_path(cls):
-        """Where a shell finds it by its name."""
+        """Returns the PATH on which a shell finds the agent by its name."""
         return str(cls.path().parent)
 
     def command(self, work, prompt):
@@ -125,17 +128,19 @@ class Agent:
 
     @classmethod
     def edits(cls, work, path, old, new):
-        """All that its model has to call for an edit; what it is shown of it."""
+        """Makes all calls of the model that an edit needs, and returns the results shown to the
+        model."""
         return (yield cls.edit(work, path, old, new))
 
     def environment(self, home=None):
-        """Where it keeps what it keeps: below `home`, which is `self.home` unless it is seen by another name."""
+        """Returns the environment that keeps its files below `home`: `self.home`, or another path
+        of that folder."""
         home = home or self.home
         return {"HOME": str(home), "TMPDIR": f"{home}/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
                 "TERM": "dumb"}
 
     def run(self, work, prompt):
-        """One run to its end, without a terminal."""
+        """Makes one run to its end, without a terminal."""
         return self.run_command([*map(str, self.command(work, prompt))], work, self.environment())
 
     def run_command(self, command, work, environment):
@@ -157,7 +162,8 @@ class Codex(Agent):
     program = "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
 
     def configure(self, server=None, server_environment=None):
-        """Writes config.toml; `server` is the command of the MCP server. codex gives servers seven variables only."""
+        """Writes config.toml. `server` is the command of the MCP server. codex gives servers only
+        seven variables."""
         text = f"""
 model = "gpt-5.5"
 model_provider = "scripted"
@@ -195,13 +201,14 @@ default_tools_approval_mode = "approve"
         return {**super().environment(home), "CODEX_HOME": f"{home or self.home}/.codex", "SCRIPTED_KEY": "none"}
 
     def trust(self, work):
-        """On a terminal codex asks whether it may work in a folder, unless a person said so before."""
+        """On a terminal codex asks whether it may work in a folder, unless the person answered
+        before."""
         with open(self.home / ".codex/config.toml", "a", encoding="utf-8") as file:
             file.write(f'\n[projects."{work}"]\ntrust_level = "trusted"\n')
-            file.write('\n[notice.model_migrations]\n"gpt-5.5" = "gpt-6-sol"\n')  # else it offers that one first
+            file.write('\n[notice.model_migrations]\n"gpt-5.5" = "gpt-6-sol"\n')  # no question
 
     def screen_command(self, work, prompt):
-        """As a person starts it at a terminal."""
+        """Returns the command with which a person starts it on a terminal."""
         return [self.path(), "-C", work, prompt]
 
     def arguments(self, work, prompt):
@@ -247,7 +254,7 @@ class OpenCode(Agent):
         home = home or self.home
         folders = {f"XDG_{kind}_HOME": f"{home}/{kind.lower()}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
         return {**super().environment(home), **folders, "OPENCODE_CONFIG": f"{home}/opencode.json",
-                # Else it waits a minute for npm to fetch a package for its own folder.
+                # Without this, it waits a minute for npm to fetch a package for its own folder.
                 "npm_config_offline": "true", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
                 "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 
@@ -287,7 +294,8 @@ class Gemini(Agent):
 
     def environment(self, home=None):
         return {**super().environment(home), "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": self.url,
-                # As its person says in its first question about a folder: else it does not begin without a terminal.
+                # The answer to its first question about a folder. Without it, the agent does not
+                # start without a terminal.
                 "GEMINI_CLI_TRUST_WORKSPACE": "true"}
 
     @classmethod
@@ -315,7 +323,8 @@ class Gemini(Agent):
 
 
 class Claude(Agent):
-    """Runs where its user names the program, since only a user can have agreed to its terms: GALLEY_CLAUDE=FILE."""
+    """Runs only if the user names the program with GALLEY_CLAUDE=FILE, because only a user can
+    accept its terms."""
 
     name = "claude"
 
@@ -351,7 +360,7 @@ class Claude(Agent):
 
     @classmethod
     def edits(cls, work, path, old, new):
-        """It refuses to edit what its own tool has not read."""
+        """It refuses to edit files that its own tool has not read."""
         yield Call("Read", {"file_path": f"{work}/{path}"})
         return (yield cls.edit(work, path, old, new))
 

@@ -1,14 +1,15 @@
-"""A scripted model on loopback, for agents that believe it to be a real one.
+"""A scripted model on loopback. Agents use it like a real model.
 
-It speaks what agents speak with their models, with server-sent events: the Responses API of OpenAI and its chat completions,
-the Gemini API and the Messages API of Anthropic. What it answers is a generator, the script:
+It speaks the protocols between agents and their models, with server-sent events: the Responses API
+of OpenAI and its chat completions, the Gemini API and the Messages API of Anthropic. A generator,
+the script, produces its answers:
 
     def script():
-        seen = yield Call("Edit", {"file_path": "a.txt", ...})  # what the agent shows the model of the call's result
+        seen = yield Call("Edit", {"file_path": "a.txt", ...})  # the result, as the agent shows it
         assert "not on disk" in seen
         yield Say("done")
 
-Whatever goes wrong (an assertion of the script, a request that nobody expects, a turn after the end) is kept as
+Any error (an assertion of the script, an unexpected request, a turn after the end) is stored as
 `failure`, and the agent is told to stop; `check()` raises it in the test.
 """
 
@@ -21,13 +22,14 @@ import traceback
 from dataclasses import dataclass
 
 MAX_REQUEST_BYTES = 64 << 20
-MAX_TURNS = 60  # an agent that runs in circles ends
+MAX_TURNS = 60  # ends an agent that runs in circles
 
 
 @dataclass
 class Call:
-    """The model calls a tool. `kind`: `function`, or what codex has beside it, `custom` (the input is a text and no JSON)
-    and `tool_search`; `namespace`: where codex keeps the tools of a server."""
+    """The model calls a tool. `kind` is `function`, or one of codex's other kinds: `custom` (the
+    input is a text and not JSON) and `tool_search`. `namespace` is where codex keeps the tools of a
+    server."""
 
     name: str
     arguments: object
@@ -43,21 +45,21 @@ class Say:
 
 
 class Unexpected(Exception):
-    """A request that no agent of these tests makes."""
+    """A request that no agent of these tests should make."""
 
 
 class ModelServer:
-    """Serves one script on a port of its own; used as a context."""
+    """Serves one script on its own port. Use it as a context manager."""
 
     def __init__(self, script):
         self.script = script()
         self.failure = None
         self.is_over = False
-        self.requests = []  # bodies of the turns, as they came
-        self.transcript = []  # (what the model did, what it was shown of the result)
+        self.requests = []  # bodies of the turns, in order
+        self.transcript = []  # (the model's action, the result that was shown to it)
         self.lock = threading.Lock()
         self.ids = itertools.count(1)
-        self.called = None  # id of the call that waits for its result
+        self.called = None  # id of the call whose result is awaited
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -88,7 +90,7 @@ class ModelServer:
         self.script.close()
 
     def check(self):
-        """Raises what went wrong; the script has to have ended."""
+        """Raises the stored error. The script must have ended."""
         if self.failure:
             raise AssertionError(f"{self.failure}\nthe model's transcript:\n{self.told()}")
         if not self.is_over:
@@ -115,8 +117,8 @@ class ModelServer:
                 events = "".join(dialect.events(turn, self.called))
             self.stream(handler, events)
         except BrokenPipeError:
-            pass  # the agent is gone: its own test sees that
-        except Exception as error:  # whatever it is, the test must hear of it
+            pass  # the agent has ended, which its own test notices
+        except Exception as error:  # the test must see any error
             self.refuse(handler, error)
 
     def refuse(self, handler, error):
@@ -167,14 +169,14 @@ class ModelServer:
 
 
 def texts_of(content):
-    """The text of a content that is one, or a list of parts of which some are."""
+    """Returns the text of a content: a text, or a list of parts of which some are texts."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part.get("type") in ("text", "input_text", "output_text"))
 
 
 class Dialect:
-    """What an agent speaks with its model; `path` is that of its requests."""
+    """The protocol between an agent and its model. `path` is the path of its requests."""
 
     path = ""
 
@@ -190,7 +192,7 @@ class Responses(Dialect):
 
     @staticmethod
     def aside(body):
-        """On a terminal codex asks for a title beside the turns, by a schema."""
+        """On a terminal codex asks for a title in a separate request, by a schema."""
         return '{"title": "A title"}' if "format" in body.get("text", {}) else None
 
     @staticmethod
@@ -231,7 +233,7 @@ class ChatCompletions(Dialect):
 
     @staticmethod
     def aside(body):
-        """opencode asks for a title of the session beside the turns; it gives no tools there."""
+        """opencode asks for a title of the session in a separate request, which has no tools."""
         return None if body.get("tools") else "A title"
 
     @staticmethod
@@ -265,7 +267,7 @@ class GenerateContent(Dialect):
 
     @staticmethod
     def is_streamed(_body):
-        return True  # by its path
+        return True  # it has its own path
 
     @staticmethod
     def aside(body):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Real agents with the hook that `galley agents install` writes: their own edits are judged before they are made, and their
-commands run staged. The model is a script on loopback, everything else is the agent as npm has it."""
+"""Real agents with the hook that `galley agents install` writes. Their own edits are judged before
+they are made, and their commands run staged. The model is a script on loopback; the rest is the
+agent from npm, unchanged."""
 
 import json
 import re
@@ -22,7 +23,7 @@ builtin = "json"
 
 
 class HookedCodex(Codex):
-    """Its person has looked at the hook: `codex exec` skips one that nobody trusted."""
+    """Its person has reviewed the hook, because `codex exec` skips a hook that is not trusted."""
 
     trusts_hooks = ("--dangerously-bypass-hook-trust",)
 
@@ -39,12 +40,13 @@ class Hooked(AgentCase):
         self.git("init", "-q")
 
     def run_agent(self, kind, script, *parts):
-        """One run with what is installed; then it is taken out again, and its files are as they were."""
+        """Makes one run with the installed parts. Then uninstalls them, and checks that the agent's
+        files are as before."""
         with ModelServer(script) as model:
             agent = self.agent(kind, model.url)
             agent.configure()
             usual = agent.environment()
-            # Galley's own settings are those of this test, whatever the agent's home is.
+            # Galley's own settings are those of this test, whatever home the agent has.
             own = {"PATH": self.path, "XDG_STATE_HOME": self.environment["XDG_STATE_HOME"],
                    "XDG_CONFIG_HOME": self.environment["XDG_CONFIG_HOME"]}
             agent.environment = lambda: {**usual, **own}
@@ -59,7 +61,7 @@ class Hooked(AgentCase):
             self.assertEqual(self.configured(agent, scope), before)
 
     def configured(self, agent, scope):
-        """What is in each file that Galley may write for the agent there."""
+        """Returns the contents of each file that Galley may write for the agent."""
         listed = json.loads(self.galley("--json", "agents", "list", expect=0, env=agent.environment()).stdout)
         files = {Path(each["file"]) for each in listed["entries"]
                  if (each["agent"], each["scope"]) == (agent.name, scope)}
@@ -101,7 +103,7 @@ class Hooked(AgentCase):
         self.run_agent(Claude, self.edits_and_commands(Claude), "--hook")
 
     def with_its_server(self, kind, mistake, mend, commit, opening=None):
-        """The server that is installed, which the hook lets pass: an edit, a refusal, what mends it, a commit."""
+        """The installed server, which the hook allows: an edit, a refusal, the fix, a commit."""
         file = self.work / "b.json"
 
         def script():
@@ -133,7 +135,7 @@ class Hooked(AgentCase):
         self.with_its_server(kind, mistake, mend, Call(commit, {}), opening)
 
     def test_opencode_starts_the_server_that_is_installed_and_the_plugin_lets_it_pass(self):
-        # It puts that line into a file of a project that has none.
+        # opencode adds that line to the file of a project that lacks it.
         (self.work / "opencode.json").write_text('{"$schema": "https://opencode.ai/config.json"}\n')
         self.writes_over_its_server(OpenCode, "galley_Write", "galley_galley_commit")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Real agents in Galley's sandbox, with their own tools and unchanged: what their edits and their shells did is in one diff, the
-gate refuses it and the tree is untouched, and what they mended is committed. The model is a script on loopback."""
+"""Real agents in Galley's sandbox, with their own tools and unchanged. One diff has their edits and
+the changes of their shells. The gate refuses it and the tree is untouched; the fixed version is
+committed. The model is a script on loopback."""
 
 import json
 import re
@@ -37,7 +38,7 @@ CARELESSLY_CHANGED = {"data/rates.json": "modify", "docs/note.txt": "create", "d
 
 
 class InSandbox:
-    """What all agents do, each with tools of its own."""
+    """The story of all agents. Each has its own tools."""
 
     kind = None
 
@@ -53,7 +54,8 @@ class InSandbox:
                                                             variables=json.dumps(variables)))
 
     def loses_a_comma(self):
-        """The model edits a file and loses a comma; its shell makes a note, moves a file and makes another executable."""
+        """The model edits a file and drops a comma. Its shell makes a note, moves a file and makes
+        another one executable."""
         kind = self.kind
         shown = yield kind.shell("cat data/rates.json")
         assert RATE in shown, shown
@@ -63,7 +65,7 @@ class InSandbox:
         assert "Expecting ',' delimiter" in shown, "the shell sees what the edit did\n" + shown
 
     def mends_it(self):
-        """Told of the refusal, it mends what the validator named."""
+        """After the refusal, the model fixes what the validator named."""
         kind = self.kind
         shown = yield kind.shell("cat docs/note.txt; python3 -B -m json.tool data/rates.json || true")
         assert NOTE in shown and "line 5" in shown, shown
@@ -80,7 +82,7 @@ class InSandbox:
         yield Say("Mended.")
 
     def known_trees(self):
-        """The tree before the commit and after it."""
+        """Returns the tree before the commit and after it."""
         self.trust_rules(self.agent(self.kind, "http://127.0.0.1:1/v1"))
         original = self.scratch / "original"
         shutil.copytree(self.work, original, symlinks=True)
@@ -95,7 +97,7 @@ class InSandbox:
         return original, expected
 
     def model(self, script, prompt):
-        """One run of the agent inside, with this script for a model."""
+        """Makes one run of the agent inside, with this script as its model."""
         with ModelServer(script) as model:
             agent = self.agent(self.kind, model.url)
             agent.configure()
@@ -104,13 +106,13 @@ class InSandbox:
         self.check(model, ran)
 
     def proposed(self, *options):
-        """What `galley diff` says is done to each path."""
+        """Returns the changes of each path that `galley diff` lists."""
         shown = json.loads(self.galley("--json", "diff", *options, expect=0).stdout)
         return {each["path"]: each["operation"] for each in shown["changes"]}
 
 
 class InTwoTurns(InSandbox):
-    """What the agent did is refused, and another run of it in the same transaction mends it."""
+    """The changes of the agent are refused, and another run in the same transaction fixes them."""
 
     def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
         original, expected = self.known_trees()
@@ -133,7 +135,7 @@ class InTwoTurns(InSandbox):
 
 
 class InExec(InTwoTurns):
-    """`galley exec`: the agent without a terminal; its home is a copy that goes."""
+    """`galley exec`: the agent without a terminal. Its home is a copy that is removed."""
 
     def begin(self):
         self.galley("begin", expect=0)
@@ -148,7 +150,8 @@ class InExec(InTwoTurns):
 
 
 class InRun(InTwoTurns):
-    """`galley run`: the agent writes what it keeps to a folder of its own, which is no part of the change."""
+    """`galley run`: the agent keeps its files in a separate folder, which is not part of the
+    change."""
 
     tx = ""
 
@@ -169,7 +172,8 @@ class InRun(InTwoTurns):
 
 class InRunBesideAPerson(InRun):
     def test_a_person_commits_what_it_did_so_far_while_it_works(self):
-        """The agent works on while a person, in another terminal, looks at what it did so far and commits it."""
+        """The agent keeps working while a person, on another terminal, reviews its changes so far
+        and commits them."""
         original, expected = self.known_trees()
 
         def script():
@@ -197,9 +201,10 @@ class InRunBesideAPerson(InRun):
 
 
 class Wrapped(InSandbox):
-    """The script that `galley agents install NAME --wrapper` writes, started as a person would."""
+    """The script that `galley agents install NAME --wrapper` writes, started as a person would
+    start it."""
 
-    own = ()  # what the script itself says inside
+    own = ()  # arguments that the script itself adds
 
     def trust_rules(self, agent):
         told = set(agent.environment()) - {"HOME", "PATH", "TMPDIR", "LANG", "TERM", *self.own}
@@ -234,10 +239,12 @@ class Wrapped(InSandbox):
 
 
 class OnScreen(InSandbox):
-    """`galley run` on a terminal: the agent's own screen, a person who types, and the question at the end."""
+    """`galley run` on a terminal: the agent's own screen, a person who types, and the question at
+    the end."""
 
     def at_terminal(self, script, prompt, answer, *options):
-        """The person waits for the end of the turn, leaves the agent, and answers what becomes of its changes."""
+        """The person waits for the end of the turn, leaves the agent, and decides about its
+        changes."""
         with ModelServer(script) as model:
             agent = self.agent(self.kind, model.url)
             agent.configure()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Real agents over `galley mcp`: each edits the demo project, is refused by validators and mends it from what it is shown,
-needs a person's yes, commits and undoes. The model is a script on loopback, everything else is the agent as npm has it."""
+"""Real agents over `galley mcp`. Each edits the demo project, is refused by validators, fixes the
+shown findings, needs a person's yes, commits and undoes. The model is a script on loopback; the
+rest is the agent from npm, unchanged."""
 
 import json
 import re
@@ -28,7 +29,7 @@ paths = ["*.py", "data/"]
 
 
 class CodexView:
-    """What codex shows its model: the structured form and nothing else."""
+    """The view of the model in codex: only the structured form."""
 
     agent = Codex
 
@@ -38,7 +39,7 @@ class CodexView:
 
     @staticmethod
     def opening():
-        """Tools of servers have to be searched for."""
+        """The model must search for the tools of servers."""
         return Call("tool_search", {"query": "edit read write files, commit, undo, log", "limit": 20}, "tool_search")
 
     @staticmethod
@@ -60,7 +61,7 @@ class CodexView:
         return error["details"]["files"][0]["failed"][0]["nearest"]["found"][0]
 
     def findings(self, shown):
-        """Place and output of each finding by its rule."""
+        """Returns place and output of each finding by its rule."""
         answer = self.answer(shown)
         assert answer["outcome"] == "refused", answer
         return {each["rule"]: (each.get("path"), each.get("line"), each.get("output", ""))
@@ -95,7 +96,7 @@ class CodexView:
 
 
 class OpenCodeView:
-    """What opencode shows its model: the text and nothing else."""
+    """The view of the model in opencode: only the text."""
 
     agent = OpenCode
 
@@ -155,7 +156,7 @@ class OpenCodeView:
 
 
 class GeminiView(OpenCodeView):
-    """What Gemini CLI shows its model: the text between two marks, and of what failed all, as JSON."""
+    """The view of the model in Gemini CLI: text between two marks, and a failure as JSON."""
 
     agent = Gemini
 
@@ -173,7 +174,8 @@ class GeminiView(OpenCodeView):
 
 
 class ClaudeView(CodexView):
-    """What Claude Code shows its model: the structured form, and of what failed the text; a reminder of its own behind both."""
+    """The view of the model in Claude Code: the structured form, or the text of a failure, then a
+    reminder."""
 
     agent = Claude
     found = staticmethod(OpenCodeView.found)
@@ -186,7 +188,7 @@ class ClaudeView(CodexView):
 
     @staticmethod
     def opening():
-        """Tools of servers have to be searched for."""
+        """The model must search for the tools of servers."""
         return Call("ToolSearch", {"query": "+galley edit read write commit undo log", "max_results": 20})
 
     @staticmethod
@@ -199,29 +201,29 @@ class ClaudeView(CodexView):
 
 
 class OverMcp:
-    """The stories; a class for each agent says who tells them."""
+    """The stories. Each agent has a class that runs them."""
 
     view = None
 
     def edit(self, path, old, new):
-        """The model edits, and what it did is staged and not on disk."""
+        """The model edits. The change is staged and not on disk."""
         before = (self.work / path).read_bytes()
         shown = yield self.view.tool("Edit", file_path=path, old_string=old, new_string=new)
         self.view.staged(shown)
         assert (self.work / path).read_bytes() == before, "an edit is on disk before a commit"
 
     def approve(self, proposal):
-        """The person says yes, in a terminal of their own."""
+        """The person says yes, on a separate terminal."""
         self.on_terminal("approve", proposal, typed=[("nothing else?", "y\n")], expect=0)
 
     def careless(self):
-        """The model forgets a comma and a test, and needs a yes for what it announces."""
+        """The model forgets a comma and a test, and its announcement needs a yes."""
         view = self.view
         if view.opening():
             found = yield view.opening()
             assert 'Edit"' in found and 'galley_commit"' in found, found
 
-        # The price of the zone DE goes up. What the model remembers of the file is not what is there.
+        # The price of the zone DE goes up. The model remembers a wrong version of the file.
         rates = "data/rates.json"
         shown = yield view.tool("Read", file_path=rates)
         assert '"DE": { "base": 3.90, "per_kg": 0.80 },' in view.content(shown), shown
@@ -230,14 +232,15 @@ class OverMcp:
         line = view.nearest(shown).strip()
         yield from self.edit(rates, line, line.replace("3.90", "4.10").rstrip(","))
 
-        # Two validators refuse: a comma is gone. The place is all that the model goes by.
+        # Two validators refuse, because a comma is missing. The model uses only the reported place.
         shown = yield view.tool("galley_commit")
         path, number, _ = view.findings(shown)["json.syntax"]
         shown = yield view.tool("Read", file_path=path, offset=number - 1, limit=1)
         broken = view.content(shown).strip()
         yield from self.edit(path, broken, broken + ",")
 
-        # One still does: a test knows the old price. Its output says where, and what it is now.
+        # One validator still refuses: a test has the old price. Its output says where, and the new
+        # value.
         shown = yield view.tool("galley_commit")
         findings = view.findings(shown)
         assert list(findings) == ["tests"], findings
@@ -254,7 +257,8 @@ class OverMcp:
         assert sorted(paths) == [rates, "tests/test_quote.py"], paths
         assert '"base": 4.10' in (self.work / rates).read_text()
 
-        # What a rule asks about needs a person; the model says so, and repeats the call after it.
+        # A rule asks about this change, so it needs a person. The model says so, and repeats the
+        # call afterwards.
         yield from self.edit("docs/price-list.txt", "from 4.70 EUR", "from 4.90 EUR")
         shown = yield view.tool("galley_commit")
         assert b"4.70" in (self.work / "docs/price-list.txt").read_bytes()
@@ -264,7 +268,7 @@ class OverMcp:
         assert paths == ["docs/price-list.txt"], paths
         assert b"4.90" in (self.work / "docs/price-list.txt").read_bytes()
 
-        # So does taking it back.
+        # The undo needs a person too.
         shown = yield view.tool("galley_undo")
         self.approve(view.needed_approval(shown))
         shown = yield view.tool("galley_undo")
@@ -275,7 +279,7 @@ class OverMcp:
         yield Say("The price of DE is 4.10; the list for the counter is as it was.")
 
     def reading(self, script):
-        """The script, shown what the agent means with all that it wraps around it."""
+        """Returns the script in the form that the agent shows, with all its wrapping."""
         def read():
             told = script()
             turn = next(told)
@@ -312,7 +316,8 @@ class OverMcp:
         self.galley("audit", "verify", expect=0)
 
     def cautious(self):
-        """In the strict mode each call that changes something needs a person's yes, which holds for that call once."""
+        """In the strict mode, each call that changes something needs a person's yes, which is valid
+        for that call once."""
         view = self.view
         if view.opening():
             yield view.opening()
