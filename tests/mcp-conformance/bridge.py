@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Serves a program that speaks the Model Context Protocol on its pipes over Streamable HTTP on loopback: the conformance
-tests take a URL only.
+"""Serves a program that speaks the Model Context Protocol on its pipes over Streamable HTTP on
+loopback, because the conformance tests accept only a URL.
 
-  tests/mcp-conformance/bridge.py PORT_FILE -- COMMAND...     writes the port it listens on into PORT_FILE
+    tests/mcp-conformance/bridge.py PORT_FILE -- COMMAND...     writes its port into PORT_FILE
 
-A client of the handshake era gets a process of its own, named by Mcp-Session-Id; all stateless requests go to one. What
-belongs to HTTP alone (Host and Origin, headers that repeat what the message says, status codes) is done here.
+Each client with a handshake gets its own process, named by Mcp-Session-Id. All stateless requests
+go to one process. The bridge handles the parts that belong only to HTTP: Host and Origin, headers
+that repeat the message, status codes.
 """
 
 import itertools
@@ -23,7 +24,7 @@ STATUS = {-32601: 404, -32602: 400, -32022: 400, -32021: 400, -32020: 400, -3260
 
 
 class Child:
-    """The program, and who waits for which of its messages."""
+    """The program, and the waiting clients with their messages."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -38,7 +39,7 @@ class Child:
             self.process.stdin.flush()
 
     def begin(self, message):
-        """Forwards a request under an id of ours; returns it and the queue of what comes back."""
+        """Forwards a request under an id of ours. Returns the id and the queue of replies."""
         own = f"bridge-{next(self.numbers)}"
         token = message.get("params", {}).get("_meta", {}).get("progressToken")
         messages = queue.Queue()
@@ -70,7 +71,7 @@ class Child:
             return params["_meta"][SUBSCRIPTION_KEY] == own
         if message["method"] == "notifications/progress":
             return params["progressToken"] == token
-        # A question or a log line: of the request that came last.
+        # A question or a log line belongs to the newest request.
         return own == list(self.waiting)[-1]
 
     @staticmethod
@@ -164,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.stream(child, message, headers)
 
     def mismatch(self, message, params, version, header):
-        """What the headers of a stateless request say otherwise than its message."""
+        """Returns how the headers of a stateless request differ from its message."""
         if version is not None and header != version:
             return "MCP-Protocol-Version is not what the message says"
         method = self.headers.get("Mcp-Method")
@@ -209,7 +210,7 @@ class Handler(BaseHTTPRequestHandler):
             try:
                 return messages.get(timeout=1)
             except queue.Empty:
-                self.wfile.write(b": still here\n\n")  # fails when the client is gone
+                self.wfile.write(b": still here\n\n")  # fails if the client has disconnected
                 self.wfile.flush()
 
 
