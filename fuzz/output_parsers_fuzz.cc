@@ -1,5 +1,5 @@
-// Reads any bytes as the output of a command, with every parser. There is no crash and no
-// exception. Texts have one line, and places and replacements are inside the file.
+// Reads any bytes as the output of a command, with every parser. Nothing crashes or
+// throws. Texts have one line, and places and replacements are inside the file.
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,6 @@
 // Reads any bytes as a stage folder: its `pool` up to the first NUL, and its `overlay` after that.
-// Reading is bounded. What can be read is written back unchanged. Removing the stage touches
-// nothing else.
+// Reading is bounded. Readable input is written back unchanged. Removing the stage touches nothing
+// else.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Reads any bytes as the `calls` of a stage. What can be read is written back unchanged.
+// Reads any bytes as the `calls` of a stage. Readable input is written back unchanged.
 #include <cstdint>
 #include <string>
 #include <string_view>

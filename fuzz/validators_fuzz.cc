@@ -1,5 +1,5 @@
 // Reads any bytes as a changed file for every built-in validator, as a rule file, and as the output
-// of a command. There is no crash and no exception, and findings point into the file.
+// of a command. Nothing crashes or throws, and findings point into the file.
 #include <algorithm>
 #include <string>
 #include <string_view>
