@@ -1,11 +1,11 @@
-"""The protocol of a custom tool: one request on standard input, one answer on standard output (docs/tools.md)."""
+"""The protocol of a custom tool: one request on stdin, one answer on stdout (docs/tools.md)."""
 
 import json
 import sys
 
 
 class Refusal(Exception):
-    """What the tool answers instead of data: a code of Galley's or one of its own, and what to do."""
+    """The tool's answer instead of data: an error code of Galley or of the tool, and the remedy."""
 
     def __init__(self, code, message):
         super().__init__(message)
@@ -13,7 +13,7 @@ class Refusal(Exception):
 
 
 def serve(tools):
-    """`tools` has a function for each tool that the program is; it takes the arguments and returns the data."""
+    """Serves one request. `tools` maps each tool's name to a function from arguments to data."""
     request = json.load(sys.stdin)
     try:
         answer = {"ok": True, "data": tools[request["tool"]](request["arguments"])}
@@ -25,7 +25,7 @@ def serve(tools):
 
 
 def text_of(path):
-    """A file that the view may not have; empty then."""
+    """Returns the text of a file, or an empty text if the view does not have it."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -34,12 +34,12 @@ def text_of(path):
 
 
 def fields_of(text, separator=":"):
-    """`Name: value` lines as a dictionary."""
+    """Parses `Name: value` lines into a dictionary."""
     pairs = (line.split(separator, 1) for line in text.splitlines() if separator in line)
     return {name.strip(): value.strip() for name, value in pairs}
 
 
 def memory():
-    """Bytes of /proc/meminfo, by name."""
+    """Returns the bytes of each entry of /proc/meminfo, by name."""
     return {name: int(value.split()[0]) * 1024 for name, value in fields_of(text_of("/proc/meminfo")).items()
             if value.split()[0].isdigit()}
