@@ -52,7 +52,7 @@ struct Door {
 [[nodiscard]] Violations wrong_doors(std::string_view path, std::string_view source);
 
 /// Returns the installed headers, as `galley/proposal.h`, and the room of each. A header belongs to
-/// the lowest room that needs it; its functions are defined there.
+/// the lowest room that needs it, which defines its functions.
 [[nodiscard]] const std::map<std::string, std::string>& installed_headers();
 
 /// Returns forbidden includes in headers. An installed header may include only the standard
