@@ -38,7 +38,7 @@ int run(const std::string& directory) {
     const Edit wanted = model(feedback);
 
     const auto edited = transaction->edit("data/rates.json", wanted.old_text, wanted.new_text);
-    if (!edited) {  // the report says where it does not fit, and what would fit
+    if (!edited) {  // the report says where it does not fit, and what would
       feedback.push_back(edited.report());
       std::cout << "attempt " << attempt << ": does not fit\n";
       continue;
