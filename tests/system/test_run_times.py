@@ -21,7 +21,7 @@ class Order(RunCase):
             (self.work / name).write_text("old\n")
 
     def doors(self, script):
-        """Commits the changes of a script, with each command that can run it."""
+        """Commits the changes of a script with each command, and yields the published times."""
         for turn, door in enumerate((("run", "--commit"), ("run",), ("exec",))):
             if door == ("exec",):
                 self.galley("begin", expect=0)
