@@ -198,8 +198,7 @@ class History(EverydayCase):
         self.run_here("show", "1:never.txt", expect=(1, 2))
         self.assertNotIn("second", self.run_here("show", "2", "--", "README.md", expect=0).out)
 
-    # --- undo
-    # ---------------------------------------------------------------------------------------
+    # --- undo -------------------------------------------------------------------------------------
 
     def test_an_undo_is_said_in_words(self):
         """hg: says what it undid and how to redo it."""
@@ -253,8 +252,7 @@ class History(EverydayCase):
     # --- after a crash --------------------------------------------------------------------------------
 
     def power_cut(self):
-        """Undoes the last commit's writes in the tree but keeps its journal, then starts another
-        boot."""
+        """Commits a change, then restores the old file but keeps the journal, as a power cut could."""
         before = (self.work / "README.md").read_text()
         times = os.stat(self.work / "README.md")
         patch = f"--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-{before.splitlines()[0]}\n+changed\n"
