@@ -544,8 +544,8 @@ class Fixes(CheckCase):
         self.assertEqual((self.repo / "a.txt").read_bytes(), b"lower\nand more\n")
 
     def test_a_clean_file_follows_in_the_form_that_git_gives_it(self):
-        """For each (configuration, attributes): the bytes that git writes for `lower\
-        ` and for the fixed text."""
+        """For each (configuration, attributes): the bytes that git writes for
+        `lower\\n` and for the fixed text."""
         crlf = (b"lower\r\n", b"UPPER\r\n")
         wide = ("lower\n".encode("utf-16-le"), "UPPER\n".encode("utf-16-le"))
         for number, (autocrlf, attributes, (old, new)) in enumerate((

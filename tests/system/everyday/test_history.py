@@ -252,7 +252,7 @@ class History(EverydayCase):
     # --- after a crash --------------------------------------------------------------------------------
 
     def power_cut(self):
-        """Commits a change, then restores the old file but keeps the journal, as a power cut could."""
+        """Commits a change, restores the old file and keeps the journal, as a power cut could."""
         before = (self.work / "README.md").read_text()
         times = os.stat(self.work / "README.md")
         patch = f"--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-{before.splitlines()[0]}\n+changed\n"
