@@ -90,16 +90,16 @@ class Hooked(AgentCase):
 
         return script
 
-    def test_codex_is_held_to_the_rules_by_its_hook(self):
+    def test_the_hook_applies_the_rules_to_codex(self):
         self.run_agent(HookedCodex, self.edits_and_commands(HookedCodex), "--hook")
 
-    def test_opencode_is_held_to_the_rules_by_its_plugin(self):
+    def test_the_plugin_applies_the_rules_to_opencode(self):
         self.run_agent(OpenCode, self.edits_and_commands(OpenCode), "--hook")
 
-    def test_gemini_is_held_to_the_rules_by_its_hook(self):
+    def test_the_hook_applies_the_rules_to_gemini(self):
         self.run_agent(Gemini, self.edits_and_commands(Gemini), "--hook")
 
-    def test_claude_is_held_to_the_rules_by_its_hook(self):
+    def test_the_hook_applies_the_rules_to_claude(self):
         self.run_agent(Claude, self.edits_and_commands(Claude), "--hook")
 
     def with_its_server(self, kind, mistake, mend, commit, opening=None):
@@ -121,7 +121,7 @@ class Hooked(AgentCase):
 
         self.run_agent(kind, script)
 
-    def test_codex_starts_the_server_that_is_installed_and_the_hook_lets_it_pass(self):
+    def test_codex_starts_the_installed_server_and_the_hook_allows_it(self):
         def patch(change):
             return Call("apply_patch", {"input": f"*** Begin Patch\n{change}*** End Patch\n"}, namespace="mcp__galley")
 
@@ -134,15 +134,15 @@ class Hooked(AgentCase):
         mistake, mend = (Call(write, {"file_path": "b.json", "content": text}) for text in ("{,\n", "{}\n"))
         self.with_its_server(kind, mistake, mend, Call(commit, {}), opening)
 
-    def test_opencode_starts_the_server_that_is_installed_and_the_plugin_lets_it_pass(self):
+    def test_opencode_starts_the_installed_server_and_the_plugin_allows_it(self):
         # opencode adds that line to the file of a project that lacks it.
         (self.work / "opencode.json").write_text('{"$schema": "https://opencode.ai/config.json"}\n')
         self.writes_over_its_server(OpenCode, "galley_Write", "galley_galley_commit")
 
-    def test_gemini_starts_the_server_that_is_installed_and_the_hook_lets_it_pass(self):
+    def test_gemini_starts_the_installed_server_and_the_hook_allows_it(self):
         self.writes_over_its_server(Gemini, "mcp_galley_write_file", "mcp_galley_galley_commit")
 
-    def test_claude_starts_the_server_that_is_installed_and_the_hook_lets_it_pass(self):
+    def test_claude_starts_the_installed_server_and_the_hook_allows_it(self):
         search = Call("ToolSearch", {"query": "+galley write commit", "max_results": 20})
         self.writes_over_its_server(Claude, "mcp__galley__Write", "mcp__galley__galley_commit", search)
 

@@ -114,7 +114,7 @@ class InSandbox:
 class InTwoTurns(InSandbox):
     """The changes of the agent are refused, and another run in the same transaction fixes them."""
 
-    def test_edits_and_shell_are_one_diff_that_is_refused_mended_and_committed(self):
+    def test_edits_and_shell_changes_are_refused_then_fixed_and_committed_together(self):
         original, expected = self.known_trees()
         self.begin()
 
@@ -171,7 +171,7 @@ class InRun(InTwoTurns):
 
 
 class InRunBesideAPerson(InRun):
-    def test_a_person_commits_what_it_did_so_far_while_it_works(self):
+    def test_a_person_commits_the_changes_of_a_working_agent(self):
         """The agent keeps working while a person, on another terminal, reviews its changes so far
         and commits them."""
         original, expected = self.known_trees()
@@ -224,7 +224,7 @@ class Wrapped(InSandbox):
         self.assertFalse(script.exists())
         return ran
 
-    def test_its_script_starts_it_in_a_run(self):
+    def test_wrapper_script_starts_the_agent_in_a_run(self):
         original, expected = self.known_trees()
 
         def script():
@@ -261,7 +261,7 @@ class OnScreen(InSandbox):
             self.fail(f"{error}\n{ran.screen[-4000:]}")
         return ran
 
-    def test_a_person_leaves_it_and_is_asked_what_becomes_of_its_changes(self):
+    def test_after_the_agent_ends_the_person_decides_about_its_changes(self):
         original, expected = self.known_trees()
 
         def careless():

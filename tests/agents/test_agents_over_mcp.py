@@ -298,7 +298,7 @@ class OverMcp:
         self.check(model, ran)
         return agent
 
-    def test_edits_is_refused_mends_is_confirmed_commits_and_undoes(self):
+    def test_agent_edits_is_refused_fixes_is_approved_commits_and_undoes(self):
         (self.work / "galley.toml").write_text(RULES)
         expected = self.scratch / "expected"
         shutil.copytree(self.work, expected, symlinks=True)

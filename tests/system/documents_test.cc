@@ -70,7 +70,7 @@ class Documents : public ::testing::Test {
 
 constexpr const char* kPatch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n";
 
-TEST_F(Documents, OfEditsAndTheHistory) {
+TEST_F(Documents, EditsAndTheHistoryMatchTheSchema) {
   EXPECT_EQ(run("preview", "preview", kPatch)["ok"], true);
   EXPECT_EQ(run("preview", "preview", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-nope\n+x\n")["ok"],
             false);
@@ -89,7 +89,7 @@ TEST_F(Documents, OfEditsAndTheHistory) {
   EXPECT_EQ(status_, 1);
 }
 
-TEST_F(Documents, OfAnExplanationOfEdits) {
+TEST_F(Documents, AnExplanationOfEditsMatchesTheSchema) {
   const auto fits = run("edits explain", "edits-explain", "Look:\n" + std::string(kPatch));
   EXPECT_EQ(status_, 0);
   EXPECT_EQ(fits["documents"][0]["items"][0]["kind"], "prose") << fits;
@@ -114,7 +114,7 @@ TEST_F(Documents, OfAnExplanationOfEdits) {
   EXPECT_EQ(run("status", "status")["transactions"].size(), 0u);
 }
 
-TEST_F(Documents, OfAnEditMadeOnAnEarlierVersion) {
+TEST_F(Documents, AnEditMadeOnAnEarlierVersionMatchesTheSchema) {
   tree_.write("b.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n");
   run("apply", "apply", "--- a/b.txt\n+++ b/b.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n");
   const std::string stale =
@@ -129,7 +129,7 @@ TEST_F(Documents, OfAnEditMadeOnAnEarlierVersion) {
   EXPECT_EQ(run("apply --strict", "apply", file["earlier"]["rebased"])["ok"], true);
 }
 
-TEST_F(Documents, OfStoredTransactions) {
+TEST_F(Documents, StoredTransactionsMatchTheSchema) {
   skip_without_walls(missing_walls(GALLEY_BINARY_DIR "/galley-sandbox"));
   if (IsSkipped() || HasFailure()) return;
   const std::string tx = run("begin", "begin")["tx"];
@@ -159,7 +159,7 @@ TEST_F(Documents, OfStoredTransactions) {
   EXPECT_EQ(run("--agent bot approve " + proposal, "error")["reason"], "approval.by_agent");
 }
 
-TEST_F(Documents, OfTrust) {
+TEST_F(Documents, TrustMatchesTheSchema) {
   tree_.write("galley.toml", "[sandbox]\nnetwork = true\n");
   home_.write("galley/config.toml", "unattended = true\n");
   EXPECT_EQ(run("trust --show", "trust")["trusted"], false);
@@ -169,7 +169,7 @@ TEST_F(Documents, OfTrust) {
   EXPECT_EQ(run("trust --list", "trust-list")["trusted"].size(), 0u);
 }
 
-TEST_F(Documents, OfGrantsAndConfirmations) {
+TEST_F(Documents, GrantsAndConfirmationsMatchTheSchema) {
   home_.write("galley/config.toml", "unattended = true\n");
   EXPECT_EQ(run("grants", "grants")["grants"].size(), 0u);
   EXPECT_EQ(run("grant bot custom:deploy --by ann", "grant")["granted"], true);
@@ -179,7 +179,7 @@ TEST_F(Documents, OfGrantsAndConfirmations) {
   EXPECT_EQ(run("approve call-0123456789", "error")["reason"], "confirmation.not_found");
 }
 
-TEST_F(Documents, OfStagingAndEditing) {
+TEST_F(Documents, StagingAndEditingMatchTheSchema) {
   const std::string patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n";
   run("begin", "begin");
   EXPECT_EQ(run("stage --check -", "stage", patch)["changes"].size(), 0u);
@@ -195,7 +195,7 @@ TEST_F(Documents, OfStagingAndEditing) {
   run("commit", "commit");
 }
 
-TEST_F(Documents, OfFixingAndSplitting) {
+TEST_F(Documents, FixingAndSplittingMatchTheSchema) {
   skip_without_walls(missing_walls(GALLEY_BINARY_DIR "/galley-sandbox"));
   if (IsSkipped() || HasFailure()) return;
   tree_.write("galley.toml",
@@ -220,7 +220,7 @@ TEST_F(Documents, OfFixingAndSplitting) {
   EXPECT_EQ(run("validate --fix", "validate")["fix"]["changes"].size(), 1u);
 }
 
-TEST_F(Documents, OfRefusalsAndErrors) {
+TEST_F(Documents, RefusalsAndErrorsMatchTheSchema) {
   const auto refused =
       run("apply", "apply", "--- /dev/null\n+++ b/secret/key\n@@ -0,0 +1 @@\n+stolen\n");
   EXPECT_EQ(refused["reason"], "gate.policy_denied");
@@ -233,7 +233,7 @@ TEST_F(Documents, OfRefusalsAndErrors) {
   EXPECT_EQ(status_, 2);
 }
 
-TEST_F(Documents, OfCare) {
+TEST_F(Documents, MaintenanceMatchesTheSchema) {
   run("apply", "apply", kPatch);
   EXPECT_EQ(run("doctor", "doctor")["ok"], true);
   run("gc --dry-run", "gc");

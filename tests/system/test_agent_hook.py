@@ -99,14 +99,14 @@ class Edits(HookCase):
         return {key: value.replace("{}", str(self.work)) if isinstance(value, str) else value
                 for key, value in arguments.items()}
 
-    def test_one_that_fits_and_is_approved_passes(self):
+    def test_an_edit_that_fits_and_is_approved_passes(self):
         before = snapshot(self.work, with_times=True, skip=())
         for agent, (tool, (good, _, _)) in EDITS.items():
             with self.subTest(agent):
                 self.assertEqual(self.answer(agent, tool, self.filled(good)), ("allow", None))
         self.assertEqual(snapshot(self.work, with_times=True, skip=()), before)
 
-    def test_one_that_does_not_fit_is_denied_with_what_would(self):
+    def test_an_edit_that_does_not_fit_is_denied_with_a_suggestion(self):
         for agent, (tool, (_, bad, _)) in EDITS.items():
             with self.subTest(agent):
                 answer, reason = self.answer(agent, tool, self.filled(bad))
@@ -114,7 +114,7 @@ class Edits(HookCase):
                 self.assertIn("a.txt", reason)
                 self.assertIn("nothing was written", reason)
 
-    def test_one_that_a_rule_refuses_is_denied_with_the_rule(self):
+    def test_an_edit_that_a_rule_refuses_is_denied_with_the_rule(self):
         before = snapshot(self.work, with_times=True, skip=())
         for agent, (tool, (_, _, refused)) in EDITS.items():
             with self.subTest(agent):
@@ -123,7 +123,7 @@ class Edits(HookCase):
                 self.assertIn("keys", reason)
         self.assertEqual(snapshot(self.work, with_times=True, skip=()), before)
 
-    def test_what_a_validator_finds_is_denied_with_its_place(self):
+    def test_an_edit_with_a_finding_is_denied_with_its_place(self):
         for agent, (tool, name) in NEW_FILES.items():
             with self.subTest(agent):
                 answer, reason = self.answer(agent, tool, {name: f"{self.work}/a.json", "content": "{,\n"})
@@ -175,7 +175,7 @@ class Edits(HookCase):
         patch = "*** Begin Patch\n*** Add File: ~/.bashrc\n+x\n*** End Patch\n"
         self.assertEqual(self.answer("codex", "apply_patch", {"command": patch})[0], "deny")
 
-    def test_an_agent_that_was_started_by_way_of_a_link_is_understood(self):
+    def test_an_agent_started_through_a_link_is_understood(self):
         link = self.scratch / "link"
         link.symlink_to(self.work)
         arguments = {"file_path": f"{link}/a.txt", "old_string": "one", "new_string": "ONE"}
@@ -183,14 +183,14 @@ class Edits(HookCase):
         self.assertEqual(self.answer("claude", "Write", {"file_path": f"{link}/keys/x", "content": ""}, cwd=str(link))[0], "deny")
         self.assertEqual(self.answer("claude", "Edit", arguments)[0], "deny")
 
-    def test_a_relative_path_is_meant_from_where_the_agent_works(self):
+    def test_a_relative_path_starts_at_the_agents_current_directory(self):
         (self.work / "sub").mkdir()
         (self.work / "sub" / "b.txt").write_text("b\n")
         patch = PATCH.replace("a.txt", "b.txt").replace("-one\n+ONE\n two", "-b\n+B")
         self.assertEqual(self.answer("codex", "apply_patch", {"command": patch})[0], "deny")
         self.assertEqual(self.answer("codex", "apply_patch", {"command": patch}, cwd=f"{self.work}/sub")[0], "allow")
 
-    def test_what_a_person_has_to_approve_says_how_and_passes_then(self):
+    def test_an_edit_that_needs_approval_passes_after_the_named_command(self):
         arguments = {"file_path": f"{self.work}/asked/x", "content": "x\n"}
         answer, reason = self.answer("claude", "Write", arguments)
         self.assertEqual(answer, "deny")
@@ -228,7 +228,7 @@ class Edits(HookCase):
 
 
 class Commands(HookCase):
-    def test_one_runs_staged_with_all_else_as_it_was(self):
+    def test_a_command_runs_staged_with_its_other_arguments_unchanged(self):
         for agent, tool in SHELLS.items():
             with self.subTest(agent):
                 answer, changed = self.answer(agent, tool, {"command": "echo 'it''s' > b.txt", "description": "d"})
@@ -236,7 +236,7 @@ class Commands(HookCase):
                 self.assertEqual(changed["description"], "d")
                 self.assertTrue(changed["command"].startswith(f"{PROGRAM} --agent {agent} exec --begin -- sh -c "))
 
-    def test_the_staged_form_means_the_same_and_reaches_no_disk(self):
+    def test_the_staged_command_does_the_same_and_writes_nothing_to_disk(self):
         command = "printf '%s\\n' \"a'b\" '$HOME' \\$x > 'new file'\nls \"new file\""
         _, changed = self.answer("claude", "Bash", {"command": command})
         before = snapshot(self.work)
@@ -262,7 +262,7 @@ class Commands(HookCase):
         self.assertEqual(changed["command"],
                          [PROGRAM, "--agent", "codex", "exec", "--begin", "--", "bash", "-lc", "echo 'x y'"])
 
-    def test_looking_at_and_committing_what_is_staged_is_said_to_galley_itself(self):
+    def test_commands_of_galley_itself_run_outside_the_sandbox(self):
         for command in ("galley diff", "galley commit", "galley status --json", "galley undo --path=src"):
             _, changed = self.answer("codex", "Bash", {"command": command})
             own = command.replace("galley", f"{PROGRAM} --agent codex", 1)
@@ -276,15 +276,15 @@ class Commands(HookCase):
             _, changed = self.answer("codex", "Bash", {"command": command})
             self.assertIn("exec --begin -- sh -c", changed["command"], command)
 
-    def test_one_that_would_start_elsewhere_is_denied(self):
+    def test_a_command_with_another_start_directory_is_denied(self):
         for more in ({"workdir": "/"}, {"workdir": str(self.scratch)}, {"workdir": "no/such"}):
             self.assertEqual(self.answer("opencode", "bash", {"command": "ls", **more})[0], "deny")
         self.assertEqual(self.answer("claude", "Bash", {"command": "ls"}, cwd="/")[0], "deny")
 
-    def test_one_in_the_background_is_denied(self):
+    def test_a_background_command_is_denied(self):
         self.assertEqual(self.answer("claude", "Bash", {"command": "ls", "run_in_background": True})[0], "deny")
 
-    def test_inside_of_galley_nothing_is_changed(self):
+    def test_the_hook_passes_every_call_inside_galley(self):
         request = self.request("claude", "Write", {"file_path": f"{self.work}/keys/x", "content": "x"})
         shutil.copy(PROGRAM, self.work / "galley")
         (self.work / "request").write_text(json.dumps(request))
@@ -297,11 +297,11 @@ class Commands(HookCase):
                     self.assertEqual(said.stdout.strip().splitlines()[-1:], [b"passed"], said.stderr)
                     self.assertNotIn(b"deny", said.stdout)
 
-    def test_the_environment_does_not_prove_that_it_is_inside(self):
+    def test_an_environment_variable_does_not_prove_that_it_is_inside(self):
         request = self.request("claude", "Write", {"file_path": f"{self.work}/keys/x", "content": "x"})
         self.assertIn(b'"deny"', self.hook("claude", request, env={"GALLEY_SANDBOX": "1"}).stdout)
 
-    def test_a_process_named_as_the_helper_does_not_prove_it_either(self):
+    def test_a_process_with_the_helpers_name_does_not_prove_that_it_is_inside(self):
         """A shell on the host could start a program of this name above the hook, but it has no
         walls."""
         request = self.request("claude", "Write", {"file_path": f"{self.work}/keys/x", "content": "x"})
@@ -316,7 +316,7 @@ class Commands(HookCase):
 class OwnConfiguration(HookCase):
     """The hook judges the agent, so the agent must not edit the files that install the hook."""
 
-    def test_an_agent_does_not_edit_what_configures_agents(self):
+    def test_an_agent_cannot_edit_the_configuration_of_agents(self):
         for path in (".claude/settings.json", ".claude/settings.local.json", "sub/.claude/settings.json", ".mcp.json",
                      ".gemini/settings.json", ".opencode/plugin/galley.js", "opencode.json", "opencode.jsonc",
                      ".codex/config.toml", ".CLAUDE/settings.json"):
@@ -326,7 +326,7 @@ class OwnConfiguration(HookCase):
                 self.assertIn("the configuration of agents", reason)
         self.assertEqual(self.answer("claude", "Write", {"file_path": "CLAUDE.md", "content": "x"})[0], "allow")
 
-    def test_an_agent_commits_no_change_of_it_by_any_way(self):
+    def test_an_agent_cannot_commit_a_change_of_the_configuration_of_agents(self):
         (self.work / ".claude").mkdir()
         (self.work / ".claude" / "settings.json").write_text("{}\n")
         before = snapshot(self.work, skip=(".galley",))
@@ -362,7 +362,7 @@ class Others(HookCase):
                 with self.subTest(tool):
                     self.assertEqual(self.answer(agent, tool, {"x": 1}), ("allow", None))
 
-    def test_another_server_whose_name_begins_as_ours_is_none_of_galley(self):
+    def test_a_server_with_galley_as_a_name_prefix_is_not_galley(self):
         for agent, tool in (("claude", "mcp__galley__x__Bash"), ("gemini", "mcp_galley_x_run"), ("opencode", "galley_x_Bash"),
                             ("codex", "mcp__galley__Teleport")):
             with self.subTest(tool):
@@ -370,7 +370,7 @@ class Others(HookCase):
                 self.assertEqual(answer, "deny")
                 self.assertIn(f"--allow-tool {tool}", reason)
 
-    def test_a_tool_of_which_nothing_is_known_is_denied_until_a_person_lets_it_pass(self):
+    def test_an_unknown_tool_is_denied_until_a_person_allows_it(self):
         answer, reason = self.answer("claude", "mcp__github__create_issue", {})
         self.assertEqual(answer, "deny")
         self.assertIn("--allow-tool mcp__github__create_issue", reason)
@@ -380,7 +380,7 @@ class Others(HookCase):
         self.assertIn(b"deny", self.hook("claude", request, "--allow-tool", "mcp__git*b").stdout)
         self.assertEqual(self.answer("claude", "NotebookEdit", {"notebook_path": "x"})[0], "deny")
 
-    def test_the_file_server_of_the_protocol_is_known(self):
+    def test_the_file_server_of_the_protocol_is_recognized(self):
         good, bad = ({"path": f"{self.work}/{path}", "content": "x"} for path in ("b.txt", "keys/x"))
         for agent, tool in (("claude", "mcp__files__write_file"), ("gemini", "mcp_files_write_file"),
                             ("opencode", "files_write_file")):
@@ -397,7 +397,7 @@ class Others(HookCase):
             self.assertIn(b"deny", said)
             self.assertIn(b"--file-server other", said)
 
-    def test_garbage_is_denied_in_words_that_every_agent_knows(self):
+    def test_garbage_is_denied_in_a_format_that_every_agent_reads(self):
         good = self.request("claude", "Edit", {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"})
         for garbage in (b"", b"null", b"[]", b"{", b"\xff\xfe", b"[" * 100000, b'{"a":' * 100000, b"{} {}",
                         json.dumps({**good, "tool_input": "x"}).encode(), json.dumps({**good, "tool_name": 1}).encode(),
@@ -436,7 +436,7 @@ class Others(HookCase):
         self.galley("agent-hook", "--no-such-option", expect=2)
 
     # Limit: kMaxHookTime of server/agents/hook_request.h
-    def test_a_validator_that_takes_longer_than_a_hook_may_is_a_no(self):
+    def test_a_validator_that_exceeds_the_hooks_time_limit_denies(self):
         (self.work / "galley.toml").write_text('[[validator]]\nname = "slow"\ncommand = ["sleep", "100"]\n')
         request = self.request("claude", "Write", {"file_path": "b.txt", "content": "x"})
         said = self.hook("claude", request, env={"GALLEY_HOOK_TIMEOUT": "1"})
@@ -444,7 +444,7 @@ class Others(HookCase):
         self.assertIn(b'"deny"', said.stdout)
 
     # Limit: kMaxHookTime of server/agents/hook_request.h
-    def test_an_input_that_never_ends_is_a_no(self):
+    def test_an_endless_input_is_denied(self):
         reading, writing = os.pipe()
         try:
             ran = subprocess.run([GALLEY, "agent-hook"], stdin=reading, capture_output=True, timeout=60, check=False,
@@ -455,7 +455,7 @@ class Others(HookCase):
         self.assertEqual(ran.returncode, 2)
         self.assertIn(b"denied", ran.stderr)
 
-    def test_an_answer_that_cannot_be_written_is_a_no(self):
+    def test_an_answer_that_cannot_be_written_denies(self):
         request = self.request("gemini", "read_file", {})
         with open("/dev/full", "wb") as full:
             ran = subprocess.run([GALLEY, "agent-hook"], input=json.dumps(request).encode(), stdout=full,

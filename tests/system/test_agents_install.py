@@ -81,7 +81,7 @@ class InstallCase(SystemCase):
 
 
 class RoundTrip(InstallCase):
-    def test_what_was_not_there_is_made_and_gone_again(self):
+    def test_a_missing_file_is_created_and_removed_again(self):
         before = snapshot(self.scratch, skip=())
         for (agent, part, scope), place in PLACES.items():
             with self.subTest(f"{agent} {part} {scope}"):
@@ -96,7 +96,7 @@ class RoundTrip(InstallCase):
             self.assertFalse((self.scratch / folder).exists(), folder)
         self.assertEqual(snapshot(self.scratch, skip=()), before)
 
-    def test_a_file_that_is_there_comes_back_bit_by_bit(self):
+    def test_an_existing_file_is_restored_byte_by_byte(self):
         for (agent, part, scope), place in PLACES.items():
             if place.endswith(".js") or scope == "user":
                 continue
@@ -116,7 +116,7 @@ class RoundTrip(InstallCase):
                     self.assertEqual(self.states("uninstall", agent, *options), ["removed"])
                     self.assertEqual(file.read_bytes(), text.encode())
 
-    def test_all_of_an_agent_comes_and_goes_at_once(self):
+    def test_all_parts_of_an_agent_are_installed_and_removed_together(self):
         for agent in ("codex", "claude", "gemini", "opencode"):
             for text in (None, CODEX if agent == "codex" else JSON):
                 file = self.scratch / PLACES[agent, "mcp", "user" if agent == "codex" else "project"]
@@ -128,7 +128,7 @@ class RoundTrip(InstallCase):
                 self.assertEqual(self.states("uninstall", agent, "--yes"), ["removed", "removed"])
                 self.assertEqual(snapshot(self.scratch, skip=()), before)
 
-    def test_what_is_written_is_what_the_agents_read(self):
+    def test_the_written_configuration_has_the_form_that_agents_read(self):
         self.agents("install", "claude", "--yes")
         server = json.loads((self.work / ".mcp.json").read_text())["mcpServers"]["galley"]
         self.assertEqual(server, {"command": "galley", "args": ["mcp", "--agent", "claude"]})
@@ -147,7 +147,7 @@ class RoundTrip(InstallCase):
         self.assertIn("[mcp_servers.galley]\n", text)
         self.assertIn("[[hooks.PreToolUse.hooks]]\n", text)
 
-    def test_what_a_person_added_meanwhile_stays(self):
+    def test_additions_of_a_person_survive_uninstall(self):
         file = self.work / ".mcp.json"
         self.agents("install", "claude", "--mcp", "--yes")
         document = json.loads(file.read_text())
@@ -171,7 +171,7 @@ class Refusals(InstallCase):
         self.assertEqual(snapshot(self.scratch, skip=()), before)
         return said.stderr.decode()
 
-    def test_an_entry_of_somebody_else_stays(self):
+    def test_an_entry_of_another_program_stays(self):
         (self.work / ".mcp.json").write_text('{\n  "mcpServers": {\n    "galley": {"command": "mine"}}}\n')
         self.assertIn(".mcp.json:3:", self.refused("claude", "--mcp"))
         self.assertIn(".mcp.json:3:", self.refused("claude", "--mcp", verb="uninstall"))
@@ -185,7 +185,7 @@ class Refusals(InstallCase):
         self.refused("opencode", "--hook")
         self.refused("opencode", "--hook", verb="uninstall")
 
-    def test_one_of_ours_that_was_changed_stays(self):
+    def test_a_changed_entry_of_ours_stays(self):
         for agent, scope, part in (("claude", "project", "mcp"), ("codex", "user", "mcp"), ("opencode", "project", "hook")):
             self.agents("install", agent, f"--{part}", "--yes")
             file = self.scratch / PLACES[agent, part, scope]
@@ -240,7 +240,7 @@ class Refusals(InstallCase):
         self.agents("install", "codex", "--yes")
         self.assertEqual(stat.S_IMODE((self.home / ".codex" / "config.toml").stat().st_mode), 0o600)
 
-    def test_nothing_is_written_unasked(self):
+    def test_nothing_is_written_without_a_yes(self):
         before = snapshot(self.scratch, skip=())
         for agent in ("codex", "claude", "gemini", "opencode"):
             shown = self.galley("agents", "install", agent, "--dry-run", expect=0).stdout.decode()
@@ -258,14 +258,14 @@ class Refusals(InstallCase):
         self.galley("agents", "install", "claude", "--yes", env={"GALLEY_SANDBOX": "1"}, expect=1)
         self.assertFalse((self.work / ".mcp.json").exists())
 
-    def test_what_an_agent_does_not_have_is_said(self):
+    def test_an_unsupported_part_of_an_agent_is_an_error(self):
         self.assertIn(b"claude mcp add", self.galley("agents", "install", "claude", "--mcp", "--user", expect=2).stderr)
         self.assertIn(b"--user", self.galley("agents", "install", "claude", "--wrapper", "--project", expect=2).stderr)
         self.assertIn(b"codex", self.galley("agents", "install", "codx", expect=2).stderr)
 
 
 class Hints(InstallCase):
-    def test_a_hook_of_a_project_is_said_not_to_hold_below_it(self):
+    def test_a_project_hook_warns_that_it_does_not_apply_in_subdirectories(self):
         for agent in ("claude", "gemini"):
             for scope, is_said in (("--project", True), ("--user", False)):
                 said = self.galley("agents", "install", agent, "--hook", scope, "--yes", expect=0)
@@ -277,7 +277,7 @@ class Lists(InstallCase):
         listed = json.loads(self.galley("--json", "agents", "list", expect=0).stdout)["entries"]
         return {(entry["agent"], entry["part"], entry["scope"]): entry["state"] for entry in listed}
 
-    def test_each_place_is_listed_with_what_is_there(self):
+    def test_each_place_is_listed_with_its_state(self):
         self.assertEqual(set(self.states_of_all()), set(PLACES) | {
             (agent, "wrapper", "user") for agent in ("codex", "claude", "gemini", "opencode")})
         self.assertEqual(set(self.states_of_all().values()), {"absent"})
@@ -293,7 +293,7 @@ class Lists(InstallCase):
 
 
 class Wrappers(InstallCase):
-    def test_it_starts_the_agent_inside_of_a_run_with_its_words(self):
+    def test_the_wrapper_starts_the_agent_in_a_run_with_its_arguments(self):
         programs = self.scratch / "bin"
         programs.mkdir()
         fake = programs / "galley"

@@ -40,7 +40,7 @@ class Named(SystemCase):
             self.galley("undo", expect=0)
             self.assertEqual(snapshot(self.work), before)
 
-    def test_what_does_not_fit_changes_nothing_and_says_where(self):
+    def test_a_patch_that_does_not_fit_changes_nothing_and_names_the_line(self):
         before = snapshot(self.work)
         said = self.patch(ALL.replace("-o\n+O", "-other\n+O"), expect=1)
         self.assertEqual(said.stdout, b"")
@@ -48,7 +48,7 @@ class Named(SystemCase):
         self.assertIn(b"line 12 of the patch", said.stderr)
         self.assertEqual(snapshot(self.work), before)
 
-    def test_the_gate_says_no(self):
+    def test_the_gate_refuses(self):
         before = snapshot(self.work)
         for patch, word in (("*** Begin Patch\n*** Add File: keys/k\n+k\n*** End Patch", b"keys"),
                             ("*** Begin Patch\n*** Add File: b.json\n+{,\n*** End Patch", b"b.json:1"),
@@ -59,7 +59,7 @@ class Named(SystemCase):
             self.assertEqual(said.stdout, b"")
         self.assertEqual(snapshot(self.work), before)
 
-    def test_paths_are_meant_and_named_from_the_current_directory(self):
+    def test_paths_are_relative_to_the_current_directory(self):
         sub = self.work / "sub" / "below"
         sub.mkdir(parents=True)
         (sub / "x.txt").write_text("x\n")
@@ -69,14 +69,14 @@ class Named(SystemCase):
         self.assertEqual(said.stdout, b"Success. Updated the following files:\nM ../../a.txt\n")
         self.assertEqual((sub / "x.txt").read_text(), "X\n")
 
-    def test_it_works_where_nothing_of_galley_is(self):
+    def test_it_works_without_a_configuration_or_state(self):
         plain = self.scratch / "plain"
         plain.mkdir()
         (plain / "a.txt").write_text("one\ntwo\n")
         self.patch("*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n two\n*** End Patch", work=plain)
         self.assertEqual((plain / "a.txt").read_text(), "1\ntwo\n")
 
-    def test_a_wrong_call_is_a_two_and_a_bad_patch_a_one(self):
+    def test_a_wrong_call_exits_with_2_and_a_bad_patch_with_1(self):
         before = snapshot(self.work)
         for words in (["a", "b"], [""], []):
             self.assertIn(b"Usage", self.patch(*words, expect=2).stderr)
@@ -87,7 +87,7 @@ class Named(SystemCase):
             self.assert_one_clear_message(said)
         self.assertEqual(snapshot(self.work), before)
 
-    def test_the_program_by_its_own_name_is_galley(self):
+    def test_the_program_under_its_own_name_is_galley(self):
         self.assertIn(b"galley", self.galley("--version", expect=0).stdout)
 
 

@@ -61,23 +61,23 @@ class BadInput(SystemCase):
                     self.assertEqual((self.work / ".git" / "config").read_text(), "[core]\n")
                     self.assertFalse(Path("/etc/galley-escaped.txt").exists())
 
-    def test_patch_file_that_is_missing_or_a_directory(self):
+    def test_missing_patch_file_or_directory_is_an_error(self):
         self.assert_refused("apply", "no-such.patch", expect=(1, 2, 3))
         self.assert_refused("apply", str(self.work), expect=(1, 2, 3))
 
-    def test_unknown_command_and_option(self):
+    def test_unknown_command_and_option_are_errors(self):
         self.assert_refused("aply", GOOD, expect=2)
         self.assert_refused("apply", "--no-such-option", GOOD, expect=2)
         self.assert_refused("apply", "--format", "no-such-format", GOOD, expect=2)
 
-    def test_workspace_that_does_not_exist(self):
+    def test_missing_workspace_is_an_error(self):
         result = self.assert_refused("apply", GOOD, work=self.scratch / "none", expect=(1, 2, 3))
         self.assertIn(b"none", result.stderr)
 
-    def test_workspace_that_is_a_file(self):
+    def test_workspace_that_is_a_file_is_an_error(self):
         self.assert_refused("apply", GOOD, work=self.work / "README.md", expect=(1, 2, 3))
 
-    def test_broken_configuration_says_line_and_column(self):
+    def test_broken_configuration_names_line_and_column(self):
         (self.work / "galley.toml").write_text("[policy]\ndefault = \n")
         result = self.assert_refused("apply", GOOD, expect=2)
         self.assertRegex(result.stderr, rb"galley\.toml:2:\d+")

@@ -108,12 +108,12 @@ class Staged(CheckCase):
         said = self.check(self.repo, "--staged")
         self.assertEqual(self.changes_of(said), {("modify", "sub/b.json")})
 
-    def test_an_entry_that_is_only_intended_is_no_change(self):
+    def test_an_intent_to_add_entry_is_not_a_change(self):
         self.put(self.repo, {"new.json": "{broken\n"})
         self.run_git(self.repo, "add", "-N", "new.json")
         self.assertEqual(self.check(self.repo)["changes"], [])
 
-    def test_renames_are_told_as_such(self):
+    def test_renames_are_reported_as_renames(self):
         self.run_git(self.repo, "mv", "a.txt", "z.txt")
         changes = self.check(self.repo)["changes"]
         self.assertIn(("z.txt", "a.txt"), {(one["path"], one.get("from")) for one in changes})
@@ -213,7 +213,7 @@ class Staged(CheckCase):
 
 
 class Ranges(CheckCase):
-    def test_what_a_branch_brings_is_judged_from_the_merge_base(self):
+    def test_the_changes_of_a_branch_are_judged_from_the_merge_base(self):
         self.run_git(self.repo, "checkout", "-qb", "side")
         self.commit(self.repo, {"s.json": "{}\n"})
         self.run_git(self.repo, "checkout", "-q", "main")
@@ -236,7 +236,7 @@ class Ranges(CheckCase):
         self.galley("approve", said["proposal"], work=self.repo, expect=0)
         self.assertTrue(self.check(self.repo, "--range", "main..side")["ok"])
 
-    def test_an_approval_of_the_environment_is_a_persons(self):
+    def test_an_approval_in_the_environment_counts_as_a_persons(self):
         self.run_git(self.repo, "checkout", "-qb", "side")
         self.commit(self.repo, {"galley.toml": ""})
         proposal = self.check(self.repo, "--range", "main..side", expect=1)["proposal"]
@@ -290,7 +290,7 @@ class Ranges(CheckCase):
         said = self.check(shallow, "--range", "origin/main..origin/side")
         self.assertEqual(self.changes_of(said), {("create", "s.json")})
 
-    def test_a_detached_clone_is_judged_as_any(self):
+    def test_a_detached_clone_is_judged_like_any_other(self):
         self.commit(self.repo, {"x.json": "{}\n"})
         clone = self.scratch / "detached"
         self.run_git(self.scratch, "clone", "-q", str(self.repo), str(clone))
@@ -313,12 +313,12 @@ class Ranges(CheckCase):
         self.assertEqual(said["reason"], "git.object_missing")
         self.assertEqual(sorted((partial / ".git" / "objects" / "pack").iterdir()), before)
 
-    def test_a_revision_that_is_not_there(self):
+    def test_an_unknown_revision_is_an_error(self):
         self.assertEqual(self.check(self.repo, "--range", "nowhere..HEAD", expect=2)["reason"], "git.no_such_revision")
         self.assertEqual(self.check(self.repo, "--range", "HEAD", expect=2)["reason"], "check.bad_range")
         self.assertEqual(self.check(self.repo, "--commit", "-x", expect=2)["reason"], "git.no_such_revision")
 
-    def test_there_is_no_repository(self):
+    def test_a_missing_repository_is_an_error(self):
         self.assertEqual(self.check(self.work, expect=1)["reason"], "git.no_repository")
 
 
@@ -354,7 +354,7 @@ class Shapes(CheckCase):
         self.run_git(self.repo, "add", "-A")
         self.assertEqual(self.rules_of(self.check(self.repo / "sub", expect=1)), {("json.syntax", "sub/b.json")})
 
-    def test_of_a_file_under_lfs_the_pointer_is_judged(self):
+    def test_the_pointer_of_a_file_under_lfs_is_judged(self):
         pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4' * 64}\nsize 123456789\n"
         self.commit(self.repo, {".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n", "x.bin": pointer})
         self.run_git(self.repo, "config", "filter.lfs.clean", f"touch {self.scratch}/ran; cat")
@@ -379,7 +379,7 @@ class Shapes(CheckCase):
 
 
 class Patches(CheckCase):
-    def test_a_patch_is_put_onto_head(self):
+    def test_a_patch_is_applied_to_head(self):
         self.put(self.repo, {"sub/b.json": "{broken\n"})
         patch = self.run_git(self.repo, "diff")
         said = self.check(self.repo, "-", stdin=patch, expect=1)
@@ -388,7 +388,7 @@ class Patches(CheckCase):
         (self.scratch / "p.patch").write_bytes(patch)
         self.check(self.repo, self.scratch / "p.patch", expect=1)
 
-    def test_one_that_does_not_apply_is_a_no(self):
+    def test_a_patch_that_does_not_apply_is_refused(self):
         patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-nothing like it\n+x\n"
         self.assertIn("HEAD", self.check(self.repo, "-", stdin=patch, expect=1)["message"])
 
@@ -402,12 +402,12 @@ class Patches(CheckCase):
         self.assertEqual(self.check(self.repo, "--truncated", "-", stdin=wrong, expect=2)["reason"], "edit.truncated")
         self.assertIn("PATCH", self.check(self.repo, "--complete", expect=2)["message"])
 
-    def test_a_leniency_that_the_rules_refuse_is_a_no(self):
+    def test_a_leniency_that_the_rules_forbid_is_refused(self):
         self.commit(self.repo, {"galley.toml": RULES + '\n[edits]\nstrict = ["count_mismatch"]\n'})
         patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1,9 +1,9 @@\n one\n-two\n+TWO\n three\n"
         self.assertEqual(self.check(self.repo, "-", stdin=patch, expect=1)["reason"], "edit.leniency")
 
-    def test_the_work_tree_counts_with_untracked_files(self):
+    def test_the_work_tree_includes_untracked_files(self):
         self.put(self.repo, {"sub/b.json": '{"a": 1}\n', "new.json": "{broken\n", ".gitignore": "ignored*\n",
                              "ignored.json": "{broken\n"})
         said = self.check(self.repo, "--worktree", expect=1)
@@ -465,7 +465,7 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
         self.assertEqual(changed & {"a.txt", "many/3"}, {"a.txt", "many/3"})
         self.assertLessEqual(len([name for name in changed if name != "many"]), 2)
 
-    def test_a_tree_that_was_not_finished_is_laid_out_again(self):
+    def test_an_unfinished_tree_is_written_again(self):
         repo = self.make("commands", self.COUNTS)
         self.put(repo, {"z": "x\n"})
         self.run_git(repo, "add", "-A")
@@ -491,7 +491,7 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
 class IgnoredFolders(CheckCase):
     """The advice of docs/hooks.md about node_modules and similar folders."""
 
-    def test_one_that_is_named_is_seen_where_it_lies_and_not_written(self):
+    def test_a_named_ignored_folder_is_visible_in_place_and_read_only(self):
         self.need_walls()
         repo = self.scratch / "commands"
         tool = repo / "tools" / "judge"
@@ -534,7 +534,7 @@ class Fixes(CheckCase):
         self.assertEqual(self.index_of("other.md"), b"lower\n")
         self.assertEqual(self.run_git(self.repo, "status", "--porcelain"), b"M  a.txt\nA  other.md\n")
 
-    def test_a_file_with_other_changes_is_left_alone(self):
+    def test_a_file_with_other_changes_is_not_fixed(self):
         self.put(self.repo, {"a.txt": "lower\n"})
         self.run_git(self.repo, "add", "-A")
         self.put(self.repo, {"a.txt": "lower\nand more\n"})
@@ -621,7 +621,7 @@ class Fixes(CheckCase):
         self.assertIn(b"100755", self.run_git(self.repo, "ls-files", "-s", "run.txt"))
         self.assertTrue(os.access(self.repo / "run.txt", os.X_OK))
 
-    def test_the_advice_is_that_of_where_the_change_lies(self):
+    def test_the_advice_depends_on_the_place_of_the_change(self):
         self.put(self.repo, {"a.txt": "lower\n"})
         self.run_git(self.repo, "add", "-A")
         staged = self.check(self.repo, expect=1)["verdict"]["findings"][0]
@@ -636,7 +636,7 @@ class Fixes(CheckCase):
                          "check.fix_staged_only")
 
 
-    def test_it_is_on_record_in_a_folder_that_git_does_not_see(self):
+    def test_a_fix_is_recorded_in_a_folder_that_git_ignores(self):
         self.put(self.repo, {"a.txt": "lower\n"})
         self.run_git(self.repo, "add", "-A")
         self.check(self.repo, "--fix")
@@ -646,7 +646,7 @@ class Fixes(CheckCase):
         self.galley("audit", "verify", work=self.repo, expect=0)
         self.assertNotIn(b".galley", self.run_git(self.repo, "status", "--porcelain", "-uall"))
 
-    def test_what_no_record_can_tell_of_is_not_done(self):
+    def test_a_fix_that_cannot_be_recorded_is_not_made(self):
         self.put(self.repo, {"a.txt": "lower\n"})
         self.run_git(self.repo, "add", "-A")
         (self.repo / ".galley").write_text("no folder\n")
@@ -664,7 +664,7 @@ class HangingGit(CheckCase):
         return {"PATH": f"{folder}:{os.environ['PATH']}", "GALLEY_GIT_TIMEOUT": "1"}
 
     # Limit: kMaxTime of staging/git/git_program.h
-    def test_is_ended_and_named(self):
+    def test_a_hanging_git_is_ended_and_named(self):
         self.put(self.repo, {"sub/b.json": "{broken\n"})
         self.run_git(self.repo, "add", "-A")
         before = snapshot(self.repo, skip=(), with_times=True)
@@ -673,14 +673,14 @@ class HangingGit(CheckCase):
         self.assertIn("GALLEY_GIT_TIMEOUT", said["message"])
         self.assertEqual(snapshot(self.repo, skip=(), with_times=True), before)
 
-    def test_is_ended_when_it_hangs_while_objects_are_read(self):
+    def test_a_git_that_hangs_while_reading_objects_is_ended(self):
         self.put(self.repo, {"sub/b.json": "{broken\n"})
         self.run_git(self.repo, "add", "-A")
         real = shutil.which("git")
         env = self.pretend(f'for word; do test "$word" = --batch && exec sleep 1000; done; exec {real} "$@"')
         self.assertEqual(self.check(self.repo, env=env, expect=3)["reason"], "git.timeout")
 
-    def test_a_number_that_is_none_counts_for_nothing(self):
+    def test_an_invalid_number_in_the_environment_is_ignored(self):
         self.check(self.repo, env={"GALLEY_GIT_TIMEOUT": "soon"})
 
 
@@ -691,7 +691,7 @@ class OnlyNew(CheckCase):
         super().setUp()
         self.commit(self.repo, {"old.json": self.OLD})
 
-    def test_what_the_file_had_before_counts_for_nothing(self):
+    def test_findings_that_the_file_had_before_are_ignored(self):
         self.put(self.repo, {"old.json": self.OLD + "\n\n", "new.json": self.OLD})
         self.run_git(self.repo, "add", "-A")
         both = {(rule, path) for rule, path in self.rules_of(self.check(self.repo, expect=1))}
@@ -714,7 +714,7 @@ class OnlyNew(CheckCase):
         self.check(self.repo, expect=1)
         self.check(self.repo, "--only-new")
 
-    def test_of_a_transaction_it_is_the_work_tree(self):
+    def test_a_transaction_is_compared_with_the_work_tree(self):
         tx = self.galley("begin", work=self.repo, expect=0).stdout.decode().strip()
         self.galley("call", "Write", json.dumps({"file_path": "old.json", "content": self.OLD + "\n"}),
                     work=self.repo, expect=0)
@@ -730,7 +730,7 @@ paths = ["*.md"]
 parser = "gcc"
 """
 
-    def test_a_new_complaint_of_a_command_is_new_though_another_one_went(self):
+    def test_a_new_command_finding_counts_although_another_one_disappeared(self):
         self.need_walls()
         repo = self.make("todo", self.LATER, {"x.md": "a\nLATER\nb\nc\n"})
         for text, is_new in (("a\nb\nLATER\nc\n", True), ("LATER\na\nLATER\nb\n", True), ("a\nx\nLATER\nb\nc\n", False),
@@ -741,7 +741,7 @@ parser = "gcc"
                 self.check(repo, expect=1)
                 self.check(repo, "--only-new", expect=1 if is_new else 0)
 
-    def test_a_new_one_is_new_though_another_one_went(self):
+    def test_a_new_finding_counts_although_another_one_disappeared(self):
         """The number of findings is the same before and after. The author of the line decides."""
         repo = self.make("moves", '[[validator]]\nbuiltin = "json"\n[[validator]]\nbuiltin = "toml"\n',
                          {"x.toml": "a = 1\nb = 2\nc = 3\nd =\n"})
@@ -755,7 +755,7 @@ parser = "gcc"
                 self.check(repo, expect=1)
                 self.check(repo, "--only-new", expect=1 if is_new else 0)
 
-    def test_rules_count_as_ever(self):
+    def test_only_new_does_not_affect_rules(self):
         self.put(self.repo, {"locked/c": "d\n"})
         self.run_git(self.repo, "add", "-A")
         self.check(self.repo, "--only-new", expect=1)
@@ -771,7 +771,7 @@ class LineEnds(CheckCase):
     def worktree(self, expect=0):
         return self.check(self.repo, "--worktree", expect=expect)
 
-    def test_of_autocrlf_are_no_change(self):
+    def test_line_ends_of_autocrlf_are_not_a_change(self):
         self.run_git(self.repo, "config", "core.autocrlf", "true")
         self.put(self.repo, {"a.txt": "one\r\ntwo\r\nthree\r\n"})
         self.assertEqual(self.worktree()["changes"], [])
@@ -779,13 +779,13 @@ class LineEnds(CheckCase):
         sizes = {one["path"]: one["after"]["size"] for one in self.worktree()["changes"]}
         self.assertEqual(sizes, {"a.txt": len("one\ntwo\nthree\nfour\n"), "bin.dat": 4})
 
-    def test_that_are_stored_stay(self):
+    def test_stored_line_ends_stay(self):
         self.run_git(self.repo, "config", "core.autocrlf", "true")
         self.put(self.repo, {"crlf.txt": "one\r\ntwo\r\nthree\r\n"})
         sizes = {one["path"]: one["after"]["size"] for one in self.worktree()["changes"]}
         self.assertEqual(sizes, {"crlf.txt": len("one\r\ntwo\r\nthree\r\n")})
 
-    def test_of_attributes_count_and_agree_with_git(self):
+    def test_line_ends_of_attributes_agree_with_git(self):
         self.commit(self.repo, {".gitattributes": "*.txt text\n*.lf eol=lf\n*.raw -text\n*.auto text=auto\n"})
         names = ["x.txt", "x.lf", "x.raw", "x.auto"]
         self.put(self.repo, {name: "one\r\ntwo\r\n" for name in names})
@@ -857,7 +857,7 @@ class Together(CheckCase):
                 seen.add(words[0])
         self.assertEqual(seen, {"--worktree", "--tx", "--staged", "--commit", "--range", "-"})
 
-    def test_a_verdict_of_something_else_does_not_count(self):
+    def test_a_verdict_on_another_change_does_not_count(self):
         self.put(self.repo, {"sub/b.json": '{"a": 1}\n'})
         self.run_git(self.repo, "add", "-A")
         verdict = self.scratch / "verdict"
@@ -884,7 +884,7 @@ class Together(CheckCase):
 
 
 class Diffs(CheckCase):
-    def test_of_a_range_is_text_json_or_a_page(self):
+    def test_the_diff_of_a_range_is_text_json_or_a_page(self):
         self.run_git(self.repo, "checkout", "-qb", "side")
         self.commit(self.repo, {"sub/b.json": "{broken\n"})
         text = self.galley("diff", "main..side", work=self.repo, expect=0).stdout
@@ -897,7 +897,7 @@ class Diffs(CheckCase):
         self.assertIn("json.syntax", page)
         self.assertEqual(self.galley("diff", "nowhere..side", work=self.repo, expect=2).stdout, b"")
 
-    def test_of_a_moved_submodule_is_that_of_git(self):
+    def test_the_diff_of_a_moved_submodule_is_the_diff_of_git(self):
         module = "1" * 40, "2" * 40
         for commit in module:
             self.run_git(self.repo, "update-index", "--add", "--cacheinfo", f"160000,{commit},mod")
@@ -975,19 +975,19 @@ class LeavesAlone(CheckCase):
     def test_index_work_tree_and_stash_stay_as_they_were(self):
         self.stay_as_they_were(range(10))
 
-    def test_so_they_stay_in_ten_more(self):
+    def test_index_work_tree_and_stash_stay_in_ten_more_repositories(self):
         self.stay_as_they_were(range(10, 20))
 
-    def test_so_they_stay_in_thirty(self):
+    def test_index_work_tree_and_stash_stay_in_thirty_repositories(self):
         self.stay_as_they_were(range(20, 30))
 
-    def test_so_they_stay_in_forty(self):
+    def test_index_work_tree_and_stash_stay_in_forty_repositories(self):
         self.stay_as_they_were(range(30, 40))
 
-    def test_so_they_stay_in_fifty(self):
+    def test_index_work_tree_and_stash_stay_in_fifty_repositories(self):
         self.stay_as_they_were(range(40, 50))
 
-    def test_so_they_do_when_it_is_killed(self):
+    def test_index_work_tree_and_stash_stay_when_check_is_killed(self):
         draw = random.Random(7)
         repo = self.generated(3)
         self.run_git(repo, "status")
@@ -1003,7 +1003,7 @@ class LeavesAlone(CheckCase):
             self.assertEqual(self.everything(repo), before)
         self.assertLess(ended, 60, "never killed while it ran")
 
-    def test_a_killed_fix_is_finished_or_was_nothing(self):
+    def test_a_killed_fix_is_finished_or_reverted(self):
         """Index and file agree after any next command, and nothing of the fix is left."""
         self.need_walls()
         repo = self.make("fixed", FIXER)

@@ -63,7 +63,7 @@ class Damaged(CheckCase):
         self.assertEqual(snapshot(self.repo, with_times=True, skip=()), before)
         return said
 
-    def test_a_loose_object_is_told_from_a_missing_one(self):
+    def test_a_damaged_loose_object_is_reported_as_damaged(self):
         needed = {":sub/b.json": ("--staged", "pre-commit"), "HEAD:sub/b.json": None, "HEAD^{tree}": None,
                   "HEAD:sub": None, "HEAD": None, "HEAD~1^{tree}": ("--range", "--commit"),
                   "HEAD~1:a.txt": ("--range", "--commit")}
@@ -83,7 +83,7 @@ class Damaged(CheckCase):
         for words in self.ASKED:
             self.assertEqual(self.ask(words).returncode, 0)
 
-    def test_the_file_is_named(self):
+    def test_the_error_names_the_damaged_file(self):
         path = self.loose(":sub/b.json")
         self.write(path, cut_short(path.read_bytes()))
         self.assertIn("sub/b.json", self.tells_of_damage(("check", "--staged"))["message"])
@@ -92,19 +92,19 @@ class Damaged(CheckCase):
             self.assert_one_clear_message(people)
             self.assertEqual(len(people.stderr.splitlines()), 1, people.stderr)
 
-    def test_one_that_is_gone_is_missing(self):
+    def test_a_deleted_object_is_reported_as_missing(self):
         self.loose(":sub/b.json").unlink()
         said = self.tells_of_damage(("check", "--staged"), "git.object_missing", 1)
         self.assertIn("sub/b.json", said["message"])
 
-    def test_one_that_may_not_be_read_is_missing_by_name(self):
+    def test_an_unreadable_object_is_reported_by_name(self):
         if os.geteuid() == 0:
             self.skipTest("root reads everything")
         self.loose(":sub/b.json").chmod(0)
         self.assertIn("may not be read",
                       self.tells_of_damage(("check", "--staged"), "git.object_missing", 1)["message"])
 
-    def test_a_flipped_byte_in_a_pack_never_makes_another_answer(self):
+    def test_a_flipped_byte_in_a_pack_never_changes_the_verdict(self):
         self.run_git(self.repo, "repack", "-adq")
         self.run_git(self.repo, "status")
         [pack] = (self.repo / ".git" / "objects" / "pack").glob("*.pack")
@@ -217,7 +217,7 @@ class Huge(CheckCase):
         self.assertLess(used.ru_maxrss, 100 << 10, "KiB: it was read")
         self.assertEqual(self.everything(), before)
 
-    def test_is_refused_unread_and_nothing_is_touched(self):
+    def test_a_huge_file_is_refused_unread_and_nothing_is_touched(self):
         self.refused("check", "--staged")
         self.refused("hook", "run", "pre-commit")
         self.run_git(self.repo, "commit", "-qm", "huge", "--no-verify")
@@ -237,7 +237,7 @@ class Many(CheckCase):
             lines.append(f"M 100644 inline d{number % 50}/f{number}.json\ndata <<E\n{{\"n\": {number}}}\nE\n")
         self.run_git(self.repo, "fast-import", "--quiet", stdin="".join(lines).encode())
 
-    def test_is_read_by_as_many_readers_as_there_are_cores(self):
+    def test_a_large_range_has_one_reader_for_each_core(self):
         cores = min(len(os.sched_getaffinity(0)), 16)
         if cores < 2:
             self.skipTest("one core has nothing to share")

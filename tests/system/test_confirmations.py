@@ -18,7 +18,7 @@ class Confirmations(SystemCase):
         result = self.galley("--json", *options, "call", tool, arguments, expect=expect)
         return json.loads(result.stdout)
 
-    def test_a_yes_is_for_one_call_once(self):
+    def test_a_confirmation_is_valid_for_one_call_once(self):
         refused = self.call("sec.grant", GRANT, expect=1)
         self.assertEqual(refused["error"]["code"], "EPERMISSION")
         self.assertEqual(refused["error"]["reason"], "call.needs_confirmation")
@@ -54,7 +54,7 @@ class Confirmations(SystemCase):
         self.galley("grant", "bot", "fs:write:src/", expect=0)
         self.assertTrue(self.call("Write", words, "--agent", "bot", expect=0)["ok"])
 
-    def test_a_name_that_galley_toml_does_not_know_gets_none(self):
+    def test_an_agent_that_galley_toml_does_not_name_gets_no_grant(self):
         (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "custom:*"]\n')
         refused = json.loads(self.galley("--json", "grant", "bto", "custom:deploy", expect=1).stdout)
         self.assertEqual(refused["reason"], "agent.unknown")
@@ -62,7 +62,7 @@ class Confirmations(SystemCase):
         self.galley("grant", "bot", "custom:deploy", expect=0)
         self.galley("revoke", "bto", "custom:deploy", expect=0)
 
-    def test_nobody_grants_without_a_terminal(self):
+    def test_a_grant_needs_a_terminal(self):
         (self.scratch / "config" / "galley" / "config.toml").write_text("")
         refused = self.galley("--json", "grant", "bot", "custom:deploy", expect=1, start_new_session=True)
         self.assertEqual(json.loads(refused.stdout)["reason"], "person.no_terminal")

@@ -23,7 +23,7 @@ class Conflicts(SystemCase):
         self.assertEqual(document["schema"], "galley.commit/1")
         return document
 
-    def test_serializable_holds_what_was_read(self):
+    def test_serializable_conflicts_on_changed_reads(self):
         self.write("galley.toml", '[commit]\nisolation = "serializable"\n')
         self.write("read.txt", "read\n")
         self.galley("begin", expect=0)
@@ -40,7 +40,7 @@ class Conflicts(SystemCase):
         self.commit(expect=0)
         self.assertEqual((self.work / "made.txt").read_text(), "made\n")
 
-    def test_a_file_that_becomes_a_folder_does_not_take_what_another_program_saves_there(self):
+    def test_a_file_that_becomes_a_folder_keeps_saves_of_other_programs(self):
         """The other program saves as soon as the folder exists, while thousands of files are still
         placed before its own."""
         many = "".join(f"diff --git a/place/a{n} b/place/a{n}\nnew file mode 100644\n--- /dev/null\n+++ b/place/a{n}\n"
@@ -70,7 +70,7 @@ class Conflicts(SystemCase):
         self.assertEqual((self.work / "place").read_text(), "old\n")
         self.assertIn("theirs\n", [path.read_text() for path in self.own_state("rescue").rglob("last")])
 
-    def test_markers_end_with_what_is_next(self):
+    def test_markers_end_with_the_next_command(self):
         self.edited_on_both_sides()
         said = self.galley("commit", "--conflict=markers", expect=1).stderr.decode().rstrip().splitlines()
         self.assertIn("staged with conflict markers", said[-1])
@@ -96,7 +96,7 @@ class Conflicts(SystemCase):
             self.assertIn(line, text)
         self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei\nthree\n")
 
-    def test_a_reviewed_proposal_shows_them_too(self):
+    def test_a_reviewed_proposal_shows_both_sides(self):
         self.edited_on_both_sides()
         reviewed = json.loads(self.galley("--json", "diff", expect=0).stdout)["proposal"]
         document = self.commit("--proposal", reviewed, expect=1)
@@ -120,7 +120,7 @@ class Conflicts(SystemCase):
         self.commit(expect=0)
         self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei, deux\nthree\n")
 
-    def test_a_folder_that_a_file_took_the_place_of_is_one(self):
+    def test_a_folder_replaced_by_a_file_is_a_conflict(self):
         self.write("folder/old.txt", "old\n")
         self.galley("begin", expect=0)
         self.call("Write", {"file_path": "folder/old.txt", "content": "new\n"})
@@ -133,7 +133,7 @@ class Conflicts(SystemCase):
         self.assertEqual({path["path"] for path in document["conflict"]["paths"]}, {"folder/new.txt", "folder/old.txt"})
         self.assertEqual((self.work / "folder").read_text(), "a file\n")
 
-    def test_a_folder_that_a_link_took_the_place_of_is_one(self):
+    def test_a_folder_replaced_by_a_link_is_a_conflict(self):
         self.write("folder/old.txt", "old\n")
         self.galley("begin", expect=0)
         for name in ("old.txt", "new.txt", "deep/new.txt"):
@@ -150,7 +150,7 @@ class Conflicts(SystemCase):
         self.assertEqual([path.name for path in (self.work / "real").iterdir()], ["old.txt"])
         self.assertEqual((self.work / "real/old.txt").read_text(), "old\n")
 
-    def test_what_has_no_lines_gets_no_markers(self):
+    def test_a_binary_file_gets_no_markers(self):
         (self.work / "b.bin").write_bytes(b"\0one")
         self.galley("begin", expect=0)
         self.call("Write", {"file_path": "b.bin", "content": "text\n"})
@@ -174,7 +174,7 @@ class Conflicts(SystemCase):
         self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei\nthree\n")
         self.commit("--tx", document["tx"], expect=1)
 
-    def test_log_tells_of_partial_undos_and_of_journals_that_cannot_be_read(self):
+    def test_log_shows_partial_undos_and_unreadable_journals(self):
         self.write("a.txt", "a\n")
         self.write("b.txt", "b\n")
         self.galley("begin", expect=0)
@@ -195,7 +195,7 @@ class Conflicts(SystemCase):
         self.assertIn("problem", transactions[-1])
         self.assertIn("cannot be read", self.galley("log", expect=0).stdout.decode())
 
-    def test_a_damaged_journal_of_a_recent_commit_is_said(self):
+    def test_a_damaged_journal_of_a_recent_commit_is_reported(self):
         for name in "abc":
             self.write(f"{name}.txt", f"{name}\n")
             self.galley("begin", expect=0)

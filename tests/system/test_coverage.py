@@ -35,7 +35,7 @@ class Coverage(unittest.TestCase):
         self.assertEqual(status, 0, line)
         self.assertIn("800 of  1000", line)
 
-    def test_ci_asks_for_it(self):
+    def test_ci_checks_the_coverage(self):
         self.assertRegex((ROOT / ".ci" / "run").read_text(), r"(?m)^make coverage$")
         rule = re.search(r"(?m)^coverage:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text())[1]
         self.assertIn("scripts/coverage", rule)

@@ -24,7 +24,7 @@ class CutPatches(SystemCase):
         shutil.rmtree(folder)
         return tree
 
-    def test_a_piece_is_taken_only_where_it_is_a_whole_patch(self):
+    def test_a_piece_is_accepted_only_if_it_is_a_whole_patch(self):
         for patch in good_patches():
             options = PATCH_OPTIONS.get(patch.name, [])
             lines = patch.read_bytes().splitlines(keepends=True)
@@ -44,7 +44,7 @@ class CutPatches(SystemCase):
                     elif b"@@" in piece or b"GIT binary" in piece:
                         self.assertIn(b"line ", check.stderr, "the message names no line")
 
-    def test_the_message_names_the_line_and_the_way_out(self):
+    def test_the_message_names_the_line_and_the_remedy(self):
         whole = ("--- a/data/rates.json\n+++ b/data/rates.json\n@@ -1,3 +1,3 @@\n {\n"
                  '-  "currency": "EUR",\n+  "currency": "USD",\n').encode()
         result = self.galley("apply", stdin=whole, expect=2)
@@ -55,7 +55,7 @@ class CutPatches(SystemCase):
         self.assertIn(b"the rest of the patch shows that it was cut off", cut.stderr)
         self.galley("apply", "--recount", stdin=whole, expect=0)
 
-    def test_what_follows_shows_that_the_counts_are_wrong(self):
+    def test_text_after_a_hunk_proves_that_its_counts_are_wrong(self):
         hunk = b'@@ -1,7 +1,7 @@\n {\n-  "currency": "EUR",\n+  "currency": "USD",\n'
         names = b"--- a/data/rates.json\n+++ b/data/rates.json\n"
         result = self.galley("apply", stdin=b"```diff\n" + names + hunk + b"```\n", expect=0)

@@ -35,14 +35,14 @@ class Words(SystemCase):
         self.assertIn("'galley audit' takes one of verify export", self.said("audit", expect=2))
         self.assertIn("list", self.said("rescue", expect=2))
 
-    def test_a_second_begin_says_what_is_open(self):
+    def test_a_second_begin_names_the_open_transaction(self):
         self.assertNotIn("already", self.said("begin", expect=0))
         first = self.open_ids()[0]
         again = self.said("begin", expect=0)
         self.assertIn(f"1 transaction of yours is open already: {first}", again)
         self.assertIn("--tx", again)
 
-    def test_begin_is_an_option_of_what_stages(self):
+    def test_commands_that_stage_have_the_option_begin(self):
         patch = b"--- /dev/null\n+++ b/one.txt\n@@ -0,0 +1 @@\n+one\n"
         self.galley("stage", "-", stdin=patch, expect=1)
         self.galley("stage", "--begin", "-n", "-", stdin=patch, expect=0)

@@ -46,7 +46,7 @@ class Exec(SystemCase):
         subprocess.run(["sh", "-ec", "umask 022; " + script], cwd=folder, check=True, capture_output=True)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
-    def test_a_folder_of_another_group_is_named_with_the_way_out(self):
+    def test_a_folder_of_another_group_is_named_with_a_remedy(self):
         user, own, other = 12345, 12345, 12346
         folder = self.work / "shared"
         folder.mkdir()
@@ -142,7 +142,7 @@ class Exec(SystemCase):
     def git_sees(node):
         return node if node[0] == "symlink" else (node[0], node[1] & 0o100, node[2])
 
-    def test_ignored_outputs_stay_for_the_next_command_and_go_with_the_transaction(self):
+    def test_ignored_outputs_last_as_long_as_the_transaction(self):
         self.git("init", "-q")
         (self.work / ".gitignore").write_text("build/\n*.o\n")
         places = {}
@@ -167,7 +167,7 @@ class Exec(SystemCase):
         self.galley("begin", expect=0)
         self.galley("exec", "--", "cat", "build/out", expect=1)
 
-    def test_gc_clears_the_ignored_outputs_of_a_transaction_that_nobody_came_back_to(self):
+    def test_gc_removes_the_ignored_outputs_of_an_abandoned_transaction(self):
         self.git("init", "-q")
         (self.work / ".gitignore").write_text("build/\n")
         self.galley("begin", expect=0)
@@ -202,7 +202,7 @@ class Exec(SystemCase):
         self.galley("exec", "--keep-on-failure", "--", "sh", "-c", "echo x > made; exit 7", expect=7)
         self.assertEqual(set(self.staged()), {"made"})
 
-    def test_limits_are_held_and_named(self):
+    def test_limits_are_enforced_and_named(self):
         self.galley("begin", expect=0)
         result = self.galley("exec", "--timeout", "0.3", "--", "sleep", "600", expect=3)
         self.assertIn(b"300 ms", result.stderr)
@@ -229,7 +229,7 @@ class Exec(SystemCase):
         self.assertEqual(self.galley("exec", "--deterministic", "--", "sh", "-c", "env | sort; date +%Z",
                                      env={"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}, expect=0).stdout, first)
 
-    def test_the_clock_of_deterministic_commands_stands_still_where_libfaketime_is(self):
+    def test_deterministic_commands_have_a_fixed_clock_with_libfaketime(self):
         if not list(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")):
             self.skipTest("libfaketime is not installed")
         self.galley("begin", expect=0)
@@ -251,7 +251,7 @@ class Exec(SystemCase):
         other = self.galley("exec", "--", "sh", "-c", "head -c 16 /dev/urandom | od -An -tx1", expect=0).stdout
         self.assertNotEqual(other.split(), first.split()[:16])
 
-    def test_command_rules_hold_at_every_door(self):
+    def test_command_rules_apply_to_every_way_to_run_commands(self):
         (self.work / "galley.toml").write_text(
             '[sandbox]\nallow = ["sh", "git", "/usr/bin/env"]\ndeny = ["git push", "env -i"]\n'
             '[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:git"]\n')

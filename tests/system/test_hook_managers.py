@@ -116,7 +116,7 @@ class PreCommit(ManagerCase):
         self.try_trailers()
         self.try_commits_and_pushes()
 
-    def test_of_a_new_branch_and_of_a_first_push(self):
+    def test_a_new_branch_and_a_first_push_are_judged(self):
         self.set_up()
         self.commit_all()
         self.git("checkout", "-qb", "side")
@@ -125,7 +125,7 @@ class PreCommit(ManagerCase):
         self.assert_done(self.commit_file("secret/y", "y", options=["--no-verify"]))
         self.assert_refused(self.run_git("push", "-q", "origin", "side:other"), "secret/y")
 
-    def test_our_hook_and_its_hook_side_by_side(self):
+    def test_our_hook_and_its_hook_run_each_other(self):
         """The hook that is installed later keeps the other one and runs it."""
         self.galley("hook", "install", expect=0)
         self.set_up()

@@ -132,7 +132,7 @@ class Installing(HookCase):
         self.assertEqual(steps, {**{name: "write" for name in USUAL}, "pre-push": "write_and_keep"})
         self.assertEqual(snapshot(self.hooks(), with_times=True), before)
 
-    def test_only_the_named_hooks(self):
+    def test_only_the_named_hooks_are_installed(self):
         self.galley("hook", "install", "--hook", "pre-commit", "--hook", "pre-push", expect=0)
         self.assertEqual(self.names(), ["pre-commit", "pre-push"])
         self.galley("hook", "uninstall", "--hook", "pre-push", expect=0)
@@ -140,7 +140,7 @@ class Installing(HookCase):
         result = self.galley("hook", "install", "--hook", "pre-comit", expect=2)
         self.assertIn(b"pre-commit", result.stderr)
 
-    def test_what_somebody_changed_is_left_alone(self):
+    def test_a_hook_that_was_edited_is_left_unchanged(self):
         self.galley("hook", "install", expect=0)
         with open(self.hooks() / "pre-push", "a", encoding="utf-8") as file:
             file.write("echo mine\n")
@@ -150,7 +150,7 @@ class Installing(HookCase):
             self.assertIn(b"pre-push", result.stderr)
         self.assertEqual(snapshot(self.hooks(), with_times=True), before)
 
-    def test_core_hooks_path_counts(self):
+    def test_core_hooks_path_is_respected(self):
         for value in ("tools/hooks", str(self.scratch / "elsewhere")):
             with self.subTest(value):
                 self.git("config", "core.hooksPath", value)
@@ -165,7 +165,7 @@ class Installing(HookCase):
                 self.assertFalse((place / "pre-commit").exists())
         self.assertEqual(self.names(), [])
 
-    def test_a_path_for_every_repository_has_to_be_meant(self):
+    def test_a_hooks_path_for_all_repositories_needs_an_option(self):
         everywhere = self.scratch / "everywhere"
         self.git("config", "--global", "core.hooksPath", everywhere)
         result = self.galley("hook", "install", expect=1)
@@ -174,7 +174,7 @@ class Installing(HookCase):
         self.galley("hook", "install", "--force", expect=0)
         self.assertTrue((everywhere / "pre-commit").exists())
 
-    def test_a_linked_folder_of_hooks_is_said_to_be_one(self):
+    def test_a_linked_folder_of_hooks_is_reported(self):
         shared = self.scratch / "shared"
         shared.mkdir()
         shutil.rmtree(self.hooks())
@@ -201,7 +201,7 @@ class Installing(HookCase):
         self.assertIn(b"switches hooks off", result.stderr)
         self.assert_one_clear_message(result)
 
-    def test_husky_is_told_what_to_write_instead(self):
+    def test_with_husky_the_message_shows_the_line_to_add(self):
         self.git("config", "core.hooksPath", ".husky/_")
         result = self.galley("hook", "install", expect=1)
         self.assertIn(b".husky/pre-commit", result.stderr)
@@ -218,14 +218,14 @@ class Installing(HookCase):
         self.galley("hook", "uninstall", work=other, expect=0)
         self.assertEqual(self.names(), [])
 
-    def test_git_dir_counts(self):
+    def test_git_dir_is_respected(self):
         elsewhere = self.scratch / "away"
         elsewhere.mkdir()
         self.galley("hook", "install", work=elsewhere, expect=0,
                     env={"GIT_DIR": str(self.work / ".git"), "GIT_WORK_TREE": str(self.work)})
         self.assertIn("pre-commit", self.names())
 
-    def test_a_bare_repository_gets_the_hook_of_a_server(self):
+    def test_a_bare_repository_gets_the_server_hook(self):
         self.make_server()
         self.galley("hook", "install", work=self.server, expect=0)
         installed = [path.name for path in (self.server / "hooks").iterdir() if not path.name.endswith(".sample")]
@@ -250,7 +250,7 @@ class Installing(HookCase):
         self.assertIn(b"pre-push", self.galley("hook", "install", expect=1).stderr)
         self.assertEqual(snapshot(self.hooks()), before)
 
-    def test_there_need_be_no_folder_of_hooks(self):
+    def test_a_missing_folder_of_hooks_is_created(self):
         shutil.rmtree(self.hooks())
         self.galley("hook", "install", "-n", expect=0)
         self.assertFalse(self.hooks().exists())
@@ -264,7 +264,7 @@ class Chaining(HookCase):
         path = self.write(f".git/hooks/{hook}", "#!/bin/sh\n" + text)
         path.chmod(0o755)
 
-    def test_the_hook_that_was_there_runs_first_and_can_refuse(self):
+    def test_the_existing_hook_runs_first_and_can_refuse(self):
         self.theirs("pre-commit", "echo theirs >> seen; test -e allowed || { echo NOT ALLOWED; exit 7; }\n")
         self.galley("hook", "install", expect=0)
         self.assert_refused(self.commit_file("b.txt", "b\n"), "NOT ALLOWED")
@@ -297,7 +297,7 @@ esac
         self.assertEqual(self.seen.read_text(), "".join(f"{hook} lib above\n" for hook in hooks))
         self.seen.unlink()
 
-    def test_one_that_looks_at_its_name_has_it(self):
+    def test_the_existing_hook_sees_its_own_name(self):
         self.make_server()
         self.dispatcher(".git/hooks", ["pre-commit", "commit-msg", "pre-push"], up="../..")
         before = snapshot(self.work / ".git", with_times=True, skip=("objects", "logs"))
@@ -315,7 +315,7 @@ esac
         self.assertEqual({path for path in before if path.startswith("hooks")},
                          {path for path in after if path.startswith("hooks")})
 
-    def test_one_that_is_a_link_has_it_too(self):
+    def test_a_linked_hook_sees_its_own_name(self):
         self.dispatcher("tools", ["all-hooks"], up="..")
         self.write(".git/hooks/lib.sh", "lib=lib\n")
         self.write(".git/above.sh", "above=above\n")
@@ -334,7 +334,7 @@ esac
         self.galley("hook", "uninstall", expect=0)
         self.assertEqual(os.readlink(self.work / ".git/hooks/pre-commit"), "../../tools/all-hooks")
 
-    def test_one_of_core_hooks_path_has_it_and_git_sees_no_more_files(self):
+    def test_a_hook_of_core_hooks_path_has_its_name_and_git_sees_no_new_files(self):
         self.dispatcher(".githooks", ["pre-commit", "commit-msg"])
         self.git("config", "core.hooksPath", ".githooks")
         self.galley("hook", "install", expect=0)
@@ -345,7 +345,7 @@ esac
         self.galley("hook", "uninstall", expect=0)
         self.assertFalse((self.work / ".githooks.before-galley").exists())
 
-    def test_one_that_is_kept_later_runs_and_not_galleys_own(self):
+    def test_a_hook_that_was_kept_later_runs(self):
         self.dispatcher(".git/hooks", ["pre-commit"])
         self.galley("hook", "install", "--hook", "pre-commit", expect=0)
         self.write(".git/hooks/commit-msg", "#!/bin/sh\nexit 0\n").chmod(0o755)
@@ -372,7 +372,7 @@ esac
         self.assertEqual(self.run_git("commit", "-q", "--allow-empty", "-m", "c", env={"TMPDIR": str(places)}).returncode, 1)
         self.assertEqual(list(places.iterdir()), [])
 
-    def test_one_on_a_server_has_it(self):
+    def test_a_server_hook_sees_its_own_name(self):
         self.make_server()
         hooks = self.server / "hooks"
         hooks.mkdir(exist_ok=True)
@@ -386,7 +386,7 @@ esac
         self.assert_done(self.run_git("push", "-q", "origin", "main"))
         self.assert_seen("pre-receive")
 
-    def test_one_that_may_not_run_does_not_run(self):
+    def test_a_hook_that_is_not_executable_does_not_run(self):
         self.theirs("pre-commit", "exit 1\n")
         (self.work / ".git/hooks/pre-commit").chmod(0o644)
         self.galley("hook", "install", expect=0)
@@ -402,7 +402,7 @@ esac
         self.assertEqual(seen.read_text(), f"refs/heads/main {self.head()} refs/heads/main {self.head(ref='HEAD~')}\n"
                                            f"origin {self.server}\n")
 
-    def test_without_galley_a_commit_is_refused_and_a_message_is_not(self):
+    def test_without_galley_commits_are_refused_but_messages_are_not(self):
         self.galley("hook", "install", expect=0)
         without = {"PATH": ":".join(folder for folder in os.environ["PATH"].split(":")
                                     if not (Path(folder) / "galley").exists())}
@@ -422,7 +422,7 @@ class Committing(HookCase):
         super().setUp()
         self.galley("hook", "install", expect=0)
 
-    def test_what_is_staged_is_judged_and_what_is_not_is_not(self):
+    def test_only_staged_changes_are_judged(self):
         self.write("a.json", "{}\n\n")
         self.git("add", "a.json")
         self.write("a.json", "{broken")
@@ -438,7 +438,7 @@ class Committing(HookCase):
         self.assertEqual(self.git("ls-files", "-s", "-v").stdout, index)
         self.assertEqual(self.git("stash", "list").stdout, b"")
 
-    def test_the_temporary_index_of_commit_all_and_of_commit_path(self):
+    def test_the_temporary_index_of_commit_all_and_commit_path_is_judged(self):
         self.write("a.json", "{broken")
         for options in (["-a"], ["a.json"], ["--only", "a.json"]):
             with self.subTest(options):
@@ -530,7 +530,7 @@ class Committing(HookCase):
         self.assert_done(self.run_git("commit", "-qm", "merge"))
         self.galley("check", "--commit", "HEAD", expect=0)
 
-    def test_a_conflict_that_is_settled_by_one_side_is_that_sides(self):
+    def test_a_conflict_settled_with_one_side_is_not_judged(self):
         for keep, expected in (("--theirs", b"[ 2\n"), ("--ours", b"[ 1\n")):
             with self.subTest(keep):
                 self.git("branch", "-D", "side", check=False)
@@ -544,7 +544,7 @@ class Committing(HookCase):
                 self.assert_done(self.run_git("commit", "-qm", "merge"))
                 self.assertEqual(self.git("show", "HEAD:bad.json").stdout, expected)
 
-    def test_the_other_sides_rules_are_asked_about(self):
+    def test_a_merge_asks_about_the_rules_of_the_other_side(self):
         self.diverge({"a.txt": "ONE\ntwo\nthree\n"}, {"a.txt": "1\ntwo\nthree\n", "galley.toml": ""})
         self.assertNotEqual(self.run_git("merge", "-q", "side").returncode, 0)
         self.write("a.txt", "both\n")
@@ -572,7 +572,7 @@ class Trailers(HookCase):
     def trailers(self):
         return self.git("log", "-1", "--format=%(trailers:only,unfold)").stdout.decode().split("\n")[:-1]
 
-    def test_name_the_transactions_that_wrote_what_is_committed(self):
+    def test_trailers_name_the_transactions_that_wrote_the_commit(self):
         self.put("a.txt", "1\n")
         self.put("a.txt", "2\n")
         self.put("b.txt", "b\n", agent="other")
@@ -586,12 +586,12 @@ class Trailers(HookCase):
                           f"Galley-Transaction: 3 {ids[2]}", "Galley-Agent: fixer", "Galley-Agent: other"])
         self.assertTrue(self.message().startswith("subject\n\nbody\n\nGalley-Transaction: 1 "))
 
-    def test_a_file_that_somebody_edited_since_is_nobodys(self):
+    def test_a_file_that_was_edited_since_gets_no_trailer(self):
         self.put("a.txt", "1\n")
         self.assert_done(self.commit_file("a.txt", "2\n"))
         self.assertEqual(self.message().strip(), "change")
 
-    def test_are_not_said_twice(self):
+    def test_trailers_are_not_repeated(self):
         self.put("a.txt", "1\n")
         self.git("add", "a.txt")
         self.assert_done(self.run_git("commit", "-qm", "one"))
@@ -600,7 +600,7 @@ class Trailers(HookCase):
         self.assertEqual(self.message(), first)
         self.assertEqual(first.count("Galley-Agent"), 1)
 
-    def test_stand_among_the_trailers_that_are_there(self):
+    def test_trailers_are_added_to_the_existing_trailers(self):
         self.put("a.txt", "1\n")
         self.git("add", "a.txt")
         self.assert_done(self.run_git("commit", "-qm", "one\n\nReviewed-by: B <b@example.org>"))
@@ -615,7 +615,7 @@ class Trailers(HookCase):
             self.assert_refused(result, "empty commit message")
         self.assertEqual(self.head(), before)
 
-    def test_a_deleted_file_and_a_new_mode_count(self):
+    def test_a_deleted_file_and_a_new_mode_get_trailers(self):
         (self.work / "tool.sh").write_text("#!/bin/sh\n")
         self.git("add", ".")
         self.git("commit", "-qm", "tool")
@@ -636,7 +636,7 @@ new mode 100755
         self.assert_done(self.run_git("commit", "-qm", "x"))
         self.assertIn("Galley-Agent: m", self.trailers())
 
-    def test_a_damaged_state_does_not_keep_a_commit_from_being_made(self):
+    def test_a_damaged_state_does_not_prevent_a_commit(self):
         self.put("a.txt", "1\n")
         self.git("add", "a.txt")
         (self.work / ".galley" / "format").write_text("galley 9 x\n")
@@ -670,7 +670,7 @@ class Pushing(HookCase):
         self.make_server()
         self.galley("hook", "install", "--hook", "pre-push", expect=0)
 
-    def test_what_is_new_to_the_remote_is_judged(self):
+    def test_commits_that_the_remote_lacks_are_judged(self):
         self.assert_done(self.commit_file("b.txt", "b\n"))
         self.assert_done(self.run_git("push", "-q", "origin", "main"))
         self.assert_done(self.commit_file("secret/x", "x"))
@@ -687,7 +687,7 @@ class Pushing(HookCase):
             session.type(answer + "\n")
         return session.finish(), session.screen.decode(errors="replace")
 
-    def test_a_change_of_the_rules_that_got_a_yes_at_its_commit_is_pushed_without_another(self):
+    def test_a_rules_change_approved_at_its_commit_is_pushed_without_a_question(self):
         self.galley("hook", "install", "--hook", "pre-commit", expect=0)
         for number in range(2):  # two commits, one push
             self.write("galley.toml", f"{RULES}# {number}\n")
@@ -709,7 +709,7 @@ class Pushing(HookCase):
         self.git("commit", "-qm", "back", "--no-verify")
         self.assert_refused(self.run_git("push", "-q", "origin", "main"), "a change of the rules")
 
-    def test_a_yes_that_cannot_be_kept_is_said(self):
+    def test_an_approval_that_cannot_be_stored_is_reported(self):
         self.galley("hook", "install", "--hook", "pre-commit", expect=0)
         (self.scratch / "state" / "galley").mkdir(parents=True, exist_ok=True)
         (self.scratch / "state" / "galley" / "trust").write_text("no folder\n")
@@ -720,7 +720,7 @@ class Pushing(HookCase):
         self.assertIn("could not be kept", screen)
 
     # Limit: kMaxRulesApprovals of engine/pipeline/trust.h
-    def test_each_yes_is_listed_and_the_oldest_go(self):
+    def test_approvals_are_listed_and_the_oldest_are_dropped(self):
         self.galley("hook", "install", "--hook", "pre-commit", expect=0)
         trust = self.scratch / "state" / "galley" / "trust"
         trust.mkdir(parents=True, mode=0o700)
@@ -800,7 +800,7 @@ class Pushing(HookCase):
         self.git("push", "-q", "--no-verify", "origin", branch, work=other)
         self.git("fetch", "-q", "origin")
 
-    def test_what_the_server_has_already_is_not_charged_to_who_takes_it_in(self):
+    def test_commits_that_the_server_already_has_are_not_judged_again(self):
         for number, take in enumerate((["merge", "-q", "--no-edit"], ["rebase", "-q"])):
             for is_known in (False, True):
                 with self.subTest(f"{take} of a branch that the server {'has' if is_known else 'lacks'}"):
@@ -818,7 +818,7 @@ class Pushing(HookCase):
                     self.git("commit", "-qm", "own", "--no-verify")
                     self.assert_refused(self.run_git("push", "-q", "--force", "origin", topic), "secret/own")
 
-    def test_what_a_merge_itself_adds_is_judged(self):
+    def test_changes_made_in_a_merge_commit_are_judged(self):
         self.git("checkout", "-qb", "topic", "origin/main", "--no-track")
         self.assert_done(self.commit_file("topic.txt", "mine\n"))
         self.let_others_push({"theirs.json": "[\n"})
@@ -830,7 +830,7 @@ class Pushing(HookCase):
         self.assert_refused(said, "evil.json")
         self.assertNotIn(b"theirs.json", said.stderr)
 
-    def test_what_came_under_other_rules_is_judged_by_these(self):
+    def test_a_merged_branch_is_judged_by_the_rules_of_the_target_branch(self):
         """A branch with no rules is on the server. Merged into another branch, it is judged by that
         branch's rules."""
         self.git("checkout", "-qb", "loose", "origin/main", "--no-track")
@@ -844,7 +844,7 @@ class Pushing(HookCase):
         self.git("merge", "-q", "--no-ff", "--no-edit", "origin/loose")
         self.assert_refused(self.run_git("push", "-q", "origin", "topic"), "secret/x")
 
-    def test_input_that_is_not_gits(self):
+    def test_input_that_is_not_from_git_is_an_error(self):
         result = self.galley("hook", "run", "pre-push", "origin", "url", stdin=b"nonsense\n", expect=2)
         self.assertIn(b"line 1", result.stderr)
         self.galley("hook", "run", "pre-push", "origin", "url", stdin=b"", expect=0)
@@ -866,7 +866,7 @@ class Serving(HookCase):
     def objects(self):
         return {str(path) for path in (self.server / "objects").rglob("*") if path.is_file()}
 
-    def test_a_push_is_taken_or_refused_and_leaves_nothing(self):
+    def test_a_push_is_accepted_or_refused_and_leaves_no_files(self):
         names, objects = self.names(), self.objects()
         self.commit_file("secret/x", "x")
         self.assert_refused(self.run_git("push", "-q", "origin", "main"), "remote: ", "secret/x", "no secrets")
@@ -878,7 +878,7 @@ class Serving(HookCase):
         self.assertEqual(self.head(self.server, "main"), self.head())
         self.assertEqual(self.names(), names)
 
-    def test_a_whole_push_is_judged_in_one_go(self):
+    def test_a_whole_push_is_judged_at_once(self):
         self.git("checkout", "-qb", "good")
         self.commit_file("b.txt", "b\n")
         self.git("checkout", "-qb", "bad", "main")

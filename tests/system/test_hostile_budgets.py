@@ -153,7 +153,7 @@ class Configuration(Budgets):
     }
 
     # Limit: kMaxTomlDepth of engine/policy/toml_document.h
-    def test_deep_keys_are_one_error(self):
+    def test_deeply_nested_keys_give_one_error(self):
         for name, text in self.DEEP.items():
             with self.subTest(shape=name):
                 self.write("galley.toml", text)
@@ -268,7 +268,7 @@ class AfterACommand(Budgets):
         self.assertEqual((self.work / "a40").read_text(), "x")
 
     # Limit: kReadBackGrace of staging/sandbox/command_runner.h
-    def test_sparse_files_past_the_deadline_are_dropped_and_said_so(self):
+    def test_sparse_files_past_the_deadline_are_dropped_and_reported(self):
         result = self.exec("for n in range(60): open(f'a{n}', 'w').truncate(1 << 30)\n", expect=3,
                            timeout_ms=1000)
         self.assertIn(b"read", result.stderr)
@@ -287,7 +287,7 @@ class AfterACommand(Budgets):
         self.assertTrue((self.work / "good").exists())
         self.assertFalse((self.work / "build").exists())
 
-    def test_an_excludes_file_that_is_a_fifo_is_passed_over(self):
+    def test_an_excludes_file_that_is_a_fifo_is_ignored(self):
         self.git("init", "-q")
         os.mkfifo(self.scratch / "fifo")
         for name in ("core.excludesFile", "include.path"):
@@ -321,7 +321,7 @@ class SparseFiles(Budgets):
         return ran.stdout, int(ran.stderr.splitlines()[-1])
 
     # Limit: kMaxDiffedBytes of staging/overlay/proposal_diff.h
-    def test_is_looked_at_in_little_memory(self):
+    def test_a_sparse_file_is_read_in_little_memory(self):
         self.write("galley.toml", "")
         self.galley("begin", expect=0)
         self.galley("exec", "--", "truncate", "-s", "300M", "big.bin", expect=0)
@@ -386,7 +386,7 @@ class DeepTrees(Budgets):
         self.bounded("gc", expect=0)
         self.assertTrue((self.work / "good").exists())
 
-    def test_a_deep_tree_in_the_workspace_is_searched_and_passed_by(self):
+    def test_a_deep_tree_in_the_workspace_does_not_stop_a_search(self):
         subprocess.run(["python3", "-c", DEEP], cwd=self.work, check=True, timeout=SECONDS)
         self.write("needle.txt", "needle\n")
         self.begin()

@@ -89,7 +89,7 @@ class Callers(hostile.HostileCase):
         self.by("", "commit", "--tx", tx)
         self.assertEqual((self.work / "src" / "b.txt").read_text(), "staged\n")
 
-    def test_effects_of_a_command_are_held_by_the_callers_profile(self):
+    def test_the_callers_profile_limits_the_effects_of_a_command(self):
         tx = self.begin()
         self.write_call("", tx)
         said = json.loads(self.by("runner", "--json", "exec", "--tx", tx, "--", "sh", "-c",
@@ -101,7 +101,7 @@ class Callers(hostile.HostileCase):
         self.by("", "exec", "--tx", tx, "--", "sh", "-c", "echo x > src/c.txt")
         self.assertEqual(self.staged(tx), ["src/b.txt", "src/c.txt"])
 
-    def test_fixers_run_for_nobody_who_may_not_write_what_they_mend(self):
+    def test_fixers_need_the_callers_permission_to_write_the_fixed_files(self):
         self.write("src/a.txt", "old\n")
         tx = self.begin()
         self.call("", tx, "Write", {"file_path": "src/b.txt", "content": "old\n"})
@@ -112,7 +112,7 @@ class Callers(hostile.HostileCase):
 
     # --- a caller does not lift the owner's limits -----------------------------------------------
 
-    def test_a_person_who_commits_for_an_agent_is_held_by_its_profile(self):
+    def test_the_agents_profile_applies_when_a_person_commits_for_it(self):
         tx = self.begin("bot")
         self.write_call("bot", tx)
         self.write_call("", tx, "outside.txt", expect=1)
@@ -126,7 +126,7 @@ class Callers(hostile.HostileCase):
         entry = json.loads(self.galley("--json", "log").stdout)["transactions"][0]
         self.assertEqual((entry["agent"], entry["owner"]), ("", "bot"))
 
-    def test_who_staged_counts_when_the_owner_commits(self):
+    def test_a_contributors_limits_apply_when_the_owner_commits(self):
         tx = self.begin()
         self.write_call("mover", tx, "deploy/new.txt")
         said = json.loads(self.by("", "--json", "commit", "--tx", tx, expect=1).stdout)
@@ -138,7 +138,7 @@ class Callers(hostile.HostileCase):
         self.by("", "commit", "--tx", own)
         self.assertTrue((self.work / "deploy" / "new.txt").exists())
 
-    def test_a_fork_of_somebody_elses_is_judged_with_them(self):
+    def test_a_fork_keeps_the_limits_of_the_original_owner(self):
         tx = self.begin("bot")
         self.write_call("bot", tx)
         child = self.by("mover", "fork", "--tx", tx).stdout.decode().strip()
@@ -147,7 +147,7 @@ class Callers(hostile.HostileCase):
         self.assertTrue((self.work / "src" / "b.txt").exists())
         self.assertFalse((self.work / "outside.txt").exists())
 
-    def test_both_are_on_record(self):
+    def test_caller_and_owner_are_on_record(self):
         tx = self.begin("bot")
         self.write_call("mover", tx)
         self.by("mover", "exec", "--tx", tx, "--", "true")
@@ -171,7 +171,7 @@ class Callers(hostile.HostileCase):
 
     # --- the selected transaction ----------------------------------------------------------------
 
-    def test_no_command_takes_anothers_transaction_by_itself(self):
+    def test_no_command_selects_another_agents_transaction_by_default(self):
         self.write_call("bot", self.begin("bot"))
         for command in (("commit",), ("rollback",), ("diff",), ("validate",), ("savepoint", "x"), ("fork",),
                         ("exec", "--", "true"), ("call", "LS", "{}")):
@@ -184,7 +184,7 @@ class Callers(hostile.HostileCase):
         self.by("bot", "commit")
         self.assertTrue((self.work / "src" / "b.txt").exists())
 
-    def test_of_several_own_ones_none_is_guessed(self):
+    def test_with_several_own_transactions_one_must_be_named(self):
         first = self.by("bot", "--reason", "the first", "begin").stdout.decode().strip()
         second = self.begin("bot")
         self.begin()
@@ -204,7 +204,7 @@ class Callers(hostile.HostileCase):
         said = self.by("bot", "commit", expect=2).stderr.decode()
         self.assertEqual(len(said.strip().splitlines()), 2, said)
 
-    def test_status_tells_ones_own_from_those_of_others(self):
+    def test_status_separates_own_and_other_transactions(self):
         theirs = self.begin("bot")
         mine = self.begin()
         document = json.loads(self.galley("--json", "status", expect=0).stdout)
@@ -214,7 +214,7 @@ class Callers(hostile.HostileCase):
 
     # --- names -----------------------------------------------------------------------------------
 
-    def test_a_mistyped_name_opens_no_gate(self):
+    def test_a_mistyped_agent_name_gives_no_access(self):
         """Tries every command: writing, staging, reading, checking in git, and calling."""
         edit = self.scratch / "edit.json"
         edit.write_text(json.dumps([{"path": "src/new", "content": "x\n"}]))

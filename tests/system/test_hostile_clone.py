@@ -61,7 +61,7 @@ environment = {{ A = "b" }}
     def outside(self):
         return {name: snapshot(self.scratch / name, skip=()) for name in ("home", "upstream")}
 
-    def test_nothing_of_it_runs_and_each_command_says_what_it_does_not_believe(self):
+    def test_nothing_of_the_clone_runs_and_each_command_names_untrusted_parts(self):
         outside, inside = self.outside(), snapshot(self.work, skip=(".git",))
         commands = ((["status"], 0), (["preview", "-"], 1), (["apply", "-"], 1), (["log"], 0), (["doctor"], 1),
                     (["undo"], 1), (["begin"], 1), (["exec", "--", "true"], 2), (["gc"], 0), (["recover"], 0),
@@ -83,7 +83,7 @@ environment = {{ A = "b" }}
         self.assertEqual(self.outside(), outside)
         self.assertEqual(snapshot(self.work, skip=(".git",)), inside)
 
-    def test_with_the_state_out_of_the_way_it_can_be_used(self):
+    def test_the_clone_can_be_used_after_its_state_is_moved_away(self):
         os.rename(self.work / ".galley", self.scratch / "not-mine")
         outside = self.outside()
         etc = os.lstat("/etc").st_mtime_ns

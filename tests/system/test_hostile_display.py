@@ -155,7 +155,7 @@ class Display(hostile.HostileCase):
                 self.assertIn(b"in\\342\\200\\256voice.txt", shown)
                 self.assertNotIn("\u202e".encode(), shown)
 
-    def test_a_finding_and_a_conflict_cannot_drive_the_terminal(self):
+    def test_a_finding_and_a_conflict_cannot_control_the_terminal(self):
         self.write("galley.toml", '[[validator]]\nname = "j"\nbuiltin = "json"\n')
         patch = ('--- /dev/null\n+++ b/in\u202e\u200b.json\n@@ -0,0 +1 @@\n+{"a\u202e": \x1b[8m}\n').encode()
         status, shown = self.on_terminal("preview", "--stat", "-", stdin=patch, stderr=True, answer=None)
@@ -207,7 +207,7 @@ class Display(hostile.HostileCase):
                 for line in result.stderr.splitlines():
                     self.assertFalse(line.startswith(b"galley: committed 77"), line)
 
-    def test_what_a_command_writes_is_shown(self):
+    def test_every_character_of_a_commands_output_is_shown(self):
         self.need_walls()
         tx = self.galley("begin", expect=0).stdout.decode().strip()
         script = r"printf 'a\342\200'; printf '\256b\033[8mc\377\n'"
@@ -249,7 +249,7 @@ class FullOutput(hostile.HostileCase):
                 self.assertEqual(result.returncode, 3, result.stderr)
                 self.assertIn(b"standard output", result.stderr)
 
-    def test_the_outcome_of_a_commit_is_told_on_stderr(self):
+    def test_the_outcome_of_a_commit_is_reported_on_stderr(self):
         for number, options in enumerate(((), ("--json",))):
             patch = f"--- /dev/null\n+++ b/n{number}.txt\n@@ -0,0 +1 @@\n+x\n".encode()
             result = self.to_full(*options, "apply", "-", stdin=patch)
@@ -283,7 +283,7 @@ class Denied(hostile.HostileCase):
         for result in results:
             self.assertNotIn(b"hidden-", result.stdout + result.stderr)
 
-    def test_the_diff_of_its_own_edit_shows_no_line_of_it(self):
+    def test_the_diff_of_an_agents_edit_hides_the_denied_file(self):
         for options in ((), ("-U", "100"), ("--word-diff",)):
             text, document = self.both("preview", "--unidiff-zero", *options, "-", stdin=self.edit)
             self.assert_hidden(text, document)
@@ -314,7 +314,7 @@ class Denied(hostile.HostileCase):
                              b"@@ -9,3 +9,3 @@\n hidden-9\n-hidden-X\n+mine\n hidden-11\n", expect=1)
         self.assertIn(b"hidden-10", person.stderr)
 
-    def test_tools_that_write_and_search_do_not_show_it(self):
+    def test_tools_that_write_and_search_do_not_show_a_denied_file(self):
         tx = self.galley("--agent", "bot", "begin", expect=0).stdout.decode().strip()
         for tool, arguments, status in (("Write", {"file_path": "secrets/key", "content": "mine\n"}, 0),
                                         ("Grep", {"pattern": "hidden"}, 0), ("Read", {"file_path": "secrets/key"}, 1),
@@ -326,7 +326,7 @@ class Denied(hostile.HostileCase):
         result = self.galley("--agent", "bot", "call", "--tx", tx, "Grep", '{"pattern": "open-1"}', expect=0)
         self.assertIn(b"open.txt", result.stdout)
 
-    def test_history_and_the_work_of_others_do_not_show_it(self):
+    def test_history_and_the_work_of_others_do_not_show_a_denied_file(self):
         self.galley("apply", "--unidiff-zero", "-", stdin=self.edit, expect=0)
         tx = self.galley("begin", expect=0).stdout.decode().strip()
         write = {"file_path": "secrets/key", "content": self.SECRET.replace("hidden-20", "hidden-20b")}
@@ -342,14 +342,14 @@ class Denied(hostile.HostileCase):
         self.assertIn(b"-hidden-10", self.galley("show", expect=0).stdout)
         self.assertIn(b"hidden-9", self.galley("blame", "secrets/key", expect=0).stdout)
 
-    def test_a_conflict_does_not_show_it(self):
+    def test_a_conflict_does_not_show_a_denied_file(self):
         self.galley("apply", "--unidiff-zero", "-", stdin=self.edit, expect=0)
         self.write("secrets/key", self.SECRET.replace("hidden-10\n", "hidden-ten\n"))
         text, document = self.both("undo", expect=1)
         self.assert_hidden(text, document)
         self.assertIn(b"secrets/key", text.stderr)
 
-    def test_a_copy_of_it_by_a_patch_is_refused_and_not_shown(self):
+    def test_copying_a_denied_file_by_a_patch_is_refused_without_its_text(self):
         patch = (b"diff --git a/secrets/key b/copy\nsimilarity index 90%\ncopy from secrets/key\ncopy to copy\n"
                  b"--- a/secrets/key\n+++ b/copy\n@@ -1,2 +1,2 @@\n-hidden-1\n+mine\n hidden-2\n")
         text, document = self.both("preview", "-", stdin=patch, expect=1)
@@ -358,7 +358,7 @@ class Denied(hostile.HostileCase):
         self.galley("--agent", "bot", "apply", "-", stdin=patch, expect=1)
         self.assertFalse((self.work / "copy").exists())
 
-    def test_a_staged_copy_of_it_shows_it_under_no_other_name(self):
+    def test_a_staged_copy_does_not_show_a_denied_file_under_another_name(self):
         misfit = b"copy\n```\n<<<<<<< SEARCH\nhidden-X1\n=======\nx\n>>>>>>> REPLACE\n```\n"
         for verb in (b"copy", b"rename"):
             header = (b"diff --git a/secrets/key b/copy\nsimilarity index 100%\n" +
@@ -399,7 +399,7 @@ class Pruned(hostile.HostileCase):
 
 
 class NamesThatAreNotText(hostile.HostileCase):
-    def test_json_has_their_bytes(self):
+    def test_json_has_the_bytes_of_names_that_are_not_text(self):
         (self.work / "galley.toml").write_text("")
         name = b"caf\xe9~/x.txt"
         patch = b'--- /dev/null\n+++ "b/caf\\351~/x.txt"\n@@ -0,0 +1 @@\n+caf\xe9\n'

@@ -85,12 +85,12 @@ class Configuration(hostile.HostileCase):
         self.galley("apply", stdin=patch, expect=0)
         self.assertIn('"ask"', (self.work / "galley.toml").read_text())
 
-    def test_init_writes_it_all_the_same(self):
+    def test_init_can_write_galley_toml(self):
         (self.work / "galley.toml").unlink()
         self.galley("init", expect=0)
         self.assertTrue((self.work / "galley.toml").exists())
 
-    def test_explain_says_so(self):
+    def test_explain_names_the_fixed_rule_for_galley_toml(self):
         said = self.galley("policy", "explain", "src/Galley.toml").stdout
         self.assertIn(b"always", said)
 
@@ -113,7 +113,7 @@ class GitDirectories(hostile.HostileCase):
         edits = json.dumps([{"path": path, "content": text}]).encode()
         return self.galley("--json", "apply", "--format", "edits", stdin=edits, expect=expect)
 
-    def test_what_a_git_file_names_cannot_be_written(self):
+    def test_a_directory_that_a_git_file_names_cannot_be_written(self):
         marker = self.scratch / "ran"
         before = (self.work / "repo.git" / "config").read_text()
         self.make("repo.git/hooks/post-checkout", f"#!/bin/sh\ntouch {marker}\n", 1)
@@ -129,7 +129,7 @@ class GitDirectories(hostile.HostileCase):
         self.make("b.txt", "two\n", 0)
         self.assertEqual(self.git("status", "--porcelain", "b.txt").stdout, b"?? b.txt\n")
 
-    def test_absolute_gitdir_and_a_link(self):
+    def test_a_directory_behind_an_absolute_gitdir_or_a_link_is_protected(self):
         (self.work / ".git").write_text(f"gitdir: {self.work}/repo.git\n")
         self.make("repo.git/config.worktree", "x", 1)
         (self.work / ".git").unlink()

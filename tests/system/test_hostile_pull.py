@@ -102,7 +102,7 @@ class PullCase(HostileCase):
 
 class HostilePull(PullCase):
     @plants("approvals")
-    def test_an_approval_is_no_yes(self):
+    def test_a_pulled_approval_does_not_count(self):
         tx = self.begin(work=self.other)
         self.put("asked.txt", "a\n", "stage", work=self.other)
         proposal = self.document("diff", "--tx", tx, work=self.other)["proposal"]
@@ -120,7 +120,7 @@ class HostilePull(PullCase):
         self.assertTrue((self.work / "asked.txt").exists())
 
     @plants("stage", "contents")
-    def test_a_stored_transaction_is_not_there(self):
+    def test_a_pulled_transaction_is_ignored(self):
         tx = self.begin(work=self.other)
         self.put("planted.txt", "planted\n", "stage", work=self.other)
         self.galley("savepoint", "one", work=self.other, expect=0)
@@ -182,7 +182,7 @@ class HostilePull(PullCase):
         self.assertIn(b"belongs to the system", result.stderr)
 
     @plants("runs")
-    def test_a_run_is_not_there(self):
+    def test_a_pulled_run_is_ignored(self):
         self.galley("run", "--", "mkfifo", "pipe", work=self.other, expect=1)
         files = self.made("runs", "stage")
         tx = next(name for name in files if name.endswith("run.json")).split("/")[-2]
@@ -195,7 +195,7 @@ class HostilePull(PullCase):
         self.assert_told("runs", "stage")
 
     @plants("confirmations", "grants")
-    def test_a_yes_to_a_call_and_a_grant_are_none(self):
+    def test_a_pulled_confirmation_and_grant_do_not_count(self):
         self.galley("grant", "bot", "custom:deploy", work=self.other, expect=0)
         tx = self.begin(work=self.other)
         words = ("sec.grant", json.dumps({"agent": "bot", "capability": "custom:test"}), "--json")
@@ -226,7 +226,7 @@ class HostilePull(PullCase):
         self.assert_told("rescue", "git-commits", "links", "quarantine")
 
     @plants("undo", "slot", "blob", "cache", "keep", "index.db")
-    def test_history_and_what_is_derived_are_not_taken(self):
+    def test_pulled_history_and_derived_files_are_ignored(self):
         self.put("large.bin", "y" * (2 << 20), "apply", work=self.other)
         self.put("large.bin", "z" * (2 << 20), "apply", work=self.other)
         self.galley("query", "SELECT 1", work=self.other, expect=0)
@@ -261,7 +261,7 @@ class HostilePull(PullCase):
         self.put("own.txt", "as before\n", "apply")
 
     @plants("format", ".gitignore")
-    def test_a_format_or_another_gitignore_ends_the_belief(self):
+    def test_a_pulled_format_or_gitignore_makes_the_state_untrusted(self):
         for name, content in (("format", (self.other / ".galley" / "format").read_bytes()), (".gitignore", b"!*\n")):
             with self.subTest(name):
                 kept = (self.state / name).read_bytes()
@@ -275,7 +275,7 @@ class HostilePull(PullCase):
         self.put("new.txt", "new\n", "apply")
 
     @plants("lock", "wait")
-    def test_a_lock_or_a_ticket_stops_nobody(self):
+    def test_a_pulled_lock_or_ticket_does_not_block(self):
         self.pull({"lock": b"pid 1\n", "wait/0000000000000000-dead": b""})
         self.put("own.txt", "as before\n", "apply")
         self.galley("gc", expect=0)
@@ -296,18 +296,18 @@ class HostilePull(PullCase):
         self.assertEqual([defect["reason"] for defect in defects], ["audit.lost"])
 
     @plants("audit.jsonl", "audit", "audit.<n>.jsonl")
-    def test_a_longer_audit_log_is_told_from_ones_own(self):
+    def test_a_longer_pulled_audit_log_is_detected(self):
         self.pull_log(lambda lines: lines)
         first = json.loads((self.state / "audit.jsonl").read_text().splitlines()[0])
         self.assertEqual(first["output"]["closed"], "audit.1.jsonl")
 
-    def test_a_shorter_audit_log_is_told_from_ones_own(self):
+    def test_a_shorter_pulled_audit_log_is_detected(self):
         self.pull_log(lambda lines: lines[:1])
 
-    def test_an_empty_audit_log_is_told_from_ones_own(self):
+    def test_an_empty_pulled_audit_log_is_detected(self):
         self.pull_log(lambda lines: [])
 
-    def test_every_kind_of_the_page_is_planted(self):
+    def test_the_tests_plant_every_kind_of_file_of_the_page(self):
         kinds = {row.path.split("/")[0] for row in rows_of_page()}
         self.assertEqual(kinds - PLANTED, set())
 

@@ -40,7 +40,7 @@ class Records(hostile.HostileCase):
     def repair(self):
         return self.galley("doctor", "--repair", expect=(0, 1), env={"GALLEY_BOOT_ID": "boot-2"})
 
-    def test_of_a_commit_that_recovery_finished_is_not_lost(self):
+    def test_the_record_of_a_recovered_commit_is_not_lost(self):
         self.commit("one")
         kept = self.keep_log()
         self.commit("two")
@@ -49,7 +49,7 @@ class Records(hostile.HostileCase):
         self.assertEqual(len(self.records()), 2)
         self.assertEqual(self.verify(expect=0), [])
 
-    def test_of_a_first_commit_that_recovery_finished_is_not_lost(self):
+    def test_the_record_of_a_recovered_first_commit_is_not_lost(self):
         self.commit("one")
         for name in ("audit.jsonl", "audit.head"):
             self.state(name).unlink()
@@ -57,7 +57,7 @@ class Records(hostile.HostileCase):
         self.assertEqual(len(self.records()), 1)
         self.assertEqual(self.verify(expect=0), [])
 
-    def test_a_commit_that_the_log_does_not_have_is_told_and_put_back(self):
+    def test_a_commit_that_the_log_lacks_is_reported_and_restored(self):
         self.commit("one")
         kept = self.keep_log()
         self.commit("two")
@@ -70,7 +70,7 @@ class Records(hostile.HostileCase):
         self.repair()
         self.assertEqual(len(self.records()), 2)
 
-    def test_a_log_that_a_power_cut_shortened_is_mended_with_a_record_that_says_so(self):
+    def test_a_log_shortened_by_a_power_cut_is_repaired_with_a_record(self):
         self.commit("one")
         self.commit("two")
         self.reboot()
@@ -87,7 +87,7 @@ class Records(hostile.HostileCase):
         self.commit("three")
         self.assertEqual(self.verify(expect=1), ["audit.lost"])
 
-    def test_a_log_with_zeros_at_its_end_is_mended(self):
+    def test_a_log_with_zeros_at_its_end_is_repaired(self):
         self.commit("one")
         self.commit("two")
         self.reboot()
@@ -119,7 +119,7 @@ class Records(hostile.HostileCase):
         self.commit("three")
         self.assertEqual(json.loads(self.galley("doctor", "--json", expect=0).stdout)["ok"], True)
 
-    def test_a_log_that_was_removed_is_told_and_made_again(self):
+    def test_a_removed_log_is_reported_and_created_again(self):
         self.commit("one")
         self.reboot()
         for name in ("audit.jsonl", "audit.head"):
@@ -129,7 +129,7 @@ class Records(hostile.HostileCase):
         self.assertEqual(len(self.records()), 1)
         self.assertEqual(self.verify(expect=0), [])
 
-    def test_a_log_that_was_begun_anew_is_not_blamed_for_the_old_one(self):
+    def test_a_new_log_is_not_blamed_for_the_old_one(self):
         self.commit("one")
         self.reboot()
         for name in ("audit.jsonl", "audit.head"):

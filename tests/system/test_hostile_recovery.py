@@ -93,12 +93,12 @@ class NewFiles(hostile.HostileCase):
         self.assertEqual(sorted(made["git"]), ["made", "made/below", "made/below/deep.txt", "new.txt", "run.sh"])
         self.assertEqual(made["galley"], made["git"])
 
-    def test_follow_the_umask(self):
+    def test_new_files_follow_the_umask(self):
         for umask in (0o022, 0o002, 0o027, 0o077, 0):
             with self.subTest(umask=oct(umask)):
                 self.compare(umask, lambda work: None)
 
-    def test_follow_a_set_group_id_folder(self):
+    def test_new_files_follow_a_set_group_id_folder(self):
         def prepare(work):
             if IS_ROOT:
                 os.chown(work, -1, SOME_GROUP)
@@ -107,14 +107,14 @@ class NewFiles(hostile.HostileCase):
             with self.subTest(umask=oct(umask)):
                 self.compare(umask, prepare)
 
-    def test_follow_a_default_acl(self):
+    def test_new_files_follow_a_default_acl(self):
         def prepare(work):
             os.setxattr(work, DEFAULT, SHARED)
         for umask in (0o022, 0o077):
             with self.subTest(umask=oct(umask)):
                 self.compare(umask, prepare)
 
-    def test_follow_a_default_acl_without_names(self):
+    def test_new_files_follow_a_default_acl_without_names(self):
         def prepare(work):
             os.setxattr(work, DEFAULT, acl((USER_OBJECT, 7, NO_ID), (GROUP_OBJECT, 5, NO_ID), (OTHER, 1, NO_ID)))
         self.compare(0o077, prepare)
@@ -126,7 +126,7 @@ class UndoOfADeletion(hostile.HostileCase):
         self.galley("call", "Delete", json.dumps({"path": path}), expect=0)
         self.galley("commit", expect=0)
 
-    def test_gives_owner_group_acl_and_attributes_back(self):
+    def test_undo_restores_owner_group_acl_and_attributes(self):
         path = self.work / "kept.txt"
         path.write_text("kept\n")
         if IS_ROOT:
@@ -141,7 +141,7 @@ class UndoOfADeletion(hostile.HostileCase):
         self.assertEqual(facts(path), before, result.stderr)
         self.assertEqual(path.read_text(), "kept\n")
 
-    def test_gives_an_attribute_of_a_read_only_file_back(self):
+    def test_undo_restores_an_attribute_of_a_read_only_file(self):
         path = self.work / "kept.txt"
         path.write_text("kept\n")
         os.setxattr(path, "user.note", b"mine")
@@ -205,7 +205,7 @@ KILLS = 8
 class Killed(hostile.HostileCase):
     """SIGKILL during a commit: at any call, the next command finds the old tree or the new one."""
 
-    def test_with_read_only_files_leaves_old_or_new(self):
+    def test_a_killed_commit_with_read_only_files_leaves_the_old_or_the_new_tree(self):
         shutil.rmtree(self.work)
         self.work.mkdir()
         patch = []

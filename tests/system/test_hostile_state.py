@@ -71,7 +71,7 @@ class HostileState(HostileStateCase):
         self.galley("apply", GOOD, expect=0)
         self.assert_believed()
 
-    def test_a_state_without_a_format_is_no_beginning_of_ours(self):
+    def test_a_state_without_a_format_is_not_trusted(self):
         forge_state(self.work, {"planted": made()})
         (self.work / ".galley" / "format").unlink()
         self.assert_not_believed("no 'format'")
@@ -140,7 +140,7 @@ class HostileState(HostileStateCase):
         state.chmod(0o700)
         self.assert_believed()
 
-    def test_a_link_or_a_file_is_no_state(self):
+    def test_a_link_or_a_file_is_not_a_state(self):
         self.galley("apply", GOOD, expect=0)
         state = self.work / ".galley"
         elsewhere = state.rename(self.scratch / "elsewhere")
@@ -224,7 +224,7 @@ class HostileState(HostileStateCase):
 
 
 class Adoption(HostileStateCase):
-    def test_a_yes_takes_a_copy_over(self):
+    def test_a_copy_is_adopted_after_a_yes(self):
         self.galley("apply", GOOD, expect=0)
         (self.work / ".galley" / "approvals").mkdir()
         copy = self.scratch / "copy"
@@ -253,7 +253,7 @@ class Adoption(HostileStateCase):
         self.assertEqual((self.work / "planted").read_bytes(), b"12345")
         self.assert_believed()
 
-    def test_a_no_changes_nothing(self):
+    def test_a_declined_adoption_changes_nothing(self):
         forge_state(self.work, {"planted": made()})
         before = snapshot(self.work)
         for answer in ("no", ""):
@@ -271,7 +271,7 @@ class Adoption(HostileStateCase):
         shown = self.galley("recover", "--adopt", "--dry-run", start_new_session=True, expect=0)
         self.assertIn(b"planted", shown.stdout)
 
-    def test_where_the_state_is_believed_there_is_nothing_to_adopt(self):
+    def test_a_trusted_state_cannot_be_adopted(self):
         self.galley("apply", GOOD, expect=0)
         result = self.at_terminal("recover", "--adopt", answer="yes")
         self.assertEqual(result.returncode, 1)

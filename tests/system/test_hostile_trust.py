@@ -83,7 +83,7 @@ class Hooks(TrustCase):
             self.assertFalse(mark.exists())
 
 
-    def test_a_configuration_inside_the_workspace_is_no_persons_own(self):
+    def test_a_configuration_inside_the_workspace_is_not_a_persons_own(self):
         mark = self.scratch / "mark"
         inside = {"XDG_CONFIG_HOME": str(self.work / "config")}
         self.write("config/galley/config.toml",
@@ -144,7 +144,7 @@ class Shown(TrustCase):
         self.assertIn("only_new = true", self.galley("trust", "--show", expect=0).stdout.decode())
         self.assertNotEqual(self.hash(), before)
 
-    def test_all_of_it_is_in_the_document(self):
+    def test_the_json_document_has_all_of_the_trusted_part(self):
         self.write("galley.toml", TESTS)
         part = json.loads(self.galley("--json", "trust", "--show", expect=0).stdout)["part"]
         self.assertIn("max_output_bytes", part)
@@ -189,7 +189,7 @@ class Init(TrustCase):
         super().setUp()
         self.write("Makefile", "test:\n\tgrep -q one README.md\n")
 
-    def test_what_is_enabled_is_trusted_after_a_yes(self):
+    def test_init_enable_trusts_its_commands_after_a_yes(self):
         result = self.galley("--json", "init", "--enable", expect=1, start_new_session=True)
         self.assertEqual(self.reason(result), "person.no_terminal")
         self.at_terminal("init", "--enable", answer="n", expect=1)
@@ -198,7 +198,7 @@ class Init(TrustCase):
         self.assertIn('command = ["make", "test"]', shown)
         self.assertIn("gate.validator_failed", self.apply(expect=1).stderr.decode())
 
-    def test_without_it_nothing_is_asked(self):
+    def test_init_without_enable_asks_nothing(self):
         self.galley("init", expect=0, start_new_session=True)
         self.assertIn('# command = ["make", "test"]', (self.work / "galley.toml").read_text())
         self.apply(expect=0)
@@ -214,23 +214,23 @@ class Words(TrustCase):
     def assert_not_trusted(self):
         self.assertFalse(json.loads(self.galley("--json", "trust", "--show", expect=0).stdout)["trusted"])
 
-    def test_it_is_refused_without_a_terminal(self):
+    def test_trust_is_refused_without_a_terminal(self):
         result = self.galley("--json", "trust", stdin=b"y\nyes\n", expect=1, start_new_session=True)
         self.assertEqual(self.reason(result), "person.no_terminal")
         self.assert_not_trusted()
 
-    def test_what_is_piped_in_is_no_answer(self):
+    def test_piped_input_is_not_an_answer(self):
         self.at_terminal("trust", answer="n", agent_input=b"y\n", expect=1)
         self.assert_not_trusted()
 
-    def test_it_is_refused_inside_exec(self):
+    def test_trust_is_refused_inside_exec(self):
         self.galley("begin", expect=0)
         program = os.path.abspath(hostile.GALLEY)
         self.galley("exec", "--", program, "-C", self.work, "trust")
         self.at_terminal("trust", answer="y", env={"GALLEY_SANDBOX": "1"}, expect=1)
         self.assert_not_trusted()
 
-    def test_all_of_it_is_shown_and_nothing_hides(self):
+    def test_trust_shows_control_characters_escaped(self):
         self.write("galley.toml", '[[validator]]\nname = "t"\ncommand = ["sh", "-c", "true\\u202e # \\u001b[2K\\n"]\n')
         result = self.at_terminal("trust", answer="n", expect=1)
         self.assertIn(r'"true\U0000202E # \U0000001B[2K\U0000000A"', result.terminal)
@@ -252,7 +252,7 @@ class Words(TrustCase):
         self.galley("trust", "--revoke", expect=0)
         self.apply(expect=1)
 
-    def test_a_trust_holds_for_one_folder(self):
+    def test_trust_applies_to_one_folder(self):
         self.at_terminal("trust", answer="y", expect=0)
         other = self.scratch / "other"
         other.mkdir()
@@ -285,7 +285,7 @@ class Words(TrustCase):
         (config / "config.toml").write_text(f'trusted_folders = ["{self.work}"]\n')
         self.apply(env={"XDG_CONFIG_HOME": str(self.work / "config")}, expect=1)
 
-    def test_an_approval_is_a_persons_word(self):
+    def test_only_a_person_can_approve(self):
         self.write("galley.toml", '[[policy.rule]]\npaths = ["*"]\ndecision = "ask"\n')
         self.galley("begin", expect=0)
         self.galley("call", "Write", json.dumps({"file_path": "README.md", "content": "two\n"}), expect=0)
@@ -298,7 +298,7 @@ class Words(TrustCase):
 
 
 class Roots(TrustCase):
-    def test_a_galley_toml_below_a_root_makes_no_root(self):
+    def test_a_galley_toml_below_a_root_does_not_make_a_root(self):
         below = '[policy]\ndefault = "deny"\n'
         self.write("src/galley.toml", below)
         patch = b"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"
@@ -312,13 +312,13 @@ class Roots(TrustCase):
                 shutil.rmtree(path)
                 shutil.rmtree(self.work / ".galley")
 
-    def test_without_a_root_above_it_rules(self):
+    def test_a_galley_toml_without_a_root_above_it_applies(self):
         self.write("src/galley.toml", '[policy]\ndefault = "deny"\n')
         patch = b"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"
         self.galley("apply", "-", stdin=patch, work=self.work / "src", expect=1)
 
     @unittest.skipUnless(hostile.IS_ROOT, "only root can make another user's files")
-    def test_in_a_folder_of_another_user_nothing_begins(self):
+    def test_nothing_starts_in_a_folder_of_another_user(self):
         """Ownership is checked before a program runs and before a byte is written, and not later at
         the undo."""
         subprocess.run(["chown", "-R", f"{hostile.OTHER_USER}", self.work], check=True)

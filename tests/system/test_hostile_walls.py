@@ -42,11 +42,11 @@ class KilledExec(hostile.HostileCase):
         self.assertFalse((self.work / "shut").exists())
         self.assertFalse(self.stage.exists())
 
-    def test_rollback_clears_it(self):
+    def test_rollback_removes_the_killed_stage(self):
         self.galley("rollback", expect=0)
         self.assertFalse(self.stage.exists())
 
-    def test_gc_clears_it_when_it_is_old(self):
+    def test_gc_removes_the_killed_stage_when_it_is_old(self):
         for path in [self.stage / "owner", self.stage / "overlay", self.stage]:
             os.utime(path, (1, 1))
         self.galley("gc", expect=0)
@@ -91,20 +91,20 @@ class Output(hostile.HostileCase):
         super().setUp()
         self.galley("begin", expect=0)
 
-    def test_what_is_streamed_is_bounded_and_the_rest_is_counted(self):
+    def test_streamed_output_is_limited_and_the_rest_is_counted(self):
         result = self.galley("exec", "--output", "1000", "--", "seq", "100000", expect=0)
         whole = b"".join(b"%d\n" % number for number in range(1, 100001))
         self.assertEqual(result.stdout, whole[:500] + whole[-500:])
         self.assertIn(b"%d bytes of stdout left out" % (len(whole) - 1000), result.stderr)
 
-    def test_errors_are_bounded_too(self):
+    def test_standard_error_is_limited(self):
         result = self.galley("exec", "--output", "1000", "--", "sh", "-c", "seq 100000 >&2; echo fine", expect=0)
         self.assertEqual(result.stdout, b"fine\n")
         self.assertIn(b"bytes of stderr left out", result.stderr)
         self.assertIn(b"\n100000\n", result.stderr)
         self.assertLess(len(result.stderr), 2000)
 
-    def test_what_fits_is_whole_and_nothing_is_said(self):
+    def test_output_within_the_limit_is_complete(self):
         result = self.galley("exec", "--output", "1000", "--", "sh", "-c", "seq 200; echo e >&2", expect=0)
         self.assertEqual(result.stdout, b"".join(b"%d\n" % number for number in range(1, 201)))
         self.assertNotIn(b"left out", result.stderr)
@@ -167,14 +167,14 @@ class Programs(hostile.HostileCase):
                 self.assertNotEqual(result.returncode, 0)
                 self.assertEqual(result.stdout, b"")
 
-    def test_an_agents_capabilities_hold_for_children(self):
+    def test_an_agents_capabilities_apply_to_child_processes(self):
         self.write("galley.toml", '[agents.bot]\ncapabilities = ["fs:read", "fs:write", "exec:dash", "exec:cat"]\n')
         self.galley("--agent", "bot", "begin", expect=0)
         bot = ("--agent", "bot", "exec", "--", "sh", "-c")
         self.assertEqual(self.galley(*bot, "echo good | cat", expect=0).stdout, b"good\n")
         self.galley(*bot, "ls", expect=126)
 
-    def test_what_cannot_be_held_is_said(self):
+    def test_a_denied_subcommand_that_cannot_be_enforced_is_reported(self):
         self.configure('[sandbox]\ndeny = ["git push"]\n')
         result = self.sh("git --version", expect=0)
         self.assertIn(b"git push", result.stderr)
@@ -199,7 +199,7 @@ class Written(hostile.HostileCase):
         self.assertIn(b"limit is 20", result.stderr)
         self.assertEqual(list(self.work.glob("f*")), [])
 
-    def test_a_command_that_is_quicker_than_every_look_is_measured_at_its_end(self):
+    def test_a_command_faster_than_the_sampling_is_measured_at_its_end(self):
         self.exec("head -c 30000000 /dev/zero > f", expect=3)
 
     def test_files_without_a_name_count(self):

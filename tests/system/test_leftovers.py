@@ -41,7 +41,7 @@ class Leftovers(SystemCase):
     def gc(self, *words):
         return self.galley("gc", *words, expect=0).stdout.decode()
 
-    def test_of_killed_commands_are_removed_and_of_live_ones_stay(self):
+    def test_folders_of_killed_commands_are_removed_and_of_live_ones_stay(self):
         (self.work / "change.patch").write_text("--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+n\n")
         for words in (("check", "--worktree"), ("preview", "change.patch")):
             with self.subTest(command=words[0]):
@@ -57,7 +57,7 @@ class Leftovers(SystemCase):
                 self.gc()
                 self.assertFalse(made & self.homes(), "it was not removed")
 
-    def test_what_only_looks_like_one_stays(self):
+    def test_a_folder_that_only_looks_like_a_leftover_stays(self):
         process, made = self.killed("check", "--worktree")
         process.send_signal(signal.SIGKILL)
         process.wait()

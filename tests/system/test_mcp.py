@@ -107,7 +107,7 @@ class Handshake(McpCase):
 
 
 class Stateless(McpCase):
-    def test_discover_tells_versions_abilities_and_how_long_to_believe_it(self):
+    def test_discover_returns_versions_capabilities_and_their_lifetime(self):
         client = self.stateless()
         result = client.ask("server/discover")["result"]
         self.assertEqual(result["supportedVersions"], [STATELESS])
@@ -140,7 +140,7 @@ class Stateless(McpCase):
         supported = client.ask("server/discover")["result"]["supportedVersions"]
         self.assertEqual(answer["error"]["data"]["supported"], supported)
 
-    def test_methods_of_the_handshake_are_gone(self):
+    def test_methods_of_the_handshake_are_refused(self):
         client = self.stateless()
         for method in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
             self.assertEqual(client.ask(method)["error"]["code"], -32601, method)
@@ -167,7 +167,7 @@ class Stateless(McpCase):
         unknown = client.call("galley_diff", tx=tx + "0")
         self.assertIn("stage.not_found", json.dumps(unknown))
 
-    def test_a_subscription_hears_of_what_it_asked_for_only(self):
+    def test_a_subscription_gets_only_what_it_asked_for(self):
         client = self.stateless()
         tx = client.call("galley_begin")["structuredContent"]["tx"]
         uri = f"galley://tx/{tx}/diff"
@@ -182,7 +182,7 @@ class Stateless(McpCase):
 
 
 class Editing(McpCase):
-    def test_what_is_edited_is_on_disk_after_the_commit_only_and_can_be_undone(self):
+    def test_an_edit_reaches_the_disk_at_the_commit_and_can_be_undone(self):
         client = self.connect()
         edited = client.call("Edit", file_path="a.txt", old_string="one", new_string="1")
         self.assertFalse(edited["isError"])
@@ -219,7 +219,7 @@ class Editing(McpCase):
             self.assertIn("b.txt", said)
             self.assertIn("line number 8 of many", said)
 
-    def test_what_a_command_changed_is_said_in_front_of_its_output(self):
+    def test_changes_of_a_command_are_listed_before_its_output(self):
         self.need_walls()
         client = self.connect()
         said = self.text(client.call("Bash", command="echo out; echo new > new.txt"))
@@ -330,7 +330,7 @@ class Asking(McpCase):
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
         self.assertEqual(len(client.questions), 1)
 
-    def test_its_no_does_not(self):
+    def test_a_declined_question_does_not_commit(self):
         client = self.connect(capabilities={"elicitation": {}})
         client.answers["elicitation/create"] = {"action": "decline"}
         client.call("Write", file="notes.txt", content="x\n")
@@ -349,7 +349,7 @@ class Asking(McpCase):
         self.galley("approve", approval["id"], expect=0)
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
 
-    def test_a_proposal_is_approved_in_whose_transaction_it_is(self):
+    def test_a_person_can_approve_the_proposal_of_an_agents_transaction(self):
         client = self.connect("--agent", "bot")
         client.call("Write", file="notes.txt", content="x\n")
         approval = client.call("galley_commit")["structuredContent"]["approval"]["id"]
@@ -434,7 +434,7 @@ class Hostile(McpCase):
             self.assertIn("error", message, message)
         self.assertEqual(client.close(), 0)
 
-    def test_a_line_longer_than_a_message_may_be_is_skipped_and_said(self):
+    def test_a_line_over_the_message_limit_is_skipped_and_reported(self):
         client = self.connect()
         client.process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"')
         for _ in range(70):
@@ -466,7 +466,7 @@ class Hostile(McpCase):
         client.call("Write", file="other.txt", content="other\n")
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
 
-    def test_what_others_commit_where_nothing_was_kept_yet_is_seen(self):
+    def test_commits_of_others_in_a_workspace_without_state_are_seen(self):
         client = self.connect()
         self.assertEqual(client.call("galley_log")["structuredContent"]["commits"], [])
         self.assertFalse((self.work / ".galley").exists())
@@ -478,7 +478,7 @@ class Hostile(McpCase):
         self.assertEqual(client.call("galley_undo", id=str(commits[0]["id"]))["structuredContent"]["outcome"], "committed")
         self.assertFalse((self.work / "new.txt").exists())
 
-    def test_edits_sent_without_waiting_are_made_in_their_order(self):
+    def test_edits_sent_without_waiting_are_made_in_order(self):
         client = self.connect()
         client.call("Write", file="count.txt", content="0\n")
         sent = [client.request("tools/call", {"name": "Edit", "arguments":
@@ -488,7 +488,7 @@ class Hostile(McpCase):
             self.assertFalse(client.next()["result"]["isError"])
         self.assertIn("100", self.text(client.call("Read", file="count.txt")))
 
-    def test_the_end_of_the_input_ends_the_server_after_what_was_asked(self):
+    def test_the_end_of_the_input_ends_the_server_after_the_pending_requests(self):
         lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize",
                   "params": {"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}},
                  {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "Read", "arguments": {"file": "a.txt"}}}]

@@ -80,7 +80,7 @@ class EachEra(McpCase):
             client.send_raw(b'"}}')
             self.assertEqual([each["error"]["code"] for each in self.assert_lives(client)], [-32600])
 
-    def test_ids_that_come_again_get_one_answer_each(self):
+    def test_repeated_ids_get_one_answer_each(self):
         for client in self.eras():
             for _ in range(50):
                 client.send_raw(self.line(client, 7, "tools/call", name="Read", arguments={"file": "a.txt"}))
@@ -110,7 +110,7 @@ class EachEra(McpCase):
             seen = [message["id"] for message in self.assert_lives(client)]
             self.assertEqual(len(seen), len(set(seen)))
 
-    def test_answers_to_questions_that_were_not_asked_are_passed_over(self):
+    def test_answers_to_questions_that_were_not_asked_are_ignored(self):
         for client in self.eras():
             for identity in (1, "galley-1", "x"):
                 client.send({"jsonrpc": "2.0", "id": identity, "result": {"action": "accept", "content": {"approve": True}}})
@@ -169,7 +169,7 @@ class GoneAway(McpCase):
         self.assertGreaterEqual(client.process.returncode, 0, "no signal ended it")
         self.assert_sound()
 
-    def test_so_does_a_server_that_is_killed_in_a_commit(self):
+    def test_a_server_that_is_killed_in_a_commit_leaves_all_of_it_or_nothing(self):
         client = self.connect()
         self.stage(client)
         client.request("tools/call", {"name": "galley_commit", "arguments": {}})
@@ -179,7 +179,7 @@ class GoneAway(McpCase):
 
 
 class Lists(McpCase):
-    def test_a_tool_that_a_person_adds_or_takes_away_is_told_of(self):
+    def test_clients_are_notified_when_a_person_adds_or_removes_a_tool(self):
         folder = self.scratch / "tool"
         folder.mkdir()
         (folder / "manifest.json").write_text(json.dumps(
@@ -198,7 +198,7 @@ class Lists(McpCase):
         self.assertNotIn("t", names())
         self.assertEqual(len(client.notifications), 2)
 
-    def test_transactions_and_commits_that_come_and_go_are_told_of(self):
+    def test_clients_are_notified_of_new_and_closed_transactions_and_commits(self):
         client = self.connect()
         told = lambda: [each["method"] for each in client.notifications].count("notifications/resources/list_changed")  # noqa: E731
         client.call("Read", file="a.txt")
@@ -231,7 +231,7 @@ class Lists(McpCase):
 
 
 class LongAnswers(McpCase):
-    def test_both_forms_of_a_long_answer_are_shorter_than_clients_cut(self):
+    def test_both_forms_of_a_long_answer_fit_the_limit_of_clients(self):
         for i in range(3000):
             (self.work / f"file-with-a-rather-long-name-{i:05}.txt").write_text("x\n")
         (self.work / "long.txt").write_text("".join(f"line {i} of a long file\n" for i in range(20_000)))
@@ -256,7 +256,7 @@ class LongAnswers(McpCase):
 
 
 class Secrets(McpCase):
-    def test_a_secret_that_was_named_reaches_a_command_and_nothing_else(self):
+    def test_a_named_secret_reaches_a_command_and_nothing_else(self):
         self.need_walls()
         self.environment["API_KEY"] = "s3cr3t-of-this-test"
         plain = self.connect().call("Bash", command="echo $ENV.API_KEY")

@@ -19,7 +19,7 @@ MOST_GROWTH = 1.2
 
 
 class Memory(SystemCase):
-    def test_ten_thousand_calls_later_it_is_what_it_was_after_a_hundred(self):
+    def test_memory_after_ten_thousand_calls_equals_memory_after_a_hundred(self):
         server = mcp_bench.Galley(GALLEY, self.scratch)
         idle, early, late = mcp_bench.memory(server, (0, 100, 10_000))
         self.assertLess(idle, MOST_IDLE_KIB)
@@ -47,7 +47,7 @@ class LongLines(SystemCase):
         return (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"Write","arguments":' + arguments + b"}}")
 
     # Limit: kMaxMessageBytes of server/mcp/server.h
-    def test_the_longest_message_is_worked_on_in_bounded_memory(self):
+    def test_the_longest_message_needs_bounded_memory(self):
         size = self.LIMIT - 200
         shapes = {"a text": b'{"file_path":"a.txt","content":"' + b"x" * size + b'"}',
                   "lines": b'{"file_path":"a.txt","content":"' + b"x\\n" * (size // 3) + b'"}',
@@ -60,13 +60,13 @@ class LongLines(SystemCase):
                 self.assertLess(peak, self.MOST_KIB)
 
     # Limit: kMaxMessageValues of tools/mcp/rpc_message.h
-    def test_one_of_too_many_values_is_refused(self):
+    def test_a_message_with_too_many_values_is_refused(self):
         answer, peak = self.cost(self.call(b'{"a":[' + b"[]," * 5_000_000 + b"[]]}"))
         self.assertIn("250000 values", answer["error"]["message"])
         self.assertLess(peak, 160 * 1024)
 
     # Limit: kMaxMessageBytes of server/mcp/server.h
-    def test_a_longer_one_is_refused_unread(self):
+    def test_a_message_over_the_limit_is_refused_unread(self):
         for content in (b"x", b"x\\n"):
             line = self.call(b'{"file_path":"a.txt","content":"' + content * (60_000_000 // len(content)) + b'"}')
             answer, peak = self.cost(line)

@@ -76,7 +76,7 @@ class Calls(ServerCase):
         records = [json.loads(line) for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()]
         self.assertEqual([record["kind"] for record in records if record.get("tool") == "srv.echo"], ["begun", "call"])
 
-    def test_what_it_writes_is_staged_and_not_on_disk(self):
+    def test_files_that_a_server_writes_are_staged_and_not_on_disk(self):
         self.add()
         self.begin()
         self.call("srv.put", path="made.txt", text="new\n")
@@ -85,14 +85,14 @@ class Calls(ServerCase):
         self.galley("commit", expect=0)
         self.assertEqual((self.work / "made.txt").read_text(), "new\n")
 
-    def test_it_sees_what_is_staged(self):
+    def test_a_server_sees_staged_changes(self):
         self.add()
         self.begin()
         self.call("Write", file="staged.txt", content="proposed")
         self.assertEqual(self.text(self.call("srv.see", path="staged.txt")), "proposed")
         self.assertEqual(self.failed("srv.see", path="no.txt")[0], "ERUNTIME tool.failed")
 
-    def test_what_a_read_only_one_writes_is_dropped(self):
+    def test_writes_of_a_read_only_server_are_dropped(self):
         self.add("good", "--read-only")
         self.begin()
         self.call("srv.put", path="made.txt", text="new\n")
@@ -100,7 +100,7 @@ class Calls(ServerCase):
         shown = json.loads(self.galley("--json", "tools", "show", "srv.put", expect=0).stdout)
         self.assertTrue(shown["annotations"]["readOnlyHint"])
 
-    def test_rules_about_paths_hold_for_what_it_writes(self):
+    def test_path_rules_apply_to_writes_of_a_server(self):
         (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read", "exec:*", "fs:write:docs/**"]\n')
         self.add()
         bot = ("--agent", "bot")
@@ -110,7 +110,7 @@ class Calls(ServerCase):
         self.assertEqual(refused["error"]["code"], "EPERMISSION")
         self.assertEqual(self.galley(*bot, "diff", expect=0).stdout, b"")
 
-    def test_arguments_are_held_against_its_schema_before_it_is_started(self):
+    def test_arguments_are_validated_before_the_server_starts(self):
         self.add("hang")
         self.begin()
         self.assertEqual(self.failed("srv.count", n="x")[0], "EVALIDATION args.schema")
@@ -121,14 +121,14 @@ class Calls(ServerCase):
         self.call("srv.put", path="made.txt", text="new\n")
         self.assertIn("+new", self.staged())
 
-    def test_it_may_know_the_workspace_and_gets_no_model_and_no_person(self):
+    def test_a_server_may_ask_for_roots_but_not_for_a_model_or_a_person(self):
         self.add("asks-back")
         self.begin()
         said = self.text(self.call("srv.echo"))
         self.assertIn("file://" + str(self.work), said)
         self.assertIn("-32601", said)
 
-    def test_its_environment_is_what_was_said_and_secrets_come_by_name(self):
+    def test_a_server_gets_only_the_stated_environment_and_named_secrets(self):
         self.add("good", "--env", "COLOUR=blue", "--secret", "API_KEY", env={"API_KEY": "at-adding"})
         self.begin()
         self.assertEqual(self.failed()[0], "EPERMISSION secret.unavailable")
@@ -140,14 +140,14 @@ class Calls(ServerCase):
         self.assertNotIn("s3cr3t-of-the-call", told)
         self.assertNotEqual(told, "unset")
 
-    def test_what_it_says_is_cleaned(self):
+    def test_control_characters_in_a_servers_answer_are_removed(self):
         self.add()
         self.begin()
         said = self.text(self.call("srv.echo", text="a\x1b[2Jb\u202ec"))
         self.assertNotIn("\x1b", said)
         self.assertNotIn("\u202e", said)
 
-    def test_two_servers_stand_side_by_side_and_go_by_name(self):
+    def test_two_servers_coexist_and_are_removed_by_name(self):
         self.add(name="one")
         self.add(name="two")
         self.begin()
@@ -158,7 +158,7 @@ class Calls(ServerCase):
         self.assertNotIn(b"one.echo", listed)
         self.assertIn(b"two.echo", listed)
 
-    def test_its_hints_lower_no_risk(self):
+    def test_hints_of_a_server_do_not_lower_the_risk(self):
         self.add()
         shown = json.loads(self.galley("--json", "tools", "show", "srv.echo", expect=0).stdout)
         self.assertFalse(shown["annotations"]["readOnlyHint"])
@@ -186,7 +186,7 @@ class Hostile(ServerCase):
         self.add("lies")
         self.assertEqual(self.failed("srv.count", n=1)[0], "ERUNTIME tool.output")
 
-    def test_one_that_misbehaves_at_the_start_is_not_added(self):
+    def test_a_server_that_misbehaves_at_the_start_is_not_added(self):
         for how, expected in (("silent", "tool.timeout"), ("old", "tool.output")):
             with self.subTest(how=how):
                 result = self.add(how, "--timeout", "2" if how == "silent" else "60", expect=(1, 2, 3))
@@ -195,14 +195,14 @@ class Hostile(ServerCase):
                                                  expect=(1, 2, 3))), "sandbox.program_not_found")
         self.assertNotIn(b"srv.", self.galley("tools", "list", expect=0).stdout)
 
-    def test_one_that_answers_twice_is_no_server(self):
+    def test_a_server_that_answers_twice_is_rejected(self):
         result = self.add("twice", expect=(0, 1, 2, 3))
         if result.returncode == 0:
             # Adding needs only the list of tools, so nothing after the list was read.
             self.begin()
             self.assertEqual(self.failed()[0], "ERUNTIME tool.output")
 
-    def test_what_cannot_be_had_is_left_out_with_its_reason_and_the_rest_is_there(self):
+    def test_unusable_tools_are_left_out_with_a_reason(self):
         added = json.loads(self.add("odd").stdout)
         left_out = {each["name"]: each["reason"] for each in added["left_out"]}
         self.assertEqual(left_out, {"odd": "tool.schema", "bad name!": "tool.name", "none": "tool.schema"})
@@ -210,7 +210,7 @@ class Hostile(ServerCase):
         self.assertIn(b"srv.echo", listed)
         self.assertNotIn(b"srv.odd", listed)
 
-    def test_one_that_fails_again_and_again_is_out_for_a_while(self):
+    def test_a_server_that_fails_repeatedly_is_suspended(self):
         self.add("garbage")
         client = McpClient([GALLEY, "mcp"], self.work, env={**os.environ, **self.environment})
         self.addCleanup(client.close)
@@ -243,7 +243,7 @@ class Trust(ServerCase):
                 self.call("srv.see", path="README.md")
                 self.galley("rollback", expect=0)
 
-    def test_one_that_changes_in_the_middle_of_a_call_stages_nothing(self):
+    def test_a_server_that_changes_during_a_call_stages_nothing(self):
         self.add("changes-meanwhile")
         self.begin()
         self.assertEqual(self.failed("srv.put", path="made.txt", text="x")[0], "EPERMISSION tool.definition_changed")
@@ -258,13 +258,13 @@ class Trust(ServerCase):
         self.add(env={"GALLEY_TRUST": shown["hash"]}, start_new_session=True)
         self.assertIn(b"srv.echo", self.galley("tools", "list", expect=0).stdout)
 
-    def test_it_is_refused_inside_exec(self):
+    def test_adding_a_server_is_refused_inside_exec(self):
         self.assertEqual(self.reason(self.add(expect=1, env={"GALLEY_SANDBOX": "1"})), "person.inside_exec")
         self.add()
         result = self.galley("--json", "tools", "trust", "srv", expect=1, env={"GALLEY_SANDBOX": "1"})
         self.assertEqual(self.reason(result), "person.inside_exec")
 
-    def test_it_is_trusted_for_one_workspace_only(self):
+    def test_a_server_is_trusted_for_one_workspace_only(self):
         self.add()
         other = self.scratch / "other"
         other.mkdir()
@@ -281,7 +281,7 @@ class Trust(ServerCase):
         record.write_text(sound)
         self.assertIn(b"srv.echo", self.galley("tools", "list", expect=0).stdout)
 
-    def test_all_of_it_is_shown_and_nothing_hides(self):
+    def test_adding_a_server_shows_all_of_it_without_control_characters(self):
         shown = self.galley("tools", "add", "-n", "--mcp", "srv", "--readable", self.folder, "--env", "A=\x1b[2J", "--",
                             "python3", self.double, "good", expect=0).stdout.decode()
         for words in ("srv: the MCP server double 1", "runs python3", f"sees {self.folder}", "srv.echo: Says it again.",
@@ -289,7 +289,7 @@ class Trust(ServerCase):
             self.assertIn(words, shown)
         self.assertNotIn("\x1b", shown)
 
-    def test_what_a_person_typed_wrong_is_said(self):
+    def test_wrong_arguments_of_add_and_trust_are_errors(self):
         for words, reason in ((("--mcp", "a/b", "--", "true"), "tool.name"),
                               (("--mcp", "a", "--env", "x", "--", "true"), "usage.mcp_server"),
                               (("one", "two"), "usage.one_folder")):

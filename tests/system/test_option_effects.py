@@ -84,7 +84,7 @@ class Showing(SystemCase):
         command, *rest = words
         return self.galley("--color", "always", command, *rest, expect=(0, 1)).stdout
 
-    def test_each_option_that_shows_a_change_shows_it_otherwise(self):
+    def test_each_display_option_changes_the_display(self):
         seen = set()
         for command, words in self.COMMANDS.items():
             without = self.shown(words)
@@ -99,7 +99,7 @@ class Showing(SystemCase):
                     self.assertNotEqual(self.shown([words[0], *SHOWING[option], *words[1:]]), without)
         self.assertEqual(seen, set(SHOWING) - {"--patch"}, "a row without an option")
 
-    def test_none_of_them_is_without_a_row(self):
+    def test_each_display_option_has_a_row(self):
         """Options that every command shares with `diff` belong to this table."""
         shared = set(self.options_of("diff")) & set(self.options_of("show")) & set(self.options_of("undo"))
         self.assertLessEqual(shared, set(SHOWING))
@@ -130,7 +130,7 @@ class Bounds(SystemCase):
         self.galley("commit", expect=0)
         self.galley("begin", expect=0)
 
-    def test_each_bounds_both(self):
+    def test_each_limit_option_applies_to_exec_and_at(self):
         for command in (["exec"], ["at", "1"]):
             for option, (words, script) in self.OPTIONS.items():
                 with self.subTest(command=command[0], option=option):
@@ -143,7 +143,7 @@ class Bounds(SystemCase):
                             for one in (with_it, without)]
                     self.assertNotEqual(*said, with_it.stderr)
 
-    def test_what_git_ignores_is_proposed_when_it_is_asked_for(self):
+    def test_ignored_files_are_proposed_with_propose_ignored(self):
         self.git("init", "-q")
         (self.work / ".gitignore").write_text("*.log\n")
         for words, wanted in ((["exec"], False), (["exec", "--propose-ignored"], True)):
@@ -240,7 +240,7 @@ class Editing(SystemCase):
             with self.subTest(command):
                 self.assertEqual(self.outcome(command, ["--choose", place], document)[0], 0)
 
-    def test_what_apply_shows_is_shown_otherwise(self):
+    def test_each_display_option_changes_the_display_of_apply(self):
         document = patch_of(new="fi ve") + patch_of("b.txt", new="FIVE five")
         plain = self.outcome("apply", ["-U3"], document)[1]
         for option, words in SHOWING.items():
@@ -265,7 +265,7 @@ class Telling(SystemCase):
         document = json.dumps([{"path": name, "content": f"{name}\n"}]).encode()
         self.galley(command, *options, "--format", "edits", "-", stdin=document, expect=0)
 
-    def test_a_message_is_kept_by_each_that_takes_one(self):
+    def test_each_command_with_a_message_option_stores_the_message(self):
         self.put("a", "-m", "of apply")
         self.assertIn("of apply", json.dumps(self.newest()))
         self.galley("begin", "-m", "of begin", expect=0)
@@ -285,7 +285,7 @@ class Telling(SystemCase):
         self.galley("pick", fork, "-m", "of pick", expect=0)
         self.assertIn("of pick", json.dumps(self.newest()))
 
-    def test_a_log_is_what_it_was_asked_for(self):
+    def test_each_log_option_changes_the_log(self):
         for number, agent in enumerate(("one", "two", "one")):
             self.put(f"{agent}{number}", "--agent", agent, "-m", f"number {number}")
         whole = self.galley("log", expect=0).stdout
@@ -296,7 +296,7 @@ class Telling(SystemCase):
                 self.assertNotEqual(self.galley("log", *words, expect=0).stdout, whole)
         self.assertNotEqual(self.galley("log", "--agent", "two", expect=0).stdout, whole)
 
-    def test_an_approval_names_who_gave_it(self):
+    def test_an_approval_names_its_author(self):
         (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["a"]\ndecision = "ask"\n')
         self.galley("begin", expect=0)
         self.put("a", command="stage")
@@ -323,7 +323,7 @@ class Telling(SystemCase):
         for options, expected in (([], (1, 2, 3)), (["--secret", "TOKEN"], 0)):
             self.galley("replay", *options, self.scratch / "t", expect=expected, **secret)
 
-    def test_a_bisection_names_what_is_refused_within_its_time(self):
+    def test_a_bisection_names_the_refused_pieces_within_its_time(self):
         self.need_walls()
         (self.work / "galley.toml").write_text(
             '[[validator]]\nname = "slow"\ncommand = ["sh", "-c", "sleep 0.6; ! test -e bad"]\ncache = false\n')
@@ -348,7 +348,7 @@ class EveryOption(SystemCase):
             return []
         return [(" ".join(words), option) for option in Showing.options_of(self, words)]
 
-    def test_each_has_a_test(self):
+    def test_each_option_has_a_test(self):
         commands = re.findall(r"(?m)^  ([a-z][a-z-]+)  ", self.galley("help", expect=0).stdout.decode())
         rows = {row for command in commands for row in self.rows(command)}
         self.assertGreater(len(rows), 300)
@@ -368,7 +368,7 @@ class EveryOption(SystemCase):
 
 
 class Records(SystemCase):
-    def test_what_is_said_of_a_call_is_on_record(self):
+    def test_the_options_that_describe_a_call_are_on_record(self):
         self.galley("begin", expect=0)
         said = {"--session": "s-1", "--task": "t-2", "--goal": "g-3", "--call-id": "c-4"}
         words = [word for pair in said.items() for word in pair]

@@ -11,7 +11,7 @@ class Preview(SystemCase):
     def everything(self):
         return snapshot(self.work, with_times=True, skip=())
 
-    def test_leaves_the_tree_bit_identical(self):
+    def test_preview_leaves_the_tree_bit_identical(self):
         before = self.everything()
         for patch in good_patches() + sorted((PATCHES / "refused").glob("*.patch")):
             with self.subTest(patch=patch.name):
@@ -33,7 +33,7 @@ class Preview(SystemCase):
                 self.assertEqual(applied["proposal"], asked["proposal"])
                 self.assertIn(shown, shown_later.decode())
 
-    def test_works_in_a_tree_that_cannot_be_written(self):
+    def test_preview_works_in_a_tree_that_cannot_be_written(self):
         # Root may write anywhere, so the test uses a read-only mount instead of mode bits.
         script = f"mount --bind {self.work} {self.work} && mount -o remount,ro,bind {self.work} && exec \"$@\""
         need_own_mounts()

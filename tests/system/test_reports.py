@@ -94,7 +94,7 @@ class Reports(support.SystemCase):
         self.assertEqual(len(rdjson["diagnostics"]), len(gitlab))
         self.assertEqual({one["severity"] for one in rdjson["diagnostics"]}, {"ERROR", "WARNING"})
 
-    def test_a_report_on_standard_output_is_alone_there(self):
+    def test_standard_output_takes_one_report_and_nothing_else(self):
         said = self.preview("gitlab")
         self.assertIsInstance(json.loads(said.stdout), list)
         said = self.preview("gitlab", "sarif", expect=2)
@@ -102,7 +102,7 @@ class Reports(support.SystemCase):
         said = self.galley("preview", "--report", "sarf", stdin=b"", expect=2)
         self.assertIn(b"it takes", said.stderr)
 
-    def test_a_summary_is_added_to_what_is_there(self):
+    def test_a_summary_is_appended_to_an_existing_file(self):
         (self.out / "summary").write_text("# before\n")
         self.preview(f"github-summary={self.out}/summary")
         self.assertTrue((self.out / "summary").read_text().startswith("# before\n## Galley"))
@@ -174,13 +174,13 @@ class VerdictFiles(support.SystemCase):
     def validate(self, *words, expect=0):
         return self.galley("validate", *words, expect=expect)
 
-    def test_a_later_job_takes_the_answer(self):
+    def test_a_later_job_accepts_the_verdict(self):
         self.validate("--verdict", self.file, "--key", self.key)
         said = self.galley("--json", "validate", "--verify", self.file, "--key", self.key)
         document = json.loads(said.stdout)
         self.assertEqual((document["schema"], document["ok"], document["signed"]), ("galley.verify/1", True, True))
 
-    def test_a_refusal_is_a_refusal_there_too(self):
+    def test_a_later_job_sees_a_refusal(self):
         self.stage("y.json", "{")
         self.validate("--verdict", self.file, expect=1)
         self.validate("--verify", self.file, expect=1)

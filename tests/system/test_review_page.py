@@ -73,7 +73,7 @@ class Report(ReportCase):
         [finding] = [one for one in data["findings"] if one["rule"] == "json.syntax"]
         self.assertEqual((finding["line"], data["files"][finding["file"]]["path"]), (3, "broken.json"))
 
-    def test_of_a_commit_and_of_an_edit(self):
+    def test_a_page_can_show_a_commit_or_an_edit(self):
         self.write("a.txt", "one\n")
         patch = b"--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
         (self.scratch / "a.patch").write_bytes(patch)
@@ -84,7 +84,7 @@ class Report(ReportCase):
         self.assertEqual(shown["files"][0]["parts"][0]["lines"], ["-one", "+two"])
         self.assertIn(["Reason", "count on"], shown["facts"])
 
-    def test_only_the_named_paths(self):
+    def test_a_page_can_show_only_the_named_paths(self):
         self.begin({"a.txt": "two\n", "sub/b.txt": "two\n"})
         self.assertEqual([file["path"] for file in data_of(self.page_of("diff", "sub"))["files"]], ["sub/b.txt"])
 
@@ -104,7 +104,7 @@ class Report(ReportCase):
         self.assertIn(b"agent", said.stderr)
         self.assertFalse((self.work / "page.html").exists())
 
-    def test_is_one_of_the_reports(self):
+    def test_a_page_is_one_of_the_report_formats(self):
         self.begin({"a.txt": "two\n"})
         self.galley("validate", "--report", f"html={self.scratch / 'page.html'}", expect=0)
         data = data_of((self.scratch / "page.html").read_text())

@@ -96,7 +96,7 @@ class Served(ServedCase):
         self.assertIn(f"committed {said['committed']}", out)
         self.assertIn("thirty-one", (self.work / "long.txt").read_text())
 
-    def test_a_port_that_was_named_can_be_named_again_at_once(self):
+    def test_a_named_port_can_be_used_again_at_once(self):
         self.serve()
         self.stop()
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -106,7 +106,7 @@ class Served(ServedCase):
             self.enter()  # the kernel keeps the closed connection of the server for a while
             self.stop()
 
-    def test_what_is_left_out_is_not_committed(self):
+    def test_left_out_hunks_are_not_committed(self):
         self.serve()
         self.enter()
         shown = self.data["proposal"]
@@ -164,7 +164,7 @@ class Served(ServedCase):
                 self.galley("rollback", expect=(0, 1, 2))
         self.assertIn("said there", self.galley("log", expect=0).stdout.decode())
 
-    def test_what_the_gate_refuses_is_not_committed(self):
+    def test_a_refused_proposal_is_not_committed(self):
         self.serve('[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n', [("a.json", "{")])
         self.enter()
         self.assertFalse(self.data["verdict"]["approved"])
@@ -180,12 +180,12 @@ class Served(ServedCase):
 
 
 class Guarded(ServedCase):
-    def test_the_address_is_good_once(self):
+    def test_the_address_works_once(self):
         self.serve()
         self.enter()
         self.assertEqual(self.ask("GET", f"/?token={self.token}")[0].status, 403)
 
-    def test_nothing_without_the_token(self):
+    def test_requests_without_the_token_get_nothing(self):
         self.serve()
         for target in ("/", "/?token=", f"/?token={'0' * 32}", "/keep", "/favicon.ico"):
             answer, text = self.ask("GET", target)
@@ -223,7 +223,7 @@ class Guarded(ServedCase):
         self.assertEqual(answer.getheader("Cache-Control"), "no-store")
         self.assertEqual(self.ask("OPTIONS", self.home + "/commit")[0].status, 405)
 
-    def test_what_another_local_server_receives_opens_nothing(self):
+    def test_a_cookie_sent_to_another_local_server_gives_no_access(self):
         """Cookies ignore ports, so a browser sends the cookies of this server to other servers of
         this host too."""
         self.serve()
@@ -235,7 +235,7 @@ class Guarded(ServedCase):
             self.assertNotIn("galley-data", text)
 
     # Limit: kMaxLoopbackGuests of staging/fs/loopback_listener.h
-    def test_half_a_request_keeps_nobody_waiting(self):
+    def test_an_incomplete_request_does_not_delay_other_requests(self):
         self.serve()
         name, port = self.host.split(":")
         halves = []
@@ -251,7 +251,7 @@ class Guarded(ServedCase):
         self.assertLess(time.monotonic() - began, 60)
         self.assertEqual(self.ended()[0], 0)
 
-    def test_bad_requests_end_nothing(self):
+    def test_bad_requests_do_not_end_the_server(self):
         import socket
         self.serve()
         name, port = self.host.split(":")
@@ -284,7 +284,7 @@ class Guarded(ServedCase):
         mine = [row[1] for row in listening if row[3] == "0A" and int(row[1].split(":")[1], 16) == port]
         self.assertEqual([row.split(":")[0][-2:] for row in mine], ["7F"])
 
-    def test_without_a_terminal_only_where_nobody_is_asked(self):
+    def test_without_a_terminal_a_review_needs_an_unattended_machine(self):
         self.serve()
         own = self.scratch / "config" / "galley" / "config.toml"
         own.write_text(f'trusted_folders = ["{self.scratch}"]\n')
@@ -338,7 +338,7 @@ class ServedInBrowser(BrowserCase, ServedCase):
         self.assertNotIn("thirty-one", text)
         self.assertEqual({request.split("/")[2] for request in found["requests"]}, {self.host})
 
-    def test_a_finding_is_gone_to_and_decided_on(self):
+    def test_a_reviewer_can_go_to_a_finding_and_decide_on_it(self):
         self.serve('[[validator]]\nbuiltin = "json"\nseverity = "warning"\n', more=[("a.json", "{}\n"), ("z.json", "{\n")])
         notes = self.look(
             self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"), ("press", "f"), ("press", "r"),

@@ -108,7 +108,7 @@ class InAPipe(RunCase):
                              env={**os.environ, **self.environment}, check=True, timeout=120)
         self.assertEqual(ran.stdout, b"y\n")
 
-    def test_what_it_wrote_is_kept_and_says_how_to_go_on(self):
+    def test_changes_of_a_run_are_kept_and_the_next_command_is_named(self):
         ran = self.galley("run", "--", "sh", "-c", "echo new > new.txt", expect=0)
         self.assertEqual(snapshot(self.work), self.before)
         tx = self.open_transactions()[0]["tx"]
@@ -134,7 +134,7 @@ class InAPipe(RunCase):
         ran = self.galley("run", "--", "sh", "-c", "mkdir many; for n in $(seq 101); do echo > many/$n; done", expect=0)
         self.assertIn("; 101 paths changed", ran.stderr.decode())
 
-    def test_commit_and_drop_say_it_beforehand(self):
+    def test_commit_and_drop_decide_in_advance(self):
         self.galley("run", "--commit", "--", "sh", "-c", "echo new > new.txt", expect=0)
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
         self.galley("run", "--drop", "--", "sh", "-c", "echo newer > new.txt", expect=0)
@@ -148,17 +148,17 @@ class InAPipe(RunCase):
         self.assertEqual(snapshot(self.work), before)
         self.assertEqual(len(self.open_transactions()), 1)
 
-    def test_one_that_changes_nothing_leaves_nothing(self):
+    def test_a_run_that_changes_nothing_leaves_nothing(self):
         self.galley("run", "--", "true", expect=0)
         self.assertEqual(self.open_transactions(), [])
         self.assertEqual(list(self.own_state("runs").iterdir()), [])
 
-    def test_a_program_that_is_not_there_is_127(self):
+    def test_a_missing_program_exits_with_127(self):
         self.galley("run", "--", "no-such-program", expect=127)
         self.galley("run", "--", "./no-such-program", expect=127)
         self.assertEqual(self.open_transactions(), [])
 
-    def test_a_file_that_cannot_be_executed_is_126_as_in_shells(self):
+    def test_a_file_that_cannot_be_executed_exits_with_126(self):
         (self.work / "plain").write_text("x\n")
         (self.work / "folder").mkdir()
         self.galley("begin", expect=0)
@@ -199,7 +199,7 @@ class InAPipe(RunCase):
         self.galley("--agent", "reader", "run", "--", "true", expect=1)
         self.assertEqual(self.open_transactions(), [])
 
-    def test_the_network_wants_the_configuration(self):
+    def test_the_network_needs_the_configuration(self):
         self.galley("run", "--network", "--", "true", expect=1)
 
 
@@ -269,7 +269,7 @@ class OnATerminal(RunCase):
         self.assertEqual(session.finish(), 0)
         self.assertEqual((self.work / "before").read_text(), (self.work / "after").read_text())
 
-    def test_at_the_end_it_is_asked_what_becomes_of_it(self):
+    def test_at_the_end_the_person_decides_about_the_changes(self):
         for answer, is_there, is_open in (("d", False, False), ("", False, True), ("c", True, True)):
             with self.subTest(answer=answer):
                 shell = self.shell()
@@ -312,7 +312,7 @@ class WithoutItsTerminal(RunCase):
         self.assertEqual(again.finish(), 5)
         self.assertEqual((self.work / "kept.txt").read_text(), "kept\n")
 
-    def test_who_attaches_takes_it_from_who_had_it(self):
+    def test_attaching_detaches_the_previous_client(self):
         shell = self.shell("--name", "mine")
         other = self.attach("mine")
         other.expect(PROMPT)
@@ -350,14 +350,14 @@ class WithoutItsTerminal(RunCase):
         self.assertEqual(self.notes(), [])
         self.assertEqual(self.staged(tx), "A\tkept.txt\n")
 
-    def test_stopping_one_that_changed_nothing_leaves_nothing(self):
+    def test_stopping_a_run_that_changed_nothing_leaves_nothing(self):
         shell = self.shell("--name", "mine")
         shell.vanish()
         wait_until(lambda: not self.only_note()["attached"])
         self.assertIn(b"it changed nothing", self.galley("stop", "mine", expect=0).stderr)
         self.assertEqual((self.notes(), self.open_transactions()), ([], []))
 
-    def test_one_that_does_not_want_to_stop_is_killed(self):
+    def test_a_run_that_ignores_the_stop_is_killed(self):
         shell = self.on_terminal("run", "--name", "mine", "--", "bash", "-c",
                                  "trap '' TERM HUP; echo deaf; while :; do sleep 1; done")
         shell.expect("deaf")
@@ -365,7 +365,7 @@ class WithoutItsTerminal(RunCase):
         self.galley("stop", "mine", expect=0)
         self.assertEqual(self.notes(), [])
 
-    def test_an_unknown_run_is_named(self):
+    def test_the_error_names_an_unknown_run(self):
         self.galley("stop", "nobody", expect=1)
         self.galley("begin", expect=0)
         self.assertIn(b"status` lists them", self.galley("stop", "nobody", expect=1).stderr)
@@ -388,7 +388,7 @@ class Faults(RunCase):
         except OSError:
             return b""
 
-    def test_a_killed_program_is_no_killed_run(self):
+    def test_a_killed_program_does_not_kill_the_run(self):
         shell = self.shell()
         shell.type("echo kept > kept.txt; kill -9 $$\n")
         shell.expect(r"signal 9; 1 path changed.*Commit, keep or drop")
@@ -402,7 +402,7 @@ class Faults(RunCase):
         self.assertIn(b"the limit is 8388608 bytes", ran.stderr)
         self.assertIn("kept.txt", self.staged(self.open_transactions()[0]["tx"]))
 
-    def test_a_killed_supervisor_leaves_a_run_that_can_be_taken_up(self):
+    def test_a_run_can_be_resumed_after_its_supervisor_was_killed(self):
         shell, note = self.start("echo kept > kept.txt; echo wrote it; sleep 1000")
         shell.expect("wrote it")
         os.kill(note["supervisor"]["pid"], signal.SIGKILL)
@@ -413,7 +413,7 @@ class Faults(RunCase):
         self.galley("run", "--resume", note["tx"], "--commit", "--", "sh", "-c", "cat kept.txt; echo more >> kept.txt", expect=0)
         self.assertEqual((self.work / "kept.txt").read_text(), "kept\nmore\n")
 
-    def test_what_a_killed_supervisor_left_is_committed_as_any_other(self):
+    def test_changes_of_a_killed_supervisor_can_be_committed(self):
         shell, note = self.start("echo kept > kept.txt; echo wrote it; sleep 1000")
         shell.expect("wrote it")
         os.kill(note["supervisor"]["pid"], signal.SIGKILL)
@@ -442,7 +442,7 @@ class Faults(RunCase):
                 self.galley("rollback", "--tx", one["tx"], expect=0)
         self.assertEqual(self.notes(), [])
 
-    def test_what_no_change_set_holds_is_kept_until_it_is_mended(self):
+    def test_a_run_that_cannot_be_staged_is_kept_until_it_is_fixed(self):
         ran = self.galley("run", "--", "sh", "-c", "echo kept > kept.txt; mkfifo pipe", expect=1)
         self.assertIn(b"pipe is a FIFO", ran.stderr)
         tx = self.open_transactions()[0]["tx"]
@@ -450,14 +450,14 @@ class Faults(RunCase):
         self.galley("run", "--resume", tx, "--commit", "--", "rm", "pipe", expect=0)
         self.assertEqual((self.work / "kept.txt").read_text(), "kept\n")
 
-    def test_what_cannot_be_staged_can_be_dropped(self):
+    def test_a_run_that_cannot_be_staged_can_be_dropped(self):
         self.galley("run", "--", "sh", "-c", "mkfifo pipe", expect=1)
         tx = self.open_transactions()[0]["tx"]
         self.galley("rollback", "--tx", tx, expect=0)
         self.assertEqual((self.notes(), self.open_transactions()), ([], []))
 
     # Limit: kMaxRunUnsentBytes of staging/sandbox/terminal/run_socket.h
-    def test_a_client_that_does_not_read_makes_it_wait_and_is_no_harm(self):
+    def test_a_client_that_does_not_read_makes_the_run_wait(self):
         client = subprocess.Popen([GALLEY, "-C", str(self.work), "run", "--drop", "--", "seq", "1", "300000"],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                   env={**os.environ, **self.environment})
@@ -478,12 +478,12 @@ class Faults(RunCase):
         return client
 
     # Limit: kMaxRunUnsentBytes of staging/sandbox/terminal/run_socket.h
-    def test_one_that_does_not_read_what_it_is_given_can_be_stopped(self):
+    def test_a_program_that_does_not_read_its_input_can_be_stopped(self):
         client = self.with_endless_input("exec sleep 1000")
         self.galley("stop", "mine", expect=0)
         client.wait(60)
 
-    def test_so_it_can_by_a_signal_to_its_client(self):
+    def test_a_program_that_does_not_read_its_input_stops_with_its_client(self):
         client = self.with_endless_input("exec sleep 1000")
         client.send_signal(signal.SIGINT)
         client.wait(60)
@@ -514,7 +514,7 @@ class Walls(RunCase):
                                   env={"HOME": home}, expect=0)
                 self.assertEqual(ran.stdout, b"a\n/usr/bin/env\n")
 
-    def test_of_the_hosts_home_there_is_only_what_is_named(self):
+    def test_only_named_parts_of_the_hosts_home_are_visible(self):
         home = self.scratch / "home"
         for name in (".ssh/id", ".tool/cache/a", ".own/state"):
             (home / name).parent.mkdir(parents=True)
@@ -552,7 +552,7 @@ class Walls(RunCase):
         self.assertEqual((state / "kept").read_text(), "kept\n")
         self.assertEqual((state / "kept").stat().st_uid, os.geteuid())
 
-    def test_nothing_that_is_written_through_runs_as_another(self):
+    def test_files_that_are_written_through_cannot_be_setuid(self):
         """Tries every call that sets a mode directly, because a library might use a different
         one."""
         state = self.scratch / "state"
@@ -592,14 +592,14 @@ class Walls(RunCase):
         modes = {path.name: oct(path.stat().st_mode & 0o7777) for path in state.iterdir()}
         self.assertEqual(modes, {"old": "0o755", "one": "0o755", "two": "0o755", "plain": "0o640", "folder": "0o755"})
 
-    def test_what_may_not_be_named(self):
+    def test_forbidden_folders_cannot_be_allowed_for_writing(self):
         (self.scratch / "link").symlink_to(self.work)
         for path in ("/", "/etc", "/usr", self.work, self.work / ".galley", self.work / "src", self.scratch,
                      self.scratch / "link", self.scratch / "nowhere"):
             with self.subTest(path=path):
                 self.galley("run", "--allow-write", path, "--", "true", expect=2)
 
-    def test_places_of_secrets_are_not_named_either(self):
+    def test_folders_of_secrets_cannot_be_allowed_for_writing(self):
         home = self.scratch / "home"
         for name in (".ssh/keys", ".config/gh", ".own"):
             (home / name).mkdir(parents=True)
@@ -614,11 +614,11 @@ class Walls(RunCase):
         self.galley("run", "--allow-write", home / ".own", "--", "true", expect=0, env=own)
         self.galley("run", "--layer", "/var/lib/galley-none", "--", "true", expect=2)
 
-    def test_a_persons_word_is_refused_inside(self):
+    def test_run_is_refused_inside_a_command_of_galley(self):
         refused = self.galley("run", "--", "true", env={"GALLEY_SANDBOX": "1"}, expect=1)
         self.assertIn(b"not inside a command that Galley runs", refused.stderr)
 
-    def test_state_of_galley_is_not_there(self):
+    def test_the_state_of_galley_is_not_visible_in_a_run(self):
         self.galley("begin", expect=0)
         self.assertEqual(self.inside("ls -d .galley 2>/dev/null; true"), "")
 

@@ -54,14 +54,14 @@ class GitCommits(RunCase):
         self.git("fsck", "--strict")
         self.assertEqual(self.open_transactions(), [])
 
-    def test_dropped_they_are_gone_and_it_is_said(self):
+    def test_dropped_commits_are_removed_with_a_message(self):
         for words in (["--commit", "--git-commits", "drop"], ["--drop"], ["--commit"]):
             with self.subTest(words=words):
                 said = self.run_inside(*words).stderr.decode()
                 self.assertIn("these commits are dropped", said)
                 self.assertEqual((self.rev("main"), self.git("fsck", "--unreachable").stdout), (self.first, b""))
 
-    def test_where_nothing_else_was_changed_they_keep_the_transaction(self):
+    def test_commits_alone_keep_the_transaction_open(self):
         script = COMMIT.replace("echo two > file; ", "").replace("git commit -qm second; ", "")
         self.run_inside(script=script)
         [tx] = [one["tx"] for one in self.open_transactions()]
@@ -102,7 +102,7 @@ class GitCommits(RunCase):
         self.assertIn(b"only a person may", ran.stderr)
         self.assertEqual(self.rev("main"), self.first)
 
-    def test_nothing_of_the_layer_is_believed(self):
+    def test_nothing_of_the_layer_is_trusted(self):
         """Objects of another repository that a commit names, and hooks and configuration that the
         run wrote."""
         victim, mark = self.scratch / "private", self.scratch / "mark"
@@ -124,7 +124,7 @@ class GitCommits(RunCase):
         self.assertNotEqual(self.git("cat-file", "-e", blob, check=False).returncode, 0)
         self.assertFalse(mark.exists())
 
-    def test_one_that_git_refuses_keeps_nothing_else_from_being_kept(self):
+    def test_a_reference_that_git_refuses_does_not_block_the_others(self):
         said = self.run_inside("--commit", "--git-commits", "keep", expect=1,
                                script=COMMIT + "; git rev-parse main > .git/refs/heads/a..b; git commit -q --allow-empty -m more")
         self.assertIn(b"refs/heads/a..b is not kept", said.stderr)
@@ -140,7 +140,7 @@ class GitCommits(RunCase):
         self.assertEqual(session.finish(), 0, session.screen)
         self.assertEqual(self.subjects(), ["third", "second", "first"])
 
-    def test_those_of_a_linked_work_tree(self):
+    def test_commits_of_a_linked_work_tree_are_kept(self):
         tree = self.scratch / "tree"
         self.git("worktree", "add", "-q", tree)
         ran = self.galley("run", "--commit", "--git-commits", "keep", "--", "sh", "-c", COMMIT, work=tree, expect=0)

@@ -9,7 +9,7 @@ BYTES = "python3 -c 'import os, sys, tty; tty.setraw(0); print(\"up\\r\"); sys.s
 
 
 class DetachKeys(RunCase):
-    def test_they_leave_it_running_and_say_how_to_attach(self):
+    def test_the_keys_leave_the_run_running_and_show_how_to_attach(self):
         shell = self.shell()
         shell.type("echo first line; kept=here\n")
         shell.expect(r"\nfirst line\r\n")
@@ -34,7 +34,7 @@ class DetachKeys(RunCase):
         self.assertIn(b"attach mine", shell.screen)
         self.galley("stop", "mine", expect=0)
 
-    def test_half_of_them_and_something_else_reach_the_program_whole(self):
+    def test_an_incomplete_key_sequence_reaches_the_program_unchanged(self):
         shell = self.on_terminal("run", "--drop", "--", "sh", "-c", BYTES)
         shell.expect("up\r\n")
         for piece in ("\x10", "x", "\x10", "\x10", "y\x11."):
@@ -42,7 +42,7 @@ class DetachKeys(RunCase):
         shell.expect(r"b'\\x10x\\x10\\x10y\\x11'")
         self.assertEqual(shell.finish(), 0)
 
-    def test_others_and_none(self):
+    def test_the_keys_can_be_changed_or_disabled(self):
         shell = self.shell("--name", "mine", "--detach-keys", "ctrl-a,d")
         shell.type("\x01d")
         self.assertEqual(shell.finish(), 0)

@@ -33,7 +33,7 @@ class Garbage(ViewCase):
         self.assertEqual(shell.do("cat tree/deep/x mine"), "x\nmine\n")
         self.assertEqual(self.staged(tx), "M\tlines\nA\tmine\n")
 
-    def test_what_a_killed_run_wrote_is_taken_up_after_it(self):
+    def test_changes_of_a_killed_run_are_staged_and_its_garbage_is_removed(self):
         shell, tx = self.start()
         shell.do("echo mine > mine")
         self.apply("rm -r tree")
@@ -48,7 +48,7 @@ class Garbage(ViewCase):
         self.galley("commit", "--tx", tx, expect=0)
         self.assertEqual((self.read("mine"), (self.work / "tree").exists()), ("mine\n", False))
 
-    def test_what_one_of_two_still_shows_stays(self):
+    def test_directories_that_another_run_still_shows_stay(self):
         (shell, tx), (other, _) = self.start(name="mine"), self.start(name="other")
         self.apply("rm -r tree")
         self.kill(shell, tx)

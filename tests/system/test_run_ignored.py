@@ -33,20 +33,20 @@ class Tracked(RunCase):
             yield self.staged(tx)
             self.galley("rollback", "--tx", tx, expect=0)
 
-    def test_an_edit_of_it_is_proposed(self):
+    def test_an_edit_of_a_tracked_file_is_proposed(self):
         for staged in self.doors("for f in dist/app.js dist/sub/lib.js kept.log; do echo new > $f; done; "
                                      "echo x > dist/new.js; echo x > other.log"):
             self.assertEqual(staged, "M\tdist/app.js\nM\tdist/sub/lib.js\nM\tkept.log\n")
 
-    def test_so_is_its_end(self):
+    def test_a_deletion_of_a_tracked_file_is_proposed(self):
         for staged in self.doors("rm dist/app.js; rm kept.log"):
             self.assertEqual(staged, "D\tdist/app.js\nD\tkept.log\n")
 
-    def test_a_build_that_empties_its_folder_first_proposes_what_is_tracked(self):
+    def test_a_build_that_empties_its_folder_proposes_tracked_files(self):
         for staged in self.doors("rm -rf dist; mkdir dist; echo new > dist/app.js; echo new > dist/built.js"):
             self.assertEqual(staged.replace("D\tdist/sub\n", ""), "M\tdist/app.js\nD\tdist/sub/lib.js\n")
 
-    def test_a_folder_that_goes_is_left_with_what_is_ignored(self):
+    def test_a_deleted_folder_stays_with_its_ignored_files(self):
         for staged in self.doors("rm -r dist"):
             self.assertEqual(staged.replace("D\tdist/sub\n", ""), "D\tdist/app.js\nD\tdist/sub/lib.js\n")
         self.galley("run", "--commit", "--", "rm", "-r", "dist", expect=0)
@@ -54,13 +54,13 @@ class Tracked(RunCase):
         self.galley("undo", expect=0)
         self.assertEqual((self.work / "dist/sub/lib.js").read_text(), "old\n")
 
-    def test_what_is_ignored_is_proposed_where_that_is_asked_for(self):
+    def test_ignored_files_are_proposed_on_request(self):
         for staged in self.doors("echo x > dist/new.js; echo x > other.log", "--propose-ignored"):
             self.assertEqual(staged, "A\tdist/new.js\nA\tother.log\n")
         for staged in self.doors("echo x > dist/new.js; echo x > other.log; echo x > plain"):
             self.assertEqual(staged, "A\tplain\n")
 
-    def test_a_search_finds_it(self):
+    def test_a_search_finds_tracked_files_that_are_ignored(self):
         self.galley("begin", expect=0)
         found = self.galley("call", "Grep", '{"pattern": "old", "output_mode": "files_with_matches"}', expect=0).stdout.decode()
         for name in ("dist/app.js", "dist/sub/lib.js", "kept.log"):

@@ -40,7 +40,7 @@ class Layers(RunCase):
         self.assertEqual(third.stdout, b"line\nmore\n")
         self.assertEqual(snapshot(self.state), self.state_before)
 
-    def test_the_summary_says_how_much_it_is_and_where_it_lies(self):
+    def test_the_summary_has_the_size_and_the_place_of_the_layer(self):
         ran = self.run_in("echo new > config; rm sessions/first; mkdir logs; echo a > logs/a", "--layer", self.state)
         tx = self.kept()
         place = str((self.own_state("stage") / tx / "layers/1/upper").relative_to(self.work))
@@ -49,12 +49,12 @@ class Layers(RunCase):
         document = json.loads(self.galley("--json", "run", "--resume", tx, "--", "true", expect=0).stdout)
         self.assertEqual(document["layers"], [{"path": str(self.state), "written": 4, "place": place}])
 
-    def test_a_layer_that_was_only_read_is_not_worth_a_word(self):
+    def test_a_layer_that_was_only_read_is_not_mentioned(self):
         ran = self.run_in("cat config", "--layer", self.state)
         self.assertNotIn(b"layer", ran.stderr)
         self.assertEqual(self.open_transactions(), [])
 
-    def test_it_goes_with_a_commit_and_with_a_drop(self):
+    def test_a_commit_or_a_drop_removes_the_layer(self):
         for end in ("--commit", "--drop"):
             with self.subTest(end=end):
                 self.run_in(f"echo new > config; echo {end} > '{self.work}/ended'", "--layer", self.state, end)
@@ -63,7 +63,7 @@ class Layers(RunCase):
         self.assertEqual((self.work / "ended").read_text(), "--commit\n")
         self.assertEqual(snapshot(self.state), self.state_before)
 
-    def test_what_a_killed_run_wrote_is_found_again(self):
+    def test_a_resumed_run_finds_the_layer_of_a_killed_run(self):
         shell = self.shell("--layer", self.state)
         shell.type(f"echo new > '{self.state}/config'; echo is written\n")
         shell.expect(r"\nis written\r\n")
@@ -73,7 +73,7 @@ class Layers(RunCase):
         shell.finish()
         self.assertEqual(self.run_in("cat config", "--resume", note["tx"]).stdout, b"new\n")
 
-    def test_several_and_one_that_is_written_through(self):
+    def test_several_layers_and_a_written_through_folder_work_together(self):
         other, through = self.scratch / "other", self.state / "through"
         other.mkdir()
         through.mkdir()
@@ -94,7 +94,7 @@ class Layers(RunCase):
         folder = oct(self.state.stat().st_mode & 0o7777)[2:]
         self.assertEqual(ran.stdout.decode(), f"{folder} {user}\n640 {user}\n{folder} {user}\nconfig\n640 {user}\n")
 
-    def test_what_may_not_be_named(self):
+    def test_forbidden_folders_cannot_be_layers(self):
         (self.scratch / "link").symlink_to(self.work)
         for path in ("/", "/etc", "/usr", self.work, self.work / ".galley", self.work / "src", self.scratch,
                      self.scratch / "link", self.work / "new"):
@@ -102,7 +102,7 @@ class Layers(RunCase):
                 self.galley("run", "--layer", path, "--", "true", expect=2)
         self.galley("run", *("--layer", self.state) * 17, "--", "true", expect=3)
 
-    def test_one_folder_is_not_both(self):
+    def test_one_folder_cannot_be_a_layer_and_written_through(self):
         both = ("--layer", self.state, "--allow-write", self.state)
         self.assertIn(b"lies in a layer", self.galley("run", *both, "--", "true", expect=2).stderr)
         self.assertEqual(self.open_transactions(), [])

@@ -27,7 +27,7 @@ class OwnPath(RunCase):
         self.assertEqual(ran.returncode, expect, ran.stderr.decode())
         return ran.stdout.decode()
 
-    def test_both_spellings_are_there(self):
+    def test_both_paths_of_a_linked_folder_exist_in_a_run(self):
         self.from_link("begin")
         script = f"cat '{self.link}/a.txt' '{self.work}/a.txt'; echo more >> '{self.link}/a.txt'"
         for door in ("run", "exec"):
@@ -37,14 +37,14 @@ class OwnPath(RunCase):
                                                     folder=folder).splitlines()[0], "text")
         self.assertIn("M\ta.txt", self.galley("diff", "--name-status", expect=0).stdout.decode())
 
-    def test_so_they_are_where_the_link_is_named_by_an_option(self):
+    def test_both_paths_exist_if_an_option_names_the_link(self):
         for option, env in ((str(self.link), {}), ("to it", {"PWD": str(self.link.parent)})):
             ran = subprocess.run([GALLEY, "-C", option, "run", "--drop", "--", "cat", f"{self.link}/a.txt"], capture_output=True,
                                  cwd=self.link.parent, stdin=subprocess.DEVNULL, env={**os.environ, **self.environment, **env},
                                  check=False, timeout=120)
             self.assertEqual((ran.stdout, ran.returncode), (b"text\n", 0), ran.stderr)
 
-    def test_a_path_that_is_no_way_here_is_no_harm(self):
+    def test_a_path_that_does_not_lead_to_the_folder_is_ignored(self):
         for told in ("", "relative", "/", "/nowhere", "/etc", "/proc/self/cwd", str(self.link) + "/.", str(self.scratch)):
             with self.subTest(told=told):
                 ran = self.galley("run", "--drop", "--", "cat", "a.txt", env={"PWD": told}, expect=0)
@@ -83,7 +83,7 @@ class WorkTree(RunCase):
         self.assertEqual(ran.stdout, b"first\n?? new\n")
         self.assertEqual(snapshot(self.main), self.before)
 
-    def test_it_can_be_resumed_and_another_one_sees_nothing_of_it(self):
+    def test_a_resumed_run_has_its_repository(self):
         self.galley("run", "--", "sh", "-c", self.COMMIT, expect=0)
         tx = self.open_transactions()[0]["tx"]
         ran = self.galley("run", "--resume", tx, "--", "git", "log", "--format=%s", expect=0)
@@ -115,12 +115,12 @@ class Explained(RunCase):
         for door in (("run", "--drop"), ("exec",)):
             yield self.galley(*door, "--", *command, expect=expect).stderr.decode()
 
-    def test_a_folder_that_cannot_be_renamed(self):
+    def test_the_summary_names_a_folder_that_cannot_be_renamed(self):
         for said in self.doors("python3", "-c", "import os; os.rename('src', 'lib')"):
             self.assertIn("mv OLD NEW, then git add -A OLD NEW", said)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
-    def test_a_file_of_somebody_else(self):
+    def test_the_summary_names_a_file_of_another_user(self):
         foreign = self.work / "foreign.txt"
         foreign.write_text("text\n")
         os.chown(foreign, 1000, 33)
@@ -129,7 +129,7 @@ class Explained(RunCase):
             self.assertIn("'foreign.txt' belongs to 1000:33 with mode 0660", said)
             self.assertIn("chown or chmod it", said)
 
-    def test_nothing_is_said_of_what_is_refused_outside_too(self):
+    def test_errors_that_also_occur_outside_are_not_mentioned(self):
         (self.work / "shut").write_text("text\n")
         (self.work / "shut").chmod(0)
         for said in self.doors("sh", "-c", "cat shut /etc/shadow; false"):
@@ -137,7 +137,7 @@ class Explained(RunCase):
 
 
 class NotThereYet(RunCase):
-    def test_a_layer_over_a_folder_that_the_host_has_not(self):
+    def test_a_layer_can_cover_a_folder_that_the_host_lacks(self):
         for folder in (self.scratch / ".npm", self.scratch / "a/b/c"):
             with self.subTest(folder=folder):
                 script = f"cat '{folder}/cache' 2>/dev/null; echo kept > '{folder}/cache'"
@@ -147,7 +147,7 @@ class NotThereYet(RunCase):
                 self.assertFalse(folder.exists())
                 self.galley("rollback", "--tx", tx, expect=0)
 
-    def test_what_leads_nowhere_is_refused(self):
+    def test_a_layer_on_an_unusable_path_is_refused(self):
         (self.scratch / "link").symlink_to("nowhere")
         for folder in (self.scratch / "link", self.scratch / "link/below", "/etc/new", "/new/../etc/new", self.work / "new"):
             with self.subTest(folder=folder):
@@ -155,7 +155,7 @@ class NotThereYet(RunCase):
 
 
 class Kept(RunCase):
-    def test_a_file_of_holes_costs_no_disk(self):
+    def test_a_sparse_file_stays_sparse(self):
         self.galley("run", "--", "sh", "-c", "echo data > sparse; truncate -s 30M sparse", expect=0)
         tx = self.open_transactions()[0]["tx"]
 
@@ -169,7 +169,7 @@ class Kept(RunCase):
         self.assertLess(sparse.st_blocks * 512, 4 << 20)
         self.assertLess(kept(), 4 << 20)
 
-    def test_one_that_was_attached_from_its_beginning_is_listed_so(self):
+    def test_a_run_that_was_attached_from_its_start_is_listed_as_attached(self):
         shell = self.shell("--name", "mine")
         self.assertEqual([one["run"]["attached"] for one in self.open_transactions()], [True])
         self.assertIn(b"attached", self.galley("status", expect=0).stdout)

@@ -18,21 +18,21 @@ class OnALayerThatWasLeft(ViewCase):
     def resume(self, tx, script, expect=0):
         return self.galley("run", "--resume", tx, "--commit", "--", "sh", "-ec", f"{script}; rm pipe", expect=expect)
 
-    def test_what_it_did_to_a_change_of_others_is_not_lost(self):
+    def test_edits_of_others_changes_in_a_resumed_run_are_not_lost(self):
         tx = self.leave("echo mine > mine")
         self.apply("sed -i s/3/three/ lines; echo theirs > theirs; rm gone")
         self.resume(tx, "sed -i s/three/3/ lines; rm theirs; echo back > gone")
         self.assertEqual((self.read("lines"), self.read("gone"), self.read("mine")), (with_lines(), "back\n", "mine\n"))
         self.assertFalse((self.work / "theirs").exists())
 
-    def test_what_it_wrote_before_is_merged_with_theirs(self):
+    def test_earlier_changes_of_a_run_are_merged_with_changes_of_others(self):
         tx = self.leave("sed -i s/1/one/ lines")
         self.apply("sed -i s/9/nine/ lines")
         shown = self.resume(tx, "cat lines; sed -i s/5/five/ lines").stdout.decode()
         self.assertTrue(shown.startswith(with_lines(l1="one")), shown)
         self.assertEqual(self.read("lines"), with_lines(l1="one", l5="five", l9="nine"))
 
-    def test_the_same_lines_are_a_named_conflict_and_both_are_there(self):
+    def test_changes_of_the_same_lines_conflict_and_both_are_kept(self):
         tx = self.leave("sed -i s/3/mine/ lines; echo mine > made")
         self.apply("sed -i s/3/theirs/ lines; rm open")
         ran = self.resume(tx, "test ! -e open; echo more > more", expect=1)
@@ -42,14 +42,14 @@ class OnALayerThatWasLeft(ViewCase):
         self.assertFalse((self.work / "made").exists())
         self.assertFalse((self.work / "more").exists())
 
-    def test_what_it_deleted_and_they_changed_is_a_named_conflict(self):
+    def test_a_deletion_of_a_file_that_others_changed_is_a_named_conflict(self):
         tx = self.leave("rm read; rm -r listed; mkdir listed")
         self.apply("echo changed > read; echo changed > listed/a")
         ran = self.resume(tx, "true", expect=1)
         self.assertIn(b"read", ran.stderr)
         self.assertEqual((self.read("read"), self.read("listed/a")), ("changed\n", "changed\n"))
 
-    def test_left_twice_between_commits_of_others(self):
+    def test_a_layer_can_be_left_twice_between_commits_of_others(self):
         tx = self.leave("sed -i s/1/one/ lines")
         self.apply("sed -i s/5/five/ lines; sed -i s/r/R/ read")
         self.galley("run", "--resume", tx, "--", "sh", "-ec", "sed -i s/R/r/ read; echo mine >> read", expect=1)
@@ -59,7 +59,7 @@ class OnALayerThatWasLeft(ViewCase):
         self.assertEqual(self.read("read"), "read\nmine\n")
         self.assertFalse((self.work / "new").exists())
 
-    def test_a_program_that_does_not_start_leaves_it_as_it_was(self):
+    def test_a_program_that_does_not_start_leaves_the_layer_unchanged(self):
         tx = self.leave("sed -i s/1/one/ lines")
         self.apply("sed -i s/9/nine/ lines; sed -i s/r/R/ read")
         self.galley("run", "--resume", tx, "--", "no-such-program", expect=127)
@@ -68,7 +68,7 @@ class OnALayerThatWasLeft(ViewCase):
         self.assertEqual(self.read("lines"), with_lines(l1="one", l8="eight", l9="nine"))
         self.assertEqual(self.read("read"), "Read\n")
 
-    def test_a_layer_whose_removal_was_cut_off_is_no_part_of_it(self):
+    def test_a_partly_removed_layer_is_not_used(self):
         tx = self.galley("begin", expect=0).stdout.decode().strip()
         layer = self.own_state("runs") / tx / "upper"
         layer.mkdir(parents=True)
@@ -76,7 +76,7 @@ class OnALayerThatWasLeft(ViewCase):
         self.galley("run", "--resume", tx, "--", "sh", "-ec", "test ! -e dropped; echo mine > mine", expect=0)
         self.assertEqual(self.staged(tx), "A\tmine\n")
 
-    def test_gc_does_not_forget_what_was_written_just_now(self):
+    def test_gc_keeps_a_recently_written_layer(self):
         tx = self.leave("echo mine > mine")
         stage = self.own_state("stage") / tx
         for path in (stage, *stage.iterdir()):

@@ -19,7 +19,7 @@ class RunOfAnOpenTransaction(ViewCase):
     def take_back(self, execution, *options, expect=0):
         return self.galley("rollback", "--execution", execution, *options, expect=expect)
 
-    def test_all_that_it_staged_is_taken_back(self):
+    def test_all_changes_of_the_run_are_reverted(self):
         before = self.tree()
         tx, execution = self.run_it("sed -i s/3/three/ lines; rm gone; mv old moved; mkdir made; echo m > made/m; chmod +x script")
         self.assertIn(execution.encode(), self.take_back(execution).stderr)
@@ -27,7 +27,7 @@ class RunOfAnOpenTransaction(ViewCase):
         self.assertIn(b"taken back already", self.take_back(execution, expect=2).stderr)
         self.assertEqual(self.tree(), before)
 
-    def test_what_others_committed_meanwhile_stays(self):
+    def test_commits_of_others_during_the_run_stay(self):
         tx, execution = self.run_it("sed -i s/3/three/ lines; rm gone; echo mine > open")
         self.apply("sed -i s/9/nine/ lines; echo theirs > gone; echo theirs > open")
         self.take_back(execution)
@@ -36,7 +36,7 @@ class RunOfAnOpenTransaction(ViewCase):
         self.assertEqual((self.read("lines"), self.read("gone"), self.read("open")),
                          (with_lines(l9="nine"), "theirs\n", "theirs\n"))
 
-    def test_what_was_staged_before_it_and_after_it_stays(self):
+    def test_changes_staged_before_and_after_the_run_stay(self):
         tx = self.galley("begin", expect=0).stdout.decode().strip()
         self.galley("exec", "--tx", tx, "--", "sh", "-c", "sed -i s/1/one/ lines; echo first > first; echo x > gone", expect=0)
         _, execution = self.run_it("sed -i s/5/five/ lines; rm first; echo run > made; rm gone", "--resume", tx)
@@ -47,7 +47,7 @@ class RunOfAnOpenTransaction(ViewCase):
                          (with_lines(l1="one", l9="nine"), "first\n", "x\n"))
         self.assertFalse((self.work / "made").exists())
 
-    def test_a_run_that_built_on_it_is_named_and_goes_along(self):
+    def test_a_run_that_built_on_it_is_named_and_reverted(self):
         tx, first = self.run_it("sed -i s/3/three/ lines; echo 1 > made")
         _, second = self.run_it("sed -i s/three/THREE/ lines; echo 2 > other", "--resume", tx)
         self.assertIn(second.encode(), self.take_back(first, expect=1).stderr)
@@ -55,7 +55,7 @@ class RunOfAnOpenTransaction(ViewCase):
         self.take_back(first, "--with-later")
         self.assertEqual(self.staged(tx), "")
 
-    def test_what_a_checkpoint_committed_stays_and_the_rest_is_taken_back(self):
+    def test_changes_committed_by_a_checkpoint_stay_and_the_rest_is_reverted(self):
         shell, tx = self.start()
         shell.do("sed -i s/1/one/ lines; echo 1 > made")
         self.galley("commit", "--tx", tx, expect=0)
@@ -70,14 +70,14 @@ class RunOfAnOpenTransaction(ViewCase):
         self.assertEqual(self.read("lines"), with_lines())
         self.assertFalse((self.work / "made").exists())
 
-    def test_one_that_was_cut_off_too(self):
+    def test_a_run_resumed_after_a_failed_staging_can_be_reverted(self):
         self.galley("run", "--", "sh", "-ec", "sed -i s/1/one/ lines; mkfifo pipe", expect=1)
         tx = self.open_transactions()[0]["tx"]
         _, execution = self.run_it("rm pipe", "--resume", tx)
         self.take_back(execution)
         self.assertEqual(self.staged(tx), "")
 
-    def test_one_that_lives_is_refused_by_name(self):
+    def test_reverting_a_live_run_is_refused_by_name(self):
         shell, tx = self.start()
         shell.do("echo 1 > made")
         self.staged(tx)

@@ -71,7 +71,7 @@ class AfterTheProgram(RunCase):
         self.assertIn(self.tx.encode(), stopped.stderr)
         self.assert_kept()
 
-    def test_without_either_it_is_staged(self):
+    def test_without_a_stop_the_changes_are_staged(self):
         self.lock.close()
         self.assertEqual(self.client.wait(60), 0)
         self.assertEqual(self.staged(self.tx), "A\tnew.txt\n")

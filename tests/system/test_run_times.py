@@ -34,14 +34,14 @@ class Order(RunCase):
         return "".join(f"echo new $turn > {name}; touch -d '2001-01-01 00:00:0{second}' {name}\n"
                        for second, name in enumerate(names))
 
-    def test_of_times_is_that_in_which_a_program_wrote(self):
+    def test_published_times_are_in_the_order_of_writing(self):
         for grammar, mid, out in self.doors(self.written_in_order(NAMES)):
             self.assertLess(grammar, mid)
             self.assertLess(mid, out)
             if shutil.which("make"):
                 subprocess.run(["make", "-q", "-C", str(self.work)], check=True)
 
-    def test_a_stale_output_is_not_taken_for_fresh(self):
+    def test_a_stale_output_does_not_become_newer_than_its_source(self):
         for grammar, mid, out in self.doors(self.written_in_order(("a_out.c", "b_mid.h", "z_grammar.y"))):
             self.assertLess(out, mid)
             self.assertLess(mid, grammar)
@@ -56,7 +56,7 @@ class Order(RunCase):
         for times in self.doors(self.written_in_order(NAMES)):
             self.assertGreater(min(times), before)
 
-    def test_what_is_edited_after_a_command_is_newer(self):
+    def test_a_file_edited_after_a_command_is_newer(self):
         self.galley("begin", expect=0)
         self.galley("exec", "--", "sh", "-ec", "turn=1\n" + self.written_in_order(NAMES), expect=0)
         self.galley("call", "Edit", '{"file_path": "z_grammar.y", "old_string": "new", "new_string": "newer"}',

@@ -105,13 +105,13 @@ class FromAnotherTerminal(ViewCase):
         self.assertEqual((self.open_transactions(), self.notes()), ([], []))
         self.galley("audit", "verify", expect=0)
 
-    def test_a_commit_is_a_checkpoint_above_which_it_goes_on(self):
+    def test_a_run_continues_after_a_commit_as_a_checkpoint(self):
         self.looked_at_and_committed(PipedShell)
 
     def test_a_commit_is_a_checkpoint_on_a_terminal_too(self):
         self.looked_at_and_committed(TypedShell)
 
-    def test_what_came_after_the_last_commit_is_kept_at_the_end(self):
+    def test_changes_after_the_last_commit_are_kept_at_the_end(self):
         shell, tx = self.start()
         shell.do("sed -i s/3/three/ lines")
         self.galley("commit", "--tx", tx, expect=0)
@@ -120,7 +120,7 @@ class FromAnotherTerminal(ViewCase):
         self.galley("commit", "--tx", tx, expect=0)
         self.assertEqual(self.read("lines"), with_lines(l3="three", l7="seven"))
 
-    def test_undo_of_its_own_commit_leaves_it_as_it_was(self):
+    def test_undo_of_the_runs_own_commit_does_not_change_its_view(self):
         shell, tx = self.start()
         shell.do("sed -i s/3/three/ lines; echo new > new")
         self.galley("commit", "--tx", tx, expect=0)
@@ -141,7 +141,7 @@ class WhileOthersCommit(ViewCase):
 
     LOOK = "cat read gone old link; ls listed tree; cat fresh listed/new made made/deep"
 
-    def test_its_view_stays_whole(self):
+    def test_the_view_of_a_run_stays_consistent(self):
         for kind, look in ((PipedShell, self.LOOK), (PipedShell, ":"), (TypedShell, self.LOOK)):
             with self.subTest(kind=kind.__name__, look=look):
                 before = self.tree()
@@ -160,7 +160,7 @@ class WhileOthersCommit(ViewCase):
                 self.galley("undo", expect=0)
                 self.assertEqual(self.tree(), before)
 
-    def test_names_that_others_took_are_free_in_it(self):
+    def test_names_that_others_created_are_free_in_the_run(self):
         shell, tx = self.start()
         shell.do("cat listed/new made/deep/file fresh")
         self.apply("echo n > listed/new; mkdir -p made/deep; echo m > made/deep/file; mv old fresh")
@@ -174,7 +174,7 @@ class WhileOthersCommit(ViewCase):
         self.assertEqual((self.read("made/deep/file"), self.read("made/deep/beside")), ("m\n", "mine\n"))
         self.assertEqual((self.read("listed/new"), self.read("fresh")), ("n\n", "old\n"))
 
-    def test_folders_that_it_made_show_nothing_new(self):
+    def test_folders_that_the_run_made_show_nothing_of_others(self):
         shell, tx = self.start()
         shell.do("rm -r listed; mkdir listed made; echo c > listed/c; echo mine > made/mine")
         self.apply("echo n > listed/new; mkdir made; echo theirs > made/theirs")
@@ -205,7 +205,7 @@ class WhileOthersCommit(ViewCase):
         self.galley("commit", "--tx", tx, expect=0)
         self.assertEqual(self.read("lines") + self.read("beside"), with_lines(l1="one", l5="theirs", l9="nine") + "beside\n")
 
-    def test_what_it_appends_to_an_open_file_is_its_own(self):
+    def test_lines_appended_to_an_open_file_are_changes_of_the_run(self):
         shell, tx = self.start()
         shell.do("exec 6>>lines; echo 10 >&6")
         self.apply("sed -i s/1/one/ lines")
@@ -213,7 +213,7 @@ class WhileOthersCommit(ViewCase):
         self.galley("commit", "--tx", tx, expect=0)
         self.assertEqual(self.read("lines"), with_lines(l1="one") + "10\n11\n")
 
-    def test_undo_while_it_lives(self):
+    def test_an_undo_during_a_run_does_not_change_its_view(self):
         self.apply("sed -i s/1/one/ lines; echo n > new")
         shell, tx = self.start()
         self.galley("undo", expect=0)
@@ -252,7 +252,7 @@ class TwoRuns(ViewCase):
 
 
 class Killed(ViewCase):
-    def test_supervisor_after_a_foreign_commit(self):
+    def test_a_supervisor_killed_after_a_foreign_commit_loses_nothing(self):
         shell, tx = self.start()
         shell.do("sed -i s/3/three/ lines")
         self.galley("commit", "--tx", tx, expect=0)
@@ -266,7 +266,7 @@ class Killed(ViewCase):
         names = {one.name for one in self.work.iterdir()}
         self.assertEqual(names & {"mine", "new", "gone", "tree", "branch"}, {"mine", "new", "branch"})
 
-    def test_committer_at_any_moment(self):
+    def test_a_committer_can_be_killed_at_any_moment(self):
         """First another's change, then the run's own. Each is complete or absent, and the run's
         view does not change."""
         shell, tx = self.start()

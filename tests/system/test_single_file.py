@@ -66,7 +66,7 @@ class Alone(SystemCase):
             self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         return done
 
-    def test_a_command_runs_in_the_sandbox_that_is_inside(self):
+    def test_a_command_runs_in_the_embedded_sandbox(self):
         before = snapshot(self.work)
         self.run_alone("begin")
         said = self.run_alone("exec", "--", "sh", "-c", "echo made > made; ls /proc/self/fd | wc -l")
@@ -78,7 +78,7 @@ class Alone(SystemCase):
         self.assertEqual((self.work / "made").read_text(), "made\n")
         self.assertEqual(os.listdir(self.folder), ["galley"])
 
-    def test_what_lies_beside_it_is_not_taken_for_what_is_inside(self):
+    def test_a_helper_next_to_the_program_is_not_used(self):
         fake = self.folder / "galley-sandbox"
         fake.write_text("#!/bin/sh\ntouch " + str(self.scratch / "ran") + "\n")
         fake.chmod(0o755)
@@ -86,7 +86,7 @@ class Alone(SystemCase):
         self.run_alone("exec", "--", "true")
         self.assertFalse((self.scratch / "ran").exists())
 
-    def test_nothing_stays_behind(self):
+    def test_no_files_are_left_behind(self):
         places = self.scratch / "temporary"
         places.mkdir()
         self.run_alone("begin")
@@ -94,7 +94,7 @@ class Alone(SystemCase):
         self.run_alone("rollback")
         self.assertEqual(os.listdir(places), [])
 
-    def test_grammars_that_are_not_there_are_said(self):
+    def test_missing_grammars_are_reported(self):
         (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "syntax"\n')
         self.run_alone("begin")
         self.run_alone("call", "Write", '{"file_path": "new.c", "content": "int b;\\n"}')

@@ -147,12 +147,12 @@ class Samples(support.SystemCase):
         else:
             self.run_call(sample)
 
-    def test_every_sample_that_can_be_run(self):
+    def test_every_runnable_sample_gives_the_documented_result(self):
         for system, place, sample in samples():
             with self.subTest(sample=f"{system}: {place}"):
                 self.run_sample(system, sample)
 
-    def test_every_sample_stands_at_an_entry_of_its_outline(self):
+    def test_every_sample_has_an_entry_in_its_outline(self):
         for path in sorted(SAMPLES.glob("*.json")):
             outline = (support.ROOT / "docs" / "specs" / f"{path.stem}.outline").read_text().splitlines()
             document = json.loads(path.read_text())

@@ -250,7 +250,7 @@ class StateFolder(SystemCase):
         log = self.state / "audit.jsonl"
         log.write_bytes(log.read_bytes().replace(b"commit", b"c0mmit"))
 
-    def test_holds_what_the_page_lists_and_nothing_else(self):
+    def test_the_folder_has_the_files_of_the_page_and_no_others(self):
         self.run_every_command()
         commands = set(re.findall(r"^  ([a-z]+(?:-[a-z]+)*)", self.galley("--help").stdout.decode(), re.M))
         self.assertEqual(commands - self.done - {"galley"}, set(), "commands that this test does not run")
@@ -268,7 +268,7 @@ class StateFolder(SystemCase):
                 self.assertLessEqual(row.named_removers, removers, "removed by")
 
 
-    def test_is_private_and_named_by_its_own_inode(self):
+    def test_the_folder_is_private_and_names_its_own_inode(self):
         self.put("other.txt", "new\n", "apply")
         info = self.state.stat()
         self.assertEqual(info.st_mode & 0o7777, 0o700)
@@ -283,7 +283,7 @@ class StateFolder(SystemCase):
         self.galley("recover", expect=0)
         self.assertEqual(json.loads(self.galley("log", "--json", expect=0).stdout)["transactions"][0]["id"], "17")
 
-    def test_a_journal_with_a_record_that_need_not_be_understood_is_read(self):
+    def test_a_journal_with_an_optional_unknown_record_is_read(self):
         self.put("other.txt", "new\n", "apply")
         self.leave_journal(2, {"made": (Side(), Side(FILE, b"made\n"))}, unknown_flags=0)
         self.galley("recover", expect=0)
@@ -314,7 +314,7 @@ class StateFolder(SystemCase):
                      "audit verify", "rescue list", "tools list", "trust --show", expect=0)
         self.assertEqual(kept(), before)
 
-    def test_what_is_derived_can_be_deleted(self):
+    def test_derived_files_can_be_deleted(self):
         derived = sorted({row.path.split("/")[0] for row in rows_of_page() if row.is_derived})
         (self.work / "galley.toml").write_text(CONFIGURATION)
         self.put("other.txt", "new\n", "apply")

@@ -51,7 +51,7 @@ class Streams(SystemCase):
         self.assertEqual(status, 0)
         self.assertIn(ESC, shown)
 
-    def test_no_color_is_heeded(self):
+    def test_no_color_is_respected(self):
         _, shown = self.on_terminal("preview", SMALL, env={"NO_COLOR": "1"})
         self.assertNotIn(ESC, shown)
 
@@ -79,12 +79,12 @@ class Streams(SystemCase):
                 result = self.galley("--json", *arguments, expect=(0, 1))
                 json.loads(result.stdout)
 
-    def test_control_characters_of_a_patch_do_not_steer_the_terminal(self):
+    def test_control_characters_of_a_patch_do_not_control_the_terminal(self):
         patch = b"--- a/none\x1b]0;owned\x07.txt\n+++ b/none\x1b]0;owned\x07.txt\n@@ -1 +1 @@\n-a\n+b\n"
         result = self.galley("apply", "-", stdin=patch, expect=(1, 2))
         self.assertNotIn(b"\x1b]0;", result.stderr + result.stdout)
 
-    def test_a_closed_pipe_is_no_crash(self):
+    def test_a_closed_pipe_does_not_crash(self):
         process = subprocess.Popen(
             [GALLEY, "-C", str(self.work), "preview", str(GOOD)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdout.close()

@@ -38,7 +38,7 @@ class ToolDefinitions(SystemCase):
                 tools.update((tool["name"], tool) for tool in json.loads(text)["tools"])
         return {"tools": tools, "lists": hashes}
 
-    def test_are_byte_for_byte_as_they_were(self):
+    def test_tool_lists_equal_the_stored_lists_byte_for_byte(self):
         now = self.current()
         if RENEW in os.environ:
             LISTS.write_text(as_lines(now))

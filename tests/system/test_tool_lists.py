@@ -84,7 +84,7 @@ class ToolLists(SystemCase):
         self.by("writer", "apply", "-", stdin=CREATE.encode())
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
 
-    def test_who_has_no_tool_that_changes_files_stages_nothing(self):
+    def test_an_agent_without_editing_tools_cannot_stage(self):
         tx = self.begin("looker")
         before = len(self.records())
         for command in (("stage", "-"), ("apply", "-"), ("preview", "-")):
@@ -106,7 +106,7 @@ class ToolLists(SystemCase):
         self.assertEqual(kinds, [("edit", None, False), ("commit", None, False), ("undo", "looker", True),
                                  ("undo", "editor", False), ("redo", "looker", True)])
 
-    def test_somebody_elses_transaction_is_left_alone_by_who_has_no_tool_that_changes_files(self):
+    def test_an_agent_without_editing_tools_cannot_change_others_transactions(self):
         tx = self.begin()
         self.by("", "stage", "--tx", tx, "-", stdin=CHANGE.encode())
         for command in (("savepoint", "mine"), ("rollback",), ("fork",)):
@@ -130,7 +130,7 @@ class ToolLists(SystemCase):
         exported = [json.loads(line) for line in self.by("", "audit", "export", "aios").stdout.splitlines()]
         self.assertEqual(exported[-1]["backup_path"], ".galley/undo/1.j")
 
-    def test_of_a_preview_only_calls_are_on_record(self):
+    def test_a_preview_records_only_its_calls(self):
         self.by("", "apply", "-", stdin=CREATE.encode())
         before = self.records()
         self.by("", "preview", "-", stdin=CHANGE.encode())
@@ -144,7 +144,7 @@ class ToolLists(SystemCase):
                           for each in self.records()[len(before):]],
                          [("call.dry_run", "Write", "", False), ("call.dry_run", "Delete", "looker", True)])
 
-    def test_a_preview_has_no_network_where_a_call_has_it(self):
+    def test_a_preview_has_no_network_even_if_a_call_has_it(self):
         (self.work / "galley.toml").write_text(
             '[agents.fetcher]\ncapabilities = ["fs:read", "fs:write", "exec:*", "net:host"]\n[sandbox]\nnetwork = true\n')
         here = os.readlink("/proc/self/ns/net")
@@ -176,7 +176,7 @@ class ToolLists(SystemCase):
         self.assertIn(b"+hunter2-and-more", self.by("", "diff").stdout, "a file is shown as it is")
         self.assertNotIn("hunter2", (self.work / ".galley" / "audit.jsonl").read_text())
 
-    def test_a_dry_call_tells_and_stages_nothing(self):
+    def test_a_dry_call_reports_but_stages_nothing(self):
         tx = self.begin()
         write = json.dumps({"file_path": "b.txt", "content": "b"})
         said = json.loads(self.by("", "--json", "call", "-n", "Write", write).stdout)

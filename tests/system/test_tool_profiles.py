@@ -24,7 +24,7 @@ class ToolProfiles(SystemCase):
         said = self.galley("--json", "tools", "list", "--profile", profile, expect=0).stdout
         return [tool["name"] for tool in json.loads(said)["tools"]]
 
-    def test_a_profile_is_the_list_that_the_door_shows(self):
+    def test_a_profile_determines_the_listed_tools(self):
         aios = self.listed("aios")
         self.assertEqual(len(aios), 16)
         self.assertTrue(all(name.startswith(("fs.", "sec.")) for name in aios), aios)
@@ -42,7 +42,7 @@ class ToolProfiles(SystemCase):
         unknown = self.galley("--json", "call", "--profile", "aios", "fs.raed", '{"path": "etc/hosts"}', expect=2)
         self.assertIn("did you mean 'fs.read'?", unknown.stdout.decode())
 
-    def test_a_profile_that_does_not_exist_is_answered_with_the_nearest(self):
+    def test_an_unknown_profile_gets_a_suggestion(self):
         said = self.galley("tools", "list", "--profile", "aois", expect=2)
         self.assertIn("did you mean 'aios'?", said.stderr.decode())
 
@@ -66,7 +66,7 @@ class ToolProfiles(SystemCase):
         tx = self.galley("--agent", "fixer", "begin", expect=0).stdout.decode().strip()
         self.galley("--agent", "fixer", "exec", "--tx", tx, "--", "touch", "made", expect=0)
 
-    def test_what_a_tool_of_a_profile_does_is_committed_as_any_edit(self):
+    def test_changes_by_a_profile_tool_are_committed_like_edits(self):
         self.galley("begin", expect=0)
         self.galley("call", "--profile", "aios", "fs.write",
                     '{"path": "etc/hosts", "content": "two\\n", "backup": true}', expect=0)

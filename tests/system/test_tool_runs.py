@@ -38,7 +38,7 @@ class ToolRuns(SystemCase):
         self.galley("tools", "validate", "Read", "-", stdin=b'{"file_path": "a.txt"}', expect=0)
         self.galley("tools", "validate", "Read", "-", stdin=b'{"file_path": 7}', expect=2)
 
-    def test_an_unknown_tool_is_answered_with_the_nearest(self):
+    def test_an_unknown_tool_gets_a_suggestion(self):
         said = self.galley("tools", "validate", "Raed", "{}", expect=2)
         self.assertIn(b"did you mean 'Read'?", said.stderr)
 
@@ -50,7 +50,7 @@ class ToolRuns(SystemCase):
                 if one.startswith(b"Bash ")]
         self.assertIn(b"[disabled]", line[0])
 
-    def test_a_slip_in_a_table_is_told(self):
+    def test_an_error_in_a_tools_table_is_reported(self):
         (self.work / "galley.toml").write_text("[tools.Raed]\ntimeout_ms = 1000\n")
         self.assertIn(b"did you mean 'Read'?", self.galley("status", expect=0).stderr)
         (self.work / "galley.toml").write_text("[tools.Read]\ntimeout = 1000\n")

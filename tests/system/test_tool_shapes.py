@@ -47,7 +47,7 @@ class ToolShapes(SystemCase):
                     if key in good:
                         self.assertEqual((good[key], bad[key]), (value, not value))
 
-    def test_what_goes_wrong_before_a_call_has_the_shape_too(self):
+    def test_errors_before_a_call_have_the_requested_shape(self):
         said = self.galley("call", "Read", '{"file": "README.md"}', "--format", "sage", expect=(1, 2, 3))
         document = json.loads(said.stdout)
         self.assertEqual((document["ok"], set(document["error"])), (False, {"code", "message"}))
@@ -59,7 +59,7 @@ class ToolShapes(SystemCase):
         said = self.galley("tools", "list", "--format", "anthropc", expect=2)
         self.assertIn(b"anthropic", said.stderr)
 
-    def test_check_says_what_a_tool_lacks(self):
+    def test_check_reports_the_missing_parts_of_a_tool(self):
         (self.work / "docs" / "tools").mkdir(parents=True)
         (self.work / "docs" / "tools" / "Read.md").write_text("# Read\n")
         said = self.galley("tools", "check", "Read", expect=1)
@@ -111,7 +111,7 @@ class ToolText(SystemCase):
                 changes = json.loads(self.galley("--json", "diff", expect=0).stdout)["changes"]
                 self.assertEqual(changes, [])
 
-    def test_a_text_without_calls_is_told(self):
+    def test_a_text_without_calls_is_an_error(self):
         said = self.galley("--json", "preview", "--format", "tool_text", "-", stdin=b"Nothing to do.\n", expect=2)
         self.assertEqual(json.loads(said.stdout)["reason"], "edit.not_a_patch")
 

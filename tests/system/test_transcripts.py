@@ -32,7 +32,7 @@ class CallCase(SystemCase):
 
 
 class ExecutionRollback(CallCase):
-    def test_one_call_is_taken_out_of_an_open_transaction(self):
+    def test_one_call_is_removed_from_an_open_transaction(self):
         tx = self.json("begin")["tx"]
         first, second = self.call("Edit", EDIT), self.call("Edit", OTHER_EDIT)
         self.assertRegex(first, r"\Aexec-\d{8}-\d{6}-[0-9a-z]{6}\Z")
@@ -94,7 +94,7 @@ class Transcripts(CallCase):
         said = self.galley("replay", self.transcript, work=copy, expect=1).stderr.decode()
         self.assertIn("call 2 (Read): result /data/content: expected", said)
 
-    def test_into_an_open_transaction_it_is_staged(self):
+    def test_a_replay_into_an_open_transaction_is_staged(self):
         copy = self.copy_of_project()
         self.galley("begin", expect=0)
         self.call("Edit", EDIT, "--transcript", self.transcript)
@@ -104,7 +104,7 @@ class Transcripts(CallCase):
         self.galley("commit", work=copy, expect=0)
         self.assertEqual((copy / "a.txt").read_text(), A_TEXT.replace("two", "zwei"))
 
-    def test_a_document_of_calls_is_put_down_by_apply(self):
+    def test_apply_writes_a_transcript_of_a_document_of_calls(self):
         copy = self.copy_of_project()
         calls = json.dumps([{"tool": "Edit", "args": json.loads(EDIT)}, {"tool": "Edit", "args": json.loads(OTHER_EDIT)}])
         self.galley("apply", "--format", "calls", "-", "--transcript", self.transcript, stdin=calls.encode(), expect=0)
@@ -113,7 +113,7 @@ class Transcripts(CallCase):
                          ["galley.transcript/1"] + ["galley.transcript-call/1"] * 2)
         self.assertEqual(self.json("replay", self.transcript, work=copy)["replayed"], 2)
 
-    def test_a_file_that_others_read_or_that_lies_in_the_workspace_is_refused(self):
+    def test_a_transcript_file_that_is_public_or_in_the_workspace_is_refused(self):
         self.galley("begin", expect=0)
         self.transcript.write_text("")
         os.chmod(self.transcript, 0o644)
@@ -123,7 +123,7 @@ class Transcripts(CallCase):
         self.assertEqual(inside["reason"], "transcript.in_workspace")
         self.assertFalse((self.work / "t.jsonl").exists())
 
-    def test_what_is_no_transcript_is_refused_with_its_line(self):
+    def test_an_invalid_transcript_is_refused_with_its_line(self):
         for text in ("not json\n", "{}\n", '{"schema": "galley.transcript-call/1"}\n'):
             self.transcript.write_text(text)
             self.assertEqual(self.json("replay", self.transcript, expect=2)["reason"], "transcript.malformed")

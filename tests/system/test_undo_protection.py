@@ -19,7 +19,7 @@ class Protection(SystemCase):
         self.need_walls()
         self.galley("run", "--commit", "--", "sh", "-ec", script, expect=0)
 
-    def test_a_folder_gets_its_sticky_and_setgid_bits_back(self):
+    def test_undo_restores_the_sticky_and_setgid_bits_of_a_folder(self):
         for mode in (0o1777, 0o2770, 0o3775, 0o755):
             with self.subTest(mode=oct(mode)):
                 folder = self.work / "shared"
@@ -34,7 +34,7 @@ class Protection(SystemCase):
                 self.galley("redo", expect=0)
                 self.assertFalse(folder.exists())
 
-    def test_a_file_that_ran_as_another_says_that_it_does_not_any_more(self):
+    def test_undo_reports_a_file_that_lost_its_setuid_bit(self):
         tool = self.work / "tool"
         tool.write_text("#!/bin/sh\n")
         tool.chmod(0o4755)
@@ -44,7 +44,7 @@ class Protection(SystemCase):
         self.assertIn(b"'tool' could not be given its setuid bit", undone.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
-    def test_a_file_of_a_group_that_the_user_is_not_in_is_readable_for_nobody_new(self):
+    def test_a_file_of_a_foreign_group_gets_no_new_readers(self):
         user, own, other = 12345, 12345, 12346
         secret = self.work / "secret"
         secret.write_text("one\ntwo\n")
@@ -62,7 +62,7 @@ class Protection(SystemCase):
         self.assertEqual((mode_of(secret), secret.stat().st_gid), ("0o600", own))
         self.assertIn(b"its group 12346", undone.stderr)
 
-    def test_what_was_given_since_stays(self):
+    def test_an_attribute_set_since_the_commit_stays(self):
         plain = self.work / "plain"
         plain.write_text("one\n")
         plain.chmod(0o644)

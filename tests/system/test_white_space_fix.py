@@ -68,7 +68,7 @@ class WhiteSpaceFix(SystemCase):
         shutil.rmtree(folder)
         return patch
 
-    def test_the_same_bytes_as_git(self):
+    def test_fix_writes_the_same_bytes_as_git(self):
         for name, before, after, core, attributes in CASES:
             with self.subTest(name):
                 patch = self.patch_of(before, after)
@@ -82,7 +82,7 @@ class WhiteSpaceFix(SystemCase):
                     shutil.rmtree(theirs)
                     shutil.rmtree(ours)
 
-    def test_error_refuses_what_fix_would_mend(self):
+    def test_error_refuses_what_fix_would_change(self):
         for name, before, after, core, attributes in CASES:
             with self.subTest(name):
                 patch = self.patch_of(before, after)
@@ -95,7 +95,7 @@ class WhiteSpaceFix(SystemCase):
                 finally:
                     shutil.rmtree(folder)
 
-    def test_the_nearest_attributes_decide(self):
+    def test_the_nearest_attributes_apply(self):
         folder = self.prepared("ours", None, None, "* whitespace=tab-in-indent\n")
         for name, rules in (("sub", "f -whitespace\n"), ("other", "g -whitespace\n")):
             (folder / name).mkdir()
@@ -107,7 +107,7 @@ class WhiteSpaceFix(SystemCase):
         self.assertEqual((folder / "other" / "f").read_text(), "a\n        B\n")
 
     # Limit: kMaxAttributesBytes of staging/git/white_space_attributes.h
-    def test_a_giant_attributes_file_is_passed_over(self):
+    def test_a_giant_attributes_file_is_ignored(self):
         folder = self.prepared("ours", "a\nb\n", None, "# x\n" * (1 << 18) + "f -whitespace\n")
         patch = b"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n+B  \n"
         self.galley("apply", "--whitespace=fix", work=folder, stdin=patch, expect=0)

@@ -113,7 +113,7 @@ grep -q BAD "$@" && exit 1; exit 0)",
   EXPECT_EQ(refusal(judge("int good;\n")), "approved");
 }
 
-TEST_F(CommandValidatorsInTheSandbox, ItSeesTheProposedTreeAndWhatItWritesIsDropped) {
+TEST_F(CommandValidatorsInTheSandbox, ItSeesTheProposedTreeAndItsWritesAreDropped) {
   check(R"(grep -q proposed src/a.c || exit 1; grep -q 'int b' src/b.c || exit 1
 rm -r src LICENSE; echo litter > litter; echo "$1" | grep -qx src/a.c)");
   const Preview preview = judge("int proposed;\n");
@@ -166,7 +166,7 @@ TEST_F(CommandValidatorsInTheSandbox, KeptDirectoriesPersistFromJudgementToJudge
   EXPECT_FALSE(tree_.exists(".galley"));
 }
 
-TEST_F(CommandValidatorsInTheSandbox, KeptDirectoriesOutliveTheProcessBesideAHistory) {
+TEST_F(CommandValidatorsInTheSandbox, KeptDirectoriesOutliveTheProcessIfThereIsAHistory) {
   check(kCountRuns, kTellRuns + std::string("cache = false\n"));
   keep_state();
   EXPECT_THAT(messages(judge("int x;\n")), ElementsAre("runs: 1"));
@@ -186,14 +186,14 @@ TEST_F(CommandValidatorsInTheSandbox, ACachedAnswerRunsNothing) {
   EXPECT_THAT(messages(judge("int y;\n")), ElementsAre("runs: 2"));
 }
 
-TEST_F(CommandValidatorsInTheSandbox, AFileItCanSeeMakesACachedAnswerVoid) {
+TEST_F(CommandValidatorsInTheSandbox, AChangeOfAVisibleFileInvalidatesACachedAnswer) {
   check(kCountRuns, kTellRuns);
   EXPECT_THAT(messages(judge("int x;\n")), ElementsAre("runs: 1"));
   tree_.write("src/b.c", "int changed;\n");
   EXPECT_THAT(messages(judge("int x;\n")), ElementsAre("runs: 2"));
 }
 
-TEST_F(CommandValidatorsInTheSandbox, ATimeoutIsARefusalWithTheFigure) {
+TEST_F(CommandValidatorsInTheSandbox, ATimeoutIsARefusalWithTheTimeLimit) {
   check("exec sleep 600", "timeout_ms = 200\n");
   const Preview preview = judge("int x;\n");
   EXPECT_THAT(refusal(preview), HasSubstr("gate.validator_unavailable"));
@@ -208,7 +208,7 @@ TEST_F(CommandValidatorsInTheSandbox, AMissingProgramIsARefusalThatNamesIt) {
   EXPECT_THAT(refusal(preview), HasSubstr("no-such-linter"));
 }
 
-TEST_F(CommandValidatorsInTheSandbox, AStatusThatMeansNothingIsARefusalThatSaysSo) {
+TEST_F(CommandValidatorsInTheSandbox, AnUndefinedStatusIsARefusalThatNamesIt) {
   check("echo cannot load the rules >&2; exit 2", "findings_exit = [1]\n");
   EXPECT_THAT(refusal(judge("int x;\n")), HasSubstr("status 2"));
   EXPECT_THAT(refusal(judge("int x;\n")), HasSubstr("cannot load the rules"));
@@ -217,7 +217,7 @@ TEST_F(CommandValidatorsInTheSandbox, AStatusThatMeansNothingIsARefusalThatSaysS
   EXPECT_THAT(refusal(judge("int x;\n")), HasSubstr("signal 11"));
 }
 
-TEST_F(CommandValidatorsInTheSandbox, AReportThatIsNoneIsARefusal) {
+TEST_F(CommandValidatorsInTheSandbox, AnInvalidReportIsARefusal) {
   check("echo '{ not sarif'", "parser = \"sarif\"\n");
   EXPECT_THAT(refusal(judge("int x;\n")), HasSubstr("gate.validator_unavailable"));
 }
@@ -265,7 +265,7 @@ std::vector<std::string> names(const JudgedPart& part) {
   return all;
 }
 
-TEST_F(CommandValidatorsInTheSandbox, FixStagesAChangeOfItsOwn) {
+TEST_F(CommandValidatorsInTheSandbox, FixStagesASeparateChange) {
   check("sed -i 's/ *$//' \"$@\"; echo litter > litter; echo more >> src/b.c", "fix = true\n");
   auto transaction = open().begin_stored({"tester", "why"});
   ASSERT_TRUE(transaction->write("src/a.c", "int x;  \n"));
@@ -284,7 +284,7 @@ TEST_F(CommandValidatorsInTheSandbox, FixStagesAChangeOfItsOwn) {
   EXPECT_EQ(*transaction->read("src/a.c"), "int x;  \n");
 }
 
-TEST_F(CommandValidatorsInTheSandbox, AFixerThatFailsLeavesWhatWasStaged) {
+TEST_F(CommandValidatorsInTheSandbox, AFixerThatFailsLeavesTheStagedChanges) {
   tree_.write("galley.toml",
               "[[validator]]\nname = \"tidy\"\ncommand = [\"sed\", \"-i\", \"s/x/y/\", "
               "\"{files}\"]\nfix = true\n[[validator]]\nname = \"broken\"\ncommand = [\"sh\", "
@@ -323,7 +323,7 @@ TEST_F(CommandValidatorsInTheSandbox, BisectFindsTheHunksThatAreRefusedTogether)
   EXPECT_EQ(transaction->preview()->proposal.changes().size(), 3U);
 }
 
-TEST_F(CommandValidatorsInTheSandbox, BisectOfWhatPassesSaysSo) {
+TEST_F(CommandValidatorsInTheSandbox, BisectOfAPassingChangeReportsIt) {
   check("exit 0");
   auto transaction = open().begin({"tester", "why"});
   ASSERT_TRUE(transaction->write("src/a.c", "int x;\n"));

@@ -56,7 +56,7 @@ class OneValueAFlag(CommandLineCase):
         self.run_here("apply", "--only", "a.txt", self.both, expect=0)
         self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\nTWO\nthree\n", "red\ngreen\nblue\n"))
 
-    def test_only_is_given_twice(self):
+    def test_only_can_be_repeated(self):
         """git: `git commit --trailer A --trailer B`: a repeatable option is given twice."""
         self.run_here("apply", "--only", "a.txt", "--only", "b.txt", self.both, expect=0)
         self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\nTWO\nthree\n", "red\nGREEN\nblue\n"))
@@ -95,7 +95,7 @@ class NamesThatAreMeant(CommandLineCase):
         self.run_here("apply", "--except", "src/*.txt", name, expect=0)
         self.assertEqual((self.read("a.txt"), self.read("src/c.txt")), ("one\nTWO\nthree\n", "alpha\nbeta\n"))
 
-    def test_a_mistyped_only_is_an_error_with_the_name_that_was_meant(self):
+    def test_a_mistyped_only_path_is_an_error_with_a_suggestion(self):
         """git: `git add b.tx` says "pathspec 'b.tx' did not match any files"."""
         for option in ("--only", "--except"):
             with self.subTest(option=option):
@@ -103,12 +103,12 @@ class NamesThatAreMeant(CommandLineCase):
                 self.assertIn("did you mean 'b.txt'?", result.err)
                 self.assertEqual(self.read("a.txt"), "one\ntwo\nthree\n")
 
-    def test_a_hunk_that_is_not_there_is_an_error(self):
+    def test_an_unknown_hunk_is_an_error(self):
         """git: `git add -p` never offers a hunk that does not exist."""
         result = self.run_here("apply", "--only", "a.txt:7", self.both, expect=2)
         self.assertIn("'a.txt' has no hunk '7'", result.err)
 
-    def test_the_first_digits_of_a_hunk_will_do(self):
+    def test_a_hunk_can_be_named_by_its_first_digits(self):
         """git: the first digits of an object's name are enough if they are unique."""
         self.put("long.txt", "".join(f"{i}\n" for i in range(40)))
         (self.work / "long.patch").write_text(
@@ -121,13 +121,13 @@ class NamesThatAreMeant(CommandLineCase):
         self.assertIn("\n1\n", self.read("long.txt"))
         self.assertIn("\nTHIRTY\n", self.read("long.txt"))
 
-    def test_a_mistyped_path_of_undo_is_an_error_with_the_name_that_was_meant(self):
+    def test_a_mistyped_undo_path_is_an_error_with_a_suggestion(self):
         """git: `git checkout HEAD -- a.tx` says that the pathspec did not match."""
         self.run_here("apply", self.both, expect=0)
         result = self.run_here("undo", "--path", "a.tx", expect=2)
         self.assertIn("did you mean 'a.txt'?", result.err)
 
-    def test_a_name_of_nothing_is_no_empty_diff(self):
+    def test_diff_of_an_unknown_name_is_an_error(self):
         """git: `git diff nosuch` says that it is neither a revision nor a path."""
         self.run_here("begin", expect=0)
         self.run_here("stage", self.both, expect=0)
@@ -146,7 +146,7 @@ class NamesThatAreMeant(CommandLineCase):
                 self.assertEqual((self.read("a.txt"), self.read("src/c.txt")), ("one\nTWO\nthree\n", "alpha\nbeta\n"))
                 self.put("a.txt", "one\ntwo\nthree\n")
 
-    def test_log_of_a_directory_or_a_pattern(self):
+    def test_log_takes_directories_and_patterns(self):
         """git: `git log -- src '*.c'`."""
         self.run_here("apply", self.patch("c.patch", c=("beta", "BETA")), expect=0)
         self.run_here("apply", self.patch("a.patch", a=("two", "TWO")), expect=0)
@@ -166,7 +166,7 @@ class SeveralPatches(CommandLineCase):
         self.assertEqual((self.read("a.txt"), self.read("b.txt")), ("one\n2\nthree\n", "red\nGREEN\nblue\n"))
         self.assertEqual(len(json.loads(self.run_here("--json", "log", expect=0).out)["transactions"]), 1)
 
-    def test_when_the_second_does_not_fit_nothing_is_written(self):
+    def test_if_the_second_patch_does_not_fit_nothing_is_written(self):
         """git: `git apply` would write the first patch; here it is all or nothing."""
         first = self.patch("1.patch", a=("two", "TWO"))
         (self.work / "2.patch").write_text("--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n none of\n-this\n+that\n")
@@ -196,7 +196,7 @@ class SeveralPatches(CommandLineCase):
 
 
 class Help(CommandLineCase):
-    def test_help_of_a_command(self):
+    def test_help_takes_a_command(self):
         """git: `git help apply` and `git apply --help` are the same."""
         by_name = self.run_here("help", "apply", expect=0).out
         self.assertEqual(by_name, self.run_here("apply", "--help", expect=0).out)
@@ -212,7 +212,7 @@ class Help(CommandLineCase):
         self.assertLess(len(short.splitlines()), len(full.splitlines()))
         self.assertNotIn("Examples:", short)
 
-    def test_help_of_a_member_of_a_group(self):
+    def test_help_takes_a_member_of_a_group(self):
         """gh: `gh help pr list`."""
         self.assertTrue(self.run_here("help", "tools", "show", expect=0).out.startswith(
             "usage: galley tools show [options] NAME\n"))
@@ -223,19 +223,19 @@ class Help(CommandLineCase):
             self.assertTrue(self.run_here(*command, "-h", expect=0).out.startswith(
                 "usage: galley " + " ".join(command) + " [options]"))
 
-    def test_galley_alone_says_what_can_be_said(self):
+    def test_galley_without_arguments_prints_its_usage(self):
         """git: `git` alone prints its usage and fails."""
         result = self.run_here(expect=2)
         self.assertTrue(result.err.startswith("usage: galley [options] COMMAND"))
 
-    def test_help_of_a_mistyped_command(self):
+    def test_help_of_a_mistyped_command_suggests_a_command(self):
         """cargo: "no such command: `biuld`. Did you mean `build`?"."""
         result = self.run_here("help", "aply", expect=2)
         self.assertIn("did you mean 'apply'?", result.err)
 
 
 class Mistyped(CommandLineCase):
-    def test_a_mistyped_option_is_named_with_the_one_that_was_meant(self):
+    def test_a_mistyped_option_gets_a_suggestion(self):
         """cargo: "unexpected argument '--relase' found; a similar argument exists: '--release'"."""
         for words, meant in ((["--reson", "x", "apply", "both.patch"], "--reason"),
                              (["apply", "--onyl", "a.txt", "both.patch"], "--only"),
@@ -245,12 +245,12 @@ class Mistyped(CommandLineCase):
                 self.assertIn(f"did you mean '{meant}'?", self.run_here(*words, expect=2).err)
                 self.assertEqual(self.read("a.txt"), "one\ntwo\nthree\n")
 
-    def test_a_mistyped_command_is_named_with_the_one_that_was_meant(self):
+    def test_a_mistyped_command_gets_a_suggestion(self):
         """git: "git: 'statsu' is not a git command. The most similar command is status"."""
         self.assertIn("did you mean 'status'?", self.run_here("statsu", expect=2).err)
         self.assertIn("did you mean 'show'?", self.run_here("tools", "shwo", expect=2).err)
 
-    def test_one_argument_too_many_is_named(self):
+    def test_the_error_names_an_extra_argument(self):
         """cargo: "unexpected argument 'x' found" with the usage line."""
         result = self.run_here("blame", "a.txt", "b.txt", expect=2)
         self.assertIn("'b.txt' is one argument too many", result.err)
@@ -264,7 +264,7 @@ class Mistyped(CommandLineCase):
 
 
 class NothingIsIgnored(CommandLineCase):
-    def test_apply_with_an_option_about_lines_shows_the_lines(self):
+    def test_apply_with_a_line_option_shows_the_diff(self):
         """git: `git log -U5` shows the diff, as -p would."""
         for option in ("-U1", "--word-diff", "-w", "-b", "--color-moved"):
             with self.subTest(option=option):
@@ -282,7 +282,7 @@ class NothingIsIgnored(CommandLineCase):
 
 
 class DryRun(CommandLineCase):
-    def test_what_changes_something_has_a_dry_run(self):
+    def test_commands_that_change_something_have_a_dry_run(self):
         """git: `git add -n`, `git clean -n`, `cargo publish --dry-run` show the effect first."""
         for command, words in DRY_RUNS.items():
             with self.subTest(command=command):
@@ -307,7 +307,7 @@ class DryRun(CommandLineCase):
                 self.assertEqual(json.loads(self.run_here("--json", "status", expect=0).out)["tx"], transaction)
         self.assertEqual(name, "a.patch")
 
-    def test_apply_n_is_preview(self):
+    def test_apply_n_does_the_same_as_preview(self):
         """git: `git apply --stat` shows the change; here -n shows the diff and the verdict."""
         self.assertEqual(self.run_here("apply", "-n", self.both, expect=0).out,
                          self.run_here("preview", self.both, expect=0).out)
@@ -321,7 +321,7 @@ class DryRun(CommandLineCase):
         self.run_here("commit", expect=0)
         self.assertEqual(self.read("new.txt"), "new\n")
 
-    def test_rollback_n_says_what_would_go(self):
+    def test_rollback_n_lists_the_changes_that_it_would_drop(self):
         """git: `git clean -n` lists what it would remove."""
         self.run_here("begin", expect=0)
         self.run_here("call", "Write", json.dumps({"file_path": "1.txt", "content": "1\n"}), expect=0)
@@ -335,13 +335,13 @@ class DryRun(CommandLineCase):
 
 
 class Quiet(CommandLineCase):
-    def test_quiet_says_nothing_when_all_is_well(self):
+    def test_quiet_prints_nothing_on_success(self):
         """git: `git commit -q` and `cargo build -q` are silent."""
         result = self.run_here("-q", "apply", self.both, expect=0)
         self.assertEqual((result.out, result.err), ("", ""))
         self.assertEqual(self.read("a.txt"), "one\nTWO\nthree\n")
 
-    def test_quiet_still_says_what_went_wrong(self):
+    def test_quiet_still_prints_errors(self):
         """git: `-q` never hides an error."""
         self.put("a.txt", "something else\n")
         self.assertIn("a.txt", self.run_here("apply", "-q", self.both, expect=1).err)

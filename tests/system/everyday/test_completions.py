@@ -104,7 +104,7 @@ class Completions(EverydayCase):
         """git: `git che<TAB>` in fish."""
         self.try_in("fish")
 
-    def test_what_a_workspace_says_is_never_run(self):
+    def test_completion_never_runs_text_from_a_workspace(self):
         """git: a branch named `$(id)` is completed but not run."""
         bait = "$(touch${IFS}taken)`touch${IFS}taken`;touch taken"
         self.run_here("--reason", bait, "--agent", "x;touch taken", "apply", "change-of-a.patch", expect=0)
@@ -121,7 +121,7 @@ class Completions(EverydayCase):
                     shell.type(f"{line}\t\t\x15echo do''ne\n", "done")
                 self.assertFalse((self.work / "taken").exists())
 
-    def test_asking_for_candidates_reads_and_never_recovers(self):
+    def test_completion_only_reads_and_never_recovers(self):
         """git: completing a branch name writes nothing."""
         self.run_here("apply", "change-of-a.patch", expect=0)
         newest = json.loads(self.run_here("--json", "log", expect=0).out)["transactions"][0]["id"]
@@ -132,14 +132,14 @@ class Completions(EverydayCase):
         self.run_here("complete", "--", "pick", "", expect=0)
         self.assertEqual(before, sorted((str(path), path.lstat().st_mtime_ns) for path in state.rglob("*")))
 
-    def test_a_broken_workspace_offers_nothing_and_says_nothing(self):
+    def test_completion_in_a_broken_workspace_is_empty_and_silent(self):
         """git: outside a repository `git checkout <TAB>` prints nothing."""
         (self.work / "galley.toml").write_text("this is [no toml\n")
         result = self.run_here("complete", "--", "undo", "", expect=0)
         self.assertEqual((result.out, result.err), ("", ""))
         self.assertIn("undo\t", self.run_here("complete", "--", "und", expect=0).out)
 
-    def test_the_scripts_are_what_each_shell_can_read(self):
+    def test_each_shell_can_parse_its_script(self):
         """gh: `gh completion -s bash`."""
         for name, check in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "--no-execute"])):
             with self.subTest(shell=name):
@@ -152,7 +152,7 @@ class Completions(EverydayCase):
 
 
 class ManualPage(EverydayCase):
-    def test_mandoc_has_nothing_to_complain_about(self):
+    def test_mandoc_accepts_the_manual_page(self):
         """git: git-apply(1) is a manual page that man shows."""
         if shutil.which("mandoc") is None:
             self.skipTest("mandoc is not installed (scripts/packages.txt)")
@@ -161,7 +161,7 @@ class ManualPage(EverydayCase):
         done = subprocess.run(["mandoc", "-Tlint", page], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
-    def test_every_command_and_option_is_in_it(self):
+    def test_the_manual_page_has_every_command_and_option(self):
         """cargo: `cargo help build` and cargo-build(1) have the same text."""
         if shutil.which("mandoc") is None:
             self.skipTest("mandoc is not installed (scripts/packages.txt)")

@@ -22,7 +22,7 @@ class EditsExplain(EverydayCase):
         path.write_text(answer)
         return self.run_here("edits", "explain", path, *options, expect=expect).out
 
-    def test_parts_prose_leniencies_and_steps_are_told_in_order(self):
+    def test_parts_prose_leniencies_and_steps_are_listed_in_order(self):
         """git: `git apply --verbose` says where each hunk was applied."""
         said = self.explain(ANSWER, expect=0)
         wanted = ("line 1: passed over as prose: 'The sum starts at one.'", "line 4: edits of the format unified begin",
@@ -39,7 +39,7 @@ class EditsExplain(EverydayCase):
         self.assertEqual((self.work / "sum.py").read_text(), FILE)
         self.assertEqual(json.loads(self.run_here("--json", "status", expect=0).out)["transactions"], [])
 
-    def test_an_edit_without_a_place_says_what_was_tried_and_how_it_would_fit(self):
+    def test_an_edit_without_a_place_lists_the_tried_steps_and_a_remedy(self):
         """patch: --verbose names the hunk that failed."""
         said = self.explain(
             "--- a/sum.py\n+++ b/sum.py\n@@ -2,3 +2,3 @@\n     result = 0\n     for item in things:\n"
@@ -48,7 +48,7 @@ class EditsExplain(EverydayCase):
                      "expected, and what is there instead", "result: it would not apply"):
             self.assertIn(text, said)
 
-    def test_a_document_that_cannot_be_read_is_explained_as_far_as_it_was_read(self):
+    def test_an_unreadable_document_is_explained_up_to_the_error(self):
         """git apply: an error names the line and shows its text."""
         said = self.explain("Look.\n<<<<<<< ORIGINAL\na\n=======\nb\n>>>>>>> UPDATED\n", expect=1)
         self.assertIn("line 2: looks like an edit, but is not one: '<<<<<<< ORIGINAL'", said)

@@ -68,7 +68,7 @@ class History(EverydayCase):
 
     # --- effects of commands ----------------------------------------------------------------------
 
-    def test_a_rename_by_a_command_is_a_rename(self):
+    def test_a_rename_by_a_command_is_recorded_as_a_rename(self):
         """git: `git mv` and `mv` both show as a rename in status, log, show and blame."""
         self.commit("a/one.txt", "one\ntwo\nthree\n", "--reason", "first", "--agent", "writer")
         self.run_here("begin", expect=0)
@@ -87,7 +87,7 @@ class History(EverydayCase):
         self.run_here("undo", expect=0)
         self.assertEqual((self.work / "a" / "one.txt").read_text(), "one\ntwo\nthree\nfour\n")
 
-    def test_a_rename_with_an_edit_by_a_command_is_a_rename(self):
+    def test_a_rename_with_an_edit_by_a_command_is_recorded_as_a_rename(self):
         """git: a rename is found if half of the file is the same."""
         text = "".join(f"line {number}\n" for number in range(20))
         self.commit("old.txt", text)
@@ -99,7 +99,7 @@ class History(EverydayCase):
         self.assertEqual((self.work / "old.txt").read_text(), text)
         self.assertFalse((self.work / "new.txt").exists())
 
-    def test_an_empty_directory_shows_and_goes_with_an_undo(self):
+    def test_an_empty_directory_is_listed_and_undone(self):
         """sh: `mkdir` makes a directory, and the change set shows it."""
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "mkdir", "-p", "empty/inner", "full", expect=0)
@@ -120,7 +120,7 @@ class History(EverydayCase):
         self.assertFalse((self.work / "empty").exists())
 
     @unittest.skipUnless(shutil.which("git"), "needs git")
-    def test_a_diff_with_directories_is_one_that_git_applies(self):
+    def test_git_applies_a_diff_with_directories(self):
         """git: `apply` skips lines that are not part of a diff."""
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "sh", "-c", "mkdir empty; echo x >> README.md", expect=0)
@@ -144,7 +144,7 @@ class History(EverydayCase):
         self.run_here("commit", "-m", "as git has it", expect=0)
         self.assertEqual(self.document("show")["transaction"]["message"], "as git has it")
 
-    def test_a_reason_given_with_a_call_is_on_record_and_kept_when_there_is_no_other(self):
+    def test_a_reason_of_a_call_is_recorded_and_used_if_the_commit_has_none(self):
         """git: a message is given once."""
         self.run_here("begin", expect=0)
         self.run_here("call", "write_file", json.dumps({"path": "n.txt", "content": "n\n"}),
@@ -155,7 +155,7 @@ class History(EverydayCase):
         calls = [json.loads(line) for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()]
         self.assertEqual([call["reason"] for call in calls if call["kind"] == "call"], ["needs an n"])
 
-    def test_a_fork_has_a_reason_of_its_own(self):
+    def test_a_fork_has_its_own_reason(self):
         """git: a branch has its own description."""
         self.run_here("--reason", "one way", "begin", expect=0)
         fork = self.run_here("fork", "--reason", "another way", expect=0).out.strip()
@@ -165,7 +165,7 @@ class History(EverydayCase):
 
     # --- log --------------------------------------------------------------------------------------
 
-    def test_log_takes_what_git_log_takes(self):
+    def test_log_takes_the_options_of_git_log(self):
         """git: `log -2 -p --stat --oneline`, `-n2`, several paths, `-- PATH`."""
         for name in ("a.txt", "b.txt", "c.txt"):
             self.commit(name, f"text of {name}\n", "--reason", f"adds {name}")
@@ -181,14 +181,14 @@ class History(EverydayCase):
         self.assertEqual(self.run_here("log", "--name-status", "-1", "--oneline", expect=0).out,
                          "3 adds c.txt\nA\tc.txt\n")
 
-    def test_log_of_one_agent(self):
+    def test_log_can_show_one_agent(self):
         """git: `log --author=NAME`."""
         self.commit("a.txt", "a\n", "--agent", "one", "--reason", "by one")
         self.commit("b.txt", "b\n", "--agent", "two", "--reason", "by two")
         self.assertEqual(self.run_here("log", "--agent", "two", "--oneline", expect=0).out, "2 by two  by two\n")
         self.assertIn("no transaction is like that", self.run_here("log", "--agent", "three", expect=0).err)
 
-    def test_show_of_a_file_as_it_was(self):
+    def test_show_prints_an_old_version_of_a_file(self):
         """git: `show COMMIT:PATH` prints the file, `show COMMIT -- PATH` its part of the change."""
         self.commit("a.txt", "first\n")
         self.run_here("apply", "-", stdin="--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-first\n+second\n", expect=0)
@@ -200,7 +200,7 @@ class History(EverydayCase):
 
     # --- undo -------------------------------------------------------------------------------------
 
-    def test_an_undo_is_said_in_words(self):
+    def test_an_undo_says_what_it_reverted(self):
         """hg: says what it undid and how to redo it."""
         self.commit("a.txt")
         self.assertIn("undid 1; `galley redo` brings it back", self.run_here("undo", expect=0).err)
@@ -209,7 +209,7 @@ class History(EverydayCase):
         self.run_here("undo", "1", expect=0)
         self.assertFalse((self.work / "a.txt").exists())
 
-    def test_an_undo_of_some_paths(self):
+    def test_undo_can_revert_some_paths(self):
         """git: `restore -s COMMIT PATH` restores one path; here the commit may be omitted."""
         self.run_here("apply", "-", stdin=new_file("a.txt") + new_file("b.txt") + new_file("c.txt"), expect=0)
         self.run_here("undo", "1", "a.txt", "b.txt", expect=0)
@@ -218,7 +218,7 @@ class History(EverydayCase):
         self.assertIn("galley undo --path c.txt", self.run_here("undo", "c.txt", expect=2).err)
         self.assertIn("undid a part of 1; `galley redo", self.run_here("undo", "--path", "c.txt", expect=0).err)
 
-    def test_nothing_there_is_said_as_such(self):
+    def test_an_empty_history_is_reported(self):
         """git: says `your current branch does not have any commits yet`."""
         self.assertIn("nothing to undo yet", self.run_here("undo", expect=1).err)
         self.assertIn("nothing to redo yet", self.run_here("redo", expect=1).err)
@@ -230,7 +230,7 @@ class History(EverydayCase):
 
     # --- open transactions ----------------------------------------------------------------------------
 
-    def test_status_shows_every_open_transaction_and_whose_it_is(self):
+    def test_status_shows_every_open_transaction_and_its_owner(self):
         """gh: `pr status` shows your pull requests and those of others."""
         mine = self.run_here("begin", expect=0).out.strip()
         theirs = self.run_here("--agent", "bot", "--reason", "their work", "begin", expect=0).out.strip()
@@ -241,7 +241,7 @@ class History(EverydayCase):
         seen = {stage["tx"]: stage["own"] for stage in self.document("status", "--agent", "bot")["transactions"]}
         self.assertEqual(seen, {mine: False, theirs: True})
 
-    def test_diff_of_some_paths(self):
+    def test_diff_can_show_some_paths(self):
         """git: `diff -- PATH`."""
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "sh", "-c", "mkdir d; echo a > d/a; echo b > d/b; echo c > c", expect=0)
@@ -261,7 +261,7 @@ class History(EverydayCase):
         os.utime(self.work / "README.md", ns=(times.st_atime_ns, times.st_mtime_ns))
         return {"GALLEY_BOOT_ID": "two"}
 
-    def test_a_repair_is_said_by_the_command_that_made_it(self):
+    def test_a_command_reports_the_repair_that_it_made(self):
         """fsck: reports what it repaired."""
         later = self.power_cut()
         said = self.run_here("status", expect=0, env=later).err
@@ -269,7 +269,7 @@ class History(EverydayCase):
         self.assertTrue((self.work / "README.md").read_text().startswith("changed\n"))
         self.assertNotIn("crash", self.run_here("status", expect=0, env=later).err)
 
-    def test_a_repair_is_foretold(self):
+    def test_a_dry_run_reports_the_repair(self):
         """fsck: -n only reports what it would repair."""
         later = self.power_cut()
         said = self.run_here("recover", "-n", expect=0, env=later).out

@@ -43,7 +43,7 @@ class Judging(EverydayCase):
 
     # --- only_new
 
-    def test_ask_fifty_times_about_a_tree_that_was_broken_before(self):
+    def test_fifty_verdicts_on_an_already_broken_tree_are_equal(self):
         """cargo: `cargo test` gives the same result for the same tree every time."""
         self.validator(f"{VARYING}; exit 1", "only_new = true\n")
         seen = self.verdicts()
@@ -54,7 +54,7 @@ class Judging(EverydayCase):
         self.assertEqual((rule, severity), ("check.only_status", "note"))
         self.assertIn("ended with status 1 on the unchanged tree too; only the status was compared", message)
 
-    def test_ask_fifty_times_about_a_change_that_breaks(self):
+    def test_fifty_verdicts_on_a_breaking_change_are_equal(self):
         """cargo: a failing test fails every time."""
         self.validator(f"{VARYING}; grep -q first note.txt", "only_new = true\n")
         seen = self.verdicts()
@@ -63,12 +63,12 @@ class Judging(EverydayCase):
         self.assertEqual((status, approved), (1, False))
         self.assertIn("ended with status 1", findings[0][2])
 
-    def test_ask_fifty_times_without_only_new(self):
+    def test_fifty_verdicts_without_only_new_are_equal(self):
         """cargo: the result is the same although times and process ids in the output differ."""
         self.validator(f"{VARYING}; exit 1")
         self.assertEqual(len(self.verdicts()), 1)
 
-    def test_another_status_than_before_is_new(self):
+    def test_a_changed_exit_status_is_a_new_finding(self):
         """sh: `$?` tells what happened; another number is a different result."""
         self.validator("grep -q first note.txt && exit 1; exit 2", "only_new = true\n")
         status, document = self.preview()
@@ -84,30 +84,30 @@ class Judging(EverydayCase):
         for word in words:
             self.assertIn(word, document["verdict"]["message"])
 
-    def test_a_missing_python_module_is_no_yes(self):
+    def test_a_missing_python_module_does_not_approve(self):
         """sh: `python3 -m nothing` ends with 1, like a failing test, but it tested nothing."""
         self.validator("", "only_new = true\n", ["/usr/bin/python3", "-m", "no_such_test_tool", "-q"])
         self.assert_cannot_judge("No module named no_such_test_tool")
 
-    def test_a_program_that_make_misses_is_no_yes(self):
+    def test_a_program_missing_in_make_does_not_approve(self):
         """make: `Error 127` is a missing program, not a failing test."""
         (self.work / "Makefile").write_text("test:\n\t@no-such-test-tool\n")
         self.validator("", "only_new = true\n", ["make", "test"])
         self.assert_cannot_judge("Error 127")
 
-    def test_a_missing_program_is_no_yes(self):
+    def test_a_missing_program_does_not_approve(self):
         """sh: 127 means `not found` for every program."""
         self.validator("", "only_new = true\n", ["no-such-test-tool"])
         self.assert_cannot_judge("no program 'no-such-test-tool'")
         self.validator("no-such-test-tool", "only_new = true\n")
         self.assert_cannot_judge("status 127")
 
-    def test_a_test_that_runs_out_of_time_is_no_yes(self):
+    def test_a_test_that_times_out_does_not_approve(self):
         """gh: a check that timed out did not pass."""
         self.validator("sleep 60", "only_new = true\ntimeout_ms = 100\n")
         self.assert_cannot_judge("100 ms")
 
-    def test_when_only_the_old_tree_cannot_be_judged_that_is_said(self):
+    def test_an_old_tree_that_cannot_be_judged_is_reported(self):
         """git: `git bisect` skips and reports what cannot be tested."""
         self.validator("grep -q first note.txt && exit 127; exit 1", "only_new = true\n")
         self.assert_cannot_judge("on the unchanged tree")
@@ -133,7 +133,7 @@ class Judging(EverydayCase):
         self.assertRegex(text, r"\n    \[\.\.\. \d+ bytes left out \.\.\.\]\n")
         self.assertLess(len(text), 20000)
 
-    def test_a_denied_change_is_said_once(self):
+    def test_a_denied_change_is_reported_once(self):
         """git: one error gives one line with the reason."""
         (self.work / "galley.toml").write_text(
             '[[policy.rule]]\npaths = ["*.txt"]\ndecision = "deny"\nreason = "ask Ann"\n')
@@ -162,7 +162,7 @@ class Judging(EverydayCase):
 
     # --- the limits of exec
 
-    def test_a_limit_that_is_asked_for_counts_also_when_it_is_the_default(self):
+    def test_a_requested_limit_applies_even_if_it_equals_the_default(self):
         """sh: `ulimit -f 1024` applies whatever the number is."""
         (self.work / "galley.toml").write_text('[sandbox]\nmax_output_bytes = "4 MiB"\n')
         self.run_here("begin", expect=0)
@@ -191,7 +191,7 @@ class BrokenConfiguration(EverydayCase):
     def break_it(self):
         (self.work / "galley.toml").write_text(self.BROKEN)
 
-    def test_one_that_cannot_be_read_is_not_committed(self):
+    def test_an_unreadable_configuration_is_not_committed(self):
         """git: `git config` refuses to write a value that it could not read again."""
         before = (self.work / "galley.toml").read_bytes()
         (self.scratch / "m.patch").write_text(
@@ -202,18 +202,18 @@ class BrokenConfiguration(EverydayCase):
         self.assertIn("gate.bad_configuration", result.err)
         self.assertEqual((self.work / "galley.toml").read_bytes(), before)
 
-    def test_one_whose_pattern_does_not_compile_is_not_committed(self):
+    def test_a_configuration_with_an_invalid_pattern_is_not_committed(self):
         """git: an invalid pattern is refused when it is written, not at the next use."""
         (self.scratch / "m.patch").write_text(
             "--- a/galley.toml\n+++ b/galley.toml\n@@ -1,2 +1,5 @@\n [policy]\n default = \"allow\"\n"
             "+[[validator]]\n+builtin = \"forbidden_text\"\n+patterns = [\"(\"]\n")
         self.run_here("apply", self.scratch / "m.patch", expect=1)
 
-    def test_a_good_one_is_committed(self):
+    def test_a_valid_configuration_is_committed(self):
         """git: `git config` accepts a valid value."""
         self.change("galley.toml", "[policy]", "[policy]  # ours")
 
-    def test_what_only_reads_warns_and_goes_on(self):
+    def test_commands_that_only_read_warn_and_continue(self):
         """git: `git log` works despite a broken hook or .gitattributes."""
         self.break_it()
         for arguments in (["log"], ["status"], ["show", "1"], ["blame", "note.txt"], ["doctor"],
@@ -224,7 +224,7 @@ class BrokenConfiguration(EverydayCase):
         self.assertIn("note.txt", self.run_here("show", "1", expect=0).out)
         self.assertRegex(self.run_here("doctor", expect=1).out, r"(?m)^error +configuration +galley.toml:3:")
 
-    def test_what_changes_something_stops_there(self):
+    def test_commands_that_change_something_stop(self):
         """git: `git commit` stops if it cannot read the configuration."""
         self.break_it()
         result = self.change("note.txt", "second", "third", expect=2)
@@ -255,7 +255,7 @@ class BrokenConfiguration(EverydayCase):
         self.assertEqual((self.work / "galley.toml").read_text(), '[policy]\ndefault = "allow"\n')
         self.assertNotIn("warning", self.run_here("log", expect=0).err)
 
-    def test_an_agent_does_nothing_meanwhile(self):
+    def test_an_agent_can_do_nothing_with_a_broken_configuration(self):
         """gh: if branch rules are unreadable, a bot merges nothing."""
         self.break_it()
         refused = self.run_here("undo", "1", "--agent", "bot", expect=1)
@@ -269,7 +269,7 @@ class BrokenConfiguration(EverydayCase):
             self.assertIn("only a person may write galley.toml", refused.err)
             self.assertEqual((self.work / "galley.toml").read_text(), rules)
 
-    def test_init_writes_a_new_one_in_its_place(self):
+    def test_init_replaces_the_broken_configuration(self):
         """git: `git init` in a repository repairs missing parts."""
         self.break_it()
         self.run_here("init", "--force", expect=0)

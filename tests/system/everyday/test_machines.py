@@ -24,7 +24,7 @@ class InAContainer(EverydayCase):
         path = self.work / "galley.toml"
         path.write_text(path.read_text() + 'fallback = "copy"\n')
 
-    def test_a_command_without_walls_is_refused_and_the_way_out_is_said(self):
+    def test_a_command_without_walls_is_refused_with_a_remedy(self):
         """docker: an operation that a container may not do fails, and an option allows it."""
         self.run_here("begin", expect=0)
         result = self.run_here("exec", "--", "touch", "made", expect=1)
@@ -34,7 +34,7 @@ class InAContainer(EverydayCase):
         self.assertEqual(json.loads(self.run_here("diff", "--json", expect=0).out)["changes"], [])
         self.assertFalse((self.work / "made").exists())
 
-    def test_a_command_on_a_copy_says_its_level_and_what_is_not_held(self):
+    def test_a_command_on_a_copy_names_its_level_and_the_missing_limits(self):
         """docker: `docker info` warns about each protection that the host lacks."""
         self.allow_copy()
         self.run_here("begin", expect=0)
@@ -48,7 +48,7 @@ class InAContainer(EverydayCase):
         self.run_here("commit", expect=0)
         self.assertTrue((self.work / "made").exists())
 
-    def test_memory_is_held_on_a_copy(self):
+    def test_the_memory_limit_applies_on_a_copy(self):
         """docker: `--memory` ends a program that takes more, whatever the container can see."""
         self.allow_copy()
         self.run_here("begin", expect=0)
@@ -58,7 +58,7 @@ class InAContainer(EverydayCase):
         result = self.run_here("exec", "--memory", "150mb", "--timeout", "60", "--", "python3", "-c", greedy, expect=3)
         self.assertIn("memory", result.err)
 
-    def test_doctor_says_what_commands_get(self):
+    def test_doctor_reports_the_protection_of_commands(self):
         """brew: `brew doctor` reports what works here and what does not."""
         self.assertIn("commands are refused", self.run_here("doctor", expect=(0, 1)).out)
         self.allow_copy()

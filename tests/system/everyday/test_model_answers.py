@@ -30,7 +30,7 @@ class ModelAnswers(EverydayCase):
     A_DIFF = "```diff\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n line 1\n-line 2\n+two\n line 3\n```\n"
     B_BLOCK = "b.txt\n```\n<<<<<<< SEARCH\nbeta\n=======\nBETA\n>>>>>>> REPLACE\n```\n"
 
-    def test_a_diff_and_a_block_in_one_answer_are_both_made(self):
+    def test_a_diff_and_a_block_in_one_answer_are_both_applied(self):
         """git: `git apply` of a file with two patches applies both or neither."""
         self.apply(f"First this:\n\n{self.A_DIFF}\nThen that:\n\n{self.B_BLOCK}\nDone.\n", expect=0)
         self.assertIn("two\n", (self.work / "a.txt").read_text())
@@ -38,7 +38,7 @@ class ModelAnswers(EverydayCase):
         log = self.run_here("--json", "log", expect=0)
         self.assertEqual(len(json.loads(log.out)["transactions"]), 1)
 
-    def test_a_block_after_a_diff_that_does_not_fit_leaves_everything(self):
+    def test_a_block_after_a_diff_that_does_not_fit_changes_nothing(self):
         """git: if one hunk of one file fails, `git apply` changes nothing."""
         self.apply(self.A_DIFF + self.B_BLOCK.replace("beta\n", "no such line anywhere\n"), expect=1)
         self.assertNotIn("two\n", (self.work / "a.txt").read_text())
@@ -69,7 +69,7 @@ class ModelAnswers(EverydayCase):
         self.apply("Here:\n\n```json\n" + json.dumps({**one, "path": "four.txt"}) + "\n```\n", expect=0)
         self.assertTrue((self.work / "four.txt").exists())
 
-    def test_tool_calls_in_a_fence_are_made(self):
+    def test_tool_calls_in_a_fence_are_executed(self):
         """sh: a document has the same meaning with or without a fence around it."""
         calls = [{"tool": "Write", "args": {"file_path": "called.txt", "content": "x\n"}}]
         self.apply("```json\n" + json.dumps(calls) + "\n```\n", expect=0)
@@ -104,7 +104,7 @@ class ModelAnswers(EverydayCase):
         self.assertIn("*** End Patch", result.err)
         self.apply(answer, "--recount", expect=0)
 
-    def test_a_misspelt_line_is_shown_beside_the_nearest_ones(self):
+    def test_a_misspelt_line_is_shown_with_the_nearest_lines(self):
         """git: `git checkout mian` suggests near names; so does a search text of one line."""
         failure = self.failure(json.dumps(
             {"path": "src.py", "edits": [{"old_string": "retrun result", "new_string": "return total"}]}))
@@ -115,7 +115,7 @@ class ModelAnswers(EverydayCase):
             {"path": "src.py", "edits": [{"old_string": "retrun result", "new_string": "return total"}]}), expect=1)
         self.assertIn("line 5", text.out + text.err)
 
-    def test_all_that_is_like_it_is_listed_up_to_a_limit(self):
+    def test_similar_lines_are_listed_up_to_a_limit(self):
         """git: `git log` and `grep -m` say if there is more."""
         (self.work / "many.txt").write_text("".join(f"value_{n} = compute(value_{n})\n" for n in range(40)))
         failure = self.failure(json.dumps(
@@ -130,7 +130,7 @@ class ModelAnswers(EverydayCase):
                            expect=1)
         self.assertIn("… 34 more", shown.out + shown.err)
 
-    def test_pasted_line_numbers_are_named(self):
+    def test_pasted_line_numbers_are_reported(self):
         """sh: `cat -n` and editors show numbers that are not part of the file."""
         for numbered in ("  4\t        result += item.price", "4|        result += item.price",
                          "     4→        result += item.price", "  4: result += item.price"):
@@ -146,7 +146,7 @@ class ModelAnswers(EverydayCase):
                  "    result = 1\n>>>>>>> REPLACE\n")
         self.assertIn("line numbers ('2\\t')", self.failure(block)["message"])
 
-    def test_a_pasted_prompt_is_named(self):
+    def test_a_pasted_prompt_is_reported(self):
         """sh: `$ ` before a command and `> ` before a quoted line are not part of them."""
         for prompt in ("> ", "$ ", "+ "):
             with self.subTest(prompt):
@@ -192,7 +192,7 @@ class ModelAnswers(EverydayCase):
         result = self.run_here("--json", "call", "Edit", json.dumps(numbered), expect=1)
         self.assertIn("line numbers", json.loads(result.out)["error"]["message"])
 
-    def test_a_patch_tool_takes_what_apply_takes(self):
+    def test_a_patch_tool_accepts_the_same_patches_as_apply(self):
         """git: `git apply` and `git am` read patches in the same way."""
         self.run_here("begin", expect=0)
         arguments = json.dumps({"input": self.A_DIFF + self.B_BLOCK})
@@ -201,7 +201,7 @@ class ModelAnswers(EverydayCase):
         self.run_here("commit", expect=0)
         self.assertIn("BETA\n", (self.work / "b.txt").read_text())
 
-    def test_a_file_that_may_not_be_read_gives_no_help(self):
+    def test_errors_do_not_show_text_of_a_file_that_may_not_be_read(self):
         """sh: if `cat` may not show a text, no error message shows it."""
         config = self.work / "galley.toml"
         config.write_text(config.read_text() + '\n[agents.bot]\n'

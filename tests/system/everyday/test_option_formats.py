@@ -110,7 +110,7 @@ class OptionFormats(EverydayCase):
                         else:
                             self.assertEqual(self.paths(result), paths)
 
-    def test_what_was_excluded_is_never_committed(self):
+    def test_excluded_paths_are_never_committed(self):
         """git: `git apply --exclude=b.txt` leaves b.txt alone."""
         for name in ("edits", "content"):
             with self.subTest(format=name):
@@ -132,14 +132,14 @@ class OptionFormats(EverydayCase):
                         else:
                             self.assertNotIn("usage.option_of_format", result.out)
 
-    def test_allow_empty_counts_in_every_format(self):
+    def test_allow_empty_works_in_every_format(self):
         """git: `git apply --allow-empty` accepts an empty patch."""
         for name in DOCUMENTS:
             with self.subTest(format=name):
                 self.preview(name, documents=EMPTY, expect=2)
                 self.preview(name, "--allow-empty", documents=EMPTY, expect=0)
 
-    def test_reverse_turns_a_v4a_edit_round_but_not_a_deletion(self):
+    def test_reverse_inverts_a_v4a_edit_but_not_a_deletion(self):
         """git: -R cannot invert an edit without the old text."""
         (self.work / "a.txt").write_text(A_TEXT.replace("two ", "TWO  "))
         (self.work / "b.txt").write_text(B_TEXT.replace("green", "GREEN"))
@@ -149,7 +149,7 @@ class OptionFormats(EverydayCase):
         result = self.preview("apply_patch", "-R", documents=deletion, expect=2)
         self.assertEqual(json.loads(result.out)["reason"], "edit.not_reversible")
 
-    def test_strict_counts_in_every_format_of_edits(self):
+    def test_strict_works_in_every_format_of_edits(self):
         """patch: --fuzz=0 finds only an exact match."""
         (self.work / "a.txt").write_text(A_TEXT.replace("two ", "two"))
         for name in ("unified", "apply_patch", "search_replace"):

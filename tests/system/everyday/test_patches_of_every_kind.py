@@ -75,7 +75,7 @@ class Patches(EverydayCase):
                 self.assertIn(f"line {second} of the patch", result.err)
                 self.assertIn(f"line {first} says", result.err)
 
-    def test_two_files_that_become_one_are_refused(self):
+    def test_renaming_two_files_to_one_name_is_refused(self):
         """git: the second rename silently wins; here both files are kept."""
         (self.work / "other.txt").write_text("other\n")
         for kind in ("rename", "copy"):
@@ -105,7 +105,7 @@ class Patches(EverydayCase):
                 self.assertFalse((self.work / "gone name.txt").exists())
                 (self.work / "new name.txt").unlink()
 
-    def test_the_stamps_of_other_diffs(self):
+    def test_time_stamps_of_other_diff_programs_are_read(self):
         """patch: reads time stamps of ctime and mail, and a name with blanks before a tab."""
         for stamp in ("Thu Jan  1 00:00:00 1970", "Wed Dec 31 16:00:00 1969", "1970-01-01 05:30 +05:30",
                       "Thu, 01 Jan 1970 01:00:00 +0100"):
@@ -121,7 +121,7 @@ class Patches(EverydayCase):
             "@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"), expect=0)
         self.assertTrue(self.read("list.txt").startswith(b"ONE\n"))
 
-    def test_a_hunk_on_nothing_makes_a_missing_file(self):
+    def test_a_hunk_on_an_empty_file_creates_a_missing_file(self):
         """git, patch: a traditional diff of `@@ -0,0` creates the file that is not there."""
         self.run_here("apply", self.patch("--- a/fresh\n+++ b/fresh\n@@ -0,0 +1 @@\n+x\n"), expect=0)
         self.assertEqual(self.read("fresh"), b"x\n")
@@ -156,7 +156,7 @@ class Patches(EverydayCase):
         self.run_here("commit", expect=0)
         self.assertIn("begun for this", self.run_here("log", "-n1", expect=0).out)
 
-    def test_a_mail_that_came_with_crlf_is_a_patch_of_lf(self):
+    def test_a_mail_with_crlf_is_read_as_a_patch_with_lf(self):
         """patch: "(Stripping trailing CRs from patch)"; \\ No newline survives it."""
         (self.work / "short").write_text("a\nb\nc")
         patch = ("From: a@b\nSubject: [PATCH] x\n\n---\n short | 2 +-\n\ndiff --git a/short b/short\n"
@@ -167,7 +167,7 @@ class Patches(EverydayCase):
 
     # --- line ends, colors, white space ----------------------------------------------------------
 
-    def test_a_file_that_mixes_line_ends_keeps_them(self):
+    def test_a_file_with_mixed_line_ends_keeps_them(self):
         """patch: accepts it only with fuzz; here each line keeps its own end."""
         (self.work / "mixed").write_bytes(b"a\r\nb\nc\r\nd\ne\r\nf\n")
         hunks = ("@@ -2,4 +2,5 @@\n b\n c\n-d\n+D\n+E\n e\n", "@@ -2,4 +2,5 @@\n b\r\n c\n-d\r\n+D\r\n+E\r\n e\n",
@@ -211,7 +211,7 @@ class Patches(EverydayCase):
 
     # --- reversed, partial ----------------------------------------------------------------------
 
-    def test_what_is_reversed_already_is_said(self):
+    def test_an_already_reversed_patch_is_reported(self):
         """patch: "Unreversed (or previously applied) patch detected"."""
         create = "diff --git a/new b/new\nnew file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n"
         delete = "diff --git a/old b/old\ndeleted file mode 100644\n--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"

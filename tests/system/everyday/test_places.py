@@ -23,7 +23,7 @@ class Places(EverydayCase):
     def json_here(self, *arguments, cwd=None):
         return json.loads(self.run_here("--json", *arguments, cwd=cwd, expect=0).out)
 
-    def test_blame_of_a_name_in_the_current_directory(self):
+    def test_blame_takes_names_of_the_current_directory(self):
         """git: `blame NAME` is relative to the current directory."""
         self.run_here("apply", "-", stdin=self.edit(), expect=0)
         found = self.json_here("blame", "a.txt", cwd=self.sub)
@@ -33,12 +33,12 @@ class Places(EverydayCase):
         self.assertEqual(self.json_here("blame", ":/a.txt", cwd=self.sub)["path"], "a.txt")
         self.assertEqual(self.json_here("blame", self.work / "a.txt", cwd=self.sub)["path"], "a.txt")
 
-    def test_a_name_that_leads_out_is_refused(self):
+    def test_a_name_outside_the_workspace_is_refused(self):
         """git: `'../../../x' is outside repository`."""
         said = self.run_here("blame", "../../../x", cwd=self.sub, expect=1).err
         self.assertIn("outside the workspace", said)
 
-    def test_log_and_diff_of_the_current_directory(self):
+    def test_log_and_diff_take_the_current_directory(self):
         """git: `log .` and `diff .` show the current directory and everything below it."""
         self.run_here("apply", "-", stdin="--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-another\n+other\n", expect=0)
         self.run_here("apply", "-", stdin=self.edit(), expect=0)
@@ -53,7 +53,7 @@ class Places(EverydayCase):
         self.assertEqual(self.run_here("diff", "--name-status", "--", "../../top.txt", cwd=self.sub, expect=0).out,
                          "A\ttop.txt\n")
 
-    def test_undo_of_a_path_in_the_current_directory(self):
+    def test_undo_takes_names_of_the_current_directory(self):
         """git: `restore NAME` is relative to the current directory."""
         both = self.edit() + "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-another\n+other\n"
         self.run_here("apply", "-", stdin=both, expect=0)
@@ -71,11 +71,11 @@ class Places(EverydayCase):
         self.assertEqual((self.sub / "a.txt").read_text(), "one\nTWO\n")
         self.assertEqual((self.work / "a.txt").read_text(), "another\n")
 
-    def test_policy_explain_of_a_name_in_the_current_directory(self):
+    def test_policy_explain_takes_names_of_the_current_directory(self):
         """git: `check-ignore NAME` is relative to the current directory."""
         self.assertEqual(self.json_here("policy", "explain", "a.txt", cwd=self.sub)["path"], "sub/inner/a.txt")
 
-    def test_a_command_runs_where_the_person_stands(self):
+    def test_a_command_runs_in_the_current_directory(self):
         """sh: a command runs in the current directory."""
         self.run_here("begin", expect=0)
         self.assertIn("/sub/inner\n", self.run_here("exec", "--", "pwd", cwd=self.sub, expect=0).out)
@@ -93,14 +93,14 @@ class Places(EverydayCase):
         self.assertIn("'sub/inner'", said)
         self.assertIn(str(self.work), said)
 
-    def test_dash_C_moves_the_names_of_files(self):
+    def test_dash_C_changes_the_base_of_file_names(self):
         """git: `git -C sub apply ../m.patch` reads sub/../m.patch."""
         (self.work / "m.patch").write_text(self.edit())
         self.run_here("-C", "sub", "apply", "../m.patch", expect=0)
         self.assertEqual((self.sub / "a.txt").read_text(), "one\nTWO\n")
         self.run_here("apply", "m.patch", cwd=self.scratch, expect=2)
 
-    def test_several_dash_C_follow_each_other(self):
+    def test_each_dash_C_is_relative_to_the_one_before(self):
         """git: each -C is relative to the one before it."""
         found = json.loads(self.run_here("-C", "work", "-C", "sub/inner", "--json", "policy", "explain", "a.txt",
                                          cwd=self.scratch, expect=0).out)
@@ -113,7 +113,7 @@ class Places(EverydayCase):
         (self.sub / "own.toml").write_text("[limits]\n")
         self.run_here("-C", "sub/inner", "--config", "own.toml", "status", expect=0)
 
-    def test_a_patch_from_the_current_directory_is_told_of_its_directory(self):
+    def test_a_patch_from_the_current_directory_gets_a_hint_about_its_directory(self):
         """git: `apply --directory=sub` puts it in front of every name."""
         patch = "--- a/low.txt\n+++ b/low.txt\n@@ -1 +1 @@\n-low\n+LOW\n"
         (self.sub / "low.txt").write_text("low\n")
@@ -125,7 +125,7 @@ class Places(EverydayCase):
         self.assertEqual((self.sub / "low.txt").read_text(), "LOW\n")
         self.assertNotIn("--directory", self.run_here("apply", "-", stdin=patch, cwd=self.work, expect=1).err)
 
-    def test_a_linked_way_into_the_workspace_is_the_same_place(self):
+    def test_a_workspace_reached_through_a_link_is_the_same_workspace(self):
         """git: a directory that is reached through a link is the same directory."""
         os.symlink(self.sub, self.scratch / "way")
         found = self.json_here("policy", "explain", "a.txt", cwd=self.scratch / "way")

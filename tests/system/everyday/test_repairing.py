@@ -28,7 +28,7 @@ class Staging(EverydayCase):
         self.run_here("commit", expect=0)
         self.assertTrue((self.work / "README.md").read_text().startswith("# Parcels"))
 
-    def test_two_patches_one_after_the_other_are_one_commit(self):
+    def test_two_patches_staged_in_turn_become_one_commit(self):
         """git: `apply --cached` twice, then one commit."""
         self.begin()
         self.run_here("stage", self.patch, expect=0)
@@ -57,7 +57,7 @@ class Staging(EverydayCase):
         self.assertEqual(self.run_here("diff", expect=0).out, "")
         self.run_here("stage", "--check", "-", stdin=MISSING.replace("# parcels", "# other"), expect=1)
 
-    def test_the_options_of_apply_count_for_staging(self):
+    def test_the_options_of_apply_work_for_staging(self):
         """git: -R, -p and --exclude mean the same with --cached."""
         self.begin()
         self.run_here("stage", "--exclude", "README.md", "--allow-empty", self.patch, expect=(0, 1))
@@ -74,7 +74,7 @@ class Staging(EverydayCase):
         self.run_here("stage", "--tx", second, self.patch, expect=0)
         self.assertIn("+# Parcels", self.run_here("diff", "--tx", second, expect=0).out)
 
-    def test_what_is_staged_is_on_record_and_in_json(self):
+    def test_staged_changes_are_on_record_and_in_json(self):
         """gh: --json has everything."""
         self.begin()
         document = json.loads(self.run_here("--json", "stage", self.patch, expect=0).out)
@@ -83,7 +83,7 @@ class Staging(EverydayCase):
         records = [json.loads(line) for line in (self.work / ".galley/audit.jsonl").read_text().splitlines()]
         self.assertIn("stage", [record.get("tool") for record in records])
 
-    def test_somebody_elses_transaction_takes_nothing_that_the_caller_may_not_write(self):
+    def test_a_caller_cannot_stage_forbidden_paths_in_anothers_transaction(self):
         """git: a hook refuses paths that the author may not push."""
         with (self.work / "galley.toml").open("a") as config:
             config.write('\n[agents.docs]\ncapabilities = ["fs:read", "fs:write:docs/**"]\n')
@@ -116,7 +116,7 @@ class Fixing(EverydayCase):
         self.patch = self.scratch / "p"
         self.patch.write_text("--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+spaces   \n")
 
-    def test_apply_commits_what_the_fixers_made_of_it(self):
+    def test_apply_commits_the_result_of_the_fixers(self):
         """cargo: `clippy --fix` fixes what it can."""
         result = self.run_here("apply", "--fix", self.patch, expect=0)
         self.assertEqual((self.work / "a.txt").read_text(), "spaces\n")
@@ -178,7 +178,7 @@ class Editing(EverydayCase):
         self.assertFalse(path.startswith(str(self.work)))
         self.assertEqual(os.listdir(self.temporary), [])
 
-    def test_what_was_not_changed_stages_nothing(self):
+    def test_an_unchanged_file_stages_nothing(self):
         """git: `commit --amend` without a change of the text changes only the time."""
         result = self.run_here("edit", "README.md", env=self.editor("true\n"), expect=0)
         self.assertIn("nothing was staged", result.err)
@@ -191,7 +191,7 @@ class Editing(EverydayCase):
         self.assertEqual(self.run_here("diff", expect=0).out, "")
         self.assertEqual(os.listdir(self.temporary), [])
 
-    def test_without_an_editor_and_a_terminal_it_says_what_to_set(self):
+    def test_without_an_editor_and_a_terminal_the_error_names_the_variable(self):
         """git: "Terminal is dumb, but EDITOR unset"."""
         self.assertIn("set EDITOR", self.run_here("edit", "README.md", expect=2).err)
 
@@ -225,7 +225,7 @@ class Editing(EverydayCase):
         self.run_here("edit", "docs/new.md", env=self.editor('echo "# New" > "$1"\n'), expect=0)
         self.assertIn("+# New", self.run_here("diff", expect=0).out)
 
-    def test_a_name_is_relative_to_where_one_stands(self):
+    def test_a_name_is_relative_to_the_current_directory(self):
         """git: `add -e PATH` in a subdirectory."""
         env = self.editor('echo "# more" >> "$1"\n')
         self.run_here("edit", "../README.md", cwd=self.work / "src", env=env, expect=0)
@@ -262,7 +262,7 @@ class Editing(EverydayCase):
         self.assertIn("staged README.md", result.screen)
         self.assertIn("+typed", self.run_here("diff", expect=0).out)
 
-    def test_an_interrupt_in_the_editor_is_the_editors(self):
+    def test_an_interrupt_in_the_editor_does_not_end_galley(self):
         """git: Ctrl-C while the editor is open does not end git."""
         env = self.editor('trap "echo kept; echo kept > \\"$1\\"; exit 0" INT\necho ready\nread -r line; exit 9\n')
         result = self.on_terminal("edit", "README.md", typed=[("ready", "\x03")], env=env, expect=0)

@@ -57,7 +57,7 @@ class Letters(Reviewed):
         self.assertNotIn("thirty-one", self.staged())
         self.assertIn("+five", self.staged())
 
-    def test_what_was_left_out_can_be_taken_back(self):
+    def test_left_out_changes_can_be_restored(self):
         """git stash: left out changes can be restored."""
         before = self.staged()
         self.review("n", "q")
@@ -92,7 +92,7 @@ class Letters(Reviewed):
         self.assertIn("line 5\n", self.text("long.txt"))
         self.assertIn("eight\n", self.text("long.txt"))
 
-    def test_split_of_one_change_is_told(self):
+    def test_a_change_that_cannot_be_split_is_reported(self):
         """git add -p: says that a change cannot be split."""
         result = self.review("J", "s", "q")
         self.assertIn("cannot be split", result.screen)
@@ -104,7 +104,7 @@ class Letters(Reviewed):
         self.assertEqual(places, ["1", "3", "2", "1", "2", "3", "2", "3", "3", "3"])
         self.assertIn("no later change", result.screen)
 
-    def test_go_to_what_is_not_there(self):
+    def test_go_to_an_unknown_change_is_reported(self):
         """git add -p: reports a wrong number."""
         result = self.review("g 9", "g", ("Go to which", "2"), "q")
         self.assertIn("changes 1 to 3", result.screen)
@@ -124,13 +124,13 @@ class Letters(Reviewed):
         self.assertIn("31st\n", self.text("long.txt"))
         self.assertIn("line 5\n", self.text("long.txt"))
 
-    def test_everything_left_out(self):
+    def test_leaving_out_everything_commits_nothing(self):
         """git add -p: if nothing is chosen, nothing is committed."""
         result = self.review("d", "n")
         self.assertIn("nothing is left to commit", result.screen)
         self.assertEqual(self.staged(), "")
 
-    def test_modes_deletions_and_binary_files(self):
+    def test_modes_deletions_and_binary_files_are_asked_about_as_a_whole(self):
         """git add -p: a change without lines is one question."""
         (self.work / "gone.txt").write_text("x\n")
         (self.work / "data.bin").write_bytes(b"\0old")
@@ -142,7 +142,7 @@ class Letters(Reviewed):
         self.assertIsNone(self.text("gone.txt"))
         self.assertEqual((self.work / "long.txt").stat().st_mode & 0o111, 0)
 
-    def test_a_content_does_not_drive_the_terminal(self):
+    def test_file_contents_cannot_control_the_terminal(self):
         """less: control characters of a file are escaped."""
         self.stage_new("a\u202e", "\x1b[2J\u202e\n")
         result = self.review("q")
@@ -150,7 +150,7 @@ class Letters(Reviewed):
         self.assertNotIn("\x1b[2J", result.screen)
         self.assertNotIn("\u202e", result.screen)
 
-    def test_the_gate_refuses_what_was_kept(self):
+    def test_the_gate_judges_the_kept_changes(self):
         """git commit: a hook can still refuse the chosen changes."""
         (self.work / "galley.toml").write_text('[[validator]]\nname = "json"\nbuiltin = "json"\npaths = ["*.json"]\n')
         self.galley("call", "Write", '{"file_path": "a.json", "content": "{"}', expect=0)
@@ -171,7 +171,7 @@ class Asked(Reviewed):
         result = self.run_here("--agent", "bot", "review", "--tty", expect=1)
         self.assertIn("leave out --agent", result.err)
 
-    def test_a_rule_that_asks_is_answered_by_it(self):
+    def test_a_review_answers_a_rule_that_asks(self):
         """gh pr: an approving review is the approval."""
         (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "ask"\npaths = ["*"]\ndecision = "ask"\n')
         self.review("y", "y", "y", ("Commit proposal", "y"))
@@ -185,19 +185,19 @@ class Shown(Reviewed):
         self.assertRegex(result.screen, r"(?m)^   5 line 5 +\| +5 five$")
         self.assertLessEqual(max(map(len, result.screen.splitlines())), 100)
 
-    def test_quiet_says_it_by_the_status(self):
+    def test_quiet_reports_by_the_exit_status(self):
         """git diff --quiet: status 1 if something differs, and no output."""
         result = self.run_here("diff", "--quiet", expect=1)
         self.assertEqual((result.out, result.err), ("", ""))
         self.run_here("diff", "--quiet", "README.md", expect=0)
 
-    def test_quiet_preview(self):
+    def test_quiet_preview_reports_by_the_exit_status(self):
         """git diff --quiet: the status is the verdict."""
         patch = "--- a/long.txt\n+++ b/long.txt\n@@ -1 +1 @@\n-line 1\n+one\n"
         result = self.run_here("preview", "--quiet", "--unidiff-zero", stdin=patch, expect=0)
         self.assertEqual((result.out, result.err), ("", ""))
 
-    def test_only_paths(self):
+    def test_arguments_after_dashes_are_paths(self):
         """git diff: arguments after -- are paths."""
         result = self.run_here("diff", "--", "new.txt", expect=0)
         self.assertIn("new.txt", result.out)
@@ -229,7 +229,7 @@ class Shown(Reviewed):
         out = self.run_here("diff", "--hyperlinks=always", expect=0).out
         self.assertIn("/a%3Bb%20%25%5C%20%E2%80%AE%C2%90%5D8%3B%3B%3F\x1b\\", out)
 
-    def test_a_page_is_no_text_for_a_terminal(self):
+    def test_a_page_is_not_printed_on_a_terminal(self):
         """gzip: binary output is not written to a terminal."""
         result = self.on_terminal("diff", "--html", expect=2)
         self.assertIn("--html=FILE", result.screen)

@@ -43,7 +43,7 @@ class Questions(EverydayCase):
                          typed=[("[y/N/d]", "d\n"), ("[y/N/d]", "n\n")], expect=1)
         self.assertIn("+# Parcels", marker.read_text())
 
-    def test_what_a_file_holds_cannot_drive_the_terminal_in_the_question(self):
+    def test_file_contents_in_the_question_cannot_control_the_terminal(self):
         """git: less shows ESC as text; galley always does."""
         self.patch.write_text("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+\x1b[8mhidden\n")
         result = self.on_terminal("apply", self.patch, env={"NO_COLOR": "1"}, typed=[("[y/N/d]", "\n")], expect=1)
@@ -60,7 +60,7 @@ class Questions(EverydayCase):
         self.assertLess(result.screen.index("+# Parcels"), result.screen.index("[y/N/d]"))
         self.run_here("commit", expect=0)
 
-    def test_a_preview_asks_nobody(self):
+    def test_a_preview_asks_no_question(self):
         """git: `diff` asks nothing."""
         result = self.on_terminal("preview", self.patch, expect=1)
         self.assertNotIn("[y/N/d]", result.screen)
@@ -87,7 +87,7 @@ class Answers(EverydayCase):
         """gh: --json prints everything."""
         self.assertTrue(json.loads(self.on_terminal("--json", "call", "Edit", self.EDIT, expect=0).screen)["ok"])
 
-    def test_what_a_tool_read_is_shown_as_it_is(self):
+    def test_the_text_that_a_tool_read_is_shown_unchanged(self):
         """sh: cat shows the file."""
         result = self.on_terminal("call", "Read", json.dumps({"file_path": "README.md"}), expect=0)
         self.assertIn("# parcels\n", result.screen)
@@ -99,7 +99,7 @@ class Answers(EverydayCase):
         self.assertIn("reading the edit from the terminal; end it with Ctrl-D", result.screen)
         self.assertIn("staged README.md (+1 -1)", result.screen)
 
-    def test_reading_a_pipe_is_not(self):
+    def test_reading_a_pipe_is_not_announced(self):
         """git: prints nothing about a pipe."""
         self.assertNotIn("Ctrl-D", self.run_here("stage", stdin=PATCH, expect=0).err)
 
@@ -117,7 +117,7 @@ class Pages(EverydayCase):
         self.assertIn("PAGED:+line 7", result.screen)
         self.assertIn("\napproved", result.screen)
 
-    def test_a_status_does_not(self):
+    def test_a_status_does_not_use_the_pager(self):
         """git: `status` does not page."""
         for _ in range(45):
             self.run_here("begin", expect=0)
@@ -125,7 +125,7 @@ class Pages(EverydayCase):
         self.assertNotIn("PAGED:", result.screen)
         self.assertGreater(result.screen.count("transaction "), 40)
 
-    def test_the_output_of_a_command_does_not(self):
+    def test_the_output_of_a_command_does_not_use_the_pager(self):
         """sh: the output of a command is not paged."""
         self.run_here("begin", expect=0)
         result = self.on_terminal("exec", "--", "seq", "200", env=self.pager, expect=0)
@@ -187,7 +187,7 @@ class Exec(EverydayCase):
         self.assertIn(b"pipe:", result.stdout)
         self.assertEqual(secret.read_text(), "given\n")
 
-    def test_a_directory_on_stdin_opens_no_way_out(self):
+    def test_a_directory_on_stdin_gives_no_access_to_the_host(self):
         """sh: a directory on stdin cannot be read."""
         directory = os.open(self.scratch, os.O_RDONLY)
         try:
@@ -198,7 +198,7 @@ class Exec(EverydayCase):
             os.close(directory)
         self.assertNotIn(b"config", result.stdout)
 
-    def test_an_input_that_never_ends_does_not_hold_a_command_that_ends(self):
+    def test_an_endless_input_does_not_delay_a_command_that_ends(self):
         """sh: `yes | head -1` ends."""
         read, write = os.pipe()
         try:
@@ -213,7 +213,7 @@ class Exec(EverydayCase):
         self.assertIn("read nothing", self.on_terminal(
             "exec", "--", "sh", "-c", "read -r line || echo read nothing", expect=0).screen)
 
-    def test_with_i_what_is_typed_reaches_the_command_and_the_terminal_does_not(self):
+    def test_with_i_typed_input_reaches_the_command_but_the_terminal_does_not(self):
         """docker: `run -i` passes on the typed text."""
         result = self.on_terminal(
             "exec", "-i", "--", "sh", "-c", "test -t 0 && exit 9; echo ready; read -r line; echo got $line",
@@ -245,13 +245,13 @@ class Progress(EverydayCase):
         self.patch = self.scratch / "p"
         self.patch.write_text(PATCH)
 
-    def test_long_work_shows_what_is_being_done_and_takes_it_away(self):
+    def test_long_work_shows_progress_and_removes_it(self):
         """cargo: a line that is rewritten and finally removed."""
         result = self.on_terminal("preview", "--stat", self.patch, expect=0)
         self.assertIn("validators: 0 of 1 done, slow", result.screen)
         self.assertIn("\r\x1b[K", result.screen.split("validators: 0 of 1", 1)[1])
 
-    def test_neither_in_a_pipe_nor_with_json(self):
+    def test_progress_is_not_shown_in_a_pipe_or_with_json(self):
         """cargo: no progress if the output is not a terminal."""
         self.assertNotIn("validators:", self.run_here("preview", self.patch, expect=0).err)
         self.assertNotIn("validators:", self.on_terminal("--json", "preview", self.patch, expect=0).screen)
@@ -277,7 +277,7 @@ class Hints(EverydayCase):
         self.assertFalse((self.scratch / ".galley").exists())
         self.run_here("-C", self.work, "--agent", "bot", "commit", cwd=self.scratch, expect=0)
 
-    def test_an_approval_is_asked_for_with_words_that_work(self):
+    def test_a_request_for_approval_names_a_command_that_works(self):
         """gh: names the missing part in the form to type."""
         (self.work / "galley.toml").write_text(ASKS)
         (self.scratch / "p").write_text(PATCH)

@@ -24,7 +24,7 @@ class Tasks(unittest.TestCase):
         runner = load_runner()
         self.tasks = [(runner.words_of(task), runner.habit_of(task)) for task in runner.tasks()]
 
-    def test_there_are_enough(self):
+    def test_there_are_enough_tasks(self):
         self.assertGreaterEqual(len({words for words, _ in self.tasks}), FEWEST_TASKS)
 
     def test_each_names_the_tool_whose_habit_it_follows(self):

@@ -54,7 +54,7 @@ class Home(ToolchainCase):
         super().setUp()
         self.install("carg", 'echo "carg here, CARGO_HOME=$CARGO_HOME HOME=$HOME"\n')
 
-    def test_a_program_in_the_home_is_found_and_the_way_to_it_is_said(self):
+    def test_an_unreadable_program_in_the_home_gets_a_remedy(self):
         """sh: `command not found` is not a good answer if the program exists."""
         result = self.execute("carg")
         self.assertNotEqual(result.returncode, 0)
@@ -76,7 +76,7 @@ class Home(ToolchainCase):
         result = self.execute("carg", expect=0)
         self.assertEqual(result.out, f"carg here, CARGO_HOME={self.home}/.cargo HOME=/tmp/home\n")
 
-    def test_it_can_be_read_and_not_written(self):
+    def test_a_readable_folder_cannot_be_written(self):
         """sh: a read-only mount."""
         self.configure('[sandbox]\nreadable = ["~/.cargo"]\n')
         result = self.execute("sh", "-c", 'echo x > "$CARGO_HOME/new" || touch "$CARGO_HOME/bin/carg"')
@@ -129,7 +129,7 @@ class Home(ToolchainCase):
         self.configure('[sandbox]\nreadable = ["~/.cargo"]\n')
         self.assertIn("carg here", self.execute("carg", expect=0).out)
 
-    def test_it_does_not_count_before_somebody_trusted_it(self):
+    def test_a_readable_folder_does_not_count_before_it_is_trusted(self):
         """cargo: the configuration of a clone does not widen what may be read."""
         own = self.scratch / "config" / "galley" / "config.toml"
         own.write_text("unattended = true\n")
@@ -141,7 +141,7 @@ class Home(ToolchainCase):
         self.run_here("trust", expect=0)
         self.execute("carg", expect=0)
 
-    def test_the_workspace_stands_at_its_own_path(self):
+    def test_the_workspace_has_the_same_path_inside(self):
         """sh: `pwd` inside is `pwd` outside."""
         self.write("a.txt", "x\n")
         result = self.execute("sh", "-c", f"pwd; cat {self.work}/a.txt", expect=0)
@@ -166,12 +166,12 @@ class Names(ToolchainCase):
         self.run_here("begin", "--agent", "bot", expect=0)
         return self.run_here("exec", "--agent", "bot", "--", name, "-c", "print(6 * 7)", env=environment)
 
-    def test_a_capability_grants_what_its_program_is_a_link_to(self):
+    def test_a_capability_grants_the_target_of_its_programs_link(self):
         """sh: `python3` is the program that it resolves to."""
         self.allow("exec:python3")
         self.assertEqual(self.run_python().out, "42\n")
 
-    def test_by_its_other_name_too(self):
+    def test_a_capability_grants_the_program_by_its_other_name(self):
         """sh: both names mean one program."""
         self.allow("exec:python3")
         self.assertEqual(self.run_python(os.path.basename(self.real)).out, "42\n")
@@ -301,7 +301,7 @@ class Init(ToolchainCase):
         broken = self.run_here("preview", self.patch("answer.py", "ANSWER = 42", "ANSWER = 42  # BROKEN"), expect=1)
         self.assertIn("answer.py:1:1: error: undefined name [ruff.F821]", broken.out + broken.err)
 
-    def test_what_is_configured_and_not_installed_is_named_and_not_proposed(self):
+    def test_configured_tools_that_are_not_installed_are_named_but_not_proposed(self):
         """gh: no workflow is made for a missing tool."""
         self.environment["PATH"] = "/usr/bin:/bin"
         self.write("pyproject.toml", "[tool.ruff]\n")

@@ -36,7 +36,7 @@ TEST_P(SandboxBasics, SeesTheProposedTreeAndStagesItsEffects) {
   });
 }
 
-TEST_P(SandboxBasics, NextCommandSeesWhatTheLastOneDid) {
+TEST_P(SandboxBasics, NextCommandSeesChangesOfTheLastOne) {
   as_user(GetParam(), [] {
     World world;
     world.sh("mkdir -p out/x && echo 1 > out/x/one && rm -r dir");
@@ -49,7 +49,7 @@ TEST_P(SandboxBasics, NextCommandSeesWhatTheLastOneDid) {
   });
 }
 
-TEST_P(SandboxBasics, FailedCommandLeavesNothingUnlessAsked) {
+TEST_P(SandboxBasics, FailedCommandStagesNothingUnlessAsked) {
   as_user(GetParam(), [] {
     World world;
     CommandResult result = world.sh("echo x > left.txt; exit 3");
@@ -100,7 +100,7 @@ TEST_P(SandboxBasics, IgnoredOutputsStayInTheScratchLayer) {
   });
 }
 
-TEST_P(SandboxBasics, UnchangedCopyUpsAreNoChange) {
+TEST_P(SandboxBasics, UnchangedCopyUpsAreNotAChange) {
   as_user(GetParam(), [] {
     World world;
     const CommandResult result = world.sh(
@@ -235,7 +235,7 @@ TEST_P(SandboxBasics, NothingIsLeftOfTheLayers) {
   });
 }
 
-TEST_P(SandboxBasics, PrivateHomeOfLayersGoesWithTheRunner) {
+TEST_P(SandboxBasics, PrivateHomeOfLayersIsRemovedWithTheRunner) {
   as_user(GetParam(), [] {
     const TempDirectory own;
     const TempDirectory workspace;

@@ -52,7 +52,7 @@ class SandboxCopy : public testing::TestWithParam<User> {
   void SetUp() override { need_walls(GetParam(), Walls::kCopy); }
 };
 
-TEST_P(SandboxCopy, OneFailedNamespaceIsForOneCommand) {
+TEST_P(SandboxCopy, FailedNamespaceAffectsOneCommandOnly) {
   need_walls(GetParam());
   if (GetParam() == User::kRoot) GTEST_SKIP() << "no limit on processes holds for root";
   as_user(GetParam(), [] {
@@ -95,7 +95,7 @@ TEST_P(SandboxCopy, StagesTheSameEffects) {
   });
 }
 
-TEST_P(SandboxCopy, WhatIsPassedOnReachesTheCommand) {
+TEST_P(SandboxCopy, PipedInputReachesTheCommand) {
   as_user(GetParam(), [] {
     World world(copying());
     int ends[2];
@@ -108,7 +108,7 @@ TEST_P(SandboxCopy, WhatIsPassedOnReachesTheCommand) {
   });
 }
 
-TEST_P(SandboxCopy, FileAndDirectoryTakeEachOthersPlace) {
+TEST_P(SandboxCopy, FileAndDirectoryCanReplaceEachOther) {
   as_user(GetParam(), [] {
     World world(copying());
     world.sh("rm -r dir; echo file > dir; rm a.txt; mkdir a.txt; echo in > a.txt/in");
@@ -153,7 +153,7 @@ TEST_P(SandboxCopy, WorkspaceAndHostCannotBeWritten) {
   });
 }
 
-TEST_P(SandboxCopy, NetworkPrivilegesAndNamespacesAreShut) {
+TEST_P(SandboxCopy, NetworkPrivilegesAndNamespacesAreDenied) {
   as_user(GetParam(), [] {
     World world(copying());
     const CommandResult result = world.python(R"(
@@ -355,7 +355,7 @@ except OSError as e:
   });
 }
 
-TEST_P(SandboxCopy, ProcessorTimeOfAllTogether) {
+TEST_P(SandboxCopy, ProcessorTimeLimitCountsAllProcesses) {
   as_user(GetParam(), [] {
     World world(copying());
     world.defaults().limits.cpu = std::chrono::seconds(1);
@@ -367,7 +367,7 @@ TEST_P(SandboxCopy, ProcessorTimeOfAllTogether) {
   });
 }
 
-TEST_P(SandboxCopy, MemoryOfAllTogether) {
+TEST_P(SandboxCopy, MemoryLimitCountsAllProcesses) {
   as_user(GetParam(), [] {
     World world(copying());
     world.defaults().limits.max_memory_bytes = 100 << 20;
@@ -385,7 +385,7 @@ time.sleep(60)
   });
 }
 
-TEST_P(SandboxCopy, BytesWrittenOfAllTogether) {
+TEST_P(SandboxCopy, WriteLimitCountsAllProcesses) {
   as_user(GetParam(), [] {
     World world(copying());
     world.defaults().limits.max_written_bytes = 20 << 20;
@@ -398,7 +398,7 @@ TEST_P(SandboxCopy, BytesWrittenOfAllTogether) {
   });
 }
 
-TEST_P(SandboxCopy, CopyGoesAway) {
+TEST_P(SandboxCopy, CopyIsRemoved) {
   as_user(GetParam(), [] {
     const TempDirectory own;
     ASSERT_EQ(chmod(own.path().c_str(), 0755), 0);

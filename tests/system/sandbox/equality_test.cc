@@ -87,7 +87,7 @@ class SandboxEquality : public testing::TestWithParam<std::tuple<User, std::stri
   }
 };
 
-TEST_P(SandboxEquality, StagedEffectsAreTheEffects) {
+TEST_P(SandboxEquality, StagedChangesEqualTheChangesOnACopy) {
   const std::string& script = std::get<1>(GetParam());
   const bool on_copy = std::get<2>(GetParam());
   as_user(std::get<0>(GetParam()), [&] {

@@ -67,7 +67,7 @@ TEST_P(SandboxHostile, SecretsOfTheMachineCannotBeRead) {
   });
 }
 
-TEST_P(SandboxHostile, DescriptorsOfOthersAreOutOfReach) {
+TEST_P(SandboxHostile, DescriptorsOfOtherProcessesCannotBeUsed) {
   as_user(GetParam(), [] {
     World world;
     const CommandResult result = world.python(R"(
@@ -101,7 +101,7 @@ TEST_P(SandboxHostile, MountsNamespacesAndChrootAreRefused) {
   });
 }
 
-TEST_P(SandboxHostile, KernelDoorsAreShut) {
+TEST_P(SandboxHostile, DangerousSystemCallsAreDenied) {
   as_user(GetParam(), [] {
     World world;
     // These are numbers of x86_64; the filter itself uses names.
@@ -138,7 +138,7 @@ for family in [('vsock', 40), ('packet', 17), ('alg', 38)]:
   });
 }
 
-TEST_P(SandboxHostile, NoTerminalAndNoPrivileges) {
+TEST_P(SandboxHostile, CommandHasNoTerminalAndNoPrivileges) {
   as_user(GetParam(), [] {
     World world;
     expect_no(world, "exec 3<>/dev/tty");
@@ -201,7 +201,7 @@ TEST_P(SandboxHostile, SymlinkRacesEndAsALinkAndTouchNothing) {
   });
 }
 
-TEST_P(SandboxHostile, SpecialFilesLeftBehindRefuseTheWhole) {
+TEST_P(SandboxHostile, SpecialFilesLeftBehindRefuseAllChanges) {
   as_user(GetParam(), [] {
     World world;
     CommandResult result = world.sh("echo good > good.txt; mkfifo dir/pipe");
@@ -219,7 +219,7 @@ TEST_P(SandboxHostile, SpecialFilesLeftBehindRefuseTheWhole) {
   });
 }
 
-TEST_P(SandboxHostile, AnyNameIsHeldOrRefusedByName) {
+TEST_P(SandboxHostile, AnyNameIsStagedOrRefusedByName) {
   as_user(GetParam(), [] {
     World world;
     CommandResult result = world.python("open(b'caf\\xe9-\\xff', 'w').write('x')");
@@ -339,7 +339,7 @@ TEST_P(SandboxHostile, OwnLoopbackWorks) {
   });
 }
 
-TEST_P(SandboxHostile, KillAllReachesNobodyOutside) {
+TEST_P(SandboxHostile, KillAllReachesNoProcessOutside) {
   as_user(GetParam(), [] {
     const pid_t bystander = fork();
     if (bystander == 0) {

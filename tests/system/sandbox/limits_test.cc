@@ -38,7 +38,7 @@ TEST_P(SandboxLimits, WallTimeKillsAHundredProcesses) {
   });
 }
 
-TEST_P(SandboxLimits, SigtermComesFirstAndMayBeUsed) {
+TEST_P(SandboxLimits, SigtermComesFirstAndCanBeHandled) {
   as_user(GetParam(), [] {
     World world;
     world.defaults().limits.wall = milliseconds(200);
@@ -54,7 +54,7 @@ TEST_P(SandboxLimits, SigtermComesFirstAndMayBeUsed) {
 }
 
 // Limit: sandbox.grace_ms
-TEST_P(SandboxLimits, IgnoringSigtermBuysTheGraceOnly) {
+TEST_P(SandboxLimits, IgnoringSigtermGainsOnlyTheGracePeriod) {
   as_user(GetParam(), [] {
     World world;
     const std::string marker = "3600." + std::to_string(getpid());
@@ -66,7 +66,7 @@ TEST_P(SandboxLimits, IgnoringSigtermBuysTheGraceOnly) {
   });
 }
 
-TEST_P(SandboxLimits, ForkBombIsHeldAndKilled) {
+TEST_P(SandboxLimits, ForkBombIsLimitedAndKilled) {
   as_user(GetParam(), [] {
     World world;
     world.defaults().limits.max_processes = 40;
@@ -163,7 +163,7 @@ TEST_P(SandboxLimits, PrivateTmpIsBounded) {
   });
 }
 
-TEST_P(SandboxLimits, OneProcessCannotTakeMoreMemory) {
+TEST_P(SandboxLimits, OneProcessCannotExceedTheMemoryLimit) {
   as_user(GetParam(), [] {
     World world;
     world.defaults().limits.max_memory_bytes = 100 << 20;
@@ -174,7 +174,7 @@ TEST_P(SandboxLimits, OneProcessCannotTakeMoreMemory) {
 }
 
 // Limit: sandbox.max_memory_bytes
-TEST_P(SandboxLimits, ManyProcessesTogetherCannotEither) {
+TEST_P(SandboxLimits, ManyProcessesTogetherCannotExceedTheMemoryLimit) {
   as_user(GetParam(), [] {
     World world;
     world.defaults().limits.max_memory_bytes = 150 << 20;
@@ -214,7 +214,7 @@ print('shared')
 }
 
 // Limit: sandbox.max_cpu_seconds
-TEST_P(SandboxLimits, ProcessorTimeOfAllTogether) {
+TEST_P(SandboxLimits, ProcessorTimeLimitCountsAllProcesses) {
   as_user(GetParam(), [] {
     World world;
     world.defaults().limits.cpu = seconds(1);
@@ -253,7 +253,7 @@ TEST_P(SandboxLimits, StopRequestKillsTheWholeTree) {
   });
 }
 
-TEST_P(SandboxLimits, AnEndThatIsAskedForIsNoFailureAndWhatWasWrittenIsStaged) {
+TEST_P(SandboxLimits, RequestedEndIsNotAFailureAndChangesAreStaged) {
   as_user(GetParam(), [] {
     World world;
     const std::string marker = "3602." + std::to_string(getpid());
@@ -269,7 +269,7 @@ TEST_P(SandboxLimits, AnEndThatIsAskedForIsNoFailureAndWhatWasWrittenIsStaged) {
   });
 }
 
-TEST_P(SandboxLimits, AllOutputIsPassedOnWhereThatWasAskedFor) {
+TEST_P(SandboxLimits, AllOutputIsPassedOnIfRequested) {
   as_user(GetParam(), [] {
     World world;
     size_t passed = 0;

@@ -64,7 +64,7 @@ pid_t wait_for_spare(World& world) {
 
 class SandboxSpare : public SandboxTest {};
 
-TEST_P(SandboxSpare, StandsBehindTheSameWalls) {
+TEST_P(SandboxSpare, HasTheSameWalls) {
   as_user(GetParam(), [] {
     World world;
     const std::string look = R"py(
@@ -112,7 +112,7 @@ TEST_P(SandboxSpare, OneIsStartedForTheFirstCommand) {
   });
 }
 
-TEST_P(SandboxSpare, SeesWhatWasStagedAfterItWasStarted) {
+TEST_P(SandboxSpare, SeesChangesStagedAfterItsStart) {
   as_user(GetParam(), [] {
     World world;
     ASSERT_GT(wait_for_spare(world), 0);
@@ -133,7 +133,7 @@ TEST_P(SandboxSpare, GivesACommandItsInput) {
   });
 }
 
-TEST_P(SandboxSpare, OneThatWasKilledIsReplaced) {
+TEST_P(SandboxSpare, KilledSpareIsReplaced) {
   as_user(GetParam(), [] {
     World world;
     const pid_t spare = wait_for_spare(world);
@@ -146,7 +146,7 @@ TEST_P(SandboxSpare, OneThatWasKilledIsReplaced) {
   });
 }
 
-TEST_P(SandboxSpare, GoesWithTheSandbox) {
+TEST_P(SandboxSpare, EndsWithTheSandbox) {
   as_user(GetParam(), [] {
     World world;
     const pid_t spare = wait_for_spare(world);

@@ -90,7 +90,7 @@ TEST_P(SandboxTraps, RenamingALowerDirectoryIsACopy) {
   });
 }
 
-TEST_P(SandboxTraps, LayersMayLieInsideTheWorkspaceUnderGalley) {
+TEST_P(SandboxTraps, LayersCanBeInsideTheWorkspaceUnderGalley) {
   as_user(GetParam(), [] {
     const TempDirectory workspace;
     ASSERT_EQ(mkdir((workspace.path() + "/.galley").c_str(), 0700), 0);
@@ -118,7 +118,7 @@ TEST_P(SandboxTraps, LayersMayLieInsideTheWorkspaceUnderGalley) {
   });
 }
 
-TEST_P(SandboxTraps, LayersCannotLieOnOverlayfs) {
+TEST_P(SandboxTraps, LayersCannotBeOnOverlayfs) {
   if (geteuid() != 0) return;  // mounts a file system for the test
   const pid_t child = fork();
   if (child == 0) {
@@ -255,7 +255,7 @@ TEST_P(SandboxTraps, FileThatChangedUnderTheCommandIsRefused) {
   });
 }
 
-TEST_P(SandboxTraps, ChangesUnderTheCommandElsewhereOrOfKnownBasesAreNoReasonToRefuse) {
+TEST_P(SandboxTraps, ConcurrentChangesElsewhereOrOfKnownBasesAreNotRefused) {
   as_user(GetParam(), [] {
     World world;
     ASSERT_TRUE(world.overlay().write(rel("a.txt"), "proposed\n"));
@@ -299,7 +299,7 @@ class Watch {
   int fd_;
 };
 
-TEST_P(SandboxTraps, LargeTreeIsNotLookedAtAndMountsNoMore) {
+TEST_P(SandboxTraps, LargeTreeIsNotScannedAndNeedsNoMoreMounts) {
   as_user(GetParam(), [] {
     std::vector<std::string> mounts;
     std::vector<size_t> looks;
