@@ -552,9 +552,21 @@ class Walls(RunCase):
         self.assertEqual((state / "kept").read_text(), "kept\n")
         self.assertEqual((state / "kept").stat().st_uid, os.geteuid())
 
-    def test_files_that_are_written_through_cannot_be_setuid(self):
-        """Tries every call that sets a mode directly, because a library might use a different
-        one."""
+    def test_so_is_the_hosts_folder_for_lasting_temporary_files(self):
+        """Of a mount namespace that has the test's own folder in its place."""
+        if not hostile.IS_ROOT:
+            self.skipTest("only root mounts a folder over /var/tmp")
+        kept = self.scratch / "var tmp"
+        kept.mkdir()
+        script = "echo kept > /var/tmp/own; echo private > /tmp/own; cat /var/tmp/own /tmp/own; touch /tmp/home/x"
+        ran = subprocess.run(["unshare", "-m", "sh", "-c", f"mount --bind '{kept}' /var/tmp && exec \"$@\"", "sh", GALLEY, "-C",
+                              str(self.work), "run", "--drop", "--allow-write", "/var/tmp", "--", "sh", "-c", script],
+                             capture_output=True, env={**os.environ, **self.environment}, check=False, timeout=120)
+        self.assertEqual((ran.returncode, ran.stdout), (0, b"kept\nprivate\n"), ran.stderr)
+        self.assertEqual([one.name for one in kept.iterdir()], ["own"])
+
+    def test_nothing_that_is_written_through_runs_as_another(self):
+        """By every call that sets a mode, tried directly: a library might ask another one."""
         state = self.scratch / "state"
         state.mkdir()
         state.chmod(0o755)

@@ -242,7 +242,15 @@ bool place_fixed_random(SetupFailure& failure) {
   return true;
 }
 
-bool place_dev_links(SetupFailure& failure) {
+/// Whether the run writes to or over this folder of the host.
+bool is_host_folder(const SandboxRequest& request, const char* path) {
+  const auto has = [path](const std::vector<std::string>& paths) {
+    return std::find(paths.begin(), paths.end(), path) != paths.end();
+  };
+  return has(request.writable) || has(request.layered);
+}
+
+bool place_dev_links(const SandboxRequest& request, SetupFailure& failure) {
   struct Link {
     const char* target;
     const char* path;
@@ -255,6 +263,8 @@ bool place_dev_links(SetupFailure& failure) {
                                            {"../tmp", "/var/tmp"}}};
   if (!make_path(in_new_root("/var"))) return failed(failure, "make /var");
   for (const Link& link : kLinks) {
+    // A mount on the link to /tmp would hide the private /tmp with the home in it.
+    if (is_host_folder(request, link.path)) continue;
     if (symlink(link.target, in_new_root(link.path).c_str()) != 0) {
       return failed(failure, std::string("link ") + link.path);
     }
@@ -461,7 +471,7 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
     return failed(failure, "mount /tmp");
   }
   if (mkdir(in_new_root("/tmp/home").c_str(), 0700) != 0) return failed(failure, "make the home");
-  const bool is_placed = place_system(system, failure) && place_dev_links(failure) &&
+  const bool is_placed = place_system(system, failure) && place_dev_links(request, failure) &&
                          (request.fixed_random == 0 || place_fixed_random(failure)) &&
                          place_home(request, failure) &&
                          place_system(host_trees(request, trees, std::move(over_host)), failure);
