@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/printable.h"
@@ -25,6 +26,12 @@ namespace {
 
 /// The maximum number of paths in a summary. More are counted by folder.
 constexpr size_t kMaxSummaryPaths = 100;
+
+constexpr std::string_view kAnswersAtEnd =
+    "c  commit: write these changes to your files, all or none\n"
+    "k  keep: leave them in the transaction; galley status lists it (also Enter)\n"
+    "d  drop: throw them away\n"
+    "v  view: show the diff, then ask again\n";
 
 enum class AtEnd { kAsk, kCommit, kKeep, kDrop };
 
@@ -49,6 +56,10 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
                   (*terminal)->ask("Commit, keep or drop what it changed? [c/K/d, v shows it] "));
     if (answer == "c" || answer == "commit") return AtEnd::kCommit;
     if (answer == "d" || answer == "drop") return AtEnd::kDrop;
+    if (answer == "?") {
+      GALLEY_TRY((*terminal)->write(kAnswersAtEnd));
+      continue;
+    }
     if (answer != "v") return AtEnd::kKeep;
     GALLEY_ASSIGN(const std::string diff, diff_on_screen(session, transaction.proposal()));
     GALLEY_TRY((*terminal)->write(diff));

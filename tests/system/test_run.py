@@ -280,6 +280,16 @@ class OnATerminal(RunCase):
                 self.assertEqual((self.work / "asked.txt").exists(), is_there)
                 self.assertEqual(bool(self.open_transactions()), is_open)
 
+    def test_the_answers_are_explained_before_the_answer(self):
+        shell = self.shell()
+        shell.type("echo asked > asked.txt; exit 0\n")
+        shell.expect(r"Commit, keep or drop")
+        shell.type("?\n")
+        shell.expect(r"c  commit.*k  keep.*d  drop.*v  view.*Commit, keep or drop")
+        shell.type("c\n")
+        self.assertEqual(shell.finish(), 0)
+        self.assertTrue((self.work / "asked.txt").exists())
+
     def test_the_diff_is_shown_before_the_answer(self):
         shell = self.shell()
         shell.type("echo what was written > asked.txt; exit 0\n")
