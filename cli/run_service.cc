@@ -48,8 +48,9 @@ Result<std::vector<std::string>> host_folders(const FolderOption& option,
   return places;
 }
 
-/// Returns the variables of --env. A name without a value is skipped if it is not set here.
-Result<std::map<std::string, std::string>> run_environment(const std::vector<std::string>& words) {
+/// Returns the variables of --env. A name without a value that is not set here is reported.
+Result<std::map<std::string, std::string>> run_environment(Session& session,
+                                                           const std::vector<std::string>& words) {
   std::map<std::string, std::string> environment;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
@@ -62,6 +63,8 @@ Result<std::map<std::string, std::string>> run_environment(const std::vector<std
       environment[name] = word.substr(equals + 1);
     } else if (const char* value = std::getenv(name.c_str()); value != nullptr) {
       environment[name] = value;
+    } else {
+      session.say("--env " + name + " is not set here, so the program does not get it");
     }
   }
   return environment;
@@ -75,7 +78,7 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   request.command.argv = arguments.words;
   if (arguments.run.shares_network) request.command.network = NetworkAccess::kHost;
   request.command.propose_ignored = arguments.run.proposes_ignored;
-  GALLEY_ASSIGN(request.command.environment, run_environment(arguments.run.environment));
+  GALLEY_ASSIGN(request.command.environment, run_environment(session, arguments.run.environment));
   request.name = arguments.run.name;
   request.is_terminal = is_terminal;
   request.rows = screen.rows;

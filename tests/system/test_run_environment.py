@@ -19,7 +19,12 @@ class Environment(RunCase):
         self.assertEqual(said, "of ours last  unset\n")
         self.assertEqual(self.inside("echo ${FIVE-unset}", FIVE="not named"), "unset\n")
 
-    def test_a_named_variable_overrides_the_default(self):
+    def test_one_that_is_not_set_is_named(self):
+        ran = self.galley("run", "--drop", "--env", "NOT_SET_HERE", "--", "sh", "-c", "echo ${NOT_SET_HERE-unset}", expect=0)
+        self.assertEqual(ran.stdout, b"unset\n")
+        self.assertIn(b"--env NOT_SET_HERE is not set here", ran.stderr)
+
+    def test_it_wins_over_what_is_there_otherwise(self):
         tools = self.work / "tools"
         tools.mkdir()
         (tools / "greet").write_text("#!/bin/sh\necho $LANG\n")
