@@ -2,7 +2,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -43,15 +45,44 @@ AskedLimits limits_of(const ExecArguments& exec) {
   return limits;
 }
 
-/// A longer timeout would be reduced to the configured one, and then the effects would be dropped.
-Result<void> check_timeout(Session& session, const AskedLimits& limits) {
+/// A wanted limit of a command, with the key of `[sandbox]` that bounds it.
+struct WantedLimit {
+  std::string_view option;
+  std::string_view key;
+  uint64_t wanted;
+  uint64_t allowed;  ///< 0: any
+  std::string_view unit;
+};
+
+/// Refuses a limit above the configured one. It would be reduced without a word, and the effects
+/// dropped when the command reaches it.
+Result<void> check_limits(Session& session, const AskedLimits& asked) {
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  const int64_t most_ms = rules_of(*workspace).config.sandbox.timeout_ms;
-  if (!limits.wall || limits.wall->count() <= most_ms) return {};
-  return fail(ErrorKind::kUsage, "exec.timeout",
-              fmt::format("--timeout asks for {} ms and sandbox.timeout_ms allows {}: ask for "
-                          "less, or raise it in galley.toml and run galley trust",
-                          limits.wall->count(), most_ms));
+  const SandboxConfig& most = rules_of(*workspace).config.sandbox;
+  const auto count = [](const auto& time) {
+    return time ? static_cast<uint64_t>(time->count()) : uint64_t{0};
+  };
+  const std::array<WantedLimit, 7> all = {{
+      {"--timeout", "timeout_ms", count(asked.wall), most.timeout_ms, " ms"},
+      {"--cpu", "max_cpu_seconds", count(asked.cpu), most.max_cpu_seconds, " s"},
+      {"--processes", "max_processes", asked.max_processes.value_or(0), most.max_processes, ""},
+      {"--memory", "max_memory_bytes", asked.max_memory_bytes.value_or(0), most.max_memory_bytes,
+       " bytes"},
+      {"--file-size", "max_file_bytes", asked.max_file_bytes.value_or(0), most.max_file_bytes,
+       " bytes"},
+      {"--written", "max_written_bytes", asked.max_written_bytes.value_or(0),
+       most.max_written_bytes, " bytes"},
+      {"--output", "max_output_bytes", asked.max_stdout_bytes.value_or(0), most.max_output_bytes,
+       " bytes"},
+  }};
+  for (const WantedLimit& one : all) {
+    if (one.allowed == 0 || one.wanted <= one.allowed) continue;
+    return fail(ErrorKind::kUsage, one.option == "--timeout" ? "exec.timeout" : "exec.limit",
+                fmt::format("{} asks for {}{} and sandbox.{} allows {}: ask for less, or raise it "
+                            "in galley.toml and run galley trust",
+                            one.option, one.wanted, one.unit, one.key, one.allowed));
+  }
+  return {};
 }
 
 /// Forwards the output of a command: escaped on a terminal, unchanged elsewhere.
@@ -101,7 +132,7 @@ Result<Command> command_of(Session& session, OutputView& view) {
   command.is_deterministic = exec.is_deterministic;
   command.propose_ignored = exec.proposes_ignored;
   command.limits = limits_of(exec);
-  GALLEY_TRY(check_timeout(session, command.limits));
+  GALLEY_TRY(check_limits(session, command.limits));
   GALLEY_ASSIGN(command.input_relay, relay_of(session));
   if (!session.is_json()) {
     command.on_output = [&view](OutputStream stream, std::string_view text) {

@@ -143,7 +143,19 @@ class Bounds(SystemCase):
                             for one in (with_it, without)]
                     self.assertNotEqual(*said, with_it.stderr)
 
-    def test_ignored_files_are_proposed_with_propose_ignored(self):
+    def test_one_above_the_configuration_is_refused(self):
+        (self.work / "galley.toml").write_text("[sandbox]\nmax_cpu_seconds = 100\n")
+        for option, value, key in (("--timeout", "1e6", "timeout_ms"), ("--cpu", "101", "max_cpu_seconds"),
+                                   ("--processes", "513", "max_processes"), ("--memory", "5gb", "max_memory_bytes"),
+                                   ("--file-size", "2gb", "max_file_bytes"), ("--written", "5gb", "max_written_bytes"),
+                                   ("--output", "2mb", "max_output_bytes")):
+            for command in (["exec"], ["at", "1"]):
+                with self.subTest(option=option, command=command[0]):
+                    refused = self.galley(command[0], option, value, *command[1:], "--", "true", expect=2)
+                    self.assertIn(f"{option} asks for ".encode(), refused.stderr)
+                    self.assertIn(f"sandbox.{key} allows ".encode(), refused.stderr)
+
+    def test_what_git_ignores_is_proposed_when_it_is_asked_for(self):
         self.git("init", "-q")
         (self.work / ".gitignore").write_text("*.log\n")
         for words, wanted in ((["exec"], False), (["exec", "--propose-ignored"], True)):
