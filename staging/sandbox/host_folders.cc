@@ -80,6 +80,10 @@ std::string folder_for(const std::string& program, const std::string& home) {
     const std::string folder = home + "/" + std::string(toolchain.folder);
     if (!home.empty() && is_at_or_below_folder(program, folder)) return folder;
   }
+  // A program of npm loads the packages next to its own.
+  constexpr std::string_view kPackages = "/node_modules";
+  const size_t packages = program.find(std::string(kPackages) + "/");
+  if (packages != std::string::npos) return program.substr(0, packages + kPackages.size());
   const std::string folder = parent_of(program);
   const std::string above = parent_of(folder);
   const bool is_shared = above.empty() || above == home || above == home + "/.local";
