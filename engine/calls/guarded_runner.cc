@@ -72,10 +72,10 @@ class GitIgnore {
 
 /// Returns the existing folders of `sandbox.readable`.
 /// Errors: kInvalid `config.value` for a folder that has secrets, also behind a link.
-Result<std::vector<std::string>> readable_folders(const SandboxConfig& config) {
+Result<std::vector<std::string>> readable_folders(const std::vector<std::string>& texts) {
   const std::string home = home_folder();
   std::vector<std::string> folders;
-  for (const std::string& text : config.readable) {
+  for (const std::string& text : texts) {
     const std::string folder = placed_folder(text, home);
     if (folder.empty()) continue;  // `~/` without a home directory
     for (const std::string& one : {folder, real_program_path(folder)}) {
@@ -100,7 +100,7 @@ class GuardedRunner final : public CommandRunner {
         ignore_(std::make_shared<GitIgnore>(options_.workspace, clock)) {}
 
   Result<CommandResult> run(const Command& command, Overlay& overlay) override {
-    GALLEY_ASSIGN(const Command bounded_command, checked(command));
+    GALLEY_ASSIGN(const Command bounded_command, checked(command, false));
     GALLEY_ASSIGN(CommandRunner * sandbox, need_sandbox());
     ignore_->forget();
     if (options_.who.is_alone()) return sandbox->run(bounded_command, overlay);
@@ -110,21 +110,31 @@ class GuardedRunner final : public CommandRunner {
     return result;
   }
 
-  /// A person decides how long it runs, so its wall time is not limited.
+  /// A person decides how long it runs, so its wall time is not limited. The folders of its program
+  /// are on its PATH, as those of `sandbox.readable` are.
   Result<std::unique_ptr<LiveRun>> start(const Command& command, const LiveOptions& options,
                                          const Overlay& overlay) override {
-    GALLEY_ASSIGN(Command bounded_command, checked(command));
+    GALLEY_TRY(need_readable());
+    SandboxOptions sandbox = sandbox_options();
+    GALLEY_ASSIGN(const auto more, readable_folders(command.readable));
+    sandbox.readable.insert(sandbox.readable.end(), more.begin(), more.end());
+    Command own = command;
+    own.readable.clear();
+    if (!more.empty()) {
+      own.environment.try_emplace("PATH", program_search_path(sandbox.readable));
+    }
+    GALLEY_ASSIGN(Command bounded_command, checked(own, options.has_consent));
     bounded_command.limits.wall = std::chrono::milliseconds(0);
-    return start_live_run(sandbox_options(), bounded_command, options, overlay);
+    return start_live_run(std::move(sandbox), bounded_command, options, overlay);
   }
 
  private:
   /// Returns the command with the limits of the policy.
-  Result<Command> checked(const Command& command) {
+  Result<Command> checked(const Command& command, bool has_consent) {
     GALLEY_TRY(need_readable());
     const std::string search_path = search_path_of(command);
     GALLEY_TRY(programs_.check(command, search_path));
-    GALLEY_TRY(check_network(command));
+    GALLEY_TRY(check_network(command, has_consent));
     Command bounded_command = command;
     if (options_.is_offline) bounded_command.network = NetworkAccess::kNone;
     bounded_command.walls = programs_.walls(command, search_path);
@@ -137,7 +147,7 @@ class GuardedRunner final : public CommandRunner {
   Result<void> need_readable() {
     const std::lock_guard lock(mutex_);
     if (readable_) return {};
-    GALLEY_ASSIGN(readable_, readable_folders(config_->sandbox));
+    GALLEY_ASSIGN(readable_, readable_folders(config_->sandbox.readable));
     return {};
   }
 
@@ -146,9 +156,9 @@ class GuardedRunner final : public CommandRunner {
     return path == command.environment.end() ? program_search_path(*readable_) : path->second;
   }
 
-  Result<void> check_network(const Command& command) const {
+  Result<void> check_network(const Command& command, bool has_consent) const {
     if (command.network != NetworkAccess::kHost) return {};
-    if (!config_->sandbox.allows_network) {
+    if (!config_->sandbox.allows_network && !has_consent) {
       return fail(ErrorKind::kRefused, "command.network_denied",
                   "the network is denied: set sandbox.network = true in galley.toml, or run the "
                   "command without it");

@@ -64,6 +64,8 @@ struct RunRequest {
   uint16_t columns = 80;
   std::vector<std::string> writable;  ///< results of folder_of_run() for --allow-write
   std::vector<std::string> layered;   ///< results of folder_of_run() for --layer
+  /// A person consented to the network for this program, whatever galley.toml says of commands.
+  bool has_consent = false;
 };
 
 /// Returns the real path of a folder of the host for --allow-write or --layer. The folder must pass

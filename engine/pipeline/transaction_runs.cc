@@ -33,6 +33,8 @@ nlohmann::ordered_json run_input(const RunRequest& request) {
   for (const auto& [name, value] : request.command.environment) input["env"].push_back(name);
   if (!request.writable.empty()) input["allow_write"] = request.writable;
   if (!request.layered.empty()) input["layers"] = request.layered;
+  if (!request.command.readable.empty()) input["readable"] = request.command.readable;
+  if (request.has_consent) input["consent"] = true;
   return input;
 }
 
@@ -161,6 +163,7 @@ Result<std::unique_ptr<StartedRun>> InnerTransaction::start_recorded(const RunRe
   options.home = private_home();
   options.git_config = GitFiles(workspace.place.path, effective_user()).identity();
   options.writable = request.writable;
+  options.has_consent = request.has_consent;
   GALLEY_ASSIGN(options.layers,
                 host_layers(state_->stage->directory(), request, workspace.place.path,
                             workspace.persistent.own_path("stage/" + state_->id)));

@@ -49,6 +49,7 @@ struct LiveOptions {
   std::string git_config;             ///< text of `.gitconfig` there, unless it exists
   std::vector<std::string> writable;  ///< absolute, without links (check_host_folder())
   std::vector<HostLayer> layers;
+  bool has_consent = false;  ///< a person consented to the network for this program
 };
 
 /// Time between the request to stop and the kill.
