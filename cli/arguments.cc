@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -144,11 +145,31 @@ std::vector<std::string> taken_paths(const OptionTable& table, std::vector<std::
   return paths;
 }
 
+/// `run [OPTIONS] PROGRAM ARGUMENTS`: puts `--` before the program, whose options are its own.
+std::vector<std::string> with_program(const OptionTable& table, std::vector<std::string> words) {
+  if (table.command_in(words) != "run") return words;
+  const CLI::App& run = *table.app().get_subcommand("run");
+  bool is_in_run = false;
+  for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (is_option(words[i])) {
+      const CLI::Option* option = run.get_option_no_throw(words[i]);
+      if (option == nullptr) option = table.app().get_option_no_throw(words[i]);
+      if (option != nullptr && option->get_items_expected_max() > 0) ++i;
+    } else if (is_in_run) {
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), "--");
+      break;
+    } else {
+      is_in_run = true;
+    }
+  }
+  return words;
+}
+
 ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>& given) {
   CLI::App& app = table.app();
   ParsedCommandLine result;
   try {
-    std::vector<std::string> words = with_counts(table, given);
+    std::vector<std::string> words = with_program(table, with_counts(table, given));
     const std::vector<std::string> paths = taken_paths(table, words);
     std::reverse(words.begin(), words.end());  // CLI11 expects this order
     app.parse(std::move(words));

@@ -22,6 +22,18 @@ Arguments parsed(std::vector<const char*> words) {
 
 using Words = std::vector<std::string>;
 
+TEST(Arguments, OptionsAfterTheProgramOfARunAreItsOwn) {
+  const Arguments run = parsed({"--json", "run", "--env", "A=1", "--commit", "codex", "exec",
+                                "--json", "--drop", "--", "-x"});
+  EXPECT_EQ(run.words, (Words{"codex", "exec", "--json", "--drop", "--", "-x"}));
+  EXPECT_EQ(run.run.environment, Words{"A=1"});
+  EXPECT_TRUE(run.run.commits && run.global.is_json && !run.run.drops);
+  EXPECT_EQ(parsed({"run", "--env=A=1", "--", "sh", "-c", "a"}).words, (Words{"sh", "-c", "a"}));
+  EXPECT_EQ(parsed({"run", "sh"}).words, Words{"sh"});
+  EXPECT_FALSE(parse({"run", "--no-such-option", "codex"}).arguments);
+  EXPECT_FALSE(parse({"run"}).arguments);
+}
+
 TEST(Arguments, OptionTakesOneValueAndTheRestAreArguments) {
   EXPECT_EQ(parsed({"apply", "--only", "a", "m.patch"}).edit.inputs, Words{"m.patch"});
   EXPECT_EQ(parsed({"apply", "--except", "a", "m.patch"}).edit.inputs, Words{"m.patch"});
