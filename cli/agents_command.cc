@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/person.h"
@@ -112,20 +113,20 @@ Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& pla
 
 std::vector<AgentPart> wanted_parts(const AgentArguments& which) {
   std::vector<AgentPart> parts;
-  const bool is_any = which.mcp || which.hook || which.wrapper;
+  const bool is_any = which.mcp || which.hook || which.wrapper || which.run;
   if (which.mcp || !is_any) parts.push_back(AgentPart::kMcp);
   if (which.hook || !is_any) parts.push_back(AgentPart::kHook);
   if (which.wrapper) parts.push_back(AgentPart::kWrapper);
+  if (which.run) parts.push_back(AgentPart::kRun);
   return parts;
 }
 
 AgentScope wanted_scope(const AgentArguments& which, const std::string& agent, AgentPart part) {
   if (which.project) return AgentScope::kProject;
-  if (which.user || part == AgentPart::kWrapper) return AgentScope::kUser;
-  for (const AgentProgram& program : agent_programs()) {
-    if (program.name == agent) return program.usual;
-  }
-  return AgentScope::kProject;
+  const bool is_own = part == AgentPart::kWrapper || part == AgentPart::kRun;
+  if (which.user || is_own) return AgentScope::kUser;
+  const AgentProgram* program = agent_of_program(agent);
+  return program == nullptr ? AgentScope::kProject : program->usual.value_or(AgentScope::kProject);
 }
 
 /// Returns the changes of a file as git prints them.
@@ -216,6 +217,24 @@ Result<void> refuse_entries_to_agents(const Arguments& arguments) {
               "only a person may configure agents: leave out --agent");
 }
 
+/// Returns the entry of one part. A consent names the program that is installed.
+Result<AgentEntry> entry_of(const Arguments& arguments, AgentPart part, AgentScope scope,
+                            const AgentPlaces& places) {
+  if (part != AgentPart::kRun) return agent_entry(arguments.name, part, scope, places);
+  if (scope != AgentScope::kUser) {
+    return fail(ErrorKind::kUsage, "agents.no_such_part",
+                "a consent belongs to you, not to a project: leave out --project");
+  }
+  const AgentProgram& agent = *agent_of_program(arguments.name);
+  GALLEY_ASSIGN(const UserSettings user, load_user_settings());
+  GALLEY_ASSIGN(const std::string consents, consent_folder(user, places.project));
+  AgentNeeds needs = agent_needs(agent, places.home);
+  if (arguments.subcommand == "install") {
+    GALLEY_ASSIGN(needs, needs_of_installed(agent, places.project));
+  }
+  return consent_entry(needs, consents);
+}
+
 Result<int> change(Session& session) {
   const Arguments& arguments = session.arguments();
   GALLEY_TRY(refuse_entries_to_agents(arguments));
@@ -224,7 +243,7 @@ Result<int> change(Session& session) {
   std::vector<PlannedEntry> entries;
   for (const AgentPart part : wanted_parts(arguments.agents)) {
     const AgentScope scope = wanted_scope(arguments.agents, arguments.name, part);
-    GALLEY_ASSIGN(AgentEntry entry, agent_entry(arguments.name, part, scope, places));
+    GALLEY_ASSIGN(AgentEntry entry, entry_of(arguments, part, scope, places));
     entries.push_back({arguments.name, scope, std::move(entry), "", ""});
   }
   // Remove in the reverse order of the installation.
@@ -263,6 +282,8 @@ std::string entry_state(PlannedEntry& planned, const AgentPlaces& places) {
 Result<int> list_agents(Session& session) {
   GALLEY_ASSIGN(const AgentPlaces places, agent_places());
   constexpr std::array kParts = {AgentPart::kMcp, AgentPart::kHook, AgentPart::kWrapper};
+  GALLEY_ASSIGN(const UserSettings user, load_user_settings());
+  const auto consents = consent_folder(user, places.project);
   std::vector<PlannedEntry> entries;
   for (const AgentProgram& program : agent_programs()) {
     for (const AgentPart part : kParts) {
@@ -274,6 +295,11 @@ Result<int> list_agents(Session& session) {
         entries.push_back(std::move(planned));
       }
     }
+    if (!consents) continue;
+    PlannedEntry planned{std::string(program.name), AgentScope::kUser,
+                         consent_entry(agent_needs(program, places.home), *consents), "", ""};
+    planned.state = entry_state(planned, places);
+    entries.push_back(std::move(planned));
   }
   if (session.is_json()) {
     Json document = {{"schema", "galley.agents/1"}, {"ok", true}, {"dry_run", false}};

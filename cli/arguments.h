@@ -115,6 +115,9 @@ struct RunArguments {
   bool commits = false;
   bool keeps = false;
   bool drops = false;
+  // Of a known agent (cli/agent_run.h).
+  std::vector<std::string> readable;  ///< folders of its program
+  bool has_consent = false;           ///< a person consented to its needs
 };
 
 /// Options of call, besides tool and arguments.
@@ -155,6 +158,7 @@ struct AgentArguments {
   bool mcp = false;
   bool hook = false;
   bool wrapper = false;
+  bool run = false;
   bool project = false;
   bool user = false;
   bool yes = false;                       ///< --yes: without asking

@@ -137,10 +137,13 @@ std::vector<CommandText> staging_texts() {
         "default the changes are kept.\n"
         "It continues when the terminal is closed or Ctrl-P Ctrl-Q is typed: galley status lists "
         "it, galley attach connects to it, galley stop ends it.\n"
+        "A known agent gets its own state, the network and the rules of its name, if you allow it "
+        "once. Any other program is yours: no rules of agents hold for it without --agent.\n"
         "Without a terminal it gets standard input, output and error as they are."},
        {{"galley run -- bash", "a shell whose changes are looked at first"},
-        {"galley run --network --allow-write ~/.codex -- codex", "an agent with its own state"},
-        {"galley run --layer ~/.codex -- codex", "the same; what it keeps goes with the run"}}},
+        {"galley run codex", "an agent; options after its name are its own"},
+        {"galley run --commit claude -p \"fix the tests\"", "the same for a script or for CI"},
+        {"galley run --layer ~/.codex codex", "drop what it writes to its state, too"}}},
       {"attach",
        {"Connects this terminal to a program that galley run started. Another terminal that is "
         "connected to it loses it."},
@@ -184,12 +187,13 @@ std::vector<CommandText> decision_texts() {
        {"Writes Galley into the configuration of an agent, and removes exactly that again.\n"
         "First it shows what it would write, and asks at the terminal. It never changes entries of "
         "other programs.",
-        "Without --mcp, --hook and --wrapper it does the first two.\n"
+        "Without --mcp, --hook, --wrapper and --run it does the first two.\n"
         "Without --project and --user it writes into the project; for codex, into your own "
         "configuration."},
        {{"galley agents list", "which agents are configured, and where"},
         {"galley agents install claude -n", "only show what it would write"},
         {"galley agents install codex --mcp --yes", "tools over MCP, without asking"},
+        {"galley agents install codex --run", "allow what it needs in galley run"},
         {"galley agents uninstall codex", "remove both again"}}},
       {"validate",
        {"Asks the gate for its verdict on the staged changes; nothing is committed."},

@@ -157,9 +157,10 @@ void add_agents_commands(OptionTable& table) {
   CLI::App* uninstall = table.add_member(agents, "uninstall", "Remove exactly that again");
   for (CLI::App* command : {install, uninstall}) {
     table.add_choice(command, "name", table.arguments().name, names, "An agent")->required();
-    command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these three");
+    command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these four");
     command->add_flag("--hook", which.hook, "The hook that judges its own; so without any, too");
     command->add_flag("--wrapper", which.wrapper, "A script galley-NAME that runs it staged");
+    command->add_flag("--run", which.run, "Your consent to what it needs in galley run");
     CLI::Option* project =
         command->add_flag("--project", which.project, "In the files of this project");
     command->add_flag("--user", which.user, "In your own, for all projects")->excludes(project);

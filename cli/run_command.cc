@@ -9,6 +9,7 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
@@ -264,10 +265,13 @@ Result<int> run(Session& session) {
   GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
   const bool is_terminal = session.terminal().is_terminal() &&
                            session.terminal().is_input_terminal() && !session.is_json();
+  GALLEY_ASSIGN(const Arguments arguments, arguments_of_run(session));
   const RunScreen screen = own_screen();
   GALLEY_ASSIGN(ForkedSupervisor forked, fork_supervisor());
   if (forked.is_supervisor) {
-    supervise_run(session, std::move(forked.socket), is_terminal, screen);
+    // The agent begins the transaction. The person, who is asked at its end, is another caller.
+    Session supervised(arguments, session.terminal());
+    supervise_run(supervised, std::move(forked.socket), is_terminal, screen);
     return kExitDone;
   }
   options.is_terminal = is_terminal;

@@ -79,6 +79,8 @@ Result<RunRequest> request_of(Session& session, bool is_terminal, const RunScree
   if (arguments.run.shares_network) request.command.network = NetworkAccess::kHost;
   request.command.propose_ignored = arguments.run.proposes_ignored;
   GALLEY_ASSIGN(request.command.environment, run_environment(session, arguments.run.environment));
+  request.command.readable = arguments.run.readable;
+  request.has_consent = arguments.run.has_consent;
   request.name = arguments.run.name;
   request.is_terminal = is_terminal;
   request.rows = screen.rows;

@@ -231,7 +231,7 @@ void add_run_commands(OptionTable& table) {
   keep->excludes(drop);
   table.add_git_commits(run);
   add_detach_keys(table, run);
-  run->add_option("words", args.words, "Program and arguments, after --")
+  run->add_option("words", args.words, "An agent or another program, with its own arguments")
       ->type_name("PROGRAM")
       ->required();
   CLI::App* attach = table.add("attach", "Give this terminal to a program that galley run started",

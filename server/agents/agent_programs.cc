@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "engine/policy/agent_files.h"
 #include "server/agents/opencode_plugin.h"
-#include "server/agents/wrapper_script.h"
 
 namespace galley {
 namespace {
@@ -144,7 +143,10 @@ AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
   const std::string folder = places.home + "/.local/bin";
   return {AgentPart::kWrapper,
           {folder + "/galley-" + name},
-          GeneratedFile("#!/bin/sh\n", "#", wrapper_script(agent)),
+          GeneratedFile("#!/bin/sh\n", "#",
+                        "# Runs " + name + " inside of a transaction. 'galley agents uninstall " +
+                            name + " --wrapper' removes this file.\nexec galley run " + name +
+                            " \"$@\"\n"),
           true,
           {folder},
           "start it with: galley-" + name};
@@ -195,6 +197,8 @@ std::string_view agent_part_name(AgentPart part) {
       return "mcp";
     case AgentPart::kHook:
       return "hook";
+    case AgentPart::kRun:
+      return "run";
     case AgentPart::kWrapper:
       break;
   }
@@ -205,18 +209,14 @@ std::string_view agent_scope_name(AgentScope scope) {
   return scope == AgentScope::kUser ? "user" : "project";
 }
 
-const std::vector<AgentProgram>& agent_programs() {
-  static const std::vector<AgentProgram> kPrograms = {{"codex", AgentScope::kUser},
-                                                      {"claude", AgentScope::kProject},
-                                                      {"gemini", AgentScope::kProject},
-                                                      {"opencode", AgentScope::kProject}};
-  return kPrograms;
-}
-
 Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part, AgentScope scope,
                                const AgentPlaces& places) {
   std::vector<std::string> names;
-  for (const AgentProgram& program : agent_programs()) names.emplace_back(program.name);
+  bool is_configured = false;
+  for (const AgentProgram& program : agent_programs()) {
+    names.emplace_back(program.name);
+    is_configured |= program.name == agent && program.usual.has_value();
+  }
   if (std::find(names.begin(), names.end(), agent) == names.end()) {
     return fail(ErrorKind::kUsage, "agents.unknown",
                 "Galley knows no agent '" + std::string(agent) + "'" + did_you_mean(agent, names));
@@ -224,6 +224,10 @@ Result<AgentEntry> agent_entry(std::string_view agent, AgentPart part, AgentScop
   if (part == AgentPart::kWrapper) {
     if (scope == AgentScope::kUser) return wrapper_entry(agent, places);
     return no_such_part("a wrapper belongs to you, not to a project: add --user");
+  }
+  if (!is_configured) {
+    return no_such_part("Galley does not write into the files of " + std::string(agent) +
+                        "; add --run or --wrapper, for galley run");
   }
   if (agent == "codex") return codex_entry(part, scope, places);
   if (agent == "claude") return claude_entry(part, scope, places);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -41,6 +42,7 @@ enum class AgentPart : uint8_t {
   kMcp,      ///< it starts `galley mcp` for its tools
   kHook,     ///< its hook asks `galley agent-hook` before each call
   kWrapper,  ///< a script runs it inside `galley run`
+  kRun,      ///< a person's consent to what it needs there (server/agents/agent_needs.h)
 };
 
 /// Whether a configuration is for one project, or for all work of its user.
@@ -68,13 +70,29 @@ struct AgentEntry {
   std::string next_step;             ///< the next step for the person, or empty
 };
 
-/// An agent that Galley can configure.
-struct AgentProgram {
-  std::string_view name;
-  AgentScope usual = AgentScope::kProject;
+/// A folder in which an agent keeps its state: `${variable:-~/usual}/name`.
+struct AgentFolder {
+  std::string_view variable;  ///< may be empty
+  std::string_view usual;
+  std::string_view name;  ///< may be empty
 };
 
-/// codex, claude, gemini and opencode.
+/// A known agent: whether Galley can configure it, and what it needs inside `galley run`.
+struct AgentProgram {
+  std::string_view name;  ///< of its program, and of its rules
+  std::string_view title;
+  std::optional<AgentScope> usual;  ///< of its configuration; empty: Galley does not write it
+  std::vector<AgentFolder> state;   ///< written through
+  /// A file of the home with its settings. It looks for it in its first folder when that is named.
+  std::string_view settings_file;
+  std::vector<std::string_view> variables;  ///< passed where they are set
+  std::vector<std::pair<std::string_view, std::string_view>> settings;  ///< set inside
+  std::vector<std::string_view> hosts;                                  ///< for people
+  std::vector<std::string_view> options;                                ///< before its arguments
+  std::string_view login;  ///< what to do if it is not logged in
+};
+
+/// The table of agents.
 [[nodiscard]] const std::vector<AgentProgram>& agent_programs();
 
 /// The entry for one part of an agent.

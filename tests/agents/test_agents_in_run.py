@@ -201,14 +201,14 @@ class InRunBesideAPerson(InRun):
 
 
 class Wrapped(InSandbox):
-    """The script that `galley agents install NAME --wrapper` writes, started as a person would
-    start it."""
+    """`galley run NAME`, by the script that `galley agents install NAME --wrapper` writes: without a setting of the project
+    but for what the scripted model needs."""
 
-    own = ()  # arguments that the script itself adds
+    own = ()  # variables of the scripted model, or that keep the agent from the internet
 
     def trust_rules(self, agent):
-        told = set(agent.environment()) - {"HOME", "PATH", "TMPDIR", "LANG", "TERM", *self.own}
-        self.write_rules([agent.programs()], sorted(told))
+        (self.work / "galley.toml").write_text(RULES.format(folders="[]", variables=json.dumps(self.own))
+                                               .replace("network = true\n", ""))
 
     def run_inside(self, agent, prompt):
         programs = self.scratch / "bin"
@@ -216,11 +216,11 @@ class Wrapped(InSandbox):
         (programs / "galley").symlink_to(Path(GALLEY).resolve())
         places = {**agent.environment(), "PATH": f"{programs}:{agent.search_path()}:/usr/local/bin:/usr/bin:/bin"}
         places.pop("TMPDIR")
-        self.galley("agents", "install", agent.name, "--wrapper", "--yes", expect=0, env=places)
+        self.galley("agents", "install", agent.name, "--wrapper", "--run", "--yes", expect=0, env=places)
         script = agent.home / ".local" / "bin" / f"galley-{agent.name}"
         words = [str(word) for word in agent.arguments(self.work, prompt)]
         ran = agent.run_command([str(script), *words], self.work, self.environment_of(places))
-        self.galley("agents", "uninstall", agent.name, "--wrapper", "--yes", expect=0, env=places)
+        self.galley("agents", "uninstall", agent.name, "--wrapper", "--run", "--yes", expect=0, env=places)
         self.assertFalse(script.exists())
         return ran
 
@@ -234,7 +234,9 @@ class Wrapped(InSandbox):
 
         self.model(script, "Lower the rate of DE to 3.80.")
         self.assert_same_tree(self.work, original)
-        self.galley("commit", expect=0)
+        own, = json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"]
+        self.assertEqual(own["agent"], self.kind.name)
+        self.galley("commit", "--tx", own["tx"], expect=0)
         self.assert_same_tree(self.work, expected)
 
 
@@ -311,7 +313,20 @@ class ClaudeInRun(InRun, AgentCase):
 
 class CodexWrapped(Wrapped, AgentCase):
     kind = Codex
-    own = ("CODEX_HOME",)
+    own = ("SCRIPTED_KEY",)
+
+
+class OpenCodeWrapped(Wrapped, AgentCase):
+    kind = OpenCode
+    own = ("npm_config_offline", "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_DEFAULT_PLUGINS",
+           "OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_LSP_DOWNLOAD")
+
+    def run_inside(self, agent, prompt):
+        # Its configuration is where a person keeps it: the run has no OPENCODE_CONFIG.
+        place = agent.home / "config" / "opencode" / "opencode.json"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (agent.home / "opencode.json").rename(place)
+        return super().run_inside(agent, prompt)
 
 
 class GeminiWrapped(Wrapped, AgentCase):
@@ -320,7 +335,7 @@ class GeminiWrapped(Wrapped, AgentCase):
 
 class ClaudeWrapped(Wrapped, AgentCase):
     kind = Claude
-    own = ("CLAUDE_CONFIG_DIR",)
+    own = ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ TEST(Completion, OffersCommandsOptionsAndValues) {
   EXPECT_EQ(words_for({"help", "audit", "v"}), Words{"verify"});
   EXPECT_EQ(words_for({"completions", "z"}), Words{"zsh"});
   EXPECT_EQ(words_for({"complet"}), Words{"completions"});
-  EXPECT_EQ(words_for({"agents", "install", "cl"}), Words{"claude"});
+  EXPECT_EQ(words_for({"agents", "install", "cla"}), Words{"claude"});
   EXPECT_EQ(words_for({"agent-hook", "--allow"}), Words{"--allow-tool"});
 }
 

@@ -242,7 +242,7 @@ TEST_F(Documents, MaintenanceMatchesTheSchema) {
   EXPECT_EQ(run("init --dry-run", "init")["written"], false);
   run("policy explain secret/key", "explain");
   EXPECT_EQ(run("completions fish", "completions")["shell"], "fish");
-  EXPECT_EQ(run("agents list", "agents")["entries"].size(), 19u);
+  EXPECT_EQ(run("agents list", "agents")["entries"].size(), 31u);
   EXPECT_EQ(run("agents install gemini --dry-run", "agents")["entries"][0]["state"], "added");
   EXPECT_EQ(run("agents uninstall gemini --dry-run", "agents")["entries"][0]["state"], "absent");
   run("rescue list", "rescue");

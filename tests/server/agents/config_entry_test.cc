@@ -43,6 +43,7 @@ std::string expect_comes_back(const AgentEntry& agent, const std::optional<std::
 
 TEST(ConfigEntries, RemovingAnEntryRestoresTheFile) {
   for (const AgentProgram& program : agent_programs()) {
+    if (!program.usual) continue;  // Galley does not write its files
     for (const AgentPart part : {AgentPart::kMcp, AgentPart::kHook}) {
       expect_comes_back(entry_of(program.name.data(), part), std::nullopt);
     }

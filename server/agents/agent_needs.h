@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/agents/agent_programs.h"
+
+namespace galley {
+
+/// What one agent needs of this machine inside `galley run`: its row of agent_programs(), with the
+/// places of this person. A value.
+struct AgentNeeds {
+  const AgentProgram* agent = nullptr;
+  std::string program;                ///< absolute
+  std::vector<std::string> writable;  ///< absolute: the folders of its state, written through
+  std::vector<std::string> readable;  ///< absolute: folders of its program outside of the view
+  std::map<std::string, std::string> settings;  ///< variables that it gets in any case
+
+  /// Returns the needs as lines for people, with every character visible. A person's consent is to
+  /// exactly this text.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Returns the row of an agent whose program has this name or path, or nullptr.
+[[nodiscard]] const AgentProgram* agent_of_program(std::string_view program);
+
+/// Returns the needs of an agent whose state is below `home`, or where this process's environment
+/// says. `program` and `readable` are empty.
+[[nodiscard]] AgentNeeds agent_needs(const AgentProgram& agent, const std::string& home);
+
+/// The file that holds a person's consent to these needs, in the folder `consents`.
+[[nodiscard]] AgentEntry consent_entry(const AgentNeeds& needs, const std::string& consents);
+
+}  // namespace galley

@@ -1,0 +1,55 @@
+#include "server/agents/agent_needs.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace galley {
+namespace {
+
+TEST(AgentNeeds, AProgramIsKnownByItsNameWhereverItIs) {
+  for (const char* word : {"codex", "/opt/bin/codex", "./codex"}) {
+    ASSERT_NE(agent_of_program(word), nullptr) << word;
+    EXPECT_EQ(agent_of_program(word)->name, "codex");
+  }
+  for (const char* word : {"", "/", "codex/", "Codex", "codex.sh", "bash"}) {
+    EXPECT_EQ(agent_of_program(word), nullptr) << word;
+  }
+}
+
+TEST(AgentNeeds, EachRowIsComplete) {
+  std::set<std::string_view> names;
+  for (const AgentProgram& agent : agent_programs()) {
+    EXPECT_TRUE(names.insert(agent.name).second) << agent.name;
+    EXPECT_FALSE(agent.title.empty() || agent.login.empty()) << agent.name;
+    EXPECT_FALSE(agent.hosts.empty() || agent.variables.empty()) << agent.name;
+    const AgentNeeds needs = agent_needs(agent, "/home/ada");
+    ASSERT_FALSE(needs.writable.empty()) << agent.name;
+    for (const std::string& folder : needs.writable) {
+      EXPECT_TRUE(folder.starts_with("/home/ada/.")) << folder;
+    }
+  }
+}
+
+TEST(AgentNeeds, TextShowsEveryCharacter) {
+  AgentNeeds needs = agent_needs(*agent_of_program("codex"), "/home/ada");
+  needs.program = "/home/ada/a\x1b[2J\nwrite nothing/codex";
+  const std::string text = needs.text();
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("\nwrite nothing"), std::string::npos);
+  EXPECT_NE(text.find("write /home/ada/.codex"), std::string::npos);
+}
+
+TEST(AgentNeeds, ConsentIsToExactlyItsText) {
+  AgentNeeds needs = agent_needs(*agent_of_program("codex"), "/home/ada");
+  const AgentEntry entry = consent_entry(needs, "/state/agents");
+  EXPECT_EQ(entry.files, std::vector<std::string>{"/state/agents/codex"});
+  const auto text = std::get<GeneratedFile>(entry.entry).add(std::nullopt, "FILE");
+  needs.readable.emplace_back("/home/ada/more");
+  const AgentEntry other = consent_entry(needs, "/state/agents");
+  EXPECT_NE(*text, *std::get<GeneratedFile>(other.entry).add(std::nullopt, "FILE"));
+}
+
+}  // namespace
+}  // namespace galley
