@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/stages/run_basis.h"
+#include "server/agents/agent_needs.h"
 #include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/sandbox.h"
 #include "staging/sandbox/sandbox_denials.h"
@@ -141,14 +144,17 @@ bool is_empty(Session& session, Transaction& transaction) {
 
 /// Stages the changes after the program ended. A new transaction without
 /// changes is removed.
-RunEnding end_run(Session& session, StartedRun& started, std::string_view last_words) {
+RunEnding end_run(Session& session, StartedRun& started, const RunSupervisor& supervisor) {
   RunEnding ending;
   const auto opened = session.open();
   const auto place = session.place();
-  if (opened && place) ending.walls = sandbox_denials(last_words, {(*opened)->root_path(), *place});
+  if (opened && place) {
+    ending.walls = sandbox_denials(supervisor.last_words(), {(*opened)->root_path(), *place});
+  }
   ending.tx = started.note.tx;
   ending.was_begun = session.arguments().run.resume.empty();
   const auto result = started.live->result();
+  const AgentProgram* agent = agent_of_program(started.note.argv.front());
   if (result) {
     ending.status = run_exit_status(*result);
     ending.ended = words_for(*result);
@@ -156,6 +162,11 @@ RunEnding end_run(Session& session, StartedRun& started, std::string_view last_w
   } else {
     ending.status = start_exit_status(result.error(), kExitFailure);
     ending.ended = "ended: " + result.error().message;
+  }
+  if (agent != nullptr && ending.status != kExitDone) {
+    std::vector<std::string> missing =
+        missing_settings(*agent, supervisor.last_words() + "\n" + supervisor.last_output());
+    std::move(missing.begin(), missing.end(), std::back_inserter(ending.walls));
   }
   started.note.ended = ending.ended;
   started.note.mount_fd = -1;
@@ -256,8 +267,7 @@ void supervise_run(Session& session, Fd client, bool is_terminal, const RunScree
           session.hint("commit --tx " + run.note.tx) + " stages and commits them",
       "", 0};
   RunEnding ending;
-  supervisor.finish([&] { ending = end_run(session, run, supervisor.last_words()); },
-                    encode_error(stopped));
+  supervisor.finish([&] { ending = end_run(session, run, supervisor); }, encode_error(stopped));
   supervisor.announce(RunMessage::kEnded, ending.encode());
   // The view is unmounted only now, since no client waits and no process uses it.
 }

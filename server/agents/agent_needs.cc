@@ -1,5 +1,7 @@
 #include "server/agents/agent_needs.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <utility>
 
@@ -7,6 +9,50 @@
 
 namespace galley {
 namespace {
+
+/// Words of programs that miss a login, in lower case.
+constexpr std::array<std::string_view, 13> kLoginWords = {
+    "not logged in",     "log in to",    "please log in",           "please run /login",
+    "not authenticated", "unauthorized", "authentication required", "invalid api key",
+    "missing api key",   "no api key",   "api key is missing",      "api key not",
+    "login required"};
+constexpr std::array<std::string_view, 2> kReadOnlyWords = {"read-only file system", "erofs"};
+constexpr size_t kMaxNamedPath = 300;
+
+/// ASCII letters only; other bytes stay.
+std::string in_lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+/// The last absolute path in a line, or empty. A shell names its script before it.
+std::string path_in(std::string_view line) {
+  std::string path;
+  for (size_t at = line.find('/'); at != line.npos; at = line.find('/', at + 1)) {
+    const bool is_start = at == 0 || std::string_view(" '\"`(=:").find(line[at - 1]) != line.npos;
+    if (!is_start) continue;
+    const size_t end = std::min(line.find_first_of(" '\"`):,\r\n", at), line.size());
+    if (end - at > 1 && end - at <= kMaxNamedPath) path = line.substr(at, end - at);
+  }
+  return path;
+}
+
+/// The last line of `output` with one of the words: what it said before may be a file that it read.
+template <size_t kCount>
+std::string_view last_line_with(const std::array<std::string_view, kCount>& words,
+                                std::string_view output, const std::string& lower) {
+  size_t last = std::string::npos;
+  for (const std::string_view word : words) {
+    const size_t at = lower.rfind(word);
+    if (at != std::string::npos && (last == std::string::npos || at > last)) last = at;
+  }
+  if (last == std::string::npos) return {};
+  const size_t start = last == 0 ? 0 : output.rfind('\n', last) + 1;  // npos + 1 is the beginning
+  return output.substr(start, std::min(output.find('\n', last), output.size()) - start);
+}
 
 std::string joined(const std::vector<std::string_view>& words) {
   std::string text;
@@ -61,6 +107,28 @@ AgentEntry consent_entry(const AgentNeeds& needs, const std::string& consents) {
           false,
           {consents},
           "start it with: galley run " + std::string(needs.agent->name)};
+}
+
+std::vector<std::string> missing_settings(const AgentProgram& agent, std::string_view output) {
+  std::vector<std::string> missing;
+  const std::string title(agent.title);
+  const std::string lower = in_lower_case(output);
+  const std::string_view read_only = last_line_with(kReadOnlyWords, output, lower);
+  const std::string path = path_in(read_only);
+  if (!path.empty()) {
+    const std::string folder = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+    missing.push_back(title + " could not write " + printable_line(path) +
+                      ", which is read-only in the run: start it with --allow-write " +
+                      printable_line(folder) + ", or with --layer to drop what it writes there");
+  } else if (!read_only.empty()) {
+    missing.push_back(title +
+                      " met a folder that is read-only in the run: name it with --allow-write "
+                      "FOLDER, or with --layer FOLDER to drop what it writes there");
+  }
+  if (!last_line_with(kLoginWords, output, lower).empty()) {
+    missing.push_back(title + " is not logged in: " + std::string(agent.login));
+  }
+  return missing;
 }
 
 }  // namespace galley

@@ -33,4 +33,9 @@ struct AgentNeeds {
 /// The file that holds a person's consent to these needs, in the folder `consents`.
 [[nodiscard]] AgentEntry consent_entry(const AgentNeeds& needs, const std::string& consents);
 
+/// Returns which settings the output of a failed agent asks for, one sentence for people each: a
+/// folder that it could not write, a login.
+[[nodiscard]] std::vector<std::string> missing_settings(const AgentProgram& agent,
+                                                        std::string_view output);
+
 }  // namespace galley

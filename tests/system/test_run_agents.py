@@ -209,6 +209,30 @@ class Needs(AgentCase):
                 self.assertIn(f"/{'.' if name not in ('opencode', 'goose', 'amp') else ''}{name}\n", ran.stdout.decode())
 
 
+class Failures(AgentCase):
+    def failing(self, words, expect):
+        self.agent("codex", f"#!/bin/sh\n{words}\nexit 4\n")
+        return self.alone("--json", "run", "--drop", "codex", expect=expect)
+
+    def test_the_missing_setting_is_named(self):
+        self.allow()
+        for words, wanted in (
+                ("echo \"Error: EROFS: read-only file system, open '/usr/share/own/file'\" >&2", "--allow-write /usr/share/own"),
+                ("echo x > /usr/share/own.txt", "could not write /usr/share/own.txt,"),
+                ("echo 'Not logged in. Please run /login' >&2", "codex login"),
+                ("echo 'stream error: 401 Unauthorized'", "codex login")):
+            with self.subTest(words=words):
+                document = json.loads(self.failing(words, 4).stdout)
+                self.assertEqual(document["status"], 4)
+                self.assertIn(wanted, " ".join(document["met_walls"]))
+        self.assertEqual(json.loads(self.failing("echo fine", 4).stdout)["met_walls"], [])
+
+    def test_one_that_succeeds_has_none(self):
+        self.allow()
+        self.agent("codex", "#!/bin/sh\necho 'not logged in'\n")
+        self.assertEqual(json.loads(self.alone("--json", "run", "--drop", "codex", expect=0).stdout)["met_walls"], [])
+
+
 class Streams(AgentCase):
     """As CI starts it."""
 

@@ -23,6 +23,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr size_t kOutputPieceBytes = size_t{16} << 10U;
+constexpr size_t kLastOutputBytes = 4096;
 constexpr std::chrono::milliseconds kAnnounceTime{1000};
 constexpr int kLastStream = 2;
 /// A client that does not wait for kRead is no longer read. The limit is higher than the client's
@@ -153,7 +154,11 @@ void RunSupervisor::take_output(int descriptor, RunMessage kind, bool& is_open) 
   }
   const std::string_view text(piece.data(), static_cast<size_t>(got));
   if (RunPeer* const client = attached(); client != nullptr) client->send(kind, text);
-  if (!is_terminal() && kind != RunMessage::kErrors) return;
+  if (!is_terminal() && kind != RunMessage::kErrors) {
+    last_output_ += text.substr(text.size() - std::min(text.size(), kLastOutputBytes));
+    last_output_.erase(0, last_output_.size() - std::min(last_output_.size(), kLastOutputBytes));
+    return;
+  }
   backlog_ += text;
   if (backlog_.size() > 2 * kMaxRunBacklogBytes) {
     backlog_.erase(0, backlog_.size() - kMaxRunBacklogBytes);

@@ -53,6 +53,8 @@ class RunSupervisor {
   void watch();
   /// The program's last output: on its terminal or, without one, on its standard error.
   [[nodiscard]] const std::string& last_words() const { return backlog_; }
+  /// The end of its standard output, without a terminal.
+  [[nodiscard]] const std::string& last_output() const { return last_output_; }
   /// Calls `work` when the program has ended. A signal or a stop request from a client meanwhile
   /// ends this process like a kill, after every client has been sent `last_words` as a kFailed.
   void finish(const std::function<void()>& work, std::string_view last_words);
@@ -80,6 +82,7 @@ class RunSupervisor {
   std::vector<RunPeer> clients_;
   int attached_ = 0;  ///< index in clients_; -1: none
   std::string backlog_;
+  std::string last_output_;
   std::string input_;
   bool has_ended_ = false;
   bool input_ends_ = false;

@@ -51,5 +51,33 @@ TEST(AgentNeeds, ConsentIsToExactlyItsText) {
   EXPECT_NE(*text, *std::get<GeneratedFile>(other.entry).add(std::nullopt, "FILE"));
 }
 
+TEST(MissingSettings, AReadOnlyFolderIsNamedWithTheOption) {
+  const AgentProgram& codex = *agent_of_program("codex");
+  for (const char* said : {"sh: 1: cannot create /srv/data/a.txt: Read-only file system\n",
+                           "Error: EROFS: read-only file system, open '/srv/data/a.txt'\n",
+                           "\x1b[31mfailed (path=/srv/data/a.txt): read-only file system"}) {
+    const auto missing = missing_settings(codex, said);
+    ASSERT_EQ(missing.size(), 1U) << said;
+    EXPECT_NE(missing.front().find("could not write /srv/data/a.txt,"), std::string::npos) << said;
+    EXPECT_NE(missing.front().find("--allow-write /srv/data,"), std::string::npos) << said;
+  }
+  const auto nameless = missing_settings(codex, "os error 30: Read-only file system");
+  ASSERT_EQ(nameless.size(), 1U);
+  EXPECT_NE(nameless.front().find("--allow-write FOLDER"), std::string::npos);
+  EXPECT_EQ(missing_settings(codex, "EROFS " + std::string(1000, '/')).size(), 1U);
+}
+
+TEST(MissingSettings, ALoginIsNamedWithItsCommand) {
+  const AgentProgram& claude = *agent_of_program("claude");
+  for (const char* said :
+       {"Not logged in \xc2\xb7 Please run /login", "401 Unauthorized", "Error: Invalid API key"}) {
+    const auto missing = missing_settings(claude, said);
+    ASSERT_EQ(missing.size(), 1U) << said;
+    EXPECT_NE(missing.front().find("ANTHROPIC_API_KEY"), std::string::npos);
+  }
+  EXPECT_TRUE(missing_settings(claude, "").empty());
+  EXPECT_TRUE(missing_settings(claude, "error: build failed\n").empty());
+}
+
 }  // namespace
 }  // namespace galley
