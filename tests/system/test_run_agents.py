@@ -209,6 +209,31 @@ class Needs(AgentCase):
                 self.assertIn(f"/{'.' if name not in ('opencode', 'goose', 'amp') else ''}{name}\n", ran.stdout.decode())
 
 
+class AtTheEnd(AgentCase):
+    """The changes are the agent's, and the decision is the person's."""
+
+    def test_the_person_is_asked(self):
+        self.allow()
+        session = self.on_terminal("run", "codex")
+        session.expect(r"1 path changed.*made\.txt.*Commit, keep or drop")
+        session.type("c\n")
+        self.assertEqual(session.finish(), 0, session.screen)
+        self.assertEqual((self.work / "made.txt").read_text(), "made\n")
+        log = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"][0]
+        self.assertEqual((log["agent"], log["owner"]), ("", "codex"))
+
+    def test_so_are_commits_of_git(self):
+        self.allow()
+        self.git("init", "-q", "-b", "main")
+        self.git("add", "-A")
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-qm", "first")
+        self.agent("codex", "#!/bin/sh\necho made > made.txt; git add -A\n"
+                   "git -c user.name=B -c user.email=b@example.com commit -qm second\n")
+        self.alone("run", "--commit", "--git-commits", "keep", "codex", expect=0)
+        self.assertEqual(self.git("log", "--format=%s").stdout, b"second\nfirst\n")
+        self.assertEqual(self.git("status", "--short").stdout, b"")
+
+
 class Failures(AgentCase):
     def failing(self, words, expect):
         self.agent("codex", f"#!/bin/sh\n{words}\nexit 4\n")
