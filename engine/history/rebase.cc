@@ -1,7 +1,10 @@
 #include "engine/history/rebase.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/limits.h"
@@ -41,6 +44,8 @@
 namespace galley {
 
 namespace {
+
+constexpr std::string_view kResolved = "resolved";
 
 bool has_content(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
@@ -229,6 +234,10 @@ class RebaseRun {
   }
 
   Result<void> merge_path(const Change& change, const Look& found) {
+    const Resolution* resolution = resolution_of(change.path);
+    if (resolution != nullptr && !is_merged_by_lines(change, found.node)) {
+      return resolve_whole(change, found, *resolution);
+    }
     const FileKind was = change.before.kind;
     const FileKind now = found.node.kind;
     const FileKind wanted = change.after.kind;
@@ -252,6 +261,110 @@ class RebaseRun {
       }
     }
     return misfit(change, found.node);
+  }
+
+  // --- decided conflicts ------------------------------------------------------------------------
+  [[nodiscard]] const Resolution* resolution_of(const RelPath& path) const {
+    const auto found = options_->resolutions.find(path);
+    return found == options_->resolutions.end() ? nullptr : &found->second;
+  }
+
+  static bool is_merged_by_lines(const Change& change, const Node& found) {
+    return change.before.kind == FileKind::kRegular && change.after.kind == FileKind::kRegular &&
+           found.kind == FileKind::kRegular;
+  }
+
+  /// A decision is about the three sides that its author has seen.
+  static Result<void> check_version(const Resolution& resolution, const PathConflict& conflict) {
+    if (resolution.version == conflict.version()) return {};
+    return fail(ErrorKind::kConflict, "resolve.changed",
+                "'" + conflict.path.str() +
+                    "' has changed since that conflict was listed: its "
+                    "version is " +
+                    conflict.version() + " now; look at it again, then choose",
+                conflict.path.str());
+  }
+
+  static PathConflict sides_of(const RelPath& path, const Node& base, const Node& found,
+                               const Node& wanted) {
+    PathConflict sides;
+    sides.path = path;
+    sides.expected = base;
+    sides.found = found;
+    sides.wanted = wanted;
+    return sides;
+  }
+
+  /// Decides a conflict without lines: the whole path becomes what one side has, or a text.
+  Result<void> resolve_whole(const Change& change, const Look& found,
+                             const Resolution& resolution) {
+    GALLEY_TRY(
+        check_version(resolution, sides_of(change.path, change.before, found.node, change.after)));
+    if (!resolution.is_whole || resolution.choices.size() != 1) return unsuited(change.path, 0);
+    const auto is_directory = [](const Node& node) { return node.kind == FileKind::kDirectory; };
+    if (is_directory(change.before) || is_directory(found.node) || is_directory(change.after)) {
+      return fail(ErrorKind::kUsage, "resolve.directory",
+                  "'" + change.path.str() +
+                      "' is a directory on one side; galley_rollback with "
+                      "this path keeps the disk's side",
+                  change.path.str());
+    }
+    merged_.push_back({change.path, std::string(kResolved), 0});
+    const Resolution::Choice& choice = resolution.choices.front();
+    switch (choice.side) {
+      case Resolution::Side::kFound:
+        return {};
+      case Resolution::Side::kWanted:
+        return plan(change.path, found, change.after);
+      case Resolution::Side::kBase:
+        return plan(change.path, found, change.before);
+      case Resolution::Side::kText:
+        break;
+    }
+    Node node = change.after.kind == FileKind::kRegular ? change.after : found.node;
+    if (node.kind != FileKind::kRegular)
+      node = Node{FileKind::kRegular, created_file_mode(), {}, 0};
+    node.content = ContentId::of(choice.text);
+    node.size = choice.text.size();
+    GALLEY_TRY(store_->put(choice.text));
+    return plan(change.path, found, node);
+  }
+
+  static tl::unexpected<Error> unsuited(const RelPath& path, size_t hunks) {
+    const std::string why = hunks == 0
+                                ? "has no hunks to choose from: take one side, or give a text"
+                                : "needs " + std::to_string(hunks) +
+                                      (hunks == 1 ? " choice" : " choices, one for each hunk");
+    return fail(ErrorKind::kUsage, "resolve.choices", "'" + path.str() + "' " + why, path.str());
+  }
+
+  /// Whether a text without a last newline would run into the line after the hunk.
+  static bool joins_lines(const Resolution::Choice& choice, const ConflictHunk& hunk) {
+    const auto is_open = [](const std::string& text) {
+      return !text.empty() && text.back() != '\n';
+    };
+    return choice.side == Resolution::Side::kText && is_open(choice.text) && !is_open(hunk.base) &&
+           !is_open(hunk.found) && !is_open(hunk.wanted);
+  }
+
+  /// The decision about a file that is merged by lines; null without one.
+  Result<const Resolution*> resolution_for(const RelPath& path, const FileSides& sides,
+                                           const FileMerge& merge) const {
+    const Resolution* given = resolution_of(path);
+    if (given == nullptr) return given;
+    GALLEY_TRY(check_version(*given, sides_of(path, sides.base, sides.found, sides.wanted)));
+    const bool is_suited =
+        given->is_whole ? given->choices.size() == 1
+                        : !merge.hunks.empty() && given->choices.size() == merge.hunks.size();
+    if (!is_suited) return unsuited(path, merge.hunks.size());
+    for (size_t i = 0; !given->is_whole && i < merge.hunks.size(); ++i) {
+      if (!joins_lines(given->choices[i], merge.hunks[i])) continue;
+      return fail(ErrorKind::kUsage, "resolve.choices",
+                  "the text for hunk " + std::to_string(i + 1) + " of '" + path.str() +
+                      "' must end with a newline, because lines may follow it",
+                  path.str());
+    }
+    return given;
   }
 
   Result<void> merge_directory(const Change& change, const Look& found) {
@@ -280,6 +393,10 @@ class RebaseRun {
     }
     FileMerge merge = merge_file(sides, *options_);
     if (!merge.reason.empty()) {
+      GALLEY_ASSIGN(const Resolution* resolution, resolution_for(path, sides, merge));
+      if (resolution != nullptr) merge = merge_file(sides, *options_, resolution);
+    }
+    if (!merge.reason.empty()) {
       Change about = change;
       about.before = sides.base;
       about.path = path;  // where `found` is: for a rename, the old name
@@ -291,7 +408,9 @@ class RebaseRun {
     if (merge.node.content != sides.found.content && merge.node.content != sides.wanted.content) {
       GALLEY_TRY(store_->put(std::move(merge.bytes)));
     }
-    std::string how = merge.markers > 0 ? "merged with conflict markers" : "merged by lines";
+    std::string how = merge.is_resolved   ? std::string(kResolved)
+                      : merge.markers > 0 ? "merged with conflict markers"
+                                          : "merged by lines";
     if (path != change.path && change.before.kind != FileKind::kAbsent) {
       how += ", renamed since from '" + change.path.str() + "'";
     }
@@ -472,6 +591,16 @@ class RebaseRun {
 
 }  // namespace
 
+std::string PathConflict::version() const {
+  constexpr size_t kDigits = 12;
+  std::string sides;
+  for (const Node* node : {&expected, &found, &wanted}) {
+    sides += std::to_string(static_cast<int>(node->kind)) + " " + std::to_string(node->mode) + " " +
+             (has_content(*node) ? node->content.hex() : std::string()) + "\n";
+  }
+  return ContentId::of(sides).hex().substr(0, kDigits);
+}
+
 Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace, const Clock& clock,
                              const RebaseOptions& options) {
   return RebaseRun(change, workspace, clock, options).run();
@@ -480,6 +609,75 @@ Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace,
 Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
                              const RebaseOptions& options) {
   return RebaseRun(change, staged, options).run();
+}
+
+namespace {
+
+/// The paths whose changes keep a conflict, and the directories above them.
+struct LeftPaths {
+  std::set<RelPath> paths;
+  std::set<RelPath> above;
+
+  void add(const RelPath& path) {
+    paths.insert(path);
+    for (RelPath up = path.parent(); !up.is_root(); up = up.parent()) above.insert(up);
+  }
+  /// Whether the change is one of them, or cannot be made without them.
+  [[nodiscard]] bool hold(const Change& change) const {
+    if (paths.contains(change.path) || above.contains(change.path)) return true;
+    for (RelPath up = change.path.parent(); !up.is_root(); up = up.parent()) {
+      if (paths.contains(up)) return true;
+    }
+    return false;
+  }
+};
+
+/// The changes that neither are in conflict nor depend on one that is.
+ChangeSet without_conflicts(const ChangeSet& changes, const std::vector<PathConflict>& conflicts,
+                            std::vector<RelPath>& left) {
+  LeftPaths out;
+  for (const PathConflict& conflict : conflicts) out.add(conflict.path);
+  // Both ends of a rename go together.
+  for (const Change& change : changes) {
+    if (!change.renamed_from) continue;
+    if (out.paths.contains(change.path)) out.add(*change.renamed_from);
+    if (out.paths.contains(*change.renamed_from)) out.add(change.path);
+  }
+  ChangeSet kept;
+  for (const Change& change : changes) {
+    if (out.hold(change)) {
+      left.push_back(change.path);
+    } else {
+      kept.push_back(change);
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+Result<PartialRebase> rebase_what_fits(const Proposal& change, const Directory& workspace,
+                                       const Clock& clock, const RebaseOptions& options) {
+  std::vector<RelPath> left;
+  std::vector<PathConflict> conflicts;
+  Proposal part = change;
+  while (true) {
+    GALLEY_ASSIGN(RebaseOutcome outcome, rebase(part, workspace, clock, options));
+    if (auto* fits = std::get_if<Rebased>(&outcome)) {
+      return PartialRebase{std::move(*fits), std::move(left), std::move(conflicts)};
+    }
+    auto& found = std::get<RebaseConflict>(outcome).paths;
+    const size_t before = part.changes().size();
+    ChangeSet rest = without_conflicts(part.changes(), found, left);
+    // A conflict above all changes leaves none of them.
+    if (rest.size() == before) {
+      for (const Change& each : rest) left.push_back(each.path);
+      rest.clear();
+    }
+    conflicts.insert(conflicts.end(), std::make_move_iterator(found.begin()),
+                     std::make_move_iterator(found.end()));
+    part = Proposal::from(std::move(rest), change.store());
+  }
 }
 
 Result<void> stage_proposal(const Proposal& proposal, Overlay& overlay) {
@@ -511,14 +709,83 @@ FileMerge misfit(std::string reason, std::string message) {
   return merge;
 }
 
+FileMerge resolved(const Node& node, std::string bytes) {
+  FileMerge merge;
+  merge.node = node;
+  merge.node.content = ContentId::of(bytes);
+  merge.node.size = bytes.size();
+  merge.bytes = std::move(bytes);
+  merge.is_resolved = true;
+  return merge;
+}
+
+/// The text of a merge whose conflicts are decided.
+std::string resolved_text(const Merge& merge, const FileSides& sides,
+                          const Resolution& resolution) {
+  const Lines base(*sides.base_bytes);
+  const Lines found(*sides.found_bytes);
+  const Lines wanted(*sides.wanted_bytes);
+  const std::vector<Resolution::Choice>& choices = resolution.choices;
+  std::string text;
+  size_t conflict = 0;
+  for (const MergePiece& piece : merge.pieces) {
+    const Resolution::Choice* choice = nullptr;
+    if (piece.side == MergeSide::kConflict) {
+      choice = &choices[resolution.is_whole ? 0 : conflict++];
+    }
+    const bool is_wanted = choice == nullptr ? piece.side == MergeSide::kTheirs
+                                             : choice->side == Resolution::Side::kWanted;
+    if (is_wanted) {
+      text += wanted.span(piece.theirs.begin, piece.theirs.end);
+    } else if (choice == nullptr || choice->side == Resolution::Side::kFound) {
+      text += found.span(piece.ours.begin, piece.ours.end);
+    } else if (choice->side == Resolution::Side::kBase) {
+      text += base.span(piece.base.begin, piece.base.end);
+    } else {
+      text += choice->text;
+    }
+  }
+  return text;
+}
+
+/// Contents that are not merged by lines: one side has them, or they are given.
+std::string chosen_content(const FileSides& sides, const Resolution::Choice& choice) {
+  switch (choice.side) {
+    case Resolution::Side::kFound:
+      return *sides.found_bytes;
+    case Resolution::Side::kWanted:
+      return *sides.wanted_bytes;
+    case Resolution::Side::kBase:
+      return *sides.base_bytes;
+    case Resolution::Side::kText:
+      break;
+  }
+  return choice.text;
+}
+
+uint32_t chosen_mode(const FileSides& sides, const Resolution::Choice& choice) {
+  switch (choice.side) {
+    case Resolution::Side::kFound:
+      return sides.found.mode;
+    case Resolution::Side::kBase:
+      return sides.base.mode;
+    case Resolution::Side::kWanted:
+    case Resolution::Side::kText:
+      break;
+  }
+  return sides.wanted.mode;
+}
+
 /// Merges the bytes that both sides changed.
-FileMerge merge_content(const FileSides& sides, const RebaseOptions& options, const Node& node) {
+FileMerge merge_content(const FileSides& sides, const RebaseOptions& options, const Node& node,
+                        const Resolution* resolution) {
   const Lines base(*sides.base_bytes);
   const Lines found(*sides.found_bytes);
   const Lines wanted(*sides.wanted_bytes);
   const Merge lines = merge_lines(base, found, wanted);
   FileMerge merge;
   merge.node = node;
+  if (resolution != nullptr) return resolved(node, resolved_text(lines, sides, *resolution));
   if (lines.is_clean()) {
     merge.bytes = merged_text(lines, base, found, wanted);
   } else if (options.mode == MergeMode::kMarkers) {
@@ -546,14 +813,22 @@ FileMerge merge_content(const FileSides& sides, const RebaseOptions& options, co
 
 }  // namespace
 
-FileMerge merge_file(const FileSides& sides, const RebaseOptions& options) {
+FileMerge merge_file(const FileSides& sides, const RebaseOptions& options,
+                     const Resolution* resolution) {
   FileMerge merge;
   merge.node = sides.found;
   if (sides.found.mode == sides.base.mode) {
     merge.node.mode = sides.wanted.mode;
   } else if (sides.wanted.mode != sides.base.mode && sides.wanted.mode != sides.found.mode) {
-    return misfit("conflict.mode", "has another mode since, and another one is wanted");
+    if (resolution == nullptr) {
+      return misfit("conflict.mode", "has another mode since, and another one is wanted");
+    }
+    merge.node.mode = chosen_mode(sides, resolution->choices.front());
+    merge.is_resolved = true;
   }
+  const bool has_text = resolution != nullptr && resolution->is_whole &&
+                        resolution->choices.front().side == Resolution::Side::kText;
+  if (has_text) return resolved(merge.node, resolution->choices.front().text);
   const bool found_is_base = sides.found.content == sides.base.content;
   const bool wanted_is_base = sides.wanted.content == sides.base.content;
   if (found_is_base || sides.found.content == sides.wanted.content) {
@@ -565,8 +840,11 @@ FileMerge merge_file(const FileSides& sides, const RebaseOptions& options) {
   if (options.mode == MergeMode::kExact) return misfit("conflict.changed", "was changed since");
   const bool is_binary = looks_binary(*sides.base_bytes) || looks_binary(*sides.found_bytes) ||
                          looks_binary(*sides.wanted_bytes);
+  if (is_binary && resolution != nullptr && resolution->is_whole) {
+    return resolved(merge.node, chosen_content(sides, resolution->choices.front()));
+  }
   if (is_binary) return misfit("conflict.binary", "is binary and was changed since");
-  return merge_content(sides, options, merge.node);
+  return merge_content(sides, options, merge.node, resolution);
 }
 
 }  // namespace galley

@@ -26,12 +26,15 @@ struct PathConflict : Conflict::Path {
                        ///< `conflict.missing`, `conflict.not_empty`, `conflict.parent`,
                        ///< `conflict.mode`, `conflict.binary`, `conflict.kind`
   Node wanted;         ///< the node that the change would put there
+
+  /// Names the three sides: it changes when one of them does.
+  [[nodiscard]] std::string version() const;
 };
 
 /// One path that was not as expected although the change fits.
 struct MergedPath {
   RelPath path = RelPath::root();
-  std::string how;       ///< one phrase: `merged by lines`, `already so`, `kept: not empty` …
+  std::string how;       ///< one phrase: `merged by lines`, `already so`, `resolved` …
   uint32_t markers = 0;  ///< conflict markers written (kMarkers)
 };
 
@@ -48,6 +51,19 @@ struct RebaseConflict {
 
 using RebaseOutcome = std::variant<Rebased, RebaseConflict>;
 
+/// The decision about the conflict of one path: a choice for each of its hunks, or one for the
+/// whole path.
+struct Resolution {
+  enum class Side : uint8_t { kFound, kWanted, kBase, kText };
+  struct Choice {
+    Side side = Side::kFound;
+    std::string text;  ///< kText: the new lines, or the new content of the file
+  };
+  std::vector<Choice> choices;  ///< in the order of PathConflict::hunks
+  bool is_whole = false;        ///< one choice for the whole path; kText is the whole file
+  std::string version;          ///< of the conflict that was looked at: PathConflict::version()
+};
+
 struct RebaseOptions {
   MergeMode mode = MergeMode::kLines;
   std::string found_label = "workspace";  ///< after the <<<<<<< of conflict markers
@@ -55,6 +71,9 @@ struct RebaseOptions {
   std::string wanted_label = "proposal";
   /// The present paths of files that the change names and that were moved since.
   std::map<RelPath, RelPath> moved;
+  /// Decisions about conflicts, by PathConflict::path. A decision that does not suit its conflict
+  /// is an Error: kConflict `resolve.changed`, kUsage `resolve.choices`, `resolve.directory`.
+  std::map<RelPath, Resolution> resolutions;
 };
 
 /// Converts a change into the same change of the present workspace by a three-way merge, path by
@@ -73,6 +92,18 @@ Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace,
 /// contents.
 Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
                              const RebaseOptions& options = {});
+
+/// A rebase of the changes that fit, and of no others.
+struct PartialRebase {
+  Rebased fits;
+  std::vector<RelPath> left;            ///< paths of the changes that were left out
+  std::vector<PathConflict> conflicts;  ///< why
+};
+
+/// Leaves out the changes that do not fit, and those that depend on them (the other end of a
+/// rename, what is above or below), instead of making nothing.
+Result<PartialRebase> rebase_what_fits(const Proposal& change, const Directory& workspace,
+                                       const Clock& clock, const RebaseOptions& options = {});
 
 /// Puts a proposal into an overlay that has nothing staged: its entries and all contents. Freezing
 /// the overlay then gives a proposal with the same id.
@@ -96,9 +127,12 @@ struct FileMerge {
   Node node;
   std::string bytes;
   uint32_t markers = 0;
+  bool is_resolved = false;  ///< a resolution decided its conflict
 };
 
-/// Merges content by lines and the mode as one value.
-[[nodiscard]] FileMerge merge_file(const FileSides& sides, const RebaseOptions& options);
+/// Merges content by lines and the mode as one value. `resolution` decides conflicts if it is not
+/// null; it has as many choices as a call without it has hunks, or is for the whole file.
+[[nodiscard]] FileMerge merge_file(const FileSides& sides, const RebaseOptions& options,
+                                   const Resolution* resolution = nullptr);
 
 }  // namespace galley

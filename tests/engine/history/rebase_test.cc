@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <variant>
+
 #include "tests/engine/history/history_workspace.h"
 
 namespace galley {
@@ -196,6 +200,114 @@ TEST_F(RebaseTest, AStagedProposalFreezesToTheSameProposal) {
   EXPECT_EQ(again.id(), change.id());
   EXPECT_EQ(**again.content(again.changes().at(0).after), "2\n");
   EXPECT_EQ(**again.content(again.changes().at(0).before), "1\n");
+}
+
+// --- resolutions ------------------------------------------------------------------------------
+
+using Side = Resolution::Side;
+
+TEST_F(RebaseTest, AChoiceForEachHunkDecidesThemAndKeepsTheOtherLines) {
+  workspace_.write("a.txt", numbers(1, 30));
+  const Proposal change = propose([](Overlay& o) {
+    std::string text = with(numbers(1, 30), "\n3\n", "\nmine 3\n");
+    text = with(text, "\n10\n", "\nmine 10\n");
+    text = with(text, "\n20\n", "\nmine 20\n");
+    OK(o.write(rel("a.txt"), with(text, "\n29\n", "\nmine 29\n")));
+  });
+  std::string theirs = with(numbers(1, 30), "\n10\n", "\ntheirs 10\n");
+  theirs = with(theirs, "\n15\n", "\ntheirs 15\n");
+  theirs = with(theirs, "\n20\n", "\ntheirs 20\n");
+  workspace_.write("a.txt", with(theirs, "\n29\n", "\ntheirs 29\n"));
+  const PathConflict found = conflict(change);
+  ASSERT_EQ(found.hunks.size(), 3U);
+  RebaseOptions options;
+  options.resolutions[found.path] = {
+      {{Side::kBase, {}}, {Side::kText, "both 20\n"}, {Side::kFound, {}}}, false, found.version()};
+  const Rebased rebased = fits(change, options);
+  EXPECT_EQ(rebased.merged.at(0).how, "resolved");
+  workspace_.publish(rebased.proposal, {});
+  std::string expected = with(numbers(1, 30), "\n3\n", "\nmine 3\n");
+  expected = with(expected, "\n15\n", "\ntheirs 15\n");
+  expected = with(expected, "\n20\n", "\nboth 20\n");
+  EXPECT_EQ(workspace_.read("a.txt"), with(expected, "\n29\n", "\ntheirs 29\n"));
+}
+
+TEST_F(RebaseTest, ADecisionAboutOtherSidesIsAnError) {
+  workspace_.write("a.txt", "1\n");
+  const Proposal change = propose([](Overlay& o) { OK(o.write(rel("a.txt"), "mine\n")); });
+  workspace_.write("a.txt", "theirs\n");
+  const PathConflict found = conflict(change);
+  const auto reason = [&](const Resolution& resolution) {
+    RebaseOptions options;
+    options.resolutions[found.path] = resolution;
+    const auto outcome = rebase(change, workspace_.root(), workspace_.clock(), options);
+    return outcome ? std::string("fits") : outcome.error().reason;
+  };
+  const std::string version = found.version();
+  EXPECT_EQ(reason({{}, false, version}), "resolve.choices");
+  EXPECT_EQ(reason({{{Side::kFound, {}}, {Side::kFound, {}}}, false, version}), "resolve.choices");
+  EXPECT_EQ(reason({{{Side::kText, "no newline"}}, false, version}), "resolve.choices");
+  EXPECT_EQ(reason({{{Side::kText, "no newline"}}, true, version}), "fits");
+  EXPECT_EQ(reason({{{Side::kWanted, {}}}, false, "0123456789ab"}), "resolve.changed");
+  EXPECT_EQ(reason({{{Side::kWanted, {}}}, false, version}), "fits");
+  workspace_.write("a.txt", "theirs again\n");
+  EXPECT_EQ(reason({{{Side::kWanted, {}}}, false, version}), "resolve.changed");
+}
+
+TEST_F(RebaseTest, ConflictsWithoutLinesAreDecidedAsAWhole) {
+  const std::string binary("\0base", 5);
+  workspace_.write("bin", binary);
+  workspace_.write("gone", "1\n");
+  workspace_.write("mode", "1\n", 0644);
+  const Proposal change = propose([](Overlay& o) {
+    OK(o.write(rel("bin"), std::string("\0mine", 5)));
+    OK(o.write(rel("gone"), "2\n"));
+    OK(o.write(rel("new"), "mine\n"));
+    OK(o.set_mode(rel("mode"), 0700));
+  });
+  workspace_.write("bin", std::string("\0theirs", 7));
+  OK(workspace_.root().remove_file(rel("gone")));
+  workspace_.write("new", "theirs\n");
+  workspace_.write("mode", "1\n", 0755);
+  const RebaseOutcome outcome = run(change);
+  const auto& conflicts = std::get<RebaseConflict>(outcome).paths;
+  ASSERT_EQ(conflicts.size(), 4U);
+  RebaseOptions options;
+  for (const PathConflict& each : conflicts) {
+    const bool is_hunks = each.path.str() == "new";
+    options.resolutions[each.path] = {
+        {{is_hunks ? Side::kText : Side::kWanted, "both\n"}}, true, each.version()};
+  }
+  workspace_.publish(fits(change, options).proposal, {});
+  EXPECT_EQ(workspace_.read("bin"), std::string("\0mine", 5));
+  EXPECT_EQ(workspace_.read("gone"), "2\n");
+  EXPECT_EQ(workspace_.read("new"), "both\n");
+  EXPECT_EQ(workspace_.root().stat(rel("mode"))->mode, 0700U);
+}
+
+TEST_F(RebaseTest, WhatFitsIsRebasedAndTheRestIsNamed) {
+  workspace_.write("a.txt", "1\n");
+  workspace_.write("b.txt", numbers(1, 20));
+  workspace_.write("old.txt", numbers(1, 20));
+  const Proposal change = propose([](Overlay& o) {
+    OK(o.write(rel("a.txt"), "mine\n"));
+    OK(o.write(rel("b.txt"), with(numbers(1, 20), "\n3\n", "\nmine\n")));
+    OK(o.move(rel("old.txt"), rel("new.txt")));
+    OK(o.write(rel("new.txt"), with(numbers(1, 20), "\n3\n", "\nmine\n")));
+  });
+  workspace_.write("a.txt", "theirs\n");
+  workspace_.write("b.txt", with(numbers(1, 20), "\n15\n", "\ntheirs\n"));
+  workspace_.write("old.txt", with(numbers(1, 20), "\n3\n", "\ntheirs\n"));
+  const auto partial = rebase_what_fits(change, workspace_.root(), workspace_.clock());
+  ASSERT_TRUE(partial) << partial.error().message;
+  ASSERT_EQ(partial->conflicts.size(), 2U);
+  EXPECT_EQ(partial->conflicts[0].path.str(), "old.txt");
+  EXPECT_EQ(partial->conflicts[1].path.str(), "a.txt");
+  std::set<std::string> left;
+  for (const RelPath& path : partial->left) left.insert(path.str());
+  EXPECT_EQ(left, (std::set<std::string>{"a.txt", "new.txt", "old.txt"}));
+  ASSERT_EQ(partial->fits.proposal.changes().size(), 1U);
+  EXPECT_EQ(partial->fits.proposal.changes()[0].path.str(), "b.txt");
 }
 
 }  // namespace
