@@ -15,6 +15,8 @@
 
 namespace galley {
 
+class PersistentState;
+class Rules;
 using Grant = Workspace::Grant;
 
 /// The store of grants and revocations: `.galley/grants/<workspace id>/<hash>`, one file per agent
