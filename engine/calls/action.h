@@ -26,6 +26,7 @@ struct Action {
   bool is_trial = false;        ///< its changes are reverted, and only a refusal is recorded
   bool runs_program = false;    ///< recorded before the program starts, and again when it ends
   bool is_atomic = false;       ///< an effect that fails leaves the overlay unchanged
+  bool merges = false;          ///< brings in lines of others, which the caller has not seen by it
   bool records_itself = false;  ///< only a refusal is recorded here; the effect records the rest
 };
 

@@ -234,7 +234,7 @@ std::optional<ToolError> Executor::refusal_of_unseen(const Intent& intent, Overl
 
 /// Records the contents that a call read, and both sides of each change, as seen by the session.
 void Executor::note_seen(const Action& action, const ChangeSet& changes, Overlay& overlay) const {
-  if (options_.seen == nullptr) return;
+  if (options_.seen == nullptr || action.merges) return;
   const auto note = [&](const RelPath& path, const Node& node, bool is_now = true) {
     if (node.kind != FileKind::kRegular || node.content == ContentId()) return;
     // A command may change many files, and the agent has not seen their text.

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <galley/transaction.h>
+#include "base/rel_path.h"
 #include "engine/calls/executor.h"
 #include "engine/history/rebase.h"
 #include "engine/pipeline/run_capture.h"
@@ -39,6 +41,19 @@ class InnerTransaction {
   Result<FixReport> fix();
   /// As Transaction::stage_with_markers, with the number of markers in each file.
   Result<RebaseOutcome> stage_with_markers(const Proposal& proposal);
+  /// The result of rebase_staged().
+  struct StagedRebase {
+    std::vector<MergedPath> merged;       ///< paths that were merged or resolved
+    std::vector<PathConflict> conflicts;  ///< their changes stay staged as they were
+  };
+  /// Moves the staged changes to the files that the workspace has now, and saves. What does not fit
+  /// stays as it was, with its old bases, so that the next commit is a conflict too. `resolutions`
+  /// decide conflicts, all or none. Contents that the caller may not read are left out.
+  /// Errors: kConflict `resolve.changed`; kUsage `resolve.choices`, `resolve.no_conflict`,
+  ///         `resolve.directory`; kQuota `limit.file_size`.
+  Result<StagedRebase> rebase_staged(const std::map<RelPath, Resolution>& resolutions = {});
+  /// Returns the conflicts that rebase_staged() would find. Changes nothing.
+  Result<std::vector<PathConflict>> conflicts();
   /// Finds the smallest part of the staged changes that the gate refuses.
   Result<BisectReport> bisect(const BisectOptions& options);
   /// Starts a program on the view of a stored transaction and returns while it runs. It needs the
@@ -51,6 +66,7 @@ class InnerTransaction {
  private:
   Result<std::unique_ptr<StartedRun>> start_recorded(const RunRequest& request,
                                                      const std::string& execution);
+  Result<PartialRebase> plan_rebase(const std::map<RelPath, Resolution>& resolutions);
   Transaction* outer_;
   Transaction::State* state_;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include "engine/calls/executor.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
+#include "engine/history/rebase.h"
 #include "engine/history/undo.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/run_capture.h"
@@ -185,6 +187,16 @@ std::vector<Entry> entries_of_transactions() {
          w.tree.write("a.txt", "three\n");
          expect(w.transaction->stage_with_markers(other->proposal()).has_value());
        }},
+      {"rebase_staged", "edit", "rebase", "open",
+       [](World& w) {
+         expect(w.transaction->edit("a.txt", "one", "two").is_staged());
+         w.tree.write("a.txt", "three\n");
+         std::map<RelPath, Resolution> mine;
+         for (const PathConflict& one : *inner(*w.transaction).conflicts()) {
+           mine[one.path] = {{{Resolution::Side::kWanted, {}}}, false, one.version()};
+         }
+         expect(inner(*w.transaction).rebase_staged(mine).has_value());
+       }},
       {"commit", "commit", "commit", "1",
        [](World& w) {
          expect(w.transaction->write("b.txt", "b\n").has_value());
@@ -278,7 +290,7 @@ const std::set<std::string>& quiet_entries() {
   static const std::set<std::string> names = {
       // of a transaction
       "set_default_message", "read", "look", "list", "text_to_edit", "preview", "bisect", "save",
-      "transcribe_to", "InnerTransaction",
+      "transcribe_to", "InnerTransaction", "conflicts",
       // of a workspace; a transaction that was begun holds nothing yet
       "begin", "begin_view", "begin_stored", "resume", "judge",
       // which tools there are
