@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "server/session/conflict_answers.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -336,41 +337,41 @@ ordered_json refused_result(const Refused& refused, const std::string& tx) {
   return out;
 }
 
-ordered_json conflict_result(const Conflict& conflict, const std::string& tx) {
+}  // namespace
+
+ordered_json conflict_result(const Conflict& conflict, const std::vector<PathConflict>& listed,
+                             const std::string& tx) {
   ordered_json structured;
   structured["outcome"] = "conflict";
   structured["tx"] = tx;
   structured["reason"] = conflict.reason;
-  structured["paths"] = ordered_json::array();
-  std::string text =
-      "the workspace changed underneath, nothing is on disk; read these files again "
-      "and edit what they are now\n";
-  for (const Conflict::Path& path : conflict.paths) {
-    if (structured["paths"].size() >= kMaxListed) break;
-    ordered_json one;
-    one["path"] = path.path.str();
-    one["message"] = path.message;
-    if (!path.diff.empty()) one["diff"] = path.diff;
-    for (const Conflict::Hunk& hunk : path.hunks) {
-      one["hunks"].push_back({{"line", hunk.line},
-                              {"base", hunk.base},
-                              {"found", hunk.found},
-                              {"wanted", hunk.wanted}});
+  std::string text = "the workspace changed underneath, nothing is on disk; ";
+  if (listed.empty()) {
+    text += tx.empty() ? "look at these files again\n"
+                       : "read these files again, take over what they are now with galley_rebase, "
+                         "then commit again\n";
+    for (const Conflict::Path& path : conflict.paths) {
+      if (structured["paths"].size() >= kMaxListed) break;
+      ordered_json one = {{"path", path.path.str()}, {"message", path.message}};
+      if (tx.empty() && !path.diff.empty()) one["diff"] = path.diff;
+      structured["paths"].push_back(std::move(one));
+      text += path.message + "\n" + (tx.empty() ? path.diff : std::string());
     }
-    structured["paths"].push_back(std::move(one));
-    text += path.message + "\n" + path.diff;
+  } else {
+    const ordered_json found = conflicts_json(listed);
+    structured.update(found);
+    text += "decide each path with galley_resolve, then galley_commit again\n";
+    text += conflicts_text(found);
   }
   ordered_json out = call_result(std::move(text), std::move(structured));
   out["isError"] = true;
   return out;
 }
 
-}  // namespace
-
 ordered_json commit_result(const CommitOutcome& outcome, const std::string& tx) {
   if (const auto* refused = std::get_if<Refused>(&outcome)) return refused_result(*refused, tx);
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
-    return conflict_result(*conflict, tx);
+    return conflict_result(*conflict, {}, tx);
   }
   ordered_json structured;
   const auto* receipt = std::get_if<Receipt>(&outcome);

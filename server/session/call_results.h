@@ -4,9 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <galley/outcome.h>
 #include "base/result.h"
+#include "engine/history/rebase.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -55,8 +57,14 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 [[nodiscard]] nlohmann::ordered_json commit_result(const CommitOutcome& outcome,
                                                    const std::string& tx);
 
-/// The maximum number of bytes in one structured answer, as JSON text. Clients cut longer answers
-/// in the middle or at the end, which makes them useless.
+/// A commit that ended in a conflict, with its hunks and the tools that resolve it. `tx` is empty
+/// if nothing stays open to resolve.
+[[nodiscard]] nlohmann::ordered_json conflict_result(const Conflict& conflict,
+                                                     const std::vector<PathConflict>& listed,
+                                                     const std::string& tx);
+
+/// The maximum of characters in one structured answer, as JSON text: clients cut longer ones, in
+/// the middle or at the end, which makes them useless.
 inline constexpr size_t kMaxStructureText = 38'000;
 
 /// Shortens an answer to that length: long texts and lists keep their beginning, and a first member

@@ -1,10 +1,16 @@
 #include "server/session/transaction_tools.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
+#include <variant>
 
 #include "base/clock.h"
+#include "base/rel_path.h"
+#include "engine/history/rebase.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "server/session/call_results.h"
+#include "server/session/conflict_answers.h"
 #include "tools/json_input.h"
 #include "tools/schema.h"
 
@@ -16,6 +22,11 @@ using nlohmann::ordered_json;
 
 constexpr const char* kTx =
     R"("tx":{"type":"string","description":"id of a transaction; without it the one of this connection"})";
+constexpr const char* kResolveMembers =
+    R"(,"path":{"type":"string"},"version":{"type":"string","description":"as listed"},)"
+    R"("take":{"enum":["staged","disk","base"]},"hunks":{"type":"array","items":{"anyOf":[)"
+    R"({"enum":["staged","disk","base"]},{"type":"object","additionalProperties":false,)"
+    R"("required":["text"],"properties":{"text":{"type":"string"}}}]}},"text":{"type":"string"})";
 constexpr int64_t kLoggedByDefault = 10;
 constexpr size_t kMaxLoggedPaths = 10;  // of one commit in the text
 
@@ -26,6 +37,7 @@ struct Verb {
   std::string members;  ///< of the arguments
   bool is_read_only;
   bool is_destructive;
+  std::string required = "[]";  ///< arguments that must be given, as JSON
 };
 
 const std::vector<Verb>& verbs() {
@@ -53,8 +65,20 @@ const std::vector<Verb>& verbs() {
        "validators refuse, or files changed meanwhile, the answer says what to do and the "
        "transaction stays open.",
        std::string(kTx), false, true},
+      {"galley_rebase", "Take over what changed on disk",
+       "Merges what changed on disk since into the transaction, and lists the hunks that conflict. "
+       "'path', 'hunk' and 'offset' list a part of a long list.",
+       std::string(kTx) + R"(,"path":{"type":"string"},"hunk":{"type":"integer","minimum":1},)"
+                          R"("offset":{"type":"integer","minimum":0})",
+       false, false},
+      {"galley_resolve", "Resolve a conflict",
+       "Resolves the conflict of one path: 'hunks' has for each hunk staged, disk, base or a text; "
+       "'take' takes one side for all; 'text' is the whole new file.",
+       std::string(kTx) + kResolveMembers, false, false, R"(["path","version"])"},
       {"galley_rollback", "Drop what is staged",
-       "Drops everything that a transaction staged; nothing of it was on disk.", kTx, false, true},
+       "Drops everything that a transaction staged, or only 'paths'; nothing of it was on disk.",
+       std::string(kTx) + R"(,"paths":{"type":"array","minItems":1,"items":{"type":"string"}})",
+       false, true},
       {"galley_undo", "Undo a commit",
        "Takes a commit back by another one, through the same gate. Without 'id' the newest.",
        R"("id":{"type":"string","description":"number of the commit"})", false, true},
@@ -70,7 +94,9 @@ int64_t number_argument(const json& arguments, const char* name, int64_t otherwi
 }
 
 std::string schema_of(const Verb& verb) {
-  return R"({"type":"object","additionalProperties":false,"properties":{)" + verb.members + "}}";
+  const std::string required = verb.required == "[]" ? "" : ",\"required\":" + verb.required;
+  return R"({"type":"object","additionalProperties":false,"properties":{)" + verb.members + "}" +
+         required + "}";
 }
 
 ordered_json nothing_staged() {
@@ -162,6 +188,8 @@ ordered_json TransactionTools::call(const std::string& name, const json& argumen
   if (name == "galley_preview") result = preview(arguments, true, request);
   if (name == "galley_validate") result = preview(arguments, false, request);
   if (name == "galley_commit") result = commit(arguments, request);
+  if (name == "galley_rebase") result = rebase(arguments);
+  if (name == "galley_resolve") result = resolve(arguments);
   if (name == "galley_rollback") result = rollback(arguments);
   if (name == "galley_undo") result = undo(arguments);
   if (name == "galley_log") result = log(arguments);
@@ -282,9 +310,97 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
   asked.on_progress = progress_to(request);
   const std::string id = transaction->id();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction->commit(asked));
+  const auto* conflict = std::get_if<Conflict>(&outcome);
+  std::vector<PathConflict> listed;
+  if (conflict != nullptr) listed = inner(*transaction).conflicts().value_or(listed);
   GALLEY_TRY(transaction.give_back(std::holds_alternative<Receipt>(outcome)));
-  return commit_result(outcome, id);
+  return conflict != nullptr ? conflict_result(*conflict, listed, id) : commit_result(outcome, id);
 }
+
+namespace {
+
+/// The answer of galley_rebase and galley_resolve.
+ordered_json rebased_result(const std::string& tx, const InnerTransaction::StagedRebase& done,
+                            const ordered_json& listed) {
+  ordered_json structured;
+  structured["tx"] = tx;
+  structured["merged"] = ordered_json::array();
+  std::string text;
+  for (const MergedPath& path : done.merged) {
+    structured["merged"].push_back({{"path", path.path.str()}, {"how", path.how}});
+    text += path.path.str() + ": " + path.how + "\n";
+  }
+  structured.update(listed);
+  text += done.conflicts.empty() ? "nothing conflicts with the disk: look at galley_diff, then "
+                                   "galley_commit\n"
+                                 : "to resolve with galley_resolve:\n" + conflicts_text(listed);
+  return call_result(std::move(text), std::move(structured));
+}
+
+}  // namespace
+
+Result<ordered_json> TransactionTools::rebase(const json& arguments) {
+  GALLEY_ASSIGN(auto transaction, open_->look(text_member(arguments, "tx")));
+  if (!transaction) return call_result("nothing is staged", nothing_staged());
+  GALLEY_ASSIGN(const auto done, inner(*transaction).rebase_staged());
+  const std::string id = transaction->id();
+  GALLEY_TRY(transaction.give_back());
+  ConflictRange range;
+  range.path = text_member(arguments, "path");
+  range.hunk = static_cast<size_t>(number_argument(arguments, "hunk", 1));
+  range.offset = static_cast<size_t>(number_argument(arguments, "offset", 0));
+  return rebased_result(id, done, conflicts_json(done.conflicts, range));
+}
+
+Result<ordered_json> TransactionTools::resolve(const json& arguments) {
+  GALLEY_ASSIGN(Resolution resolution, resolution_of_call(arguments));
+  GALLEY_ASSIGN(const RelPath path,
+                RelPath::parse_within(text_member(arguments, "path"), workspace_->root_path()));
+  GALLEY_ASSIGN(auto transaction, open_->look(text_member(arguments, "tx")));
+  if (!transaction) return call_result("nothing is staged", nothing_staged());
+  GALLEY_ASSIGN(const auto done,
+                inner(*transaction).rebase_staged({{path, std::move(resolution)}}));
+  const std::string id = transaction->id();
+  GALLEY_TRY(transaction.give_back());
+  // The hunks of the others were listed before.
+  ordered_json left = {{"conflicts", ordered_json::array()}};
+  for (const PathConflict& conflict : done.conflicts) {
+    left["conflicts"].push_back({{"path", conflict.path.str()},
+                                 {"version", conflict.version()},
+                                 {"message", conflict.message}});
+  }
+  return rebased_result(id, done, left);
+}
+
+namespace {
+
+/// The proposal without the changes at and below the paths, and without the other ends of their
+/// renames.
+Result<Proposal> without(const Proposal& staged, const json& paths, const std::string& root) {
+  std::set<RelPath> dropped;
+  for (const json& each : paths) {
+    GALLEY_ASSIGN(const RelPath path,
+                  RelPath::parse_within(each.get_ref<const std::string&>(), root));
+    const size_t before = dropped.size();
+    for (const Change& change : staged.changes()) {
+      if (change.path != path && !change.path.is_below(path)) continue;
+      dropped.insert(change.path);
+      if (change.renamed_from) dropped.insert(*change.renamed_from);
+    }
+    if (dropped.size() > before) continue;
+    return fail(ErrorKind::kUsage, "rollback.unknown_path",
+                "nothing is staged at '" + path.str() + "'; galley_status lists what is",
+                path.str());
+  }
+  ChangeSet kept;
+  for (const Change& change : staged.changes()) {
+    const bool is_target = change.renamed_from && dropped.contains(*change.renamed_from);
+    if (!dropped.contains(change.path) && !is_target) kept.push_back(change);
+  }
+  return Proposal::from(std::move(kept), staged.store());
+}
+
+}  // namespace
 
 Result<ordered_json> TransactionTools::rollback(const json& arguments) {
   const std::string tx = text_member(arguments, "tx");
@@ -292,6 +408,16 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
     return call_result("nothing is staged", {{"dropped", false}});
   }
   GALLEY_ASSIGN(auto transaction, open_->lend(tx));
+  if (const auto paths = arguments.find("paths"); paths != arguments.end()) {
+    GALLEY_ASSIGN(const Proposal kept,
+                  without(transaction->proposal(), *paths, workspace_->root_path()));
+    GALLEY_TRY(transaction->keep_part(kept));
+    ordered_json structured = {{"dropped", true}, {"tx", transaction->id()}};
+    structured["changes"] = changed_paths(kept.changes());
+    GALLEY_TRY(transaction.give_back());
+    return call_result("dropped; still staged:\n" + changes_summary(kept.changes()),
+                       std::move(structured));
+  }
   GALLEY_TRY(transaction->rollback());
   GALLEY_TRY(transaction.give_back(true));
   return call_result("dropped what was staged", {{"dropped", true}});

@@ -13,8 +13,9 @@
 namespace galley {
 
 /// The tools for transactions instead of files: `galley_begin`, `galley_status`, `galley_diff`,
-/// `galley_preview`, `galley_validate`, `galley_commit`, `galley_rollback`, `galley_undo`,
-/// `galley_log`. They do the same as the commands of those names and do not bypass them.
+/// `galley_preview`, `galley_validate`, `galley_commit`, `galley_rebase`, `galley_resolve`,
+/// `galley_rollback`, `galley_undo`, `galley_log`. They do the same as the commands of those names,
+/// and do not bypass them.
 ///
 /// Ownership: borrows workspace and transactions. Threads: may be called from several threads.
 class TransactionTools {
@@ -40,6 +41,8 @@ class TransactionTools {
   Result<nlohmann::ordered_json> preview(const nlohmann::json& arguments, bool with_diff,
                                          McpRequest& request);
   Result<nlohmann::ordered_json> commit(const nlohmann::json& arguments, McpRequest& request);
+  Result<nlohmann::ordered_json> rebase(const nlohmann::json& arguments);
+  Result<nlohmann::ordered_json> resolve(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> rollback(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> undo(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> log(const nlohmann::json& arguments) const;

@@ -32,7 +32,8 @@ constexpr const char* kInstructions =
     "Every change is staged in a transaction and is not on disk before galley_commit: edit with "
     "the tools below, look at galley_diff, then commit. A commit puts everything on disk in one "
     "step or nothing; when it is refused, the answer names the rule or validator and the place: "
-    "fix it and commit again. galley_rollback drops what is staged, galley_undo takes a commit "
+    "fix it and commit again; a conflict is decided with galley_resolve. galley_rollback drops "
+    "what is staged, galley_undo takes a commit "
     "back.";
 
 constexpr const char* kAutocommitInstructions =
@@ -224,8 +225,9 @@ RpcError WorkspaceFeatures::unknown_tool(const std::string& name) const {
   for (const ToolInfo& each : *infos) {
     if (is_shown(each)) names.push_back(each.name);
   }
+  const std::string meant = own_name(name).empty() ? options_.prefix + name : name;
   return {rpc::kInvalidParams,
-          "there is no tool named '" + name.substr(0, 64) + "'" + did_you_mean(name, names)};
+          "there is no tool named '" + name.substr(0, 64) + "'" + did_you_mean(meant, names)};
 }
 
 CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {

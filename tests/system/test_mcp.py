@@ -65,7 +65,7 @@ class Handshake(McpCase):
         names = [tool["name"] for tool in first]
         self.assertEqual(len(names), len(set(names)))
         for name in ("Read", "Edit", "galley_begin", "galley_status", "galley_diff", "galley_preview",
-                     "galley_validate", "galley_commit", "galley_rollback", "galley_undo", "galley_log"):
+                     "galley_validate", "galley_commit", "galley_rebase", "galley_resolve", "galley_rollback", "galley_undo", "galley_log"):
             self.assertIn(name, names)
         for tool in first:
             self.assertEqual(tool["inputSchema"]["type"], "object", tool["name"])

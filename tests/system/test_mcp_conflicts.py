@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Two writers and `galley mcp`: conflicts are listed with their hunks, decided, and committed."""
+
+import hostile
+from test_mcp import McpCase
+
+
+class Conflicts(McpCase):
+    LINES = [f"line {n}\n" for n in range(1, 31)]
+
+    def setUp(self):
+        super().setUp()
+        self.file = self.work / "long.txt"
+        self.file.write_text("".join(self.LINES))
+
+    def changed(self, **lines):
+        """The file with other texts in some lines, by number: n3="three"."""
+        text = list(self.LINES)
+        for name, line in lines.items():
+            text[int(name[1:]) - 1] = line + "\n"
+        return "".join(text)
+
+    def edit(self, client, path, old, new):
+        self.assertFalse(client.call("Edit", file_path=path, old_string=old, new_string=new)["isError"])
+
+    def in_conflict(self):
+        """A client whose commit ended in a conflict of two hunks, and that answer."""
+        client = self.connect()
+        for line in (3, 12, 20):
+            self.edit(client, "long.txt", f"line {line}\n", f"staged {line}\n")
+        self.file.write_text(self.changed(n12="disk 12", n20="disk 20", n28="disk 28"))
+        return client, client.call("galley_commit")
+
+    def test_a_conflict_names_each_hunk_with_its_three_texts(self):
+        _, answer = self.in_conflict()
+        self.assertTrue(answer["isError"])
+        said = answer["structuredContent"]
+        self.assertEqual(said["outcome"], "conflict")
+        conflict, = said["conflicts"]
+        self.assertEqual(conflict["path"], "long.txt")
+        self.assertEqual(conflict["hunks"], [
+            {"hunk": 1, "line": 12, "base": "line 12\n", "disk": "disk 12\n", "staged": "staged 12\n"},
+            {"hunk": 2, "line": 20, "base": "line 20\n", "disk": "disk 20\n", "staged": "staged 20\n"}])
+        for part in ("galley_resolve", "hunk 2, line 20", "base:\nline 20\ndisk:\ndisk 20\nstaged:\nstaged 20\n",
+                     f"version {conflict['version']}"):
+            self.assertIn(part, self.text(answer))
+
+    def test_chosen_hunks_are_on_disk_after_the_commit_and_nothing_else_is(self):
+        client, answer = self.in_conflict()
+        conflict, = answer["structuredContent"]["conflicts"]
+        resolved = client.call("galley_resolve", path="long.txt", version=conflict["version"],
+                               hunks=["staged", {"text": "both 20\n"}])
+        self.assertFalse(resolved["isError"], resolved)
+        self.assertEqual(resolved["structuredContent"]["conflicts"], [])
+        self.assertEqual(self.file.read_text(), self.changed(n12="disk 12", n20="disk 20", n28="disk 28"))
+        committed = client.call("galley_commit")["structuredContent"]
+        self.assertEqual(committed["outcome"], "committed", committed)
+        self.assertEqual(self.file.read_text(), self.changed(n3="staged 3", n12="staged 12", n20="both 20", n28="disk 28"))
+        client.call("galley_undo")
+        self.assertEqual(self.file.read_text(), self.changed(n12="disk 12", n20="disk 20", n28="disk 28"))
+
+    def test_two_agents_change_one_line_and_the_second_decides(self):
+        clients = [self.connect(), self.connect()]
+        for number, client in enumerate(clients):
+            client.call("galley_begin", message=f"agent {number}")
+            self.edit(client, "a.txt", "two", f"two of agent {number}")
+            self.edit(client, "long.txt", f"line {10 * number + 5}\n", f"agent {number}\n")
+        self.assertEqual(clients[0].call("galley_commit")["structuredContent"]["outcome"], "committed")
+        conflict, = clients[1].call("galley_commit")["structuredContent"]["conflicts"]
+        self.assertEqual((conflict["path"], conflict["hunks"][0]["disk"], conflict["hunks"][0]["staged"]),
+                         ("a.txt", "two of agent 0\n", "two of agent 1\n"))
+        clients[1].call("galley_resolve", path="a.txt", version=conflict["version"], hunks=[{"text": "two of both\n"}])
+        self.assertEqual(clients[1].call("galley_commit")["structuredContent"]["outcome"], "committed")
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo of both\n")
+        self.assertEqual(self.file.read_text(), self.changed(n5="agent 0", n15="agent 1"))
+
+    def test_one_side_and_a_whole_text_can_be_taken(self):
+        for choice, expected in (({"take": "disk"}, self.changed(n3="staged 3", n12="disk 12", n20="disk 20", n28="disk 28")),
+                                 ({"take": "base"}, self.changed(n3="staged 3", n28="disk 28")),
+                                 ({"text": "short"}, "short")):
+            self.file.write_text("".join(self.LINES))
+            client, answer = self.in_conflict()
+            version = answer["structuredContent"]["conflicts"][0]["version"]
+            client.call("galley_resolve", path="long.txt", version=version, **choice)
+            self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed", choice)
+            self.assertEqual(self.file.read_text(), expected, choice)
+
+    def test_a_save_after_the_list_makes_the_choice_void(self):
+        client, answer = self.in_conflict()
+        version = answer["structuredContent"]["conflicts"][0]["version"]
+        self.file.write_text(self.changed(n12="saved again"))
+        late = client.call("galley_resolve", path="long.txt", version=version, take="staged")
+        self.assertEqual(late["structuredContent"]["error"]["reason"], "resolve.changed")
+        again = client.call("galley_rebase")["structuredContent"]["conflicts"][0]
+        self.assertEqual([hunk["disk"] for hunk in again["hunks"]], ["saved again\n"])
+        client.call("galley_resolve", path="long.txt", version=again["version"], take="staged")
+        self.file.write_text(self.changed(n12="and again"))
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "conflict")
+        self.assertEqual(self.file.read_text(), self.changed(n12="and again"))
+
+    def test_rebase_merges_what_fits_and_lists_the_rest(self):
+        client, _ = self.in_conflict()
+        (self.work / "other.txt").write_text("".join(self.LINES))
+        self.edit(client, "other.txt", "line 3\n", "staged 3\n")
+        (self.work / "other.txt").write_text(self.changed(n25="disk 25"))
+        said = client.call("galley_rebase")
+        self.assertEqual(said["structuredContent"]["merged"], [{"path": "other.txt", "how": "merged by lines"}])
+        self.assertEqual([one["path"] for one in said["structuredContent"]["conflicts"]], ["long.txt"])
+        read = client.call("Read", file="other.txt")["structuredContent"]["content"]
+        self.assertEqual(read, self.changed(n3="staged 3", n25="disk 25"))
+
+    def test_writing_a_merged_file_as_a_whole_needs_a_look_at_it(self):
+        client = self.connect()
+        self.edit(client, "long.txt", "line 3\n", "staged 3\n")
+        self.file.write_text(self.changed(n25="disk 25"))
+        client.call("galley_rebase")
+        blind = client.call("Write", file_path="long.txt", content=self.changed(n3="staged three"))
+        self.assertEqual(blind["structuredContent"]["error"]["reason"], "file.changed_since_read")
+
+    def test_bad_choices_say_the_way_out_and_stage_nothing(self):
+        client, answer = self.in_conflict()
+        version = answer["structuredContent"]["conflicts"][0]["version"]
+        before = client.call("galley_diff")["structuredContent"]["diff"]
+        for arguments, reason in (
+                ({"path": "long.txt", "version": version}, "resolve.choices"),
+                ({"path": "long.txt", "version": version, "take": "disk", "text": ""}, "resolve.choices"),
+                ({"path": "long.txt", "version": version, "hunks": ["disk"]}, "resolve.choices"),
+                ({"path": "long.txt", "version": version, "hunks": ["disk", {"text": "open"}]}, "resolve.choices"),
+                ({"path": "long.txt", "version": version, "hunks": ["disk", "theirs"]}, "args.schema"),
+                ({"path": "long.txt", "take": "disk"}, "args.schema"),
+                ({"path": "none.txt", "version": version, "take": "disk"}, "resolve.no_conflict"),
+                ({"path": "../long.txt", "version": version, "take": "disk"}, "path.invalid")):
+            said = client.call("galley_resolve", **arguments)
+            self.assertTrue(said["isError"])
+            self.assertEqual(said["structuredContent"]["error"]["reason"], reason, arguments)
+        self.assertEqual(client.call("galley_diff")["structuredContent"]["diff"], before)
+
+    # Limit: kMaxSideText of server/session/conflict_answers.h
+    # Limit: kMaxConflictTexts of server/session/conflict_answers.h
+    def test_long_texts_and_many_hunks_come_by_ranges(self):
+        client = self.connect()
+        many = [f"line {n}\n" for n in range(1, 1001)]
+        self.file.write_text("".join(many))
+        client.call("Read", file_path="long.txt")
+        client.call("Write", file_path="long.txt",
+                    content="".join(f"staged {n} {'x' * 4000}\n" if n % 50 == 1 else line for n, line in enumerate(many)))
+        self.file.write_text("".join(f"disk {n}\n" if n % 50 == 1 else line for n, line in enumerate(many)))
+        said = client.call("galley_commit")
+        found = said["structuredContent"]
+        self.assertNotIn("leftOut", found)
+        conflict, = found["conflicts"]
+        self.assertEqual(conflict["hunkCount"], 20)
+        self.assertEqual(len(conflict["hunks"][0]["staged"]), 2000)
+        seen = len(conflict["hunks"])
+        self.assertLess(seen, 20)
+        while "next" in found:
+            self.assertEqual(found["next"], {"path": "long.txt", "hunk": seen + 1})
+            found = client.call("galley_rebase", **found["next"])["structuredContent"]
+            seen += len(found["conflicts"][0]["hunks"])
+        self.assertEqual(seen, 20)
+        text, offset = "", 0
+        while offset is not None:
+            part = client.call("galley_rebase", path="long.txt", hunk=3, offset=offset)["structuredContent"]["conflicts"][0]["hunks"][0]
+            text += part["staged"]
+            offset = part.get("more", {}).get("staged", {}).get("offset")
+        self.assertEqual(text, f"staged 101 {'x' * 4000}\n")
+
+    def test_a_file_that_went_and_one_that_came_are_decided_as_a_whole(self):
+        client = self.connect()
+        self.edit(client, "long.txt", "line 3\n", "staged 3\n")
+        client.call("Write", file_path="new.txt", content="staged\n")
+        self.file.unlink()
+        (self.work / "new.txt").write_text("disk\n")
+        conflicts = {one["path"]: one for one in client.call("galley_commit")["structuredContent"]["conflicts"]}
+        self.assertEqual({path: one["reason"] for path, one in conflicts.items()},
+                         {"long.txt": "conflict.missing", "new.txt": "conflict.exists"})
+        client.call("galley_resolve", path="long.txt", version=conflicts["long.txt"]["version"], take="staged")
+        client.call("galley_resolve", path="new.txt", version=conflicts["new.txt"]["version"], take="disk")
+        self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
+        self.assertEqual(self.file.read_text(), self.changed(n3="staged 3"))
+        self.assertEqual((self.work / "new.txt").read_text(), "disk\n")
+
+    def test_lines_that_the_agent_may_not_read_are_not_shown(self):
+        (self.work / "galley.toml").write_text('[agents.bot]\ncapabilities = ["fs:read:src/**", "fs:write"]\n')
+        client = self.connect("--agent", "bot")
+        client.call("Write", file_path="new.txt", content="staged\n")
+        (self.work / "new.txt").write_text("private\n")
+        said = client.call("galley_commit")
+        self.assertEqual(said["structuredContent"]["outcome"], "conflict")
+        self.assertNotIn("private", str(said))
+
+
+class Parts(McpCase):
+    def test_single_paths_are_dropped_and_the_rest_stays_staged(self):
+        client = self.connect()
+        for name in ("b.txt", "src/c.txt", "src/d.txt"):
+            client.call("Write", file_path=name, content="x\n")
+        dropped = client.call("galley_rollback", paths=["src", "b.txt"])
+        self.assertEqual(dropped["structuredContent"]["changes"], [])
+        client.call("Write", file_path="b.txt", content="b\n")
+        client.call("Edit", file_path="a.txt", old_string="one", new_string="1")
+        kept = client.call("galley_rollback", paths=["a.txt"])
+        self.assertIn("still staged:\nA b.txt\n", self.text(kept))
+        client.call("galley_commit")
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
+        self.assertEqual((self.work / "b.txt").read_text(), "b\n")
+        self.assertFalse((self.work / "src").exists())
+
+    def test_a_path_that_is_not_staged_is_an_error_and_drops_nothing(self):
+        client = self.connect()
+        client.call("Write", file_path="b.txt", content="x\n")
+        wrong = client.call("galley_rollback", paths=["b.txt", "c.txt"])
+        self.assertEqual(wrong["structuredContent"]["error"]["reason"], "rollback.unknown_path")
+        self.assertIn("b.txt", self.text(client.call("galley_status")))
+
+    def test_both_ends_of_a_rename_are_dropped(self):
+        client = self.connect("--profile", "mcp-fs")
+        client.call("move_file", source="a.txt", destination="z.txt")
+        client.call("galley_rollback", paths=["z.txt"])
+        self.assertEqual(client.call("galley_status")["structuredContent"]["changes"], [])
+
+
+if __name__ == "__main__":
+    hostile.main()
