@@ -1,6 +1,7 @@
 #include "server/session/transaction_tools.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <utility>
 #include <variant>
@@ -27,6 +28,7 @@ constexpr const char* kResolveMembers =
     R"("take":{"enum":["staged","disk","base"]},"hunks":{"type":"array","items":{"anyOf":[)"
     R"({"enum":["staged","disk","base"]},{"type":"object","additionalProperties":false,)"
     R"("required":["text"],"properties":{"text":{"type":"string"}}}]}},"text":{"type":"string"})";
+constexpr size_t kMaxOwnCommits = 1'000;  // that can be taken back without an id
 constexpr int64_t kLoggedByDefault = 10;
 constexpr size_t kMaxLoggedPaths = 10;  // of one commit in the text
 
@@ -80,7 +82,8 @@ const std::vector<Verb>& verbs() {
        std::string(kTx) + R"(,"paths":{"type":"array","minItems":1,"items":{"type":"string"}})",
        false, true},
       {"galley_undo", "Undo a commit",
-       "Takes a commit back by another one, through the same gate. Without 'id' the newest.",
+       "Takes a commit back by another one, through the same gate. Without 'id' the newest of this "
+       "session.",
        R"("id":{"type":"string","description":"number of the commit"})", false, true},
       {"galley_log", "List commits", "The newest commits of this workspace.",
        R"("limit":{"type":"integer","minimum":1,"maximum":200})", true, false},
@@ -311,6 +314,7 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
   const std::string id = transaction->id();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction->commit(asked));
   const auto* conflict = std::get_if<Conflict>(&outcome);
+  if (const auto* receipt = std::get_if<Receipt>(&outcome)) note_commit(receipt->id.str());
   std::vector<PathConflict> listed;
   if (conflict != nullptr) listed = inner(*transaction).conflicts().value_or(listed);
   GALLEY_TRY(transaction.give_back(std::holds_alternative<Receipt>(outcome)));
@@ -423,12 +427,42 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
   return call_result("dropped what was staged", {{"dropped", true}});
 }
 
+void TransactionTools::note_commit(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  committed_.push_back(id);
+  if (committed_.size() > kMaxOwnCommits) committed_.pop_front();
+}
+
+void TransactionTools::forget_commit(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  std::erase(committed_, id);
+}
+
+std::string TransactionTools::newest_own_commit() {
+  const std::lock_guard lock(mutex_);
+  return committed_.empty() ? std::string() : committed_.back();
+}
+
 Result<ordered_json> TransactionTools::undo(const json& arguments) {
   TransactionOptions who;
   who.agent = agent_;
-  GALLEY_ASSIGN(const CommitOutcome outcome,
-                workspace_->undo(text_member(arguments, "id"), {}, who));
-  return commit_result(outcome, {});
+  const std::string named = text_member(arguments, "id");
+  while (true) {
+    const std::string id = named.empty() ? newest_own_commit() : named;
+    if (id.empty()) {
+      return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
+                  "this session has no commit that it could take back; galley_log lists the "
+                  "commits of others, and 'id' names one of them");
+    }
+    const auto outcome = workspace_->undo(id, {}, who);
+    // Others may have taken it back meanwhile, or dropped it from the history.
+    const bool is_gone = outcome ? std::holds_alternative<NothingToCommit>(*outcome)
+                                 : outcome.error().kind == ErrorKind::kNotFound;
+    if (is_gone || (outcome && std::holds_alternative<Receipt>(*outcome))) forget_commit(id);
+    if (is_gone && named.empty()) continue;
+    if (!outcome) return fail(outcome.error());
+    return commit_result(*outcome, {});
+  }
 }
 
 Result<ordered_json> TransactionTools::log(const json& arguments) const {

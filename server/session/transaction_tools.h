@@ -2,6 +2,8 @@
 
 #include <galley/workspace.h>
 
+#include <deque>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -30,6 +32,9 @@ class TransactionTools {
   nlohmann::ordered_json call(const std::string& name, const nlohmann::json& arguments,
                               McpRequest& request);
 
+  /// Remembers a commit of this session: galley_undo without an id takes back only these.
+  void note_commit(const std::string& id);
+
   /// The diff and the status of a transaction, also used for resources.
   Result<std::string> diff_text(const std::string& tx);
   Result<nlohmann::ordered_json> status(const std::string& tx);
@@ -47,9 +52,14 @@ class TransactionTools {
   Result<nlohmann::ordered_json> undo(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> log(const nlohmann::json& arguments) const;
 
+  [[nodiscard]] std::string newest_own_commit();
+  void forget_commit(const std::string& id);
+
   Workspace* workspace_;
   OpenTransactions* open_;
   std::string agent_;
+  std::mutex mutex_;
+  std::deque<std::string> committed_;  ///< guarded by mutex_; not taken back yet, oldest first
 };
 
 }  // namespace galley

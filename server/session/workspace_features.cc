@@ -306,7 +306,9 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   if (!outcome) return failed_result(outcome.error());
   if (std::holds_alternative<NothingToCommit>(*outcome)) return result;
   ordered_json committed = commit_result(*outcome, {});
-  if (!std::holds_alternative<Receipt>(*outcome)) return committed;
+  const auto* receipt = std::get_if<Receipt>(&*outcome);
+  if (receipt == nullptr) return committed;
+  transaction_tools_.note_commit(receipt->id.str());
   // The tool's answer stays, after the result of the commit.
   const std::string text = committed["content"][0]["text"].get<std::string>() +
                            result["content"][0]["text"].get<std::string>();

@@ -197,6 +197,33 @@ class Editing(McpCase):
         client.call("galley_undo")
         self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\n")
 
+    def test_an_undo_without_an_id_takes_back_only_commits_of_this_session(self):
+        client = self.connect()
+        for name in ("one.txt", "two.txt"):
+            client.call("Write", file_path=name, content="x\n")
+            client.call("galley_commit")
+        other = self.connect("--autocommit")
+        other.call("Write", file_path="other.txt", content="y\n")
+        for name in ("two.txt", "one.txt"):
+            self.assertEqual(client.call("galley_undo")["structuredContent"]["outcome"], "committed")
+            self.assertFalse((self.work / name).exists())
+        nothing = client.call("galley_undo")
+        self.assertEqual(nothing["structuredContent"]["error"]["reason"], "history.nothing_to_undo")
+        self.assertIn("'id'", self.text(nothing))
+        self.assertTrue((self.work / "other.txt").exists())
+        self.assertEqual(other.call("galley_undo")["structuredContent"]["outcome"], "committed")
+        self.assertFalse((self.work / "other.txt").exists())
+
+    def test_an_own_commit_that_others_took_back_is_passed_over(self):
+        client = self.connect()
+        for name in ("one.txt", "two.txt"):
+            client.call("Write", file_path=name, content="x\n")
+            client.call("galley_commit")
+        self.galley("undo", expect=0)
+        self.assertFalse((self.work / "two.txt").exists())
+        client.call("galley_undo")
+        self.assertFalse((self.work / "one.txt").exists())
+
     def test_a_write_that_would_drop_a_save_shows_the_save_in_both_forms(self):
         client = self.connect()
         client.call("Read", file="a.txt")
