@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <galley/transaction.h>
@@ -10,6 +11,7 @@
 #include "engine/calls/executor.h"
 #include "engine/history/rebase.h"
 #include "engine/pipeline/run_capture.h"
+#include "engine/stages/kept_outputs.h"
 #include "engine/validators/bisect.h"
 #include "engine/validators/fix.h"
 #include "staging/formats/edit_set.h"
@@ -54,6 +56,18 @@ class InnerTransaction {
   Result<StagedRebase> rebase_staged(const std::map<RelPath, Resolution>& resolutions = {});
   /// Returns the conflicts that rebase_staged() would find. Changes nothing.
   Result<std::vector<PathConflict>> conflicts();
+  /// Returns a sentence for each of these paths whose staged change a rule asks a person about, at
+  /// most kMaxAnnounced. Rules about the whole proposal are left to the gate.
+  [[nodiscard]] std::vector<std::string> questions_about(
+      const std::vector<std::string>& paths) const;
+  static constexpr size_t kMaxAnnounced = 5;
+  /// Keeps an output of a call of this stored transaction until it ends, within the limits of
+  /// engine/stages/kept_outputs.h. The record of the call exists already.
+  /// Errors: kUsage `transaction.not_stored`, `output.name`.
+  Result<void> keep_output(const OutputName& name, std::string_view text);
+  /// Returns an output that the same agent kept.
+  /// Errors: kNotFound `output.not_found`; kUsage as keep_output().
+  Result<std::string> kept_output(const OutputName& name) const;
   /// Finds the smallest part of the staged changes that the gate refuses.
   Result<BisectReport> bisect(const BisectOptions& options);
   /// Starts a program on the view of a stored transaction and returns while it runs. It needs the

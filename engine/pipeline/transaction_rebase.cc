@@ -10,6 +10,8 @@
 #include "engine/history/rebase.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
+#include "engine/policy/policy.h"
+#include "engine/stages/kept_outputs.h"
 
 namespace galley {
 namespace {
@@ -95,6 +97,35 @@ Result<InnerTransaction::StagedRebase> InnerTransaction::rebase_staged(
   GALLEY_TRY(passed);
   GALLEY_TRY(outer_->save());
   return done;
+}
+
+// --- what an agent is told beside the answer of its call ----------------------------------------
+
+std::vector<std::string> InnerTransaction::questions_about(
+    const std::vector<std::string>& paths) const {
+  std::vector<std::string> questions;
+  const Policy policy(state_->workspace->rules.config);
+  const Overlay::Entries& entries = state_->overlay.entries();
+  for (const std::string& name : paths) {
+    if (questions.size() == kMaxAnnounced) break;
+    const auto path = RelPath::parse(name);
+    const auto entry = path ? entries.find(*path) : entries.end();
+    if (entry == entries.end() || entry->second.before == entry->second.now) continue;
+    const Judgement judgement =
+        policy.judge_path(*path, staged_operation(entry->second), state_->options.principals());
+    if (judgement.decision == Decision::kAsk) questions.push_back(judgement.message);
+  }
+  return questions;
+}
+
+Result<void> InnerTransaction::keep_output(const OutputName& name, std::string_view text) {
+  GALLEY_ASSIGN(const WritableDirectory* stage, outer_->stage_directory());
+  return galley::keep_output(*stage, name, state_->options.agent, text);
+}
+
+Result<std::string> InnerTransaction::kept_output(const OutputName& name) const {
+  GALLEY_ASSIGN(const WritableDirectory* stage, outer_->stage_directory());
+  return galley::kept_output(*stage, name, state_->options.agent);
 }
 
 }  // namespace galley
