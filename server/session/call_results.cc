@@ -67,6 +67,9 @@ std::string finding_text(const Finding& finding) {
 /// too.
 std::string command_text(const ordered_json& data) {
   std::string text = "exit " + std::to_string(data.value("exitCode", 0)) + "\n";
+  if (data.contains("kept")) {
+    text += "for what is left out below: galley_output with id " + text_member(data, "kept") + "\n";
+  }
   if (data.contains("changes")) {
     size_t shown = 0;
     for (const ordered_json& change : data["changes"]) {

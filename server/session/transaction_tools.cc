@@ -87,6 +87,12 @@ const std::vector<Verb>& verbs() {
        R"("id":{"type":"string","description":"number of the commit"})", false, true},
       {"galley_log", "List commits", "The newest commits of this workspace.",
        R"("limit":{"type":"integer","minimum":1,"maximum":200})", true, false},
+      {"galley_output", "Read a long output",
+       "The part of a command's output that its answer left out, by the id that the answer gave.",
+       std::string(kTx) + R"(,"id":{"type":"string"},"stream":{"enum":["stdout","stderr"]},)"
+                          R"("offset":{"type":"integer","minimum":0},)"
+                          R"("length":{"type":"integer","minimum":1})",
+       true, false, R"(["id"])"},
   };
   return kVerbs;
 }
@@ -196,6 +202,7 @@ ordered_json TransactionTools::call(const std::string& name, const json& argumen
   if (name == "galley_rollback") result = rollback(arguments);
   if (name == "galley_undo") result = undo(arguments);
   if (name == "galley_log") result = log(arguments);
+  if (name == "galley_output") result = output(arguments);
   return result ? *std::move(result) : failed_result(result.error());
 }
 
@@ -463,6 +470,35 @@ Result<ordered_json> TransactionTools::undo(const json& arguments) {
     if (!outcome) return fail(outcome.error());
     return commit_result(*outcome, {});
   }
+}
+
+Result<ordered_json> TransactionTools::output(const json& arguments) {
+  GALLEY_ASSIGN(auto transaction, open_->look(text_member(arguments, "tx")));
+  if (!transaction) {
+    return fail(ErrorKind::kNotFound, "output.not_found",
+                "no transaction of this connection is open, and its outputs went with it; run the "
+                "command again");
+  }
+  const std::string stream = text_member(arguments, "stream");
+  GALLEY_ASSIGN(std::string whole, inner(*transaction)
+                                       .kept_output({text_member(arguments, "id"),
+                                                     stream.empty() ? "stdout" : stream}));
+  GALLEY_TRY(transaction.give_back());
+  const size_t bytes = whole.size();
+  const auto offset = static_cast<size_t>(number_argument(arguments, "offset", 0));
+  const auto length = static_cast<uint64_t>(number_argument(arguments, "length", 0));
+  if (length > 0 && offset < bytes) whole.resize(std::min<uint64_t>(bytes, offset + length));
+  size_t next = 0;
+  std::string page = structured_page_of(whole, offset, next);
+  if (next == 0 && whole.size() < bytes) next = whole.size();
+  ordered_json structured;
+  structured["output"] = page;
+  structured["bytes"] = bytes;
+  if (next > 0) structured["nextOffset"] = next;
+  std::string text = "[bytes " + std::to_string(offset) + " to " +
+                     std::to_string(next > 0 ? next : bytes) + " of " + std::to_string(bytes);
+  if (next > 0) text += "; the rest: offset " + std::to_string(next);
+  return call_result(text + "]\n" + page, std::move(structured));
 }
 
 Result<ordered_json> TransactionTools::log(const json& arguments) const {

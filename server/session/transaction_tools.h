@@ -16,8 +16,8 @@ namespace galley {
 
 /// The tools for transactions instead of files: `galley_begin`, `galley_status`, `galley_diff`,
 /// `galley_preview`, `galley_validate`, `galley_commit`, `galley_rebase`, `galley_resolve`,
-/// `galley_rollback`, `galley_undo`, `galley_log`. They do the same as the commands of those names,
-/// and do not bypass them.
+/// `galley_rollback`, `galley_undo`, `galley_log`, `galley_output`. They do the same as the
+/// commands of those names, and do not bypass them.
 ///
 /// Ownership: borrows workspace and transactions. Threads: may be called from several threads.
 class TransactionTools {
@@ -50,6 +50,7 @@ class TransactionTools {
   Result<nlohmann::ordered_json> resolve(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> rollback(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> undo(const nlohmann::json& arguments);
+  Result<nlohmann::ordered_json> output(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> log(const nlohmann::json& arguments) const;
 
   [[nodiscard]] std::string newest_own_commit();

@@ -8,6 +8,7 @@
 #include "engine/calls/executor.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "server/session/call_results.h"
+#include "server/session/long_output.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
 
@@ -155,12 +156,17 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
         {"type", "string"},
         {"description", "id of a transaction; without it the one of this connection"}};
   }
+  ordered_json output = ordered_json::parse(info.output_schema);
+  if (output.contains("properties") && !info.annotations.read_only) {
+    if (output["properties"].contains("exitCode"))
+      output["properties"]["kept"] = {{"type", "string"}};
+  }
   ordered_json tool;
   tool["name"] = info.name;
   tool["title"] = info.title;
   tool["description"] = info.description;
   tool["inputSchema"] = std::move(input);
-  tool["outputSchema"] = answer_schema(ordered_json::parse(info.output_schema));
+  tool["outputSchema"] = answer_schema(std::move(output));
   const bool is_held = !options_.commits_each_call && !info.annotations.open_world;
   tool["annotations"]["readOnlyHint"] = info.annotations.read_only;
   // Staged changes destroy nothing: they can be inspected and dropped.
@@ -249,6 +255,21 @@ CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
   return options;
 }
 
+namespace {
+
+/// Shortens long outputs, and keeps them with the transaction for galley_output. An output that
+/// cannot be kept is only shortened.
+void keep_middle_of_outputs(Transaction& transaction, ToolResult& called) {
+  const std::string execution = called.meta.execution_id;
+  bool is_kept = false;
+  for (const CutOutput& cut : cut_outputs(called)) {
+    is_kept |= inner(transaction).keep_output({execution, cut.stream}, cut.whole).has_value();
+  }
+  if (is_kept) name_kept_outputs(called, execution);
+}
+
+}  // namespace
+
 ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
                                          McpRequest& request) {
   drop_client_members(info, arguments);
@@ -276,7 +297,8 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   auto lent = open_.lend(tx);
   if (!lent) return failed_result(lent.error());
   const std::string id = (*lent)->id();
-  const ToolResult called = call_in(**lent, info, std::move(arguments), request);
+  ToolResult called = call_in(**lent, info, std::move(arguments), request);
+  keep_middle_of_outputs(**lent, called);
   if (const auto saved = lent->give_back(); !saved) return failed_result(saved.error());
   if (!only_reads) notify_resource_changed(id);
   return tool_call_result(called, only_reads ? std::string() : id);
@@ -297,7 +319,8 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   options.agent = options_.agent;
   auto transaction = workspace_->begin(options);
   if (!transaction) return failed_result(transaction.error());
-  const ToolResult called = call_in(*transaction, info, std::move(arguments), request);
+  ToolResult called = call_in(*transaction, info, std::move(arguments), request);
+  (void)cut_outputs(called);
   ordered_json result = tool_call_result(called, {});
   if (!called.ok) return result;
   CommitRequest asked;

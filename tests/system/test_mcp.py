@@ -65,7 +65,7 @@ class Handshake(McpCase):
         names = [tool["name"] for tool in first]
         self.assertEqual(len(names), len(set(names)))
         for name in ("Read", "Edit", "galley_begin", "galley_status", "galley_diff", "galley_preview",
-                     "galley_validate", "galley_commit", "galley_rebase", "galley_resolve", "galley_rollback", "galley_undo", "galley_log"):
+                     "galley_validate", "galley_commit", "galley_rebase", "galley_resolve", "galley_output", "galley_rollback", "galley_undo", "galley_log"):
             self.assertIn(name, names)
         for tool in first:
             self.assertEqual(tool["inputSchema"]["type"], "object", tool["name"])
@@ -253,6 +253,49 @@ class Editing(McpCase):
         self.assertIn("exit 0\ncreate new.txt\n[stdout]\nout\n", said)
         quiet = self.text(client.call("Bash", command="echo out"))
         self.assertIn("exit 0\nout\n", quiet)
+
+    # Limit: kMaxShownOutput of server/session/long_output.h
+    def test_a_long_output_is_shown_with_its_end_and_its_middle_comes_by_ranges(self):
+        self.need_walls()
+        client = self.connect()
+        whole = "".join(f"{n} compiled\n" for n in range(1, 9001)) + "error: the last line\n"
+        said = client.call("Bash", command="for n in $(seq 9000); do echo $n compiled; done; echo error: the last line; exit 1")
+        data = said["structuredContent"]
+        for shown in (self.text(said), data["stdout"]):
+            self.assertIn("1 compiled\n2 compiled\n", shown)
+            self.assertTrue(shown.endswith("9000 compiled\nerror: the last line\n"), shown[-200:])
+        self.assertLess(len(self.text(said)), 21_000)
+        self.assertIn(f"galley_output with id {data['kept']}", self.text(said))
+        read, offset = "", 0
+        while offset is not None:
+            page = client.call("galley_output", id=data["kept"], offset=offset)["structuredContent"]
+            read += page["output"]
+            offset = page.get("nextOffset")
+        self.assertEqual(read, whole)
+        start = int(re.search(r"bytes of stdout from offset (\d+) on are left out here", data["stdout"])[1])
+        part = client.call("galley_output", id=data["kept"], stream="stdout", offset=start, length=40)["structuredContent"]
+        self.assertTrue(whole[start:].startswith(part["output"]))
+        self.assertLessEqual(len(part["output"]), 40)
+        self.assertEqual(part["bytes"], len(whole))
+
+    def test_an_output_is_dropped_with_its_transaction_and_is_for_the_agent_that_called(self):
+        self.need_walls()
+        (self.work / "galley.toml").write_text('[agents.one]\n[agents.two]\n')
+        client = self.connect("--agent", "one")
+        said = client.call("Bash", command="seq 9000 >&2; echo x > new.txt")["structuredContent"]
+        tx = client.call("galley_status")["structuredContent"]["tx"]
+        self.assertTrue(client.call("galley_output", id=said["kept"], stream="stderr")["structuredContent"]["output"])
+        for client, arguments, reason in (
+                (client, {"id": said["kept"]}, "output.not_found"),
+                (client, {"id": "../../overlay"}, "output.name"),
+                (client, {"id": said["kept"], "stream": "overlay"}, "args.schema"),
+                (self.connect("--agent", "two"), {"id": said["kept"], "stream": "stderr", "tx": tx}, "output.not_found")):
+            self.assertEqual(client.call("galley_output", **arguments)["structuredContent"]["error"]["reason"], reason)
+        client = self.clients[0]
+        client.call("galley_commit")
+        gone = client.call("galley_output", id=said["kept"], stream="stderr")
+        self.assertEqual(gone["structuredContent"]["error"]["reason"], "output.not_found")
+        self.assertEqual(list((self.work / ".galley" / "stage").rglob("outputs")), [])
 
     def test_reading_begins_no_transaction(self):
         client = self.connect()
