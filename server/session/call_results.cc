@@ -139,7 +139,11 @@ std::string text_of_data(const ordered_json& data, const std::string& tx) {
   } else if (data.contains("content") && data["content"].is_array()) {
     text = block_texts(data["content"]);
   } else if (data.contains("changes")) {
+    // A whole diff names the paths.
+    const bool is_shown =
+        data.contains("diff") && !data.contains("diffTruncated") && !data.contains("diffLeftOut");
     for (const ordered_json& change : data["changes"]) {
+      if (is_shown) break;
       text += text_member(change, "change") + " " + text_member(change, "path") + "\n";
     }
     if (data["changes"].empty()) text = "nothing changed\n";
@@ -239,9 +243,45 @@ ordered_json answer_schema(ordered_json of_success) {
   return out;
 }
 
+namespace {
+
+/// Whether the report of an edit says nothing that the diff does not show.
+bool is_plain_report(const ordered_json& report) {
+  const bool is_staged = report.value("complete", false) && report.value("staged", false);
+  if (!is_staged || !report.contains("files")) return false;
+  if (report.contains("leniencies") && !report["leniencies"].empty()) return false;
+  for (const ordered_json& file : report["files"]) {
+    const bool has_more = file.contains("refusal") || file.contains("earlier") ||
+                          (file.contains("failed") && !file["failed"].empty());
+    if (has_more) return false;
+    if (!file.contains("placed")) continue;
+    for (const ordered_json& edit : file["placed"]) {
+      const bool is_plain = text_member(edit, "step") == "exact" && edit.value("offset", 0) == 0 &&
+                            edit.value("fuzz", 0) == 0 && !edit.contains("indent");
+      if (!is_plain) return false;
+    }
+  }
+  return true;
+}
+
+/// The data of a call without what it repeats: the texts of the request, and a second form of the
+/// diff.
+ordered_json concise(const ordered_json& data) {
+  ordered_json out = data;
+  if (!data.contains("diff")) return out;
+  for (const char* repeated : {"structuredPatch", "oldString", "newString", "replaceAll"}) {
+    out.erase(repeated);
+  }
+  const auto report = data.find("report");
+  if (report != data.end() && report->is_object() && is_plain_report(*report)) out.erase("report");
+  return out;
+}
+
+}  // namespace
+
 ordered_json tool_call_result(const ToolResult& result, const std::string& tx) {
   if (!result.ok) return failed_result(*result.error);
-  return call_result(text_of_data(*result.data, tx), *result.data);
+  return call_result(text_of_data(*result.data, tx), concise(*result.data));
 }
 
 ordered_json verdict_answer(const Verdict& verdict) {

@@ -21,8 +21,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr const char* kTx =
-    R"("tx":{"type":"string","description":"id of a transaction; without it the one of this connection"})";
+constexpr const char* kTx = R"("tx":{"type":"string"})";
 constexpr const char* kResolveMembers =
     R"(,"path":{"type":"string"},"version":{"type":"string","description":"as listed"},)"
     R"("take":{"enum":["staged","disk","base"]},"hunks":{"type":"array","items":{"anyOf":[)"

@@ -152,9 +152,7 @@ bool WorkspaceFeatures::takes_tx(const ToolInfo& info) const {
 ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   ordered_json input = ordered_json::parse(info.input_schema);
   if (takes_tx(info)) {
-    input["properties"]["tx"] = {
-        {"type", "string"},
-        {"description", "id of a transaction; without it the one of this connection"}};
+    input["properties"]["tx"] = {{"type", "string"}};
   }
   ordered_json output = ordered_json::parse(info.output_schema);
   if (output.contains("properties") && !info.annotations.read_only) {

@@ -74,6 +74,14 @@ class Handshake(McpCase):
                              {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
             self.assertTrue(tool["description"])
 
+    def test_the_list_of_tools_is_short(self):
+        client = self.connect()
+        sizes = {}
+        for tool in client.ask("tools/list")["result"]["tools"]:
+            tool.pop("outputSchema")
+            sizes[tool["name"]] = len(json.dumps(tool, separators=(",", ":"), ensure_ascii=False).encode()) + 1
+        self.assertLessEqual(sum(sizes.values()), 12_000, sizes)
+
     def test_an_unknown_tool_of_the_command_line_is_an_error(self):
         said = json.loads(self.galley("--json", "mcp", "--tools", "Read", "--tools", "Wriet", expect=2).stdout)
         self.assertEqual(said["reason"], "tool.unknown")
@@ -296,6 +304,16 @@ class Editing(McpCase):
         gone = client.call("galley_output", id=said["kept"], stream="stderr")
         self.assertEqual(gone["structuredContent"]["error"]["reason"], "output.not_found")
         self.assertEqual(list((self.work / ".galley" / "stage").rglob("outputs")), [])
+
+    def test_an_edit_is_answered_without_repeated_texts(self):
+        client = self.connect()
+        said = client.call("Edit", file_path="a.txt", old_string="one", new_string="1")
+        self.assertEqual(json.dumps(said).count("@@ -1,2 +1,2 @@"), 2, "once in each form")
+        self.assertEqual(set(said["structuredContent"]), {"applied", "filePath", "diff", "changes", "staged"})
+        self.assertLess(len(json.dumps(said, separators=(",", ":"))), 600)
+        (self.work / "b.txt").write_text("  deep\n  more\n")
+        inexact = client.call("Edit", file_path="b.txt", old_string="deep\nmore\n", new_string="x\nmore\n")
+        self.assertIn("report", inexact["structuredContent"], "where it was put inexactly is told")
 
     def test_reading_begins_no_transaction(self):
         client = self.connect()
