@@ -279,9 +279,16 @@ ordered_json concise(const ordered_json& data) {
 
 }  // namespace
 
-ordered_json tool_call_result(const ToolResult& result, const std::string& tx) {
+ordered_json tool_call_result(const ToolResult& result, const std::string& tx,
+                              const std::vector<std::string>& questions) {
   if (!result.ok) return failed_result(*result.error);
-  return call_result(text_of_data(*result.data, tx), concise(*result.data));
+  std::string text = text_of_data(*result.data, tx);
+  ordered_json structured = concise(*result.data);
+  for (const std::string& question : questions) {
+    structured["needsApproval"].push_back(question);
+    text.insert(0, "a person will be asked at the commit: " + question + "\n");
+  }
+  return call_result(std::move(text), std::move(structured));
 }
 
 ordered_json verdict_answer(const Verdict& verdict) {

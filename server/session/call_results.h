@@ -34,10 +34,12 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 /// answers against it too, and do not show their model an answer that does not match.
 [[nodiscard]] nlohmann::ordered_json answer_schema(nlohmann::ordered_json of_success);
 
-/// A tool's answer, in the form for a model. `tx` is the transaction with the changes; empty if
-/// they are on disk, or if nothing was changed.
-[[nodiscard]] nlohmann::ordered_json tool_call_result(const ToolResult& result,
-                                                      const std::string& tx);
+/// A tool's answer, in the form for a model. `tx` names the transaction with its changes; empty:
+/// they are on disk, or nothing was changed.
+/// `questions` are the rules that will ask a person about these changes.
+[[nodiscard]] nlohmann::ordered_json tool_call_result(
+    const ToolResult& result, const std::string& tx,
+    const std::vector<std::string>& questions = {});
 
 /// The gate's verdict: approved or the reasons, findings with their places, validators.
 [[nodiscard]] nlohmann::ordered_json verdict_answer(const Verdict& verdict);

@@ -52,9 +52,19 @@ void drop_client_members(const ToolInfo& info, json& arguments) {
   }
 }
 
+/// The bytes of a diff in a question to a person.
+constexpr size_t kMaxAskedDiff = 6'000;
+
+enum class ClientAnswer : uint8_t {
+  kYes,
+  kNo,
+  kNone,  ///< declined or dismissed, which some clients do by themselves
+};
+
 /// Asks the client's user for approval.
-/// Errors: kRefused `call.unanswered` until the answer arrives.
-Result<bool> is_approved_by_client(McpRequest& request, const std::string& key, std::string text) {
+/// Errors: kRefused `call.unanswered` while there is no answer.
+Result<ClientAnswer> answer_of_client(McpRequest& request, const std::string& key,
+                                      std::string text) {
   ordered_json params;
   params["message"] = std::move(text);
   params["requestedSchema"] = {
@@ -65,10 +75,24 @@ Result<bool> is_approved_by_client(McpRequest& request, const std::string& key, 
   if (!said) {
     return fail(ErrorKind::kRefused, std::string(kUnanswered), "the client has not answered yet");
   }
-  if (!said->is_object() || said->value("action", "") != "accept") return false;
+  if (!said->is_object() || text_member(*said, "action") != "accept") return ClientAnswer::kNone;
   const auto content = said->find("content");
-  return content != said->end() && content->is_object() &&
-         content->value("approve", json(false)) == true;
+  if (content == said->end() || !content->is_object()) return ClientAnswer::kNone;
+  const json approve = content->value("approve", json());
+  if (!approve.is_boolean()) return ClientAnswer::kNone;
+  return approve.get<bool>() ? ClientAnswer::kYes : ClientAnswer::kNo;
+}
+
+/// What a person reads before a yes: the rules that ask, the paths, the diff.
+Result<std::string> approval_text(const ApprovalQuestion& question) {
+  std::string text = "This change needs your approval:\n";
+  for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
+  text += changes_summary(question.proposed.changes());
+  GALLEY_ASSIGN(const std::string diff, render_diff(question.proposed));
+  size_t next = 0;
+  text += page_of(diff, 0, next, kMaxAskedDiff);
+  if (next > 0) text += "[" + std::to_string(diff.size() - next) + " more bytes: galley diff]\n";
+  return text;
 }
 
 }  // namespace
@@ -82,12 +106,12 @@ Approver client_approver() {
       answer.was_asked = false;
       return answer;
     }
-    std::string text = "This change needs your approval:\n";
-    for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
-    text += changes_summary(question.proposed.changes());
-    GALLEY_ASSIGN(answer.is_yes,
-                  is_approved_by_client(*request, "approve-" + question.proposed.id().hex(),
-                                        std::move(text)));
+    GALLEY_ASSIGN(std::string text, approval_text(question));
+    GALLEY_ASSIGN(
+        const ClientAnswer said,
+        answer_of_client(*request, "approve-" + question.proposed.id().hex(), std::move(text)));
+    answer.is_yes = said == ClientAnswer::kYes;
+    answer.was_asked = said != ClientAnswer::kNone;
     answer.by = "the client's user";
     return answer;
   };
@@ -156,6 +180,7 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   }
   ordered_json output = ordered_json::parse(info.output_schema);
   if (output.contains("properties") && !info.annotations.read_only) {
+    output["properties"]["needsApproval"] = {{"type", "array"}};
     if (output["properties"].contains("exitCode"))
       output["properties"]["kept"] = {{"type", "string"}};
   }
@@ -240,9 +265,11 @@ CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
   options.stop = request.stop();
   if (request.client_can("elicitation")) {
     options.confirm = [&request](const CallOptions::Question& question) -> Result<bool> {
-      return is_approved_by_client(
-          request, "call-" + question.id,
-          question.why + "\n" + question.tool + " " + question.arguments.substr(0, kMaxResultText));
+      GALLEY_ASSIGN(const ClientAnswer said,
+                    answer_of_client(request, "call-" + question.id,
+                                     question.why + "\n" + question.tool + " " +
+                                         question.arguments.substr(0, kMaxResultText)));
+      return said == ClientAnswer::kYes;
     };
   }
   // Lines of output count as progress, because their total is unknown.
@@ -264,6 +291,16 @@ void keep_middle_of_outputs(Transaction& transaction, ToolResult& called) {
     is_kept |= inner(transaction).keep_output({execution, cut.stream}, cut.whole).has_value();
   }
   if (is_kept) name_kept_outputs(called, execution);
+}
+
+/// The paths that a call changed, as its result names them.
+std::vector<std::string> changed_by(const ToolResult& called) {
+  std::vector<std::string> paths;
+  if (!called.ok || called.data == nullptr || !called.data->contains("changes")) return paths;
+  for (const ordered_json& change : (*called.data)["changes"]) {
+    paths.push_back(text_member(change, "path"));
+  }
+  return paths;
 }
 
 }  // namespace
@@ -297,9 +334,10 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   const std::string id = (*lent)->id();
   ToolResult called = call_in(**lent, info, std::move(arguments), request);
   keep_middle_of_outputs(**lent, called);
+  const auto questions = inner(**lent).questions_about(changed_by(called));
   if (const auto saved = lent->give_back(); !saved) return failed_result(saved.error());
   if (!only_reads) notify_resource_changed(id);
-  return tool_call_result(called, only_reads ? std::string() : id);
+  return tool_call_result(called, only_reads ? std::string() : id, questions);
 }
 
 /// The arguments come from a message, so they were parsed as strictly as those of a call.

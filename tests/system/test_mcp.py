@@ -418,7 +418,34 @@ class Asking(McpCase):
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
         self.assertEqual(len(client.questions), 1)
 
-    def test_a_declined_question_does_not_commit(self):
+    def test_what_needs_an_approval_is_announced_when_it_is_staged(self):
+        client = self.connect()
+        said = client.call("Write", file="notes.txt", content="x\n")
+        rule = "notes.txt: create needs an approval by the rule at galley.toml:1"
+        self.assertEqual(said["structuredContent"]["needsApproval"], [rule])
+        self.assertIn(rule, self.text(said))
+        self.assertNotIn("needsApproval", client.call("Write", file="free.txt", content="x\n")["structuredContent"])
+
+    # Limit: kMaxAnnounced of engine/pipeline/inner_transaction.h
+    def test_few_of_many_such_changes_are_announced(self):
+        self.need_walls()
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["n*"]\ndecision = "ask"\n')
+        said = self.connect().call("Bash", command="touch n1 n2 n3 n4 n5 n6 n7")
+        self.assertEqual(len(said["structuredContent"]["needsApproval"]), 5)
+
+    def test_the_question_shows_the_diff_and_only_a_no_of_a_person_is_called_one(self):
+        client = self.connect(capabilities={"elicitation": {}})
+        client.call("Write", file="notes.txt", content="x\n")
+        for answer, is_no in (({"action": "accept", "content": {"approve": False}}, True), ({"action": "decline"}, False),
+                              ({"action": "cancel"}, False), ({"action": 7}, False), (None, False)):
+            client.answers["elicitation/create"] = answer
+            refused = self.text(client.call("galley_commit"))
+            self.assertIn("@@ -0,0 +1 @@\n+x\n", client.questions[-1]["params"]["message"])
+            self.assertEqual("the client's user refused" in refused, is_no, answer)
+            self.assertEqual("no person could be asked" in refused, not is_no, answer)
+            self.assertIn("galley approve", refused)
+
+    def test_its_no_does_not(self):
         client = self.connect(capabilities={"elicitation": {}})
         client.answers["elicitation/create"] = {"action": "decline"}
         client.call("Write", file="notes.txt", content="x\n")
