@@ -169,7 +169,8 @@ std::vector<CommandText> decision_texts() {
         "With --agent NAME the rules for that agent hold."},
        {{"galley agents install codex --mcp", "write it into an agent's configuration"},
         {"galley -C ~/project --agent codex mcp", "the command that the agent then runs"},
-        {"galley mcp --autocommit", "commit each call that the gate approves"}}},
+        {"galley mcp --autocommit", "commit each call that the gate approves"},
+        {"galley mcp --prefix galley_", "galley_Read, where the agent has its own Read"}}},
       {"agent-hook",
        {"Judges one call of a tool before an agent makes it: reads the JSON that the agent's hook "
         "is "

@@ -272,6 +272,20 @@ constexpr std::chrono::seconds kWriteTime{60};
 /// The default profile, because most agents know tools by its names.
 constexpr const char* kDefaultProfile = "claude";
 
+constexpr size_t kMaxPrefixBytes = 32;  // a name with it must fit into the protocol's 128
+
+Result<void> check_tool_prefix(const std::string& prefix) {
+  const bool is_good =
+      prefix.size() <= kMaxPrefixBytes && std::all_of(prefix.begin(), prefix.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-' || c == '.';
+      });
+  if (is_good) return {};
+  return fail(ErrorKind::kUsage, "usage.mcp_prefix",
+              "--prefix takes at most " + std::to_string(kMaxPrefixBytes) +
+                  " letters, digits, '_', '-' and '.', not '" + printable_line(prefix) + "'");
+}
+
 Result<int> serve(Session& session) {
   // A write to a disconnected client returns an error and raises no signal.
   std::signal(SIGPIPE, SIG_IGN);
@@ -284,6 +298,8 @@ Result<int> serve(Session& session) {
   options.version = GALLEY_VERSION;
   GALLEY_ASSIGN(options.secrets, secrets_of_command(session));
   options.commits_each_call = session.arguments().autocommit;
+  options.prefix = session.arguments().prefix;
+  GALLEY_TRY(check_tool_prefix(options.prefix));
   GALLEY_ASSIGN(options.profile, chosen_profile(session, *workspace));
   if (options.profile == nullptr) {
     GALLEY_ASSIGN(options.profile, profile_named(kDefaultProfile));

@@ -163,6 +163,8 @@ void add_mcp_command(OptionTable& table) {
       ->type_name("NAME");
   mcp->add_option("--secrets", args.call.secrets_file, "Take $ENV.NAME from this file of mode 0600")
       ->type_name("FILE");
+  mcp->add_option("--prefix", args.prefix, "Put this before the names of the workspace's tools")
+      ->type_name("TEXT");
   mcp->add_flag("--autocommit", args.autocommit,
                 "Commit each call that changes something, if the gate approves");
 }

@@ -159,9 +159,15 @@ void WorkspaceFeatures::refresh_tools() {
 // --- tools ----------------------------------------------------------------------------------
 
 bool WorkspaceFeatures::is_shown(const ToolInfo& info) const {
+  // A tool that was added later must not hide behind one of these.
+  if (TransactionTools::has(options_.prefix + info.name)) return false;
   return !options_.tools.empty()       ? options_.tools.contains(info.name)
          : options_.profile != nullptr ? options_.profile->shows(info.name)
                                        : is_shown_without_profile(info.name);
+}
+
+std::string WorkspaceFeatures::own_name(const std::string& shown) const {
+  return shown.starts_with(options_.prefix) ? shown.substr(options_.prefix.size()) : std::string();
 }
 
 /// Whether `tx` is added to a tool's arguments; not if the tool has its own `tx`.
@@ -185,7 +191,7 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
       output["properties"]["kept"] = {{"type", "string"}};
   }
   ordered_json tool;
-  tool["name"] = info.name;
+  tool["name"] = options_.prefix + info.name;
   tool["title"] = info.title;
   tool["description"] = info.description;
   tool["inputSchema"] = std::move(input);
@@ -222,7 +228,7 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
     const std::string tx = text_member(result["structuredContent"], "tx");
     if (!tx.empty()) notify_resource_changed(tx);
     answered = std::move(result);
-  } else if (const auto info = workspace_->tool(name); info && is_shown(*info)) {
+  } else if (const auto info = workspace_->tool(own_name(name)); info && is_shown(*info)) {
     answered = call_own(*info, arguments, request);
   } else {
     answered = unknown_tool(name);
@@ -243,7 +249,7 @@ std::string WorkspaceFeatures::lane_of(const std::string& method, const json& pa
   const std::string own = open_.own();
   if (!tx.empty()) return tx == own ? kOwnLane : tx;
   if (!own.empty() || TransactionTools::has(name)) return kOwnLane;
-  const auto info = workspace_->tool(name);
+  const auto info = workspace_->tool(own_name(name));
   return info && info->annotations.read_only ? std::string() : kOwnLane;
 }
 
@@ -252,7 +258,7 @@ RpcError WorkspaceFeatures::unknown_tool(const std::string& name) const {
   if (!infos) return {rpc::kInternalError, infos.error().message};
   std::vector<std::string> names;
   for (const ToolInfo& each : *infos) {
-    if (is_shown(each)) names.push_back(each.name);
+    if (is_shown(each)) names.push_back(options_.prefix + each.name);
   }
   const std::string meant = own_name(name).empty() ? options_.prefix + name : name;
   return {rpc::kInvalidParams,

@@ -22,6 +22,8 @@ struct SessionOptions {
   std::string agent = {};    ///< selects the profile in galley.toml; never taken from the client
   std::string version = {};  ///< of the program
   std::set<std::string> tools = {};  ///< which of the workspace's tools are shown; empty: all
+  /// Stands before the names of the workspace's tools: an agent has its own Read, Edit and Bash.
+  std::string prefix = {};
   /// The names under which tools are shown, if `tools` is empty; null: the standard names.
   const ToolProfile* profile = nullptr;
   /// Each call that changes something is a separate transaction, committed at once if the gate
@@ -64,6 +66,8 @@ class WorkspaceFeatures final : public McpFeatures {
  private:
   [[nodiscard]] RpcError unknown_tool(const std::string& name) const;
   [[nodiscard]] bool is_shown(const ToolInfo& info) const;
+  /// The name of a tool without the prefix of this connection; empty if it lacks that.
+  [[nodiscard]] std::string own_name(const std::string& shown) const;
   [[nodiscard]] bool takes_tx(const ToolInfo& info) const;
   [[nodiscard]] nlohmann::ordered_json shown_tool(const ToolInfo& info) const;
   nlohmann::ordered_json call_own(const ToolInfo& info, nlohmann::json arguments,

@@ -82,6 +82,18 @@ class Handshake(McpCase):
             sizes[tool["name"]] = len(json.dumps(tool, separators=(",", ":"), ensure_ascii=False).encode()) + 1
         self.assertLessEqual(sum(sizes.values()), 12_000, sizes)
 
+    def test_a_prefix_keeps_names_apart_from_those_of_the_agent(self):
+        client = self.connect("--prefix", "galley_")
+        names = [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]]
+        for name in ("galley_Read", "galley_Edit", "galley_Bash", "galley_commit"):
+            self.assertIn(name, names)
+        self.assertNotIn("Read", names)
+        self.assertIn("one", self.text(client.call("galley_Read", file="a.txt")))
+        wrong = client.ask("tools/call", {"name": "Read", "arguments": {"file": "a.txt"}})
+        self.assertIn("did you mean 'galley_Read'?", wrong["error"]["message"])
+        said = json.loads(self.galley("--json", "mcp", "--prefix", "my tools/", expect=2).stdout)
+        self.assertEqual(said["reason"], "usage.mcp_prefix")
+
     def test_an_unknown_tool_of_the_command_line_is_an_error(self):
         said = json.loads(self.galley("--json", "mcp", "--tools", "Read", "--tools", "Wriet", expect=2).stdout)
         self.assertEqual(said["reason"], "tool.unknown")
