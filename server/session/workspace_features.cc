@@ -170,6 +170,14 @@ std::string WorkspaceFeatures::own_name(const std::string& shown) const {
   return shown.starts_with(options_.prefix) ? shown.substr(options_.prefix.size()) : std::string();
 }
 
+void WorkspaceFeatures::log_notices(McpRequest& request) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(has_logged_, true)) return;
+  }
+  for (const std::string& notice : workspace_->notices()) request.log("warning", notice);
+}
+
 /// Whether `tx` is added to a tool's arguments; not if the tool has its own `tx`.
 bool WorkspaceFeatures::takes_tx(const ToolInfo& info) const {
   if (options_.commits_each_call) return false;
@@ -221,6 +229,7 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
                                        McpRequest& request) {
   const CurrentRequest current(request);
   refresh_tools();
+  log_notices(request);
   const std::string own = open_.own();
   McpAnswer answered;
   if (TransactionTools::has(name)) {

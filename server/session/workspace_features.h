@@ -68,6 +68,8 @@ class WorkspaceFeatures final : public McpFeatures {
   [[nodiscard]] bool is_shown(const ToolInfo& info) const;
   /// The name of a tool without the prefix of this connection; empty if it lacks that.
   [[nodiscard]] std::string own_name(const std::string& shown) const;
+  /// Tells the client once what people should know about the workspace.
+  void log_notices(McpRequest& request);
   [[nodiscard]] bool takes_tx(const ToolInfo& info) const;
   [[nodiscard]] nlohmann::ordered_json shown_tool(const ToolInfo& info) const;
   nlohmann::ordered_json call_own(const ToolInfo& info, nlohmann::json arguments,
@@ -93,7 +95,8 @@ class WorkspaceFeatures final : public McpFeatures {
   TransactionTools transaction_tools_;
   StoredTools stored_tools_;
   std::mutex mutex_;
-  Changed changed_;  ///< guarded by mutex_
+  Changed changed_;          ///< guarded by mutex_
+  bool has_logged_ = false;  ///< guarded by mutex_; the notices
 };
 
 }  // namespace galley

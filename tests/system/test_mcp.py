@@ -94,6 +94,19 @@ class Handshake(McpCase):
         said = json.loads(self.galley("--json", "mcp", "--prefix", "my tools/", expect=2).stdout)
         self.assertEqual(said["reason"], "usage.mcp_prefix")
 
+    def test_notices_are_logged_once_and_the_level_is_obeyed(self):
+        (self.work / "galley.toml").write_text('[[validator]]\nname = "mine"\ncommand = ["true"]\n')
+        (self.scratch / "config" / "galley" / "config.toml").write_text("")  # nobody trusts it
+        for level, expected in (("warning", 1), ("error", 0)):
+            client = self.connect()
+            self.assertEqual(client.ask("logging/setLevel", {"level": level})["result"], {})
+            client.call("Read", file="a.txt")
+            client.call("Write", file="b.txt", content="x\n")
+            logged = [each["params"] for each in client.notifications if each["method"] == "notifications/message"]
+            told = [each for each in logged if "galley trust" in each["data"]]
+            self.assertEqual(len(told), expected, logged)
+        self.assertEqual(client.ask("logging/setLevel", {"level": "loud"})["error"]["code"], -32602)
+
     def test_an_unknown_tool_of_the_command_line_is_an_error(self):
         said = json.loads(self.galley("--json", "mcp", "--tools", "Read", "--tools", "Wriet", expect=2).stdout)
         self.assertEqual(said["reason"], "tool.unknown")
