@@ -37,6 +37,7 @@ enum RecordType : uint16_t {
   kImage = 4,
   kBlob = 5,
   kCommit = 6,
+  kSession = 7,  ///< optional; an older reader skips it
   kAbort = 16,
   kApplied = 17,
   kNote = 18,

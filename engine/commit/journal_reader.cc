@@ -38,6 +38,7 @@ class JournalParser {
   void read_trailers();
   bool take_body_record(const Record& record);
   bool read_meta(LittleEndianReader in);
+  bool read_session(LittleEndianReader in);
   bool read_op(LittleEndianReader in);
   bool read_image(std::string_view payload);
   bool read_commit(const Record& record);
@@ -159,6 +160,17 @@ bool JournalParser::read_meta(LittleEndianReader in) {
   return true;
 }
 
+bool JournalParser::read_session(LittleEndianReader in) {
+  CommitMeta& meta = verdict_.journal.meta;
+  meta.session = in.text(kMaxSessionBytes);
+  meta.turn = in.u64();
+  meta.prompt = in.text(kMaxPromptBytes);
+  const uint32_t count = in.u32();
+  for (uint32_t i = 0; i < count && !in.failed(); ++i) meta.also_undoes.push_back(TxId{in.u64()});
+  const bool is_valid = meta.session.empty() || is_session_id(meta.session);
+  return (in.is_done() && is_valid) || problem("its session cannot be read");
+}
+
 bool JournalParser::read_op(LittleEndianReader in) {
   JournalOp op;
   const uint8_t flags = in.u8();
@@ -205,6 +217,8 @@ bool JournalParser::take_body_record(const Record& record) {
   switch (record.type) {
     case kMeta:
       return read_meta(LittleEndianReader(record.payload));
+    case kSession:
+      return read_session(LittleEndianReader(record.payload));
     case kOp:
       return read_op(LittleEndianReader(record.payload));
     case kImage:

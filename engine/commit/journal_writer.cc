@@ -64,6 +64,16 @@ std::string encode_meta(const Journal& journal) {
   return out.str();
 }
 
+std::string encode_session(const CommitMeta& meta) {
+  LittleEndianWriter out;
+  out.text(meta.session);
+  out.u64(meta.turn);
+  out.text(std::string_view(meta.prompt).substr(0, kMaxPromptBytes));
+  out.u32(static_cast<uint32_t>(meta.also_undoes.size()));
+  for (const TxId id : meta.also_undoes) out.u64(id.value);
+  return out.str();
+}
+
 std::string encode_op(const JournalOp& op) {
   LittleEndianWriter out;
   uint8_t flags = 0;
@@ -139,6 +149,7 @@ Result<void> check_journal_limits(const Journal& journal) {
   GALLEY_TRY(check_text("agent", journal.meta.agent));
   GALLEY_TRY(check_text("tool", journal.meta.tool));
   GALLEY_TRY(check_text("boot id", journal.boot));
+  GALLEY_CHECK(journal.meta.session.empty() || is_session_id(journal.meta.session));
   for (const auto& op : journal.ops) GALLEY_TRY(check_op(op));
   return {};
 }
@@ -150,6 +161,9 @@ Result<void> JournalWriter::begin(const Journal& journal) {
   chain_ = crc32c(buffer_);
   digest_.update(buffer_);
   GALLEY_TRY(record(kMeta, encode_meta(journal)));
+  if (!journal.meta.session.empty() || !journal.meta.also_undoes.empty()) {
+    GALLEY_TRY(record(kSession, encode_session(journal.meta)));
+  }
   for (const auto& line : journal.meta.audit) GALLEY_TRY(record(kAudit, line));
   for (const auto& op : journal.ops) GALLEY_TRY(record(kOp, encode_op(op)));
   return {};

@@ -30,6 +30,10 @@ Journal five_files() {
   journal.meta.tool = "apply";
   journal.meta.message = "why";
   journal.meta.undoes = TxId{5};
+  journal.meta.session = "7f-3a";
+  journal.meta.turn = 4;
+  journal.meta.prompt = "clean up";
+  journal.meta.also_undoes = {TxId{4}, TxId{2}};
   journal.meta.audit = {"{\"seq\":1}", "{\"seq\":2}"};
   for (const auto* name : {"a", "b", "c", "d/e", "f"}) {
     JournalOp op;
@@ -88,6 +92,10 @@ TEST(Journal, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read.meta.agent, "agent");
   EXPECT_EQ(read.meta.message, "why");
   EXPECT_EQ(read.meta.undoes, TxId{5});
+  EXPECT_EQ(read.meta.session, "7f-3a");
+  EXPECT_EQ(read.meta.turn, 4U);
+  EXPECT_EQ(read.meta.prompt, "clean up");
+  EXPECT_EQ(read.meta.also_undoes, (std::vector{TxId{4}, TxId{2}}));
   EXPECT_EQ(read.meta.audit, written.meta.audit);
   EXPECT_EQ(read.ops, written.ops);
   ASSERT_EQ(read.images.size(), written.images.size());
