@@ -269,6 +269,53 @@ Result<bool> has_other_listing(const Read& read, WorkspaceView& view) {
 
 }  // namespace
 
+namespace {
+
+void take_owner(const FileStat& stat, JournalSide& side) {
+  side.uid = stat.uid;
+  side.gid = stat.gid;
+}
+
+Result<void> describe_made(const Location& at, const FileStat& stat, JournalOp& op) {
+  if (op.after.node.kind == FileKind::kAbsent) {
+    GALLEY_ASSIGN(const FileStat folder, at.directory->stat(RelPath::root()));
+    take_owner(folder, op.before);
+    return {};
+  }
+  take_owner(stat, op.after);
+  take_owner(stat, op.before);
+  if (stat.kind == FileKind::kSymlink) return {};
+  if (stat.kind == FileKind::kDirectory) op.after.special = stat.mode & kSpecialBits;
+  GALLEY_ASSIGN(op.after.attributes, at.directory->attributes(at.name));
+  if (op.before.node.kind == op.after.node.kind) op.before.attributes = op.after.attributes;
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<ConflictPath>> check_made(const ChangeSet& changes, Plan& plan,
+                                             WorkspaceView& view) {
+  std::vector<ConflictPath> conflicts;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const Change& change = changes[i];
+    const auto at = view.locate(change.path);
+    if (!at && !is_nothing_there(at.error())) return fail(at.error());
+    Node now;
+    if (at) {
+      GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
+      GALLEY_ASSIGN(now, observe(*at, stat));
+      if (now.kind != FileKind::kAbsent && stat.mount != view.mount()) {
+        return fail(ErrorKind::kRefused, "commit.crosses_mount",
+                    "'" + change.path.str() + "' is a mount point; unmount it first",
+                    change.path.str());
+      }
+      if (now == change.after) GALLEY_TRY(describe_made(*at, stat, plan.ops[i]));
+    }
+    if (now != change.after) conflicts.push_back(make_conflict(change.path, change.after, now));
+  }
+  return conflicts;
+}
+
 Result<std::vector<ConflictPath>> check_reads(const std::vector<Read>& reads, WorkspaceView& view) {
   std::vector<ConflictPath> conflicts;
   for (const Read& read : reads) {

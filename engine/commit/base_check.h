@@ -21,6 +21,13 @@ struct CheckedBases {
 /// Errors: kRefused `commit.crosses_mount`; kIo.
 Result<CheckedBases> check_bases(const ChangeSet& changes, Plan& plan, WorkspaceView& view);
 
+/// For a change that another program made already: compares every path with its new state, and
+/// fills owner and attributes of both sides of `plan`. Those of the old side are not known; they
+/// are taken from the new object, or from the directory of a deleted one.
+/// Errors: as check_bases().
+Result<std::vector<ConflictPath>> check_made(const ChangeSet& changes, Plan& plan,
+                                             WorkspaceView& view);
+
 /// Whether the stat proves that the object is unchanged since the base was recorded.
 [[nodiscard]] bool is_signature_of(const BaseStamp& base, uint64_t size, const FileStat& stat);
 

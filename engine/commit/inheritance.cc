@@ -29,7 +29,12 @@ Inheritance::Inheritance(const Plan& plan, const Directory& workspace, const Fil
   for (size_t i = 0; i < plan.ops.size(); ++i) index_.emplace(plan.ops[i].path, i);
 }
 
-void Inheritance::restore_metadata(Journal undone) { undone_ = std::move(undone); }
+void Inheritance::restore_metadata(const Journal& undone) {
+  for (const JournalOp& op : undone.ops) {
+    const auto [known, is_new] = undone_.try_emplace(op.path, op);
+    if (!is_new) known->second.before = op.before;
+  }
+}
 
 Result<const Inheritance::InheritedProperties*> Inheritance::of_parent(const RelPath& path) {
   // The nearest existing directory: directories that this transaction makes only pass its values
@@ -60,10 +65,8 @@ Result<bool> Inheritance::has_set_group_id(const RelPath& path) {
 
 /// The change that the undone transaction made to the path.
 const JournalOp* Inheritance::undone(const JournalOp& op) const {
-  const auto found = std::lower_bound(
-      undone_.ops.begin(), undone_.ops.end(), op.path,
-      [](const JournalOp& earlier, const RelPath& path) { return earlier.path < path; });
-  return found != undone_.ops.end() && found->path == op.path ? &*found : nullptr;
+  const auto found = undone_.find(op.path);
+  return found == undone_.end() ? nullptr : &found->second;
 }
 
 const JournalSide* Inheritance::source_of(const JournalOp& op) const {

@@ -21,9 +21,9 @@ class Inheritance {
  public:
   /// `ours` has the owner and group of objects that are made in the slots.
   Inheritance(const Plan& plan, const Directory& workspace, const FileStat& ours);
-  /// Sets the transaction that this one undoes. Objects that the undone transaction removed get
-  /// their metadata back.
-  void restore_metadata(Journal undone);
+  /// Adds a transaction that this one undoes, the newest first: objects that it removed come back
+  /// with their metadata.
+  void restore_metadata(const Journal& undone);
   /// Fills the `after` side of one operation. For a new object it also sets the mode, when a
   /// default ACL decides the mode and the proposal has the mode that the umask gives.
   Result<void> fill(JournalOp& op);
@@ -49,7 +49,7 @@ class Inheritance {
   uint32_t gid_;
   std::map<RelPath, size_t> index_;
   std::map<RelPath, InheritedProperties> parents_;
-  Journal undone_;
+  std::map<RelPath, JournalOp> undone_;
 };
 
 // POSIX ACLs as extended attributes have them: version 2, then entries of tag, rights and id, all

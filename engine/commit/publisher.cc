@@ -81,6 +81,7 @@ class Publisher::Attempt {
 
  private:
   Result<void> lock_and_recover();
+  Result<PublishOutcome> record_made(const CommitMeta& meta);
   Result<void> look_for_runs();
   Result<void> check_links();
   [[nodiscard]] std::map<size_t, int64_t> times_in_order() const;
@@ -140,6 +141,7 @@ Result<PublishOutcome> Publisher::publish(const Proposal& proposal, const Approv
 
 Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
   GALLEY_TRY(lock_and_recover());
+  if (options().is_in_place) return record_made(meta);
   GALLEY_TRY(look_for_runs());
   GALLEY_ASSIGN(bases_, check_bases(proposal_.changes(), plan_, view_));
   GALLEY_ASSIGN(auto reads, check_reads(proposal_.reads(), view_));
@@ -169,6 +171,21 @@ Result<PublishOutcome> Publisher::Attempt::run(const CommitMeta& meta) {
   auto outcome = abort(conflict);
   if (options().after_apply) options().after_apply();
   return outcome;
+}
+
+/// The states of this commit are kChecked, kCommitted and Receipt: the tree is the new one in all.
+Result<PublishOutcome> Publisher::Attempt::record_made(const CommitMeta& meta) {
+  GALLEY_ASSIGN(auto misfits, check_made(proposal_.changes(), plan_, view_));
+  if (!misfits.empty()) {
+    Conflict conflict;
+    conflict.paths = std::move(misfits);
+    conflict.warnings = std::move(met_);
+    return PublishOutcome(std::move(conflict));
+  }
+  GALLEY_TRY(describe(meta));
+  GALLEY_TRY(check_journal_limits(journal_));
+  GALLEY_TRY(write_journal());
+  return PublishOutcome(finish());
 }
 
 Result<void> Publisher::Attempt::lock_and_recover() {
@@ -225,9 +242,13 @@ Result<void> Publisher::Attempt::check_links() {
 Result<void> Publisher::Attempt::restore_metadata(Inheritance& inheritance,
                                                   const CommitMeta& meta) {
   if (!meta.undoes) return {};
-  auto undone = load_committed(state_, *meta.undoes, ImageUse::kSkip);
-  if (!undone && undone.error().kind != ErrorKind::kNotFound) return undone.error();
-  if (undone) inheritance.restore_metadata(std::move(undone->journal));
+  std::vector<TxId> ids = {*meta.undoes};
+  ids.insert(ids.end(), meta.also_undoes.begin(), meta.also_undoes.end());
+  for (const TxId id : ids) {
+    auto undone = load_committed(state_, id, ImageUse::kSkip);
+    if (!undone && undone.error().kind != ErrorKind::kNotFound) return undone.error();
+    if (undone) inheritance.restore_metadata(undone->journal);
+  }
   return {};
 }
 

@@ -52,6 +52,9 @@ struct PublisherOptions {
   /// writer lock before anything is written, if runs may be live (see RemovedDirectories). An Error
   /// ends the commit.
   std::function<Result<void>(const ChangeSet&)> pin_views;
+  /// Another program made the change already: every path must hold its new state, and only the
+  /// journal is written. A path that holds something else is a conflict.
+  bool is_in_place = false;
   /// Replaces current_boot_id() in tests.
   std::optional<std::string> boot_id;
 };
