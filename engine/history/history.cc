@@ -28,8 +28,8 @@ bool contains_ignoring_case(std::string_view text, std::string_view part) {
 }
 
 bool has_condition(const HistoryFilter& filter) {
-  return !filter.agent.empty() || !filter.tool.empty() || !filter.message.empty() ||
-         !filter.paths.empty() || filter.since_ns || filter.until_ns;
+  return !filter.agent.empty() || !filter.session.empty() || !filter.tool.empty() ||
+         !filter.message.empty() || !filter.paths.empty() || filter.since_ns || filter.until_ns;
 }
 
 PathSummary summarize_change(const Change& change) {
@@ -77,9 +77,10 @@ void UndoRelations::take(TxId id, const CommitMeta& meta) {
   if (!meta.undoes || whole_.contains(id)) return;
   if (meta.tool == kPartialUndoTool) {
     parts_[*meta.undoes].push_back(id);
-  } else {
-    whole_.try_emplace(*meta.undoes, id);
+    return;
   }
+  whole_.try_emplace(*meta.undoes, id);
+  for (const TxId also : meta.also_undoes) whole_.try_emplace(also, id);
 }
 
 std::optional<TxId> UndoRelations::undone_by(TxId id) const {
@@ -102,10 +103,14 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
   summary.time_ns = journal.time_ns;
   summary.agent = journal.meta.agent;
   summary.owner = journal.meta.owner;
+  summary.session = journal.meta.session;
+  summary.turn = journal.meta.turn;
+  summary.prompt = journal.meta.prompt;
   summary.tool = journal.meta.tool;
   summary.message = journal.meta.message;
   summary.proposal = journal.proposal;
   summary.undoes = journal.meta.undoes;
+  summary.also_undoes = journal.meta.also_undoes;
   std::set<RelPath> sources;
   for (const Change& change : transaction.changes) {
     if (change.renamed_from) sources.insert(*change.renamed_from);
@@ -137,6 +142,7 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
 
 bool matches(const HistoryFilter& filter, const TxSummary& summary) {
   if (!filter.agent.empty() && summary.agent != filter.agent) return false;
+  if (!filter.session.empty() && summary.session != filter.session) return false;
   if (!filter.tool.empty() && summary.tool != filter.tool) return false;
   if (!contains_ignoring_case(summary.message, filter.message)) return false;
   if (filter.since_ns && summary.time_ns < *filter.since_ns) return false;

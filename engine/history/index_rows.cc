@@ -14,7 +14,10 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY, time_ns INTEGER NOT NULL, time TEXT NOT NULL,
   agent TEXT NOT NULL, tool TEXT NOT NULL, message TEXT NOT NULL, proposal TEXT NOT NULL,
-  undoes INTEGER, undone_by INTEGER, problem TEXT NOT NULL, owner TEXT);
+  undoes INTEGER, undone_by INTEGER, problem TEXT NOT NULL, owner TEXT,
+  session TEXT NOT NULL, turn INTEGER NOT NULL, prompt TEXT NOT NULL,
+  also_undoes TEXT NOT NULL);
+CREATE INDEX transactions_session ON transactions (session) WHERE session <> '';
 CREATE INDEX transactions_undoes ON transactions (undoes) WHERE undoes IS NOT NULL;
 CREATE TABLE changes (
   tx INTEGER NOT NULL REFERENCES transactions (id), path TEXT NOT NULL, status TEXT NOT NULL,
@@ -120,6 +123,7 @@ Conditions conditions_of(const HistoryFilter& filter) {
     where.texts.push_back(text);
   };
   add_text("agent = ?", filter.agent);
+  add_text("session <> '' AND session = ?", filter.session);
   add_text("tool = ?", filter.tool);
   add_text("instr(lower(message), lower(?)) > 0", filter.message);
   const bool takes_all = std::any_of(filter.paths.begin(), filter.paths.end(),
@@ -148,6 +152,23 @@ Conditions conditions_of(const HistoryFilter& filter) {
   return where;
 }
 
+/// Several ids in one column: "3 5 7".
+std::string text_of(const std::vector<TxId>& ids) {
+  std::string text;
+  for (const TxId id : ids) text += (text.empty() ? "" : " ") + id.str();
+  return text;
+}
+
+std::vector<TxId> ids_of(std::string_view text) {
+  std::vector<TxId> ids;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (const auto id = TxId::parse(text.substr(0, end))) ids.push_back(*id);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return ids;
+}
+
 TxSummary summary_of(const Database::Statement& row) {
   TxSummary summary;
   summary.id = TxId{static_cast<uint64_t>(row.integer(0))};
@@ -160,6 +181,10 @@ TxSummary summary_of(const Database::Statement& row) {
   if (!row.is_null(7)) summary.undone_by = TxId{static_cast<uint64_t>(row.integer(7))};
   summary.problem = row.text(8);
   if (!row.is_null(9)) summary.owner = row.text(9);
+  summary.session = row.text(10);
+  summary.turn = static_cast<uint64_t>(row.integer(11));
+  summary.prompt = row.text(12);
+  summary.also_undoes = ids_of(row.text(13));
   return summary;
 }
 
@@ -213,7 +238,7 @@ Result<void> insert(const Database& database, TxId id, const CommittedTransactio
     GALLEY_ASSIGN(summary, summarize(*transaction, true));
   }
   GALLEY_ASSIGN(auto statement, database.prepare("INSERT OR REPLACE INTO transactions VALUES "
-                                                 "(?,?,?,?,?,?,?,?,NULL,?,?)"));
+                                                 "(?,?,?,?,?,?,?,?,NULL,?,?,?,?,?,?)"));
   statement.bind(static_cast<int64_t>(id.value))
       .bind(summary.time_ns)
       .bind(transaction != nullptr ? rfc3339_utc(summary.time_ns) : "")
@@ -228,6 +253,10 @@ Result<void> insert(const Database& database, TxId id, const CommittedTransactio
   } else {
     statement.bind_null();
   }
+  statement.bind(summary.session)
+      .bind(static_cast<int64_t>(summary.turn))
+      .bind(summary.prompt)
+      .bind(text_of(summary.also_undoes));
   GALLEY_TRY(statement.run());
   if (transaction == nullptr) return {};
   return insert_changes(database, *transaction, summary);
@@ -246,16 +275,19 @@ Result<void> update_undo_relations(const Database& database) {
   GALLEY_TRY(database.run("UPDATE transactions SET undone_by = NULL WHERE undone_by IS NOT NULL"));
   UndoRelations relations;
   std::vector<TxId> undone;
-  GALLEY_ASSIGN(auto rows, database.prepare("SELECT id, undoes, tool FROM transactions WHERE "
-                                            "undoes IS NOT NULL ORDER BY id DESC"));
+  GALLEY_ASSIGN(auto rows,
+                database.prepare("SELECT id, undoes, tool, also_undoes FROM transactions "
+                                 "WHERE undoes IS NOT NULL ORDER BY id DESC"));
   for (;;) {
     GALLEY_ASSIGN(const bool has_row, rows.step());
     if (!has_row) break;
     CommitMeta meta;
     meta.undoes = TxId{static_cast<uint64_t>(rows.integer(1))};
     meta.tool = rows.text(2);
+    meta.also_undoes = ids_of(rows.text(3));
     relations.take(TxId{static_cast<uint64_t>(rows.integer(0))}, meta);
     undone.push_back(*meta.undoes);
+    undone.insert(undone.end(), meta.also_undoes.begin(), meta.also_undoes.end());
   }
   GALLEY_ASSIGN(auto update,
                 database.prepare("UPDATE transactions SET undone_by = ? WHERE id = ?"));
@@ -271,8 +303,8 @@ Result<void> update_undo_relations(const Database& database) {
 Result<std::vector<TxSummary>> select(const Database& database, const HistoryFilter& filter) {
   const Conditions where = conditions_of(filter);
   std::string sql =
-      "SELECT id, time_ns, agent, tool, message, proposal, undoes, undone_by, problem, owner "
-      "FROM transactions" +
+      "SELECT id, time_ns, agent, tool, message, proposal, undoes, undone_by, problem, owner, "
+      "session, turn, prompt, also_undoes FROM transactions" +
       where.sql + " ORDER BY id DESC";
   if (filter.limit > 0) sql += " LIMIT " + std::to_string(filter.limit);
   GALLEY_ASSIGN(auto rows, database.prepare(sql));

@@ -10,9 +10,8 @@
 /// The tables of the index: converts transactions to rows and rows to summaries.
 namespace galley::index_rows {
 
-/// The version of the tables. Increase it with every change of them; an index of another version is
-/// made again.
-inline constexpr int64_t kVersion = 3;
+/// Increase it with every change of the tables; an index of another version is made again.
+inline constexpr int64_t kVersion = 4;
 extern const char* const kTables;
 
 /// Adds one transaction. `problem` says why it cannot be read; then `transaction` is null.
