@@ -7,10 +7,6 @@
 namespace galley {
 namespace {
 
-bool has_bytes(const Node& node) {
-  return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
-}
-
 Proposal reversed_step(const StagedStep& step, const Overlay& staged) {
   ChangeSet changes = step.changes;
   for (Change& change : changes) std::swap(change.before, change.after);
@@ -31,28 +27,6 @@ std::vector<size_t> steps_in_the_way(const std::vector<StagedStep>& steps, size_
     }
   }
   return found;
-}
-
-/// Puts the result of one step's reverse into the view.
-Result<void> take_over(const Proposal& change, Overlay& view) {
-  for (const Change& one : change.changes()) GALLEY_TRY(view.node(one.path));
-  Overlay::Entries entries = view.entries();
-  for (const Change& one : change.changes()) {
-    if (has_bytes(one.after)) {
-      GALLEY_ASSIGN(const Content bytes, change.content(one.after));
-      GALLEY_TRY(view.store()->put(bytes));
-    }
-    Overlay::Entry& entry = entries.change(one.path);
-    if (has_bytes(entry.before) && entry.before == entry.now) {
-      GALLEY_ASSIGN(const Content bytes, view.read(one.path));
-      GALLEY_TRY(view.store()->put(bytes));
-    }
-    entry.now = one.after;
-    entry.renamed_from.reset();
-    entry.copied_from.reset();
-  }
-  view.restore(std::move(entries));
-  return {};
 }
 
 /// One attempt: undoes these steps, newest first, or reports which step did not fit.
@@ -81,7 +55,7 @@ Result<RollbackTry> try_rollback(Overlay& staged, const std::vector<StagedStep>&
     }
     auto& rebased = std::get<Rebased>(outcome);
     if (!rebased.proposal.is_empty()) result.done.changes_nothing = false;
-    GALLEY_TRY(take_over(rebased.proposal, view));
+    GALLEY_TRY(stage_rebased(rebased.proposal, view));
     result.done.taken.push_back(*step);
     for (MergedPath& path : rebased.merged) result.done.merged.push_back(std::move(path));
   }

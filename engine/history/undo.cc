@@ -1,6 +1,7 @@
 #include "engine/history/undo.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -99,10 +100,95 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
   }
   auto& rebased = std::get<Rebased>(outcome);
   if (rebased.proposal.is_empty()) return UndoOutcome(NothingToUndo{id});
-  return UndoOutcome(UndoPlan{id, TxId(),
+  return UndoOutcome(UndoPlan{id,
+                              {},
+                              TxId(),
                               std::string(reverse.is_partial ? kPartialUndoTool : kUndoTool),
-                              default_message(id, record.meta), std::move(rebased.proposal),
-                              std::move(rebased.merged), std::move(since.dependencies)});
+                              default_message(id, record.meta),
+                              std::move(rebased.proposal),
+                              std::move(rebased.merged),
+                              std::move(since.dependencies)});
+}
+
+namespace {
+
+/// Rebases the reverse of one transaction onto the staged tree. Files that were renamed since are
+/// followed.
+Result<RebaseOutcome> rebase_reverse(const History& history, const TxRecord& record,
+                                     const UndoOptions& options, Overlay& staged,
+                                     LaterHistory& since) {
+  GALLEY_ASSIGN(const ReverseChange reverse, reverse_of(record.id, record.proposal, options));
+  RebaseOptions rebasing = rebase_options(record.id, options);
+  GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reverse.change, staged, rebasing));
+  if (std::holds_alternative<Rebased>(outcome)) return outcome;
+  GALLEY_ASSIGN(since,
+                later_history_of(history, record.id, record.proposal, paths_of(reverse.change)));
+  if (since.moved.empty()) return outcome;
+  rebasing.moved = since.moved;
+  return rebase(reverse.change, staged, rebasing);
+}
+
+void add_merged(std::vector<MergedPath> found, std::vector<MergedPath>& merged) {
+  for (MergedPath& one : found) {
+    const bool is_known = std::any_of(merged.begin(), merged.end(), [&](const MergedPath& known) {
+      return known.path == one.path;
+    });
+    if (!is_known) merged.push_back(std::move(one));
+  }
+}
+
+std::string together_message(const std::vector<TxId>& ids) {
+  constexpr size_t kNamed = 10;
+  std::string text;
+  for (size_t i = 0; i < std::min(ids.size(), kNamed); ++i) {
+    text += (i == 0 ? "undo " : ", ") + ids[i].str();
+  }
+  const size_t more = ids.size() - std::min(ids.size(), kNamed);
+  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+}
+
+}  // namespace
+
+Result<UndoOutcome> plan_undo_together(const History& history, const Directory& workspace,
+                                       std::vector<TxId> ids, const Clock& clock,
+                                       const UndoOptions& options) {
+  if (ids.size() > kMaxUndoneTogether) {
+    return fail(ErrorKind::kQuota, "limit.undone_together",
+                "one undo takes back at most " + std::to_string(kMaxUndoneTogether) +
+                    " transactions, not " + std::to_string(ids.size()) +
+                    "; undo the newest turns first with: galley undo --turn N");
+  }
+  std::sort(ids.begin(), ids.end(), std::greater<>());
+  Overlay staged(workspace, make_memory_store(), clock);
+  UndoPlan plan{ids.front(),           {ids.begin() + 1, ids.end()}, TxId(), std::string(kUndoTool),
+                together_message(ids), Proposal::from({}, nullptr),  {},     {}};
+  for (const TxId id : ids) {
+    GALLEY_ASSIGN(const TxRecord record, history.load(id));
+    LaterHistory since;
+    GALLEY_ASSIGN(RebaseOutcome outcome, rebase_reverse(history, record, options, staged, since));
+    if (auto* conflict = std::get_if<RebaseConflict>(&outcome)) {
+      return UndoOutcome(
+          UndoConflict{id, std::move(conflict->paths), std::move(since.dependencies)});
+    }
+    auto& rebased = std::get<Rebased>(outcome);
+    GALLEY_TRY(stage_rebased(rebased.proposal, staged));
+    add_merged(std::move(rebased.merged), plan.merged);
+  }
+  plan.proposal = Proposal::freeze(staged);
+  if (plan.proposal.is_empty()) return UndoOutcome(NothingToUndo{ids.front()});
+  return UndoOutcome(std::move(plan));
+}
+
+std::vector<TxId> ids_in_effect(const std::vector<TxSummary>& transactions) {
+  std::set<TxId> known;
+  for (const TxSummary& one : transactions) known.insert(one.id);
+  std::vector<TxId> ids;
+  for (const TxSummary& one : transactions) {
+    const bool is_undo_within =
+        one.undoes && one.tool != kPartialUndoTool && known.contains(*one.undoes);
+    if (!one.undone_by && !is_undo_within && one.problem.empty()) ids.push_back(one.id);
+  }
+  return ids;
 }
 
 Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace, TxId id,
