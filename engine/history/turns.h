@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <galley/history.h>
+#include "base/result.h"
+#include "engine/history/history.h"
+#include "staging/overlay/proposal.h"
+
+namespace galley {
+
+/// What an agent did between two prompts of a person: the commits of one turn of its session. A
+/// commit whose turn is not known is a turn of its own. The number of a turn is that of its first
+/// transaction.
+struct TurnSummary {
+  TxId id;
+  int64_t time_ns = 0;  ///< of its first transaction
+  std::string agent;
+  std::string session;                  ///< may be empty
+  std::string title;                    ///< the beginning of its prompt, or the commit's reason
+  std::vector<TxSummary> transactions;  ///< newest first, without undos of others of them
+
+  /// Paths of files and links that it changed, each once.
+  [[nodiscard]] size_t files() const;
+  /// The transactions that are still in effect, newest first.
+  [[nodiscard]] std::vector<TxId> in_effect() const;
+};
+
+/// Groups transactions, newest first, to turns, newest first. Undos by no session are not turns.
+[[nodiscard]] std::vector<TurnSummary> turns_of(const std::vector<TxSummary>& transactions);
+
+/// The turn that has this transaction; `text` is an id as History::resolve() takes it, or `last`
+/// for the newest turn that is in effect.
+/// Errors: as History::resolve().
+Result<TurnSummary> find_turn(const History& history, const std::string& text);
+
+/// The change from before the first of these transactions to after the last: paths that others
+/// changed in between have their changes too.
+Result<Proposal> change_together(const History& history, std::vector<TxId> ids);
+
+}  // namespace galley
