@@ -349,6 +349,11 @@ void read_root(ConfigTable& root, Config& config) {
   root.table("commit", [&](ConfigTable& table) { read_commit(table, config.commit); });
   root.table("sandbox", [&](ConfigTable& table) { read_sandbox(table, config.sandbox); });
   root.table("edits", [&](ConfigTable& table) { read_edits(table, config.edits); });
+  root.table("hook", [&](ConfigTable& table) {
+    table.choice("mode", config.hook.mode,
+                 ConfigTable::Choices<HookMode>{{"commit", HookMode::kCommit},
+                                                {"stage", HookMode::kStage}});
+  });
   root.table("secrets",
              [&](ConfigTable& table) { table.flag("in_files", config.secrets.in_files); });
   root.named_tables("tools", [&](std::string_view name, ConfigTable& table) {

@@ -215,6 +215,17 @@ struct SandboxConfig {
   std::vector<std::string> readable;     ///< folders of the host, `~/` is the home
 };
 
+/// What an agent's hook does with the changes of a command.
+enum class HookMode : uint8_t {
+  kCommit,  ///< commits them when the command ends
+  kStage,   ///< collects them in the agent's transaction
+};
+
+/// `[hook]`.
+struct HookConfig {
+  HookMode mode = HookMode::kCommit;
+};
+
 /// `[secrets]`.
 struct SecretsConfig {
   bool in_files = false;  ///< whether a secret may be written into a file
@@ -247,6 +258,7 @@ struct Config {
   CommitConfig commit;
   SandboxConfig sandbox;
   EditsConfig edits;
+  HookConfig hook;
   SecretsConfig secrets;
   /// Capabilities that people granted and revoked in this workspace; null without a grant store.
   std::shared_ptr<const GrantBook> grants;

@@ -178,6 +178,10 @@ constexpr ConfigKeyText kTexts[] = {
     {"edits.max_fuzz", "Context lines that may be ignored at each end of a hunk.", ""},
     {"edits.max_offset",
      "Lines between the place that a hunk names and the place where it matches; 0: no limit.", ""},
+    {"hook.mode",
+     "What the hook of an agent does with the changes of a command: `commit` them when it ends, or "
+     "`stage` them until somebody commits.",
+     ""},
     {"secrets.in_files",
      "Replace `$ENV.NAME` in the text of an edit, and let a command write a secret into a file.",
      "`false`"},

@@ -95,6 +95,8 @@ max_memory_bytes = "1 GiB"
 deny = ["curl"]
 [edits]
 max_step = "offset"
+[hook]
+mode = "stage"
 [tools.Bash]
 timeout_ms = 3000
 max_memory_bytes = "64 MiB"
@@ -126,6 +128,8 @@ config = { shell = "sh" }
   EXPECT_EQ(config->sandbox.fallback, SandboxFallback::kCopy);
   EXPECT_EQ(config->sandbox.max_memory_bytes, uint64_t{1} << 30U);
   EXPECT_EQ(config->edits.max_step, MatchStep::kOffset);
+  EXPECT_EQ(Config().hook.mode, HookMode::kCommit);
+  EXPECT_EQ(config->hook.mode, HookMode::kStage);
   const ToolConfig& tool = config->tools.at("Bash");
   EXPECT_TRUE(tool.is_enabled);
   EXPECT_EQ(tool.timeout_ms, 3'000U);
