@@ -20,8 +20,8 @@ namespace {
 
 /// Files that are cheap to recreate. If they were adopted, a stranger's approvals and cached
 /// contents would be in force.
-constexpr const char* kNotTakenOver[] = {"approvals", "cache", "confirmations",
-                                         "grants",    "keep",  "index.db"};
+constexpr const char* kNotTakenOver[] = {"approvals", "cache",    "confirmations", "grants",
+                                         "keep",      "index.db", "sessions"};
 
 RelPath state_name() { return *RelPath::parse(StateDirectory::kName); }
 

@@ -9,6 +9,7 @@
 #include "engine/calls/executor.h"
 #include "engine/history/rebase.h"
 #include "engine/history/undo.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/hooks.h"
@@ -40,6 +41,7 @@ AuditEvent event_of(AuditKind kind, const Proposal& proposal, const Attempt& att
   event.kind = kind;
   event.tool = attempt.request.tool;
   event.agent = attempt.who.agent;
+  event.session_id = attempt.workspace.options.session;
   event.owner = attempt.who.owner;
   event.reason = attempt.who.message;
   event.proposal = proposal.id().hex();
@@ -98,12 +100,20 @@ Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
     return pin_live_views(*workspace.persistent.state(), changes);
   };
   std::vector<std::string> hook_failures;
+  options.is_in_place = attempt.request.is_in_place;
   ApplyHooks hooks = apply_hooks(workspace, hook_failures);
   options.before_apply = std::move(hooks.before);
   options.after_apply = std::move(hooks.after);
-  const CommitMeta meta{
+  CommitMeta meta{
       attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
       attempt.who.owner};
+  meta.session = workspace.options.session;
+  meta.also_undoes = attempt.request.also_undoes;
+  if (!meta.session.empty()) {
+    AgentSession::Turn turn = AgentSession(*workspace.persistent.state(), meta.session).turn();
+    meta.turn = turn.number;
+    meta.prompt = std::move(turn.prompt);
+  }
   GALLEY_ASSIGN(PublishOutcome outcome,
                 workspace.persistent.publish(preview.proposal, approval, meta, std::move(options)));
   if (auto* receipt = std::get_if<Receipt>(&outcome)) {
@@ -235,7 +245,8 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
 /// A reviewed proposal is committed unchanged or not at all. Other proposals may be merged, except
 /// with serializable isolation: there the proposal depends on the contents that were read.
 bool may_merge(const WorkspaceState& workspace, const CommitRequest& request) {
-  return !request.expected && workspace.rules.config.commit.isolation == Isolation::kSnapshot &&
+  return !request.expected && !request.is_in_place &&
+         workspace.rules.config.commit.isolation == Isolation::kSnapshot &&
          workspace.rules.config.commit.on_conflict == OnConflict::kMerge;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/commit/state_format.h"
 #include "engine/history/retention.h"
 #include "engine/pipeline/adoption.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/stages/run_folder.h"
 #include "engine/stages/stored_stage.h"
@@ -259,6 +260,11 @@ Result<std::vector<ClearedItem>> clear_garbage(Workspace& workspace, bool dry_ru
     if (home != homes.end() && !dry_run) GALLEY_TRY(remove_layer_home(home->second));
   }
   GALLEY_TRY(clear_runs(state, dry_run, cleared));
+  GALLEY_ASSIGN(const SessionCleaning sessions,
+                clear_sessions(state, place_of(workspace).clock().wall_ns(), dry_run));
+  if (sessions.files > 0) {
+    cleared.push_back({counted(sessions.files, "file") + " of agents' sessions", sessions.bytes});
+  }
   // A new run cannot start while we have the lock.
   if (busy.empty()) GALLEY_TRY(clear_removed(state, lock, dry_run, cleared));
   for (const std::string& file : leftovers.files) cleared.push_back({file, 0});

@@ -1,5 +1,7 @@
 #include <galley/workspace.h>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
 #include "engine/calls/tool_names.h"
+#include "engine/commit/outcome.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/find_root.h"
@@ -42,6 +45,12 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
     GALLEY_ASSIGN(user, load_user_settings());
   }
   user.trusts_workspaces |= options.trusts_configuration;
+  if (!options.session.empty() && !is_session_id(options.session)) {
+    return fail(ErrorKind::kUsage, "session.bad_id",
+                fmt::format("the id of a session has at most {} printable ASCII characters and no "
+                            "spaces: name another one with --session",
+                            kMaxSessionBytes));
+  }
   FoundRoot found{*start, {}};
   if (options.tree == nullptr) {
     GALLEY_ASSIGN(found, find_root(*start, user.config));

@@ -66,7 +66,11 @@ struct CommitRequest {
   std::string tool = "commit";  ///< the command or tool that asks, for the record
   /// If set, only this proposal is committed, so a commit cannot contain unreviewed changes.
   std::optional<ContentId> expected = {};
-  std::optional<TxId> undoes = {};  ///< the transaction that this commit undoes
+  std::optional<TxId> undoes = {};
+  std::vector<TxId> also_undoes = {};  ///< undone together with `undoes`
+  /// Another program already made the change and the gate only records it: every path must hold
+  /// the new state, and no file is written.
+  bool is_in_place = false;
   std::function<void(const Verdict::Progress&)> on_progress = {};
 };
 

@@ -45,9 +45,11 @@ struct WorkspaceOptions {
   bool uses_personal_settings = false;
   /// Every validator reports only findings that a change introduces. This overrides galley.toml.
   bool only_new = false;
-  bool recovers = true;  ///< false: leave the state after a crash, for inspection
-  /// Opens the workspace with strict defaults if galley.toml cannot be read. For programs that only
-  /// read or repair.
+  bool recovers = true;  ///< false: leave the state after a crash, to inspect it first
+  /// The agent's session that every commit belongs to: at most 128 printable ASCII characters.
+  std::string session = {};
+  /// Opens with strict defaults if galley.toml cannot be read. For programs that only read or
+  /// repair.
   bool tolerates_bad_configuration = false;
 
   // For Galley's own rooms: types that are not installed.

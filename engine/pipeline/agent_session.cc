@@ -1,0 +1,192 @@
+#include "engine/pipeline/agent_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/content_id.h"
+#include "base/file_mode.h"
+#include "base/text.h"
+#include "engine/commit/blob_store.h"
+#include "engine/commit/journal.h"
+#include "engine/commit/journal_writer.h"
+#include "engine/commit/outcome.h"
+#include "staging/fs/content_store.h"
+#include "staging/fs/replace_file.h"
+#include "staging/overlay/overlay.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kTurnMagic = "galley turn 1";
+constexpr std::string_view kSessions = "sessions";
+constexpr uint64_t kMaxTurnBytes = 1024;
+constexpr int64_t kSessionLastsNs = 30 * kKeptEditLastsNs;
+
+std::string edit_name(std::string_view call) { return ContentId::of(call).hex() + ".j"; }
+
+/// Writes the old side of each path, in the format of a journal.
+Result<void> write_kept(const StateDirectory& state, WritableFile& file, const Journal& journal) {
+  JournalWriter writer(file);
+  GALLEY_TRY(writer.begin(journal));
+  for (const auto& [id, content] : journal.images) {
+    if (content->size() <= kMaxImageBytes) {
+      GALLEY_TRY(writer.image(id, *content));
+      continue;
+    }
+    GALLEY_TRY(write_blob(state.root(), id, *content));
+    GALLEY_TRY(writer.blob(id, content->size()));
+  }
+  return writer.finish();
+}
+
+/// Puts the contents of the present node of a path into the store.
+Result<void> keep_present(Overlay& view, const RelPath& path, const Node& now,
+                          ContentStore& store) {
+  if (now.kind == FileKind::kRegular) {
+    GALLEY_ASSIGN(const Content content, view.read(path));
+    GALLEY_TRY(store.put(content));
+  } else if (now.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(std::string target, view.read_link(path));
+    GALLEY_TRY(store.put(std::move(target)));
+  }
+  return {};
+}
+
+}  // namespace
+
+AgentSession::AgentSession(const StateDirectory& state, std::string_view id)
+    : state_(&state), folder_(std::string(kSessions) + "/" + ContentId::of(id).hex()) {}
+
+RelPath AgentSession::place(const std::string& name) const {
+  return state_->own(folder_ + "/" + name);
+}
+
+AgentSession::Turn AgentSession::turn() const {
+  const auto text = read_own_file(state_->root(), place("turn"), kMaxTurnBytes);
+  if (!text || !*text) return {};
+  const std::string_view all = **text;
+  const size_t first = all.find('\n');
+  const size_t second = first == all.npos ? all.npos : all.find('\n', first + 1);
+  if (second == all.npos || all.substr(0, first) != kTurnMagic) return {};
+  const auto number = number_of<uint64_t>(all.substr(first + 1, second - first - 1));
+  if (!number) return {};
+  return {*number, first_words(all.substr(second + 1), kMaxPromptBytes)};
+}
+
+Result<void> AgentSession::begin_turn(std::string_view prompt) const {
+  const RelPath file = place("turn");
+  GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
+  return replace_file(state_->root(), file.str(),
+                      fmt::format("{}\n{}\n{}\n", kTurnMagic, turn().number + 1,
+                                  first_words(prompt, kMaxPromptBytes)));
+}
+
+Result<void> AgentSession::keep_edit(std::string_view call, const Proposal& proposal,
+                                     int64_t now_ns) const {
+  Journal journal;
+  journal.id = TxId{1};
+  journal.workspace = state_->workspace_id();
+  journal.time_ns = now_ns;
+  journal.proposal = proposal.id();
+  uint64_t bytes = 0;
+  for (const Change& change : proposal.changes()) {
+    JournalOp op;
+    op.path = change.path;
+    op.before.node = change.before;
+    journal.ops.push_back(std::move(op));
+    if (!is_file_or_link(change.before)) continue;
+    bytes += change.before.size;
+    if (bytes > kMaxKeptEditBytes) {
+      return fail(ErrorKind::kQuota, "limit.kept_edit",
+                  fmt::format("the edit replaces more than {} bytes, so it is not recorded",
+                              kMaxKeptEditBytes));
+    }
+    GALLEY_ASSIGN(journal.images[change.before.content], proposal.content(change.before));
+  }
+  const RelPath file = place(edit_name(call));
+  GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
+  GALLEY_ASSIGN(const auto written,
+                state_->root().open_writable_file(file, OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_TRY(written->truncate(0));
+  return write_kept(*state_, *written, journal);
+}
+
+Result<std::optional<Proposal>> AgentSession::take_edit(std::string_view call,
+                                                        const Directory& workspace,
+                                                        const Clock& clock) const {
+  const RelPath name = place(edit_name(call));
+  const auto file = state_->root().open_file(name);
+  if (!file && file.error().kind == ErrorKind::kNotFound) return std::optional<Proposal>();
+  if (!file) return fail(file.error());
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
+  GALLEY_ASSIGN(const JournalVerdict kept, parse_journal(**file, stat.size));
+  GALLEY_TRY(state_->root().remove_file(name));
+  const Journal& journal = kept.journal;
+  const bool is_valid = kept.state == JournalState::kCommitted &&
+                        journal.workspace == state_->workspace_id() &&
+                        clock.wall_ns() - journal.time_ns <= kKeptEditLastsNs;
+  if (!is_valid) return std::optional<Proposal>();
+  auto store = make_memory_store();
+  for (const auto& [id, content] : journal.images) GALLEY_TRY(store->put(content));
+  for (const auto& [id, size] : journal.blobs) {
+    GALLEY_ASSIGN(const Content content, read_blob(state_->root(), id));
+    GALLEY_TRY(store->put(content));
+  }
+  Overlay view(workspace, store, clock);
+  ChangeSet changes;
+  for (const JournalOp& op : journal.ops) {
+    GALLEY_ASSIGN(const Node now, view.node(op.path));
+    if (now == op.before.node) continue;
+    GALLEY_TRY(keep_present(view, op.path, now, *store));
+    changes.push_back(Change{op.path, op.before.node, now, {}, {}, {}});
+  }
+  return std::optional<Proposal>(Proposal::from(std::move(changes), std::move(store)));
+}
+
+Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_ns, bool dry_run) {
+  SessionCleaning done;
+  const auto sessions = state.root().open_writable_directory(state.own(kSessions));
+  if (!sessions && sessions.error().kind == ErrorKind::kNotFound) return done;
+  if (!sessions) return fail(sessions.error());
+  GALLEY_ASSIGN(const auto folders, (*sessions)->list());
+  for (const DirectoryEntry& folder : folders) {
+    const RelPath at = chosen_path(folder.name);
+    const auto session = (*sessions)->open_writable_directory(at);
+    if (!session) continue;  // another process removed it
+    GALLEY_ASSIGN(const auto files, (*session)->list());
+    size_t left = files.size();
+    for (const DirectoryEntry& file : files) {
+      const RelPath name = chosen_path(file.name);
+      GALLEY_ASSIGN(const FileStat stat, (*session)->stat(name));
+      const int64_t lasts = file.name == "turn" ? kSessionLastsNs : kKeptEditLastsNs;
+      if (now_ns - stat.mtime_ns <= lasts) continue;
+      ++done.files;
+      --left;
+      done.bytes += stat.size;
+      if (!dry_run) GALLEY_TRY((*session)->remove_file(name));
+    }
+    if (left == 0 && !dry_run) (void)(*sessions)->remove_directory(at);
+  }
+  return done;
+}
+
+std::string first_words(std::string_view text, size_t max_bytes) {
+  const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  std::string_view line = text.substr(begin, text.find('\n', begin) - begin);
+  size_t length = std::min(line.size(), max_bytes);
+  const auto is_inside = [&](size_t at) {
+    return at < line.size() && (static_cast<unsigned char>(line[at]) & 0xc0U) == 0x80U;
+  };
+  while (length > 0 && is_inside(length)) --length;
+  line = line.substr(0, length);
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\r' || line.back() == '\t')) {
+    line.remove_suffix(1);
+  }
+  return std::string(line);
+}
+
+}  // namespace galley
