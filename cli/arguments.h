@@ -16,6 +16,7 @@ struct GlobalArguments {
   std::string config;                    ///< --config
   std::string agent;                     ///< --agent
   std::string message;                   ///< --reason
+  std::string session;                   ///< --session
   std::string color = "auto";            ///< --color: `auto`, `always` or `never`
   bool is_json = false;
   bool is_raw = false;    ///< --raw
@@ -99,6 +100,7 @@ struct ExecArguments {
   bool is_interactive = false;  ///< -i: forwards stdin, also from a terminal
   bool is_verbose = false;      ///< -v: names the walls
   bool begins = false;          ///< --begin, also of call, edit and stage
+  bool commits = false;         ///< --commit
 };
 
 /// Options of run: the resources of the program, and the use of its changes.
@@ -127,7 +129,6 @@ struct CallArguments {
   std::vector<std::string> environment;   ///< --env NAME=VALUE
   std::vector<std::string> capabilities;  ///< --capability
   std::vector<std::string> programs;      ///< --program
-  std::string session;                    ///< --session
   std::string task;                       ///< --task
   std::string goal;                       ///< --goal
   std::string call_id;                    ///< --call-id
@@ -201,6 +202,8 @@ struct Arguments {
   std::string since;                 ///< log --since
   std::string until;                 ///< log --until
   std::string grep;                  ///< log --grep
+  std::string of_session;            ///< --session of log, turns and undo
+  std::string turn;                  ///< --turn of diff, show and undo
   std::string date = "utc";          ///< log --date: `utc`, `local` or `relative`
   bool patch = false;                ///< log -p
   bool oneline = false;              ///< log --oneline

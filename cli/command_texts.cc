@@ -129,6 +129,7 @@ std::vector<CommandText> staging_texts() {
         "The options set limits, which can only be tighter than those of galley.toml."},
        {{"galley exec -- make format", "stage what a formatter changes"},
         {"galley exec --begin -- make format", "begin a transaction if none is open"},
+        {"galley exec --commit -- make format", "commit what it changed when it ends"},
         {"galley exec --timeout 60 -- npm test", "not longer than a minute"}}},
       {"run",
        {"Runs a program, a shell or an agent, in a sandbox on the tree as it would be after the "
@@ -176,8 +177,9 @@ std::vector<CommandText> decision_texts() {
         "is "
         "given on standard input, and answers as that agent expects.\n"
         "An edit is made in memory and judged; one that is refused is denied with the reason. A "
-        "command is replaced by galley exec, which stages what it does. A call with unknown "
+        "command is replaced by galley exec --commit, or as hook.mode says. A call with unknown "
         "effects is denied, and so is one that takes longer than 20 seconds.\n"
+        "Edits that were made are recorded, so that galley undo takes them back.\n"
         "galley agents install writes it into an agent's configuration.",
         "An agent may let a call through when its hook fails. galley run cannot be bypassed.\n"
         "The status is 0 when the answer is on standard output, and 2 for a denial whose reason is "
@@ -260,13 +262,21 @@ std::vector<CommandText> history_texts() {
        {{"galley log -5 --oneline src", "the last five that touched src, a line each"},
         {"galley log -p --since 2026-11-01T00:00:00Z", "with their diffs, from a day on"},
         {"galley log --grep rename --until yesterday --date relative", "by reason and time"}}},
+      {"turns",
+       {"Lists what agents did between two prompts of a person, newest first: number, time, agent, "
+        "session, changed files, state and the beginning of the prompt.\n"
+        "Where agents' hooks do not tell of prompts, a commit is a turn."},
+       {{"galley turns -n 5 --date relative", "the newest five, with their ages"},
+        {"galley show --turn 12 && galley undo --turn 12", "look at one, then take it back"}}},
       {"undo",
        {"Undoes a committed transaction with a new commit, which passes the same gate.\n"
         "Later changes of other lines are kept. If the same lines changed, it is a conflict and "
         "nothing is written."},
        {{"galley undo", "the newest one that is not undone"},
         {"galley undo --path docs 3", "only what transaction 3 did below docs"},
-        {"galley undo --hunk README.md:2 3", "only one hunk"}}},
+        {"galley undo --hunk README.md:2 3", "only one hunk"},
+        {"galley undo --turn last", "what an agent did since the last prompt"},
+        {"galley undo --session 7f3a9c1e", "everything that one session of an agent did"}}},
       {"redo",
        {"Takes an undo back."},
        {{"galley redo", "the newest undo"}, {"galley redo -n", "only show what it would do"}}},
@@ -274,7 +284,7 @@ std::vector<CommandText> history_texts() {
        {"Runs one SELECT on the index of the history; nothing can be written.",
         "Tables:\n"
         "transactions (id, time_ns, time, agent, tool, message, proposal, undoes, undone_by, "
-        "problem, owner)\n"
+        "problem, owner, session, turn, prompt, also_undoes)\n"
         "changes (tx, path, status, from_path, added, removed, is_binary, is_directory, "
         "before_kind, before_mode, before_size, before_content, after_kind, after_mode, "
         "after_size, after_content)\n"

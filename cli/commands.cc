@@ -39,6 +39,7 @@ constexpr std::array kCommands = {
     Row{"rollback", "", run_rollback},
     Row{"log", "", run_log},
     Row{"show", "", run_show},
+    Row{"turns", "", run_turns},
     Row{"undo", "", run_undo},
     Row{"redo", "", run_redo},
     Row{"blame", "", run_blame},
@@ -80,10 +81,10 @@ constexpr std::array kCommands = {
 };
 
 /// Commands that show or restore something. They must work with a galley.toml that cannot be read.
-/// `gc` is not included, because that file defines how long history is kept.
-constexpr std::array<std::string_view, 15> kReadOrRepair = {
-    "status",  "diff",   "log",    "show",     "undo",    "redo", "blame", "query",
-    "recover", "doctor", "rescue", "rollback", "approve", "init", "audit"};
+/// `gc` is not included: that file says how long history is kept.
+constexpr std::array<std::string_view, 16> kReadOrRepair = {
+    "status",  "diff",   "log",    "show",     "turns",   "undo", "redo",  "blame",
+    "recover", "doctor", "rescue", "rollback", "approve", "init", "audit", "query"};
 
 }  // namespace
 

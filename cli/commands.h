@@ -39,6 +39,7 @@ int run_at(Session& session);
 
 int run_log(Session& session);
 int run_show(Session& session);
+int run_turns(Session& session);
 int run_undo(Session& session);
 int run_redo(Session& session);
 int run_blame(Session& session);

@@ -15,6 +15,7 @@
 #include "engine/calls/early_policy.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
@@ -128,7 +129,7 @@ Result<Command> command_of(Session& session, OutputView& view) {
   command.argv = arguments.words;
   const ExecArguments& exec = arguments.exec;
   if (exec.shares_network) command.network = NetworkAccess::kHost;
-  if (exec.keep_on_failure) command.effects = EffectsRule::kStageAlways;
+  if (exec.keep_on_failure || exec.commits) command.effects = EffectsRule::kStageAlways;
   command.is_deterministic = exec.is_deterministic;
   command.propose_ignored = exec.proposes_ignored;
   command.limits = limits_of(exec);
@@ -229,8 +230,55 @@ Result<RelPath> working_place(Session& session, Transaction& transaction) {
               place.str());
 }
 
+/// The commit's reason, if none was given: the command.
+std::string commit_reason(const std::vector<std::string>& words) {
+  constexpr size_t kMaxReasonBytes = 200;
+  const bool is_shell = words.size() == 3 && words[1] == "-c";
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return first_words(is_shell ? words.back() : text, kMaxReasonBytes);
+}
+
+/// With --commit, the command has a transaction of its own: nobody else's changes are committed
+/// with it, and commands run side by side.
+Result<Transaction> transaction_of_exec(Session& session) {
+  const Arguments& arguments = session.arguments();
+  if (!arguments.exec.commits || !arguments.tx.empty()) return session.resume_or_begin();
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  TransactionOptions who = session.transaction_options();
+  if (who.message.empty()) who.message = commit_reason(arguments.words);
+  return workspace->begin(who);
+}
+
+/// Commits what the command changed. What the gate or a conflict keeps out is dropped with the
+/// transaction.
+Result<int> commit_effects(Session& session, Transaction& transaction,
+                           const CommandResult& result) {
+  CommitRequest request;
+  request.tool = "exec";
+  request.on_progress = session.gate_progress();
+  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  Json document = result_json(result, transaction.id());
+  const int status = exec_exit_status(result);
+  if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
+    if (session.is_json()) {
+      document["receipt"] = receipt_json(*receipt);
+      session.print(document);
+      return status;
+    }
+    for (const std::string& warning : receipt->warnings) session.say("warning: " + warning);
+    session.say(fmt::format("committed {}: {}; take it back with: {}", receipt->id.str(),
+                            counted(result.staged_paths, "path"),
+                            session.hint("undo " + receipt->id.str())));
+    return status;
+  }
+  GALLEY_ASSIGN(const int said, finish_commit(session, outcome, document));
+  session.say("the changes of the command were dropped");
+  return status == kExitDone ? said : status;
+}
+
 Result<int> exec(Session& session) {
-  GALLEY_ASSIGN(Transaction transaction, session.resume_or_begin());
+  GALLEY_ASSIGN(Transaction transaction, transaction_of_exec(session));
   OutputView view(session.terminal());
   GALLEY_ASSIGN(Command command, command_of(session, view));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
@@ -239,6 +287,10 @@ Result<int> exec(Session& session) {
   view.finish();
   // Saving an unchanged overlay takes longer than the rest of a short command.
   if (result.staged_paths > 0) GALLEY_TRY(transaction.save());
+  if (session.arguments().exec.commits && result.staged_paths > 0) {
+    if (!session.is_json()) say_result(session, result, command.working_directory);
+    return commit_effects(session, transaction, result);
+  }
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));
   } else {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/history_text.h"
 #include "cli/outcome.h"
@@ -13,6 +14,7 @@
 #include "engine/history/blame.h"
 #include "engine/history/history.h"
 #include "engine/history/index.h"
+#include "engine/history/turns.h"
 #include "engine/history/undo.h"
 
 namespace galley {
@@ -103,6 +105,10 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
 /// Returns what was done, and the command that reverts it.
 std::string words_of(const UndoPlan& plan) {
   const std::string id = plan.undoes.str();
+  if (!plan.also_undoes.empty()) {
+    return fmt::format("undid {}; `galley redo` brings them back",
+                       counted(plan.also_undoes.size() + 1, "transaction"));
+  }
   if (plan.tool == kRedoTool) {
     return fmt::format("redid {}; `galley undo {}` takes it back again", plan.redoes.str(),
                        plan.redoes.str());
@@ -144,9 +150,29 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   CommitRequest request;
   request.tool = plan.tool;
   request.undoes = plan.undoes;
+  request.also_undoes = plan.also_undoes;
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(plan.proposal, who, request));
   return finish_commit(session, outcome, document, words_of(plan));
+}
+
+/// Carries out the plan, or says why there is none. `nothing` is the message for NothingToUndo.
+Result<int> finish_undo(Session& session, const UndoOutcome& outcome, Json& document,
+                        const std::string& nothing) {
+  if (const auto* plan = std::get_if<UndoPlan>(&outcome)) {
+    GALLEY_ASSIGN(Workspace * workspace, session.open());
+    document["undoes"] = plan->undoes.str();
+    for (const TxId also : plan->also_undoes) document["also_undoes"].push_back(also.str());
+    return carry_out(session, *workspace, *plan, document);
+  }
+  if (const auto* conflict = std::get_if<UndoConflict>(&outcome)) {
+    document["undoes"] = conflict->undoes.str();
+    return undo_conflict(session, *conflict, document);
+  }
+  document["message"] = nothing;
+  if (session.is_json()) session.print(document);
+  session.say(nothing);
+  return kExitDone;
 }
 
 /// Adds a hint if a path was given in place of an id, as in `git restore`.
@@ -179,21 +205,12 @@ Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
                 is_redo ? plan_redo(history, place_of(*workspace).files(), id, clock, options)
                         : plan_undo(history, place_of(*workspace).files(), id, clock, options));
   Json document = {{"schema", is_redo ? "galley.redo/1" : "galley.undo/1"}, {"ok", true}};
-  if (const auto* plan = std::get_if<UndoPlan>(&outcome)) {
-    document["undoes"] = plan->undoes.str();
-    return carry_out(session, *workspace, *plan, document);
+  std::string nothing;
+  if (const auto* none = std::get_if<NothingToUndo>(&outcome)) {
+    document["undoes"] = none->undoes.str();
+    nothing = "the workspace already is as it was before transaction " + none->undoes.str();
   }
-  if (const auto* conflict = std::get_if<UndoConflict>(&outcome)) {
-    document["undoes"] = conflict->undoes.str();
-    return undo_conflict(session, *conflict, document);
-  }
-  const std::string message = "the workspace already is as it was before transaction " +
-                              std::get<NothingToUndo>(outcome).undoes.str();
-  document["undoes"] = std::get<NothingToUndo>(outcome).undoes.str();
-  document["message"] = message;
-  if (session.is_json()) session.print(document);
-  session.say(message);
-  return kExitDone;
+  return finish_undo(session, outcome, document, nothing);
 }
 
 /// Whether every word of `undo 1 2 3` is a number, and no path has that name.
@@ -210,8 +227,52 @@ Result<bool> names_several(Session& session) {
   return true;
 }
 
+/// The transactions of --session or --turn that are in effect, newest first.
+Result<std::vector<TxId>> ids_of_group(Session& session, const History& history) {
+  const Arguments& arguments = session.arguments();
+  if (!arguments.turn.empty()) {
+    GALLEY_ASSIGN(const TurnSummary turn, find_turn(history, arguments.turn));
+    return turn.in_effect();
+  }
+  HistoryFilter filter;
+  filter.session = arguments.of_session;
+  filter.with_lines = false;
+  GALLEY_ASSIGN(const auto transactions, history.list(filter));
+  if (!transactions.empty()) return ids_in_effect(transactions);
+  return fail(ErrorKind::kNotFound, "undo.unknown_session",
+              "nothing was committed by a session '" + printable_line(arguments.of_session) +
+                  "'; " + session.hint("turns") + " lists turns with their sessions");
+}
+
+/// Undoes a session or a turn with one commit.
+Result<int> take_back_together(Session& session) {
+  const Arguments& arguments = session.arguments();
+  if (!arguments.id.empty() || !arguments.words.empty() || !arguments.paths.empty() ||
+      !arguments.hunks.empty()) {
+    return fail(ErrorKind::kUsage, "undo.together",
+                "--session and --turn take everything back together, and no ids, paths or hunks; "
+                "undo a part of one transaction with: galley undo ID PATH");
+  }
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(const History history, open_history(session, "undo"));
+  GALLEY_ASSIGN(const std::vector<TxId> ids, ids_of_group(session, history));
+  Json document = {{"schema", "galley.undo/1"}, {"ok", true}};
+  if (ids.empty()) {
+    return finish_undo(session, NothingToUndo{}, document, "all of it is undone already");
+  }
+  GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, {}));
+  GALLEY_ASSIGN(const UndoOutcome outcome,
+                plan_undo_together(history, place_of(*workspace).files(), ids,
+                                   place_of(*workspace).clock(), options));
+  return finish_undo(session, outcome, document,
+                     "the workspace already is as it was before these transactions");
+}
+
 Result<int> undo(Session& session) {
   const Arguments& arguments = session.arguments();
+  if (!arguments.of_session.empty() || !arguments.turn.empty()) {
+    return take_back_together(session);
+  }
   GALLEY_ASSIGN(const bool are_several, names_several(session));
   if (!are_several) return take_back(session, false, arguments.id, arguments.words);
   if (session.is_json() || arguments.dry_run) {

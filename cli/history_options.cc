@@ -15,16 +15,25 @@ void add_log_and_undo(OptionTable& table) {
       ->type_name("TIME");
   log->add_option("--until", args.until, "Only those up to this time")->type_name("TIME");
   log->add_option("--grep", args.grep, "Only those whose reason has this text")->type_name("TEXT");
+  log->add_option("--session", args.of_session, "Only those of this session of an agent")
+      ->type_name("ID");
   table.add_choice(log, "--date", args.date, {"utc", "local", "relative"},
                    "How times are shown: utc, local or relative");
   log->add_flag("-p,--patch", args.patch, "Show the diff of each");
   log->add_flag("--oneline", args.oneline, "One line each");
   table.add_diff_options(log);
   log->add_option("words", args.words, "Only those that changed one of these")->type_name("PATH");
+  CLI::App* turns = table.add("turns", "List what agents did between prompts", kHistoryGroup);
+  turns->add_option("-n,--limit", args.limit, "Show at most N")->type_name("N");
+  turns->add_option("--session", args.of_session, "Only those of this session of an agent")
+      ->type_name("ID");
+  table.add_choice(turns, "--date", args.date, {"utc", "local", "relative"},
+                   "How times are shown: utc, local or relative");
   CLI::App* show = table.add("show", "Show one committed transaction with its diff", kHistoryGroup);
   show->add_option("id", args.id,
                    "Transaction; the newest by default. ID:PATH is a file as it was after it");
   show->add_option("words", args.words, "Only these paths of it")->type_name("PATH");
+  table.add_turn(show, "Show each transaction of this turn");
   table.add_diff_options(show);
   table.add_html(show);
   CLI::App* undo = table.add("undo", "Undo a committed transaction", kHistoryGroup);
@@ -32,6 +41,11 @@ void add_log_and_undo(OptionTable& table) {
       "id", args.id,
       "Transaction; by default the newest that is not undone. Several are undone one after "
       "the other, the newest first");
+  CLI::Option* turn = table.add_turn(undo, "Take back this turn: all of it or nothing");
+  undo->add_option("--session", args.of_session,
+                   "Take back all that this session of an agent committed, or nothing")
+      ->type_name("ID")
+      ->excludes(turn);
   table.add_dry_run(undo, "Show what it would do");
   OptionTable::add_list(undo, "--path", args.paths, "Take back only this path")->type_name("PATH");
   OptionTable::add_list(undo, "--hunk", args.hunks,
@@ -67,7 +81,7 @@ void add_look_back_commands(OptionTable& table) {
 }  // namespace
 
 void add_history_commands(OptionTable& table) {
-  if (table.wants({"log", "show", "undo", "redo"})) add_log_and_undo(table);
+  if (table.wants({"log", "show", "turns", "undo", "redo"})) add_log_and_undo(table);
   if (table.wants({"blame", "query", "at"})) add_look_back_commands(table);
 }
 

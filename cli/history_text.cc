@@ -69,7 +69,10 @@ Json transaction_json(const TxSummary& summary, const CommitLinks& links) {
                {"message", summary.message}, {"proposal", summary.proposal.hex()},
                {"paths", Json::array()}};
   if (summary.owner) json["owner"] = *summary.owner;
+  if (!summary.session.empty()) json["session"] = summary.session;
+  if (summary.turn > 0) json["turn"] = summary.turn;
   if (summary.undoes) json["undoes"] = summary.undoes->str();
+  for (const TxId also : summary.also_undoes) json["also_undoes"].push_back(also.str());
   if (summary.undone_by) json["undone_by"] = summary.undone_by->str();
   for (const TxId part : summary.partly_undone_by) json["partly_undone_by"].push_back(part.str());
   if (!summary.problem.empty()) json["problem"] = summary.problem;
@@ -141,7 +144,9 @@ std::string transaction_text(const TxSummary& summary, const CommitLinks& links,
     text += "  in the transaction of " +
             (summary.owner->empty() ? "no agent" : printable_line(*summary.owner));
   }
+  if (!summary.session.empty()) text += "  session " + printable_line(summary.session);
   if (summary.undoes) text += fmt::format("  undoes {}", summary.undoes->str());
+  for (const TxId also : summary.also_undoes) text += fmt::format(", {}", also.str());
   if (summary.undone_by) text += fmt::format("  undone by {}", summary.undone_by->str());
   for (const TxId part : summary.partly_undone_by) {
     text += fmt::format("  partly undone by {}", part.str());

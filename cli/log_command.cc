@@ -9,6 +9,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
 #include "engine/history/time_expression.h"
+#include "engine/history/turns.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
 
@@ -24,7 +25,8 @@ Result<std::vector<RelPath>> named_paths(Session& session) {
 }
 
 /// Prints the log for people: headings, and as much of each diff as requested.
-Result<void> print_transactions(Session& session, const std::vector<TxSummary>& transactions) {
+Result<void> print_transactions(Session& session, const std::vector<TxSummary>& transactions,
+                                bool has_patch) {
   const Arguments& arguments = session.arguments();
   const bool has_color = session.terminal().has_color();
   DiffArguments diff = arguments.diff;
@@ -37,12 +39,12 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
   for (const TxSummary& summary : transactions) {
     text += arguments.oneline ? transaction_line(summary, has_color)
                               : transaction_text(summary, links, has_color, when);
-    if ((!arguments.patch && !is_summary) || !summary.problem.empty()) continue;
+    if ((!has_patch && !is_summary) || !summary.problem.empty()) continue;
     GALLEY_ASSIGN(const History history, open_history(session));
     GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(summary.id));
     const Proposal part = part_below(proposal, paths);
     if (!arguments.oneline) text += "\n";
-    if (is_summary && arguments.patch) {
+    if (is_summary && has_patch) {
       GALLEY_TRY(print_changes(session, part, diff, text));
       text = arguments.oneline ? "" : "\n";
       diff.stat = diff.numstat = diff.name_status = false;
@@ -64,6 +66,7 @@ Result<int> log(Session& session) {
     const Arguments& arguments = session.arguments();
     HistoryFilter filter;
     filter.agent = arguments.global.agent;
+    filter.session = arguments.of_session;
     filter.limit = arguments.limit;
     if (!arguments.since.empty()) {
       GALLEY_ASSIGN(filter.since_ns,
@@ -86,7 +89,7 @@ Result<int> log(Session& session) {
     session.print(document);
     return kExitDone;
   }
-  GALLEY_TRY(print_transactions(session, transactions));
+  GALLEY_TRY(print_transactions(session, transactions, session.arguments().patch));
   if (!damage.empty()) session.print_error_lines(damage);
   if (!transactions.empty()) return kExitDone;
   std::optional<TxId> latest;
@@ -125,8 +128,32 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
   return kExitDone;
 }
 
+/// `show --turn N`: each transaction of the turn, oldest first, with its diff.
+Result<int> show_turn(Session& session, const History& history) {
+  GALLEY_ASSIGN(const TurnSummary turn, find_turn(history, session.arguments().turn));
+  std::vector<TxSummary> oldest_first;
+  for (auto one = turn.transactions.rbegin(); one != turn.transactions.rend(); ++one) {
+    GALLEY_ASSIGN(TxSummary summary, history.summary(one->id));
+    oldest_first.push_back(std::move(summary));
+  }
+  if (!session.is_json()) {
+    const DiffArguments& diff = session.arguments().diff;
+    const bool is_summary = diff.stat || diff.numstat || diff.name_status;
+    GALLEY_TRY(print_transactions(session, oldest_first, !is_summary));
+    return kExitDone;
+  }
+  GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
+  Json document = {{"schema", "galley.show-turn/1"}, {"ok", true}, {"turn", turn.id.str()}};
+  for (const TxSummary& summary : oldest_first) {
+    document["transactions"].push_back(transaction_json(summary, links));
+  }
+  session.print(document);
+  return kExitDone;
+}
+
 Result<int> show(Session& session) {
   GALLEY_ASSIGN(const History history, open_history(session));
+  if (!session.arguments().turn.empty()) return show_turn(session, history);
   const std::string& wanted = session.arguments().id;
   const size_t colon = wanted.find(':');
   const std::string number = wanted.substr(0, colon);

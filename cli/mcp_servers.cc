@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/encoding.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -292,6 +293,10 @@ Result<int> serve(Session& session) {
   // Otherwise each thread would have its own heap, and heaps rarely return memory.
   mallopt(M_ARENA_MAX, 2);
   session.set_approver(client_approver());
+  constexpr size_t kSessionDigits = 16;
+  if (session.arguments().global.session.empty()) {
+    session.set_session_id("mcp-" + random_hex(kSessionDigits));
+  }
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   SessionOptions options;
   options.agent = session.arguments().global.agent;

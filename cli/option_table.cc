@@ -76,6 +76,8 @@ void OptionTable::add_global() {
   app_.add_option("--agent", global.agent, "Name of the agent: applies [agents.NAME]")
       ->type_name("NAME");
   app_.add_option("--reason", global.message, "Why; recorded with the commit")->type_name("TEXT");
+  app_.add_option("--session", global.session, "Id of the agent's session; recorded")
+      ->type_name("ID");
 }
 
 CLI::App* OptionTable::add(const char* name, const char* about, const char* group) {
@@ -154,6 +156,11 @@ void OptionTable::add_profile(CLI::App* command) {
              {kToolProfileNames.begin(), kToolProfileNames.end()},
              "The names of tools that agents of this kind know")
       ->type_name("NAME");
+}
+
+CLI::Option* OptionTable::add_turn(CLI::App* command, const char* about) {
+  return command->add_option("--turn", args_.turn, std::string(about) + "; galley turns lists them")
+      ->type_name("N|last");
 }
 
 void OptionTable::add_conflict(CLI::App* command) {

@@ -64,6 +64,7 @@ class OptionTable {
   /// --transcript: writes calls with their full contents to a file.
   void add_transcript(CLI::App* command);
   void add_profile(CLI::App* command);
+  CLI::Option* add_turn(CLI::App* command, const char* about);
   void add_conflict(CLI::App* command);
   /// --git-commits: keeps or drops the git commits of a run.
   void add_git_commits(CLI::App* command);

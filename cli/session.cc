@@ -62,6 +62,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     options.config_file = arguments_->global.config;
     options.approver = approver_ ? approver_ : approver_at_terminal(*this);
     options.recovers = recovers;
+    options.session = session_id_.empty() ? arguments_->global.session : session_id_;
     options.only_new = arguments_->check.only_new;
     terminal_->work_on("opening the workspace");
     options.tolerates_bad_configuration = reads_or_repairs(arguments_->command);

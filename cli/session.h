@@ -27,6 +27,8 @@ class Session {
   /// Sets an approver that answers the gate instead of the person at the terminal. Call it before
   /// open().
   void set_approver(Approver approver) { approver_ = std::move(approver); }
+  /// Replaces the id of --session. Call it before open().
+  void set_session_id(std::string id) { session_id_ = std::move(id); }
   /// Changes to the directory of -C. Relative names start in it.
   Result<void> enter_directory();
   /// Returns the directory of the workspace in which the command was started.
@@ -95,7 +97,8 @@ class Session {
   UserSettings user_;
   std::unique_ptr<Workspace> workspace_;
   Approver approver_;  ///< empty: the person at the terminal
-  std::string doubt_;  ///< why the state is not trusted; empty once printed
+  std::string session_id_;
+  std::string doubt_;  ///< not printed yet
   std::string outcome_;
 };
 

@@ -78,7 +78,7 @@ Result<CallOptions> call_options(Session& session) {
   options.dry_run = arguments.dry_run;
   options.confirm = confirmer_at_terminal(session);
   options.call_id = about.call_id;
-  options.session_id = about.session;
+  options.session_id = session.arguments().global.session;
   options.task_id = about.task;
   options.goal_id = about.goal;
   options.cwd = about.cwd;

@@ -19,6 +19,7 @@
 #include "cli/run_service.h"
 #include "cli/staged.h"
 #include "engine/commit/state_directory.h"
+#include "engine/history/turns.h"
 #include "engine/pipeline/asked_calls.h"
 #include "engine/stages/savepoints.h"
 #include "staging/overlay/proposal_diff.h"
@@ -213,7 +214,26 @@ Result<void> check_names(Session& session, const Proposal& whole) {
   return {};
 }
 
+/// `diff --turn N`: what the turn changed, from before its first commit to after its last.
+Result<int> diff_of_turn(Session& session) {
+  GALLEY_ASSIGN(const History history, open_history(session, "show"));
+  GALLEY_ASSIGN(const TurnSummary turn, find_turn(history, session.arguments().turn));
+  std::vector<TxId> ids;
+  for (const TxSummary& one : turn.transactions) ids.push_back(one.id);
+  GALLEY_ASSIGN(const Proposal whole, change_together(history, ids));
+  GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
+  const Proposal proposal = part_below(whole, paths);
+  if (!session.arguments().diff.html.empty()) {
+    ReviewSubject subject;
+    subject.title = "Turn " + turn.id.str();
+    GALLEY_TRY(write_report(session, proposal, std::move(subject)));
+  }
+  return tell_diff(session, whole, proposal,
+                   {{"schema", "galley.diff/1"}, {"ok", true}, {"turn", turn.id.str()}});
+}
+
 Result<int> diff(Session& session) {
+  if (!session.arguments().turn.empty()) return diff_of_turn(session);
   const std::vector<std::string>& words = session.arguments().words;
   if (session.arguments().tx.empty() && words.size() == 1 && is_range(words.front())) {
     return diff_of_range(session, words.front());

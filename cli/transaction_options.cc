@@ -22,8 +22,6 @@ void add_call_options(OptionTable& table, CLI::App* call) {
       ->type_name("NAME");
   call->add_option("--cwd", about.cwd, "Start relative paths and commands in this folder")
       ->type_name("DIR");
-  call->add_option("--session", about.session, "Id of the conversation; for the record")
-      ->type_name("ID");
   call->add_option("--task", about.task, "Id of the task; for the record")->type_name("ID");
   call->add_option("--goal", about.goal, "Id of the goal; for the record")->type_name("ID");
   call->add_option("--call-id", about.call_id,
@@ -57,6 +55,7 @@ void add_stage_commands(OptionTable& table) {
   table.add_diff_options(diff);
   table.add_html(diff);
   table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
+  table.add_turn(diff, "Show what this turn changed, as one diff");
   diff->add_option("words", args.words, "Show only these paths; or one range of commits, A..B")
       ->type_name("PATH");
   CLI::App* review =
@@ -191,6 +190,8 @@ void add_exec_command(OptionTable& table) {
   exec->add_flag("--keep-on-failure", args.exec.keep_on_failure,
                  "Stage the changes of a command that failed too");
   exec->add_flag("--propose-ignored", args.exec.proposes_ignored, "Stage what git ignores too");
+  exec->add_flag("--commit", args.exec.commits,
+                 "Commit its changes when it ends, whatever its status, if the gate approves");
   table.add_exec_options(exec);
   exec->add_option("words", args.words, "Program and arguments, after --")
       ->type_name("COMMAND")

@@ -308,7 +308,18 @@ class Telling(SystemCase):
                 self.assertNotEqual(self.galley("log", *words, expect=0).stdout, whole)
         self.assertNotEqual(self.galley("log", "--agent", "two", expect=0).stdout, whole)
 
-    def test_an_approval_names_its_author(self):
+    def test_turns_are_what_was_asked_for(self):
+        for number, session in enumerate(("one", "two", "one")):
+            self.put(f"{session}{number}", "--session", session, "-m", f"number {number}")
+        whole = self.galley("turns", expect=0).stdout
+        self.assertEqual(len(whole.splitlines()), 3)
+        for words in (["--limit", "1"], ["--session", "two"], ["--date", "relative"]):
+            with self.subTest(words[0]):
+                self.assertNotEqual(self.galley("turns", *words, expect=0).stdout, whole)
+        self.assertIn(b"number 1", self.galley("log", "--session", "two", expect=0).stdout)
+        self.assertNotIn(b"number 2", self.galley("log", "--session", "two", expect=0).stdout)
+
+    def test_an_approval_names_who_gave_it(self):
         (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["a"]\ndecision = "ask"\n')
         self.galley("begin", expect=0)
         self.put("a", command="stage")

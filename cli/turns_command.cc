@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/history_text.h"
+#include "engine/history/turns.h"
+#include "engine/pipeline/workspace_state.h"
+
+namespace galley {
+namespace {
+
+std::string turn_state(const TurnSummary& turn) {
+  const auto left = turn.in_effect();
+  if (left.empty()) return "undone";
+  bool has_undone = false;
+  for (const TxSummary& one : turn.transactions) {
+    has_undone = has_undone || one.undone_by || !one.partly_undone_by.empty();
+  }
+  return has_undone ? "partly undone" : "open";
+}
+
+Json turn_json(const TurnSummary& turn) {
+  Json json = {{"id", turn.id.str()},       {"time", rfc3339_utc(turn.time_ns)},
+               {"agent", turn.agent},       {"session", turn.session},
+               {"prompt", turn.title},      {"files", turn.files()},
+               {"state", turn_state(turn)}, {"transactions", Json::array()}};
+  for (const TxSummary& one : turn.transactions) json["transactions"].push_back(one.id.str());
+  return json;
+}
+
+std::string turn_line(const TurnSummary& turn, const ShownTime& when) {
+  std::string text = fmt::format("{:>4}  {}", turn.id.str(), when.text(turn.time_ns));
+  if (!turn.agent.empty()) text += "  " + printable_line(turn.agent);
+  if (!turn.session.empty()) text += "  " + printable_line(turn.session);
+  text += fmt::format("  {}  {}", counted(turn.files(), "file"), turn_state(turn));
+  if (!turn.title.empty()) text += "  " + printable_line(turn.title);
+  return text + "\n";
+}
+
+Result<int> turns(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const Arguments& arguments = session.arguments();
+  HistoryFilter filter;
+  filter.agent = arguments.global.agent;
+  filter.session = arguments.of_session;
+  filter.with_lines = false;
+  GALLEY_ASSIGN(const auto transactions, workspace->log(filter));
+  std::vector<TurnSummary> found = turns_of(transactions);
+  if (arguments.limit > 0 && found.size() > arguments.limit) found.resize(arguments.limit);
+  Json document = {{"schema", "galley.turns/1"}, {"ok", true}, {"turns", Json::array()}};
+  const ShownTime when{arguments.date, place_of(*workspace).clock().wall_ns()};
+  std::string text;
+  for (const TurnSummary& turn : found) {
+    document["turns"].push_back(turn_json(turn));
+    text += turn_line(turn, when);
+  }
+  if (session.is_json()) {
+    session.print(document);
+  } else if (found.empty()) {
+    session.say("no turn is like that");
+  } else {
+    session.print(text);
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+int run_turns(Session& session) { return session.finish(turns(session)); }
+
+}  // namespace galley
