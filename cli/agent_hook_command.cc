@@ -12,6 +12,8 @@
 
 #include "base/printable.h"
 #include "cli/commands.h"
+#include "engine/commit/outcome.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/transaction_state.h"
@@ -160,6 +162,15 @@ std::string guessed_file(const nlohmann::ordered_json& answer) {
   return {};
 }
 
+/// Keeps the old state of the paths of an edit, to record it after the call. An edit that cannot be
+/// recorded is made all the same: the agent could make it without this hook.
+void keep_edit(Workspace& workspace, const HookRequest& request, const Proposal& proposal) {
+  if (proposal.is_empty() || !persistent_of(workspace).ensure()) return;
+  const StateDirectory& state = *persistent_of(workspace).state();
+  (void)AgentSession(state, request.session)
+      .keep_edit(request.call(), proposal, place_of(workspace).clock().wall_ns());
+}
+
 /// Makes the edit in memory and asks the gate. Returns its objection; empty if there is none.
 Result<std::string> objection_to(Session& session, const HookRequest& request,
                                  const HookedCall::Edit& edit, const std::stop_token& late) {
@@ -178,13 +189,71 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   const CallResult result = transaction.call(edit.tool, json_text(arguments), call);
   if (!result) return text_of(failed_result(*result.result().error));
   if (const std::string guess = guessed_file(*result.result().data); !guess.empty()) return guess;
-  return verdict_on_edit(session, *workspace, transaction, late);
+  GALLEY_ASSIGN(std::string objection, verdict_on_edit(session, *workspace, transaction, late));
+  if (objection.empty()) keep_edit(*workspace, request, transaction.proposal());
+  return objection;
+}
+
+/// Records an edit that the agent made. Returns what the model must know; usually nothing.
+Result<std::string> record_edit(Session& session, const HookRequest& request) {
+  if (agent_tool(request, session.arguments().agents.file_servers) == nullptr) return std::string();
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const StateDirectory* state = persistent_of(*workspace).state();
+  if (state == nullptr) return std::string();
+  GALLEY_ASSIGN(const auto change, AgentSession(*state, request.session)
+                                       .take_edit(request.call(), place_of(*workspace).files(),
+                                                  place_of(*workspace).clock()));
+  if (!change || change->is_empty()) return std::string();
+  const std::string path = change->changes().back().path.str();
+  CommitRequest commit;
+  commit.tool = first_words(request.tool, kMaxPromptBytes);
+  commit.is_in_place = true;
+  TransactionOptions who = session.transaction_options();
+  if (who.message.empty()) who.message = commit.tool + " " + path;
+  GALLEY_ASSIGN(const CommitOutcome outcome, workspace->commit(*change, who, commit));
+  if (const auto* refused = std::get_if<Refused>(&outcome)) {
+    return "'" + path + "' was written in another way than it was judged, and it is refused now: " +
+           verdict_summary(refused->preview.verdict) +
+           "; put it right. Galley did not record this edit";
+  }
+  if (std::holds_alternative<Conflict>(outcome)) {
+    return "'" + path + "' changed again while Galley recorded this edit, so it is not on record";
+  }
+  return std::string();
+}
+
+/// Begins a turn of the agent's session. Without a session there is nothing that could be grouped.
+Result<void> begin_turn(Session& session, const HookRequest& request) {
+  if (request.session.empty()) return {};
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  PersistentState& persistent = persistent_of(*workspace);
+  GALLEY_TRY(persistent.ensure());
+  return AgentSession(*persistent.state(), request.session).begin_turn(request.prompt);
+}
+
+/// Answers a report of what the agent did already: it can be denied nothing.
+void note_report(Session& session, const HookRequest& request) {
+  Result<std::string> words = std::string();
+  if (request.event == HookEvent::kAfter) words = record_edit(session, request);
+  if (request.event == HookEvent::kPrompt) {
+    if (const auto begun = begin_turn(session, request); !begun) words = fail(begun.error());
+  }
+  const bool is_silent = words ? words->empty() : request.event != HookEvent::kAfter;
+  if (!words && is_silent) session.terminal().print_error(printable(words.error().message));
+  session.print(is_silent
+                    ? hook_allows(request.protocol)
+                    : hook_reports(request.protocol,
+                                   session.with_hints(words ? *words : words.error().message)));
 }
 
 /// Returns the absolute path of this program: login shells of agents have their own PATH.
-StagedProgram staged_program(const std::string& agent) {
+StagedProgram staged_program(Session& session, const HookRequest& request) {
   const auto self = absolute_path("/proc/self/exe");
-  return {self ? *self : "galley", agent};
+  return {self ? *self : "galley", session.arguments().global.agent, request.session,
+          [&session]() -> Result<bool> {
+            GALLEY_ASSIGN(const Workspace* workspace, session.open());
+            return rules_of(*workspace).config.hook.mode == HookMode::kStage;
+          }};
 }
 
 /// Whether `galley mcp` offers a tool, by the name that agents use.
@@ -204,7 +273,7 @@ Result<bool> is_offered(Session& session, std::string_view name) {
 
 Result<std::string> answer_to(Session& session, const HookRequest& request,
                               const std::stop_token& late) {
-  const StagedProgram staged = staged_program(session.arguments().global.agent);
+  const StagedProgram staged = staged_program(session, request);
   GALLEY_ASSIGN(
       const HookedCall::HookAction action,
       hook_action_of(request, staged,
@@ -246,6 +315,16 @@ int judge_request(Session& session, const HookTimer& timer) {
   // Inside `galley run` and `galley exec` everything is staged already.
   if (is_inside_sandbox()) {
     session.print(hook_allows(request->protocol));
+    return kExitDone;
+  }
+  if (!request->session.empty() && !is_session_id(request->session)) {
+    return deny(session, "the call is denied: its session_id must have at most " +
+                             std::to_string(kMaxSessionBytes) +
+                             " printable ASCII characters and no spaces");
+  }
+  session.set_session_id(request->session);
+  if (request->event != HookEvent::kBefore) {
+    note_report(session, *request);
     return kExitDone;
   }
   const auto answer = answer_to(session, *request, timer.late());

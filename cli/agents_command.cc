@@ -98,13 +98,15 @@ Result<void> plan(PlannedEntry& planned, bool is_install, const AgentPlaces& pla
   const std::optional<std::string> before = file.text;
   const auto change = [&](const auto& entry) -> Result<void> {
     if (is_install) {
-      GALLEY_ASSIGN(file.text, entry.add(before, planned.file));
-    } else if (before) {
-      GALLEY_ASSIGN(file.text, entry.remove_entry(*before, planned.file));
+      GALLEY_ASSIGN(file.text, entry.add(file.text, planned.file));
+    } else if (file.text) {
+      GALLEY_ASSIGN(file.text, entry.remove_entry(*file.text, planned.file));
     }
     return {};
   };
-  GALLEY_TRY(std::visit(change, planned.entry.entry));
+  auto& entries = planned.entry.entries;
+  if (!is_install) std::reverse(entries.begin(), entries.end());
+  for (const auto& entry : entries) GALLEY_TRY(std::visit(change, entry));
   const bool is_changed = file.text != before;
   planned.state =
       is_install ? (is_changed ? "added" : "present") : (is_changed ? "removed" : "absent");
@@ -271,12 +273,17 @@ std::string entry_state(PlannedEntry& planned, const AgentPlaces& places) {
   const auto file = path ? ConfigFile::read(*path, project) : Result<ConfigFile>(path.error());
   if (!file) return "unreadable";
   if (!file->text()) return "absent";
-  const auto is_installed_in = std::visit(
-      [&](const auto& entry) { return entry.is_installed_in(*file->text(), planned.file); },
-      planned.entry.entry);
-  if (!is_installed_in)
-    return is_installed_in.error().reason == "agents.foreign_entry" ? "foreign" : "unreadable";
-  return *is_installed_in ? "present" : "absent";
+  size_t present = 0;
+  for (const auto& one : planned.entry.entries) {
+    const auto is_installed_in = std::visit(
+        [&](const auto& entry) { return entry.is_installed_in(*file->text(), planned.file); }, one);
+    if (!is_installed_in)
+      return is_installed_in.error().reason == "agents.foreign_entry" ? "foreign" : "unreadable";
+    present += *is_installed_in ? 1 : 0;
+  }
+  // Another version of Galley wrote only some of them.
+  if (present > 0 && present < planned.entry.entries.size()) return "incomplete";
+  return present > 0 ? "present" : "absent";
 }
 
 Result<int> list_agents(Session& session) {

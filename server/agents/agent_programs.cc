@@ -24,6 +24,11 @@ std::string hook_command(const std::string& before, std::string_view agent) {
   return "galley " + before + "agent-hook --agent " + std::string(agent) + " || exit 2";
 }
 
+/// A report of what is done already must not stop the agent.
+std::string report_command(const std::string& before, std::string_view agent) {
+  return "galley " + before + "agent-hook --agent " + std::string(agent) + " || exit 0";
+}
+
 std::string in(const std::string& folder, std::string_view name) {
   return folder + "/" + std::string(name);
 }
@@ -42,34 +47,65 @@ AgentEntry codex_entry(AgentPart part, AgentScope scope, const AgentPlaces& plac
       // trusts.
       "env_vars = [\"XDG_CONFIG_HOME\", \"XDG_STATE_HOME\", \"GALLEY_TRUST\"]\n"
       "default_tools_approval_mode = \"approve\"\n";
-  const std::string hook =
-      "[[hooks.PreToolUse]]\n\n[[hooks.PreToolUse.hooks]]\ntype = \"command\"\ncommand = \"" +
-      hook_command("", "codex") + "\"\ntimeout = 60\n";
-  const bool is_mcp = part == AgentPart::kMcp;
-  TomlConfigEntry entry = is_mcp ? TomlConfigEntry({"mcp_servers", "galley"}, mcp, false)
-                                 : TomlConfigEntry({"hooks", "PreToolUse"}, hook, true);
-  AgentEntry out{part, {folder + "/config.toml"}, std::move(entry), false, {folder}, ""};
-  if (!is_mcp) out.next_step = "codex runs a hook only after you trusted it: type /hooks in codex";
+  AgentEntry out{part, {folder + "/config.toml"}, {}, false, {folder}, ""};
+  if (part == AgentPart::kMcp) {
+    out.entries.emplace_back(TomlConfigEntry({"mcp_servers", "galley"}, mcp, false));
+    return out;
+  }
+  for (const char* event : {"PreToolUse", "PostToolUse", "UserPromptSubmit"}) {
+    const std::string name = std::string("hooks.") + event;
+    const bool is_asked = event == std::string_view("PreToolUse");
+    const std::string command = is_asked ? hook_command("", "codex") : report_command("", "codex");
+    out.entries.emplace_back(TomlConfigEntry({"hooks", event},
+                                             "[[" + name + "]]\n\n[[" + name +
+                                                 ".hooks]]\ntype = \"command\"\ncommand = \"" +
+                                                 command + "\"\ntimeout = 60\n",
+                                             true));
+  }
+  out.next_step = "codex runs hooks only after you trusted them: type /hooks in codex";
   return out;
 }
 
-JsonConfigEntry claude_hook() {
-  ordered_json command = {{"type", "command"},
-                          {"command", hook_command("-C \"${CLAUDE_PROJECT_DIR:-.}\" ", "claude")},
-                          {"timeout", 60},
-                          {"onFailure", "block"}};
-  ordered_json value;
-  value["matcher"] = "*";
+/// An element of the list of an event's hooks.
+JsonConfigEntry hook_entry(const char* event, ordered_json command, bool has_matcher) {
+  ordered_json value = ordered_json::object();
+  if (has_matcher) value["matcher"] = "*";
   value["hooks"] = ordered_json::array();
   value["hooks"].push_back(std::move(command));
-  return {{"hooks", "PreToolUse"}, std::move(value), true};
+  return {{"hooks", event}, std::move(value), true};
+}
+
+void add_claude_hooks(AgentEntry& out) {
+  const std::string place = "-C \"${CLAUDE_PROJECT_DIR:-.}\" ";
+  const auto command = [](const std::string& line) {
+    return ordered_json{{"type", "command"}, {"command", line}, {"timeout", 60}};
+  };
+  ordered_json asked = command(hook_command(place, "claude"));
+  asked["onFailure"] = "block";
+  out.entries.emplace_back(hook_entry("PreToolUse", std::move(asked), true));
+  const std::string report = report_command(place, "claude");
+  out.entries.emplace_back(hook_entry("PostToolUse", command(report), true));
+  out.entries.emplace_back(hook_entry("UserPromptSubmit", command(report), false));
+}
+
+void add_gemini_hooks(AgentEntry& out) {
+  const std::string place = "-C \"${GEMINI_PROJECT_DIR:-.}\" ";
+  const auto command = [](const std::string& line) {
+    return ordered_json{
+        {"name", "galley"}, {"type", "command"}, {"command", line}, {"timeout", 60000}};
+  };
+  out.entries.emplace_back(hook_entry("BeforeTool", command(hook_command(place, "gemini")), false));
+  const std::string report = report_command(place, "gemini");
+  out.entries.emplace_back(hook_entry("AfterTool", command(report), false));
+  out.entries.emplace_back(hook_entry("BeforeAgent", command(report), false));
 }
 
 Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
   if (part == AgentPart::kHook) {
     const std::string folder = in(is_user ? places.home : places.project, kClaudeFolder);
-    AgentEntry out{part, {folder + "/settings.json"}, claude_hook(), false, {folder}, ""};
+    AgentEntry out{part, {folder + "/settings.json"}, {}, false, {folder}, ""};
+    add_claude_hooks(out);
     if (!is_user) out.next_step = "Claude Code" + std::string(kNotBelow);
     return out;
   }
@@ -82,7 +118,7 @@ Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPla
   value["args"] = {"mcp", "--agent", "claude"};
   return AgentEntry{part,
                     {in(places.project, kClaudeServers)},
-                    JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false),
+                    {JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false)},
                     false,
                     {},
                     "Claude Code asks once whether to use the server of this project"};
@@ -91,22 +127,14 @@ Result<AgentEntry> claude_entry(AgentPart part, AgentScope scope, const AgentPla
 AgentEntry gemini_entry(AgentPart part, AgentScope scope, const AgentPlaces& places) {
   const bool is_user = scope == AgentScope::kUser;
   const std::string folder = in(is_user ? places.home : places.project, kGeminiFolder);
-  ordered_json value = ordered_json::object();
+  AgentEntry out{part, {folder + "/settings.json"}, {}, false, {folder}, ""};
   if (part == AgentPart::kHook) {
-    ordered_json command = {{"name", "galley"},
-                            {"type", "command"},
-                            {"command", hook_command("-C \"${GEMINI_PROJECT_DIR:-.}\" ", "gemini")},
-                            {"timeout", 60000}};
-    value["hooks"] = ordered_json::array();
-    value["hooks"].push_back(std::move(command));
+    add_gemini_hooks(out);
   } else {
-    value["command"] = "galley";
+    ordered_json value = {{"command", "galley"}};
     value["args"] = {"mcp", "--agent", "gemini", "--profile", "gemini"};
+    out.entries.emplace_back(JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false));
   }
-  JsonConfigEntry entry = part == AgentPart::kHook
-                              ? JsonConfigEntry({"hooks", "BeforeTool"}, std::move(value), true)
-                              : JsonConfigEntry({"mcpServers", "galley"}, std::move(value), false);
-  AgentEntry out{part, {folder + "/settings.json"}, std::move(entry), false, {folder}, ""};
   if (!is_user && part == AgentPart::kHook) {
     out.next_step =
         "Gemini CLI asks once whether to trust the folder, and" + std::string(kNotBelow);
@@ -121,7 +149,7 @@ AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& p
     const std::string folder = is_user ? own : in(own, kOpencodeFolder);
     return {part,
             {folder + "/plugin/galley.js"},
-            GeneratedFile("", "//", std::string(kOpencodePlugin)),
+            {GeneratedFile("", "//", std::string(kOpencodePlugin))},
             false,
             {folder + "/plugin", folder},
             ""};
@@ -130,7 +158,7 @@ AgentEntry opencode_entry(AgentPart part, AgentScope scope, const AgentPlaces& p
   value["command"] = {"galley", "mcp", "--agent", "opencode"};
   AgentEntry out{part,
                  {in(own, kOpencodeFile), in(own, kOpencodeFileWithComments)},
-                 JsonConfigEntry({"mcp", "galley"}, std::move(value), false),
+                 {JsonConfigEntry({"mcp", "galley"}, std::move(value), false)},
                  false,
                  {},
                  ""};
@@ -143,10 +171,7 @@ AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
   const std::string folder = places.home + "/.local/bin";
   return {AgentPart::kWrapper,
           {folder + "/galley-" + name},
-          GeneratedFile("#!/bin/sh\n", "#",
-                        "# Runs " + name + " inside of a transaction. 'galley agents uninstall " +
-                            name + " --wrapper' removes this file.\nexec galley run " + name +
-                            " \"$@\"\n"),
+          {GeneratedFile("#!/bin/sh\n", "#", wrapper_script(agent))},
           true,
           {folder},
           "start it with: galley-" + name};

@@ -40,7 +40,7 @@ class GeneratedFile {
 /// The way in which an agent works through Galley.
 enum class AgentPart : uint8_t {
   kMcp,      ///< it starts `galley mcp` for its tools
-  kHook,     ///< its hook asks `galley agent-hook` before each call
+  kHook,     ///< its hooks tell `galley agent-hook` of prompts, and of calls before and after
   kWrapper,  ///< a script runs it inside `galley run`
   kRun,      ///< a person's consent to what it needs there (server/agents/agent_needs.h)
 };
@@ -59,12 +59,13 @@ struct AgentPlaces {
   std::string codex_home;   ///< `CODEX_HOME`, or `~/.codex`
 };
 
-/// One entry of Galley in one file.
+/// What Galley writes into one file for one part.
 struct AgentEntry {
   AgentPart part = AgentPart::kMcp;
   /// Absolute paths. If the agent reads several, the first existing one is used, else the first.
   std::vector<std::string> files;
-  std::variant<JsonConfigEntry, TomlConfigEntry, GeneratedFile> entry;
+  /// In the order in which they are added; removed in the reverse order.
+  std::vector<std::variant<JsonConfigEntry, TomlConfigEntry, GeneratedFile>> entries;
   bool is_program = false;           ///< the file is made executable
   std::vector<std::string> folders;  ///< folders that may be created with it, innermost first
   std::string next_step;             ///< the next step for the person, or empty

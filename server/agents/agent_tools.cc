@@ -192,11 +192,11 @@ constexpr std::array kReadersOfPreToolUse = {
     "Task", "Agent", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
     "BashOutput", "KillShell", "KillBash", "ExitPlanMode", "EnterPlanMode", "AskUserQuestion",
     "Skill", "SlashCommand", "ToolSearch", "ListMcpResourcesTool", "ReadMcpResourceTool",
-    "ReadMcpResourceDirTool", "ListAgents", "SendMessage", "ReportFindings", "CronList",
+    "ReadMcpResourceDirTool", "ListAgents", "SendMessage", "ReportFindings", "CronList", "Workflow",
     // codex
     "update_plan", "view_image", "web_search", "request_user_input", "spawn_agent", "wait",
     "wait_agent", "send_input", "close_agent", "resume_agent", "list_mcp_resources",
-    "list_mcp_resource_templates", "read_mcp_resource", "tool_search", "write_stdin"};
+    "list_mcp_resource_templates", "read_mcp_resource", "tool_search", "write_stdin", "get_goal"};
 
 constexpr std::array kReadersOfBeforeTool = {"read_file",
                                              "read_many_files",

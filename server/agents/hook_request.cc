@@ -1,6 +1,8 @@
 #include "server/agents/hook_request.h"
 
-#include <optional>
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "tools/json_input.h"
@@ -16,10 +18,35 @@ Error malformed(const std::string& what) {
           "this is not a request of an agent's hook that Galley knows: " + what, "", 0};
 }
 
-std::optional<HookProtocol> protocol_of(const std::string& event) {
-  if (event == "PreToolUse") return HookProtocol::kPreToolUse;
-  if (event == "BeforeTool") return HookProtocol::kBeforeTool;
-  if (event == "tool.execute.before") return HookProtocol::kToolExecuteBefore;
+struct EventName {
+  std::string_view name;
+  HookProtocol protocol;
+  HookEvent event;
+};
+
+constexpr std::array kEventNames = {
+    EventName{"PreToolUse", HookProtocol::kPreToolUse, HookEvent::kBefore},
+    EventName{"PostToolUse", HookProtocol::kPreToolUse, HookEvent::kAfter},
+    EventName{"UserPromptSubmit", HookProtocol::kPreToolUse, HookEvent::kPrompt},
+    EventName{"Stop", HookProtocol::kPreToolUse, HookEvent::kEnd},
+    EventName{"BeforeTool", HookProtocol::kBeforeTool, HookEvent::kBefore},
+    EventName{"AfterTool", HookProtocol::kBeforeTool, HookEvent::kAfter},
+    EventName{"BeforeAgent", HookProtocol::kBeforeTool, HookEvent::kPrompt},
+    EventName{"AfterAgent", HookProtocol::kBeforeTool, HookEvent::kEnd},
+    EventName{"tool.execute.before", HookProtocol::kToolExecuteBefore, HookEvent::kBefore},
+    EventName{"tool.execute.after", HookProtocol::kToolExecuteBefore, HookEvent::kAfter},
+    EventName{"chat.message", HookProtocol::kToolExecuteBefore, HookEvent::kPrompt},
+};
+
+Result<void> read_call(json& document, HookRequest& request) {
+  request.tool = text_member(document, "tool_name");
+  if (request.tool.empty()) return malformed("it has no tool_name");
+  const auto input = document.find("tool_input");
+  if (input == document.end() || !input->is_object()) {
+    return malformed("it has no tool_input that is an object");
+  }
+  request.input = std::move(*input);
+  request.call_id = text_member(document, "tool_use_id");
   return {};
 }
 
@@ -31,29 +58,38 @@ Result<HookRequest> read_hook_request(std::string_view text) {
   GALLEY_ASSIGN(json document, parse_json(text, limits));
   if (!document.is_object()) return malformed("it is not a JSON object");
   const std::string event = text_member(document, "hook_event_name");
-  const auto protocol = protocol_of(event);
-  if (!protocol) {
+  const auto known = std::find_if(kEventNames.begin(), kEventNames.end(),
+                                  [&](const EventName& one) { return one.name == event; });
+  if (known == kEventNames.end()) {
     return malformed("its hook_event_name is '" + event +
                      "', and only PreToolUse, BeforeTool and tool.execute.before are judged");
   }
   HookRequest request;
-  request.protocol = *protocol;
-  request.tool = text_member(document, "tool_name");
-  if (request.tool.empty()) return malformed("it has no tool_name");
-  const auto input = document.find("tool_input");
-  if (input == document.end() || !input->is_object()) {
-    return malformed("it has no tool_input that is an object");
-  }
-  request.input = std::move(*input);
+  request.protocol = known->protocol;
+  request.event = known->event;
+  request.prompt = text_member(document, "prompt");
+  const bool is_call = request.event == HookEvent::kBefore || request.event == HookEvent::kAfter;
+  if (is_call) GALLEY_TRY(read_call(document, request));
   request.cwd = text_member(document, "cwd");
   request.session = text_member(document, "session_id");
-  request.call_id = text_member(document, "tool_use_id");
   return request;
+}
+
+std::string HookRequest::call() const {
+  return call_id.empty() ? tool + "\n" + json_text(input) : call_id;
 }
 
 std::string hook_allows(HookProtocol protocol) {
   // No opinion: the agent asks its person as without the hook. "allow" would skip that question.
   return protocol == HookProtocol::kPreToolUse ? "" : "{}\n";
+}
+
+std::string hook_reports(HookProtocol protocol, std::string_view text) {
+  ordered_json answer;
+  if (protocol == HookProtocol::kPreToolUse) answer["decision"] = "block";
+  if (protocol == HookProtocol::kBeforeTool) answer["decision"] = "deny";
+  answer["reason"] = text;
+  return json_text(answer) + "\n";
 }
 
 std::string hook_denies(HookProtocol protocol, std::string_view reason) {

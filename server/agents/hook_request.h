@@ -26,14 +26,27 @@ enum class HookProtocol : uint8_t {
   kToolExecuteBefore,  ///< opencode, through the plugin that `galley agents install` writes
 };
 
-/// A tool call that an agent is about to make, as reported to its hook.
+/// When an agent calls its hook.
+enum class HookEvent : uint8_t {
+  kBefore,  ///< it is about to call a tool
+  kAfter,   ///< it called a tool
+  kPrompt,  ///< its person sent a prompt
+  kEnd,     ///< it finished its answer
+};
+
+/// What an agent reports to its hook.
 struct HookRequest {
   HookProtocol protocol = HookProtocol::kPreToolUse;
-  std::string tool;      ///< the agent's name for it
+  HookEvent event = HookEvent::kBefore;
+  std::string prompt;    ///< with kPrompt only
+  std::string tool;      ///< the agent's name for it; with kBefore and kAfter only
   nlohmann::json input;  ///< an object
   std::string cwd;       ///< the agent's folder; may be empty
   std::string session;   ///< for the record; may be empty
   std::string call_id;
+
+  /// What the reports before and after a call have in common.
+  [[nodiscard]] std::string call() const;
 };
 
 /// Parses the JSON object that a hook gets on standard input.
@@ -42,6 +55,8 @@ struct HookRequest {
 
 /// The output of a hook that lets the call through unchanged; may be empty.
 [[nodiscard]] std::string hook_allows(HookProtocol protocol);
+/// The output of a hook that tells the model something about the call that it made.
+[[nodiscard]] std::string hook_reports(HookProtocol protocol, std::string_view text);
 /// The output of a hook that denies the call and tells the model why.
 [[nodiscard]] std::string hook_denies(HookProtocol protocol, std::string_view reason);
 /// The output of a hook that lets the call through with `input` instead.

@@ -46,13 +46,14 @@ Result<HookAction> edit_of(const AgentTool& tool, const HookRequest& request) {
 /// A command that only calls Galley, in plain words: agents use it to inspect staged changes and to
 /// commit them.
 bool is_own_command(std::string_view command) {
-  constexpr std::array<std::string_view, 11> kVerbs = {"status",   "diff",      "log",      "show",
-                                                       "validate", "commit",    "rollback", "undo",
-                                                       "redo",     "savepoint", "blame"};
+  constexpr std::array<std::string_view, 12> kVerbs = {
+      "status",   "diff", "log",  "show",      "validate", "commit",
+      "rollback", "undo", "redo", "savepoint", "blame",    "turns"};
   // Other options name files to write, other workspaces, agents or configurations.
-  constexpr std::array<std::string_view, 14> kOptions = {
-      "--tx", "--stat",    "--numstat", "--name-status", "--json", "--to",       "-p",
-      "-n",   "--dry-run", "--oneline", "--path",        "--hunk", "--proposal", "--"};
+  constexpr std::array<std::string_view, 17> kOptions = {
+      "--tx",      "--stat", "--numstat", "--name-status", "--json",    "--to",
+      "-p",        "-n",     "--",        "--dry-run",     "--oneline", "--path",
+      "--session", "--turn", "--last",    "--hunk",        "--proposal"};
   constexpr std::string_view kCharacters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./@:=,+ ";
   constexpr std::string_view kName = "galley ";
@@ -75,6 +76,7 @@ bool is_own_command(std::string_view command) {
 std::vector<std::string> words_before(const StagedProgram& staged) {
   std::vector<std::string> words = {staged.program};
   if (!staged.agent.empty()) words.insert(words.end(), {"--agent", staged.agent});
+  if (!staged.session.empty()) words.insert(words.end(), {"--session", staged.session});
   return words;
 }
 
@@ -85,24 +87,39 @@ std::string without_own_name(const StagedProgram& staged, const std::string& com
   return command.starts_with(named) ? "galley " + command.substr(named.size()) : command;
 }
 
-std::string staged_text(const StagedProgram& staged, const std::string& command) {
+/// The words before an agent's command. What git ignores is part of the agent's tree too: its next
+/// command needs the packages that this one installed.
+Result<std::vector<std::string>> exec_words(const StagedProgram& staged) {
   std::vector<std::string> words = words_before(staged);
+  bool is_staged = false;
+  if (staged.stages) {
+    GALLEY_ASSIGN(is_staged, staged.stages());
+  }
+  words.emplace_back("exec");
+  if (is_staged) {
+    words.insert(words.end(), {"--begin", "--keep-on-failure", "--"});
+  } else {
+    words.insert(words.end(), {"--commit", "--propose-ignored", "--"});
+  }
+  return words;
+}
+
+Result<std::string> staged_text(const StagedProgram& staged, const std::string& command) {
   std::string line;
   const std::string own = without_own_name(staged, command);
   if (is_own_command(own)) {
-    for (const std::string& word : words) line += shell_word(word) + " ";
+    for (const std::string& word : words_before(staged)) line += shell_word(word) + " ";
     return line + own.substr(own.find(' ') + 1);
   }
-  words.insert(words.end(), {"exec", "--begin", "--", "sh", "-c", command});
+  GALLEY_ASSIGN(std::vector<std::string> words, exec_words(staged));
+  words.insert(words.end(), {"sh", "-c", command});
   for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
   return line;
 }
 
 Result<json> staged_summary(const HookRequest& request, const StagedProgram& staged,
                             const json& command) {
-  std::vector<std::string> words = words_before(staged);
-  words.insert(words.end(), {"exec", "--begin", "--"});
-  json all = words;
+  GALLEY_ASSIGN(json all, exec_words(staged));
   for (const json& word : command) {
     if (!word.is_string()) return bad_input(request, "a word of its command is not a text");
     all.push_back(word);
@@ -122,8 +139,8 @@ Result<HookAction> command_of(const AgentTool& tool, const HookRequest& request,
   const json* background = argument_of(tool, input, ArgumentMeaning::kBackground);
   if (background != nullptr && *background != json(false)) {
     return Error{ErrorKind::kRefused, "hook.background",
-                 "a command in the background would keep the transaction from all others; run it "
-                 "in the foreground, with an end",
+                 "the changes of a command in the background would reach nobody before its end; "
+                 "run it in the foreground, with an end",
                  "", 0};
   }
   HookedCall::Command staged_call{input, ""};
@@ -145,7 +162,7 @@ Result<HookAction> command_of(const AgentTool& tool, const HookRequest& request,
     return HookAction(HookedCall::Edit{
         "apply_patch", {{"input", std::move(found->patch)}}, std::move(found->directory)});
   }
-  new_command = staged_text(staged, text);
+  GALLEY_ASSIGN(new_command, staged_text(staged, text));
   return HookAction(std::move(staged_call));
 }
 

@@ -31,10 +31,15 @@ struct HookedCall {
   using HookAction = std::variant<Pass, Edit, Command>;
 };
 
-/// The beginning of a command's staged form: `/usr/bin/galley --agent codex`.
+/// The beginning of the command that runs an agent's command in the sandbox:
+/// `/usr/bin/galley --agent codex --session 7f3a`.
 struct StagedProgram {
   std::string program = "galley";
-  std::string agent;  ///< may be empty
+  std::string agent;    ///< may be empty
+  std::string session;  ///< may be empty
+  /// Whether changes are collected in the agent's transaction; asked for a command only. Without
+  /// it they are committed when the command ends.
+  std::function<Result<bool>()> stages = {};
 };
 
 /// Whether `galley mcp` offers a tool of this name in the workspace. Agents write `_` for each

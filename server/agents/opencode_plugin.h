@@ -4,10 +4,11 @@
 
 namespace galley {
 
-/// The opencode plugin that asks `galley agent-hook` before each call. It blocks every call that
-/// the hook did not answer.
+/// The opencode plugin that asks `galley agent-hook` before each call, and reports calls and
+/// prompts to it. It is ours, so it blocks every call that the hook did not answer.
 inline constexpr std::string_view kOpencodePlugin =
-    R"(// Asks galley before each call of a tool. 'galley agents uninstall opencode' removes this file.
+    R"(// Asks galley before each call of a tool, and tells it of calls and prompts.
+// 'galley agents uninstall opencode' removes this file.
 import { spawn } from "node:child_process"
 
 const TIME_MS = 60_000
@@ -43,6 +44,15 @@ function ask(request, cwd) {
   })
 }
 
+// What is done already can be denied nothing.
+async function report(request, cwd) {
+  try {
+    return await ask(request, cwd)
+  } catch (error) {
+    return { reason: `galley did not record this: ${error.message}` }
+  }
+}
+
 export const Galley = async ({ directory }) => ({
   "tool.execute.before": async (input, output) => {
     const answer = await ask({
@@ -55,6 +65,26 @@ export const Galley = async ({ directory }) => ({
     }, directory)
     if (answer.decision === "deny") throw new Error(answer.reason)
     if (answer.tool_input) Object.assign(output.args, answer.tool_input)
+  },
+  "tool.execute.after": async (input, output) => {
+    const answer = await report({
+      hook_event_name: "tool.execute.after",
+      tool_name: input.tool,
+      tool_input: input.args ?? {},
+      tool_use_id: input.callID,
+      session_id: input.sessionID,
+      cwd: directory,
+    }, directory)
+    if (answer.reason) output.output = `${output.output ?? ""}\n${answer.reason}`
+  },
+  "chat.message": async (input, output) => {
+    const parts = (output.parts ?? []).filter((part) => part.type === "text")
+    await report({
+      hook_event_name: "chat.message",
+      session_id: input.sessionID,
+      prompt: parts.map((part) => part.text).join(" "),
+      cwd: directory,
+    }, directory)
   },
 })
 )";

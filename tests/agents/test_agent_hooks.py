@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
-"""Real agents with the hook that `galley agents install` writes. Their own edits are judged before
-they are made, and their commands run staged. The model is a script on loopback; the rest is the
-agent from npm, unchanged."""
+"""Real agents with the hook that `galley agents install` writes: their own edits are judged before they are made and recorded
+after, their commands are committed, and one undo takes a session back. The model is a script on loopback, everything else is the agent as npm has it."""
 
 import json
-import re
 from pathlib import Path
 
 from agent_case import AgentCase, main
@@ -79,13 +77,13 @@ class Hooked(AgentCase):
             assert not (self.work / "b.json").exists()
             shown = yield kind.shell("printf 'made\\n' > made.txt; cat made.txt a.txt")
             assert "made\nONE\ntwo" in shown, shown
-            assert not (self.work / "made.txt").exists()
-            hint = re.search(r"not on disk before: (galley .*commit)$", shown, re.M)
-            assert hint, shown
-            shown = yield kind.shell("galley diff --name-status")
-            assert "made.txt" in shown, shown
-            yield kind.shell(hint[1])
             assert (self.work / "made.txt").read_text() == "made\n"
+            [turn] = json.loads(self.galley("--json", "turns", expect=0).stdout)["turns"]
+            assert (turn["agent"], turn["files"], turn["state"]) == (kind.name, 2, "open"), turn
+            assert turn["prompt"].startswith("Do what the model says."), turn
+            shown = yield kind.shell(f"galley undo --session {turn['session']}")
+            assert (self.work / "a.txt").read_text() == "one\ntwo\n", shown
+            assert not (self.work / "made.txt").exists(), shown
             yield Say("done")
 
         return script

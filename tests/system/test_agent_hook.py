@@ -99,12 +99,12 @@ class Edits(HookCase):
         return {key: value.replace("{}", str(self.work)) if isinstance(value, str) else value
                 for key, value in arguments.items()}
 
-    def test_an_edit_that_fits_and_is_approved_passes(self):
-        before = snapshot(self.work, with_times=True, skip=())
+    def test_one_that_fits_and_is_approved_passes(self):
+        before = snapshot(self.work, with_times=True)
         for agent, (tool, (good, _, _)) in EDITS.items():
             with self.subTest(agent):
                 self.assertEqual(self.answer(agent, tool, self.filled(good)), ("allow", None))
-        self.assertEqual(snapshot(self.work, with_times=True, skip=()), before)
+        self.assertEqual(snapshot(self.work, with_times=True), before)
 
     def test_an_edit_that_does_not_fit_is_denied_with_a_suggestion(self):
         for agent, (tool, (_, bad, _)) in EDITS.items():
@@ -227,14 +227,21 @@ class Edits(HookCase):
                 self.assertEqual(self.answer("codex", "Bash", {"command": command})[0], expected)
 
 
-class Commands(HookCase):
-    def test_a_command_runs_staged_with_its_other_arguments_unchanged(self):
+class StagedCommands(HookCase):
+    """With `mode = "stage"`, as somebody wants it who reviews at the end."""
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").write_text(RULES + '\n[hook]\nmode = "stage"\n')
+
+    def test_one_runs_staged_with_all_else_as_it_was(self):
         for agent, tool in SHELLS.items():
             with self.subTest(agent):
                 answer, changed = self.answer(agent, tool, {"command": "echo 'it''s' > b.txt", "description": "d"})
                 self.assertEqual(answer, "replace")
                 self.assertEqual(changed["description"], "d")
-                self.assertTrue(changed["command"].startswith(f"{PROGRAM} --agent {agent} exec --begin -- sh -c "))
+                self.assertTrue(changed["command"].startswith(
+                    f"{PROGRAM} --agent {agent} --session s exec --begin --keep-on-failure -- sh -c "))
 
     def test_the_staged_command_does_the_same_and_writes_nothing_to_disk(self):
         command = "printf '%s\\n' \"a'b\" '$HOME' \\$x > 'new file'\nls \"new file\""
@@ -260,12 +267,13 @@ class Commands(HookCase):
     def test_words_of_a_command_stay_words(self):
         _, changed = self.answer("codex", "shell", {"command": ["bash", "-lc", "echo 'x y'"]})
         self.assertEqual(changed["command"],
-                         [PROGRAM, "--agent", "codex", "exec", "--begin", "--", "bash", "-lc", "echo 'x y'"])
+                         [PROGRAM, "--agent", "codex", "--session", "s", "exec", "--begin", "--keep-on-failure", "--",
+                          "bash", "-lc", "echo 'x y'"])
 
     def test_commands_of_galley_itself_run_outside_the_sandbox(self):
         for command in ("galley diff", "galley commit", "galley status --json", "galley undo --path=src"):
             _, changed = self.answer("codex", "Bash", {"command": command})
-            own = command.replace("galley", f"{PROGRAM} --agent codex", 1)
+            own = command.replace("galley", f"{PROGRAM} --agent codex --session s", 1)
             self.assertEqual(changed["command"], own)
             # The form that the answer to a staged command shows.
             _, changed = self.answer("codex", "Bash", {"command": command.replace("galley", "galley --agent codex", 1)})
@@ -274,9 +282,11 @@ class Commands(HookCase):
                         "galley commit --agent person", "galley run -- sh", "galley trust", "galley diff > x",
                         "galley validate --verdict x", "galley -C / diff", "galley log $(rm x)", "galley"):
             _, changed = self.answer("codex", "Bash", {"command": command})
-            self.assertIn("exec --begin -- sh -c", changed["command"], command)
+            self.assertIn("exec --begin --keep-on-failure -- sh -c", changed["command"], command)
 
-    def test_a_command_with_another_start_directory_is_denied(self):
+
+class Commands(HookCase):
+    def test_one_that_would_start_elsewhere_is_denied(self):
         for more in ({"workdir": "/"}, {"workdir": str(self.scratch)}, {"workdir": "no/such"}):
             self.assertEqual(self.answer("opencode", "bash", {"command": "ls", **more})[0], "deny")
         self.assertEqual(self.answer("claude", "Bash", {"command": "ls"}, cwd="/")[0], "deny")
@@ -311,6 +321,315 @@ class Commands(HookCase):
         ran = subprocess.run([fake], input=json.dumps(request).encode(), capture_output=True, check=False,
                              env={**os.environ, **self.environment, "GALLEY_SANDBOX": "1"})
         self.assertIn(b'"deny"', ran.stdout, ran.stderr)
+
+
+class OneWorld(HookCase):
+    """By default, what a hooked agent does is on the disk at once, and can be taken back session by session, turn by turn."""
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "src").mkdir(exist_ok=True)
+        (self.work / "src" / "main.c").write_text("".join(f"line {n}\n" for n in range(1, 30)))
+        (self.work / "src" / "run.sh").write_text("#!/bin/sh\necho run\n")
+        (self.work / "src" / "run.sh").chmod(0o750)
+        (self.work / "src" / "link").symlink_to("main.c")
+        (self.work / "src" / "empty").mkdir()
+        (self.work / ".env").write_text("PORT=1\nHOST=a\n")
+        (self.work / ".gitignore").write_text(".env\nnode_modules/\n")
+
+    def make_repository(self):
+        for words in (("init", "-q"), ("add", "."), ("-c", "user.name=p", "-c", "user.email=p@x", "commit", "-qm", "first")):
+            subprocess.run(["git", *words], cwd=self.work, check=True, env={**os.environ, **self.environment})
+
+    def shell(self, command, agent="claude", session="s", expect=0):
+        """What the agent's shell does with the command that the hook gives it."""
+        answer, changed = self.answer(agent, SHELLS[agent], {"command": command}, session_id=session)
+        self.assertEqual(answer, "replace", changed)
+        ran = subprocess.run(["sh", "-c", changed["command"]], cwd=self.work, capture_output=True, check=False,
+                             env={**os.environ, **self.environment})
+        self.skip_if_unavailable(ran.stdout, ran.stderr)
+        self.assertEqual(ran.returncode, expect, ran.stderr)
+        return ran
+
+    def prompt(self, text, agent="claude", session="s"):
+        event = {"gemini": "BeforeAgent", "opencode": "chat.message"}.get(agent, "UserPromptSubmit")
+        said = self.hook(agent, {"hook_event_name": event, "session_id": session, "prompt": text, "cwd": str(self.work)})
+        self.assertIn(said.stdout.strip(), (b"", b"{}"))
+
+    def edit(self, agent, tool, arguments, change, session="s", call="e1"):
+        """An edit of the agent's own tool: judged, made by the agent, reported."""
+        more = {"session_id": session, "tool_use_id": call}
+        self.assertEqual(self.answer(agent, tool, arguments, **more)[0], "allow")
+        change()
+        event = {"gemini": "AfterTool", "opencode": "tool.execute.after"}.get(agent, "PostToolUse")
+        return self.hook(agent, {**self.request(agent, tool, arguments, **more), "hook_event_name": event}).stdout
+
+    def log(self, *words):
+        return json.loads(self.galley("--json", "log", *words, expect=0).stdout)["transactions"]
+
+    def turns(self, *words):
+        return json.loads(self.galley("--json", "turns", *words, expect=0).stdout)["turns"]
+
+    def test_a_command_is_replaced_by_one_that_commits(self):
+        for agent, tool in SHELLS.items():
+            with self.subTest(agent):
+                _, changed = self.answer(agent, tool, {"command": "make"}, session_id="7f-3a")
+                self.assertEqual(changed["command"], f"{PROGRAM} --agent {agent} --session 7f-3a exec --commit "
+                                                     "--propose-ignored -- sh -c make")
+
+    def test_its_effects_are_on_the_disk_and_on_record(self):
+        ran = self.shell("echo new > src/new.c; mkdir -p node_modules/x; echo p > node_modules/x/i.js; echo said")
+        self.assertEqual(ran.stdout, b"said\n")
+        self.assertEqual((self.work / "src" / "new.c").read_text(), "new\n")
+        # The next command needs what this one installed, also if git ignores it.
+        self.assertEqual(self.shell("cat node_modules/x/i.js").stdout, b"p\n")
+        [only] = self.log("--session", "s")
+        self.assertEqual((only["agent"], only["session"], only["tool"]), ("claude", "s", "exec"))
+        self.assertIn("echo new > src/new.c", only["message"])
+        self.assertIn(b"session s", self.galley("show", only["id"], expect=0).stdout)
+        self.assertEqual(self.log("--session", "t"), [])
+        self.galley("audit", "verify", expect=0)
+
+    def test_a_command_that_fails_keeps_its_effects_and_its_status(self):
+        self.shell("echo half > half; exit 7", expect=7)
+        self.assertEqual((self.work / "half").read_text(), "half\n")
+
+    def test_refused_effects_are_dropped_and_the_reason_is_said(self):
+        before = snapshot(self.work)
+        ran = self.shell("echo k > keys/k; echo x > fine", expect=1)
+        self.assertIn(b"keys stay", ran.stderr)
+        self.assertEqual(snapshot(self.work), before)
+        ran = self.shell("echo '{,' > a.json; exit 3", expect=3)
+        self.assertIn(b"a.json:1", ran.stderr)
+        self.assertEqual(snapshot(self.work), before)
+        self.assertEqual(self.log(), [])
+
+    def test_an_open_transaction_of_the_agent_is_not_committed_with_it(self):
+        self.galley("--agent", "claude", "begin", expect=0)
+        self.galley("--agent", "claude", "call", "Write", '{"file_path": "staged", "content": "s"}', expect=0)
+        self.shell("echo 1 > one")
+        self.assertTrue((self.work / "one").exists())
+        self.assertFalse((self.work / "staged").exists())
+
+    def test_an_edit_of_each_agent_is_recorded_and_undone(self):
+        for agent, (tool, (good, _, _)) in EDITS.items():
+            with self.subTest(agent):
+                file = self.work / "a.txt"
+                before = file.read_bytes()
+                arguments = {key: value.replace("{}", str(self.work)) if isinstance(value, str) else value
+                             for key, value in good.items()}
+                said = self.edit(agent, tool, arguments, lambda file=file: file.write_text("ONE\ntwo\n"), session=f"of-{agent}")
+                self.assertIn(said.strip(), (b"", b"{}"))
+                [only] = self.log("--session", f"of-{agent}")
+                self.assertEqual((only["agent"], only["tool"]), (agent, tool))
+                self.assertEqual([path["path"] for path in only["paths"]], ["a.txt"])
+                self.assertEqual(file.read_text(), "ONE\ntwo\n")
+                self.galley("undo", only["id"], expect=0)
+                self.assertEqual(file.read_bytes(), before)
+        self.galley("audit", "verify", expect=0)
+        self.galley("doctor")
+
+    def test_new_files_in_new_folders_are_recorded_with_what_is_on_the_disk(self):
+        """A formatter of the agent may have changed the text after the write."""
+        def write():
+            (self.work / "docs" / "deep").mkdir(parents=True)
+            (self.work / "docs" / "deep" / "n.md").write_text("formatted\n")
+        before = snapshot(self.work)
+        self.edit("claude", "Write", {"file_path": f"{self.work}/docs/deep/n.md", "content": "raw\n"}, write)
+        [only] = self.log()
+        self.assertIn(b"+formatted", self.galley("show", only["id"], expect=0).stdout)
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertEqual(snapshot(self.work), before)
+
+    def test_an_edit_that_never_happened_leaves_no_record(self):
+        arguments = {"file_path": f"{self.work}/a.txt", "old_string": "one", "new_string": "ONE"}
+        self.assertEqual(self.edit("claude", "Edit", arguments, lambda: None).strip(), b"")
+        self.assertEqual(self.answer("claude", "Edit", arguments, tool_use_id="lost")[0], "allow")
+        self.assertEqual(self.log(), [])
+        kept = list((self.work / ".galley" / "sessions").rglob("*.j"))
+        self.assertEqual(len(kept), 1)
+        self.galley("gc", expect=0)
+        self.assertTrue(kept[0].exists())
+        os.utime(kept[0], (0, 0))
+        self.assertIn(b"1 file of agents' sessions", self.galley("gc", "-n", expect=0).stdout)
+        self.galley("gc", expect=0)
+        self.assertFalse(kept[0].exists())
+
+    def test_a_kept_file_of_another_workspace_counts_for_nothing(self):
+        arguments = {"file_path": f"{self.work}/a.txt", "old_string": "one", "new_string": "ONE"}
+        for damage in (lambda text: b"", lambda text: text[:40], lambda text: text[:24] + b"x" * 16 + text[40:],
+                       lambda text: b"\0" * len(text)):
+            self.assertEqual(self.answer("claude", "Edit", arguments, tool_use_id="d")[0], "allow")
+            [kept] = (self.work / ".galley" / "sessions").rglob("*.j")
+            kept.write_bytes(damage(kept.read_bytes()))
+            (self.work / "a.txt").write_text("ONE\ntwo\n")
+            self.hook("claude", {**self.request("claude", "Edit", arguments, tool_use_id="d"), "hook_event_name": "PostToolUse"})
+            self.assertEqual(self.log(), [])
+            (self.work / "a.txt").write_text("one\ntwo\n")
+
+    def test_an_edit_that_came_out_refused_is_told_to_the_model(self):
+        arguments = {"file_path": f"{self.work}/a.json", "content": "[]\n"}
+        said = self.edit("claude", "Write", arguments, lambda: (self.work / "a.json").write_text("{,\n"))
+        self.assertEqual(json.loads(said)["decision"], "block")
+        self.assertIn("a.json:1", json.loads(said)["reason"])
+        self.assertEqual(self.log(), [])
+
+    def check_all_comes_back(self, *undo):
+        before = snapshot(self.work)
+        self.prompt("clean up\nand more")
+        self.shell("rm -rf src .env")
+        self.edit("claude", "Edit", {"file_path": f"{self.work}/a.txt", "old_string": "one", "new_string": "ONE"},
+                  lambda: (self.work / "a.txt").write_text("ONE\ntwo\n"))
+        self.assertFalse((self.work / "src").exists())
+        self.assertFalse((self.work / ".env").exists())
+        # A person goes on meanwhile: in another file, and in another line of the same file.
+        (self.work / "mine.txt").write_text("mine\n")
+        (self.work / "a.txt").write_text("ONE\ntwo\nthree by me\n")
+        words = [word.replace("TURN", self.turns()[0]["id"]) for word in undo]
+        self.galley("undo", *words, expect=0)
+        after = snapshot(self.work)
+        self.assertEqual((self.work / "a.txt").read_text(), "one\ntwo\nthree by me\n")
+        for path in ("a.txt", "mine.txt"):
+            after.pop(path)
+            before.pop(path, None)
+        self.assertEqual(after, before)
+        self.galley("audit", "verify", expect=0)
+        # The undo is a transaction like others.
+        self.galley("redo", expect=0)
+        self.assertFalse((self.work / "src").exists())
+        self.assertEqual((self.work / "a.txt").read_text(), "ONE\ntwo\nthree by me\n")
+
+    def test_undo_of_a_session_brings_everything_back_in_a_plain_folder(self):
+        self.check_all_comes_back("--session", "s")
+
+    def test_undo_of_a_session_brings_everything_back_in_a_repository(self):
+        self.make_repository()
+        self.check_all_comes_back("--session", "s")
+
+    def test_undo_of_a_turn_brings_everything_back_in_a_plain_folder(self):
+        self.check_all_comes_back("--turn", "TURN")
+
+    def test_undo_of_the_last_turn_brings_everything_back_in_a_repository(self):
+        self.make_repository()
+        self.check_all_comes_back("--turn", "last")
+
+    def test_undo_of_a_session_is_all_or_nothing(self):
+        self.shell("echo 1 > one")
+        self.shell("sed -i 's/one/uno/' a.txt")
+        self.shell("echo 2 > two")
+        (self.work / "a.txt").write_text("a person's\ntwo\n")
+        before = snapshot(self.work)
+        said = self.galley("undo", "--session", "s", expect=1)
+        self.assertIn(b"a.txt", said.stderr)
+        self.assertEqual(snapshot(self.work), before)
+        self.assertFalse([one for one in self.log() if "undone_by" in one])
+
+    def test_undo_of_a_session_leaves_what_others_and_it_took_back_alone(self):
+        self.shell("echo 1 > one; echo 2 > two")
+        self.shell("echo 3 >> two", session="other")
+        self.shell("rm one")
+        self.galley("undo", expect=0)  # a person brings `one` back
+        self.assertTrue((self.work / "one").exists())
+        self.assertIn(b"conflict", self.galley("undo", "--session", "s", expect=1).stderr)
+        self.galley("undo", "--session", "other", expect=0)
+        said = json.loads(self.galley("--json", "undo", "--session", "s", expect=0).stdout)
+        self.assertTrue(said["ok"])
+        self.assertFalse((self.work / "one").exists() or (self.work / "two").exists())
+        self.assertIn(b"undone already", self.galley("undo", "--session", "s", expect=0).stderr)
+        self.galley("undo", "--session", "nobody", expect=(1, 2, 3))
+        self.galley("undo", "--session", "s", "3", expect=2)
+
+    def test_one_undo_is_shown_as_that_of_several(self):
+        for name in "abc":
+            self.shell(f"echo {name} > {name}")
+        self.galley("undo", "--session", "s", expect=0)
+        newest, *older = self.log()
+        self.assertEqual((newest["undoes"], newest["also_undoes"]), ("3", ["2", "1"]))
+        self.assertEqual({one["undone_by"] for one in older}, {newest["id"]})
+        for _ in range(35):  # now the index answers, and it was made from the journals
+            (self.work / "x").write_text(os.urandom(4).hex())
+            self.galley("call", "--begin", "Write", '{"file_path": "y", "content": "' + os.urandom(4).hex() + '"}', expect=0)
+            self.galley("commit", expect=0)
+        rows = {one["id"]: one for one in self.log()}
+        self.assertEqual({rows[str(one)]["undone_by"] for one in (1, 2, 3)}, {newest["id"]})
+        self.assertEqual(rows["4"]["also_undoes"], ["2", "1"])
+        self.assertEqual(len(self.log("--session", "s")), 3)
+
+    def test_turns_group_what_was_done_after_a_prompt(self):
+        for agent in SHELLS:
+            self.prompt("first  words of it\nsecond line", agent, agent)
+            self.shell("echo 1 >> n", agent, agent)
+            self.shell("echo 2 >> n; echo m > m", agent, agent)
+            self.prompt("\n  and then", agent, agent)
+            self.shell("echo 3 >> n", agent, agent)
+            then, first = self.turns("--session", agent)
+            self.assertEqual((first["prompt"], then["prompt"]), ("first  words of it", "and then"))
+            self.assertEqual((first["files"], first["state"], len(first["transactions"])), (2, "open", 2))
+            self.assertEqual(first["id"], first["transactions"][-1])
+            shown = self.galley("show", "--turn", first["id"], expect=0).stdout
+            self.assertEqual((shown.count(b"+1"), shown.count(b"+2")), (shown.count(b"+1"), shown.count(b"+2")))
+            diff = self.galley("diff", "--turn", first["transactions"][0], expect=0).stdout
+            self.assertIn(b"+1\n+2\n", diff)
+            self.galley("undo", "--turn", first["id"], expect=1)  # the second turn built on it
+            self.galley("undo", "--turn", "last", expect=0)
+            self.galley("undo", "--turn", "last", expect=0)
+            self.assertFalse((self.work / "n").exists())
+            self.assertEqual([one["state"] for one in self.turns("--session", agent)], ["undone", "undone"])
+        self.assertIn(b"first  words of it", self.galley("turns", expect=0).stdout)
+        self.assertEqual(len(self.galley("turns", "-n", "3", expect=0).stdout.splitlines()), 3)
+
+    def test_without_prompts_a_commit_is_a_turn(self):
+        self.shell("echo 1 > n")
+        self.shell("echo 2 > m")
+        self.assertEqual([one["id"] for one in self.turns()], ["2", "1"])
+        self.galley("undo", "--turn", "1", expect=0)
+        self.assertFalse((self.work / "n").exists())
+        self.assertTrue((self.work / "m").exists())
+
+    def test_the_agent_takes_its_own_session_back(self):
+        self.shell("echo 1 > n")
+        answer, changed = self.answer("claude", "Bash", {"command": "galley undo --session s"})
+        self.assertEqual(changed["command"], f"{PROGRAM} --agent claude --session s undo --session s")
+        subprocess.run(["sh", "-c", changed["command"]], cwd=self.work, check=True, capture_output=True,
+                       env={**os.environ, **self.environment})
+        self.assertFalse((self.work / "n").exists())
+
+    def test_an_end_and_a_prompt_without_a_session_change_nothing(self):
+        before = snapshot(self.work, skip=())
+        for event in ("Stop", "UserPromptSubmit"):
+            said = self.hook("claude", {"hook_event_name": event, "prompt": "p", "cwd": str(self.work)})
+            self.assertEqual(said.stdout.strip(), b"")
+        self.assertEqual(snapshot(self.work, skip=()), before)
+
+    # Limit: kMaxSessionBytes of engine/commit/outcome.h
+    def test_the_id_of_a_session_is_bounded(self):
+        self.galley("--session", "x" * 128, "apply", self.document(), expect=0)
+        for bad in ("x" * 129, "a b", "a\nb", "\u00e4", "\x1b[31m"):
+            said = self.galley("--session", bad, "apply", self.document(), expect=2)
+            self.assert_one_clear_message(said)
+        self.assertEqual(len(self.log()), 1)
+
+    # Limit: kMaxPromptBytes of engine/commit/outcome.h
+    def test_a_long_prompt_is_cut_between_characters(self):
+        self.prompt("\u00e4" * 1000)
+        self.shell("echo 1 > n")
+        self.assertEqual(self.turns()[0]["prompt"], "\u00e4" * 100)
+        self.prompt("\x1b[31mred\u202e" + "y" * 9)
+        self.shell("echo 2 > n")
+        self.assertNotIn(b"\x1b", self.galley("turns", expect=0).stdout)
+
+    # Limit: kMaxKeptEditBytes of engine/pipeline/agent_session.h
+    def test_an_edit_of_a_huge_file_passes_and_is_not_recorded(self):
+        (self.work / "big").touch()
+        os.truncate(self.work / "big", 65 << 20)
+        arguments = {"file_path": f"{self.work}/big", "content": "small\n"}
+        self.edit("claude", "Write", arguments, lambda: (self.work / "big").write_text("small\n"))
+        self.assertEqual(self.log(), [])
+
+    def document(self):
+        path = self.scratch / "d.json"
+        path.write_text(json.dumps([{"path": "made.txt", "content": os.urandom(4).hex()}]))
+        return path
 
 
 class OwnConfiguration(HookCase):
@@ -352,9 +671,9 @@ class OwnConfiguration(HookCase):
 
 class Others(HookCase):
     def test_tools_that_read_pass(self):
-        for agent, tools in {"codex": ["update_plan", "view_image", "mcp__galley__Edit"],
+        for agent, tools in {"codex": ["update_plan", "view_image", "get_goal", "mcp__galley__Edit"],
                              "claude": ["Read", "Glob", "Grep", "WebFetch", "Task", "ListAgents", "SendMessage",
-                                        "ReportFindings", "mcp__galley__Bash"],
+                                        "ReportFindings", "Workflow", "mcp__galley__Bash"],
                              "gemini": ["read_file", "glob", "google_web_search", "update_topic", "invoke_agent",
                                         "read_background_output", "mcp_galley_replace", "mcp_galley_write_file"],
                              "opencode": ["read", "grep", "todowrite", "galley_galley_commit"]}.items():
@@ -401,7 +720,8 @@ class Others(HookCase):
         good = self.request("claude", "Edit", {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"})
         for garbage in (b"", b"null", b"[]", b"{", b"\xff\xfe", b"[" * 100000, b'{"a":' * 100000, b"{} {}",
                         json.dumps({**good, "tool_input": "x"}).encode(), json.dumps({**good, "tool_name": 1}).encode(),
-                        json.dumps({**good, "hook_event_name": "PostToolUse"}).encode(),
+                        json.dumps({**good, "hook_event_name": "PreCompact"}).encode(),
+                        json.dumps({**good, "session_id": "a b"}).encode(), json.dumps({**good, "session_id": "x" * 129}).encode(),
                         json.dumps({**good, "hook_event_name": None}).encode()):
             with self.subTest(garbage[:40]):
                 said = self.hook("claude", garbage, expect=2)
@@ -418,6 +738,7 @@ class Others(HookCase):
         request = self.request("gemini", "read_file", {})
         self.hook("claude", request, expect=2)
         self.hook("opencode", request, expect=2)
+        self.hook("claude", {"hook_event_name": "BeforeAgent", "session_id": "s", "prompt": "p"}, expect=2)
         self.hook("somebody", request, expect=0)
 
     # Limit: kMaxHookBytes of server/agents/hook_request.h

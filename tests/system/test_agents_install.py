@@ -112,8 +112,8 @@ class RoundTrip(InstallCase):
                     self.assertEqual(self.states("install", agent, *options), ["added"])
                     with_entry = file.read_bytes()
                     self.assertNotEqual(with_entry, text.encode())
-                    self.assertTrue(any(with_entry.startswith(text.encode()[:at]) and with_entry.endswith(text.encode()[at:])
-                                        for at in range(len(text.encode()) + 1)), "more than one place was touched")
+                    written = iter(with_entry)
+                    self.assertTrue(all(byte in written for byte in text.encode()), "more than additions")
                     self.assertEqual(self.states("install", agent, *options), ["present"])
                     self.assertEqual(file.read_bytes(), with_entry)
                     self.assertEqual(self.states("uninstall", agent, *options), ["removed"])
@@ -138,9 +138,14 @@ class RoundTrip(InstallCase):
         hook = json.loads((self.work / ".claude/settings.json").read_text())["hooks"]["PreToolUse"][0]
         self.assertEqual((hook["matcher"], hook["hooks"][0]["onFailure"]), ("*", "block"))
         self.assertTrue(hook["hooks"][0]["command"].endswith("agent-hook --agent claude || exit 2"))
+        # A report of what is done must not stop the agent, nor lose a person's prompt.
+        hooks = json.loads((self.work / ".claude/settings.json").read_text())["hooks"]
+        for event in ("PostToolUse", "UserPromptSubmit"):
+            self.assertTrue(hooks[event][0]["hooks"][0]["command"].endswith("agent-hook --agent claude || exit 0"))
         self.agents("install", "gemini", "--yes")
         settings = json.loads((self.work / ".gemini/settings.json").read_text())
         self.assertEqual(settings["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 60000)
+        self.assertEqual(sorted(settings["hooks"]), ["AfterTool", "BeforeAgent", "BeforeTool"])
         self.assertIn("gemini", settings["mcpServers"]["galley"]["args"])
         self.agents("install", "opencode", "--yes")
         server = json.loads((self.work / "opencode.json").read_text())["mcp"]["galley"]
@@ -148,7 +153,18 @@ class RoundTrip(InstallCase):
         self.agents("install", "codex", "--yes", env={"CODEX_HOME": str(self.scratch / "own")})
         text = (self.scratch / "own" / "config.toml").read_text()
         self.assertIn("[mcp_servers.galley]\n", text)
-        self.assertIn("[[hooks.PreToolUse.hooks]]\n", text)
+        for event in ("PreToolUse", "PostToolUse", "UserPromptSubmit"):
+            self.assertIn(f"[[hooks.{event}.hooks]]\n", text)
+
+    def test_an_install_of_an_earlier_version_is_completed(self):
+        self.agents("install", "claude", "--hook", "--yes")
+        file = self.work / ".claude/settings.json"
+        whole = json.loads(file.read_text())
+        file.write_text(json.dumps({"hooks": {"PreToolUse": whole["hooks"]["PreToolUse"]}}))
+        listed = json.loads(self.galley("--json", "agents", "list", expect=0).stdout)["entries"]
+        self.assertEqual([entry["state"] for entry in listed if entry["file"] == str(file)], ["incomplete"])
+        self.agents("install", "claude", "--hook", "--yes")
+        self.assertEqual(json.loads(file.read_text()), whole)
 
     def test_additions_of_a_person_survive_uninstall(self):
         file = self.work / ".mcp.json"

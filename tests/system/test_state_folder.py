@@ -25,7 +25,7 @@ END = {"commit", "pick", "rollback", "gc"}
 WORDS = {"the first write": {"apply", "begin"}, "a commit": COMMITS, "a recovery": RETIREMENT,
          "a retirement": RETIREMENT, "its end": END, "the end of the last that shares them": END,
          "the commit that uses it": {"commit"}, "the other commands that stage": STAGING,
-         "commands that ask the gate": COMMITS | {"validate"}, "other commands that read history": {"log", "blame"}}
+         "commands that ask the gate": COMMITS | {"validate", "agent-hook"}, "other commands that read history": {"log", "blame"}}
 
 CONFIGURATION = """
 [history]
@@ -121,7 +121,7 @@ class StateFolder(SystemCase):
 
     def run_every_command(self):
         self.run_all("completions bash", "help", "init -n", f"preview {FIRST}", f"edits explain {FIRST}", "status",
-                     "log", "doctor", "tools list", "policy explain README.md", "trust --show")
+                     "log", "turns", "doctor", "tools list", "policy explain README.md", "trust --show")
         self.assertEqual(self.entries(), set(), "a command that only reads made something")
         (self.work / "galley.toml").write_text(CONFIGURATION)
         self.galley("apply", FIRST, expect=0)
@@ -134,7 +134,7 @@ class StateFolder(SystemCase):
         self.serve_agents()
         self.leave_a_conflict_with_markers()
         self.galley("query", "SELECT 1", expect=0)
-        self.run_all("show 1", "blame README.md", "at 1 -- true", "undo 2", "redo", "audit verify", expect=0)
+        self.run_all("show 1", "turns", "blame README.md", "at 1 -- true", "undo 2", "redo", "audit verify", expect=0)
         self.link_a_commit_of_git()
         self.leave_a_crash()
         self.run_all("recover", "rescue list", "rescue drop ff", "rescue drop 255")
@@ -144,6 +144,8 @@ class StateFolder(SystemCase):
         old = self.begin()
         for path in (self.own_state("stage") / old, *(self.own_state("stage") / old).iterdir()):
             os.utime(path, (time.time() - 15 * 86400,) * 2)
+        for path in self.own_state("sessions").glob("*/*"):
+            os.utime(path, (0, 0))
         young = self.begin()
         # Simulates a restart, after which all journals retire at once.
         self.galley("doctor", "--repair", env={"GALLEY_BOOT_ID": "boot-2"})
@@ -194,8 +196,11 @@ class StateFolder(SystemCase):
         self.galley("commit", "--tx", tx, expect=0)
 
     def serve_agents(self):
-        self.galley("mcp", expect=0)  # its input ends at once
-        self.galley("agent-hook", expect=2)  # it got no call
+        self.galley("mcp", expect=0)  # whose input ends at once
+        self.galley("agent-hook", expect=2)  # which was told of no call
+        edit = {"tool_name": "Write", "tool_input": {"file_path": "kept.txt", "content": "k\n"}}
+        for report in ({"hook_event_name": "UserPromptSubmit", "prompt": "p"}, {"hook_event_name": "PreToolUse", **edit}):
+            self.galley("agent-hook", stdin=json.dumps({"session_id": "s", **report}).encode(), expect=0)
         self.galley("agents", "list", expect=0)
 
     def grant_and_confirm(self):

@@ -20,24 +20,30 @@ AgentEntry entry_of(const char* agent, AgentPart part) {
   return *std::move(entry);
 }
 
-/// Adds and takes away; the text in between.
+/// Adds all entries and takes them away, the last one first; the text in between.
 std::string expect_comes_back(const AgentEntry& agent, const std::optional<std::string>& text) {
-  std::string with;
-  std::visit(
-      [&](const auto& entry) {
-        const auto added = entry.add(text, "FILE");
-        ASSERT_TRUE(added.has_value()) << added.error().message;
-        EXPECT_NE(text, *added);
-        const auto again = entry.add(*added, "FILE");
-        ASSERT_TRUE(again.has_value());
-        EXPECT_EQ(*again, *added);
-        EXPECT_TRUE(entry.is_installed_in(*added, "FILE").value_or(false));
-        const auto back = entry.remove_entry(*added, "FILE");
-        ASSERT_TRUE(back.has_value()) << back.error().message;
-        EXPECT_EQ(*back, text);
-        with = *added;
-      },
-      agent.entry);
+  std::vector<std::optional<std::string>> texts = {text};
+  const auto add = [&](const auto& entry) {
+    const auto added = entry.add(texts.back(), "FILE");
+    ASSERT_TRUE(added.has_value()) << added.error().message;
+    EXPECT_NE(texts.back(), *added);
+    const auto again = entry.add(*added, "FILE");
+    ASSERT_TRUE(again.has_value());
+    EXPECT_EQ(*again, *added);
+    EXPECT_TRUE(entry.is_installed_in(*added, "FILE").value_or(false));
+    texts.emplace_back(*added);
+  };
+  for (const auto& entry : agent.entries) std::visit(add, entry);
+  const std::string with = texts.back().value_or("");
+  const auto take_away = [&](const auto& entry) {
+    const auto back = entry.remove_entry(texts.back().value_or(""), "FILE");
+    ASSERT_TRUE(back.has_value()) << back.error().message;
+    texts.pop_back();
+    EXPECT_EQ(*back, texts.back());
+  };
+  for (auto entry = agent.entries.rbegin(); entry != agent.entries.rend(); ++entry) {
+    std::visit(take_away, *entry);
+  }
   return with;
 }
 
@@ -75,13 +81,13 @@ TEST(ConfigEntries, RemovingATomlEntryRestoresEveryEndOfAFile) {
 
 TEST(ConfigEntries, ForeignEntriesAreRefusedWithTheirLine) {
   const AgentEntry json = entry_of("claude", AgentPart::kMcp);
-  const auto in_json =
-      std::get<JsonConfigEntry>(json.entry).add("{\n\"mcpServers\": {\n\"galley\": {}}}", "FILE");
+  const auto in_json = std::get<JsonConfigEntry>(json.entries.front())
+                           .add("{\n\"mcpServers\": {\n\"galley\": {}}}", "FILE");
   ASSERT_FALSE(in_json.has_value());
   EXPECT_EQ(in_json.error().reason, "agents.foreign_entry");
   EXPECT_EQ(in_json.error().message.substr(0, 7), "FILE:3:");
   const AgentEntry toml = entry_of("codex", AgentPart::kMcp);
-  const auto in_toml = std::get<TomlConfigEntry>(toml.entry)
+  const auto in_toml = std::get<TomlConfigEntry>(toml.entries.front())
                            .add("\n[mcp_servers.galley]\ncommand = \"x\"\n", "FILE");
   ASSERT_FALSE(in_toml.has_value());
   EXPECT_EQ(in_toml.error().reason, "agents.foreign_entry");
@@ -91,13 +97,14 @@ TEST(ConfigEntries, ForeignEntriesAreRefusedWithTheirLine) {
 TEST(ConfigEntries, AnEntryThatCannotBeAddedIsAnError) {
   const AgentEntry toml = entry_of("codex", AgentPart::kMcp);
   for (const char* text : {"mcp_servers = {}\n", "mcp_servers = 1", "[[mcp_servers]]\n", "a = "}) {
-    const auto added = std::get<TomlConfigEntry>(toml.entry).add(text, "FILE");
+    const auto added = std::get<TomlConfigEntry>(toml.entries.front()).add(text, "FILE");
     ASSERT_FALSE(added.has_value()) << text;
     EXPECT_EQ(added.error().reason, "agents.configuration");
   }
   const AgentEntry json = entry_of("claude", AgentPart::kHook);
   for (const char* text : {"", "[]", "{", "{\"hooks\": []}", "{\"hooks\": {\"PreToolUse\": {}}}"}) {
-    EXPECT_FALSE(std::get<JsonConfigEntry>(json.entry).add(text, "FILE").has_value()) << text;
+    EXPECT_FALSE(std::get<JsonConfigEntry>(json.entries.front()).add(text, "FILE").has_value())
+        << text;
   }
 }
 

@@ -22,9 +22,30 @@ TEST(HookRequest, RequestsOfEachAgentAreRead) {
   }
 }
 
+TEST(HookRequest, APromptNeedsNoTool) {
+  for (const char* event : {"UserPromptSubmit", "BeforeAgent", "chat.message"}) {
+    const auto request = read_hook_request(std::string(R"({"prompt":"p","hook_event_name":")") +
+                                           event + R"(","session_id":"s-1"})");
+    ASSERT_TRUE(request.has_value()) << event;
+    EXPECT_EQ(request->event, HookEvent::kPrompt);
+    EXPECT_EQ(request->prompt, "p");
+    EXPECT_EQ(request->session, "s-1");
+  }
+}
+
+TEST(HookRequest, BothReportsOfACallNameIt) {
+  const auto call = [](const char* event, const char* more) {
+    return read_hook_request(std::string(R"({"tool_name":"x","tool_input":{"a":1},)") + more +
+                             R"("hook_event_name":")" + event + "\"}")
+        ->call();
+  };
+  EXPECT_EQ(call("BeforeTool", ""), call("AfterTool", ""));
+  EXPECT_EQ(call("PreToolUse", R"("tool_use_id":"7",)"), "7");
+}
+
 TEST(HookRequest, AnInvalidRequestIsAnError) {
   for (const char* text :
-       {"", "[]", "{}", R"({"hook_event_name":"Stop"})", R"({"hook_event_name":"PreToolUse"})",
+       {"", "[]", "{}", R"({"hook_event_name":"Sleep"})", R"({"hook_event_name":"PreToolUse"})",
         R"({"hook_event_name":"PreToolUse","tool_name":"x"})",
         R"({"hook_event_name":"PreToolUse","tool_name":"x","tool_input":[]})",
         R"({"hook_event_name":"PreToolUse","tool_name":1,"tool_input":{}})"}) {
@@ -50,6 +71,9 @@ TEST(HookAnswer, HasTheFormatOfEachAgent) {
             R"({"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow",)"
             R"("updatedInput":{"command":"x"}}})"
             "\n");
+  EXPECT_EQ(hook_reports(HookProtocol::kPreToolUse, "look"),
+            "{\"decision\":\"block\",\"reason\":\"look\"}\n");
+  EXPECT_EQ(hook_reports(HookProtocol::kToolExecuteBefore, "look"), "{\"reason\":\"look\"}\n");
   EXPECT_EQ(hook_denies(HookProtocol::kBeforeTool, "no"),
             "{\"decision\":\"deny\",\"reason\":\"no\"}\n");
   EXPECT_EQ(hook_replaces(HookProtocol::kBeforeTool, input),

@@ -164,11 +164,13 @@ TEST(HookedCall, UnknownMembersAreLeftOut) {
             (json{{"file_path", "a"}, {"content", "x"}}));
 }
 
-TEST(HookedCall, AStagedCommandKeepsItsOtherArguments) {
+TEST(HookedCall, ACommandIsCommittedWithItsOtherArgumentsAsTheyWere) {
   const auto bash = action("Bash", {{"command", "echo 'x'"}, {"timeout", 5}});
   ASSERT_TRUE(bash.has_value());
   EXPECT_EQ(std::get<HookedCall::Command>(*bash).input,
-            (json{{"command", R"(galley --agent bot exec --begin -- sh -c 'echo '\''x'\''')"},
+            (json{{"command",
+                   "galley --agent bot exec --commit --propose-ignored -- sh -c "
+                   R"('echo '\''x'\''')"},
                   {"timeout", 5}}));
 }
 
