@@ -72,7 +72,7 @@ Result<std::vector<std::string>> folders_to_show(const std::string& program) {
             ErrorKind::kRefused, "run.host_folder",
             one + " cannot be shown in the run, because of its folder " + folder + ": " + no);
       }
-      folders.push_back(placed_folder(folder, home));
+      folders.push_back(expanded_folder(folder, home));
     }
     return {};
   };
@@ -89,7 +89,7 @@ Result<std::vector<std::string>> folders_to_show(const std::string& program) {
 bool is_given(const AgentNeeds& needs, const RunArguments& run) {
   const auto is_named = [&](const std::string& folder) {
     const auto is_same = [&](const std::string& path) {
-      return real_program_path(plain_path(path)) == real_program_path(folder);
+      return real_program_path(normalized_path(path)) == real_program_path(folder);
     };
     return std::any_of(run.writable.begin(), run.writable.end(), is_same) ||
            std::any_of(run.layered.begin(), run.layered.end(), is_same);
@@ -100,16 +100,18 @@ bool is_given(const AgentNeeds& needs, const RunArguments& run) {
 Result<bool> has_consent(const AgentNeeds& needs, const std::string& consents) {
   const AgentEntry entry = consent_entry(needs, consents);
   GALLEY_ASSIGN(const ConfigFile file, ConfigFile::read(entry.files.front(), ""));
-  GALLEY_ASSIGN(const std::string wanted,
-                std::get<GeneratedFile>(entry.entry).add(std::nullopt, entry.files.front()));
+  GALLEY_ASSIGN(
+      const std::string wanted,
+      std::get<GeneratedFile>(entry.entries.front()).add(std::nullopt, entry.files.front()));
   return file.text() == wanted;
 }
 
 Result<void> keep_consent(const AgentNeeds& needs, const std::string& consents) {
   const AgentEntry entry = consent_entry(needs, consents);
   GALLEY_ASSIGN(const ConfigFile file, ConfigFile::read(entry.files.front(), ""));
-  GALLEY_ASSIGN(const std::string text,
-                std::get<GeneratedFile>(entry.entry).add(std::nullopt, entry.files.front()));
+  GALLEY_ASSIGN(
+      const std::string text,
+      std::get<GeneratedFile>(entry.entries.front()).add(std::nullopt, entry.files.front()));
   return file.replace(text, kConsentMode);
 }
 
@@ -167,7 +169,7 @@ Result<void> give(const AgentNeeds& needs, Arguments& arguments) {
   for (const std::string& folder : needs.writable) {
     const bool is_layered =
         std::any_of(run.layered.begin(), run.layered.end(), [&](const std::string& path) {
-          return real_program_path(plain_path(path)) == real_program_path(folder);
+          return real_program_path(normalized_path(path)) == real_program_path(folder);
         });
     if (is_layered) continue;
     // A person may have put a link to another folder there.

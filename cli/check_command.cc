@@ -81,7 +81,7 @@ Result<int> check_transaction(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, session.resume());
   JudgedSubject subject;
   if (wants_verdict_file(session)) {
-    GALLEY_ASSIGN(subject, judged_subject(session, transaction.proposal()));
+    GALLEY_ASSIGN(subject, verdict_subject(session, transaction.proposal()));
   }
   if (!session.arguments().verdict.verify.empty()) return verify_verdict(session, subject);
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
@@ -141,7 +141,7 @@ Result<int> check_repository(Session& session) {
   JudgedSubject subject;
   if (wants_verdict_file(session)) {
     GALLEY_ASSIGN(const std::string rules, check->rules());
-    subject = judged_subject(check->proposal(), check->config(), rules);
+    subject = verdict_subject(check->proposal(), check->config(), rules);
     subject.tree = check->base_tree();
   }
   if (!session.arguments().verdict.verify.empty()) return verify_verdict(session, subject);

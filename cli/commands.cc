@@ -81,7 +81,7 @@ constexpr std::array kCommands = {
 };
 
 /// Commands that show or restore something. They must work with a galley.toml that cannot be read.
-/// `gc` is not included: that file says how long history is kept.
+/// `gc` is not included, because that file defines how long history is kept.
 constexpr std::array<std::string_view, 16> kReadOrRepair = {
     "status",  "diff",   "log",    "show",     "turns",   "undo", "redo",  "blame",
     "recover", "doctor", "rescue", "rollback", "approve", "init", "audit", "query"};

@@ -314,8 +314,8 @@ Result<int> at(Session& session) {
   }
   const History history(*persistent_of(*workspace).state());
   GALLEY_ASSIGN(const TxId id, history.resolve(session.arguments().id));
-  GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, place_of(*workspace).files(), id,
-                                                      place_of(*workspace).clock()));
+  GALLEY_ASSIGN(const Proposal past, proposal_to_tree_after(history, place_of(*workspace).files(),
+                                                            id, place_of(*workspace).clock()));
   const ReadablePart part =
       readable_part(past, Policy(rules_of(*workspace).config), session.arguments().global.agent);
   for (const RelPath& path : part.left_out) {

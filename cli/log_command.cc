@@ -112,8 +112,8 @@ Result<int> show_file(Session& session, const History& history, TxId id, const s
   if (reading.decision == Decision::kDeny) {
     return fail(ErrorKind::kRefused, reading.id, reading.message, path.str());
   }
-  GALLEY_ASSIGN(const Proposal past, proposal_to_past(history, place_of(*workspace).files(), id,
-                                                      place_of(*workspace).clock()));
+  GALLEY_ASSIGN(const Proposal past, proposal_to_tree_after(history, place_of(*workspace).files(),
+                                                            id, place_of(*workspace).clock()));
   Overlay view = overlay_of(past, place_of(*workspace).files(), place_of(*workspace).clock());
   GALLEY_ASSIGN(const Content content, view.read(path));
   if (session.is_json()) {

@@ -41,7 +41,7 @@ constexpr size_t kMaxShownDescriptionBytes = 2000;
 struct ShownServer {
   TrustedMcpServer server;
   std::string called;  ///< its own name for itself
-  std::vector<McpToolLeftOut> left_out;
+  std::vector<SkippedMcpTool> left_out;
   std::vector<std::string> changes;  ///< since it was last trusted
 };
 
@@ -102,7 +102,7 @@ Result<McpReply> definitions_of(Session& session, Workspace& workspace,
     }
     command.environment[name] = *value;
   }
-  McpErrand errand;
+  McpClientTask errand;
   errand.version = server.version;
   errand.skips_probe = skips_probe;
   errand.root = workspace.root_path();
@@ -187,7 +187,7 @@ Json document_of(const Workspace& workspace, const ShownServer& shown, bool is_a
 }
 
 /// Checks a registry without the server, and then adds the server's tools.
-Result<std::vector<McpToolLeftOut>> fit(const Workspace& workspace,
+Result<std::vector<SkippedMcpTool>> fit(const Workspace& workspace,
                                         const TrustedMcpServer& server) {
   GALLEY_ASSIGN(ToolRegistry * registry, tools_of(workspace).registry());
   for (const auto& definition : server.definitions) {
@@ -224,8 +224,7 @@ Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer sho
   } else if (!is_shown_only) {
     session.say(fmt::format("added {} of the MCP server {}; take it away with: {}",
                             counted(server.definitions.size() - shown.left_out.size(), "tool"),
-                            server.name,
-                            session.hint("tools remove " + server.name)));
+                            server.name, session.hint("tools remove " + server.name)));
   }
   return kExitDone;
 }

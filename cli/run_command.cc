@@ -275,7 +275,7 @@ Result<int> run(Session& session) {
     return kExitDone;
   }
   options.is_terminal = is_terminal;
-  options.talks_only = session.is_json();
+  options.output_to_stderr = session.is_json();
   return finish_client(session, attach_to_run(std::move(forked.socket), options));
 }
 

@@ -149,7 +149,7 @@ RunEnding end_run(Session& session, StartedRun& started, const RunSupervisor& su
   const auto opened = session.open();
   const auto place = session.place();
   if (opened && place) {
-    ending.walls = sandbox_denials(supervisor.last_words(), {(*opened)->root_path(), *place});
+    ending.walls = sandbox_denials(supervisor.terminal_output(), {(*opened)->root_path(), *place});
   }
   ending.tx = started.note.tx;
   ending.was_begun = session.arguments().run.resume.empty();
@@ -165,7 +165,7 @@ RunEnding end_run(Session& session, StartedRun& started, const RunSupervisor& su
   }
   if (agent != nullptr && ending.status != kExitDone) {
     std::vector<std::string> missing =
-        missing_settings(*agent, supervisor.last_words() + "\n" + supervisor.last_output());
+        missing_settings(*agent, supervisor.terminal_output() + "\n" + supervisor.last_output());
     std::move(missing.begin(), missing.end(), std::back_inserter(ending.walls));
   }
   started.note.ended = ending.ended;

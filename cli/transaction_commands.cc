@@ -319,7 +319,7 @@ Result<int> approve_call(Session& session, Workspace& workspace, const std::stri
                   "no call waits for an approval here");
     }
     GALLEY_ASSIGN(const AskedCall asked,
-                  AskedCalls(*state).find(wanted, place_of(workspace).clock().wall_ns()));
+                  ConfirmationStore(*state).find(wanted, place_of(workspace).clock().wall_ns()));
     GALLEY_TRY(require_person(session, shown_call(asked.question),
                               "Let " + asked.question.id + " run once?"));
   }

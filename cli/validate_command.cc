@@ -85,7 +85,7 @@ Result<int> validate(Session& session) {
   Json document = {{"schema", "galley.validate/1"}, {"ok", false}, {"tx", transaction.id()}};
   if (arguments.fix) GALLEY_TRY(stage_fixes(session, transaction, document));
   if (!arguments.verdict.verify.empty()) {
-    GALLEY_ASSIGN(const JudgedSubject subject, judged_subject(session, transaction.proposal()));
+    GALLEY_ASSIGN(const JudgedSubject subject, verdict_subject(session, transaction.proposal()));
     return verify_verdict(session, subject);
   }
   GALLEY_ASSIGN(const Preview preview, transaction.preview(session.gate_progress()));
@@ -94,7 +94,7 @@ Result<int> validate(Session& session) {
   document["proposal"] = preview.proposal.id().hex();
   document["verdict"] = verdict_json(preview.verdict);
   if (!arguments.verdict.write.empty()) {
-    GALLEY_ASSIGN(const JudgedSubject subject, judged_subject(session, preview.proposal));
+    GALLEY_ASSIGN(const JudgedSubject subject, verdict_subject(session, preview.proposal));
     GALLEY_TRY(write_verdict(session, subject, preview.verdict));
   }
   GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));

@@ -32,8 +32,8 @@ Result<std::string> rules_text(Session& session, const Directory& workspace) {
 
 }  // namespace
 
-JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
-                             std::string_view rules) {
+JudgedSubject verdict_subject(const Proposal& proposal, const Config& config,
+                              std::string_view rules) {
   JudgedSubject subject;
   subject.proposal = proposal.id();
   subject.version = GALLEY_VERSION;
@@ -46,10 +46,10 @@ JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
   return subject;
 }
 
-Result<JudgedSubject> judged_subject(Session& session, const Proposal& proposal) {
+Result<JudgedSubject> verdict_subject(Session& session, const Proposal& proposal) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const std::string rules, rules_text(session, place_of(*workspace).files()));
-  return judged_subject(proposal, rules_of(*workspace).config, rules);
+  return verdict_subject(proposal, rules_of(*workspace).config, rules);
 }
 
 Result<void> write_verdict(Session& session, const JudgedSubject& subject, const Verdict& verdict) {

@@ -9,11 +9,11 @@
 namespace galley {
 
 /// Returns the subject of a verdict: this change, under these rules, judged by this program.
-[[nodiscard]] JudgedSubject judged_subject(const Proposal& proposal, const Config& config,
-                                           std::string_view rules);
+[[nodiscard]] JudgedSubject verdict_subject(const Proposal& proposal, const Config& config,
+                                            std::string_view rules);
 
 /// The same for a proposal to the workspace of the session.
-[[nodiscard]] Result<JudgedSubject> judged_subject(Session& session, const Proposal& proposal);
+[[nodiscard]] Result<JudgedSubject> verdict_subject(Session& session, const Proposal& proposal);
 
 /// Writes the file of --verdict, if the option is given.
 Result<void> write_verdict(Session& session, const JudgedSubject& subject, const Verdict& verdict);

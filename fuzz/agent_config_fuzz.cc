@@ -15,15 +15,14 @@ const galley::AgentPlaces& places() {
 }
 
 void add_and_take_away(const galley::AgentEntry& agent, const std::string& text) {
-  std::visit(
-      [&](const auto& entry) {
-        const auto there = entry.is_installed_in(text, "FILE");
-        const auto added = entry.add(text, "FILE");
-        if (!added || (there && *there)) return;
-        const auto back = entry.remove_entry(*added, "FILE");
-        GALLEY_CHECK(back.has_value() && *back == std::optional<std::string>(text));
-      },
-      agent.entry);
+  const auto come_and_go = [&](const auto& entry) {
+    const auto there = entry.is_installed_in(text, "FILE");
+    const auto added = entry.add(text, "FILE");
+    if (!added || (there && *there)) return;
+    const auto back = entry.remove_entry(*added, "FILE");
+    GALLEY_CHECK(back.has_value() && *back == std::optional<std::string>(text));
+  };
+  for (const auto& entry : agent.entries) std::visit(come_and_go, entry);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!set) return 0;
   for (const FileEdit& edit : set->files) {
     MatchOptions options;
-    options.indentation_is_meaning = file.size() % 2 == 0;
+    options.indentation_is_syntax = file.size() % 2 == 0;
     const PlacedEdits placed = place_edits(file, edit, options);
     GALLEY_CHECK(placed.splices.base_size() == file.size());
     const std::string after = placed.splices.apply(file);

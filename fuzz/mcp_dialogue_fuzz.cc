@@ -18,10 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   bool is_judged = false;
   galley::TrustedMcpServer server;
   server.name = "fuzz";
-  galley::McpErrand errand;
+  galley::McpClientTask errand;
   errand.version = step == 3 ? "" : "2025-11-25";
   errand.root = "/w";
-  errand.call = galley::McpErrand::Call{"t", nlohmann::json::object()};
+  errand.call = galley::McpClientTask::Call{"t", nlohmann::json::object()};
   errand.check = [&](const std::vector<nlohmann::json>& now) -> galley::Result<void> {
     is_judged = true;
     for (const nlohmann::json& one : now) (void)server.tool_info(one);

@@ -73,14 +73,14 @@ bool flag_of(const json& args, const char* key, bool otherwise) {
 std::optional<uint64_t> count_of(const json& args, const char* key) {
   const auto field = args.find(key);
   if (field == args.end() || !field->is_number_integer()) return {};
-  return count_in(*field);
+  return clamped_count(*field);
 }
 
-uint64_t count_in(const json& integer) {
+uint64_t clamped_count(const json& integer) {
   return static_cast<uint64_t>(std::max<int64_t>(0, integer.get<int64_t>()));
 }
 
-std::optional<uint32_t> mode_in(const std::string& text) {
+std::optional<uint32_t> parse_octal_mode(const std::string& text) {
   constexpr int kOctal = 8;
   if (text.empty()) return {};
   return static_cast<uint32_t>(std::stoul(text, nullptr, kOctal));

@@ -24,9 +24,9 @@ struct ToolInfo;
 [[nodiscard]] bool flag_of(const nlohmann::json& args, const char* key, bool otherwise = false);
 /// A negative number counts as 0.
 [[nodiscard]] std::optional<uint64_t> count_of(const nlohmann::json& args, const char* key);
-[[nodiscard]] uint64_t count_in(const nlohmann::json& integer);
+[[nodiscard]] uint64_t clamped_count(const nlohmann::json& integer);
 /// Permission bits in octal; nullopt for an empty text. The schema must have checked the pattern.
-[[nodiscard]] std::optional<uint32_t> mode_in(const std::string& text);
+[[nodiscard]] std::optional<uint32_t> parse_octal_mode(const std::string& text);
 /// The texts in a list. Items of other types are left out.
 [[nodiscard]] std::vector<std::string> texts_of(const nlohmann::json& args, const char* key);
 

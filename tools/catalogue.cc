@@ -180,7 +180,7 @@ std::string setting_or(const ToolSetting& setting, std::string_view tool, std::s
   return value.empty() ? otherwise : value;
 }
 
-std::vector<std::string> pieces_of(std::string_view text, char separator) {
+std::vector<std::string> split_text(std::string_view text, char separator) {
   std::vector<std::string> pieces;
   while (!text.empty()) {
     const size_t end = std::min(text.find(separator), text.size());

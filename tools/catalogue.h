@@ -24,7 +24,7 @@ using ToolSetting = std::function<std::string(std::string_view tool, std::string
 [[nodiscard]] std::string setting_or(const ToolSetting& setting, std::string_view tool,
                                      std::string_view key, std::string otherwise);
 /// The parts of a text between separators, without blanks around them. Empty parts are left out.
-[[nodiscard]] std::vector<std::string> pieces_of(std::string_view text, char separator);
+[[nodiscard]] std::vector<std::string> split_text(std::string_view text, char separator);
 
 /// A call as functions of the catalogue receive it. `args` conforms to the tool's schema.
 struct CatalogueCall {

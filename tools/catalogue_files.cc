@@ -56,7 +56,7 @@ Plan plan_write(const CatalogueCall& call) {
     operations.emplace_back(BackUpFile{path, std::move(backups)});
   }
   operations.emplace_back(WriteFile{std::move(path), text_member(call.args, "content"),
-                                    mode_in(text_member(call.args, "mode"))});
+                                    parse_octal_mode(text_member(call.args, "mode"))});
   return operations;
 }
 
@@ -72,7 +72,7 @@ Result<ordered_json> answer_write(const CatalogueCall& call, const ordered_json&
 /// Compares whole components, not text: the folder `work` does not allow `workshop`.
 Result<void> check_allowed(const RelPath& path, const CatalogueCall& call) {
   const std::string allowed = setting_or(call.setting, "filesystem", "allowedPaths", "./workspace");
-  for (const std::string& text : pieces_of(allowed, ',')) {
+  for (const std::string& text : split_text(allowed, ',')) {
     GALLEY_ASSIGN(const RelPath folder, directory_argument(text, {call.origin.root}));
     if (folder.is_root() || path == folder || path.is_below(folder)) return {};
   }

@@ -19,7 +19,7 @@ constexpr const char* kSummaries = "CHANGES";  // summaries of updates, not a sp
 
 /// The command of a tool, from its table in galley.toml. The caller cannot change it.
 std::vector<std::string> command_of(const CatalogueCall& call, std::string_view tool) {
-  return pieces_of(setting_or(call.setting, tool, "command", ""), ' ');
+  return split_text(setting_or(call.setting, tool, "command", ""), ' ');
 }
 
 /// Runs the configured command of a tool, with `more` after its words.
@@ -154,7 +154,7 @@ std::string event_of(const CatalogueCall& call) {
   const std::string given = text_member(call.args, "eventId");
   if (!given.empty()) return given;
   for (const std::string& word :
-       pieces_of(setting_or(call.setting, "remember_lesson", "eventId", ""), ' ')) {
+       split_text(setting_or(call.setting, "remember_lesson", "eventId", ""), ' ')) {
     const size_t equals = word.find('=');
     if (equals == std::string::npos) return word;
     if (word.substr(0, equals) == call.origin.agent) return word.substr(equals + 1);
@@ -185,7 +185,7 @@ Plan plan_find_agent(const CatalogueCall& call) {
 }
 
 Result<void> admit_orchestrators(const std::string& agent, const ToolSetting& setting) {
-  const auto allowed = pieces_of(setting_or(setting, "find_agent", "orchestrators", ""), ' ');
+  const auto allowed = split_text(setting_or(setting, "find_agent", "orchestrators", ""), ' ');
   const bool is_listed = std::find(allowed.begin(), allowed.end(), agent) != allowed.end();
   if (agent.empty() || is_listed) return {};
   return fail(ErrorKind::kRefused, "agent.no_orchestrator",

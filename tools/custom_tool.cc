@@ -176,7 +176,7 @@ class CustomTool final : public Tool {
     if (!ran) return ToolResult::failure(tool_error_from(ran.error()));
     ToolResult result = judged(*ran, command->limits);
     if (result.ok) {
-      auto refusal = refusal_of_effects(before, manifest_.writable, named(), context);
+      auto refusal = check_program_effects(before, manifest_.writable, named(), context);
       if (refusal) return ToolResult::failure(*std::move(refusal));
     }
     result.meta.cpu_ms = std::chrono::duration_cast<milliseconds>(ran->cpu).count();
@@ -347,7 +347,7 @@ bool is_transient(const ToolError& error) {
   return std::find(kTransient.begin(), kTransient.end(), error.reason) != kTransient.end();
 }
 
-bool is_fault_of_tool(const ToolError& error) {
+bool is_tool_defect(const ToolError& error) {
   constexpr std::array<std::string_view, 6> kFaults = {"tool.timeout", "limit.tool_output",
                                                        "tool.output",  "tool.exit",
                                                        "tool.threw",   "tool.effects"};

@@ -62,6 +62,6 @@ struct CustomToolFiles {
 /// Whether an error shows a defect of the tool: it timed out, crashed, wrote too much, gave an
 /// invalid answer, or exceeded its permissions or limits. Wrong arguments, refusals by policy and
 /// errors that the tool itself reports do not count.
-[[nodiscard]] bool is_fault_of_tool(const ToolError& error);
+[[nodiscard]] bool is_tool_defect(const ToolError& error);
 
 }  // namespace galley

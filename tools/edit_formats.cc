@@ -162,7 +162,7 @@ class EditsReader {
 
 }  // namespace
 
-std::string mended_json(std::string_view text, DocumentEnd end) {
+std::string repair_json(std::string_view text, DocumentEnd end) {
   std::string out;
   std::string open;  // brackets
   char quote = 0;    // of the string that it is in
@@ -207,7 +207,7 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
   set.format = EditFormat::kEdits;
   auto parsed = parse_json(text);
   if (!parsed) {
-    const std::string mended = mended_json(text, options.end);
+    const std::string mended = repair_json(text, options.end);
     auto again = mended == text ? std::move(parsed) : parse_json(mended);
     if (!again) return fail(parse_json(text).error());
     parsed = std::move(again);
@@ -238,7 +238,7 @@ std::optional<std::string_view> calls_document(std::string_view text) {
     // JSON that must be mended first is not a part of an answer.
     const bool is_calls =
         is_json &&
-        divide_answer(mended_json(text, DocumentEnd::kUnknown)).format() == EditFormat::kCalls;
+        divide_answer(repair_json(text, DocumentEnd::kUnknown)).format() == EditFormat::kCalls;
     return is_calls ? std::optional(text) : std::nullopt;
   }
   const AnswerPart& part = answer.parts.front();

@@ -29,7 +29,7 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
 /// quotes, commas before a closing bracket, and one missing closing brace at the end. A list that
 /// is not closed may lack more than its bracket, so it is closed only if the document is complete.
 /// A document that was cut off is not closed. Other mistakes remain.
-[[nodiscard]] std::string mended_json(std::string_view text, DocumentEnd end);
+[[nodiscard]] std::string repair_json(std::string_view text, DocumentEnd end);
 
 /// The JSON of a document of tool calls (`--format calls`), alone or in a markdown fence; nullopt
 /// when the document contains anything else.

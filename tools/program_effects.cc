@@ -9,7 +9,7 @@
 namespace galley {
 namespace {
 
-constexpr size_t kMaxComplaintBytes = 2048;  // of its standard error, in a message
+constexpr size_t kMaxStandardErrorBytes = 2048;  // of its standard error, in a message
 
 /// Whether one of these sorted paths is below `path`.
 bool is_parent_of_one(const RelPath& path, const std::vector<RelPath>& paths) {
@@ -21,9 +21,10 @@ bool is_parent_of_one(const RelPath& path, const std::vector<RelPath>& paths) {
 
 }  // namespace
 
-std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
-                                            const std::vector<std::string>& writable,
-                                            const std::string& named, const ToolContext& context) {
+std::optional<ToolError> check_program_effects(const Overlay::Entries& before,
+                                               const std::vector<std::string>& writable,
+                                               const std::string& named,
+                                               const ToolContext& context) {
   std::vector<RelPath> changed = restaged_paths(before, context.overlay.entries());
   if (changed.empty()) return {};
   std::sort(changed.begin(), changed.end());
@@ -46,7 +47,8 @@ std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
 
 std::string output_tail(const CapturedOutput& output) {
   const std::string text = output.text();
-  const size_t from = text.size() > kMaxComplaintBytes ? text.size() - kMaxComplaintBytes : 0;
+  const size_t from =
+      text.size() > kMaxStandardErrorBytes ? text.size() - kMaxStandardErrorBytes : 0;
   return printable(std::string_view(text).substr(from));
 }
 

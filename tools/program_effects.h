@@ -14,10 +14,9 @@ namespace galley {
 /// `writable` (patterns; empty: anywhere), and the caller must be allowed to write it. `named`
 /// begins the message: "the tool 'x'". Returns the refusal (`tool.effects`, or the policy's), or
 /// nothing.
-[[nodiscard]] std::optional<ToolError> refusal_of_effects(const Overlay::Entries& before,
-                                                          const std::vector<std::string>& writable,
-                                                          const std::string& named,
-                                                          const ToolContext& context);
+[[nodiscard]] std::optional<ToolError> check_program_effects(
+    const Overlay::Entries& before, const std::vector<std::string>& writable,
+    const std::string& named, const ToolContext& context);
 
 /// The end of a program's output for a message, with every character visible.
 [[nodiscard]] std::string output_tail(const CapturedOutput& output);

@@ -88,7 +88,7 @@ const Format* format_of(std::string_view name) {
 
 }  // namespace
 
-bool is_judged_format(std::string_view name) { return format_of(name) != nullptr; }
+bool is_checked_format(std::string_view name) { return format_of(name) != nullptr; }
 
 bool has_format(std::string_view name, std::string_view text) {
   const Format* format = format_of(name);

@@ -6,7 +6,7 @@ namespace galley {
 
 /// Whether `format` with this name is checked: uri, date-time, email, uuid, regex. Any other one is
 /// an annotation, as in 2020-12.
-[[nodiscard]] bool is_judged_format(std::string_view name);
+[[nodiscard]] bool is_checked_format(std::string_view name);
 
 /// Whether a text has a checked format. Takes linear time.
 ///

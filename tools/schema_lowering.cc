@@ -284,7 +284,7 @@ class Lowering {
   static Result<void> lower_format(const json& node, const std::string& where, json& out) {
     if (!node.contains("format")) return {};
     if (!node["format"].is_string()) return malformed(child(where, "format"), "wanted a string");
-    if (is_judged_format(node["format"].get<std::string>())) {
+    if (is_checked_format(node["format"].get<std::string>())) {
       out[lowered::kFormat] = node["format"];
     }
     return {};

@@ -83,14 +83,14 @@ std::string replace_placeholders(std::string_view text,
   return out.append(rest);
 }
 
-bool asks_for_secrets(const json& document) {
+bool has_secret_placeholders(const json& document) {
   if (document.is_string()) {
     const auto& text = document.get_ref<const std::string&>();
     return text.find(kStart) != std::string::npos && !secrets_named_in(text).empty();
   }
   return document.is_structured() &&
          std::any_of(document.begin(), document.end(),
-                     [](const json& item) { return asks_for_secrets(item); });
+                     [](const json& item) { return has_secret_placeholders(item); });
 }
 
 Result<json> with_secrets(const json& document, const SecretProvider& provider) {

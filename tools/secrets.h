@@ -22,7 +22,7 @@ namespace galley {
     std::string_view text, const std::function<std::string(const std::string& name)>& put);
 
 /// Whether a string anywhere in the document has a placeholder.
-[[nodiscard]] bool asks_for_secrets(const nlohmann::json& document);
+[[nodiscard]] bool has_secret_placeholders(const nlohmann::json& document);
 
 /// The document with the secrets in place of their placeholders.
 /// Errors: kRefused `secret.unknown`, which names the first secret that the provider does not know.

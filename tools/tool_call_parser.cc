@@ -621,7 +621,7 @@ class CallFinder {
   bool take_json(size_t at, std::string_view body) {
     auto document = parse_json(body);
     if (!document) {
-      auto mended = parse_json(mended_json(body, DocumentEnd::kUnknown));
+      auto mended = parse_json(repair_json(body, DocumentEnd::kUnknown));
       const size_t before = out_.calls.size() + out_.problems.size();
       if (mended && take_items(at, *mended) && out_.calls.size() + out_.problems.size() > before) {
         report(

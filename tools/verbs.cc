@@ -32,13 +32,13 @@ void set(const json& value, std::vector<std::string>& out) {
   }
 }
 void set(const json& value, uint64_t& out) {
-  if (value.is_number_integer()) out = count_in(value);
+  if (value.is_number_integer()) out = clamped_count(value);
 }
 void set(const json& value, std::optional<uint64_t>& out) {
-  if (value.is_number_integer()) out = count_in(value);
+  if (value.is_number_integer()) out = clamped_count(value);
 }
 void set(const json& value, std::optional<std::chrono::milliseconds>& out) {
-  if (value.is_number_integer()) out = std::chrono::milliseconds(count_in(value));
+  if (value.is_number_integer()) out = std::chrono::milliseconds(clamped_count(value));
 }
 void set(const json& value, SearchText::Output& out) {
   if (value == "content") out = SearchText::Output::kContent;
@@ -80,7 +80,7 @@ Result<void> folder(Operation& operation, const json* value, const PathOrigin& o
 /// Permission bits in octal.
 template <auto kMember>
 Result<void> mode(Operation& operation, const json* value, const PathOrigin& /*origin*/) {
-  if (const auto bits = mode_in(text_in(value))) member(operation, kMember) = *bits;
+  if (const auto bits = parse_octal_mode(text_in(value))) member(operation, kMember) = *bits;
   return {};
 }
 
@@ -88,7 +88,7 @@ Result<void> mode(Operation& operation, const json* value, const PathOrigin& /*o
 template <auto kMember>
 Result<void> owner(Operation& operation, const json* value, const PathOrigin& /*origin*/) {
   if (value != nullptr && value->is_number_integer()) {
-    member(operation, kMember) = static_cast<uint32_t>(count_in(*value));
+    member(operation, kMember) = static_cast<uint32_t>(clamped_count(*value));
   }
   return {};
 }
@@ -98,7 +98,8 @@ template <auto kMember>
 Result<void> context(Operation& operation, const json* value, const PathOrigin& /*origin*/) {
   constexpr uint64_t kMaxContext = 1000;
   if (value != nullptr && value->is_number_integer()) {
-    member(operation, kMember) = static_cast<uint32_t>(std::min(kMaxContext, count_in(*value)));
+    member(operation, kMember) =
+        static_cast<uint32_t>(std::min(kMaxContext, clamped_count(*value)));
   }
   return {};
 }

@@ -76,7 +76,7 @@ Result<void> check_unfiltered(const GitProgram& git, const std::vector<const Cha
   std::string paths;
   for (const Change* change : files) paths += change->path.str() + '\0';
   GALLEY_ASSIGN(const std::string said, git.run({"check-attr", "-z", "--stdin", "filter"}, paths));
-  const std::vector<std::string> words = zero_ended(said);
+  const std::vector<std::string> words = split_at_nul(said);
   constexpr size_t kFields = 3;  // path, attribute, value
   for (size_t i = 0; i + kFields <= words.size(); i += kFields) {
     const std::string& value = words[i + 2];
@@ -92,10 +92,10 @@ Result<void> check_unfiltered(const GitProgram& git, const std::vector<const Cha
 /// Returns the paths that git tracks already or does not ignore.
 Result<std::string> not_ignored(const GitProgram& git, const std::string& paths) {
   GALLEY_ASSIGN(const PipedOutput said, git.try_run({"check-ignore", "-z", "--stdin"}, paths));
-  const std::vector<std::string> all = zero_ended(said.output);
+  const std::vector<std::string> all = split_at_nul(said.output);
   const std::set<std::string, std::less<>> ignored(all.begin(), all.end());
   std::string left;
-  for (const std::string& path : zero_ended(paths)) {
+  for (const std::string& path : split_at_nul(paths)) {
     if (!ignored.contains(path)) left += path + '\0';
   }
   return left;
@@ -104,10 +104,10 @@ Result<std::string> not_ignored(const GitProgram& git, const std::string& paths)
 /// Returns the paths that the index or HEAD has; git cannot commit others.
 Result<std::string> known_paths(const GitProgram& git, const std::string& paths) {
   GALLEY_ASSIGN(const std::string listed, git.run({"ls-files", "-z", "--cached"}));
-  const std::vector<std::string> all = zero_ended(listed);
+  const std::vector<std::string> all = split_at_nul(listed);
   const std::set<std::string, std::less<>> index(all.begin(), all.end());
   std::string known;
-  for (const std::string& path : zero_ended(paths)) {
+  for (const std::string& path : split_at_nul(paths)) {
     if (index.contains(path)) known += path + '\0';
   }
   return known;

@@ -184,7 +184,7 @@ class GraphQueryTool final : public Tool {
     }
     const Directory& workspace = context.overlay.workspace();
     GALLEY_ASSIGN(const Proposal past,
-                  proposal_to_past(History(*state), workspace, *id, context.clock));
+                  proposal_to_tree_after(History(*state), workspace, *id, context.clock));
     Overlay overlay(workspace, make_memory_store(), context.clock);
     GALLEY_TRY(stage_proposal(past, overlay));
     ToolContext then{.overlay = overlay,

@@ -157,7 +157,7 @@ Result<QueryTable> git_tree_table(const ToolContext& context, const std::string&
   GALLEY_ASSIGN(const std::string commit, commit_of(git, revision));
   GALLEY_ASSIGN(const std::string listed, git.run({"ls-tree", "-r", "-l", "-z", commit}));
   QueryTable table = empty_tree();
-  for (const std::string& record : zero_ended(listed)) {
+  for (const std::string& record : split_at_nul(listed)) {
     auto row = git_tree_row(record, context);
     if (!row) continue;
     if (table.rows.size() == kMaxGraphRows) return too_many(table.name);

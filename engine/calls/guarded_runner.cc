@@ -76,7 +76,7 @@ Result<std::vector<std::string>> readable_folders(const std::vector<std::string>
   const std::string home = home_folder();
   std::vector<std::string> folders;
   for (const std::string& text : texts) {
-    const std::string folder = placed_folder(text, home);
+    const std::string folder = expanded_folder(text, home);
     if (folder.empty()) continue;  // `~/` without a home directory
     for (const std::string& one : {folder, real_program_path(folder)}) {
       const std::string no = objection_to_readable(one, home);

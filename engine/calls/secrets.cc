@@ -95,7 +95,7 @@ SecretProvider CallSecrets::provider(const std::vector<std::string>& only) {
 
 Result<std::shared_ptr<const json>> CallSecrets::injected(const json& arguments,
                                                           const std::vector<std::string>& only) {
-  if (!*provider_ || !asks_for_secrets(arguments)) return std::shared_ptr<const json>();
+  if (!*provider_ || !has_secret_placeholders(arguments)) return std::shared_ptr<const json>();
   auto document = with_secrets(arguments, provider(only));
   if (document) return std::make_shared<const json>(*std::move(document));
   if (too_short_.empty()) return fail(document.error());

@@ -23,7 +23,7 @@ bool shows_a_broken_tool(const ToolError& error) {
       "tool.timeout", "tool.output",     "tool.threw",          "tool.garbage",
       "tool.factory", "tool.dependency", "service.unavailable", "service.timeout"};
   return std::find(kBroken.begin(), kBroken.end(), error.reason) != kBroken.end() ||
-         is_fault_of_tool(error);
+         is_tool_defect(error);
 }
 
 std::string_view to_string(ToolHealth::State state) {

@@ -26,7 +26,7 @@ struct GitSides {
   GitBlobStore& store;         ///< gets the contents of both sides
   const Directory* work_tree;  ///< has the contents without an id in the diff; null: every content
                                ///< has one
-  const WorkTreeEnds& ends;    ///< how git would store the files in it
+  const WorkTreeLineEndings& ends;  ///< how git would store the files in it
 };
 
 /// Makes a change set of a raw diff against `base`, including created and removed directories.

@@ -81,7 +81,7 @@ struct GitCheck::State {
   std::optional<Proposal> proposal;
   std::vector<Finding> findings;           ///< about paths that cannot be judged
   std::vector<RulesChange> asked_changes;  ///< changes of the rules that need a person's approval
-  WorkTreeEnds ends;                       ///< of the judged work tree
+  WorkTreeLineEndings ends;                ///< of the judged work tree
   std::vector<std::string> notices;
   CheckSource::Kind kind = Kind::kStaged;
   std::unique_ptr<ValidatorCache> cache;
@@ -406,7 +406,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
   GALLEY_ASSIGN(const std::string others, git.run({"-C", layout.work_tree, "ls-files", "--others",
                                                    "--exclude-standard", "-z"}));
   GALLEY_ASSIGN(const auto files, open_disk_directory(layout.work_tree));
-  for (std::string& path : zero_ended(others)) {
+  for (std::string& path : split_at_nul(others)) {
     const auto parsed = RelPath::parse(path);
     if (path.ends_with('/') || (parsed && parsed->is_protected())) continue;
     GitRawChange change;
@@ -424,7 +424,7 @@ Result<std::vector<GitRawChange>> GitCheck::State::worktree() {
     const bool is_file = kind_of_git_mode(change.new_mode) == FileKind::kRegular;
     if (is_file) files_there.push_back(change.path);
   }
-  GALLEY_ASSIGN(ends, WorkTreeEnds::of(git, layout.work_tree, files_there));
+  GALLEY_ASSIGN(ends, WorkTreeLineEndings::of(git, layout.work_tree, files_there));
   return diff;
 }
 

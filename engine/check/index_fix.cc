@@ -170,7 +170,7 @@ Result<std::map<std::string, std::string>> ids_in_index(const GitProgram& git,
   for (const std::string& path : paths) words.push_back(":(top,literal)" + path);
   GALLEY_ASSIGN(const std::string said, git.run(words));
   std::map<std::string, std::string> ids;
-  for (const std::string& line : zero_ended(said)) {
+  for (const std::string& line : split_at_nul(said)) {
     const size_t tab = line.find('\t');
     const size_t id = line.find(' ') + 1;
     if (tab == std::string::npos || id == 0) continue;

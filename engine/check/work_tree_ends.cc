@@ -66,7 +66,7 @@ Result<std::map<std::string, Attributes>> attributes_of(const GitProgram& git,
                          "eol", "working-tree-encoding"},
                         input));
   std::map<std::string, Attributes> all;
-  const auto words = zero_ended(said);
+  const auto words = split_at_nul(said);
   for (size_t i = 0; i + 2 < words.size(); i += 3) all[words[i]][words[i + 1]] = words[i + 2];
   return all;
 }
@@ -78,7 +78,7 @@ Result<std::set<std::string>> filters_of(const GitProgram& git, const std::strin
                 git.try_run({"-C", work_tree, "config", "-z", "--get-regexp",
                              "^filter\\..*\\.(clean|process)$"}));
   std::set<std::string> names;
-  for (const std::string& entry : zero_ended(config.output)) {
+  for (const std::string& entry : split_at_nul(config.output)) {
     const size_t end = entry.find('\n');
     const size_t dot = entry.substr(0, end).rfind('.');
     const bool has_value = end != std::string::npos && end + 1 < entry.size();
@@ -91,9 +91,10 @@ Result<std::set<std::string>> filters_of(const GitProgram& git, const std::strin
 
 }  // namespace
 
-Result<WorkTreeEnds> WorkTreeEnds::of(const GitProgram& git, const std::string& work_tree,
-                                      const std::vector<std::string>& paths) {
-  WorkTreeEnds ends;
+Result<WorkTreeLineEndings> WorkTreeLineEndings::of(const GitProgram& git,
+                                                    const std::string& work_tree,
+                                                    const std::vector<std::string>& paths) {
+  WorkTreeLineEndings ends;
   if (paths.empty()) return ends;
   GALLEY_ASSIGN(const auto attributes, attributes_of(git, work_tree, paths));
   GALLEY_ASSIGN(const auto filters, filters_of(git, work_tree));
@@ -120,8 +121,8 @@ Result<WorkTreeEnds> WorkTreeEnds::of(const GitProgram& git, const std::string& 
   return ends;
 }
 
-std::string WorkTreeEnds::as_stored(const std::string& path, std::string bytes,
-                                    std::string_view stored) const {
+std::string WorkTreeLineEndings::as_stored(const std::string& path, std::string bytes,
+                                           std::string_view stored) const {
   const auto found = conversions_.find(path);
   if (found == conversions_.end() || !has_carriage_return(bytes)) return bytes;
   if (found->second == Conversion::kText) return with_plain_ends(std::move(bytes));

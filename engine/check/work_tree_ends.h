@@ -14,13 +14,13 @@ namespace galley {
 /// staged (gitattributes(5), "text" and "eol"; git-config(1), "core.autocrlf"). No filter is run.
 ///
 /// Ownership: a value. Threads: immutable, safe to share.
-class WorkTreeEnds {
+class WorkTreeLineEndings {
  public:
   /// Asks git about these paths, which are relative to the work tree.
   /// Errors: those of GitProgram; kRefused `check.filtered` for a path with a filter or another
   ///         encoding: git's stored form cannot be known without running the filter.
-  static Result<WorkTreeEnds> of(const GitProgram& git, const std::string& work_tree,
-                                 const std::vector<std::string>& paths);
+  static Result<WorkTreeLineEndings> of(const GitProgram& git, const std::string& work_tree,
+                                        const std::vector<std::string>& paths);
 
   /// The bytes that git would store for a file with these bytes. `stored` is its present stored
   /// content; empty when there is none.

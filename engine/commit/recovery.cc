@@ -109,7 +109,7 @@ Result<RecoveryReport> Recoverer::run() {
   if (!options_.dry_run) GALLEY_TRY(drop_torn());
   if (!unfinished_.empty()) {
     if (!options_.dry_run) GALLEY_TRY(sync_journals());
-    folds_ = fold_journals(unfinished_, session_);
+    folds_ = merge_journals(unfinished_, session_);
     GALLEY_TRY(restore_tree());
   }
   GALLEY_TRY(write_unflushed());
@@ -296,8 +296,8 @@ Result<void> Recoverer::make_missing_directory(const JournaledPath& fold) {
   if (!at) return at.error();
   GALLEY_ASSIGN(const FileStat parent, at->directory->stat(RelPath::root()));
   const bool has_set_group_id = (parent.mode & kSetGroupId) != 0;
-  GALLEY_ASSIGN(const RelPath slot, slots.write_whole(index_of(fold), fold.op->path, fold.target,
-                                                      nullptr, has_set_group_id));
+  GALLEY_ASSIGN(const RelPath slot, slots.write_complete(index_of(fold), fold.op->path, fold.target,
+                                                         nullptr, has_set_group_id));
   auto placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kNoReplace);
   if (!placed && is_unsupported(placed.error())) {
     placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kReplace);
@@ -349,7 +349,7 @@ Result<void> Recoverer::put(const JournaledPath& fold, const Seen& seen) {
     GALLEY_ASSIGN(slot, slots.caught(index_of(fold), fold.target));
   }
   if (!slot) {
-    GALLEY_ASSIGN(slot, slots.write_whole(index_of(fold), fold.op->path, fold.target, content));
+    GALLEY_ASSIGN(slot, slots.write_complete(index_of(fold), fold.op->path, fold.target, content));
   }
   return swap_in(fold, seen, slots, *slot);
 }
@@ -397,7 +397,7 @@ Result<void> Recoverer::swap_in(const JournaledPath& fold, const Seen& seen, con
 }
 
 Result<void> Recoverer::write_unflushed() {
-  const JournaledPaths folds = fold_journals(unflushed_, session_);
+  const JournaledPaths folds = merge_journals(unflushed_, session_);
   OpenedDirectories opened;
   if (!options_.dry_run) GALLEY_TRY(opened.open(folds, view_));
   for (const auto& [path, fold] : folds) GALLEY_TRY(write_anew(fold));

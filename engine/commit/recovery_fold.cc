@@ -88,8 +88,8 @@ Result<bool> is_ours(const JournaledPath& fold, const Location& caught, const No
 
 }  // namespace
 
-JournaledPaths fold_journals(const std::vector<JournalVerdict>& journals,
-                             const std::string& session) {
+JournaledPaths merge_journals(const std::vector<JournalVerdict>& journals,
+                              const std::string& session) {
   JournaledPaths folds;
   for (const auto& verdict : journals) {
     const Journal& journal = verdict.journal;

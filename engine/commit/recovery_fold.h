@@ -31,8 +31,8 @@ struct JournaledPath {
 using JournaledPaths = std::map<RelPath, JournaledPath>;
 
 /// Merges journals, given in ascending order, by path.
-[[nodiscard]] JournaledPaths fold_journals(const std::vector<JournalVerdict>& journals,
-                                           const std::string& session);
+[[nodiscard]] JournaledPaths merge_journals(const std::vector<JournalVerdict>& journals,
+                                            const std::string& session);
 
 /// The present state of a path.
 struct Seen {

@@ -182,8 +182,8 @@ Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
   return Slots(std::move(directory), ours);
 }
 
-Result<RelPath> Slots::write_whole(size_t op, const RelPath& path, const JournalSide& side,
-                                   const Content& content, bool has_set_group_id) const {
+Result<RelPath> Slots::write_complete(size_t op, const RelPath& path, const JournalSide& side,
+                                      const Content& content, bool has_set_group_id) const {
   const RelPath writing = name(op, kWritingSuffix);
   GALLEY_TRY(remove_tree(*directory_, writing));
   WriteOptions how;

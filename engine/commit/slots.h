@@ -53,9 +53,9 @@ class Slots {
 
   /// Makes the object of one side for recovery, synced, under an unused name. Until it is complete
   /// it has another name, so that a later run can tell it from a caught object.
-  [[nodiscard]] Result<RelPath> write_whole(size_t op, const RelPath& path, const JournalSide& side,
-                                            const Content& content,
-                                            bool has_set_group_id = false) const;
+  [[nodiscard]] Result<RelPath> write_complete(size_t op, const RelPath& path,
+                                               const JournalSide& side, const Content& content,
+                                               bool has_set_group_id = false) const;
 
   /// Returns a name that no interrupted earlier run used for this operation. A caught object may
   /// still have such an earlier name. `path` is the operation's path, for the message.

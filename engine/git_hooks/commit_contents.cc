@@ -60,7 +60,7 @@ struct Steps {
 Result<Steps> steps_on(const History& history, const std::set<std::string>& paths) {
   Steps found;
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
-  const size_t count = std::min(ids.size(), kMaxTransactionsLookedAt);
+  const size_t count = std::min(ids.size(), kMaxSearchedTransactions);
   for (auto id = ids.rbegin(); id != ids.rbegin() + static_cast<ptrdiff_t>(count); ++id) {
     const auto loaded = history.outline(*id);
     // Pruned since the ids were listed, or damaged; doctor reports damage.

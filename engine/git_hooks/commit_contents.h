@@ -27,7 +27,7 @@ struct ContributingTransaction {
   bool operator==(const ContributingTransaction&) const = default;
 };
 
-inline constexpr size_t kMaxTransactionsLookedAt = 1000;  ///< the newest transactions that are
+inline constexpr size_t kMaxSearchedTransactions = 1000;  ///< the newest transactions that are
                                                           ///< searched
 
 /// Returns the transactions whose results these changes contain, newest first.
@@ -38,7 +38,7 @@ inline constexpr size_t kMaxTransactionsLookedAt = 1000;  ///< the newest transa
 ///     HEAD's a.c -> transaction 3 -> transaction 5 -> the commit's a.c      both count
 ///     transaction 3 -> an editor -> the commit's a.c                        none counts
 ///
-/// Searches the newest kMaxTransactionsLookedAt transactions.
+/// Searches the newest kMaxSearchedTransactions transactions.
 [[nodiscard]] Result<std::vector<ContributingTransaction>> contributing_transactions(
     const History& history, const GitProgram& git, const std::vector<GitRawChange>& changes);
 

@@ -72,7 +72,7 @@ class LinesBack {
       blamed.origin = origin;
       blamed.tx = tx;
       blamed.path = path_;
-      if (origin != LineOrigin::kOlder) blamed.line_then = static_cast<uint32_t>(line + 1);
+      if (origin != LineOrigin::kOlder) blamed.original_line = static_cast<uint32_t>(line + 1);
       --left_;
     }
     open_[line].clear();

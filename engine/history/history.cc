@@ -352,8 +352,8 @@ Result<Node> node_now(Overlay& view, const RelPath& path) {
 
 }  // namespace
 
-Result<Proposal> proposal_to_past(const History& history, const Directory& workspace, TxId id,
-                                  const Clock& clock) {
+Result<Proposal> proposal_to_tree_after(const History& history, const Directory& workspace, TxId id,
+                                        const Clock& clock) {
   GALLEY_TRY(history.journal(id));
   GALLEY_ASSIGN(EarlierNodes earlier, nodes_after(history, id));
   auto store = std::make_shared<LayeredStore>(std::move(earlier.stores));

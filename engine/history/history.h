@@ -102,7 +102,7 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
 /// Returns the change from the present workspace to the tree just after `id`. A view or a copy
 /// shows that tree when the change is staged on it. Paths that no later transaction touched are as
 /// they are now. Writes of other programs are known only if a later transaction found them.
-Result<Proposal> proposal_to_past(const History& history, const Directory& workspace, TxId id,
-                                  const Clock& clock);
+Result<Proposal> proposal_to_tree_after(const History& history, const Directory& workspace, TxId id,
+                                        const Clock& clock);
 
 }  // namespace galley

@@ -611,6 +611,75 @@ Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
   return RebaseRun(change, staged, options).run();
 }
 
+namespace {
+
+/// The paths whose changes keep a conflict, and the directories above them.
+struct LeftPaths {
+  std::set<RelPath> paths;
+  std::set<RelPath> above;
+
+  void add(const RelPath& path) {
+    paths.insert(path);
+    for (RelPath up = path.parent(); !up.is_root(); up = up.parent()) above.insert(up);
+  }
+  /// Whether the change is one of them, or cannot be made without them.
+  [[nodiscard]] bool hold(const Change& change) const {
+    if (paths.contains(change.path) || above.contains(change.path)) return true;
+    for (RelPath up = change.path.parent(); !up.is_root(); up = up.parent()) {
+      if (paths.contains(up)) return true;
+    }
+    return false;
+  }
+};
+
+/// The changes that neither are in conflict nor depend on one that is.
+ChangeSet without_conflicts(const ChangeSet& changes, const std::vector<PathConflict>& conflicts,
+                            std::vector<RelPath>& left) {
+  LeftPaths out;
+  for (const PathConflict& conflict : conflicts) out.add(conflict.path);
+  // Both ends of a rename go together.
+  for (const Change& change : changes) {
+    if (!change.renamed_from) continue;
+    if (out.paths.contains(change.path)) out.add(*change.renamed_from);
+    if (out.paths.contains(*change.renamed_from)) out.add(change.path);
+  }
+  ChangeSet kept;
+  for (const Change& change : changes) {
+    if (out.hold(change)) {
+      left.push_back(change.path);
+    } else {
+      kept.push_back(change);
+    }
+  }
+  return kept;
+}
+
+}  // namespace
+
+Result<PartialRebase> rebase_what_fits(const Proposal& change, const Directory& workspace,
+                                       const Clock& clock, const RebaseOptions& options) {
+  std::vector<RelPath> left;
+  std::vector<PathConflict> conflicts;
+  Proposal part = change;
+  while (true) {
+    GALLEY_ASSIGN(RebaseOutcome outcome, rebase(part, workspace, clock, options));
+    if (auto* fits = std::get_if<Rebased>(&outcome)) {
+      return PartialRebase{std::move(*fits), std::move(left), std::move(conflicts)};
+    }
+    auto& found = std::get<RebaseConflict>(outcome).paths;
+    const size_t before = part.changes().size();
+    ChangeSet rest = without_conflicts(part.changes(), found, left);
+    // A conflict above all changes leaves none of them.
+    if (rest.size() == before) {
+      for (const Change& each : rest) left.push_back(each.path);
+      rest.clear();
+    }
+    conflicts.insert(conflicts.end(), std::make_move_iterator(found.begin()),
+                     std::make_move_iterator(found.end()));
+    part = Proposal::from(std::move(rest), change.store());
+  }
+}
+
 Result<void> stage_rebased(const Proposal& rebased, Overlay& staged) {
   for (const Change& one : rebased.changes()) GALLEY_TRY(staged.node(one.path));
   Overlay::Entries entries = staged.entries();

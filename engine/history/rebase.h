@@ -93,6 +93,18 @@ Result<RebaseOutcome> rebase(const Proposal& change, const Directory& workspace,
 Result<RebaseOutcome> rebase(const Proposal& change, Overlay& staged,
                              const RebaseOptions& options = {});
 
+/// A rebase of the changes that fit, and of no others.
+struct PartialRebase {
+  Rebased fits;
+  std::vector<RelPath> left;            ///< paths of the changes that were left out
+  std::vector<PathConflict> conflicts;  ///< why
+};
+
+/// Leaves out the changes that do not fit, and those that depend on them (the other end of a
+/// rename, what is above or below), instead of making nothing.
+Result<PartialRebase> rebase_what_fits(const Proposal& change, const Directory& workspace,
+                                       const Clock& clock, const RebaseOptions& options = {});
+
 /// Puts a rebased proposal onto what the overlay stages: its bases are the staged nodes.
 Result<void> stage_rebased(const Proposal& rebased, Overlay& staged);
 

@@ -21,7 +21,7 @@ struct StepRollback {
 
 /// The step cannot be undone: the paths that do not fit, and the later steps that prevent it.
 struct StepConflict {
-  std::vector<size_t> built_upon;  ///< indexes, oldest first; empty: something else changed it
+  std::vector<size_t> dependent_steps;  ///< indexes, oldest first; empty: something else changed it
   std::vector<PathConflict> paths;
 };
 

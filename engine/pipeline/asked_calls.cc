@@ -62,11 +62,11 @@ bool is_too_old(const AskedCall& call, int64_t now_ns) {
 
 }  // namespace
 
-RelPath AskedCalls::place_of(const ContentId& id) const {
+RelPath ConfirmationStore::place_of(const ContentId& id) const {
   return state_->own(fmt::format("{}/{}", kQuestionsFolder, id.hex()));
 }
 
-Result<void> AskedCalls::write(const AskedCall& call) const {
+Result<void> ConfirmationStore::write(const AskedCall& call) const {
   const RelPath place = place_of(call.id);
   GALLEY_TRY(make_directories(state_->root(), place.parent(), kPrivateDirectory));
   const nlohmann::ordered_json document = {{"agent", call.question.agent},
@@ -78,7 +78,7 @@ Result<void> AskedCalls::write(const AskedCall& call) const {
                                   one_line(call.by), json_text(document)));
 }
 
-Result<std::vector<AskedCall>> AskedCalls::list(int64_t now_ns) const {
+Result<std::vector<AskedCall>> ConfirmationStore::list(int64_t now_ns) const {
   std::vector<AskedCall> calls;
   const auto opened = state_->root().open_directory(state_->own(kQuestionsFolder));
   if (!opened && opened.error().kind == ErrorKind::kNotFound) return calls;
@@ -96,7 +96,7 @@ Result<std::vector<AskedCall>> AskedCalls::list(int64_t now_ns) const {
   return calls;
 }
 
-Result<std::unique_ptr<WritableFile>> AskedCalls::lock() const {
+Result<std::unique_ptr<WritableFile>> ConfirmationStore::lock() const {
   const RelPath place = state_->own(std::string(kQuestionsFolder) + "/lock");
   GALLEY_TRY(make_directories(state_->root(), place.parent(), kPrivateDirectory));
   GALLEY_ASSIGN(auto file,
@@ -111,8 +111,8 @@ Result<std::unique_ptr<WritableFile>> AskedCalls::lock() const {
               ".galley/" + place.str());
 }
 
-Result<void> AskedCalls::keep(const ContentId& id, const CallQuestion& question,
-                              int64_t now_ns) const {
+Result<void> ConfirmationStore::keep(const ContentId& id, const CallQuestion& question,
+                                     int64_t now_ns) const {
   GALLEY_ASSIGN(const auto held, lock());
   GALLEY_ASSIGN(auto waiting, list(now_ns));
   for (const AskedCall& other : waiting) {
@@ -126,7 +126,7 @@ Result<void> AskedCalls::keep(const ContentId& id, const CallQuestion& question,
   return write({id, question, now_ns, {}});
 }
 
-Result<AskedCall> AskedCalls::find(const std::string& shown, int64_t now_ns) const {
+Result<AskedCall> ConfirmationStore::find(const std::string& shown, int64_t now_ns) const {
   constexpr size_t kFewestDigits = 4;
   const std::string digits =
       shown.starts_with(kCallIdStart) ? shown.substr(kCallIdStart.size()) : shown;
@@ -144,7 +144,8 @@ Result<AskedCall> AskedCalls::find(const std::string& shown, int64_t now_ns) con
               "'" + shown + "' could be one of several calls; give more of its digits");
 }
 
-Result<void> AskedCalls::give(const AskedCall& call, const std::string& by, int64_t now_ns) const {
+Result<void> ConfirmationStore::give(const AskedCall& call, const std::string& by,
+                                     int64_t now_ns) const {
   GALLEY_ASSIGN(const auto held, lock());
   AskedCall answered = call;
   answered.by = by.empty() ? "somebody" : by;
@@ -152,7 +153,8 @@ Result<void> AskedCalls::give(const AskedCall& call, const std::string& by, int6
   return write(answered);
 }
 
-Result<std::optional<std::string>> AskedCalls::take(const ContentId& id, int64_t now_ns) const {
+Result<std::optional<std::string>> ConfirmationStore::take(const ContentId& id,
+                                                           int64_t now_ns) const {
   const RelPath place = place_of(id);
   const auto text = read_file(state_->root(), place, kMaxQuestionBytes);
   if (!text && text.error().kind == ErrorKind::kNotFound) return std::nullopt;

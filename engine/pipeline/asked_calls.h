@@ -35,12 +35,12 @@ struct AskedCall {
 /// Ownership: borrows the state directory.
 /// Threads:   confined to one thread.
 /// Errors:    kInvalid `confirmation.damaged`; kTimeout `confirmation.locked`; kIo.
-class AskedCalls final : public ApprovalStore {
+class ConfirmationStore final : public ApprovalStore {
  public:
   /// When the store is full, the oldest question is dropped, then the oldest approval.
   static constexpr size_t kMaxAskedCalls = 100;
 
-  explicit AskedCalls(const StateDirectory& state) : state_(&state) {}
+  explicit ConfirmationStore(const StateDirectory& state) : state_(&state) {}
 
   /// Stores a question. If the call is already approved, its approval stays.
   Result<void> keep(const ContentId& id, const CallQuestion& question,

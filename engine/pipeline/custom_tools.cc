@@ -268,12 +268,12 @@ std::string tools_folder(const UserSettings& settings, const std::string& root) 
   return settings.tools_path + "/" + ContentId::of(root).hex();
 }
 
-bool has_tools_folder(const UserSettings& settings, const std::string& root) {
+bool is_tools_folder_outside(const UserSettings& settings, const std::string& root) {
   return !settings.tools_path.empty() && !is_at_or_below(settings.tools_path, root);
 }
 
 Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root) {
-  if (has_tools_folder(settings, root)) return {};
+  if (is_tools_folder_outside(settings, root)) return {};
   return fail(ErrorKind::kRefused, "trust.no_place",
               "there is no place outside the workspace to keep the tools in: set XDG_STATE_HOME "
               "to a folder outside of it");
@@ -309,7 +309,7 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
 Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
                                                 const std::string& root) {
   std::vector<TrustedTools> all;
-  if (!has_tools_folder(settings, root)) return all;
+  if (!is_tools_folder_outside(settings, root)) return all;
   const std::string place = tools_folder(settings, root);
   const auto home = open_disk_directory(place);
   if (!home && (is_gone(home.error()) || home.error().os_error == EACCES)) return all;

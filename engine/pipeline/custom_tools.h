@@ -59,7 +59,7 @@ struct TrustedTools {
 /// Returns the folder in which the tools of the workspace at `root` are stored.
 [[nodiscard]] std::string tools_folder(const UserSettings& settings, const std::string& root);
 /// Returns whether that folder is outside of the workspace.
-[[nodiscard]] bool has_tools_folder(const UserSettings& settings, const std::string& root);
+[[nodiscard]] bool is_tools_folder_outside(const UserSettings& settings, const std::string& root);
 
 /// Errors: kRefused `trust.no_place` if tools cannot be stored outside of the workspace at `root`.
 Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root);

@@ -285,8 +285,8 @@ void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
 
 }  // namespace
 
-Result<void> pass_alone(const Rules& rules, const TransactionOptions& who, Recorder& recorder,
-                        Action action, const Effect& effect) {
+Result<void> perform_outside_transaction(const Rules& rules, const TransactionOptions& who,
+                                         Recorder& recorder, Action action, const Effect& effect) {
   ExecutorOptions options;
   options.agent = who.agent;
   options.owner = who.owner;

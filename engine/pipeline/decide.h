@@ -52,8 +52,8 @@ Result<void> record_refused_look(const Workspace& workspace, const Preview& prev
                                  const TransactionOptions& who, const std::string& tool);
 
 /// Performs an action of the workspace through the executor, outside any open transaction.
-Result<void> pass_alone(const Rules& rules, const TransactionOptions& who, Recorder& recorder,
-                        Action action, const Effect& effect);
+Result<void> perform_outside_transaction(const Rules& rules, const TransactionOptions& who,
+                                         Recorder& recorder, Action action, const Effect& effect);
 
 /// Returns the kind of the record of this commit: commit, undo or redo.
 [[nodiscard]] AuditKind kind_of(const CommitRequest& request);

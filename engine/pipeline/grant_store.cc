@@ -170,10 +170,11 @@ Result<void> record_person_decision(const Rules& rules, PersistentState& persist
   Recorder recorder = persistent.recorder();
   Action action;
   action.record = std::move(event);
-  return pass_alone(rules, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
-    if (!who.agent.empty()) return no_agent;
-    return check();
-  });
+  return perform_outside_transaction(rules, who, recorder, std::move(action),
+                                     [&](AuditEvent&) -> Result<void> {
+                                       if (!who.agent.empty()) return no_agent;
+                                       return check();
+                                     });
 }
 
 Result<void> record_grant(const Rules& rules, PersistentState& persistent,

@@ -17,7 +17,6 @@ namespace galley {
 
 class PersistentState;
 class Rules;
-
 using Grant = Workspace::Grant;
 
 /// The store of grants and revocations: `.galley/grants/<workspace id>/<hash>`, one file per agent

@@ -68,7 +68,7 @@ Result<void> trust_mcp_server(const UserSettings& settings, const std::string& r
 Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(const UserSettings& settings,
                                                           const std::string& root) {
   std::vector<TrustedMcpServer> all;
-  if (!has_tools_folder(settings, root)) return all;
+  if (!is_tools_folder_outside(settings, root)) return all;
   const auto home = open_disk_directory(tools_folder(settings, root));
   const bool is_absent =
       !home && (home.error().kind == ErrorKind::kNotFound || home.error().os_error == EACCES);
@@ -100,9 +100,9 @@ Result<bool> forget_mcp_server(const UserSettings& settings, const std::string& 
   return true;
 }
 
-std::vector<McpToolLeftOut> add_mcp_tools(ToolRegistry& registry,
+std::vector<SkippedMcpTool> add_mcp_tools(ToolRegistry& registry,
                                           const std::shared_ptr<const TrustedMcpServer>& server) {
-  std::vector<McpToolLeftOut> left_out;
+  std::vector<SkippedMcpTool> left_out;
   for (const nlohmann::json& definition : server->definitions) {
     auto tool = make_mcp_tool(server, definition);
     const auto added = tool ? registry.add(*std::move(tool)) : fail(tool.error());

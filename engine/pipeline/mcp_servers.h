@@ -36,11 +36,11 @@ Result<bool> forget_mcp_server(const UserSettings& settings, const std::string& 
                                std::string_view name);
 
 /// A tool of a server that cannot be added, and why.
-using McpToolLeftOut = std::pair<std::string, Error>;
+using SkippedMcpTool = std::pair<std::string, Error>;
 
 /// Adds the tools of a server to a registry. Returns those that cannot be added: their name is
 /// taken, or valijson cannot check their schema faithfully.
-[[nodiscard]] std::vector<McpToolLeftOut> add_mcp_tools(
+[[nodiscard]] std::vector<SkippedMcpTool> add_mcp_tools(
     ToolRegistry& registry, const std::shared_ptr<const TrustedMcpServer>& server);
 
 /// Adds the tools of all stored servers, except those that add_mcp_tools() cannot add.

@@ -130,7 +130,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
   rules.is_ignored = ignore;
   rules.propose_ignored = workspace.rules.config.sandbox.propose_ignored || note.proposes_ignored;
   rules.began_ns = note.began_ns;
-  rules.forgets_bases = true;
+  rules.empties_changed_bases = true;
   rules.copies_contents = true;
   rules.is_live = !has_scratch;
   GALLEY_ASSIGN(const auto scratch,

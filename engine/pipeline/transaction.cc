@@ -136,7 +136,7 @@ std::vector<ToolResult> InnerTransaction::call_all(const std::vector<ToolCall>& 
   options.earlier = earlier_versions(workspace.persistent);
   options.known_secrets = &workspace.tools.known_secrets;
   options.secrets_in_files = workspace.rules.config.secrets.in_files;
-  std::optional<AskedCalls> asked;
+  std::optional<ConfirmationStore> asked;
   if (workspace.persistent.state() != nullptr) asked.emplace(*workspace.persistent.state());
   options.desk = {workspace.rules.config.policy.mode,
                   state_->options.principals(),

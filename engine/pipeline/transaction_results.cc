@@ -121,8 +121,8 @@ void Transaction::State::end_with(Receipt& receipt) {
   action.record.input = json_document({{"message", git_message}});
   action.record.capabilities_used = {"git:commit"};
   action.runs_program = true;
-  const auto made =
-      pass_alone(workspace->rules, options, own_record, std::move(action), [&](AuditEvent& event) {
+  const auto made = perform_outside_transaction(
+      workspace->rules, options, own_record, std::move(action), [&](AuditEvent& event) {
         return commit_to_git(workspace->place.path, git_message, receipt.changes)
             .map([&](std::string hash) {
               event.output = json_document({{"commit", hash}});

@@ -29,14 +29,14 @@ tl::unexpected<Error> conflict_of(const std::string& execution,
                                   const StepConflict& conflict) {
   const std::string why = conflict.paths.front().message;
   const std::string path = conflict.paths.front().path.str();
-  if (conflict.built_upon.empty()) {
+  if (conflict.dependent_steps.empty()) {
     return fail(ErrorKind::kConflict, "rollback.conflict",
                 "what " + execution + " changed cannot be taken out of what is staged: " + why,
                 path);
   }
   return fail(ErrorKind::kConflict, "rollback.built_upon",
               "later calls built on " + execution + ": " +
-                  join_some(ids_of(steps, conflict.built_upon), kNamedCalls) + " (" + why +
+                  join_some(ids_of(steps, conflict.dependent_steps), kNamedCalls) + " (" + why +
                   "); take them back, too, with --with-later, or one by one, the newest first",
               path);
 }

@@ -154,7 +154,8 @@ Result<void> Transaction::collect_run() {
     };
     Action action = capture_action(*note, report, !is_over);
     action.record.changed = changed_by(capture.entries, state_->overlay.entries());
-    GALLEY_TRY(pass_alone(workspace.rules, who, state_->recorder, std::move(action), stage));
+    GALLEY_TRY(perform_outside_transaction(workspace.rules, who, state_->recorder,
+                                           std::move(action), stage));
     if (state_->options.owner) state_->owners = state_->overlay.entries();
     GALLEY_TRY(save());
   }

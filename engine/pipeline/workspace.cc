@@ -95,8 +95,8 @@ Result<CommitOutcome> Workspace::commit(Proposal proposal, const TransactionOpti
   action.tools = tools_with_effect(ToolEffect::kChange);
   action.records_itself = true;
   std::optional<CommitOutcome> outcome;
-  const auto passed =
-      pass_alone(state_->rules, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+  const auto passed = perform_outside_transaction(
+      state_->rules, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
         GALLEY_ASSIGN(outcome, decide_and_publish(*state_, proposal, who, request, recorder));
         return {};
       });
@@ -113,8 +113,8 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
   action.record.tool = "approve";
   action.record.proposal = proposal.hex();
   action.record.reason = "given beforehand by " + by;
-  const auto passed =
-      pass_alone(state_->rules, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
+  const auto passed = perform_outside_transaction(
+      state_->rules, who, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
         if (who.agent.empty()) return {};
         return fail(ErrorKind::kRefused, "approval.by_agent",
                     "only a person may approve: leave out --agent");
@@ -131,7 +131,7 @@ Result<void> Workspace::open_adopted_state() {
   action.record.kind = AuditKind::kAdoption;
   action.record.tool = "recover";
   if (const Error* doubt = state_distrust()) action.record.reason = doubt->message;
-  return pass_alone(
+  return perform_outside_transaction(
       state_->rules, {}, recorder, std::move(action), [&](AuditEvent&) -> Result<void> {
         GALLEY_ASSIGN(auto repairs, state_->persistent.open(true));
         std::move(repairs.begin(), repairs.end(), std::back_inserter(state_->notices));

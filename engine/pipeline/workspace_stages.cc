@@ -105,7 +105,7 @@ Result<void> Workspace::drop_damaged(const std::string& beginning) {
   action.record.tool = "rollback";
   action.record.reason = "it was damaged";
   const auto nothing = [](AuditEvent&) { return Result<void>(); };
-  GALLEY_TRY(pass_alone(state_->rules, {}, recorder, std::move(action), nothing));
+  GALLEY_TRY(perform_outside_transaction(state_->rules, {}, recorder, std::move(action), nothing));
   GALLEY_TRY(drop_layers(stage.directory()));
   return StageDirectory::remove(*state_->persistent.state(), std::move(stage));
 }

@@ -107,7 +107,7 @@ Result<std::vector<Workspace::Grant>> Workspace::grants() const {
 Result<void> Workspace::confirm(const std::string& id, const std::string& by,
                                 const TransactionOptions& who) {
   GALLEY_TRY(state_->persistent.ensure());
-  const AskedCalls asked(*state_->persistent.state());
+  const ConfirmationStore asked(*state_->persistent.state());
   const int64_t now = state_->place.clock().wall_ns();
   GALLEY_ASSIGN(const AskedCall call, asked.find(id, now));
   AuditEvent event;
@@ -123,11 +123,12 @@ Result<void> Workspace::confirm(const std::string& id, const std::string& by,
   return asked.give(call, by, now);
 }
 
-Result<std::vector<CallOptions::Question>> Workspace::asked_calls() const {
+Result<std::vector<CallOptions::Question>> Workspace::pending_confirmations() const {
   std::vector<CallOptions::Question> questions;
   if (state_->persistent.state() == nullptr) return questions;
-  GALLEY_ASSIGN(auto calls,
-                AskedCalls(*state_->persistent.state()).list(state_->place.clock().wall_ns()));
+  GALLEY_ASSIGN(
+      auto calls,
+      ConfirmationStore(*state_->persistent.state()).list(state_->place.clock().wall_ns()));
   for (AskedCall& call : calls) {
     if (call.by.empty()) questions.push_back(std::move(call.question));
   }

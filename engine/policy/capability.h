@@ -51,7 +51,7 @@ struct Capability {
 /// The capability that an action needs.
 struct Need {
   std::string text;  ///< the capability that would allow the action
-  std::function<bool(const Capability&)> is_meant_by;
+  std::function<bool(const Capability&)> is_matched_by;
 
   /// A need that a tool declares: `fs:read`, `exec:git`, `custom:deploy`. A capability for a part
   /// of it is enough if Galley judges the rest later. Only a denial of the whole need denies it.

@@ -350,9 +350,9 @@ void read_root(ConfigTable& root, Config& config) {
   root.table("sandbox", [&](ConfigTable& table) { read_sandbox(table, config.sandbox); });
   root.table("edits", [&](ConfigTable& table) { read_edits(table, config.edits); });
   root.table("hook", [&](ConfigTable& table) {
-    table.choice("mode", config.hook.mode,
-                 ConfigTable::Choices<HookMode>{{"commit", HookMode::kCommit},
-                                                {"stage", HookMode::kStage}});
+    table.choice(
+        "mode", config.hook.mode,
+        ConfigTable::Choices<HookMode>{{"commit", HookMode::kCommit}, {"stage", HookMode::kStage}});
   });
   root.table("secrets",
              [&](ConfigTable& table) { table.flag("in_files", config.secrets.in_files); });
@@ -401,7 +401,7 @@ const std::vector<std::string>& builtin_validator_names() {
 
 std::vector<ConfigKey> config_keys() {
   Config defaults;
-  return keys_asked_for([&](ConfigTable& root) { read_root(root, defaults); }, config_key_texts());
+  return keys_read_by([&](ConfigTable& root) { read_root(root, defaults); }, config_key_texts());
 }
 
 Result<Config> parse_config(std::string_view text, std::string_view file) {

@@ -327,8 +327,8 @@ Result<void> read_configuration(std::string_view text, std::string_view file,
   return {};
 }
 
-std::vector<ConfigKey> keys_asked_for(const RootReader& read_root,
-                                      std::span<const ConfigKeyText> texts) {
+std::vector<ConfigKey> keys_read_by(const RootReader& read_root,
+                                    std::span<const ConfigKeyText> texts) {
   std::vector<ConfigKey> keys;
   ConfigReading reading;
   reading.record = &keys;

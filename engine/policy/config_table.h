@@ -96,8 +96,8 @@ using RootReader = std::function<void(ConfigTable& root)>;
 Result<void> read_configuration(std::string_view text, std::string_view file,
                                 const RootReader& read_root);
 /// Returns the keys that `read_root` reads, with their defaults and texts.
-[[nodiscard]] std::vector<ConfigKey> keys_asked_for(const RootReader& read_root,
-                                                    std::span<const ConfigKeyText> texts);
+[[nodiscard]] std::vector<ConfigKey> keys_read_by(const RootReader& read_root,
+                                                  std::span<const ConfigKeyText> texts);
 
 template <class E>
 void ConfigTable::choice(std::string_view key, E& out, const Choices<E>& choices) {

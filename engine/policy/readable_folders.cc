@@ -78,7 +78,7 @@ std::string objection_to_secrets(std::string_view path, std::string_view home) {
 
 }  // namespace
 
-std::string placed_folder(std::string_view folder, std::string_view home) {
+std::string expanded_folder(std::string_view folder, std::string_view home) {
   const bool is_in_home = folder == "~" || folder.substr(0, 2) == "~/";
   std::string placed;
   if (!is_in_home) {
@@ -92,7 +92,7 @@ std::string placed_folder(std::string_view folder, std::string_view home) {
 
 std::string objection_to_readable(std::string_view folder, std::string_view home) {
   const std::string_view known_home = home.empty() ? kSomeHome : home;
-  const std::string path = placed_folder(folder, known_home);
+  const std::string path = expanded_folder(folder, known_home);
   if (!path.starts_with('/')) {
     return "write an absolute path, or one that begins with ~/";
   }

@@ -7,7 +7,7 @@ namespace galley {
 
 /// Returns a folder of `sandbox.readable` as an absolute path, with `~/` replaced by `home`. Empty
 /// if the folder needs the home and `home` is empty.
-[[nodiscard]] std::string placed_folder(std::string_view folder, std::string_view home);
+[[nodiscard]] std::string expanded_folder(std::string_view folder, std::string_view home);
 
 /// Returns why commands must not see a folder of the host; empty if they may. Compares only names.
 /// Refuses a folder that is, contains or is inside a folder of secrets (keys, tokens, a whole home)

@@ -46,8 +46,8 @@ Result<UserConfig> parse_user_config(std::string_view text, std::string_view fil
 
 std::vector<ConfigKey> user_config_keys() {
   UserConfig defaults;
-  return keys_asked_for([&](ConfigTable& root) { read_user_root(root, defaults); },
-                        user_config_key_texts());
+  return keys_read_by([&](ConfigTable& root) { read_user_root(root, defaults); },
+                      user_config_key_texts());
 }
 
 }  // namespace galley

@@ -31,16 +31,16 @@ struct TxSummary {
   int64_t time_ns = 0;
   std::string agent;
   std::optional<std::string> owner;  ///< the agent that began the transaction, if not `agent`
-  std::string session;  ///< the agent's session; may be empty
-  uint64_t turn = 0;    ///< the turn of that session, from 1; 0: not known
-  std::string prompt;   ///< the beginning of that turn's prompt; may be empty
+  std::string session;               ///< the agent's session; may be empty
+  uint64_t turn = 0;                 ///< the turn of that session, from 1; 0: not known
+  std::string prompt;                ///< the beginning of that turn's prompt; may be empty
   std::string tool;
   std::string message;
   ContentId proposal;
   std::optional<TxId> undoes;
   std::vector<TxId> also_undoes;       ///< undone together with `undoes`
-  std::optional<TxId> undone_by;       ///< the undo of all of it, if still in effect
-  std::vector<TxId> partly_undone_by;  ///< undos of some paths or hunks, if still in effect
+  std::optional<TxId> undone_by;       ///< the undo of all its changes, if still in effect
+  std::vector<TxId> partly_undone_by;  ///< undos of some paths or hunks that are in effect
   std::vector<Path> paths;
   std::string problem;  ///< why the journal cannot be read; then only `id` is set
 };
@@ -93,7 +93,7 @@ struct Blame {
     Origin origin = Origin::kOlder;
     TxId tx;  ///< the transaction, or the newest one before an outside change
     RelPath path = RelPath::root();  ///< the path of the file at that time
-    uint32_t line_then = 0;          ///< 1-based, in the file after that transaction; 0 if older
+    uint32_t original_line = 0;      ///< 1-based, in the file after that transaction; 0 if older
     std::string text;                ///< with its line ending
   };
 

@@ -159,7 +159,7 @@ class Workspace {
   Result<void> confirm(const std::string& id, const std::string& by,
                        const TransactionOptions& who = {});
   /// Returns the calls that wait for a confirmation, oldest first.
-  Result<std::vector<CallOptions::Question>> asked_calls() const;
+  Result<std::vector<CallOptions::Question>> pending_confirmations() const;
 
   // --- grants -----------------------------------------------------------------------------------
   // Capabilities of agents in addition to galley.toml, stored under `.galley/` (docs/policy.md). A

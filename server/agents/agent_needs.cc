@@ -103,7 +103,7 @@ AgentNeeds agent_needs(const AgentProgram& agent, const std::string& home) {
 AgentEntry consent_entry(const AgentNeeds& needs, const std::string& consents) {
   return {AgentPart::kRun,
           {consents + "/" + std::string(needs.agent->name)},
-          GeneratedFile("", "#", needs.text()),
+          {GeneratedFile("", "#", needs.text())},
           false,
           {consents},
           "start it with: galley run " + std::string(needs.agent->name)};

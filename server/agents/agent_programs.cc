@@ -171,7 +171,10 @@ AgentEntry wrapper_entry(std::string_view agent, const AgentPlaces& places) {
   const std::string folder = places.home + "/.local/bin";
   return {AgentPart::kWrapper,
           {folder + "/galley-" + name},
-          {GeneratedFile("#!/bin/sh\n", "#", wrapper_script(agent))},
+          {GeneratedFile("#!/bin/sh\n", "#",
+                         "# Runs " + name + " inside of a transaction. 'galley agents uninstall " +
+                             name + " --wrapper' removes this file.\nexec galley run " + name +
+                             " \"$@\"\n")},
           true,
           {folder},
           "start it with: galley-" + name};

@@ -305,12 +305,12 @@ EditFormat Answer::format() const {
 Answer divide_answer(std::string_view text) {
   Answer out = AnswerDivider(text).run();
   if (!out.parts.empty() || !out.unread.empty()) return out;
-  const auto shown = shown_files(Lines(text));
+  const auto shown = fenced_files(Lines(text));
   if (shown.empty()) return out;
   out.parts.push_back({EditFormat::kSearchReplace, 0, text.size(), 0});
   out.prose.clear();  // prose between shown files is not identified
   std::erase_if(out.calls, [&](const UnreadLine& call) {
-    return std::any_of(shown.begin(), shown.end(), [&](const ShownFile& file) {
+    return std::any_of(shown.begin(), shown.end(), [&](const FencedFile& file) {
       return call.line > file.fence && call.line < file.end;
     });
   });

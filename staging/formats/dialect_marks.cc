@@ -230,8 +230,8 @@ size_t skip_block_headers(const Lines& document, const BlockMarks& marks) {
   return is_any && at < marks.divider && trimmed(document[at]) == "-------" ? at + 1 : at;
 }
 
-std::vector<ShownFile> shown_files(const Lines& document) {
-  std::vector<ShownFile> out;
+std::vector<FencedFile> fenced_files(const Lines& document) {
+  std::vector<FencedFile> out;
   size_t floor = 0;  // the line after the last fence
   size_t open = document.size();
   for (size_t at = 0; at < document.size(); ++at) {
@@ -246,13 +246,13 @@ std::vector<ShownFile> shown_files(const Lines& document) {
     if (mark != begin.substr(0, signs)) return {};
     std::string name = shown_name(document, open, floor);
     const bool is_known = std::any_of(out.begin(), out.end(),
-                                      [&](const ShownFile& file) { return file.name == name; });
+                                      [&](const FencedFile& file) { return file.name == name; });
     if (is_known) return {};
     if (!name.empty()) out.push_back({std::move(name), open, at});
     floor = at + 1;
     open = document.size();
   }
-  return open == document.size() ? out : std::vector<ShownFile>();
+  return open == document.size() ? out : std::vector<FencedFile>();
 }
 
 bool begins_call(std::string_view line) {

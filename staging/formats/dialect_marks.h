@@ -76,14 +76,14 @@ inline constexpr size_t kBlockNameLines = 3;
 // --- whole files in fences --------------------------------------------------------------------
 
 /// A markdown fence that names the file whose content it has.
-struct ShownFile {
+struct FencedFile {
   std::string name;
   size_t fence = 0;  ///< its first line
   size_t end = 0;    ///< its last line
 };
 /// Returns the fences of an answer that name a file, in their first line or shortly before it.
 /// Empty if the end of any fence is uncertain, or if two fences name the same file.
-[[nodiscard]] std::vector<ShownFile> shown_files(const Lines& document);
+[[nodiscard]] std::vector<FencedFile> fenced_files(const Lines& document);
 
 // --- calls of tools -----------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ class BlockReader {
   /// Reads whole files. A fence may have only a part of its file; the comparison with the file
   /// shows that later.
   void read_shown_files() {
-    for (const ShownFile& shown : shown_files(document_)) {
+    for (const FencedFile& shown : fenced_files(document_)) {
       FileEdit file;
       file.path = shown.name;
       file.whole = document_.span(shown.fence + 1, shown.end);

@@ -376,7 +376,7 @@ class UnifiedReader {
   Lines document_;
   const ReadOptions& options_;
   EditSet& set_;
-  HunksSoFar so_far_;
+  HunkReadState so_far_;
   size_t at_ = 0;
   size_t file_end_ = 0;  ///< the line after the last file
   size_t hunk_count_ = 0;

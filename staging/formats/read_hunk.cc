@@ -267,7 +267,7 @@ enum class Ending : uint8_t { kWrongCounts, kCutOff, kUndecided };
 
 /// Weighs the evidence in the document. The file may have more (docs/edits.md, "Cut off").
 Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOptions& options,
-                 const HunksSoFar& so_far) {
+                 const HunkReadState& so_far) {
   const Tally& have = body.tally();
   if (have.old_count > header.old_count || have.new_count > header.new_count) {
     return Ending::kWrongCounts;
@@ -315,7 +315,7 @@ std::string counts_text(uint64_t old_count, uint64_t new_count) {
 /// Judges the document's last hunk, whose header is at `line` and whose body does not match it.
 /// Returns an error if it was certainly cut off. Records a doubt if the file may decide.
 Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& header,
-                       const BodyReader& body, const ReadOptions& options, HunksSoFar& so_far) {
+                       const BodyReader& body, const ReadOptions& options, HunkReadState& so_far) {
   const Ending ending = ending_of(header, body, options, so_far);
   if (ending == Ending::kWrongCounts) return {};
   const Tally& have = body.tally();
@@ -426,7 +426,7 @@ bool is_bare_hunk_fence(const Lines& document, size_t at) {
 }
 
 Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
-                         HunksSoFar& so_far, Hunk& hunk) {
+                         HunkReadState& so_far, Hunk& hunk) {
   const std::string_view path = so_far.path;
   const std::string_view first = without_terminator(document[at]);
   const bool has_header = first.starts_with("@@");

@@ -28,7 +28,7 @@ struct HunkHeader {
 
 /// The state of a document before a hunk: its file, and facts about earlier hunks. These facts help
 /// to decide whether a last hunk that is too short was cut off or has wrong counts.
-struct HunksSoFar {
+struct HunkReadState {
   EditSet& set;
   std::string_view path;                    ///< of the current file
   bool is_ended = true;                     ///< the document ends with a line end
@@ -46,7 +46,7 @@ struct HunksSoFar {
 /// does.
 /// Errors: kInvalid, reasons `edit.corrupt_hunk` and `edit.truncated`.
 Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
-                         HunksSoFar& so_far, Hunk& hunk);
+                         HunkReadState& so_far, Hunk& hunk);
 
 /// True if line `at` cannot be in the body of a hunk, because it begins a file header, a fence or a
 /// mail.

@@ -98,7 +98,7 @@ class DiskStore final : public ContentStore {
       if (file) content = *std::move(file);
     }
     if (!content) {
-      GALLEY_ASSIGN(content, packs_.find_anew(id));
+      GALLEY_ASSIGN(content, packs_.find_after_scan(id));
     }
     if (!content || ContentId::of(*content) != id) {
       return fail(ErrorKind::kInternal, "stage.content_missing",
@@ -289,7 +289,7 @@ Result<std::optional<std::string>> ContentPacks::find(const ContentId& id) {
   return find_locked(id);
 }
 
-Result<std::optional<std::string>> ContentPacks::find_anew(const ContentId& id) {
+Result<std::optional<std::string>> ContentPacks::find_after_scan(const ContentId& id) {
   const std::lock_guard lock(mutex_);
   for (size_t number = 0; number < kMaxPacks; ++number) {
     const auto file = directory_->open_file(name_of(number));

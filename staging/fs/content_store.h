@@ -82,7 +82,7 @@ class ContentPacks {
   /// Returns a content whose place in a pack is already known; otherwise nothing.
   Result<std::optional<std::string>> find(const ContentId& id);
   /// As find(), but first reads the records that other writers have added.
-  Result<std::optional<std::string>> find_anew(const ContentId& id);
+  Result<std::optional<std::string>> find_after_scan(const ContentId& id);
 
  private:
   struct Place {

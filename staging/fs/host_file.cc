@@ -46,7 +46,7 @@ void keep_spelling(const std::string& path) {
   const char* const before = std::getenv("PWD");
   const std::string whole =
       path.starts_with('/') || before == nullptr ? path : std::string(before) + "/" + path;
-  const std::string plain = plain_path(whole);
+  const std::string plain = normalized_path(whole);
   char spelled[PATH_MAX];
   char here[PATH_MAX];
   const bool is_so = realpath(plain.c_str(), spelled) != nullptr &&
@@ -56,7 +56,7 @@ void keep_spelling(const std::string& path) {
 
 }  // namespace
 
-std::string plain_path(const std::string& path) {
+std::string normalized_path(const std::string& path) {
   std::error_code failed;
   std::string plain = std::filesystem::absolute(path, failed).lexically_normal().string();
   if (failed) return {};

@@ -30,7 +30,7 @@ Result<void> enter_directory(const std::string& path);
 
 /// The absolute path without `.`, `..` and repeated slashes, computed only from the text. Empty for
 /// an empty path.
-[[nodiscard]] std::string plain_path(const std::string& path);
+[[nodiscard]] std::string normalized_path(const std::string& path);
 
 /// The absolute path of an existing directory, with links resolved.
 Result<std::string> absolute_path(const std::string& path);

@@ -157,7 +157,7 @@ class SocketListener final : public LoopbackListener {
       if (errno == EINTR || errno == ECONNABORTED || errno == EAGAIN) return {};
       return fail(os_error(errno, "accepting on", kAddress));
     }
-    if (guests_.size() >= kMaxLoopbackGuests) guests_.erase(guests_.begin());
+    if (guests_.size() >= kMaxLoopbackConnections) guests_.erase(guests_.begin());
     guests_.push_back({std::make_unique<SocketConnection>(accepted, clock_), "",
                        Deadline::after(clock_, patience)});
     return {};

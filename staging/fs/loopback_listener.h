@@ -24,7 +24,7 @@ class LoopbackConnection {
 };
 
 /// Maximum number of connections that are read at the same time.
-inline constexpr size_t kMaxLoopbackGuests = 16;
+inline constexpr size_t kMaxLoopbackConnections = 16;
 
 /// A listening TCP port on an address of 127.0.0.0/8, which other machines cannot reach.
 ///
@@ -48,7 +48,7 @@ class LoopbackListener {
   };
   /// Waits until `is_whole` is true for the bytes of a connection. All connections are read at the
   /// same time, so a partial request does not delay others. A connection that takes longer than
-  /// `patience` is closed. If there are more than kMaxLoopbackGuests, the oldest one is closed.
+  /// `patience` is closed. If there are more than kMaxLoopbackConnections, the oldest one is closed.
   virtual Result<Arrival> next(const std::function<bool(std::string_view)>& is_whole,
                                std::chrono::milliseconds patience) = 0;
 };

@@ -191,7 +191,7 @@ Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
     }
     // Without the list no program can be disabled, so no command may run.
     if (listed->status != 0) return fail(error(listed->complaint));
-    GALLEY_ASSIGN(const auto disarmed, disarm_repository(listed->output));
+    GALLEY_ASSIGN(const auto disarmed, program_overrides(listed->output));
     settings_->environment = environment_of_settings(disarmed);
   }
   options.environment.insert(options.environment.end(), settings_->environment->begin(),

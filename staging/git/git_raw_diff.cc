@@ -37,7 +37,7 @@ bool parse_head(std::string_view line, GitRawChange& change) {
 
 }  // namespace
 
-std::vector<std::string> zero_ended(std::string_view text) {
+std::vector<std::string> split_at_nul(std::string_view text) {
   std::vector<std::string> pieces;
   while (!text.empty()) {
     const size_t end = text.find('\0');
@@ -48,7 +48,7 @@ std::vector<std::string> zero_ended(std::string_view text) {
 }
 
 Result<std::vector<GitRawChange>> parse_raw_diff(std::string_view text) {
-  const std::vector<std::string> pieces = zero_ended(text);
+  const std::vector<std::string> pieces = split_at_nul(text);
   std::vector<GitRawChange> changes;
   for (size_t i = 0; i < pieces.size(); ++i) {
     GitRawChange change;

@@ -26,6 +26,6 @@ struct GitRawChange {
 Result<std::vector<GitRawChange>> parse_raw_diff(std::string_view text);
 
 /// Splits a text into its pieces, each of which is followed by a zero byte.
-[[nodiscard]] std::vector<std::string> zero_ended(std::string_view text);
+[[nodiscard]] std::vector<std::string> split_at_nul(std::string_view text);
 
 }  // namespace galley

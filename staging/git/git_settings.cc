@@ -67,7 +67,7 @@ std::optional<std::string> harmless_value(std::string_view key) {
 
 }  // namespace
 
-Result<std::vector<GitSetting>> disarm_repository(std::string_view listed) {
+Result<std::vector<GitSetting>> program_overrides(std::string_view listed) {
   std::vector<GitSetting> settings;
   std::set<std::string, std::less<>> seen;
   while (!listed.empty()) {

@@ -25,7 +25,7 @@ struct GitSetting {
 /// keys of newer git versions are covered, too.
 /// Source: git-config(1), gitattributes(5) of git 2.39 to 2.52.
 /// Errors: kInvalid `git.odd_config` for truncated output.
-Result<std::vector<GitSetting>> disarm_repository(std::string_view listed);
+Result<std::vector<GitSetting>> program_overrides(std::string_view listed);
 
 /// Returns the settings as environment variables: GIT_CONFIG_COUNT and its keys and values. They
 /// follow those that the environment of this process already has. Unlike `-c`, this works for keys

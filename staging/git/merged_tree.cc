@@ -41,7 +41,7 @@ Result<std::vector<std::string>> independent(const GitProgram& git,
 /// merged.
 MergedTree parse_merge(const std::string& said) {
   MergedTree merged;
-  for (const std::string& field : zero_ended(said)) {
+  for (const std::string& field : split_at_nul(said)) {
     if (merged.tree.empty()) {
       merged.tree = field;
       continue;
@@ -109,7 +109,7 @@ Result<std::string> tree_with(const GitProgram& git, const std::string& tree, st
   }
   std::string lines;
   std::string folder;
-  for (const std::string& line : zero_ended(listed)) {
+  for (const std::string& line : split_at_nul(listed)) {
     if (line.substr(line.find('\t') + 1) != name) {
       lines += line + '\0';
     } else if (line.starts_with(kTreeMode)) {

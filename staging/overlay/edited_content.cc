@@ -101,7 +101,7 @@ class ContentMaker {
   Result<std::string> place(const std::string& base) {
     FileOutcome& out = context_.outcome;
     MatchOptions match = context_.options.match;
-    match.indentation_is_meaning = indentation_is_meaning(path_.str());
+    match.indentation_is_syntax = indentation_is_syntax(path_.str());
     if (names_blob(edit_.old_blob)) {
       match.base_is_proven = context_.base_blob
                                  ? context_.base_blob->hex().starts_with(edit_.old_blob)

@@ -33,7 +33,7 @@ class FilePlan {
 
   /// Marks a path that the document removes. Paths below it then depend only on the document, even
   /// if the path is a symbolic link now.
-  void expect_gone(const RelPath& path) { going_.insert(path); }
+  void mark_removed(const RelPath& path) { going_.insert(path); }
   /// The content of the path before the document.
   Result<PlannedFile> original(const RelPath& path);
   /// The content of the path after the edits so far.

@@ -53,7 +53,7 @@ class Stager {
     for (const FileEdit& edit : edits) {
       if (edit.op != FileOp::kRename && edit.op != FileOp::kDelete) continue;
       going_.insert(edit.path);
-      if (const auto path = safe_path(edit.path)) plan_.expect_gone(*path);
+      if (const auto path = safe_path(edit.path)) plan_.mark_removed(*path);
     }
     if (selection_.is_everything()) {
       prepared_ = PreparedEdits::of(plan_.overlay(), edits, options_, is_reversed_);
@@ -138,7 +138,7 @@ class Stager {
     GALLEY_ASSIGN(const PlannedFile now, plan_.original(path));
     if (!now.content || now.kind != FileKind::kRegular) return {};
     MatchOptions match = options_.match;
-    match.indentation_is_meaning = indentation_is_meaning(out.path);
+    match.indentation_is_syntax = indentation_is_syntax(out.path);
     if (const Content before = base_of(path);
         before && was_made_since(edit, *before, *now.content, match)) {
       say_made("this transaction", out);
@@ -279,7 +279,7 @@ class Stager {
     const auto file = plan_.current(path);
     if (!file || !file->content) return false;
     MatchOptions match = options_.match;
-    match.indentation_is_meaning = indentation_is_meaning(path.str());
+    match.indentation_is_syntax = indentation_is_syntax(path.str());
     const PlacedEdits placed = place_edits(*file->content, edit, match);
     return placed.failures.empty() && placed.cut_off.empty();
   }

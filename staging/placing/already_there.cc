@@ -99,7 +99,7 @@ bool stand_around(std::string_view file, size_t offset, size_t length, std::stri
 
 }  // namespace
 
-bool names_neighbours(const Hunk& hunk) {
+bool can_prove_applied(const Hunk& hunk) {
   return tells_context(hunk) && frames_removals(hunk, false, false);
 }
 
@@ -131,8 +131,8 @@ int64_t new_lines_at(FileIndex& index, const Hunk& hunk) {
   return starts.empty() ? -1 : static_cast<int64_t>(starts.front());
 }
 
-std::optional<size_t> same_lines_beside(std::string_view file, size_t offset,
-                                        std::string_view old_text, std::string_view new_text) {
+std::optional<size_t> equal_lines_next_to(std::string_view file, size_t offset,
+                                          std::string_view old_text, std::string_view new_text) {
   // The new text may contain the old text at its start or end.
   const size_t first = new_text.find(old_text);
   if (first == std::string_view::npos) return std::nullopt;

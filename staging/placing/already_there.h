@@ -12,7 +12,7 @@ namespace galley {
 
 /// True if the hunk has enough context and new lines to prove that it was already applied. It needs
 /// a telling context line. Each of its changes needs a telling new line, or context on both sides.
-[[nodiscard]] bool names_neighbours(const Hunk& hunk);
+[[nodiscard]] bool can_prove_applied(const Hunk& hunk);
 
 /// The 0-based line where the hunk was already applied, as its context proves; -1 if it is not
 /// found or not proved.
@@ -24,9 +24,9 @@ namespace galley {
 /// Returns the offset of the lines that an edit adds next to `old_text`, if they are already there
 /// in the file. `offset` is the position of the old text, or of the insertion if the old text is
 /// empty.
-[[nodiscard]] std::optional<size_t> same_lines_beside(std::string_view file, size_t offset,
-                                                      std::string_view old_text,
-                                                      std::string_view new_text);
+[[nodiscard]] std::optional<size_t> equal_lines_next_to(std::string_view file, size_t offset,
+                                                        std::string_view old_text,
+                                                        std::string_view new_text);
 
 /// The note about an edit that was applied although the same lines are already at `line` (1-based).
 [[nodiscard]] Leniency same_lines_note(std::string_view path, size_t line, uint32_t document_line);

@@ -93,7 +93,7 @@ bool may_mean_an_equal_line(const Lines& file, const Hunk& made, const Hunk& sta
   return false;
 }
 
-bool is_at_both_ends(const Lines& file, int64_t last, int64_t next) {
+bool is_split_ambiguous(const Lines& file, int64_t last, int64_t next) {
   if (last < 0 || next <= last + 1) return false;
   std::string one;
   std::string other;

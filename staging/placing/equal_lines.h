@@ -20,6 +20,6 @@ namespace galley {
 /// True if it is uncertain where a part of a hunk ends and the next one begins. `last` is the
 /// file's last line of the first part, `next` the first line of the next part (0-based; -1: none).
 /// Either `last` equals the line above `next`, or `next` equals the line below `last`.
-[[nodiscard]] bool is_at_both_ends(const Lines& file, int64_t last, int64_t next);
+[[nodiscard]] bool is_split_ambiguous(const Lines& file, int64_t last, int64_t next);
 
 }  // namespace galley

@@ -19,7 +19,7 @@ constexpr uint32_t kCommonLine = 64;
 constexpr int64_t kTorn = 4;
 
 /// False for a line whose indentation does not show its block.
-bool shows_structure(std::string_view line, bool indentation_is_meaning) {
+bool shows_structure(std::string_view line, bool indentation_is_syntax) {
   const std::string_view text = trimmed(without_terminator(line));
   if (!is_telling_line(text)) return false;
   for (const std::string_view mark : {"#", "//", "/*", "* "}) {
@@ -29,7 +29,7 @@ bool shows_structure(std::string_view line, bool indentation_is_meaning) {
   if (!is_word || !text.ends_with(':')) return true;
   // In C this is a label. In Python it opens a block, except for these words, which continue an
   // earlier statement.
-  return indentation_is_meaning && text != "else:" && text != "except:" && text != "finally:";
+  return indentation_is_syntax && text != "else:" && text != "except:" && text != "finally:";
 }
 
 /// The indentation in columns. A tab ends at a multiple of eight.

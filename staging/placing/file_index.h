@@ -22,10 +22,10 @@ namespace galley {
 /// Ownership: borrows the content. Threads: confined to one thread.
 class FileIndex {
  public:
-  /// `indentation_is_meaning`: indentation is syntax in the file's language. Then a line of one
+  /// `indentation_is_syntax`: indentation is syntax in the file's language. Then a line of one
   /// word and a colon opens a block; otherwise it is a label.
-  explicit FileIndex(std::string_view content, bool indentation_is_meaning = false)
-      : lines_(content), indentation_is_meaning_(indentation_is_meaning) {}
+  explicit FileIndex(std::string_view content, bool indentation_is_syntax = false)
+      : lines_(content), indentation_is_meaning_(indentation_is_syntax) {}
 
   [[nodiscard]] const Lines& lines() const { return lines_; }
 

@@ -146,7 +146,7 @@ void HunkSearch::narrow_by_anchors(HunkPlaces& places) {
 }
 
 bool HunkSearch::accepts_indent(int64_t start) const {
-  if (!options_.indentation_is_meaning || options_.ignore_white_space) return true;
+  if (!options_.indentation_is_syntax || options_.ignore_white_space) return true;
   return indent_at(index_.lines(), hunk_, start).is_uniform();
 }
 
@@ -156,7 +156,7 @@ bool HunkSearch::is_done_at(int64_t start, LineFolding fold) const {
   const bool adds_last = context_.trailing == 0 && context_.leading > 0;
   const bool adds_first = context_.leading == 0 && context_.trailing > 0;
   if (hunk_.minimal_context || !(adds_last || adds_first)) return false;
-  if (!hunk_.has_numbers && !names_neighbours(hunk_)) return false;
+  if (!hunk_.has_numbers && !can_prove_applied(hunk_)) return false;
   if (context_.leading + context_.trailing != pattern_.size()) return false;
   const std::vector<std::string_view> after = post_image(hunk_);
   const auto added = static_cast<int64_t>(after.size() - pattern_.size());

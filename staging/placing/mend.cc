@@ -501,7 +501,7 @@ class HunkMender::Work {
   /// indentation has meaning or an exact match is required.
   [[nodiscard]] LineFolding coarsest() const {
     const bool is_exact = options_.last_step == MatchStep::kLineEnds ||
-                          (options_.indentation_is_meaning && !options_.ignore_white_space);
+                          (options_.indentation_is_syntax && !options_.ignore_white_space);
     return is_exact ? LineFolding::kLineEnds : LineFolding::kBlanks;
   }
 
@@ -698,7 +698,7 @@ class HunkMender::Work {
       if (lines.empty()) return std::nullopt;
       // If a change is next to the split, its line must not be ambiguous.
       const bool is_changed_there = begin > 0 && !(is_context(begin - 1) && is_context(begin));
-      if (is_changed_there && is_at_both_ends(file_, last, lines.front())) return std::nullopt;
+      if (is_changed_there && is_split_ambiguous(file_, last, lines.front())) return std::nullopt;
       for (const int64_t line : lines) {
         if (line >= 0 && line <= last) return std::nullopt;
         if (line >= 0) last = line;

@@ -35,8 +35,8 @@ struct MatchOptions {
   /// Whether the file is the edit's base (true) or another version (false), by the index line of a
   /// git patch. Unset if unknown.
   std::optional<bool> base_is_proven;
-  bool ignore_white_space = false;      ///< --ignore-whitespace: even if indentation is syntax
-  bool indentation_is_meaning = false;  ///< in this file; a shift must be uniform
+  bool ignore_white_space = false;     ///< --ignore-whitespace: even if indentation is syntax
+  bool indentation_is_syntax = false;  ///< in this file; a shift must be uniform
   WhiteSpaceFix white_space = WhiteSpaceFix::kNoWarn;
   std::vector<std::string> choices;  ///< ids of the chosen candidates
   std::vector<std::string> strict;   ///< names of leniencies to refuse
@@ -121,6 +121,6 @@ struct PlacedEdits {
 [[nodiscard]] std::vector<std::string> edit_ids(const FileEdit& edit);
 
 /// True if indentation is syntax in the language of this file (Python, YAML, Makefiles, ...).
-[[nodiscard]] bool indentation_is_meaning(std::string_view path);
+[[nodiscard]] bool indentation_is_syntax(std::string_view path);
 
 }  // namespace galley

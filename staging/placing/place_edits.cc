@@ -78,7 +78,7 @@ PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view conte
   return viewed;
 }
 
-bool indentation_is_meaning(std::string_view path) {
+bool indentation_is_syntax(std::string_view path) {
   static constexpr std::array<std::string_view, 24> kSuffixes = {
       ".py",   ".pyi", ".pyx",  ".pxd",  ".yaml", ".yml",    ".mk",  ".mak",
       ".haml", ".pug", ".jade", ".sass", ".styl", ".coffee", ".nim", ".hs",

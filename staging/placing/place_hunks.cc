@@ -757,7 +757,7 @@ class HunkPlacer {
     for (const Splice& splice : splices) {
       if (splice.length > 0) continue;
       const std::string_view file = index_.lines().text();
-      const auto same = same_lines_beside(file, splice.offset, {}, splice.text);
+      const auto same = equal_lines_next_to(file, splice.offset, {}, splice.text);
       if (!same) continue;
       out.leniencies.push_back(same_lines_note(edit_.path, index_.lines().line_at(*same) + 1,
                                                edit_.hunks[i].document_line));
@@ -841,7 +841,7 @@ PlacedEdits place_hunks(std::string_view content, const FileEdit& edit,
 
 PlacedEdits place_hunks_until(const EndQuestion& is_over, std::string_view content,
                               const FileEdit& edit, const MatchOptions& options) {
-  FileIndex index(content, options.indentation_is_meaning);
+  FileIndex index(content, options.indentation_is_syntax);
   return HunkPlacer(index, edit, options, is_over).run();
 }
 

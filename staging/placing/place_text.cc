@@ -114,7 +114,7 @@ class TextPlacer {
     std::optional<size_t> same;
     size_t made = 0;
     for (const size_t at : places) {
-      const auto here = same_lines_beside(
+      const auto here = equal_lines_next_to(
           file, at, edit.old_text,
           takes_ends ? with_line_ends_of(file, at, edit.old_text.size(), edit.new_text)
                      : std::string(edit.new_text));
@@ -313,7 +313,7 @@ class TextPlacer {
         fail_over_work(i);
         return;
       }
-      index_ = std::make_unique<FileIndex>(current_.text(), options_.indentation_is_meaning);
+      index_ = std::make_unique<FileIndex>(current_.text(), options_.indentation_is_syntax);
     }
     PlacedEdits placed = place_hunks(*index_, by_lines, options);
     if (!placed.failures.empty()) {
@@ -338,7 +338,7 @@ class TextPlacer {
   std::string correction_alone(const Lines& before, const Lines& after) {
     if (!steps_.empty() && !base_index_) {
       indexed_bytes_ += base_.size();
-      base_index_ = std::make_unique<FileIndex>(base_, options_.indentation_is_meaning);
+      base_index_ = std::make_unique<FileIndex>(base_, options_.indentation_is_syntax);
     }
     return correction_of_all(steps_.empty() ? *index_ : *base_index_, readings_of(before, after));
   }
@@ -475,7 +475,7 @@ class TextPlacer {
     placement.line = static_cast<uint32_t>(first + 1);
     placement.count = static_cast<uint32_t>(last - first);
     if (takes_line_ends({}, splice.text)) splice = with_line_ends(std::move(splice));
-    if (const auto same = same_lines_beside(current_.text(), begin, old_text, splice.text)) {
+    if (const auto same = equal_lines_next_to(current_.text(), begin, old_text, splice.text)) {
       out_.leniencies.push_back(
           same_lines_note(edit_.path, current_.line_at(*same) + 1, edit.document_line));
     }

@@ -517,7 +517,7 @@ Result<AbsorbReport> absorb_layer(const WritableDirectory& upper, const Writable
   Overlay::Entries saved = overlay.entries();
   auto report = Absorption(upper, scratch, overlay, rules).run();
   if (report && rules.began_ns != 0) {
-    const auto doubted = doubt_changed_meanwhile(saved, upper, overlay, rules, *report);
+    const auto doubted = check_changed_files(saved, upper, overlay, rules, *report);
     if (!doubted) report = fail(doubted.error());
   }
   if (report && report->refused.empty()) {

@@ -34,7 +34,7 @@ struct AbsorbRules {
   /// A file that was changed on disk is staged with an empty base instead of refused. So every
   /// commit reports a conflict. This does not apply to a file that the command first wrote after
   /// the change. Live runs set this, because a refusal would recur at every attempt.
-  bool forgets_bases = false;
+  bool empties_changed_bases = false;
   /// Contents are copied into the store, not moved. After a refusal the layer is then still
   /// complete for another attempt.
   bool copies_contents = false;

@@ -210,9 +210,8 @@ Result<int64_t> first_written_ns(const WritableDirectory& upper, RelPath path) {
 
 }  // namespace
 
-Result<void> doubt_changed_meanwhile(const Overlay::Entries& before, const WritableDirectory& upper,
-                                     Overlay& overlay, const AbsorbRules& rules,
-                                     AbsorbReport& report) {
+Result<void> check_changed_files(const Overlay::Entries& before, const WritableDirectory& upper,
+                                 Overlay& overlay, const AbsorbRules& rules, AbsorbReport& report) {
   // Reading back takes time, too. A time stamp further in the future means that the clock was set
   // back.
   constexpr int64_t kReadingBackNs = 60'000'000'000;
@@ -223,7 +222,7 @@ Result<void> doubt_changed_meanwhile(const Overlay::Entries& before, const Writa
     if (!is_file || entry.before == entry.now || before.contains(path)) continue;
     const int64_t changed = entry.base.ctime_ns;
     if (changed <= rules.began_ns || changed > rules.ended_ns + kReadingBackNs) continue;
-    if (!rules.forgets_bases) {
+    if (!rules.empties_changed_bases) {
       report.refused.push_back({path.str(), "changed on disk while the command ran; run it again"});
       continue;
     }

@@ -57,9 +57,9 @@ class ChangeSetLayer {
 /// Finds files that changed on disk while the command ran. It checks the paths that were just
 /// absorbed from `upper` and are not in `before`. Their effects are based on old contents, but
 /// their bases were read from the disk afterwards, so a commit would undo the change without a
-/// conflict. Such a path is refused, or gets an empty base (AbsorbRules::forgets_bases).
-[[nodiscard]] Result<void> doubt_changed_meanwhile(const Overlay::Entries& before,
-                                                   const WritableDirectory& upper, Overlay& overlay,
-                                                   const AbsorbRules& rules, AbsorbReport& report);
+/// conflict. Such a path is refused, or gets an empty base (AbsorbRules::empties_changed_bases).
+[[nodiscard]] Result<void> check_changed_files(const Overlay::Entries& before,
+                                               const WritableDirectory& upper, Overlay& overlay,
+                                               const AbsorbRules& rules, AbsorbReport& report);
 
 }  // namespace galley

@@ -8,7 +8,7 @@
 
 namespace galley {
 
-CommandLimits AskedLimits::or_usual() const {
+CommandLimits AskedLimits::with_defaults() const {
   CommandLimits limits;
   const auto take = [](auto& limit, const auto& asked) {
     if (asked) limit = *asked;

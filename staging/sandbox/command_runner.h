@@ -52,7 +52,7 @@ struct AskedLimits {
   std::optional<uint64_t> max_private_bytes;
 
   /// Returns these limits, with CommandLimits' default for each absent one.
-  [[nodiscard]] CommandLimits or_usual() const;
+  [[nodiscard]] CommandLimits with_defaults() const;
 };
 
 enum class NetworkAccess : uint8_t {

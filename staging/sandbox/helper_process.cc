@@ -153,8 +153,8 @@ class Conversation {
         out_(std::move(out)),
         err_(std::move(err)),
         stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        out_capture_(command.limits.or_usual().max_stdout_bytes),
-        err_capture_(command.limits.or_usual().max_stderr_bytes) {}
+        out_capture_(command.limits.with_defaults().max_stdout_bytes),
+        err_capture_(command.limits.with_defaults().max_stderr_bytes) {}
 
   Result<HelperRun> run() {
     const auto wake = [this] {

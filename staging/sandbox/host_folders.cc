@@ -100,7 +100,7 @@ std::string home_folder() {
 
 std::string private_home() {
   const std::string home = home_folder();
-  const bool is_plain = plain_path(home) == home;
+  const bool is_plain = normalized_path(home) == home;
   const bool is_taken = is_in_view(home, {}) || is_in_one(home, {"/proc", "/dev", "/sys"});
   return home.empty() || !is_plain || is_taken ? "/tmp/home" : home;
 }
@@ -156,7 +156,7 @@ std::vector<std::string> folders_of_program(const std::string& program) {
   return folders;
 }
 
-std::string how_to_show(const std::string& program) {
+std::string visibility_hint(const std::string& program) {
   const std::string home = home_folder();
   std::string list;
   for (const std::string& folder : folders_of_program(program)) {

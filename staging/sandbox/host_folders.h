@@ -23,7 +23,7 @@ namespace galley {
 [[nodiscard]] std::vector<std::string> folders_of_program(const std::string& program);
 
 /// Returns a clause for an error about a hidden program: its place, and how to make it visible.
-[[nodiscard]] std::string how_to_show(const std::string& program);
+[[nodiscard]] std::string visibility_hint(const std::string& program);
 
 /// Returns the variables that tell toolchains their places. They are needed because HOME is another
 /// folder inside the sandbox.

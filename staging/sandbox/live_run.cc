@@ -142,7 +142,7 @@ std::string place_of(const std::string& path, bool may_be_missing) {
   char real[PATH_MAX];
   if (realpath(path.c_str(), real) != nullptr) return real;
   if (!may_be_missing || errno != ENOENT) return {};
-  const std::string whole = plain_path(path);
+  const std::string whole = normalized_path(path);
   struct stat found {};
   // A dangling link is not a missing folder.
   if (whole.size() <= 1 || lstat(whole.c_str(), &found) == 0) return {};

@@ -99,7 +99,7 @@ class SpawnedPipes final : public PipedProcess {
   Result<int> wait() override { return wait(TimeLimit(time_)); }
 
   [[nodiscard]] std::string complaint() const override {
-    std::string text(kMaxComplaintBytes, '\0');
+    std::string text(kMaxStandardErrorBytes, '\0');
     const ssize_t count = ::pread(ends_.complaint.number(), text.data(), text.size(), 0);
     text.resize(count < 0 ? 0 : static_cast<size_t>(count));
     return text;

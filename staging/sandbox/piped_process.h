@@ -30,7 +30,7 @@ struct PipedProcessOptions {
 class PipedProcess {
  public:
   /// Bytes of its standard error that are kept.
-  static constexpr size_t kMaxComplaintBytes = size_t{16} << 10U;
+  static constexpr size_t kMaxStandardErrorBytes = size_t{16} << 10U;
   /// The time that it has to end by itself after its pipes are closed or SIGTERM was sent.
   static constexpr std::chrono::milliseconds kEndTime{2000};
 

@@ -42,7 +42,7 @@ Result<int64_t> ReadBack::file_system_now() const {
 /// The deadline is the wall limit plus the grace, minus the time that the command took. Without a
 /// wall limit it never passes.
 Deadline ReadBack::deadline(const Command& command, const CommandResult& result) const {
-  const auto wall = command.limits.or_usual().wall;
+  const auto wall = command.limits.with_defaults().wall;
   if (wall.count() == 0) return {};
   const auto left = wall + kReadBackGrace - result.wall;
   return Deadline::after(*clock_, std::chrono::duration_cast<std::chrono::milliseconds>(left));
@@ -68,8 +68,9 @@ Result<void> ReadBack::absorb(const Command& command, const FinishedLayer& layer
   auto report = absorb_layer(layer.upper, *scratch, overlay, rules);
   if (!report && report.error().kind == ErrorKind::kTimeout) {
     const auto took = result.wall + (clock_->steady() - before);
-    result.breach = LimitBreach{
-        LimitKind::kReadBack, in_ms(command.limits.or_usual().wall + kReadBackGrace), in_ms(took)};
+    result.breach =
+        LimitBreach{LimitKind::kReadBack,
+                    in_ms(command.limits.with_defaults().wall + kReadBackGrace), in_ms(took)};
     return {};
   }
   if (!report) return fail(report.error());

@@ -180,7 +180,7 @@ Error exec_error(const HelperReport& report, const SandboxRequest& request) {
                            !is_in_view(real, request.readable) && access(real.c_str(), X_OK) == 0;
     if (is_hidden) {
       return {ErrorKind::kNotFound, "sandbox.program_not_found",
-              "'" + request.argv.front() + "' was " + how_to_show(request.program), "",
+              "'" + request.argv.front() + "' was " + visibility_hint(request.program), "",
               report.os_error};
     }
     return {ErrorKind::kNotFound, "sandbox.program_not_found",
@@ -203,7 +203,7 @@ std::string spelled_workspace(const std::string& workspace) {
     return (path + "/").starts_with(folder + "/");
   };
   const bool is_plain =
-      place.starts_with('/') && place.size() < PATH_MAX && plain_path(place) == place;
+      place.starts_with('/') && place.size() < PATH_MAX && normalized_path(place) == place;
   if (!is_plain || is_below(place, workspace)) return {};
   for (; place.size() > 1; place.resize(place.rfind('/'))) {
     char real[PATH_MAX];
@@ -261,7 +261,7 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   }
   request.fixed_random = command.is_deterministic ? 1 : 0;
   request.has_input = command.input_relay != nullptr || !command.input.empty() ? 1 : 0;
-  set_limits(command.limits.or_usual(), request);
+  set_limits(command.limits.with_defaults(), request);
   request.restricts_programs = command.walls.is_restricted ? 1 : 0;
   request.programs = command.walls.allowed;
   request.covered = command.walls.denied;

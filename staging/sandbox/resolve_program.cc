@@ -87,9 +87,10 @@ Result<ResolvedProgram> search(std::string_view name, std::string_view search_pa
     if (is_file) return not_a_program(path);
   }
   const std::string hidden = hidden_program(name, search_path);
-  return fail(ErrorKind::kNotFound, "sandbox.program_not_found",
-              "no program '" + std::string(name) + "' in " + std::string(search_path) + "; " +
-                  (hidden.empty() ? "install it, or name it by its path" : how_to_show(hidden)));
+  return fail(
+      ErrorKind::kNotFound, "sandbox.program_not_found",
+      "no program '" + std::string(name) + "' in " + std::string(search_path) + "; " +
+          (hidden.empty() ? "install it, or name it by its path" : visibility_hint(hidden)));
 }
 
 std::vector<std::string_view> words(std::string_view text) {

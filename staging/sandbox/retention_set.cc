@@ -16,7 +16,7 @@ constexpr uint32_t kDirectoryMode = 0755;
 
 /// Two compilers that write to one build directory at the same time break it, so runs take turns.
 Result<void> wait_for(WritableFile& lock, const Command& command, const Clock& clock) {
-  const auto wall = command.limits.or_usual().wall;
+  const auto wall = command.limits.with_defaults().wall;
   const Deadline deadline = wall.count() == 0 ? Deadline() : Deadline::after(clock, wall);
   for (;;) {
     GALLEY_ASSIGN(const bool is_ours, lock.try_lock(LockMode::kExclusive));

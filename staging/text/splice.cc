@@ -37,7 +37,7 @@ struct Piece {
 };
 
 /// Returns the result of `splices` on a base of `base_size` bytes as a list of pieces.
-std::vector<Piece> pieces_of(const std::vector<Splice>& splices, size_t base_size) {
+std::vector<Piece> split_text(const std::vector<Splice>& splices, size_t base_size) {
   std::vector<Piece> pieces;
   size_t at = 0;
   for (const Splice& splice : splices) {
@@ -167,7 +167,7 @@ Splices Splices::inverse(std::string_view base) const {
 
 Splices Splices::then(const Splices& next) const {
   GALLEY_CHECK(next.base_size_ == result_size());
-  const std::vector<Piece> pieces = pieces_of(splices_, base_size_);
+  const std::vector<Piece> pieces = split_text(splices_, base_size_);
   PieceReader reader(pieces);
   Composer composer;
   size_t at = 0;

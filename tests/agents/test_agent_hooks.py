@@ -80,7 +80,7 @@ class Hooked(AgentCase):
             assert (self.work / "made.txt").read_text() == "made\n"
             [turn] = json.loads(self.galley("--json", "turns", expect=0).stdout)["turns"]
             assert (turn["agent"], turn["files"], turn["state"]) == (kind.name, 2, "open"), turn
-            assert turn["prompt"].startswith("Do what the model says."), turn
+            assert "Do what the model says." in turn["prompt"], turn  # opencode keeps the quotes
             shown = yield kind.shell(f"galley undo --session {turn['session']}")
             assert (self.work / "a.txt").read_text() == "one\ntwo\n", shown
             assert not (self.work / "made.txt").exists(), shown

@@ -99,7 +99,7 @@ class Edits(HookCase):
         return {key: value.replace("{}", str(self.work)) if isinstance(value, str) else value
                 for key, value in arguments.items()}
 
-    def test_one_that_fits_and_is_approved_passes(self):
+    def test_an_edit_that_fits_and_is_approved_passes(self):
         before = snapshot(self.work, with_times=True)
         for agent, (tool, (good, _, _)) in EDITS.items():
             with self.subTest(agent):
@@ -234,7 +234,7 @@ class StagedCommands(HookCase):
         super().setUp()
         (self.work / "galley.toml").write_text(RULES + '\n[hook]\nmode = "stage"\n')
 
-    def test_one_runs_staged_with_all_else_as_it_was(self):
+    def test_a_command_runs_staged_with_its_other_arguments_unchanged(self):
         for agent, tool in SHELLS.items():
             with self.subTest(agent):
                 answer, changed = self.answer(agent, tool, {"command": "echo 'it''s' > b.txt", "description": "d"})
@@ -286,7 +286,7 @@ class StagedCommands(HookCase):
 
 
 class Commands(HookCase):
-    def test_one_that_would_start_elsewhere_is_denied(self):
+    def test_a_command_with_another_start_directory_is_denied(self):
         for more in ({"workdir": "/"}, {"workdir": str(self.scratch)}, {"workdir": "no/such"}):
             self.assertEqual(self.answer("opencode", "bash", {"command": "ls", **more})[0], "deny")
         self.assertEqual(self.answer("claude", "Bash", {"command": "ls"}, cwd="/")[0], "deny")

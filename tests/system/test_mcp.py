@@ -443,7 +443,7 @@ class Asking(McpCase):
         self.assertEqual(client.call("galley_commit")["structuredContent"]["outcome"], "committed")
         self.assertEqual(len(client.questions), 1)
 
-    def test_what_needs_an_approval_is_announced_when_it_is_staged(self):
+    def test_a_change_that_needs_approval_is_announced_when_staged(self):
         client = self.connect()
         said = client.call("Write", file="notes.txt", content="x\n")
         rule = "notes.txt: create needs an approval by the rule at galley.toml:1"
@@ -470,7 +470,7 @@ class Asking(McpCase):
             self.assertEqual("no person could be asked" in refused, not is_no, answer)
             self.assertIn("galley approve", refused)
 
-    def test_its_no_does_not(self):
+    def test_a_declined_question_does_not_commit(self):
         client = self.connect(capabilities={"elicitation": {}})
         client.answers["elicitation/create"] = {"action": "decline"}
         client.call("Write", file="notes.txt", content="x\n")

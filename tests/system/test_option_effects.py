@@ -155,7 +155,7 @@ class Bounds(SystemCase):
                     self.assertIn(f"{option} asks for ".encode(), refused.stderr)
                     self.assertIn(f"sandbox.{key} allows ".encode(), refused.stderr)
 
-    def test_what_git_ignores_is_proposed_when_it_is_asked_for(self):
+    def test_ignored_files_are_proposed_with_propose_ignored(self):
         self.git("init", "-q")
         (self.work / ".gitignore").write_text("*.log\n")
         for words, wanted in ((["exec"], False), (["exec", "--propose-ignored"], True)):
@@ -319,7 +319,7 @@ class Telling(SystemCase):
         self.assertIn(b"number 1", self.galley("log", "--session", "two", expect=0).stdout)
         self.assertNotIn(b"number 2", self.galley("log", "--session", "two", expect=0).stdout)
 
-    def test_an_approval_names_who_gave_it(self):
+    def test_an_approval_names_its_author(self):
         (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["a"]\ndecision = "ask"\n')
         self.galley("begin", expect=0)
         self.put("a", command="stage")

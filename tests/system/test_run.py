@@ -575,7 +575,7 @@ class Walls(RunCase):
         self.assertEqual((ran.returncode, ran.stdout), (0, b"kept\nprivate\n"), ran.stderr)
         self.assertEqual([one.name for one in kept.iterdir()], ["own"])
 
-    def test_nothing_that_is_written_through_runs_as_another(self):
+    def test_files_that_are_written_through_cannot_be_setuid(self):
         """By every call that sets a mode, tried directly: a library might ask another one."""
         state = self.scratch / "state"
         state.mkdir()

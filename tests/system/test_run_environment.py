@@ -24,7 +24,7 @@ class Environment(RunCase):
         self.assertEqual(ran.stdout, b"unset\n")
         self.assertIn(b"--env NOT_SET_HERE is not set here", ran.stderr)
 
-    def test_it_wins_over_what_is_there_otherwise(self):
+    def test_a_named_variable_overrides_the_default(self):
         tools = self.work / "tools"
         tools.mkdir()
         (tools / "greet").write_text("#!/bin/sh\necho $LANG\n")

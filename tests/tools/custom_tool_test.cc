@@ -120,7 +120,7 @@ TEST_F(CustomTools, AnErrorOfTheToolKeepsItsCode) {
   EXPECT_EQ(error.code, ToolErrorCode::kPermission);
   EXPECT_EQ(error.reason, "tool.failed");
   EXPECT_THAT(error.message, HasSubstr("not you"));
-  EXPECT_FALSE(is_fault_of_tool(error)) << "it works";
+  EXPECT_FALSE(is_tool_defect(error)) << "it works";
   answer_ = [](const Command&, Overlay&) {
     CommandResult result = answered(R"({"ok": false, "error": {"code": "E42", "message": "no"}})");
     result.exit_code = 1;
@@ -162,7 +162,7 @@ TEST_F(CustomTools, TimeoutsFloodsCrashesAndBadAnswersAreFaultsOfTheTool) {
   const auto fault = [this](CommandResult result) {
     answer_ = [result](const Command&, Overlay&) { return result; };
     const ToolError error = failed();
-    EXPECT_TRUE(is_fault_of_tool(error)) << error.reason;
+    EXPECT_TRUE(is_tool_defect(error)) << error.reason;
     EXPECT_THAT(error.message, HasSubstr("the tool 't'"));
     return std::string(to_string(error.code)) + " " + error.reason;
   };
@@ -210,7 +210,7 @@ TEST_F(CustomTools, ARetryTimeOfAServiceIsPassedOn) {
   EXPECT_EQ(error.code, ToolErrorCode::kQuota);
   EXPECT_EQ(error.reason, "service.rate_limited");
   EXPECT_EQ((*error.details)["retry_after_ms"], 3'600'000);
-  EXPECT_FALSE(is_fault_of_tool(error));
+  EXPECT_FALSE(is_tool_defect(error));
 }
 
 TEST_F(CustomTools, WritesOutsideTheManifestAreRefused) {

@@ -15,7 +15,7 @@ struct Samples {
 };
 
 void expect_judged(const Samples& samples) {
-  EXPECT_TRUE(is_judged_format(samples.format));
+  EXPECT_TRUE(is_checked_format(samples.format));
   for (const std::string& text : samples.good) {
     EXPECT_TRUE(has_format(samples.format, text)) << samples.format << " " << text;
   }
@@ -73,7 +73,7 @@ TEST(SchemaFormats, LongTextsTakeLinearTime) {
 }
 
 TEST(SchemaFormats, OtherFormatsAreNotChecked) {
-  EXPECT_FALSE(is_judged_format("hostname"));
+  EXPECT_FALSE(is_checked_format("hostname"));
   EXPECT_TRUE(has_format("hostname", "a b"));
 }
 

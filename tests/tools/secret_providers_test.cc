@@ -101,8 +101,8 @@ TEST(SecretPlaceholders, AreReplacedInEveryStringOfADocument) {
   EXPECT_EQ(with_values->dump(), R"({"$ENV.A":{"b":"$ENV.B$ENV.B"},"a":["x $ENV.B",1]})")
       << "a value is not looked through again, and names of members stay";
   EXPECT_EQ(with_secrets(json("$ENV.B"), provider).error().reason, "secret.unknown");
-  EXPECT_TRUE(asks_for_secrets(document));
-  EXPECT_FALSE(asks_for_secrets(json{{"$ENV.A", "$ENV"}}));
+  EXPECT_TRUE(has_secret_placeholders(document));
+  EXPECT_FALSE(has_secret_placeholders(json{{"$ENV.A", "$ENV"}}));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace galley {
 
 /// The requests of a client of the Model Context Protocol to a server in one dialogue.
-struct McpErrand {
+struct McpClientTask {
   /// One call, made after `check` has accepted the definitions.
   struct Call {
     std::string tool;  ///< by the server's own name
@@ -50,7 +50,7 @@ struct McpReply {
 /// Threads:   confined to one thread.
 /// Errors:    kIo `tool.output` when an answer does not follow the protocol; kQuota
 ///            `limit.tool_output`, `limit.mcp_tools`; kIo `tool.failed` when the server reports an
-///            error; those of McpErrand::check.
+///            error; those of McpClientTask::check.
 class McpDialogue {
  public:
   static constexpr size_t kMaxMcpMessageBytes = size_t{8} << 20U;  ///< one message of an MCP server
@@ -60,7 +60,7 @@ class McpDialogue {
   static constexpr size_t kMaxServerRequests = 64;  ///< requests of an MCP server in one call
   static constexpr size_t kMaxListReadings = 4;     ///< readings of a changing list in one call
 
-  explicit McpDialogue(McpErrand errand) : errand_(std::move(errand)) {}
+  explicit McpDialogue(McpClientTask errand) : errand_(std::move(errand)) {}
 
   /// The first text to send to the server.
   [[nodiscard]] std::string begin();
@@ -91,7 +91,7 @@ class McpDialogue {
   void end(Error error);
   void end_garbage(const std::string& clause);
 
-  McpErrand errand_;
+  McpClientTask errand_;
   Step step_ = Step::kProbe;
   McpReply reply_;
   std::optional<Error> error_;

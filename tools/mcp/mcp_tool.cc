@@ -135,7 +135,7 @@ class McpTool final : public Tool {
     if (!done->reply) return failure(done->reply.error());
     ToolResult result = result_of(done->reply->result);
     if (result.ok) {
-      auto refusal = refusal_of_effects(before, {}, named(), context);
+      auto refusal = check_program_effects(before, {}, named(), context);
       if (refusal) return ToolResult::failure(*std::move(refusal));
     }
     result.meta.cpu_ms = std::chrono::duration_cast<milliseconds>(done->ran.cpu).count();
@@ -175,11 +175,11 @@ class McpTool final : public Tool {
     return command;
   }
 
-  McpErrand errand(const json& args, const ToolContext& context) const {
-    McpErrand errand;
+  McpClientTask errand(const json& args, const ToolContext& context) const {
+    McpClientTask errand;
     errand.version = server_->version;
     errand.root = context.root;
-    errand.call = McpErrand::Call{own_name_, args};
+    errand.call = McpClientTask::Call{own_name_, args};
     errand.check = [this](const std::vector<json>& now) { return server_->check_definitions(now); };
     if (context.logger) {
       errand.on_log = [&context](const std::string& line) {
@@ -237,7 +237,7 @@ Command mcp_server_command(const TrustedMcpServer& server) {
 }
 
 Result<McpServerRun> run_mcp_server(
-    const TrustedMcpServer& server, McpErrand errand, Command command,
+    const TrustedMcpServer& server, McpClientTask errand, Command command,
     const std::function<Result<CommandResult>(const Command&)>& run) {
   GALLEY_ASSIGN(command.input_relay, InputRelay::fed());
   McpDialogue dialogue(std::move(errand));

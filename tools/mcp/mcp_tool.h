@@ -26,7 +26,7 @@ struct McpServerRun {
 /// Errors: those of CommandRunner. Errors of the server are in the reply: `tool.timeout`,
 ///         `tool.exit`, `tool.effects`, `sandbox.*`, those of McpDialogue.
 [[nodiscard]] Result<McpServerRun> run_mcp_server(
-    const TrustedMcpServer& server, McpErrand errand, Command command,
+    const TrustedMcpServer& server, McpClientTask errand, Command command,
     const std::function<Result<CommandResult>(const Command&)>& run);
 
 /// The command of a server, without its secrets. Its `effects` follow from the record.

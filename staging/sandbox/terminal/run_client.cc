@@ -127,7 +127,7 @@ class RunAttachment {
         break;
       case RunMessage::kOutput:
         if (options_.is_terminal) modes_.see(frame.text);
-        show(options_.talks_only ? STDERR_FILENO : STDOUT_FILENO, frame.text);
+        show(options_.output_to_stderr ? STDERR_FILENO : STDOUT_FILENO, frame.text);
         break;
       case RunMessage::kErrors:
         show(STDERR_FILENO, frame.text);

@@ -28,9 +28,9 @@ struct ClientOptions {
   /// Standard input is a terminal for the program: raw while it runs, its size is passed on.
   /// Otherwise standard input, output and error are passed on unchanged.
   bool is_terminal = false;
-  bool attaches = false;    ///< to an existing run
-  bool talks_only = false;  ///< the program's standard output goes to standard error
-  DetachKeys detach_keys;   ///< on a terminal
+  bool attaches = false;          ///< to an existing run
+  bool output_to_stderr = false;  ///< the program's standard output goes to standard error
+  DetachKeys detach_keys;         ///< on a terminal
 };
 
 /// The size of the terminal on standard output; a default if it is not a terminal.

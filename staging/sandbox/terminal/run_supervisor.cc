@@ -239,13 +239,13 @@ void RunSupervisor::set_screen(const RunScreen& screen) {
   (void)ioctl(run_->terminal(), TIOCSWINSZ, &size);
 }
 
-void RunSupervisor::finish(const std::function<void()>& work, std::string_view last_words) {
+void RunSupervisor::finish(const std::function<void()>& work, std::string_view terminal_output) {
   constexpr int kEndedByStop = 3;
   const Fd done(eventfd(0, EFD_CLOEXEC));
   // Until this thread is joined, only it uses the clients.
   std::thread hearing([&] {
     if (!is_told_to_stop(done.get())) return;
-    announce(RunMessage::kFailed, last_words);
+    announce(RunMessage::kFailed, terminal_output);
     _exit(kEndedByStop);
   });
   work();

@@ -52,12 +52,12 @@ class RunSupervisor {
   /// Returns when the program has ended and its output has been passed on.
   void watch();
   /// The program's last output: on its terminal or, without one, on its standard error.
-  [[nodiscard]] const std::string& last_words() const { return backlog_; }
+  [[nodiscard]] const std::string& terminal_output() const { return backlog_; }
   /// The end of its standard output, without a terminal.
   [[nodiscard]] const std::string& last_output() const { return last_output_; }
   /// Calls `work` when the program has ended. A signal or a stop request from a client meanwhile
-  /// ends this process like a kill, after every client has been sent `last_words` as a kFailed.
-  void finish(const std::function<void()>& work, std::string_view last_words);
+  /// ends this process like a kill, after every client has been sent `terminal_output` as a kFailed.
+  void finish(const std::function<void()>& work, std::string_view terminal_output);
   /// Tells every client, and waits at most a second until all have received it or are gone.
   void announce(RunMessage kind, std::string_view text);
 

@@ -45,7 +45,7 @@ TEST_F(BlameTest, NamesTheTransactionOfEachLine) {
   const auto found = blame(workspace_.history(), workspace_.root(), rel("a.txt"));
   EXPECT_EQ(found->transactions.at(TxId{1}).agent, "coder");
   EXPECT_EQ(found->transactions.at(TxId{1}).message, "Because");
-  EXPECT_EQ(found->lines[2].line_then, 2U);
+  EXPECT_EQ(found->lines[2].original_line, 2U);
   EXPECT_EQ(found->lines[4].text, "last");
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 /// Returns the tree after publishing the change to the past.
 std::map<std::string, std::string> tree_at(HistoryWorkspace& workspace, TxId id) {
-  const auto past = proposal_to_past(workspace.history(), workspace.root(), id, workspace.clock());
+  const auto past =
+      proposal_to_tree_after(workspace.history(), workspace.root(), id, workspace.clock());
   if (!past) {
     ADD_FAILURE() << past.error().message;
     return {};
@@ -64,7 +65,7 @@ TEST(Past, HasTheContentOfAFileWhoseModeOnlyChanged) {
 TEST(Past, UnknownTransactionIsNotFound) {
   HistoryWorkspace workspace;
   const auto past =
-      proposal_to_past(workspace.history(), workspace.root(), TxId{7}, workspace.clock());
+      proposal_to_tree_after(workspace.history(), workspace.root(), TxId{7}, workspace.clock());
   ASSERT_FALSE(past.has_value());
   EXPECT_EQ(past.error().reason, "history.not_found");
 }

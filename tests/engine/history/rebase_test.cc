@@ -285,7 +285,7 @@ TEST_F(RebaseTest, ConflictsWithoutLinesAreDecidedAsAWhole) {
   EXPECT_EQ(workspace_.root().stat(rel("mode"))->mode, 0700U);
 }
 
-TEST_F(RebaseTest, WhatFitsIsRebasedAndTheRestIsNamed) {
+TEST_F(RebaseTest, FittingChangesAreRebasedAndTheRestIsNamed) {
   workspace_.write("a.txt", "1\n");
   workspace_.write("b.txt", numbers(1, 20));
   workspace_.write("old.txt", numbers(1, 20));

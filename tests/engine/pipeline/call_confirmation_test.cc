@@ -164,10 +164,10 @@ TEST_F(CallConfirmation, AnEarlierConfirmationIsValidForThisCallOnce) {
   EXPECT_EQ(called("Acts", R"({"to": "prod"})"), "call.needs_confirmation");
   const std::string id = named_id();
   ASSERT_TRUE(id.starts_with("call-")) << message_;
-  ASSERT_EQ(workspace_->asked_calls()->size(), 1U);
+  ASSERT_EQ(workspace_->pending_confirmations()->size(), 1U);
   const auto confirmed = workspace_->confirm(id, "ann");
   ASSERT_TRUE(confirmed) << confirmed.error().message;
-  EXPECT_TRUE(workspace_->asked_calls()->empty());
+  EXPECT_TRUE(workspace_->pending_confirmations()->empty());
   EXPECT_EQ(called("Acts", R"({"to": "test"})"), "call.needs_confirmation") << "other arguments";
   EXPECT_EQ(called("Other", R"({"to": "prod"})"), "call.needs_confirmation") << "another tool";
   auto other = workspace_->begin_stored({.agent = "other"});
@@ -227,17 +227,17 @@ TEST_F(CallConfirmation, WithoutAStateDirectoryTheMessageNamesTheCallback) {
 }
 
 // Limit: kMaxAskedArgumentBytes of engine/calls/confirmation.h
-// Limit: kMaxAskedCalls of engine/pipeline/asked_calls.h
+// Limit: kMaxAskedCalls of engine/pipeline/pending_confirmations.h
 TEST_F(CallConfirmation, TheOldestQuestionIsDroppedWhenTheStoreIsFull) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
-  const AskedCalls asked(*persistent_of(*workspace_).state());
-  for (size_t i = 0; i < AskedCalls::kMaxAskedCalls + 2; ++i) {
+  const ConfirmationStore asked(*persistent_of(*workspace_).state());
+  for (size_t i = 0; i < ConfirmationStore::kMaxAskedCalls + 2; ++i) {
     const ContentId id = ContentId::of(std::to_string(i));
     ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, static_cast<int64_t>(i)));
   }
   const auto left = asked.list(0);
   ASSERT_TRUE(left);
-  ASSERT_EQ(left->size(), AskedCalls::kMaxAskedCalls);
+  ASSERT_EQ(left->size(), ConfirmationStore::kMaxAskedCalls);
   EXPECT_EQ(left->front().asked_ns, 2);
   const std::string large(kMaxAskedArgumentBytes, 'x');
   EXPECT_EQ(called("Acts", R"({"text": ")" + large + "\"}"), "call.needs_confirmation");
@@ -246,7 +246,7 @@ TEST_F(CallConfirmation, TheOldestQuestionIsDroppedWhenTheStoreIsFull) {
 
 TEST_F(CallConfirmation, AConfirmationSurvivesAConcurrentQuestion) {
   open("standard");
-  const AskedCalls asked(*persistent_of(*workspace_).state());
+  const ConfirmationStore asked(*persistent_of(*workspace_).state());
   const CallQuestion question{"", "bot", "Acts", "{}", "why"};
   const ContentId id = ContentId::of("one");
   constexpr int kRounds = 300;
@@ -267,21 +267,21 @@ TEST_F(CallConfirmation, AConfirmationSurvivesAConcurrentQuestion) {
 
 TEST_F(CallConfirmation, QuestionsDoNotReplaceAConfirmation) {
   open("standard");
-  const AskedCalls asked(*persistent_of(*workspace_).state());
+  const ConfirmationStore asked(*persistent_of(*workspace_).state());
   const CallQuestion question{"", "bot", "Acts", "{}", "why"};
   const ContentId id = ContentId::of("one");
   ASSERT_TRUE(asked.keep(id, question, 0));
   ASSERT_TRUE(asked.give(*asked.find(shown_call_id(id), 0), "ann", 0));
-  for (size_t i = 0; i < AskedCalls::kMaxAskedCalls + 2; ++i) {
+  for (size_t i = 0; i < ConfirmationStore::kMaxAskedCalls + 2; ++i) {
     ASSERT_TRUE(asked.keep(ContentId::of(std::to_string(i)), question, 1));
   }
-  EXPECT_EQ(asked.list(1)->size(), AskedCalls::kMaxAskedCalls);
+  EXPECT_EQ(asked.list(1)->size(), ConfirmationStore::kMaxAskedCalls);
   EXPECT_EQ(*asked.take(id, 1), "ann");
 }
 
 TEST_F(CallConfirmation, AConfirmationExpiresAfterADay) {
   open("standard");
-  const AskedCalls asked(*persistent_of(*workspace_).state());
+  const ConfirmationStore asked(*persistent_of(*workspace_).state());
   const ContentId id = ContentId::of("one");
   constexpr int64_t kDayNs = int64_t{24} * 3600 * 1'000'000'000;
   ASSERT_TRUE(asked.keep(id, {"", "bot", "Acts", "{}", "why"}, 0));
@@ -296,7 +296,8 @@ TEST_F(CallConfirmation, AConfirmationExpiresAfterADay) {
 TEST_F(CallConfirmation, AQuestionRedactsTextThatLooksLikeASecret) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   EXPECT_EQ(called("Acts", R"({"key": "AKIAIOSFODNN7EXAMPLE"})"), "call.needs_confirmation");
-  EXPECT_THAT(workspace_->asked_calls()->front().arguments, HasSubstr("[REDACTED:aws-access-key]"));
+  EXPECT_THAT(workspace_->pending_confirmations()->front().arguments,
+              HasSubstr("[REDACTED:aws-access-key]"));
 }
 
 }  // namespace

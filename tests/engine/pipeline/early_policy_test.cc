@@ -227,7 +227,7 @@ TEST(Bounded, RequestedLimitsAreOnlyLoweredAndOthersAreConfigured) {
   AskedLimits limits;
   limits.max_processes = 10'000;
   limits.max_file_bytes = 100;
-  const CommandLimits held = bounded(limits, config).or_usual();
+  const CommandLimits held = bounded(limits, config).with_defaults();
   EXPECT_EQ(held.wall, std::chrono::minutes(10));
   EXPECT_EQ(held.max_memory_bytes, uint64_t{16} << 30U);
   EXPECT_EQ(held.cpu, std::chrono::seconds(5));

@@ -260,7 +260,8 @@ std::vector<Entry> entries_of_workspaces() {
        [](World& w) {
          auto own = w.workspace->begin_stored();
          expect(!own->call("sec.grant", R"({"agent":"bot","capability":"custom:deploy"})"));
-         expect(w.workspace->confirm(w.workspace->asked_calls()->front().id, "ada").has_value());
+         expect(w.workspace->confirm(w.workspace->pending_confirmations()->front().id, "ada")
+                    .has_value());
        },
        "given beforehand by ada", ""},
       {"grant", "grant", "sec.grant", "",

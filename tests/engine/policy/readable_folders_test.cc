@@ -71,9 +71,9 @@ TEST(WritableFolders, FoldersOfProgramsAreAllowed) {
 }
 
 TEST(ReadableFolders, FoldersWithATildeAreInTheHome) {
-  EXPECT_EQ(placed_folder("~/.cargo/", "/home/ann"), "/home/ann/.cargo");
-  EXPECT_EQ(placed_folder("/opt/x", "/home/ann"), "/opt/x");
-  EXPECT_EQ(placed_folder("~/.cargo", ""), "");
+  EXPECT_EQ(expanded_folder("~/.cargo/", "/home/ann"), "/home/ann/.cargo");
+  EXPECT_EQ(expanded_folder("/opt/x", "/home/ann"), "/opt/x");
+  EXPECT_EQ(expanded_folder("~/.cargo", ""), "");
 }
 
 TEST(ReadableFolders, ARefusedFolderIsReportedWithItsLine) {

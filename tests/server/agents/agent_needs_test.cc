@@ -45,10 +45,10 @@ TEST(AgentNeeds, ConsentIsToExactlyItsText) {
   AgentNeeds needs = agent_needs(*agent_of_program("codex"), "/home/ada");
   const AgentEntry entry = consent_entry(needs, "/state/agents");
   EXPECT_EQ(entry.files, std::vector<std::string>{"/state/agents/codex"});
-  const auto text = std::get<GeneratedFile>(entry.entry).add(std::nullopt, "FILE");
+  const auto text = std::get<GeneratedFile>(entry.entries.front()).add(std::nullopt, "FILE");
   needs.readable.emplace_back("/home/ada/more");
   const AgentEntry other = consent_entry(needs, "/state/agents");
-  EXPECT_NE(*text, *std::get<GeneratedFile>(other.entry).add(std::nullopt, "FILE"));
+  EXPECT_NE(*text, *std::get<GeneratedFile>(other.entries.front()).add(std::nullopt, "FILE"));
 }
 
 TEST(MissingSettings, AReadOnlyFolderIsNamedWithTheOption) {

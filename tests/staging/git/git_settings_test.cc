@@ -21,7 +21,7 @@ std::string listed(const std::string& scope, const std::string& key, const std::
 }
 
 TEST(GitSettings, ProgramsOfTheRepositoryAreDisabled) {
-  const auto settings = disarm_repository(
+  const auto settings = program_overrides(
       listed("local", "filter.a=b.clean", "touch x") +
       listed("local", "filter.a=b.required", "true") +
       listed("worktree", "trailer.sign.command", "touch x") +
@@ -36,7 +36,7 @@ TEST(GitSettings, ProgramsOfTheRepositoryAreDisabled) {
 }
 
 TEST(GitSettings, UserSettingsAreKeptExceptFilters) {
-  const auto settings = disarm_repository(listed("global", "gpg.program", "gpg2") +
+  const auto settings = program_overrides(listed("global", "gpg.program", "gpg2") +
                                           listed("system", "core.editor", "vi") +
                                           listed("global", "filter.lfs.clean", "git-lfs clean"));
   ASSERT_TRUE(settings.has_value());
@@ -44,7 +44,7 @@ TEST(GitSettings, UserSettingsAreKeptExceptFilters) {
 }
 
 TEST(GitSettings, ATruncatedListIsAnError) {
-  EXPECT_EQ(disarm_repository("local\0filter.x.clean\ncat"s).error().reason, "git.odd_config");
+  EXPECT_EQ(program_overrides("local\0filter.x.clean\ncat"s).error().reason, "git.odd_config");
 }
 
 /// A repository whose configuration names programs that would leave a mark.

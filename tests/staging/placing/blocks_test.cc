@@ -17,7 +17,7 @@ std::string placed(const std::string& file, const Result<EditSet>& set, bool is_
   EXPECT_TRUE(set.has_value()) << set.error().message;
   if (!set) return {};
   MatchOptions options;
-  options.indentation_is_meaning = is_python;
+  options.indentation_is_syntax = is_python;
   const PlacedEdits made = place_edits(file, set->files.front(), options);
   if (made.failures.empty()) return made.splices.apply(file);
   return made.failures.front().reason + "\n" + made.failures.front().rebased;

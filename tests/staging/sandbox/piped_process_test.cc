@@ -39,11 +39,11 @@ TEST(PipedProcess, AProgramThatDoesNotReadItsInputIsNotAnError) {
   EXPECT_EQ(said->status, 0);
 }
 
-// Limit: kMaxComplaintBytes of staging/sandbox/piped_process.h
+// Limit: kMaxStandardErrorBytes of staging/sandbox/piped_process.h
 TEST(PipedProcess, StandardErrorIsKeptUpToItsLimit) {
   const auto said = run_piped({"sh", "-c", "yes | head -c 100000 >&2"}, {}, "", 100);
   ASSERT_TRUE(said.has_value());
-  EXPECT_EQ(said->complaint.size(), PipedProcess::kMaxComplaintBytes);
+  EXPECT_EQ(said->complaint.size(), PipedProcess::kMaxStandardErrorBytes);
 }
 
 TEST(PipedProcess, VariablesAreSetAndRemoved) {

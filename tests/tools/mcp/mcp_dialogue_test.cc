@@ -49,7 +49,7 @@ class McpDialogues : public ::testing::Test {
   McpDialogues() {
     errand_.version = "2025-11-25";
     errand_.root = "/home/ann/a b";
-    errand_.call = McpErrand::Call{"echo", {{"text", "x"}}};
+    errand_.call = McpClientTask::Call{"echo", {{"text", "x"}}};
   }
 
   json answer(const json& request) {
@@ -86,7 +86,7 @@ class McpDialogues : public ::testing::Test {
   }
   std::string reason() { return outcome_ ? "" : outcome_.error().reason; }
 
-  McpErrand errand_;
+  McpClientTask errand_;
   std::string version_ = "2025-11-25";
   json tools_ = json::array({kEcho});
   json result_ = {{"content", json::array({{{"type", "text"}, {"text", "x"}}})}};
