@@ -231,7 +231,8 @@ Result<void> begin_turn(Session& session, const HookRequest& request) {
   return AgentSession(*persistent.state(), request.session).begin_turn(request.prompt);
 }
 
-/// Answers a report of what the agent did already: it can be denied nothing.
+/// Takes a report of a call that the agent has made. It cannot be denied any more, so a failure is
+/// only a warning.
 void note_report(Session& session, const HookRequest& request) {
   Result<std::string> words = std::string();
   if (request.event == HookEvent::kAfter) words = record_edit(session, request);

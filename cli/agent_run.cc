@@ -44,8 +44,8 @@ bool is_set(std::string_view variable) {
   return std::getenv(std::string(variable).c_str()) != nullptr;
 }
 
-/// Returns the program that a word means for the person, or "" if there is none outside of the
-/// workspace: a repository could have a program of an agent's name, also on PATH.
+/// Returns the program that a word means for the person, or "" if no program outside of the
+/// workspace has that name. A repository could have a program of an agent's name, also on PATH.
 std::string program_outside(const std::string& word, const std::string& root) {
   const auto is_outside = [&](const std::string& path) {
     return !is_at_or_below(path, root) && !is_at_or_below(real_program_path(path), root);
@@ -172,7 +172,7 @@ Result<void> give(const AgentNeeds& needs, Arguments& arguments) {
           return real_program_path(normalized_path(path)) == real_program_path(folder);
         });
     if (is_layered) continue;
-    // A person may have put a link to another folder there.
+    // The folder may be a link to another folder, which the person made.
     if (!absolute_path(folder)) GALLEY_TRY(make_disk_directory(folder, kPrivateDirectory));
     run.writable.push_back(folder);
     if (folder == needs.writable.front()) GALLEY_TRY(copy_settings(needs));

@@ -241,8 +241,8 @@ std::string commit_reason(const std::vector<std::string>& words) {
   return first_words(is_shell ? words.back() : text, kMaxReasonBytes);
 }
 
-/// With --commit, the command has a transaction of its own: nobody else's changes are committed
-/// with it, and commands run side by side.
+/// With --commit, the command has a transaction of its own: no other changes are committed with it,
+/// and commands run side by side.
 Result<Transaction> transaction_of_exec(Session& session) {
   const Arguments& arguments = session.arguments();
   if (!arguments.exec.commits || !arguments.tx.empty()) return session.resume_or_begin();
@@ -252,8 +252,8 @@ Result<Transaction> transaction_of_exec(Session& session) {
   return workspace->begin(who);
 }
 
-/// Commits what the command changed. What the gate or a conflict keeps out is dropped with the
-/// transaction.
+/// Commits the changes of the command. If the gate refuses them or they conflict, they are dropped
+/// with the transaction.
 Result<int> commit_effects(Session& session, Transaction& transaction,
                            const CommandResult& result) {
   CommitRequest request;

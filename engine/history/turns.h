@@ -11,7 +11,7 @@
 
 namespace galley {
 
-/// What an agent did between two prompts of a person: the commits of one turn of its session. A
+/// One turn of an agent's session: its commits between two prompts of a person. A
 /// commit whose turn is not known is a turn of its own. The number of a turn is that of its first
 /// transaction.
 struct TurnSummary {

@@ -15,7 +15,7 @@
 
 namespace galley {
 
-/// What is kept of an agent's session between the calls of its hook, below
+/// The state of an agent's session between the calls of its hook, below
 /// `.galley/sessions/<workspace id>/<hash of the session's id>/`:
 ///
 ///     turn       lines with `galley turn 1`, the number of the turn, the beginning of its prompt
@@ -59,7 +59,7 @@ inline constexpr uint64_t kMaxKeptEditBytes = uint64_t{64} << 20U;
 /// An agent whose call takes longer is treated as gone.
 inline constexpr int64_t kKeptEditLastsNs = int64_t{24} * 3600 * 1'000'000'000;
 
-/// What removing stale files of sessions did, or would do.
+/// The result of removing stale files of sessions, or of a dry run of that.
 struct SessionCleaning {
   size_t files = 0;
   uint64_t bytes = 0;

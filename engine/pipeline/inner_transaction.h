@@ -48,9 +48,10 @@ class InnerTransaction {
     std::vector<MergedPath> merged;       ///< paths that were merged or resolved
     std::vector<PathConflict> conflicts;  ///< their changes stay staged as they were
   };
-  /// Moves the staged changes to the files that the workspace has now, and saves. What does not fit
-  /// stays as it was, with its old bases, so that the next commit is a conflict too. `resolutions`
-  /// decide conflicts, all or none. Contents that the caller may not read are left out.
+  /// Moves the staged changes to the files that the workspace has now, and saves. A change that
+  /// does not fit stays as it was, with its old base, so that the next commit is a conflict, too.
+  /// `resolutions` decide conflicts, all or none. Contents that the caller may not read are left
+  /// out.
   /// Errors: kConflict `resolve.changed`; kUsage `resolve.choices`, `resolve.no_conflict`,
   ///         `resolve.directory`; kQuota `limit.file_size`.
   Result<StagedRebase> rebase_staged(const std::map<RelPath, Resolution>& resolutions = {});

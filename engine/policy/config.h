@@ -215,7 +215,7 @@ struct SandboxConfig {
   std::vector<std::string> readable;     ///< folders of the host, `~/` is the home
 };
 
-/// What an agent's hook does with the changes of a command.
+/// How an agent's hook treats the changes of a command.
 enum class HookMode : uint8_t {
   kCommit,  ///< commits them when the command ends
   kStage,   ///< collects them in the agent's transaction

@@ -21,8 +21,9 @@ struct OutputName {
   std::string stream;     ///< `stdout` or `stderr`
 };
 
-/// Keeps an output as the file `outputs/<execution id>.<stream>` of a stage, which is dropped with
-/// it. The first line of the file is the agent that called, and only this agent can read it.
+/// Keeps an output as the file `outputs/<execution id>.<stream>` of a stage. The file is dropped
+/// with the stage. The first line of the file is the agent that called, and only this agent can
+/// read it.
 /// Errors: kUsage `output.name`.
 Result<void> keep_output(const WritableDirectory& stage, const OutputName& name,
                          const std::string& agent, std::string_view text);

@@ -9,8 +9,8 @@
 
 namespace galley {
 
-/// What one agent needs of this machine inside `galley run`: its row of agent_programs(), with the
-/// places of this person. A value.
+/// The needs of one agent inside `galley run`: its row of agent_programs(), with the folders of
+/// this person. A value.
 struct AgentNeeds {
   const AgentProgram* agent = nullptr;
   std::string program;                ///< absolute

@@ -59,7 +59,7 @@ struct AgentPlaces {
   std::string codex_home;   ///< `CODEX_HOME`, or `~/.codex`
 };
 
-/// What Galley writes into one file for one part.
+/// The entry that Galley writes into one file for one part.
 struct AgentEntry {
   AgentPart part = AgentPart::kMcp;
   /// Absolute paths. If the agent reads several, the first existing one is used, else the first.

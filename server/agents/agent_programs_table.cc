@@ -1,4 +1,4 @@
-// What Galley knows of each agent. `agents install` and `galley run` read only this table.
+// The table of agents. `agents install` and `galley run` read only this table.
 //
 // Codex 0.169, Claude Code 2.1.330, opencode 1.18 and Gemini CLI 0.61 were run so; the rows of the
 // others are from their documentation (2026-11).

@@ -34,7 +34,7 @@ enum class HookEvent : uint8_t {
   kEnd,     ///< it finished its answer
 };
 
-/// What an agent reports to its hook.
+/// A request or report of an agent to its hook.
 struct HookRequest {
   HookProtocol protocol = HookProtocol::kPreToolUse;
   HookEvent event = HookEvent::kBefore;
@@ -45,7 +45,7 @@ struct HookRequest {
   std::string session;   ///< for the record; may be empty
   std::string call_id;
 
-  /// What the reports before and after a call have in common.
+  /// The identity of a call, which is the same in the reports before and after it.
   [[nodiscard]] std::string call() const;
 };
 

@@ -87,8 +87,8 @@ std::string without_own_name(const StagedProgram& staged, const std::string& com
   return command.starts_with(named) ? "galley " + command.substr(named.size()) : command;
 }
 
-/// The words before an agent's command. What git ignores is part of the agent's tree too: its next
-/// command needs the packages that this one installed.
+/// Returns the words before an agent's command. Files that git ignores are committed, too: the
+/// agent's next command needs the packages that this one installed.
 Result<std::vector<std::string>> exec_words(const StagedProgram& staged) {
   std::vector<std::string> words = words_before(staged);
   bool is_staged = false;

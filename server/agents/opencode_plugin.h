@@ -4,8 +4,8 @@
 
 namespace galley {
 
-/// The opencode plugin that asks `galley agent-hook` before each call, and reports calls and
-/// prompts to it. It is ours, so it blocks every call that the hook did not answer.
+/// The opencode plugin. It asks `galley agent-hook` before each call, and reports calls and prompts
+/// to it. It blocks every call that the hook did not answer.
 inline constexpr std::string_view kOpencodePlugin =
     R"(// Asks galley before each call of a tool, and tells it of calls and prompts.
 // 'galley agents uninstall opencode' removes this file.
@@ -44,7 +44,7 @@ function ask(request, cwd) {
   })
 }
 
-// What is done already can be denied nothing.
+// The call was made already, so it cannot be denied.
 async function report(request, cwd) {
   try {
     return await ask(request, cwd)

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 constexpr std::array<const char*, 2> kStreams = {"stdout", "stderr"};
 constexpr size_t kHeadPart = 4;  // one of so many parts of the shown bytes is the head
 
-/// The end of a text, from the beginning of a line if one begins there.
+/// Returns the end of a text. It begins with a whole line if a line begins in it.
 std::string_view tail_of(std::string_view text, size_t most) {
   std::string_view tail = text.substr(text.size() - most);
   const size_t line = tail.find('\n');

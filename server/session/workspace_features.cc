@@ -62,7 +62,7 @@ enum class ClientAnswer : uint8_t {
 };
 
 /// Asks the client's user for approval.
-/// Errors: kRefused `call.unanswered` while there is no answer.
+/// Errors: kRefused `call.unanswered` before the answer has come.
 Result<ClientAnswer> answer_of_client(McpRequest& request, const std::string& key,
                                       std::string text) {
   ordered_json params;
@@ -83,7 +83,7 @@ Result<ClientAnswer> answer_of_client(McpRequest& request, const std::string& ke
   return approve.get<bool>() ? ClientAnswer::kYes : ClientAnswer::kNo;
 }
 
-/// What a person reads before a yes: the rules that ask, the paths, the diff.
+/// Returns the text of the question: the rules that ask, the paths, the diff.
 Result<std::string> approval_text(const ApprovalQuestion& question) {
   std::string text = "This change needs your approval:\n";
   for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";

@@ -22,7 +22,7 @@ struct SessionOptions {
   std::string agent = {};    ///< selects the profile in galley.toml; never taken from the client
   std::string version = {};  ///< of the program
   std::set<std::string> tools = {};  ///< which of the workspace's tools are shown; empty: all
-  /// Stands before the names of the workspace's tools: an agent has its own Read, Edit and Bash.
+  /// The prefix of the names of the workspace's tools. An agent has its own Read, Edit and Bash.
   std::string prefix = {};
   /// The names under which tools are shown, if `tools` is empty; null: the standard names.
   const ToolProfile* profile = nullptr;

@@ -28,7 +28,7 @@
 // 2. Otherwise HunkSearch lists the places of each hunk. Two passes remove places that leave no
 //    room for the hunks before (earliest end) or after (latest start). A hunk with one remaining
 //    place is decided. That can leave only one place for another hunk, so this is repeated.
-//    If a hunk has no place left, hunks may share lines that only one of them changes.
+//    If every place of a hunk is removed, hunks may share lines that only one of them changes.
 // 3. Between equal places the number decides as long as it is reliable. The drift of a hunk is the
 //    distance of its place from its number. If a hunk has drifted, or the index line names another
 //    content, numbers are not reliable. Then the number decides only for a hunk between two hunks

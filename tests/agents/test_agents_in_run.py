@@ -322,7 +322,7 @@ class OpenCodeWrapped(Wrapped, AgentCase):
            "OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_LSP_DOWNLOAD")
 
     def run_inside(self, agent, prompt):
-        # Its configuration is where a person keeps it: the run has no OPENCODE_CONFIG.
+        # The configuration is at its default place, because OPENCODE_CONFIG is not set in the run.
         place = agent.home / "config" / "opencode" / "opencode.json"
         place.parent.mkdir(parents=True, exist_ok=True)
         (agent.home / "opencode.json").rename(place)

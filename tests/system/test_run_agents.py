@@ -11,7 +11,7 @@ from support import snapshot
 from test_run import RunCase
 
 QUESTION = r"Allow\? \[y\]es, \[o\]nce, \[n\]o"
-# What a fake agent prints of where it is, and writes: a file of the workspace, one of its own state.
+# A fake agent. It prints where it is, and writes a file of the workspace and a file of its own state.
 SCRIPT = """#!/bin/sh
 printf 'word: %s\\n' "$@"
 grep -c : /proc/net/dev
