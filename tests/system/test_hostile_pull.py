@@ -225,7 +225,7 @@ class HostilePull(PullCase):
         self.assertNotIn("abab", self.galley("--json", "log", expect=0).stdout.decode())
         self.assert_told("rescue", "git-commits", "links", "quarantine")
 
-    @plants("undo", "slot", "blob", "cache", "keep", "index.db")
+    @plants("undo", "slot", "blob", "cache", "keep", "sessions", "index.db")
     def test_pulled_history_and_derived_files_are_ignored(self):
         self.put("large.bin", "y" * (2 << 20), "apply", work=self.other)
         self.put("large.bin", "z" * (2 << 20), "apply", work=self.other)
@@ -236,6 +236,7 @@ class HostilePull(PullCase):
         files["slot/9/0"] = b"planted\n"
         for kind in ("cache", "keep"):
             files[f"{kind}/{'0' * 8}-0000-4000-8000-{'0' * 12}/{'0' * 64}"] = b"planted\n"
+        files[f"sessions/{'0' * 8}-0000-4000-8000-{'0' * 12}/{'0' * 64}/turn"] = b"planted\n"
         own = [one["id"] for one in self.document("log")["transactions"]]
         self.pull(files)
         for one in self.document("log")["transactions"]:

@@ -192,7 +192,8 @@ std::vector<Entry> entries_of_transactions() {
          expect(w.transaction->edit("a.txt", "one", "two").is_staged());
          w.tree.write("a.txt", "three\n");
          std::map<RelPath, Resolution> mine;
-         for (const PathConflict& one : *inner(*w.transaction).conflicts()) {
+         const auto found = inner(*w.transaction).conflicts();
+         for (const PathConflict& one : *found) {
            mine[one.path] = {{{Resolution::Side::kWanted, {}}}, false, one.version()};
          }
          expect(inner(*w.transaction).rebase_staged(mine).has_value());
