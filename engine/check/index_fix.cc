@@ -163,35 +163,67 @@ std::vector<std::string> indexes_to_fix(const std::string& index) {
   return {index, index.substr(0, index.size() - name.size()) + "index.lock"};
 }
 
-/// The ids in an index for these paths.
-Result<std::map<std::string, std::string>> ids_in_index(const GitProgram& git,
-                                                        const std::vector<std::string>& paths) {
-  std::vector<std::string> words = {"ls-files", "--stage", "-z", "--"};
+struct IndexEntry {
+  std::string id;
+  bool is_assumed_unchanged = false;
+  bool is_skipped = false;  ///< its skip-worktree flag
+};
+
+/// The entries of an index for these paths, which are relative to the root of the work tree.
+Result<std::map<std::string, IndexEntry>> entries_of_index(const GitProgram& git,
+                                                           const std::vector<std::string>& paths) {
+  // Without --full-name, names are relative to the directory where git runs.
+  std::vector<std::string> words = {"ls-files", "--stage", "-v", "--full-name", "-z", "--"};
   for (const std::string& path : paths) words.push_back(":(top,literal)" + path);
   GALLEY_ASSIGN(const std::string said, git.run(words));
-  std::map<std::string, std::string> ids;
-  for (const std::string& line : split_at_nul(said)) {
+  std::map<std::string, IndexEntry> entries;
+  // `<letter> <mode> <id> <stage> TAB <path>`
+  for (const std::string& line : zero_ended(said)) {
     const size_t tab = line.find('\t');
-    const size_t id = line.find(' ') + 1;
-    if (tab == std::string::npos || id == 0) continue;
-    ids[line.substr(tab + 1)] = line.substr(id, line.find(' ', id) - id);
+    const size_t mode = line.find(' ') + 1;
+    const size_t id = line.find(' ', mode) + 1;
+    if (tab == std::string::npos || mode == 0 || id == 0) continue;
+    const char letter = line.front();
+    entries[line.substr(tab + 1)] = {line.substr(id, line.find(' ', id) - id),
+                                     letter >= 'a' && letter <= 'z',
+                                     letter == 'S' || letter == 's'};
   }
-  return ids;
+  return entries;
 }
 
-/// Returns an error if the index differs from the judged contents.
-Result<void> check_unchanged(const GitProgram& git, const std::vector<FixedFile>& files) {
+/// Returns the entries of the files, or an error if they differ from the judged contents.
+Result<std::map<std::string, IndexEntry>> judged_entries(const GitProgram& git,
+                                                         const std::vector<FixedFile>& files) {
   std::vector<std::string> paths;
   for (const FixedFile& file : files) paths.push_back(file.path.str());
-  GALLEY_ASSIGN(auto ids, ids_in_index(git, paths));
+  GALLEY_ASSIGN(auto entries, entries_of_index(git, paths));
   for (const FixedFile& file : files) {
-    if (ids[file.path.str()] == file.old_id) continue;
+    if (entries[file.path.str()].id == file.old_id) continue;
     return fail(ErrorKind::kConflict, "check.index_changed",
                 "'" + file.path.str() +
                     "' was staged anew while it was judged, so nothing was fixed; run it again",
                 file.path.str());
   }
-  return {};
+  return entries;
+}
+
+/// Sets the flags that the entries had. A new content clears them, and then git would report a
+/// file that the user left out of a sparse checkout as deleted.
+Result<void> restore_flags(const GitProgram& git, const std::string& work_tree,
+                           const std::map<std::string, IndexEntry>& entries) {
+  std::string assumed;
+  std::string skipped;
+  for (const auto& [path, entry] : entries) {
+    if (entry.is_assumed_unchanged) assumed += path + '\0';
+    if (entry.is_skipped) skipped += path + '\0';
+  }
+  const auto set = [&](const char* flag, const std::string& paths) -> Result<void> {
+    if (paths.empty()) return {};
+    GALLEY_TRY(git.run({"-C", work_tree, "update-index", flag, "-z", "--stdin"}, paths));
+    return {};
+  };
+  GALLEY_TRY(set("--assume-unchanged", assumed));
+  return set("--skip-worktree", skipped);
 }
 
 /// Bytes that another program wrote are never removed.
@@ -220,22 +252,29 @@ Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
   return fix;
 }
 
+/// The files of a fix, and its journal.
+struct FixPlan {
+  std::vector<FixedFile> files;
+  std::vector<FileFix> following;
+  FixJournal journal;
+};
+
 /// Locks the indexes of the fix and changes a copy of each. After that only the copies must be
 /// published.
-Result<std::vector<IndexLock>> changed_indexes(const GitProgram& git, const FixPlaces& places,
-                                               const FixJournal& journal,
-                                               const std::vector<FixedFile>& files) {
+Result<std::vector<IndexLock>> changed_indexes(const GitProgram& git, const GitLayout& layout,
+                                               const FixPlaces& places, const FixPlan& plan) {
   std::string lines;
-  for (const FixedFile& file : files) {
+  for (const FixedFile& file : plan.files) {
     lines += fmt::format("{} {}\t{}", file.mode, file.new_id, file.path.str());
     lines += '\0';
   }
   std::vector<IndexLock> locks;
-  for (const std::string& path : journal.indexes) {
-    GALLEY_ASSIGN(IndexLock lock, IndexLock::take(places, path, journal.nonce));
+  for (const std::string& path : plan.journal.indexes) {
+    GALLEY_ASSIGN(IndexLock lock, IndexLock::take(places, path, plan.journal.nonce));
     const GitProgram on_copy = git.with_index(lock.copy_path());
-    GALLEY_TRY(check_unchanged(on_copy, files));
+    GALLEY_ASSIGN(const auto entries, judged_entries(on_copy, plan.files));
     GALLEY_TRY(on_copy.run({"update-index", "-z", "--index-info"}, lines));
+    GALLEY_TRY(restore_flags(on_copy, layout.work_tree, entries));
     locks.push_back(std::move(lock));
   }
   return locks;
@@ -259,13 +298,6 @@ Result<void> write_slots(const WritableDirectory& slots, const std::vector<FileF
   }
   return slots.sync();
 }
-
-/// The files of a fix, and its journal.
-struct FixPlan {
-  std::vector<FixedFile> files;
-  std::vector<FileFix> following;
-  FixJournal journal;
-};
 
 Result<FixPlan> plan_fix(const GitProgram& git, const GitLayout& layout, const Proposal& change,
                          const FixPlaces& places, IndexFix& put) {
@@ -296,13 +328,13 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
                           const WritableDirectory& slots) {
   std::vector<std::string> paths;
   for (const FollowingFile& file : journal.files) paths.push_back(file.path.str());
-  std::map<std::string, std::string> ids;
+  std::map<std::string, IndexEntry> entries;
   if (!paths.empty()) {
-    GALLEY_ASSIGN(ids, ids_in_index(git, paths));
+    GALLEY_ASSIGN(entries, entries_of_index(git, paths));
   }
   for (size_t i = 0; i < journal.files.size(); ++i) {
     const FollowingFile& file = journal.files[i];
-    const bool is_fixed = ids[file.path.str()] == file.new_id;
+    const bool is_fixed = entries[file.path.str()].id == file.new_id;
     const ContentId& wanted = is_fixed ? file.fixed : file.held;
     const ContentId& other = is_fixed ? file.held : file.fixed;
     auto now = read_file(places.work_tree, file.path, limits::kMaxFileBytes);
@@ -386,7 +418,7 @@ Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
   GALLEY_TRY(write_slots(*slots, plan.following));
   GALLEY_TRY(write_fix_journal(*slots, plan.journal));
   auto done = [&]() -> Result<void> {
-    GALLEY_ASSIGN(auto locks, changed_indexes(git, places, plan.journal, plan.files));
+    GALLEY_ASSIGN(auto locks, changed_indexes(git, layout, places, plan));
     for (IndexLock& one : locks) GALLEY_TRY(one.publish());
     for (const FixedFile& file : plan.files) put.staged.push_back(file.path);
     for (size_t i = 0; i < plan.following.size(); ++i) {

@@ -233,5 +233,31 @@ TEST_F(KilledFix, TheIndexLockOfAnotherGitIsRespected) {
   EXPECT_FALSE(finish().value());
 }
 
+TEST_F(KilledFix, GitMayRunInAFolderOfTheWorkTree) {
+  scratch_.git("update-index --skip-worktree sub/b.txt");
+  const auto state = StateDirectory::open_or_create(*work_tree_).value();
+  const GitProgram below(scratch_.path() + "/sub");
+  const auto put = put_into_index(below, layout_(), *fix_, {*work_tree_, state, clock_});
+  ASSERT_TRUE(put.has_value()) << put.error().message;
+  EXPECT_EQ(put->staged, (std::vector<RelPath>{rel("a.txt"), rel("sub/b.txt")}));
+  EXPECT_EQ(put->followed, put->staged);
+  EXPECT_EQ(scratch_.output_of("show :a.txt"), "fixed a.txt\n");
+  EXPECT_EQ(scratch_.output_of("show :sub/b.txt"), "fixed sub/b.txt\n");
+  EXPECT_EQ(read("sub/b.txt"), "fixed sub/b.txt\n");
+  EXPECT_EQ(scratch_.output_of("ls-files -v sub"), "S sub/b.txt\n");
+}
+
+TEST_F(KilledFix, TheFlagsOfAnEntryStay) {
+  scratch_.git("update-index --assume-unchanged a.txt");
+  scratch_.git("update-index --skip-worktree sub/b.txt");
+  const std::string flags = scratch_.output_of("ls-files -v");
+  ASSERT_EQ(flags, "h a.txt\nH other.txt\nH start\nS sub/b.txt\n");
+  const auto state = StateDirectory::open_or_create(*work_tree_).value();
+  const auto put = put_into_index(git_, layout_(), *fix_, {*work_tree_, state, clock_});
+  ASSERT_TRUE(put.has_value()) << put.error().message;
+  EXPECT_EQ(scratch_.output_of("show :sub/b.txt"), "fixed sub/b.txt\n");
+  EXPECT_EQ(scratch_.output_of("ls-files -v"), flags);
+}
+
 }  // namespace
 }  // namespace galley
