@@ -4,6 +4,8 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "base/glob.h"
 #include "base/limits.h"
@@ -180,16 +182,41 @@ std::string rejects_of(const EditOutcome& outcome) {
   return text;
 }
 
-Staged staged_calls(const std::vector<ToolResult>& results, Json& document) {
+/// Returns the exit status of a command whose changes were dropped, since it failed.
+std::optional<int> dropped_status(const ToolResult& result) {
+  if (!result.ok || result.data == nullptr || !result.data->is_object()) return std::nullopt;
+  const auto status = result.data->find("exitCode");
+  const auto staged = result.data->find("staged");
+  const bool is_command = status != result.data->end() && status->is_number_integer() &&
+                          staged != result.data->end() && staged->is_boolean();
+  if (!is_command || *status == 0 || *staged == true) return std::nullopt;
+  return status->get<int>();
+}
+
+/// A call that fails, or a command that fails, fails the whole document.
+Staged staged_calls(const std::vector<ToolCall>& calls, const std::vector<ToolResult>& results,
+                    Json& document) {
   Staged staged;
-  for (const ToolResult& result : results) document["calls"].push_back(to_json(result));
-  staged.fits = results.empty() || results.back().ok;
-  if (!staged.fits) {
-    const ToolError& error = *results.back().error;
-    staged.reason = error.reason;
-    staged.message = fmt::format("call {}: {}", results.size(), error.message);
+  staged.fits = true;
+  const auto fails = [&](size_t at, std::string reason, const std::string& message) {
+    staged.fits = false;
+    staged.reason = std::move(reason);
+    staged.message = fmt::format("call {}: {}", at + 1, message);
     staged.report =
-        fmt::format("nothing was staged: {} [{}]\n", indented(staged.message), error.reason);
+        fmt::format("nothing was staged: {} [{}]\n", indented(staged.message), staged.reason);
+  };
+  for (size_t i = 0; i < results.size(); ++i) {
+    const ToolResult& result = results[i];
+    document["calls"].push_back(to_json(result));
+    if (!staged.fits) continue;
+    if (!result.ok) {
+      fails(i, result.error->reason, result.error->message);
+    } else if (const auto status = dropped_status(result)) {
+      fails(i, "calls.command_failed",
+            fmt::format("the command of {} ended with exit status {}, so its changes were dropped; "
+                        "to keep them, end a shell line with: || true",
+                        i < calls.size() ? calls[i].tool : "the tool", *status));
+    }
   }
   return staged;
 }
@@ -315,7 +342,7 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
     }
     CallOptions options;
     options.confirm = confirmer_at_terminal(session);
-    return staged_calls(inner(transaction).call_all(calls, options), document);
+    return staged_calls(calls, inner(transaction).call_all(calls, options), document);
   }
   StageOptions staging = stage_options(arguments, workspace.root_path(), is_stored);
   GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
@@ -366,6 +393,10 @@ Result<Staged> stage_input(Session& session, Workspace& workspace, Transaction& 
     return all.staged.fits;
   });
   GALLEY_TRY(passed);
+  const bool is_filtered = !session.arguments().edit.filters.empty();
+  if (is_filtered && all.has_edits && all.edits.files.empty()) {
+    session.say("--include and --exclude leave no file of the edit");
+  }
   if (session.is_json() && all.has_edits) document["edits"] = edit_report_json(all.edits);
   return all.staged;
 }

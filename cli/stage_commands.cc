@@ -48,7 +48,10 @@ Result<void> show_answer(Session& session, Transaction& transaction, const Overl
     if (!answer->empty() && !answer->ends_with('\n')) session.print(std::string("\n"));
   }
   const int exit_code = result.data->value("exitCode", 0);
-  if (exit_code != 0) session.say(fmt::format("exit {}", exit_code));
+  if (exit_code != 0) {
+    const bool is_dropped = result.data->contains("staged") && (*result.data)["staged"] == false;
+    session.say(fmt::format("exit {}{}", exit_code, is_dropped ? ", effects dropped" : ""));
+  }
   if (has_staged) return show_staged(session, transaction, before, document);
   if (!answer) session.print(document);
   return {};

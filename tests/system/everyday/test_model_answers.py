@@ -75,6 +75,29 @@ class ModelAnswers(EverydayCase):
         self.apply("```json\n" + json.dumps(calls) + "\n```\n", expect=0)
         self.assertTrue((self.work / "called.txt").exists())
 
+    def test_a_command_that_fails_fails_its_document(self):
+        """sh -e: what follows a command that failed is not done."""
+        write = {"tool": "Write", "args": {"file_path": "c.txt", "content": "c\n"}}
+        bash = {"tool": "Bash", "args": {"command": "echo 1 > b.txt; exit 3"}}
+        said = self.apply(json.dumps([bash, write]), expect=1).err
+        for text in ("nothing was staged: call 1: the command of Bash", "exit status 3", "changes were dropped",
+                     "|| true", "[calls.command_failed]"):
+            self.assertIn(text, said)
+        self.assertFalse((self.work / "c.txt").exists())
+        self.assertIn("call 2", self.apply(json.dumps([write, bash]), expect=1).err)
+        self.assertFalse((self.work / "c.txt").exists())
+        bash["args"]["command"] = "echo 1 > b.txt; false || true"
+        self.apply(json.dumps([bash, write]), expect=0)
+        self.assertEqual((self.work / "b.txt").read_text(), "1\n")
+
+    def test_filters_that_leave_no_file_are_named(self):
+        """tar: a pattern that matches no member is named."""
+        diff = "--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+x\n"
+        for option in ("--include=src/*", "--exclude=made.*"):
+            said = self.run_here("apply", option, "-", stdin=diff, expect=0).err
+            self.assertIn("--include and --exclude leave no file of the edit", said)
+        self.assertNotIn("leave no file", self.run_here("apply", "--include=m*", "-", stdin=diff, expect=0).err)
+
     def test_a_call_next_to_edits_is_refused_with_all_of_them(self):
         """git: `git apply` never applies only a part of its input without a message."""
         diff = "--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1 @@\n+x\n"
