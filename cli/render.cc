@@ -104,31 +104,80 @@ std::string side_text(std::string_view side, std::string_view lines) {
   return text;
 }
 
-/// Git's formats cannot express directories. They are listed before its diff, where `git apply`
-/// ignores text, and after its summaries.
-std::string directories_text(const Proposal& proposal, std::string_view indent) {
+constexpr uint32_t kOwnerMayExecute = 0100;
+
+/// The node that git's diff shows as the old one of a change.
+const Node& node_before(const ChangeSet& changes, const Change& change) {
+  const auto& from = change.renamed_from ? change.renamed_from : change.copied_from;
+  if (!from) return change.before;
+  const auto at =
+      std::lower_bound(changes.begin(), changes.end(), *from,
+                       [](const Change& one, const RelPath& wanted) { return one.path < wanted; });
+  return at == changes.end() || at->path != *from ? change.before : at->before;
+}
+
+/// Whether a file gets permission bits that git's diff cannot express. The diff says only whether
+/// the owner may execute the file.
+bool is_mode_hidden(const Node& before, const Node& after) {
+  if (before.kind != FileKind::kRegular || after.kind != FileKind::kRegular) return false;
+  if (before.mode == after.mode) return false;
+  const bool is_said = (before.mode & kOwnerMayExecute) != (after.mode & kOwnerMayExecute);
+  return !is_said || with_git_mode(before.mode, after.mode & kOwnerMayExecute) != after.mode;
+}
+
+/// Whether nothing of a change appears in git's diff.
+bool is_hidden(const Change& change) {
+  return is_mode_hidden(change.before, change.after) &&
+         change.before.content == change.after.content &&
+         (change.before.mode & kOwnerMayExecute) == (change.after.mode & kOwnerMayExecute);
+}
+
+std::string mode_line(std::string_view indent, uint32_t before, uint32_t after,
+                      const std::string& path) {
+  return fmt::format("{}mode change {:o} => {:o} {}\n", indent, before, after, quote_path(path));
+}
+
+/// What git's formats cannot express: directories, and most permission bits of files. It is listed
+/// before git's diff, where `git apply` ignores text, and after its summaries.
+std::string unsaid_changes(const Proposal& proposal, std::string_view indent) {
   std::string text;
   for (const Change* change : bare_directories(proposal.changes())) {
-    const std::string name = quote_path(change->path.str() + "/");
+    const std::string name = change->path.str() + "/";
     if (change->before.kind != FileKind::kDirectory) {
-      text += fmt::format("{}new directory {}\n", indent, name);
+      text += fmt::format("{}new directory {}\n", indent, quote_path(name));
     } else if (change->after.kind != FileKind::kDirectory) {
-      text += fmt::format("{}deleted directory {}\n", indent, name);
+      text += fmt::format("{}deleted directory {}\n", indent, quote_path(name));
     } else {
-      text += fmt::format("{}mode change {:o} => {:o} {}\n", indent, change->before.mode,
-                          change->after.mode, name);
+      text += mode_line(indent, change->before.mode, change->after.mode, name);
     }
+  }
+  for (const Change& change : proposal.changes()) {
+    const Node& before = node_before(proposal.changes(), change);
+    if (!is_mode_hidden(before, change.after)) continue;
+    text += mode_line(indent, before.mode, change.after.mode, change.path.str());
   }
   return text;
 }
 
-std::string directory_letters(const Proposal& proposal) {
+std::string unsaid_letters(const Proposal& proposal) {
   std::string text;
   for (const Change* change : bare_directories(proposal.changes())) {
     const bool is_made = change->before.kind != FileKind::kDirectory;
     const bool is_removed = change->after.kind != FileKind::kDirectory;
     text += fmt::format("{}\t{}\n", is_made ? 'A' : (is_removed ? 'D' : 'M'),
                         quote_path(change->path.str() + "/"));
+  }
+  for (const Change& change : proposal.changes()) {
+    if (is_hidden(change)) text += fmt::format("M\t{}\n", quote_path(change.path.str()));
+  }
+  return text;
+}
+
+/// As for a mode change that git can express.
+std::string unsaid_numbers(const Proposal& proposal) {
+  std::string text;
+  for (const Change& change : proposal.changes()) {
+    if (is_hidden(change)) text += fmt::format("0\t0\t{}\n", quote_path(change.path.str()));
   }
   return text;
 }
@@ -158,7 +207,7 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
   const bool is_summary = arguments.stat || arguments.numstat || arguments.name_status;
   if (arguments.side_by_side && !is_summary) {
     GALLEY_ASSIGN(const auto files, diff_proposal(proposal, options));
-    std::string text = directories_text(proposal, "");
+    std::string text = unsaid_changes(proposal, "");
     for (const ProposedFileDiff& file : files) {
       append_side_by_side(file.diff, Lines(*file.before), Lines(*file.after), options.file,
                           style.width, text);
@@ -167,13 +216,13 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
   }
   if (!is_summary) {
     GALLEY_ASSIGN(const std::string diff, render_diff(proposal, options));
-    return directories_text(proposal, "") + diff;
+    return unsaid_changes(proposal, "") + diff;
   }
   GALLEY_ASSIGN(const auto diffs, summarize_proposal(proposal, options));
-  if (arguments.numstat) return numstat(diffs);
-  if (arguments.name_status) return name_status(diffs) + directory_letters(proposal);
+  if (arguments.numstat) return numstat(diffs) + unsaid_numbers(proposal);
+  if (arguments.name_status) return name_status(diffs) + unsaid_letters(proposal);
   return diffstat(diffs, {static_cast<int>(style.width), style.has_color, style.links}) +
-         directories_text(proposal, " ");
+         unsaid_changes(proposal, " ");
 }
 
 Result<std::string> exact_diff(const Proposal& proposal) { return render_diff(proposal); }
