@@ -45,10 +45,11 @@ std::string owner_text(const StageStatus& stage, const std::string& agent) {
 }
 
 std::string stage_text(const StageStatus& stage, const std::string& agent) {
-  std::string text = fmt::format("transaction {}  {}  begun {}  {}{}\n", printable_line(stage.id),
-                                 owner_text(stage, agent), rfc3339_utc(stage.begun_ns),
-                                 counted(stage.changes, "path"),
-                                 stage.is_held ? "  (another process has it open)" : "");
+  // The changes of a held transaction cannot be read.
+  std::string text =
+      fmt::format("transaction {}  {}  begun {}  {}\n", printable_line(stage.id),
+                  owner_text(stage, agent), rfc3339_utc(stage.begun_ns),
+                  stage.is_held ? "(another process has it open)" : counted(stage.changes, "path"));
   if (!stage.message.empty()) text += "    " + printable_line(stage.message) + "\n";
   return text;
 }
@@ -427,14 +428,30 @@ Result<int> preview_rollback(Session& session) {
   return kExitDone;
 }
 
+/// The transactions that other processes have open.
+Result<std::vector<std::string>> held_transactions(Session& session) {
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(const auto stages, workspace->stages());
+  std::vector<std::string> held;
+  for (const StageStatus& stage : stages) {
+    if (stage.is_held) held.push_back(stage.id);
+  }
+  return held;
+}
+
 /// A person can drop a transaction that cannot be read by naming it.
 Result<std::string> roll_back(Session& session) {
   const Arguments& arguments = session.arguments();
+  const auto held = held_transactions(session);
   auto transaction = session.resume();
   if (transaction) {
     const std::string id = transaction->id();
     GALLEY_TRY(arguments.to.empty() ? transaction->rollback()
                                     : transaction->rollback_to(arguments.to));
+    // The other process is not told.
+    if (held && std::find(held->begin(), held->end(), id) != held->end()) {
+      session.say("another process had it open; what that process staged is dropped, too");
+    }
     return id;
   }
   const bool may_drop = transaction.error().reason == "stage.damaged" && arguments.to.empty() &&
