@@ -194,7 +194,11 @@ Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const History history, open_history(session, is_redo ? "redo" : "undo"));
   TxId id;
-  if (!is_redo || !wanted.empty()) {
+  // An agent that names no transaction takes back only its own.
+  const std::string& agent = session.arguments().global.agent;
+  if (wanted.empty() && !agent.empty()) {
+    GALLEY_ASSIGN(id, is_redo ? newest_undo(history, agent) : history.newest_to_undo(agent));
+  } else if (!is_redo || !wanted.empty()) {
     const auto found = history.resolve(wanted);
     if (!found) return fail(with_path_hint(found.error(), *workspace, wanted));
     id = *found;

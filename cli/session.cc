@@ -202,14 +202,16 @@ std::string Session::hint(const std::string& words) const {
     return text + "'";
   };
   const GlobalArguments& global = arguments_->global;
-  // A hint for a person must not include an agent's name.
-  constexpr std::array<std::string_view, 3> kOfPersons = {"approve", "trust", "recover"};
+  // A hint for a person must not include an agent's name, and `log` would list only its
+  // transactions.
+  constexpr std::array<std::string_view, 4> kWithoutAgent = {"approve", "trust", "recover", "log"};
   const std::string_view command = std::string_view(words).substr(0, words.find(' '));
-  const bool is_of_person =
-      std::find(kOfPersons.begin(), kOfPersons.end(), command) != kOfPersons.end();
+  const bool has_agent =
+      !global.agent.empty() &&
+      std::find(kWithoutAgent.begin(), kWithoutAgent.end(), command) == kWithoutAgent.end();
   std::string line = "galley ";
   for (const std::string& directory : global.directories) line += "-C " + quoted(directory) + " ";
-  if (!global.agent.empty() && !is_of_person) line += "--agent " + quoted(global.agent) + " ";
+  if (has_agent) line += "--agent " + quoted(global.agent) + " ";
   return line + words;
 }
 

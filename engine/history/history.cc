@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/glob.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/index.h"
@@ -266,16 +267,23 @@ Result<Proposal> History::proposal_of(TxId id) const {
   return Proposal::from(transaction->changes, transaction->store);
 }
 
-Result<TxId> History::newest_not_undone() const {
+Result<TxId> History::newest_to_undo(std::string_view agent) const {
   UndoRelations relations;
   std::optional<TxId> newest;
   GALLEY_TRY(walk_back(*this, [&](TxId id, const Loaded& loaded) -> Result<bool> {
     if (!loaded) return fail(loaded.error());
     const CommitMeta& meta = (*loaded)->journal.meta;
     relations.take(id, meta);
-    if (!meta.undoes && !relations.undone_by(id)) newest = id;
+    const bool is_own = agent.empty() || meta.agent == agent;
+    if (is_own && !meta.undoes && !relations.undone_by(id)) newest = id;
     return !newest;
   }));
+  if (!newest && !agent.empty()) {
+    return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
+                "nothing of the agent '" + printable_line(agent) +
+                    "' to undo; `galley log` lists all transactions, and `galley undo ID` takes "
+                    "back one of another agent");
+  }
   if (!newest) {
     GALLEY_ASSIGN(const std::optional<TxId> any, latest());
     return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
@@ -287,7 +295,7 @@ Result<TxId> History::newest_not_undone() const {
 }
 
 Result<TxId> History::resolve(std::string_view text) const {
-  if (text.empty()) return newest_not_undone();
+  if (text.empty()) return newest_to_undo({});
   const auto bad_id = [&] {
     return fail(ErrorKind::kUsage, "history.bad_id",
                 "'" + std::string(text) + "' is not a transaction id; write its number as " +

@@ -83,12 +83,15 @@ class History {
   /// and is not an undo itself (the default of `undo`).
   /// Errors: kUsage `history.bad_id`; kNotFound as above, or `history.nothing_to_undo`.
   Result<TxId> resolve(std::string_view text) const;
+  /// Returns the newest transaction of this agent that is not undone and is not an undo itself. An
+  /// empty name means every agent.
+  /// Errors: kNotFound `history.nothing_to_undo`.
+  Result<TxId> newest_to_undo(std::string_view agent) const;
 
   [[nodiscard]] const StateDirectory& state() const { return *state_; }
 
  private:
   struct Cache;
-  Result<TxId> newest_not_undone() const;
   const StateDirectory* state_;
   std::shared_ptr<Cache> cache_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/glob.h"
+#include "base/printable.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/dependency.h"
 #include "staging/overlay/overlay.h"
@@ -41,8 +42,9 @@ std::string default_message(TxId id, const CommitMeta& meta) {
   return message;
 }
 
-/// The newest undo in effect that is not itself the undo of an undo.
-Result<TxId> newest_undo(const History& history) {
+}  // namespace
+
+Result<TxId> newest_undo(const History& history, std::string_view agent) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());
   std::map<TxId, CommitMeta> metas;
   for (const TxId id : ids) {
@@ -63,14 +65,23 @@ Result<TxId> newest_undo(const History& history) {
   UndoRelations relations;
   for (auto it = metas.rbegin(); it != metas.rend(); ++it) {
     relations.take(it->first, it->second);
-    if (depth(it->first) % 2 == 1 && !relations.undone_by(it->first)) return it->first;
+    const bool is_own = agent.empty() || it->second.agent == agent;
+    if (is_own && depth(it->first) % 2 == 1 && !relations.undone_by(it->first)) return it->first;
+  }
+  if (!agent.empty()) {
+    return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
+                "nothing to redo: the agent '" + printable_line(agent) +
+                    "' made no undo that is in effect; `galley log` lists all transactions, and "
+                    "`galley redo ID` takes back the undo of another agent");
   }
   return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
               "nothing to redo: no transaction is undone");
 }
 
+namespace {
+
 Result<TxId> undo_to_take_back(const History& history, TxId id) {
-  if (id.value == 0) return newest_undo(history);
+  if (id.value == 0) return newest_undo(history, {});
   GALLEY_ASSIGN(const TxSummary summary, history.summary(id));
   if (summary.undone_by) return *summary.undone_by;
   if (!summary.partly_undone_by.empty()) return summary.partly_undone_by.front();

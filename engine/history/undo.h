@@ -70,22 +70,13 @@ using UndoOutcome = std::variant<UndoPlan, UndoConflict, NothingToUndo>;
 Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
 
-/// Plans the undo of several transactions together, newest first: all of them or none. Changes that
-/// others made in between stay, merged by lines; a place where they do not fit is a conflict, which
-/// names the transaction. `ids` must not be empty.
-/// Errors: as plan_undo; kQuota `limit.undone_together` above kMaxUndoneTogether.
-Result<UndoOutcome> plan_undo_together(const History& history, const Directory& workspace,
-                                       std::vector<TxId> ids, const Clock& clock,
-                                       const UndoOptions& options = {});
-/// The transactions that one undo takes back.
-inline constexpr size_t kMaxUndoneTogether = 10'000;
+/// Returns the newest undo in effect that this agent made and that is not itself the undo of an
+/// undo. An empty name means every agent.
+/// Errors: kNotFound `history.nothing_to_redo`.
+Result<TxId> newest_undo(const History& history, std::string_view agent);
 
-/// The transactions of a list that are in effect: without undone ones, and without undos of others
-/// in the list.
-[[nodiscard]] std::vector<TxId> ids_in_effect(const std::vector<TxSummary>& transactions);
-
-/// Plans the undo of an undo. `id` names the undo or the transaction that it undid; without it the
-/// newest undo in effect is meant.
+/// Plans the undo of an undo. `id` names the undo or the transaction that it undid; 0 means the
+/// newest undo in effect.
 /// Errors: kNotFound `history.nothing_to_redo`; kUsage `undo.not_undone`; otherwise as plan_undo.
 Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});

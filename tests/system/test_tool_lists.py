@@ -100,7 +100,7 @@ class ToolLists(SystemCase):
         self.by("", "apply", "-", stdin=CHANGE.encode())
         self.refused("looker", "undo", "1")
         self.by("editor", "undo", "1")
-        self.refused("looker", "redo")
+        self.refused("looker", "redo", "1")
         self.assertEqual((self.work / "a.txt").read_text(), "one\n")
         kinds = [(record["kind"], record.get("agent"), "error" in record) for record in self.records()]
         self.assertEqual(kinds, [("edit", None, False), ("commit", None, False), ("undo", "looker", True),

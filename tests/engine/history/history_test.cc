@@ -107,6 +107,23 @@ TEST_F(HistoryTest, EmptyIdIsTheNewestTransactionThatIsNotUndoneAndNotAnUndo) {
   EXPECT_EQ(workspace_.history().resolve("").error().reason, "history.nothing_to_undo");
 }
 
+TEST_F(HistoryTest, TheNewestTransactionOfAnAgentIsNotThatOfAnother) {
+  CommitMeta bot;
+  bot.agent = "bot";
+  const TxId own = workspace_.commit_file("a.txt", "1\n", bot);
+  const TxId other = workspace_.commit_file("b.txt", "1\n");
+  EXPECT_EQ(workspace_.history().newest_to_undo("bot"), own);
+  EXPECT_EQ(workspace_.history().newest_to_undo(""), other);
+  const auto none = workspace_.history().newest_to_undo("cat");
+  ASSERT_FALSE(none.has_value());
+  EXPECT_EQ(none.error().reason, "history.nothing_to_undo");
+  EXPECT_NE(none.error().message.find("galley undo ID"), std::string::npos) << none.error().message;
+  const TxId undo = workspace_.undo(own);
+  EXPECT_EQ(workspace_.history().newest_to_undo("bot").error().reason, "history.nothing_to_undo");
+  EXPECT_EQ(newest_undo(workspace_.history(), ""), undo);
+  EXPECT_EQ(newest_undo(workspace_.history(), "bot").error().reason, "history.nothing_to_redo");
+}
+
 TEST_F(HistoryTest, ReadsIdsAsPeopleWriteThem) {
   for (int i = 0; i < 17; ++i) workspace_.commit_file("a.txt", std::to_string(i) + "\n");
   const History history = workspace_.history();

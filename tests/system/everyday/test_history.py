@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import unittest
 
 from everyday import EverydayCase, main
@@ -200,8 +201,78 @@ class History(EverydayCase):
 
     # --- undo -------------------------------------------------------------------------------------
 
-    def test_an_undo_says_what_it_reverted(self):
-        """hg: says what it undid and how to redo it."""
+    def test_an_agent_takes_back_its_own_commit_unless_it_names_one(self):
+        """git: `git revert` names its commit. Without a name, nobody means the commit of somebody else."""
+        self.commit("bot.txt", "b\n", "--agent", "bot")
+        self.commit("mine.txt", "m\n")
+        self.run_here("--agent", "bot", "undo", expect=0)
+        self.assertTrue((self.work / "mine.txt").exists())
+        self.assertFalse((self.work / "bot.txt").exists())
+        self.run_here("undo", "2", expect=0)
+        self.run_here("--agent", "bot", "redo", expect=0)
+        self.assertTrue((self.work / "bot.txt").exists())
+        self.assertFalse((self.work / "mine.txt").exists(), "a person undid it")
+        self.run_here("--agent", "bot", "undo", expect=0)
+        refused = self.run_here("--agent", "bot", "undo", expect=1)
+        for text in ("nothing of the agent 'bot' to undo", "`galley log`", "`galley --agent bot undo ID`"):
+            self.assertIn(text, refused.err)
+        self.assertIn(" redo ID`", self.run_here("--agent", "cat", "redo", expect=1).err)
+
+    def test_permissions_that_git_does_not_store_are_told(self):
+        """cp -p: all permission bits are a part of a file."""
+        (self.work / "f.txt").write_text("f\n")
+        (self.work / "f.txt").chmod(0o644)
+        (self.work / "g.txt").write_text("g\n")
+        (self.work / "g.txt").chmod(0o644)
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "sh", "-c", "chmod 666 f.txt; chmod 755 g.txt", expect=0)
+        line = "mode change 644 => 666 f.txt\n"
+        said = self.run_here("diff", expect=0).out
+        self.assertEqual(said, line + "diff --git a/g.txt b/g.txt\nold mode 100644\nnew mode 100755\n")
+        self.assertIn(" " + line, self.run_here("diff", "--stat", expect=0).out)
+        self.assertEqual(self.run_here("diff", "--name-status", expect=0).out, "M\tg.txt\nM\tf.txt\n")
+        self.assertEqual(self.run_here("diff", "--numstat", expect=0).out, "0\t0\tg.txt\n0\t0\tf.txt\n")
+        self.assertIn(line, self.run_here("commit", "-n", expect=0).out)
+        self.run_here("commit", expect=0)
+        self.assertEqual((self.work / "f.txt").stat().st_mode & 0o777, 0o666)
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "sh", "-c", "mv f.txt h.txt; chmod 644 h.txt", expect=0)
+        self.assertIn("mode change 666 => 644 h.txt\n", self.run_here("diff", expect=0).out)
+        self.run_here("rollback", expect=0)
+
+    def test_status_claims_no_count_for_a_transaction_that_is_open_elsewhere(self):
+        """apt: a lock of another process is named."""
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "true", expect=0)
+        writer = subprocess.Popen([*self.program, "exec", "--", "sh", "-c", "echo b > b.txt; echo ready; cat"],
+                                  cwd=self.work, env=self.environment_of(None), stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(writer.stdout.close)
+        self.assertEqual(writer.stdout.readline(), b"ready\n")
+        said = self.run_here("status", expect=0).out
+        self.assertIn("(another process has it open)", said)
+        self.assertNotIn("0 paths", said)
+        writer.stdin.close()
+        self.assertEqual(writer.wait(), 0)
+        self.assertIn("1 path\n", self.run_here("status", expect=0).out)
+
+    def test_a_rollback_names_the_process_that_had_the_transaction_open(self):
+        """apt: a lock of another process is named."""
+        self.run_here("begin", expect=0)
+        self.run_here("exec", "--", "true", expect=0)
+        writer = subprocess.Popen([*self.program, "exec", "--", "sh", "-c", "echo b > b.txt; echo ready; sleep 1"],
+                                  cwd=self.work, env=self.environment_of(None), stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(writer.stdout.close)
+        self.assertEqual(writer.stdout.readline(), b"ready\n")
+        said = self.run_here("rollback", expect=0).err
+        self.assertEqual(writer.wait(), 0)
+        self.assertIn("another process had it open; what that process staged is dropped, too", said)
+        self.run_here("begin", expect=0)
+        self.assertNotIn("another process", self.run_here("rollback", expect=0).err)
+
+    def test_an_undo_is_said_in_words(self):
+        """hg: says what it took back and how to have it again."""
         self.commit("a.txt")
         self.assertIn("undid 1; `galley redo` brings it back", self.run_here("undo", expect=0).err)
         self.assertIn("redid 1; `galley undo 1` takes it back again", self.run_here("redo", expect=0).err)
