@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/json_extent.h"
 #include "staging/formats/read_hunk.h"
+#include "staging/formats/thoughts.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -27,9 +29,14 @@ bool is_body_line(std::string_view line) {
          text.front() == '\\';
 }
 
+bool begins_json(std::string_view text) {
+  const std::string_view body = trimmed(text);
+  return body.starts_with('{') || body.starts_with('[');
+}
+
 class AnswerDivider {
  public:
-  explicit AnswerDivider(std::string_view text) : document_(text) {}
+  explicit AnswerDivider(std::string_view text) : document_(text), may_think_(!begins_json(text)) {}
 
   Answer run() {
     while (at_ < document_.size()) take();
@@ -44,6 +51,56 @@ class AnswerDivider {
   }
 
  private:
+  /// Passes over an element in which a model thinks. If only its closing tag is there, all before it
+  /// is the thought.
+  bool take_thought() {
+    if (!may_think_ || in_fence_ || !out_.calls.empty()) return false;
+    const std::string_view text = document_.text();
+    const size_t begin = document_.offset(at_);
+    if (thought_at(text, begin)) {
+      const size_t end = thought_end(text, begin);
+      // After a hunk, the line may be context without its leading blank.
+      if (end == std::string_view::npos || was_in_hunk_) {
+        add_unread(at_);
+        ++at_;
+      } else {
+        pass_thought(begin, end);
+      }
+      return true;
+    }
+    const size_t close = closing_tag_in_line();
+    if (close == std::string_view::npos) return false;
+    if (was_in_hunk_) {
+      add_unread(at_);
+      ++at_;
+      return true;
+    }
+    out_ = {};
+    covered_ = 0;
+    taken_ = 0;
+    pass_thought(0, close);
+    return true;
+  }
+
+  /// Returns the byte after a closing tag at the start or the end of the line; npos: none.
+  [[nodiscard]] size_t closing_tag_in_line() const {
+    const std::string_view text = document_.text();
+    const size_t begin = document_.offset(at_);
+    if (const size_t length = closing_tag_length(text, begin); length > 0) return begin + length;
+    const std::string_view line = trim_end(text_at(at_));
+    const size_t last = line.rfind("</");
+    const size_t length = closing_tag_length(line, last);
+    return length > 0 && last + length == line.size() ? begin + line.size()
+                                                      : std::string_view::npos;
+  }
+
+  void pass_thought(size_t begin, size_t end) {
+    out_.thoughts.emplace_back(begin, end);
+    at_ = document_.line_at(end - 1) + 1;
+    floor_ = at_;
+    in_header_ = false;
+  }
+
   [[nodiscard]] std::string_view text_at(size_t at) const {
     return without_terminator(document_[at]);
   }
@@ -64,7 +121,9 @@ class AnswerDivider {
       cover(at_ - 1, at_);
       return;
     }
+    was_in_hunk_ = in_hunk_;
     in_hunk_ = false;
+    if (take_thought()) return;
     if (take_fence() || take_unified() || take_patch() || take_block() || take_json()) return;
     if (in_header_ && goes_on_header(line)) cover(at_, at_ + 1);
     if (take_call()) return;
@@ -252,7 +311,7 @@ class AnswerDivider {
   bool take_call() {
     if (is_code_fence_) return false;  // an example, not a call
     if (begins_call(document_[at_])) {
-      add_call();
+      add_call(at_ + 1);
       ++at_;
       return true;
     }
@@ -263,23 +322,28 @@ class AnswerDivider {
     if (!extent) return false;
     raw_json_end_ = extent->end;
     if (extent->format != EditFormat::kCalls) return false;
-    add_call();
-    at_ = document_.line_at(extent->end - 1) + 1;
+    const size_t end = document_.line_at(extent->end - 1) + 1;
+    add_call(end);
+    at_ = end;
     return true;
   }
 
-  void add_call() {
+  /// `end`: the line after the lines that are known to be of the call.
+  void add_call(size_t end) {
     if (out_.calls.size() < kMaxUnread) {
       out_.calls.push_back({at_, std::string(trimmed(document_[at_]))});
     }
+    cover(at_, end);
   }
 
   Lines document_;
+  bool may_think_;  // false: the tags are in strings of JSON
   Answer out_;
   size_t at_ = 0;
   size_t floor_ = 0;    // the line after the last edit with an explicit end
   size_t covered_ = 0;  // the line after the last edit
   bool in_hunk_ = false;
+  bool was_in_hunk_ = false;  // the line before this one
   bool in_header_ = false;
   bool in_binary_ = false;
   bool in_message_ = false;
@@ -294,15 +358,20 @@ class AnswerDivider {
 
 }  // namespace
 
-EditFormat Answer::format() const {
-  if (parts.empty()) return EditFormat::kAuto;
-  const EditFormat first = parts.front().format;
-  const bool are_same = std::all_of(parts.begin(), parts.end(),
-                                    [&](const AnswerPart& part) { return part.format == first; });
-  return are_same ? first : EditFormat::kAuto;
+namespace {
+
+/// Replaces the bytes by blanks and then line ends, as many as there were. So what follows the
+/// thought in its last line begins a line.
+void blank(std::string& text, size_t begin, size_t end) {
+  const auto first = text.begin() + static_cast<ptrdiff_t>(begin);
+  const auto last = text.begin() + static_cast<ptrdiff_t>(end);
+  const auto line_ends = std::count(first, last, '\n');
+  std::fill(first, last - line_ends, ' ');
+  std::fill(last - line_ends, last, '\n');
 }
 
-Answer divide_answer(std::string_view text) {
+/// Divides a text without thoughts.
+Answer divide_plain(std::string_view text) {
   Answer out = AnswerDivider(text).run();
   if (!out.parts.empty() || !out.unread.empty()) return out;
   const auto shown = fenced_files(Lines(text));
@@ -314,6 +383,43 @@ Answer divide_answer(std::string_view text) {
       return call.line > file.fence && call.line < file.end;
     });
   });
+  return out;
+}
+
+}  // namespace
+
+EditFormat Answer::format() const {
+  if (parts.empty()) return EditFormat::kAuto;
+  const EditFormat first = parts.front().format;
+  const bool are_same = std::all_of(parts.begin(), parts.end(),
+                                    [&](const AnswerPart& part) { return part.format == first; });
+  return are_same ? first : EditFormat::kAuto;
+}
+
+std::optional<std::string> without_thoughts(std::string_view text) {
+  constexpr int kMostPasses = 4;  // without a thought, another one may be outside of edits
+  std::optional<std::string> out;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    const Answer answer = AnswerDivider(out ? *out : text).run();
+    if (answer.thoughts.empty()) break;
+    if (!out) out = std::string(text);
+    for (const auto& [begin, end] : answer.thoughts) blank(*out, begin, end);
+  }
+  return out;
+}
+
+Answer divide_answer(std::string_view text) {
+  const auto plain = without_thoughts(text);
+  Answer out = divide_plain(plain ? *plain : text);
+  if (!plain) return out;
+  // The blanks are prose: they were thoughts.
+  Answer whole = AnswerDivider(text).run();
+  out.thoughts = std::move(whole.thoughts);
+  const Lines lines(text);
+  for (const auto& [begin, end] : out.thoughts) {
+    out.prose.emplace_back(lines.line_at(begin), lines.line_at(end - 1) + 1);
+  }
+  std::sort(out.prose.begin(), out.prose.end());
   return out;
 }
 

@@ -159,6 +159,7 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
   if (text.size() > limits::kMaxPatchBytes) {
     return fail(ErrorKind::kQuota, "limit.patch_size", "the patch is larger than 512 MiB");
   }
+  if (auto plain = without_thoughts(text)) text = *std::move(plain);
   const Answer answer = divide_answer(text);
   const bool may_be_quoted = format == EditFormat::kAuto || format == EditFormat::kUnified;
   if (answer.parts.empty() && answer.unread.empty() && may_be_quoted) {

@@ -145,6 +145,44 @@ TEST(Answers, TextBetweenEditsIsProse) {
             "10-10");
 }
 
+TEST(Answers, EditsInThoughtsAreProse) {
+  const std::string block = kBlock;
+  const std::string thought = "<think>\nMaybe:\n" + block + "or not.\n</think>\n";
+  EXPECT_EQ(shape_of(thought), "");
+  EXPECT_EQ(prose_of(thought), "1-10");
+  EXPECT_EQ(shape_of(thought + kDiff), "u11");
+  EXPECT_EQ(prose_of(thought + kDiff), "1-10");
+  EXPECT_EQ(shape_of("<think>a</think>" + block), "b1");
+  EXPECT_EQ(shape_of("<thinking>\n" + block + "</thinking>" + kDiff), "u8");
+  EXPECT_EQ(shape_of("Or:\n" + block + "</think>\n\n" + kDiff), "u10") << "no opening tag";
+  EXPECT_EQ(calls_in("<think>\n<tool_call>\n</think>\n" + block), "");
+  const auto read = read_edits(thought + kDiff, EditFormat::kAuto, {});
+  ASSERT_TRUE(read.has_value());
+  ASSERT_EQ(read->files.size(), 1U);
+  EXPECT_EQ(read->files[0].hunks.size(), 1U);
+  EXPECT_EQ(read->files[0].document_line, 11U);
+  for (const EditFormat format : {EditFormat::kAuto, EditFormat::kSearchReplace}) {
+    EXPECT_FALSE(read_edits(thought, format, {}).has_value());
+    EXPECT_FALSE(read_edits("<think>\n" + block, format, {}).has_value()) << "not closed";
+  }
+}
+
+TEST(Answers, TagsOfThoughtsInsideEditsAreText) {
+  const std::string block =
+      "f\n<<<<<<< SEARCH\n<think>\na\n</think>\n=======\nb\n</think>\n>>>>>>> REPLACE\n";
+  const auto read = read_edits(block, EditFormat::kAuto, {});
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->files.at(0).text_edits.at(0).old_text, "<think>\na\n</think>\n");
+  EXPECT_FALSE(without_thoughts(block).has_value());
+  EXPECT_FALSE(without_thoughts("page.md\n```md\n<think>\na\n</think>\n```\n").has_value());
+  EXPECT_FALSE(without_thoughts("{'path': 'f', 'content': '\n<think>\n</think>'}\n").has_value());
+  EXPECT_FALSE(
+      without_thoughts("<tool_call>\n{}\n<think>\na\n</think>\n</tool_call>\n").has_value());
+  const std::string context = kDiff + std::string("<think>\n</think>\n");
+  EXPECT_FALSE(read_edits(context, EditFormat::kAuto, {}).has_value())
+      << "context without its blank, or a thought";
+}
+
 // Limit: kMaxAnswerParts of staging/formats/answer.h
 TEST(Answers, AnswersAreReadInLinearTime) {
   // Each of these once began a search for its end: together they are read once.
