@@ -160,10 +160,10 @@ EditFailure explain_step(const FailedHunk& failed, MatchStep step) {
   return out;
 }
 
-Candidate candidate_at(const std::string& edit_id, const Lines& lines, int64_t start,
-                       int64_t count) {
+Candidate candidate_at(const std::string& edit_id, const std::string& file, const Lines& lines,
+                       int64_t start, int64_t count) {
   Candidate out;
-  out.id = candidate_id(edit_id, lines, start, count);
+  out.id = candidate_id(edit_id, file, lines, start, count);
   out.line = static_cast<uint32_t>(start + 1);
   out.count = static_cast<uint32_t>(count);
   for (int64_t i = std::max<int64_t>(start, 0); i < start + std::min(count, kExcerptLines); ++i) {

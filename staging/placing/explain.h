@@ -45,8 +45,8 @@ inline constexpr std::string_view kHowToChoose =
 /// A place was found, but by a step that is not allowed.
 [[nodiscard]] EditFailure explain_step(const FailedHunk& failed, MatchStep step);
 
-/// The list entry of a place of an edit.
-[[nodiscard]] Candidate candidate_at(const std::string& edit_id, const Lines& lines, int64_t start,
-                                     int64_t count);
+/// The list entry of a place of an edit. `file` is the content_key() of the file.
+[[nodiscard]] Candidate candidate_at(const std::string& edit_id, const std::string& file,
+                                     const Lines& lines, int64_t start, int64_t count);
 
 }  // namespace galley

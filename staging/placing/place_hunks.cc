@@ -444,11 +444,16 @@ class HunkPlacer {
     return true;
   }
 
+  const std::string& file_key() {
+    if (file_key_.empty()) file_key_ = content_key(index_.lines().text());
+    return file_key_;
+  }
+
   void take_choices() {
     if (options_.choices.empty()) return;
     for (size_t i = 0; i < searches_.size(); ++i) {
       for (const int64_t start : searches_[i].places.starts) {
-        const std::string id = candidate_id(ids_[i], index_.lines(), start, length(i));
+        const std::string id = candidate_id(ids_[i], file_key(), index_.lines(), start, length(i));
         if (std::find(options_.choices.begin(), options_.choices.end(), id) ==
             options_.choices.end()) {
           continue;
@@ -784,7 +789,7 @@ class HunkPlacer {
                                      : explain_out_of_order(failed, shown.front());
     for (const int64_t start : shown) {
       if (out.candidates.size() == kListedCandidates) break;
-      out.candidates.push_back(candidate_at(ids_[i], index_.lines(), start, length(i)));
+      out.candidates.push_back(candidate_at(ids_[i], file_key(), index_.lines(), start, length(i)));
     }
     out.more_candidates = shown.size() - out.candidates.size();
     return out;
@@ -795,6 +800,7 @@ class HunkPlacer {
   const EndQuestion& is_over_;
   FileIndex& index_;
   std::vector<std::string> ids_;
+  std::string file_key_;  // empty until an id of a candidate is needed
   std::vector<Search> searches_;
   std::vector<size_t> chosen_;
   bool is_in_other_order_ = false;

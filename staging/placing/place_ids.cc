@@ -21,12 +21,14 @@ std::string short_hash(std::string_view bytes) {
 
 }  // namespace
 
-std::string candidate_id(const std::string& edit_id, const Lines& lines, int64_t start,
-                         int64_t count) {
+std::string content_key(std::string_view content) { return short_hash(content); }
+
+std::string candidate_id(const std::string& edit_id, const std::string& file, const Lines& lines,
+                         int64_t start, int64_t count) {
   const auto begin = static_cast<size_t>(std::max<int64_t>(start, 0));
   const size_t end =
       std::min(static_cast<size_t>(std::max<int64_t>(start + count, 0)), lines.size());
-  std::string bytes = edit_id + ":" + std::to_string(start) + ":";
+  std::string bytes = edit_id + ":" + file + ":" + std::to_string(start) + ":";
   bytes += lines.span(std::min(begin, end), end);
   return "at-" + short_hash(bytes);
 }

@@ -14,6 +14,7 @@
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/line_ends.h"
 #include "staging/placing/place_hunks.h"
+#include "staging/placing/place_ids.h"
 #include "staging/placing/place_until.h"
 #include "staging/text/diff.h"
 
@@ -272,7 +273,7 @@ class TextPlacer {
     out_.failures.push_back(std::move(out));
   }
 
-  [[nodiscard]] Candidate text_candidate(size_t i, const TextEdit& edit, size_t at) const {
+  [[nodiscard]] Candidate text_candidate(size_t i, const TextEdit& edit, size_t at) {
     const size_t first = current_.line_at(at);
     const size_t begin = current_.line_offset(first);
     const uint32_t count = count_of(edit.old_text);
@@ -280,7 +281,8 @@ class TextPlacer {
     const Lines lines(std::string_view(current_.text()).substr(begin, end - begin));
     // The byte offset distinguishes two places in one line.
     const std::string key = ids_[edit_.hunks.size() + i] + ":" + std::to_string(at);
-    Candidate out = candidate_at(key, lines, 0, count);
+    if (base_key_.empty()) base_key_ = content_key(base_);
+    Candidate out = candidate_at(key, base_key_, lines, 0, count);
     out.line = static_cast<uint32_t>(first + 1);
     return out;
   }
@@ -506,6 +508,7 @@ class TextPlacer {
   const EndQuestion& is_over_;
   std::vector<std::string> ids_;
   std::string_view base_;
+  std::string base_key_;  // empty until an id of a candidate is needed
   EditedText current_;
   std::vector<Splices> steps_;
   std::unique_ptr<FileIndex> index_;       // of current_; reset if that changes
