@@ -15,14 +15,36 @@ namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-bool is_drive(std::string_view text) {
-  return text.size() == 2 && is_letter(text[0]) && text[1] == ':';
+/// The length of a drive at the start of a name: `c:`. In `c:new.txt`, the drive's current
+/// directory is meant.
+size_t drive_length(std::string_view text) {
+  return text.size() >= 2 && is_letter(text[0]) && text[1] == ':' ? 2 : 0;
 }
 
 /// A name with one of these characters cannot be a Windows path, so its backslash is an ordinary
-/// character.
+/// character. Patterns and `\\?\` have `?` and `*`.
 bool may_be_of_windows(std::string_view text) {
-  return text.find_first_of("\"<>|?*") == std::string_view::npos;
+  return text.find_first_of("\"<>|") == std::string_view::npos;
+}
+
+/// True for a variable or a command of a shell: `$PWD`, `${name}`, `$env:NAME`, `%NAME%`, `$(pwd)`.
+/// `$name` is the name of a directory for some programs, unless it is in capital letters.
+bool is_variable(std::string_view text) {
+  const auto is_name = [](std::string_view name) {
+    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+      return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+    });
+  };
+  if (text.size() > 2 && text.starts_with('%') && text.ends_with('%')) {
+    return is_name(text.substr(1, text.size() - 2));
+  }
+  if (!text.starts_with('$')) return false;
+  text.remove_prefix(1);
+  if (text.starts_with('(')) return text.ends_with(')');
+  if (text.starts_with('{')) return text.ends_with('}');
+  if (text.starts_with("env:")) return is_name(text.substr(4));
+  return is_name(text) &&
+         std::none_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 /// The paths that are suffixes of `text`, longest first.
@@ -48,11 +70,12 @@ std::optional<ForeignName> foreign_name(const RelPath& path) {
   ForeignName out{{}, RelPath::root(), {}, false};
   const auto head = RelPath::parse(path.str().substr(0, path.str().find('/')));
   if (head) out.head = *head;
-  if (is_drive(first) && !rest.empty()) {
-    out.why = "begins with the drive '" + std::string(first) + "' of another system";
+  if (const size_t drive = drive_length(first); drive > 0 && text.size() > drive) {
+    out.why =
+        "begins with the drive '" + std::string(first.substr(0, drive)) + "' of another system";
   } else if (first.starts_with('~')) {
     out.why = "begins with '~', which only a shell takes for a home directory";
-  } else if (first == "$HOME" || first == "${HOME}" || first == "%USERPROFILE%") {
+  } else if (is_variable(first)) {
     out.why = "begins with '" + std::string(first) + "', which is replaced only in a shell";
   } else if (backslash != std::string::npos && may_be_of_windows(text)) {
     out.why = "has a backslash, which separates no directories here";
@@ -64,7 +87,9 @@ std::optional<ForeignName> foreign_name(const RelPath& path) {
   } else {
     return std::nullopt;
   }
-  out.meant = ends_of(rest);
+  const std::string_view after_drive = first.substr(std::min(drive_length(first), first.size()));
+  const bool has_drive_path = drive_length(first) > 0 && !after_drive.empty();
+  out.meant = ends_of(has_drive_path ? std::string_view(text).substr(drive_length(first)) : rest);
   return out;
 }
 
