@@ -186,10 +186,7 @@ class Stager {
     if (!may_guess) return named;
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(named));
     if (there.kind != FileKind::kAbsent) return named;
-    std::vector<RelPath> nearly = nearly_named(edit, named);
-    if (nearly.size() > 1) {
-      std::erase_if(nearly, [&](const RelPath& path) { return !fits(edit, path); });
-    }
+    const std::vector<RelPath> nearly = nearly_named(edit, named);
     if (nearly.size() != 1) return named;
     outcome_.leniencies.push_back({"file_guessed",
                                    "'" + named.str() +
@@ -201,10 +198,7 @@ class Stager {
 
   /// Returns the path for hunks that do not name their file.
   Result<RelPath> nameless_path(const FileEdit& edit) {
-    std::vector<RelPath> found = nearly_named(edit, RelPath::root());
-    if (found.size() > 1) {
-      std::erase_if(found, [&](const RelPath& path) { return !fits(edit, path); });
-    }
+    const std::vector<RelPath> found = nearly_named(edit, RelPath::root());
     if (found.size() == 1 && options_.match.last_step > MatchStep::kOffset) {
       outcome_.leniencies.push_back({"file_guessed",
                                      "no name says which file the hunks are for; '" +
@@ -232,47 +226,62 @@ class Stager {
 
   /// Finds the files in the root that an edit fits. For an edit that names only missing paths.
   void find_in_root(const FileEdit& edit, std::set<RelPath>& found) {
-    constexpr size_t kMostFiles = 32;
+    constexpr std::ptrdiff_t kMostFiles = 32;
     const auto entries = plan_.overlay().workspace().list();
     if (!entries) return;
-    size_t asked = 0;
+    const auto is_asked = [](const DirectoryEntry& entry) {
+      return entry.kind == FileKind::kRegular && !entry.name.starts_with('.');
+    };
+    if (std::count_if(entries->begin(), entries->end(), is_asked) > kMostFiles) return;
     for (const DirectoryEntry& entry : *entries) {
-      if (entry.kind != FileKind::kRegular || entry.name.starts_with('.')) continue;
-      if (++asked > kMostFiles) return found.clear();
+      if (!is_asked(entry)) continue;
       const auto path = RelPath::parse(entry.name);
       if (!path || (options_.may_read && !options_.may_read(*path))) continue;
       if (fits(edit, *path)) found.insert(*path);
     }
   }
 
-  /// Returns the existing files that the edit may mean: by the end of one of its names, by a name
-  /// in the text around it, or by the same name in a folder above or below.
+  /// Returns the existing files that the edit fits and may mean: by the end of one of its names, by
+  /// a name in the text around it, or by the same name in a folder above or below. A file by one of
+  /// these rules is no better than one by another. If none by the first rule that finds any fits,
+  /// returns those, for the report.
   std::vector<RelPath> nearly_named(const FileEdit& edit, const RelPath& named) {
     std::set<RelPath> found;
-    const auto add = [&](const std::string& name) {
-      for (std::string_view rest = name; !rest.empty();) {
-        const auto path = safe_path(std::string(rest));
-        const bool may_read = path && (!options_.may_read || options_.may_read(*path));
-        const auto file = may_read ? plan_.current(*path) : Result<PlannedFile>(PlannedFile());
-        if (file && file->kind == FileKind::kRegular) {
-          found.insert(*path);
-          return;
-        }
-        const size_t slash = rest.find('/');
-        rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
-      }
+    std::vector<RelPath> first;
+    const auto end_rule = [&] {
+      if (first.empty()) first.assign(found.begin(), found.end());
     };
-    add(edit.path);
-    add(edit.other_path);
-    if (found.empty()) {
-      for (const std::string& name : edit.mentioned) add(name);
-    }
-    if (found.empty() && !named.is_root()) {
+    add_ends_of(edit.path, found);
+    add_ends_of(edit.other_path, found);
+    end_rule();
+    for (const std::string& name : edit.mentioned) add_ends_of(name, found);
+    end_rule();
+    if (!named.is_root()) {
       const auto other = same_name_nearby(plan_.overlay().workspace(), named);
       if (other && (!options_.may_read || options_.may_read(*other))) found.insert(*other);
     }
-    if (found.empty() && (named.is_root() || says_nothing(named))) find_in_root(edit, found);
-    return {found.begin(), found.end()};
+    end_rule();
+    std::erase_if(found, [&](const RelPath& path) { return !fits(edit, path); });
+    if (named.is_root() || says_nothing(named)) find_in_root(edit, found);
+    const bool is_of_first =
+        first.empty() || std::any_of(first.begin(), first.end(),
+                                     [&](const RelPath& path) { return found.contains(path); });
+    return is_of_first ? std::vector<RelPath>(found.begin(), found.end()) : first;
+  }
+
+  /// Adds the longest end of the name that is an existing file.
+  void add_ends_of(std::string_view name, std::set<RelPath>& found) {
+    while (!name.empty()) {
+      const auto path = safe_path(std::string(name));
+      const bool may_read = path && (!options_.may_read || options_.may_read(*path));
+      const auto file = may_read ? plan_.current(*path) : Result<PlannedFile>(PlannedFile());
+      if (file && file->kind == FileKind::kRegular) {
+        found.insert(*path);
+        return;
+      }
+      const size_t slash = name.find('/');
+      name = slash == std::string_view::npos ? std::string_view() : name.substr(slash + 1);
+    }
   }
 
   [[nodiscard]] bool fits(const FileEdit& edit, const RelPath& path) {
