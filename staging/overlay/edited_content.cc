@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "staging/formats/binary_patch.h"
+#include "staging/overlay/elided_lines.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
 #include "staging/placing/mend.h"
@@ -31,9 +32,14 @@ class ContentMaker {
                   path_.str());
     }
     if (edit_.whole && edit_.op == FileOp::kModify) return shown_content(base);
-    if (edit_.whole) return std::string(*edit_.whole);
+    if (edit_.whole) {
+      if (edit_.op == FileOp::kWrite) GALLEY_TRY(check_content(path_, base, *edit_.whole));
+      return std::string(*edit_.whole);
+    }
     if (edit_.binary) return binary_content(base);
     if (edit_.hunks.empty() && edit_.text_edits.empty()) return base;
+    const bool may_elide = !base.empty() && !edit_.is_by_program && !context_.is_reversed;
+    if (may_elide) GALLEY_TRY(check_added_lines(path_, base, edit_));
     return place(base);
   }
 
@@ -64,7 +70,8 @@ class ContentMaker {
     const Lines after(text);
     enum class Fate : uint8_t { kKept, kReplaced, kGone };
     std::vector<Fate> fates(before.size(), Fate::kKept);
-    for (const ChangedRange& range : diff_lines(before, after)) {
+    const std::vector<ChangedRange> changed = diff_lines(before, after);
+    for (const ChangedRange& range : changed) {
       const Fate fate = range.new_begin < range.new_end ? Fate::kReplaced : Fate::kGone;
       std::fill(fates.begin() + range.old_begin, fates.begin() + range.old_end, fate);
     }
@@ -80,13 +87,28 @@ class ContentMaker {
     if (!has_ends) return not_whole("it does not begin and end as the file");
     const auto kept = static_cast<size_t>(std::count(telling.begin(), telling.end(), Fate::kKept));
     if (3 * kept < 2 * telling.size()) return not_whole("many lines of the file are not there");
+    GALLEY_TRY(check_elisions(before, after, changed));
+    GALLEY_TRY(check_encoding(path_, base, text));
+    return text;
+  }
+
+  /// Refuses comments that stand for lines of the file.
+  [[nodiscard]] Result<void> check_elisions(const Lines& before, const Lines& after,
+                                            const std::vector<ChangedRange>& changed) const {
     for (size_t i = 0; i < after.size(); ++i) {
-      if (is_elision(after[i]) && base.find(after[i]) == std::string::npos) {
+      const bool is_elided = is_elision(after[i]) || stands_for_lines(after[i]);
+      if (is_elided && before.text().find(after[i]) == std::string_view::npos) {
         return not_whole("line " + std::to_string(i + 1) + " says that lines are left out");
       }
     }
-    GALLEY_TRY(check_encoding(path_, base, text));
-    return text;
+    // In prose, a line with # is a heading.
+    const std::string& name = path_.str();
+    if (name.ends_with(".md") || name.ends_with(".markdown") || name.ends_with(".txt")) return {};
+    if (const auto line = comment_for_lines(before, after, changed)) {
+      return not_whole("line " + std::to_string(*line + 1) +
+                       ", a comment, is in the place of lines of the file");
+    }
+    return {};
   }
 
   static std::string with_crlf(std::string_view text) {

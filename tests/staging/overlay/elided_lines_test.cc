@@ -1,0 +1,109 @@
+// Comments that stand for lines are refused, because the lines would be lost.
+#include "staging/overlay/elided_lines.h"
+
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "staging/formats/read_edits.h"
+#include "staging/fs/memory_directory.h"
+#include "staging/overlay/overlay.h"
+#include "staging/overlay/stage_edits.h"
+
+namespace galley {
+namespace {
+
+constexpr const char* kSixFunctions =
+    "#include <a>\n#include <b>\n#include <c>\n\nint a() {\n  return 1;\n}\n\nint b(int x) {\n"
+    "  x += 1;\n  return x;\n}\n\nint c() {\n  return 3;\n}\n\nint d() {\n  return 4;\n}\n\n"
+    "int e() {\n  return 5;\n}\n\nint f() {\n  return 6;\n}\n";
+
+/// Stages an answer about the file `path`. Returns the reason of the refusal, or "staged".
+std::string result_of(const std::string& answer, const std::string& path = "f.cc",
+                      const std::string& content = kSixFunctions) {
+  auto workspace = make_memory_directory();
+  auto opened = workspace->open_writable_file(*RelPath::parse(path), OpenMode::kOpenOrCreate, 0644);
+  EXPECT_TRUE(opened && (*opened)->write_at(0, content));
+  auto edits = read_edits(answer, EditFormat::kAuto, {});
+  if (!edits) return edits.error().reason;
+  SystemClock clock;
+  Overlay overlay(*workspace, make_memory_store(), clock);
+  const auto outcome = stage_edits(overlay, *edits, {});
+  if (!outcome) return outcome.error().reason;
+  const FileOutcome& file = outcome->files.at(0);
+  if (file.refusal) return file.refusal->reason;
+  return file.failures.empty() ? "staged" : file.failures[0].reason;
+}
+
+/// The file in a fence, with `text` in the place of the function b.
+std::string shown_with(const std::string& text) {
+  std::string file = kSixFunctions;
+  const size_t begin = file.find("int b(");
+  file.replace(begin, file.find("int c(") - begin, text);
+  return "f.cc\n```cpp\n" + file + "```\n";
+}
+
+TEST(ElidedLines, AWholeFileHasNoCommentInThePlaceOfLines) {
+  for (const std::string comment :
+       {"// other functions remain the same", "// same as before", "/* snip */", "// as above",
+        "// no changes here", "// body as in the original", "// keep as is", "// etc.",
+        "{/* ... */}", "// b() goes here", "/*\n * the function b\n */"}) {
+    EXPECT_EQ(result_of(shown_with(comment + "\n\n")), "patch.part_of_file") << comment;
+    EXPECT_EQ(result_of(shown_with("int b(int x) {\n  " + comment + "\n}\n\n")),
+              "patch.part_of_file")
+        << comment;
+  }
+}
+
+TEST(ElidedLines, AWholeFileMayHaveNewComments) {
+  for (const std::string text :
+       {"", "// adds one\nint b(int x) {\n  x += 1;\n  return x;\n}\n\n",
+        "int b(int x) {\n  // commas, dots etc. count\n  return x + 1;\n}\n\n",
+        "// int b(int x) {\n//   x += 1;\n//   return x;\n// }\n\n"}) {
+    EXPECT_EQ(result_of(shown_with(text)), "staged") << text;
+  }
+  std::string file = kSixFunctions;
+  file.replace(0, file.find("#include <c>"), "");
+  EXPECT_EQ(result_of("f.cc\n```cpp\n" + std::string(kSixFunctions) + "```\n"), "staged");
+}
+
+std::string block_with(const std::string& old_text, const std::string& new_text) {
+  return "f.cc\n<<<<<<< SEARCH\n" + old_text + "=======\n" + new_text + ">>>>>>> REPLACE\n";
+}
+
+TEST(ElidedLines, NewTextHasNoCommentInThePlaceOfLines) {
+  const std::string old_text = "int b(int x) {\n  x += 1;\n  return x;\n}\n";
+  for (const std::string comment :
+       {"// ... existing code ...", "// rest of the code unchanged", "... existing code ...",
+        "/* ... rest of the function ... */", "# ... (unchanged)", "// \xE2\x80\xA6 existing code",
+        "// ..."}) {
+    const std::string text = "int b(int x) {\n  " + comment + "\n}\n";
+    EXPECT_EQ(result_of(block_with(old_text, text)), "patch.doubtful_lines") << comment;
+    EXPECT_EQ(result_of("--- a/f.cc\n+++ b/f.cc\n@@ ... @@\n int b(int x) {\n-  x += 1;\n"
+                        "-  return x;\n+  " +
+                        comment + "\n }\n"),
+              "patch.doubtful_lines")
+        << comment;
+    const RelPath path = *RelPath::parse("f.cc");
+    EXPECT_FALSE(check_content(path, kSixFunctions, text)) << comment;
+    EXPECT_TRUE(check_content(path, "  " + comment + "\n" + kSixFunctions, text))
+        << "it has that line";
+    EXPECT_TRUE(check_content(path, text, text));
+  }
+}
+
+TEST(ElidedLines, OrdinaryCommentsAreNewText) {
+  const std::string old_text = "  x += 1;\n";
+  for (const std::string comment :
+       {"// leave the rest of the buffer unchanged", "// the remaining bytes", "// same as above",
+        "// see the existing tests of b", "...", "x(...);", "// etc.", "// loading..."}) {
+    EXPECT_EQ(result_of(block_with(old_text, "  " + comment + "\n  x += 1;\n")), "staged")
+        << comment;
+  }
+  EXPECT_EQ(result_of("--- a/f.cc\t2024-01-01 00:00:00\n+++ b/f.cc\t2024-01-01 00:00:00\n"
+                      "@@ -10,1 +10,1 @@\n-  x += 1;\n+  // ... existing code ...\n"),
+            "staged")
+      << "a program wrote it";
+}
+
+}  // namespace
+}  // namespace galley
