@@ -247,24 +247,19 @@ std::optional<std::string_view> calls_document(std::string_view text) {
 }
 
 bool is_raw_calls(std::string_view text) {
-  const std::string_view body = trim(text, kPlainSpaces);
+  const auto plain = without_thoughts(text);
+  const std::string_view body = trim(plain ? *plain : text, kPlainSpaces);
   const auto has = [&](std::string_view what) { return body.find(what) != std::string_view::npos; };
-  const bool is_json = body.starts_with('{') || body.starts_with('[');
-  const bool is_marked = body.starts_with("[TOOL_CALLS]") || body.starts_with("<|python_tag|>");
-  bool is_any = is_marked;
-  for (const std::string_view tag : kCallTags) {
-    is_any = is_any || body.starts_with(tag) || has("\n" + std::string(tag));
-  }
   const auto has_word = [&](const std::string& word) {
     return has('"' + word + '"') || has("'" + word + "'");
   };
-  if (is_json && !is_marked) {
-    is_any = has_word("tool_use") || has_word("tool_calls") || has_word("function") ||
-             (has_word("name") && (has_word("arguments") || has_word("parameters")));
-  }
-  if (!is_any) return false;
-  const Answer answer = divide_answer(text);
-  return answer.parts.empty() && answer.unread.empty();
+  const bool is_json = body.starts_with('{') || body.starts_with('[');
+  const bool is_marked = body.starts_with("[TOOL_CALLS]") || body.starts_with("<|python_tag|>");
+  const Answer answer = divide_answer(body);
+  if (!answer.parts.empty() || !answer.unread.empty()) return false;
+  if (is_marked || !answer.calls.empty()) return true;
+  return is_json && (has_word("tool_use") || has_word("tool_calls") || has_word("function") ||
+                     (has_word("name") && (has_word("arguments") || has_word("parameters"))));
 }
 
 namespace {

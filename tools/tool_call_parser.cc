@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "staging/formats/thoughts.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"
 #include "tools/shapes.h"
@@ -264,7 +265,8 @@ class CallFinder {
       : text_(text), registry_(registry), scanner_(text) {}
 
   Result<CallsOfText> run() {
-    size_t at = take_document() ? text_.size() : 0;
+    const size_t begin = past_thoughts(scanner_.past_space(0));
+    size_t at = take_document(begin) ? text_.size() : begin;
     while (at < text_.size()) {
       const size_t next = text_.find_first_of("<`", at);
       if (next == std::string_view::npos) break;
@@ -284,8 +286,8 @@ class CallFinder {
   }
 
   /// Whether the whole text is JSON with calls, understood or not.
-  bool take_document() {
-    size_t at = scanner_.past_space(0);
+  bool take_document(size_t begin) {
+    size_t at = scanner_.past_space(begin);
     for (const std::string_view mark : {"[TOOL_CALLS]", "<|python_tag|>"}) {
       if (text_.substr(at).starts_with(mark)) at = scanner_.past_space(at + mark.size());
     }
@@ -297,6 +299,8 @@ class CallFinder {
 
   size_t take_tag(size_t at) {
     if (text_.substr(at).starts_with(kFunction)) return take_function(at);
+    if (const size_t end = past_thoughts(at); end > at) return end;
+    if (const size_t end = past_thought_before(at); end > at) return end;
     const auto tag = scanner_.tag_at(at);
     if (!tag || tag->is_closing || tag->is_empty) return at + 1;
     if (tag->name == "tool_use") return take_tool_use(at, *tag);
@@ -304,6 +308,28 @@ class CallFinder {
     if (tag->name == "tool_call") return take_tool_call(at, *tag);
     return at + 1;
   }
+
+  /// Returns where the text goes on after an element in which the model thinks: calls in it are not
+  /// made. If it is not closed, the rest of the text is a thought.
+  size_t past_thoughts(size_t at) {
+    if (!begins_line(at) || !thought_at(text_, at)) return at;
+    const size_t end = std::min(thought_end(text_, at), text_.size());
+    scanner_.charge(end - at);
+    return end;
+  }
+
+  /// The same for a thought whose opening tag is missing: all that was found before is a thought.
+  size_t past_thought_before(size_t at) {
+    const size_t length = closing_tag_length(text_, at);
+    if (length == 0) return at;
+    const size_t line_end = std::min(text_.find('\n', at), text_.size());
+    const bool ends_line = is_blank(text_.substr(at + length, line_end - at - length));
+    if (!begins_line(at) && !ends_line) return at;
+    out_ = {};
+    return at + length;
+  }
+
+  [[nodiscard]] bool begins_line(size_t at) const { return at == 0 || text_[at - 1] == '\n'; }
 
   /// Reads a `<tool_call>` with JSON in it. If it has other tags in it, they are read separately.
   size_t take_tool_call(size_t at, const CallTag& open) {

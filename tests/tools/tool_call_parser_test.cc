@@ -188,6 +188,33 @@ TEST_F(ToolCallParser, CallsInTheFormatsOfChatTemplatesAreRead) {
   EXPECT_FALSE(is_raw_calls("A call is written as <tool_call>.\n"));
 }
 
+TEST_F(ToolCallParser, CallsInThoughtsAreNotMade) {
+  const std::string call = tool_use("Read", "<file>a</file>") + "\n";
+  const std::string other = tool_use("Read", "<file>b</file>") + "\n";
+  const std::string made = "Read {\"file\":\"a\"}\n";
+  for (const std::string& text :
+       {"<think>\n" + other + "No.\n</think>\n" + call,
+        call + "<thinking>" + other + "</thinking>\n", "Perhaps:\n" + other + "</think>\n\n" + call,
+        call + "<think>\n" + other,
+        std::string("<think>a</think>\n{\"tool\": \"Read\", \"args\": {\"file\": \"a\"}}\n")}) {
+    EXPECT_EQ(calls_of(text), made) << text;
+  }
+  const std::string content = "<content>\n<think>\nx\n</think>\n</content><file>a</file>";
+  EXPECT_EQ(parsed(tool_use("Write", content)).calls.at(0).args->at("content"),
+            "<think>\nx\n</think>\n");
+}
+
+TEST_F(ToolCallParser, CallsInFencesAreFoundBetweenProse) {
+  const std::string call = "{\"name\":\"Read\",\"arguments\":{\"file\":\"a\"}}\n";
+  for (const std::string& text : {"```json\n" + call + "```\n", "Now:\n```json\n" + call + "```\n",
+                                  "<think>x</think>\n```json\n" + call + "```\n"}) {
+    EXPECT_TRUE(is_raw_calls(text)) << text;
+    EXPECT_EQ(calls_of(text), "Read {\"file\":\"a\"}\n") << text;
+  }
+  EXPECT_FALSE(is_raw_calls("```python\n" + call + "```\n"));
+  EXPECT_FALSE(is_raw_calls("```json\n{\"name\": \"a package\"}\n```\n"));
+}
+
 TEST_F(ToolCallParser, AnUnclearCallIsAProblemWithItsPlace) {
   const CallsOfText cut = parsed(
       "text\n  <tool_use><tool_name>Write</tool_name>\n<parameters>\n"
