@@ -51,8 +51,8 @@ class AnswerDivider {
   }
 
  private:
-  /// Passes over an element in which a model thinks. If only its closing tag is there, all before it
-  /// is the thought.
+  /// Passes over an element in which a model thinks. If only its closing tag is there, all
+  /// before it is the thought.
   bool take_thought() {
     if (!may_think_ || in_fence_ || !out_.calls.empty()) return false;
     const std::string_view text = document_.text();

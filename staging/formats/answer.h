@@ -38,8 +38,8 @@ struct Answer {
   /// Ranges of lines [begin, end), 0-based, outside of all edits. They do not begin or end with a
   /// blank line or a fence.
   std::vector<std::pair<size_t, size_t>> prose;
-  /// Ranges of bytes [begin, end) of elements in which a model thinks, `<think>…</think>`. Edits and
-  /// calls in them are prose.
+  /// Ranges of bytes [begin, end) of elements in which a model thinks, `<think>…</think>`. Edits
+  /// and calls in them are prose.
   std::vector<std::pair<size_t, size_t>> thoughts;
 
   /// Returns the dialect of all parts; kAuto without parts or with several dialects.
@@ -51,8 +51,8 @@ struct Answer {
 /// the message of a git mail does not begin an edit either. Takes time linear in the text.
 [[nodiscard]] Answer divide_answer(std::string_view text);
 
-/// Returns the text with blanks in the place of thoughts, as long and with as many lines; nullopt if
-/// it has none. Tags inside edits, fences and JSON are text.
+/// Returns the text with blanks in the place of thoughts, as long and with as many lines; nullopt
+/// if it has none. Tags inside edits, fences and JSON are text.
 [[nodiscard]] std::optional<std::string> without_thoughts(std::string_view text);
 
 }  // namespace galley

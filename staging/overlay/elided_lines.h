@@ -22,7 +22,7 @@ namespace galley {
 [[nodiscard]] std::optional<size_t> comment_for_lines(const Lines& before, const Lines& after,
                                                       const std::vector<ChangedRange>& changed);
 
-/// Refuses new text of a file that says that lines were left out, if `file` does not have that line.
+/// Refuses new text of a file that says that lines were left out, if `file` lacks that line.
 Result<void> check_content(const RelPath& path, std::string_view file, std::string_view content);
 
 /// The same for the lines that the edits add. A line that the old lines of its edit have, too, is
