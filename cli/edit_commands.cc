@@ -127,7 +127,7 @@ struct ReadDocument {
   struct Item {
     size_t first = 0;  ///< lines, 1-based
     size_t last = 0;   ///< 0: to the next item
-    std::string kind;  ///< `part`, `prose` or `unread`
+    std::string kind;  ///< `part`, `call`, `prose` or `unread`
     std::string text;  ///< the format of a part, else the first line
   };
   std::string name;
@@ -145,6 +145,9 @@ ReadDocument read_document(const std::string& name, std::string_view text) {
   }
   for (const auto& [begin, end] : answer.prose) {
     out.items.push_back({begin + 1, end, "prose", line(begin)});
+  }
+  for (const UnreadLine& call : answer.calls) {
+    out.items.push_back({call.line + 1, 0, "call", line(call.line)});
   }
   for (const UnreadLine& unread : answer.unread) {
     out.items.push_back({unread.line + 1, unread.line + 1, "unread", line(unread.line)});
@@ -495,6 +498,7 @@ std::string explain_reading(const ReadDocument& read) {
     out += item.last > item.first ? fmt::format("  lines {}-{}: ", item.first, item.last)
                                   : fmt::format("  line {}: ", item.first);
     out += item.kind == "part"    ? fmt::format("edits of the format {} begin\n", text)
+           : item.kind == "call"  ? fmt::format("a call of a tool begins: '{}'\n", text)
            : item.kind == "prose" ? fmt::format("passed over as prose: '{}'\n", text)
                                   : fmt::format("looks like an edit, but is not one: '{}'\n", text);
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/file_mode.h"
+#include "staging/overlay/elided_lines.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/stage_checks.h"
 #include "staging/placing/line_ends.h"
@@ -26,6 +27,10 @@ struct ChangeTree {
 
   Result<void> operator()(const WriteFile& op) {
     GALLEY_ASSIGN(const Node before, overlay.node_without_content(op.path));
+    if (before.kind == FileKind::kRegular) {
+      GALLEY_ASSIGN(const Content file, overlay.read(op.path));
+      GALLEY_TRY(check_content(op.path, *file, op.content));
+    }
     GALLEY_TRY(overlay.write(op.path, op.content));
     if (op.mode) GALLEY_TRY(overlay.set_mode(op.path, *op.mode & kPermissionBits));
     data["written"] = true;

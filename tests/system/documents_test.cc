@@ -104,6 +104,10 @@ TEST_F(Documents, AnExplanationOfEditsMatchesTheSchema) {
       run("edits explain", "edits-explain", "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-nope\n+x\n");
   EXPECT_EQ(status_, 1);
   EXPECT_EQ(lost["edits"]["files"][0]["failed"][0]["tried"].size(), 7u) << lost;
+  const auto call = run("edits explain", "edits-explain",
+                        "So:\n<tool_call>\n{\"name\": \"Read\", \"arguments\": "
+                        "{\"file_path\": \"a.txt\"}}\n</tool_call>\n");
+  EXPECT_EQ(call["documents"][0]["items"][1]["kind"], "call") << call;
   const auto unread = run("edits explain", "edits-explain", "no edit at all\n");
   EXPECT_EQ(status_, 1);
   EXPECT_EQ(unread["reason"], "edit.not_a_patch") << unread;

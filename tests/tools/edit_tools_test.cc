@@ -352,6 +352,17 @@ TEST_F(EditTools, EveryToolThatMakesAFileRefusesNamesFromElsewhere) {
   }
 }
 
+TEST_F(EditTools, ContentThatSaysThatLinesWereLeftOutIsRefused) {
+  const std::string elided = "int a;\n// ... existing code ...\n";
+  put("f.cc", "int a;\nint b;\nint c;\n");
+  EXPECT_THAT(refused("Write", {{"file_path", "f.cc"}, {"content", elided}}),
+              ::testing::HasSubstr("patch.part_of_file"));
+  const json edit = {{"file_path", "f.cc"}, {"old_string", "int b;\n"}, {"new_string", elided}};
+  EXPECT_THAT(refused("Edit", edit), ::testing::HasSubstr("patch.doubtful_lines"));
+  EXPECT_TRUE(overlay_.changes().empty());
+  done("Write", {{"file_path", "new.cc"}, {"content", elided}});
+}
+
 TEST_F(EditTools, ARefusedNameFromElsewhereSuggestsTheIntendedFile) {
   put("src/old.txt", "one\n");
   const auto told = [this](const std::string& name) {
