@@ -178,7 +178,7 @@ Result<std::map<std::string, IndexEntry>> entries_of_index(const GitProgram& git
   GALLEY_ASSIGN(const std::string said, git.run(words));
   std::map<std::string, IndexEntry> entries;
   // `<letter> <mode> <id> <stage> TAB <path>`
-  for (const std::string& line : zero_ended(said)) {
+  for (const std::string& line : split_at_nul(said)) {
     const size_t tab = line.find('\t');
     const size_t mode = line.find(' ') + 1;
     const size_t id = line.find(' ', mode) + 1;

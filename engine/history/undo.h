@@ -70,6 +70,20 @@ using UndoOutcome = std::variant<UndoPlan, UndoConflict, NothingToUndo>;
 Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
 
+/// Plans the undo of several transactions together, newest first: all of them or none. Changes that
+/// others made in between stay, merged by lines; a place where they do not fit is a conflict, which
+/// names the transaction. `ids` must not be empty.
+/// Errors: as plan_undo; kQuota `limit.undone_together` above kMaxUndoneTogether.
+Result<UndoOutcome> plan_undo_together(const History& history, const Directory& workspace,
+                                       std::vector<TxId> ids, const Clock& clock,
+                                       const UndoOptions& options = {});
+/// The maximum number of transactions that one undo takes back.
+inline constexpr size_t kMaxUndoneTogether = 10'000;
+
+/// Returns the transactions of a list that are in effect: without undone ones, and without undos of
+/// others in the list.
+[[nodiscard]] std::vector<TxId> ids_in_effect(const std::vector<TxSummary>& transactions);
+
 /// Returns the newest undo in effect that this agent made and that is not itself the undo of an
 /// undo. An empty name means every agent.
 /// Errors: kNotFound `history.nothing_to_redo`.
