@@ -271,7 +271,7 @@ class History(EverydayCase):
         self.run_here("begin", expect=0)
         self.assertNotIn("another process", self.run_here("rollback", expect=0).err)
 
-    def test_an_undo_is_said_in_words(self):
+    def test_an_undo_says_what_it_reverted(self):
         """hg: says what it took back and how to have it again."""
         self.commit("a.txt")
         self.assertIn("undid 1; `galley redo` brings it back", self.run_here("undo", expect=0).err)
