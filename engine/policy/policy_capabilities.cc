@@ -32,8 +32,9 @@ Judgement no_capability(const AgentProfile& profile, const Config& config, std::
   judgement.line = profile.line;
   judgement.message = fmt::format("{} is denied: [agents.{}] ({}) does not grant `{}`", what,
                                   profile.name, place_in(config, profile.line), needed);
-  judgement.remedy = fmt::format("stay within what [agents.{}] grants, or ask a person to add `{}` to it",
-                                 profile.name, needed);
+  judgement.remedy =
+      fmt::format("stay within what [agents.{}] grants, or ask a person to add `{}` to it",
+                  profile.name, needed);
   return judgement;
 }
 
