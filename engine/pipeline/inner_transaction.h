@@ -61,7 +61,7 @@ class InnerTransaction {
   /// most kMaxAnnounced. Rules about the whole proposal are left to the gate.
   [[nodiscard]] std::vector<std::string> questions_about(
       const std::vector<std::string>& paths) const;
-  static constexpr size_t kMaxAnnounced = 5;
+  static constexpr size_t kMaxAnnounced = 5;  ///< rules that the answer of a call announces
   /// Keeps an output of a call of this stored transaction until it ends, within the limits of
   /// engine/stages/kept_outputs.h. The record of the call exists already.
   /// Errors: kUsage `transaction.not_stored`, `output.name`.

@@ -227,7 +227,7 @@ TEST_F(CallConfirmation, WithoutAStateDirectoryTheMessageNamesTheCallback) {
 }
 
 // Limit: kMaxAskedArgumentBytes of engine/calls/confirmation.h
-// Limit: kMaxAskedCalls of engine/pipeline/pending_confirmations.h
+// Limit: kMaxAskedCalls of engine/pipeline/asked_calls.h
 TEST_F(CallConfirmation, TheOldestQuestionIsDroppedWhenTheStoreIsFull) {
   open("standard", {tool_of("Acts", Tier::kRestricted)});
   const ConfirmationStore asked(*persistent_of(*workspace_).state());
