@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
 #include <condition_variable>
 #include <csignal>
@@ -47,6 +48,8 @@ class HookTimer {
   HookTimer() : thread_([this](const std::stop_token& over) { watch(over); }) {}
   /// Requested after the time limit.
   [[nodiscard]] std::stop_token late() const { return late_.get_token(); }
+  /// The request reports a call that was made, so that nothing can be denied any more.
+  void expect_report() { is_report_ = true; }
 
  private:
   void watch(const std::stop_token& over) {
@@ -56,11 +59,14 @@ class HookTimer {
     late_.request_stop();
     wake_.wait_for(lock, over, kHookGraceTime, [] { return false; });
     if (over.stop_requested()) return;
-    std::fputs("galley agent-hook did not finish in time, so the call is denied\n", stderr);
-    std::_Exit(kDenied);
+    std::fputs(is_report_ ? "galley agent-hook did not finish in time, so this is not on record\n"
+                          : "galley agent-hook did not finish in time, so the call is denied\n",
+               stderr);
+    std::_Exit(is_report_ ? kExitNo : kDenied);
   }
 
   std::stop_source late_;
+  std::atomic<bool> is_report_ = false;
   std::mutex mutex_;
   std::condition_variable_any wake_;
   std::jthread thread_;
@@ -162,13 +168,17 @@ std::string guessed_file(const nlohmann::ordered_json& answer) {
   return {};
 }
 
-/// Keeps the old state of the paths of an edit, to record it after the call. An edit that cannot be
-/// recorded is made all the same: the agent could make it without this hook.
-void keep_edit(Workspace& workspace, const HookRequest& request, const Proposal& proposal) {
-  if (proposal.is_empty() || !persistent_of(workspace).ensure()) return;
-  const StateDirectory& state = *persistent_of(workspace).state();
-  (void)AgentSession(state, request.session)
-      .keep_edit(request.call(), proposal, place_of(workspace).clock().wall_ns());
+/// Keeps both sides of an edit, to record it after the call. An edit that cannot be recorded is
+/// made all the same: the agent could make it without this hook.
+void keep_edit(Session& session, Workspace& workspace, const HookRequest& request,
+               const Proposal& proposal) {
+  if (proposal.is_empty()) return;
+  const auto ensured = persistent_of(workspace).ensure();
+  const auto kept =
+      ensured ? AgentSession(*persistent_of(workspace).state(), request.session)
+                    .keep_edit(request.call(), proposal, place_of(workspace).clock().wall_ns())
+              : fail(ensured.error());
+  if (!kept) session.say("this edit will not be on record: " + kept.error().message);
 }
 
 /// Makes the edit in memory and asks the gate. Returns its objection; empty if there is none.
@@ -190,8 +200,39 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   if (!result) return text_of(failed_result(*result.result().error));
   if (const std::string guess = guessed_file(*result.result().data); !guess.empty()) return guess;
   GALLEY_ASSIGN(std::string objection, verdict_on_edit(session, *workspace, transaction, late));
-  if (objection.empty()) keep_edit(*workspace, request, transaction.proposal());
+  if (objection.empty()) {
+    keep_edit(session, *workspace, request, transaction.proposal());
+  };
   return objection;
+}
+
+/// Records an edit. Returns why it is not on record; empty if it is.
+Result<std::string> commit_edit(Session& session, Workspace& workspace, const HookRequest& request,
+                                const AgentSession::MadeEdit& made) {
+  const std::string path =
+      made.change.is_empty() ? std::string() : made.change.changes().back().path.str();
+  CommitRequest commit;
+  commit.tool = first_words(request.tool, kMaxPromptBytes);
+  commit.is_in_place = true;
+  TransactionOptions who = session.transaction_options();
+  if (who.message.empty()) who.message = commit.tool + " " + path;
+  const auto refusal = [&](const Verdict& verdict) {
+    return "'" + path + "' was written in another way than it was judged, and it is refused now: " +
+           verdict_summary(verdict) + "; put it right. Galley did not record this edit";
+  };
+  if (!made.problem.empty()) {
+    if (path.empty()) return made.problem + ", so it is not on record";
+    GALLEY_ASSIGN(const Preview preview, workspace.judge(made.change, who));
+    if (!preview.verdict.is_approved()) return refusal(preview.verdict);
+    return made.problem + ". Galley did not record this edit";
+  }
+  GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(made.change, who, commit));
+  if (const auto* refused = std::get_if<Refused>(&outcome))
+    return refusal(refused->preview.verdict);
+  if (std::holds_alternative<Conflict>(outcome)) {
+    return "'" + path + "' changed again while Galley recorded this edit, so it is not on record";
+  }
+  return std::string();
 }
 
 /// Records an edit that the agent made. Returns what the model must know; usually nothing.
@@ -200,26 +241,22 @@ Result<std::string> record_edit(Session& session, const HookRequest& request) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   const StateDirectory* state = persistent_of(*workspace).state();
   if (state == nullptr) return std::string();
-  GALLEY_ASSIGN(const auto change, AgentSession(*state, request.session)
-                                       .take_edit(request.call(), place_of(*workspace).files(),
-                                                  place_of(*workspace).clock()));
-  if (!change || change->is_empty()) return std::string();
-  const std::string path = change->changes().back().path.str();
-  CommitRequest commit;
-  commit.tool = first_words(request.tool, kMaxPromptBytes);
-  commit.is_in_place = true;
-  TransactionOptions who = session.transaction_options();
-  if (who.message.empty()) who.message = commit.tool + " " + path;
-  GALLEY_ASSIGN(const CommitOutcome outcome, workspace->commit(*change, who, commit));
-  if (const auto* refused = std::get_if<Refused>(&outcome)) {
-    return "'" + path + "' was written in another way than it was judged, and it is refused now: " +
-           verdict_summary(refused->preview.verdict) +
-           "; put it right. Galley did not record this edit";
+  const AgentSession agent(*state, request.session);
+  const auto made =
+      agent.made_edit(request.call(), place_of(*workspace).files(), place_of(*workspace).clock());
+  if (made && !*made) return std::string();
+  Result<std::string> words = std::string();
+  if (!made) {
+    words = fail(made.error());
+  } else if (!(*made)->problem.empty() || !(*made)->change.is_empty()) {
+    words = commit_edit(session, *workspace, request, **made);
   }
-  if (std::holds_alternative<Conflict>(outcome)) {
-    return "'" + path + "' changed again while Galley recorded this edit, so it is not on record";
-  }
-  return std::string();
+  // After a failure what is kept stays, so that a repeated report can record it.
+  if (words) GALLEY_TRY(agent.forget_edit(request.call()));
+  if (words && words->empty()) return words;
+  GALLEY_TRY(agent.lose_edit(request.call()));
+  session.say(words ? *words : words.error().message);
+  return words;
 }
 
 /// Begins a turn of the agent's session. Without a session there is nothing that could be grouped.
@@ -305,7 +342,7 @@ int deny(Session& session, const std::string& why) {
   return kDenied;
 }
 
-int judge_request(Session& session, const HookTimer& timer) {
+int judge_request(Session& session, HookTimer& timer) {
   const auto text = read_request();
   const auto request = text ? read_hook_request(*text) : fail(text.error());
   if (!request) return deny(session, "the call is denied: " + request.error().message);
@@ -313,15 +350,19 @@ int judge_request(Session& session, const HookTimer& timer) {
   if (!is_of(agent, request->protocol)) {
     return deny(session, "the call is denied: this is not a request of '" + agent + "'");
   }
+  if (request->event != HookEvent::kBefore) timer.expect_report();
   // Inside `galley run` and `galley exec` everything is staged already.
   if (is_inside_sandbox()) {
     session.print(hook_allows(request->protocol));
     return kExitDone;
   }
   if (!request->session.empty() && !is_session_id(request->session)) {
-    return deny(session, "the call is denied: its session_id must have at most " +
-                             std::to_string(kMaxSessionBytes) +
-                             " printable ASCII characters and no spaces");
+    const std::string why = "its session_id must have at most " + std::to_string(kMaxSessionBytes) +
+                            " printable ASCII characters and no spaces";
+    if (request->event == HookEvent::kBefore) return deny(session, "the call is denied: " + why);
+    session.terminal().print_error("this is not on record: " + why);
+    session.print(hook_allows(request->protocol));
+    return kExitDone;
   }
   session.set_session_id(request->session);
   if (request->event != HookEvent::kBefore) {
@@ -340,7 +381,7 @@ int judge_request(Session& session, const HookTimer& timer) {
 
 int run_agent_hook(Session& session) {
   deny_on_faults();
-  const HookTimer timer;
+  HookTimer timer;
   return judge_request(session, timer);
 }
 

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/state_directory.h"
+#include "engine/pipeline/agent_session.h"
+#include "engine/pipeline/workspace_state.h"
 
 namespace galley {
 namespace {
@@ -177,6 +179,15 @@ std::string transaction_line(const TxSummary& summary, bool has_color) {
   if (!summary.agent.empty()) text += "  by " + printable_line(summary.agent);
   if (summary.undone_by) text += "  undone by " + summary.undone_by->str();
   return text + "\n";
+}
+
+void say_lost_edits(Session& session, Workspace& workspace, const std::string& id) {
+  const StateDirectory* state = persistent_of(workspace).state();
+  if (id.empty() || state == nullptr) return;
+  const size_t lost = AgentSession(*state, id).lost_edits();
+  if (lost == 0) return;
+  session.say(fmt::format("{} of session {} {} not on record", counted(lost, "edit"), id,
+                          lost == 1 ? "is" : "are"));
 }
 
 }  // namespace galley

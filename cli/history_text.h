@@ -34,6 +34,10 @@ struct ShownTime {
 /// Returns the same in one line: number, reason or tool, agent.
 [[nodiscard]] std::string transaction_line(const TxSummary& summary, bool has_color);
 
+/// Tells people how many edits of a session are not on record. Silent if there are none or no
+/// session is named.
+void say_lost_edits(Session& session, Workspace& workspace, const std::string& id);
+
 /// Adds the transactions whose journals are damaged to `document`. Returns a line for each that is
 /// not in `told`. It reads only recent journals; doctor reads all of them.
 Result<std::string> damage_text(const StateDirectory& state, const std::vector<TxSummary>& told,

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -64,6 +66,9 @@ Result<int> turns(Session& session) {
   } else {
     session.print(text);
   }
+  std::set<std::string> sessions = {arguments.of_session};
+  for (const TurnSummary& turn : found) sessions.insert(turn.session);
+  for (const std::string& one : sessions) say_lost_edits(session, *workspace, one);
   return kExitDone;
 }
 

@@ -1,9 +1,11 @@
 #include "engine/history/retention.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "engine/commit/journal.h"
 #include "engine/commit/state_directory.h"
 #include "staging/fs/directory.h"
 
@@ -62,6 +64,31 @@ Result<std::map<ContentId, uint64_t>> blobs_on_disk(const Directory& root) {
   return blobs;
 }
 
+/// The contents that edits of agents need until they are on record: those in the kept files of
+/// sessions (engine/pipeline/agent_session.h). Absent while one of these files is incomplete.
+Result<std::optional<std::set<ContentId>>> blobs_of_sessions(const StateDirectory& state) {
+  std::set<ContentId> blobs;
+  const auto sessions = state.root().open_directory(state.own("sessions"));
+  if (!sessions && sessions.error().kind == ErrorKind::kNotFound) return std::optional(blobs);
+  if (!sessions) return fail(sessions.error());
+  GALLEY_ASSIGN(const auto folders, (*sessions)->list());
+  for (const DirectoryEntry& folder : folders) {
+    const auto session = (*sessions)->open_directory(chosen_path(folder.name));
+    if (!session) continue;  // another process removed it
+    GALLEY_ASSIGN(const auto files, (*session)->list());
+    for (const DirectoryEntry& entry : files) {
+      if (!entry.name.ends_with(".j")) continue;
+      const auto file = (*session)->open_file(chosen_path(entry.name));
+      if (!file) continue;
+      GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
+      GALLEY_ASSIGN(const JournalVerdict kept, parse_journal(**file, stat.size, ImageUse::kSkip));
+      if (kept.state != JournalState::kCommitted) return std::optional<std::set<ContentId>>();
+      for (const auto& [blob, size] : kept.journal.blobs) blobs.insert(blob);
+    }
+  }
+  return std::optional(std::move(blobs));
+}
+
 /// The limit that the transaction exceeds; null when it stays.
 const char* limit_passed(const HistoryConfig& limits, const Retired& one, uint64_t newer,
                          uint64_t newer_bytes, int64_t now_ns) {
@@ -91,6 +118,9 @@ class Pruning {
       keep(*one);
     }
     GALLEY_ASSIGN(blobs_, blobs_on_disk(state_->root()));
+    GALLEY_ASSIGN(const auto of_sessions, blobs_of_sessions(*state_));
+    if (of_sessions) needed_.insert(of_sessions->begin(), of_sessions->end());
+    if (!of_sessions) may_drop_blobs_ = false;
     GALLEY_ASSIGN(const auto retired, journal_ids(state_->undo()));
     const char* why = nullptr;
     for (auto id = retired.rbegin(); id != retired.rend(); ++id) {

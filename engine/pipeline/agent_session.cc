@@ -14,6 +14,7 @@
 #include "engine/commit/journal.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/outcome.h"
+#include "engine/history/rebase.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/replace_file.h"
 #include "staging/overlay/overlay.h"
@@ -26,9 +27,14 @@ constexpr std::string_view kSessions = "sessions";
 constexpr uint64_t kMaxTurnBytes = 1024;
 constexpr int64_t kSessionLastsNs = 30 * kKeptEditLastsNs;
 
-std::string edit_name(std::string_view call) { return ContentId::of(call).hex() + ".j"; }
+constexpr std::string_view kLostEnding = ".lost";
 
-/// Writes the old side of each path, in the format of a journal.
+std::string edit_name(std::string_view call) { return ContentId::of(call).hex() + ".j"; }
+std::string lost_name(std::string_view call) {
+  return ContentId::of(call).hex() + std::string(kLostEnding);
+}
+
+/// Writes both sides of each path, in the format of a journal.
 Result<void> write_kept(const StateDirectory& state, WritableFile& file, const Journal& journal) {
   JournalWriter writer(file);
   GALLEY_TRY(writer.begin(journal));
@@ -54,6 +60,87 @@ Result<void> keep_present(Overlay& view, const RelPath& path, const Node& now,
     GALLEY_TRY(store.put(std::move(target)));
   }
   return {};
+}
+
+/// Both sides of an edit, as a journal.
+/// Errors: kQuota `limit.kept_edit`.
+Result<Journal> journal_of(const Proposal& proposal, const WorkspaceId& workspace, int64_t now_ns) {
+  Journal journal;
+  journal.id = TxId{1};
+  journal.workspace = workspace;
+  journal.time_ns = now_ns;
+  journal.proposal = proposal.id();
+  uint64_t bytes = 0;
+  for (const Change& change : proposal.changes()) {
+    JournalOp op;
+    op.path = change.path;
+    op.before.node = change.before;
+    op.after.node = change.after;
+    op.renamed_from = change.renamed_from;
+    journal.ops.push_back(std::move(op));
+    for (const Node& node : {change.before, change.after}) {
+      if (!is_file_or_link(node)) continue;
+      bytes += node.size;
+      if (bytes > kMaxKeptEditBytes) {
+        return fail(ErrorKind::kQuota, "limit.kept_edit",
+                    fmt::format("both sides of the edit have more than {} bytes, so it is not "
+                                "recorded",
+                                kMaxKeptEditBytes));
+      }
+      GALLEY_ASSIGN(journal.images[node.content], proposal.content(node));
+    }
+  }
+  return journal;
+}
+
+/// A new file has no earlier text of others. What a formatter made of it is the agent's, too.
+bool is_all_of_the_edit(const JournalOp& op, const Node& now) {
+  if (op.before.node.kind != FileKind::kAbsent) return false;
+  return now == op.after.node || !op.renamed_from;
+}
+
+/// Takes the judged edit out of the present files by a three-way merge. What is left is the state
+/// without the edit: a save or a commit since then stays in it.
+Result<AgentSession::MadeEdit> without_others(const Journal& journal, const Directory& workspace,
+                                              const std::shared_ptr<ContentStore>& store,
+                                              const Clock& clock) {
+  Overlay view(workspace, store, clock);
+  ChangeSet since_judged;
+  ChangeSet recorded;
+  ChangeSet reverse;
+  for (const JournalOp& op : journal.ops) {
+    GALLEY_ASSIGN(const Node now, view.node(op.path));
+    if (now == op.before.node) continue;
+    GALLEY_TRY(keep_present(view, op.path, now, *store));
+    since_judged.push_back(Change{op.path, op.before.node, now, {}, {}, {}});
+    if (is_all_of_the_edit(op, now)) {
+      recorded.push_back(since_judged.back());
+    } else {
+      reverse.push_back(Change{op.path, op.after.node, op.before.node, {}, {}, {}});
+    }
+  }
+  GALLEY_ASSIGN(const RebaseOutcome outcome,
+                rebase(Proposal::from(std::move(reverse), store), workspace, clock));
+  const auto* rebased = std::get_if<Rebased>(&outcome);
+  if (rebased != nullptr) {
+    for (const Change& change : rebased->proposal.changes()) {
+      for (const Node& node : {change.before, change.after}) {
+        if (!is_file_or_link(node)) continue;
+        GALLEY_ASSIGN(const Content content, rebased->proposal.content(node));
+        GALLEY_TRY(store->put(content));
+      }
+      recorded.push_back(Change{change.path, change.after, change.before, {}, {}, {}});
+    }
+  }
+  if (rebased != nullptr && recorded.size() == since_judged.size()) {
+    std::sort(recorded.begin(), recorded.end(),
+              [](const Change& a, const Change& b) { return a.path < b.path; });
+    return AgentSession::MadeEdit{Proposal::from(std::move(recorded), store), ""};
+  }
+  std::string problem = "'" + since_judged.back().path.str() +
+                        "' has other changes than the judged edit, so it is not known which are "
+                        "the agent's";
+  return AgentSession::MadeEdit{Proposal::from(std::move(since_judged), store), std::move(problem)};
 }
 
 }  // namespace
@@ -87,64 +174,64 @@ Result<void> AgentSession::begin_turn(std::string_view prompt) const {
 
 Result<void> AgentSession::keep_edit(std::string_view call, const Proposal& proposal,
                                      int64_t now_ns) const {
-  Journal journal;
-  journal.id = TxId{1};
-  journal.workspace = state_->workspace_id();
-  journal.time_ns = now_ns;
-  journal.proposal = proposal.id();
-  uint64_t bytes = 0;
-  for (const Change& change : proposal.changes()) {
-    JournalOp op;
-    op.path = change.path;
-    op.before.node = change.before;
-    journal.ops.push_back(std::move(op));
-    if (!is_file_or_link(change.before)) continue;
-    bytes += change.before.size;
-    if (bytes > kMaxKeptEditBytes) {
-      return fail(ErrorKind::kQuota, "limit.kept_edit",
-                  fmt::format("the edit replaces more than {} bytes, so it is not recorded",
-                              kMaxKeptEditBytes));
-    }
-    GALLEY_ASSIGN(journal.images[change.before.content], proposal.content(change.before));
-  }
   const RelPath file = place(edit_name(call));
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
   GALLEY_ASSIGN(const auto written,
                 state_->root().open_writable_file(file, OpenMode::kOpenOrCreate, kPrivateFile));
+  // Empty until both sides are known, so that an edit that cannot be kept is noticed.
   GALLEY_TRY(written->truncate(0));
+  GALLEY_ASSIGN(const Journal journal, journal_of(proposal, state_->workspace_id(), now_ns));
   return write_kept(*state_, *written, journal);
 }
 
-Result<std::optional<Proposal>> AgentSession::take_edit(std::string_view call,
-                                                        const Directory& workspace,
-                                                        const Clock& clock) const {
-  const RelPath name = place(edit_name(call));
-  const auto file = state_->root().open_file(name);
-  if (!file && file.error().kind == ErrorKind::kNotFound) return std::optional<Proposal>();
+Result<std::optional<AgentSession::MadeEdit>> AgentSession::made_edit(std::string_view call,
+                                                                      const Directory& workspace,
+                                                                      const Clock& clock) const {
+  const auto file = state_->root().open_file(place(edit_name(call)));
+  if (!file && file.error().kind == ErrorKind::kNotFound) return std::optional<MadeEdit>();
   if (!file) return fail(file.error());
   GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
   GALLEY_ASSIGN(const JournalVerdict kept, parse_journal(**file, stat.size));
-  GALLEY_TRY(state_->root().remove_file(name));
   const Journal& journal = kept.journal;
   const bool is_valid = kept.state == JournalState::kCommitted &&
                         journal.workspace == state_->workspace_id() &&
                         clock.wall_ns() - journal.time_ns <= kKeptEditLastsNs;
-  if (!is_valid) return std::optional<Proposal>();
+  if (!is_valid) {
+    return std::optional(
+        MadeEdit{Proposal::from({}, nullptr), "the state before this edit could not be kept"});
+  }
   auto store = make_memory_store();
   for (const auto& [id, content] : journal.images) GALLEY_TRY(store->put(content));
   for (const auto& [id, size] : journal.blobs) {
     GALLEY_ASSIGN(const Content content, read_blob(state_->root(), id));
     GALLEY_TRY(store->put(content));
   }
-  Overlay view(workspace, store, clock);
-  ChangeSet changes;
-  for (const JournalOp& op : journal.ops) {
-    GALLEY_ASSIGN(const Node now, view.node(op.path));
-    if (now == op.before.node) continue;
-    GALLEY_TRY(keep_present(view, op.path, now, *store));
-    changes.push_back(Change{op.path, op.before.node, now, {}, {}, {}});
+  GALLEY_ASSIGN(MadeEdit made, without_others(journal, workspace, store, clock));
+  return std::optional(std::move(made));
+}
+
+Result<void> AgentSession::forget_edit(std::string_view call) const {
+  for (const std::string& name : {edit_name(call), lost_name(call)}) {
+    const auto removed = state_->root().remove_file(place(name));
+    if (!removed && removed.error().kind != ErrorKind::kNotFound) return fail(removed.error());
   }
-  return std::optional<Proposal>(Proposal::from(std::move(changes), std::move(store)));
+  return {};
+}
+
+Result<void> AgentSession::lose_edit(std::string_view call) const {
+  const RelPath file = place(lost_name(call));
+  GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
+  GALLEY_TRY(state_->root().open_writable_file(file, OpenMode::kOpenOrCreate, kPrivateFile));
+  return {};
+}
+
+size_t AgentSession::lost_edits() const {
+  const auto folder = state_->root().open_directory(state_->own(folder_));
+  const auto files = folder ? (*folder)->list() : fail(folder.error());
+  if (!files) return 0;
+  return static_cast<size_t>(
+      std::count_if(files->begin(), files->end(),
+                    [](const DirectoryEntry& file) { return file.name.ends_with(kLostEnding); }));
 }
 
 Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_ns, bool dry_run) {
@@ -162,7 +249,7 @@ Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_
     for (const DirectoryEntry& file : files) {
       const RelPath name = chosen_path(file.name);
       GALLEY_ASSIGN(const FileStat stat, (*session)->stat(name));
-      const int64_t lasts = file.name == "turn" ? kSessionLastsNs : kKeptEditLastsNs;
+      const int64_t lasts = !file.name.ends_with(".j") ? kSessionLastsNs : kKeptEditLastsNs;
       if (now_ns - stat.mtime_ns <= lasts) continue;
       ++done.files;
       --left;

@@ -18,8 +18,10 @@ namespace galley {
 /// The state of an agent's session between the calls of its hook, below
 /// `.galley/sessions/<workspace id>/<hash of the session's id>/`:
 ///
-///     turn       lines with `galley turn 1`, the number of the turn, the beginning of its prompt
-///     <hash>.j   the old state of the paths of one edit: a journal that is never published
+///     turn          lines with `galley turn 1`, the number of the turn, the start of its prompt
+///     <hash>.j      the paths of one edit before it and as judged: a journal that is never
+///                   published; empty for an edit that could not be kept
+///     <hash>.lost   empty: this edit was made and is not on record
 ///
 /// A lost or damaged file costs only what it says: the turn or the edit is not known.
 /// Ownership: borrows the state. Threads: any; each call of an agent has files of its own.
@@ -37,15 +39,32 @@ class AgentSession {
   /// Begins the next turn. The cost is constant.
   [[nodiscard]] Result<void> begin_turn(std::string_view prompt) const;
 
-  /// Keeps the old state of the paths that the call `call` of the agent is about to change.
+  /// What is known of an edit that the agent reports.
+  struct MadeEdit {
+    /// From the state without the edit to the present one. Changes that others made since the edit
+    /// was judged are in both.
+    Proposal change;
+    /// Why the edit cannot be recorded; else empty. `change` then begins at the judged state, and
+    /// may have changes of others.
+    std::string problem;
+  };
+
+  /// Keeps both sides of the edit that the call `call` of the agent is about to make. An edit that
+  /// cannot be kept leaves an empty file, so that made_edit() can say so.
   /// Errors: kQuota `limit.kept_edit` above kMaxKeptEditBytes.
   [[nodiscard]] Result<void> keep_edit(std::string_view call, const Proposal& proposal,
                                        int64_t now_ns) const;
-  /// Returns the change from the kept state to the present one, and forgets what was kept. Empty
-  /// if nothing is kept of this call, or only since more than kKeptEditLastsNs.
-  [[nodiscard]] Result<std::optional<Proposal>> take_edit(std::string_view call,
+  /// Compares the present state with the kept one. Empty if nothing is kept of this call. The
+  /// caller ends with forget_edit(), lose_edit() or both.
+  [[nodiscard]] Result<std::optional<MadeEdit>> made_edit(std::string_view call,
                                                           const Directory& workspace,
                                                           const Clock& clock) const;
+  /// Removes what is kept of an edit: it is on record, or nothing was changed.
+  [[nodiscard]] Result<void> forget_edit(std::string_view call) const;
+  /// Notes that an edit was made and is not on record.
+  [[nodiscard]] Result<void> lose_edit(std::string_view call) const;
+  /// The edits of this session that are not on record, as far as is known.
+  [[nodiscard]] size_t lost_edits() const;
 
  private:
   [[nodiscard]] RelPath place(const std::string& name) const;
@@ -54,7 +73,7 @@ class AgentSession {
   std::string folder_;
 };
 
-/// The contents that one edit of an agent may replace; a larger edit is made, but not recorded.
+/// The old and new contents of one edit of an agent; a larger edit is made, but not recorded.
 inline constexpr uint64_t kMaxKeptEditBytes = uint64_t{64} << 20U;
 /// An agent whose call takes longer is treated as gone.
 inline constexpr int64_t kKeptEditLastsNs = int64_t{24} * 3600 * 1'000'000'000;
