@@ -106,8 +106,8 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
 std::string words_of(const UndoPlan& plan) {
   const std::string id = plan.undoes.str();
   if (!plan.also_undoes.empty()) {
-    return fmt::format("undid {}; `galley redo` brings them back",
-                       counted(plan.also_undoes.size() + 1, "transaction"));
+    return fmt::format("undid {}; `galley redo {}` brings them back",
+                       counted(plan.also_undoes.size() + 1, "transaction"), id);
   }
   if (plan.tool == kRedoTool) {
     return fmt::format("redid {}; `galley undo {}` takes it back again", plan.redoes.str(),
@@ -235,7 +235,8 @@ Result<bool> names_several(Session& session) {
 Result<std::vector<TxId>> ids_of_group(Session& session, const History& history) {
   const Arguments& arguments = session.arguments();
   if (!arguments.turn.empty()) {
-    GALLEY_ASSIGN(const TurnSummary turn, find_turn(history, arguments.turn));
+    GALLEY_ASSIGN(const TurnSummary turn,
+                  find_turn(history, arguments.turn, session.hooked_session()));
     return turn.in_effect();
   }
   HistoryFilter filter;
@@ -257,9 +258,10 @@ Result<int> take_back_together(Session& session) {
                 "--session and --turn take everything back together, and no ids, paths or hunks; "
                 "undo a part of one transaction with: galley undo ID PATH");
   }
-  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const History history, open_history(session, "undo"));
   GALLEY_ASSIGN(const std::vector<TxId> ids, ids_of_group(session, history));
+  say_lost_edits(session, *workspace, arguments.of_session);
   Json document = {{"schema", "galley.undo/1"}, {"ok", true}};
   if (ids.empty()) {
     return finish_undo(session, NothingToUndo{}, document, "all of it is undone already");
@@ -272,13 +274,28 @@ Result<int> take_back_together(Session& session) {
                      "the workspace already is as it was before these transactions");
 }
 
+/// The transaction to undo or redo. A hooked agent that names none means its own session.
+Result<std::string> wanted_id(Session& session, bool is_redo) {
+  const Arguments& arguments = session.arguments();
+  const std::string own = session.hooked_session();
+  if (!arguments.id.empty() || own.empty()) return arguments.id;
+  GALLEY_TRY(session.open());
+  GALLEY_ASSIGN(const History history, open_history(session, is_redo ? "redo" : "undo"));
+  GALLEY_ASSIGN(const TxId id,
+                is_redo ? newest_undo_of_session(history, own) : newest_of_session(history, own));
+  return id.str();
+}
+
 Result<int> undo(Session& session) {
   const Arguments& arguments = session.arguments();
   if (!arguments.of_session.empty() || !arguments.turn.empty()) {
     return take_back_together(session);
   }
   GALLEY_ASSIGN(const bool are_several, names_several(session));
-  if (!are_several) return take_back(session, false, arguments.id, arguments.words);
+  if (!are_several) {
+    GALLEY_ASSIGN(const std::string id, wanted_id(session, false));
+    return take_back(session, false, id, arguments.words);
+  }
   if (session.is_json() || arguments.dry_run) {
     return fail(ErrorKind::kUsage, "undo.several",
                 "several transactions are taken back one after the other, which is neither one "
@@ -294,7 +311,8 @@ Result<int> undo(Session& session) {
 }
 
 Result<int> redo(Session& session) {
-  return take_back(session, true, session.arguments().id, session.arguments().words);
+  GALLEY_ASSIGN(const std::string id, wanted_id(session, true));
+  return take_back(session, true, id, session.arguments().words);
 }
 
 // --- blame and query ------------------------------------------------------------------------

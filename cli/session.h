@@ -71,6 +71,10 @@ class Session {
 
   [[nodiscard]] const Arguments& arguments() const { return *arguments_; }
   [[nodiscard]] Terminal& terminal() { return *terminal_; }
+  /// The session of a command by a hooked agent, which names both; else empty.
+  [[nodiscard]] std::string hooked_session() const {
+    return arguments_->global.agent.empty() ? "" : arguments_->global.session;
+  }
   [[nodiscard]] bool is_json() const { return arguments_->global.is_json; }
   /// -q: no messages and no summary.
   [[nodiscard]] bool is_quiet() const { return arguments_->global.is_quiet; }

@@ -29,6 +29,27 @@ void add_older(const TxSummary& one, TurnSummary& turn) {
   turn.transactions.push_back(one);
 }
 
+Result<std::vector<TxSummary>> list_session(const History& history, const std::string& session) {
+  HistoryFilter filter;
+  filter.session = session;
+  filter.with_lines = false;
+  return history.list(filter);
+}
+
+/// Whether an undo brings a transaction back: it undoes an undo that is none of those.
+Result<bool> undoes_an_undo(const History& history, const TxSummary& undo) {
+  bool brings_back = true;
+  for (std::optional<TxId> at = undo.undoes; at; brings_back = !brings_back) {
+    const auto target = history.outline(*at);
+    if (!target && target.error().kind == ErrorKind::kNotFound) break;  // it was pruned
+    if (!target) return fail(target.error());
+    const auto next = (*target)->journal.meta.undoes;
+    if (!next || *next >= *at) return !brings_back;
+    at = next;
+  }
+  return !brings_back;
+}
+
 }  // namespace
 
 size_t TurnSummary::files() const {
@@ -60,8 +81,33 @@ std::vector<TurnSummary> turns_of(const std::vector<TxSummary>& transactions) {
   return turns;
 }
 
-Result<TurnSummary> find_turn(const History& history, const std::string& text) {
-  GALLEY_ASSIGN(const TxId id, history.resolve(text == "last" ? "" : text));
+Result<TxId> newest_of_session(const History& history, const std::string& session) {
+  GALLEY_ASSIGN(const auto all, list_session(history, session));
+  for (const TxSummary& one : all) {
+    if (one.problem.empty() && !one.undoes && !one.undone_by) return one.id;
+  }
+  return fail(ErrorKind::kNotFound, "history.nothing_to_undo",
+              "nothing to undo: this session has no transaction in effect; `galley log` lists all, "
+              "and `galley undo ID` undoes one of others");
+}
+
+Result<TxId> newest_undo_of_session(const History& history, const std::string& session) {
+  GALLEY_ASSIGN(const auto all, list_session(history, session));
+  for (const TxSummary& one : all) {
+    if (!one.problem.empty() || !one.undoes || one.undone_by) continue;
+    GALLEY_ASSIGN(const bool is_redo, undoes_an_undo(history, one));
+    if (!is_redo) return one.id;
+  }
+  return fail(ErrorKind::kNotFound, "history.nothing_to_redo",
+              "nothing to redo: this session made no undo that is in effect; `galley log` lists "
+              "all, and `galley redo ID` takes back one of others");
+}
+
+Result<TurnSummary> find_turn(const History& history, const std::string& text,
+                              const std::string& session) {
+  const bool is_own_last = text == "last" && !session.empty();
+  GALLEY_ASSIGN(const TxId id, is_own_last ? newest_of_session(history, session)
+                                           : history.resolve(text == "last" ? "" : text));
   GALLEY_ASSIGN(const TxSummary wanted, history.summary(id));
   TurnSummary turn;
   if (!is_of_known_turn(wanted)) {

@@ -32,9 +32,17 @@ struct TurnSummary {
 [[nodiscard]] std::vector<TurnSummary> turns_of(const std::vector<TxSummary>& transactions);
 
 /// The turn that has this transaction; `text` is an id as History::resolve() takes it, or `last`
-/// for the newest turn that is in effect.
-/// Errors: as History::resolve().
-Result<TurnSummary> find_turn(const History& history, const std::string& text);
+/// for the newest turn that is in effect: of `session`, if that is not empty.
+/// Errors: as History::resolve() and newest_of_session().
+Result<TurnSummary> find_turn(const History& history, const std::string& text,
+                              const std::string& session);
+
+/// The newest transaction of a session that is in effect and not an undo.
+/// Errors: kNotFound `history.nothing_to_undo`.
+Result<TxId> newest_of_session(const History& history, const std::string& session);
+/// The newest undo in effect that a session made, without undos of undos.
+/// Errors: kNotFound `history.nothing_to_redo`.
+Result<TxId> newest_undo_of_session(const History& history, const std::string& session);
 
 /// The change from before the first of these transactions to after the last: paths that others
 /// changed in between have their changes too.
