@@ -6,11 +6,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/early_end.h"
 #include "cli/outcome.h"
 #include "engine/calls/early_policy.h"
 #include "engine/commit/state_directory.h"
@@ -245,23 +247,56 @@ std::string commit_reason(const std::vector<std::string>& words) {
 /// and commands run side by side.
 Result<Transaction> transaction_of_exec(Session& session) {
   const Arguments& arguments = session.arguments();
-  if (!arguments.exec.commits || !arguments.tx.empty()) return session.resume_or_begin();
+  if (!arguments.exec.commits) return session.resume_or_begin();
+  // The variable is for commands that take a transaction.
+  const char* of_environment = std::getenv("GALLEY_TX");
+  if (!arguments.tx.empty() && (of_environment == nullptr || arguments.tx != of_environment)) {
+    return fail(ErrorKind::kUsage, "exec.commit_tx",
+                "--commit commits only what this command changes, so it takes no --tx; to commit "
+                "the whole transaction, use: galley commit --tx " +
+                    arguments.tx);
+  }
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   TransactionOptions who = session.transaction_options();
   if (who.message.empty()) who.message = commit_reason(arguments.words);
   return workspace->begin(who);
 }
 
+/// Begins to watch a command whose changes are committed; null for other commands.
+Result<std::unique_ptr<EarlyEnd>> early_end_of(Session& session, Command& command) {
+  if (!session.arguments().exec.commits) return std::unique_ptr<EarlyEnd>();
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  const std::chrono::milliseconds most(rules_of(*workspace).config.sandbox.timeout_ms);
+  GALLEY_ASSIGN(auto end, EarlyEnd::begin(command.limits.wall.value_or(most)));
+  command.end = end->token();
+  return end;
+}
+
+/// Says why the command was stopped, if it was. Returns the exit status.
+int stopped_exit_status(Session& session, EarlyEnd* end, const CommandResult& result) {
+  if (end == nullptr) return exec_exit_status(result);
+  end->finish();
+  if (end->signal() != 0) {
+    session.say(fmt::format("signal {} stopped the command; what it changed before is kept",
+                            end->signal()));
+    return kSignalStatusBase + end->signal();
+  }
+  if (!end->was_late()) return exec_exit_status(result);
+  session.say(
+      "the time limit stopped the command; what it changed before is kept. A longer limit: "
+      "--timeout, or sandbox.timeout_ms in galley.toml");
+  return kExitFailure;
+}
+
 /// Commits the changes of the command. If the gate refuses them or they conflict, they are dropped
 /// with the transaction.
-Result<int> commit_effects(Session& session, Transaction& transaction,
-                           const CommandResult& result) {
+Result<int> commit_effects(Session& session, Transaction& transaction, const CommandResult& result,
+                           int status) {
   CommitRequest request;
   request.tool = "exec";
   request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = result_json(result, transaction.id());
-  const int status = exec_exit_status(result);
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
     if (session.is_json()) {
       document["receipt"] = receipt_json(*receipt);
@@ -285,13 +320,15 @@ Result<int> exec(Session& session) {
   GALLEY_ASSIGN(Command command, command_of(session, view));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
+  GALLEY_ASSIGN(const auto early_end, early_end_of(session, command));
   GALLEY_ASSIGN(const CommandResult result, inner(transaction).run(command));
   view.finish();
+  const int status = stopped_exit_status(session, early_end.get(), result);
   // Saving an unchanged overlay takes longer than the rest of a short command.
   if (result.staged_paths > 0) GALLEY_TRY(transaction.save());
   if (session.arguments().exec.commits && result.staged_paths > 0) {
     if (!session.is_json()) say_result(session, result, command.working_directory);
-    return commit_effects(session, transaction, result);
+    return commit_effects(session, transaction, result, status);
   }
   if (session.is_json()) {
     session.print(result_json(result, transaction.id()));
@@ -303,7 +340,7 @@ Result<int> exec(Session& session) {
                               session.hint("commit")));
     }
   }
-  return exec_exit_status(result);
+  return status;
 }
 
 /// Runs a command on an earlier tree, in a view that is dropped afterwards.

@@ -191,7 +191,8 @@ void add_exec_command(OptionTable& table) {
                  "Stage the changes of a command that failed too");
   exec->add_flag("--propose-ignored", args.exec.proposes_ignored, "Stage what git ignores too");
   exec->add_flag("--commit", args.exec.commits,
-                 "Commit its changes when it ends, whatever its status, if the gate approves");
+                 "Commit its changes when it ends, whatever its status, if the gate approves")
+      ->excludes("--begin");
   table.add_exec_options(exec);
   exec->add_option("words", args.words, "Program and arguments, after --")
       ->type_name("COMMAND")
