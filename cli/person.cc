@@ -61,6 +61,12 @@ bool may_be_inside_exec() {
   return std::getenv("GALLEY_SANDBOX") != nullptr || is_inside_sandbox();
 }
 
+/// The hook of an agent names its session. The terminal of such a call is the agent's own, so that
+/// the agent would answer.
+bool is_terminal_of_agent(const Session& session) {
+  return session.arguments().command == "agent-hook" || !session.hooked_session().empty();
+}
+
 Result<ApprovalAnswer> ask_person(Session& session, const ApprovalQuestion& question) {
   auto terminal = ControllingTerminal::open();
   const ContentId& proposal = question.proposed.id();
@@ -86,6 +92,7 @@ Result<void> refuse_inside_exec(const std::string& command) {
 
 Approver approver_at_terminal(Session& session) {
   if (session.is_json() || !session.terminal().is_error_terminal()) return {};
+  if (is_terminal_of_agent(session)) return {};
   // Commands that only look do not ask, since the answer would have no effect. A review is an
   // answer itself.
   const std::string& command = session.arguments().command;
@@ -104,7 +111,8 @@ std::string shown_call(const CallOptions::Question& question) {
 
 std::function<Result<bool>(const CallOptions::Question&)> confirmer_at_terminal(Session& session) {
   if (session.is_json() || !session.terminal().is_error_terminal()) return {};
-  if (may_be_inside_exec() || !ControllingTerminal::open()) return {};
+  if (may_be_inside_exec() || is_terminal_of_agent(session)) return {};
+  if (!ControllingTerminal::open()) return {};
   return [&session](const CallOptions::Question& question) -> Result<bool> {
     auto terminal = ControllingTerminal::open();
     if (!terminal) return false;
