@@ -227,6 +227,7 @@ constexpr ConfigKeyText kUserTexts[] = {
      ""},
     {"commit.after_apply",
      "Command that runs on the host after the files of any workspace are changed.", ""},
+    {"hook.mode", "Replaces `hook.mode` of every galley.toml.", "that of galley.toml"},
 };
 
 }  // namespace

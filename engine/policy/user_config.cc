@@ -33,6 +33,13 @@ void read_user_root(ConfigTable& root, UserConfig& config) {
     read_hook(table, "before_apply", config.before_apply);
     read_hook(table, "after_apply", config.after_apply);
   });
+  root.table("hook", [&](ConfigTable& table) {
+    HookMode mode = HookMode::kCommit;
+    table.choice(
+        "mode", mode,
+        ConfigTable::Choices<HookMode>{{"commit", HookMode::kCommit}, {"stage", HookMode::kStage}});
+    if (table.has("mode")) config.hook_mode = mode;
+  });
 }
 
 }  // namespace

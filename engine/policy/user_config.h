@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ struct UserConfig {
   std::vector<std::string> safe_directories;  ///< roots of other users; `/x/*`: all below /x; `*`
   bool edits_configuration = false;           ///< proposals may change galley.toml
   bool unattended = false;                    ///< a person's commands may run without a terminal
+  std::optional<HookMode> hook_mode;          ///< instead of the workspaces' own
   std::vector<std::string> before_apply;      ///< hook on the host: an absolute program first
   std::vector<std::string> after_apply;
 };
