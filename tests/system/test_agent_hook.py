@@ -4,11 +4,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import hostile
 from support import GALLEY, SystemCase, snapshot
+from terminal_session import TerminalSession
 
 PROGRAM = str(Path(GALLEY).resolve())
 RULES = """
@@ -586,6 +588,188 @@ class OneWorld(HookCase):
         self.galley("undo", "--turn", "1", expect=0)
         self.assertFalse((self.work / "n").exists())
         self.assertTrue((self.work / "m").exists())
+
+    def judge(self, arguments, session="s", call="e1"):
+        self.assertEqual(self.answer("claude", "Edit", arguments, session_id=session, tool_use_id=call)[0], "allow")
+
+    def report(self, arguments, session="s", call="e1", tool="Edit"):
+        request = self.request("claude", tool, arguments, session_id=session, tool_use_id=call)
+        return self.hook("claude", {**request, "hook_event_name": "PostToolUse"})
+
+    def edit_of_line_3(self):
+        main = self.work / "src" / "main.c"
+        arguments = {"file_path": str(main), "old_string": "line 3\n", "new_string": "agent 3\n"}
+        return main, arguments, lambda: main.write_text(main.read_text().replace("line 3\n", "agent 3\n"))
+
+    def test_undo_of_a_session_keeps_what_others_did_before_the_edit_was_made(self):
+        """The agent's own question about the edit may stand there for minutes."""
+        main, arguments, make = self.edit_of_line_3()
+        self.judge(arguments)
+        self.shell("sed -i 's/^line 25$/B 25/' src/main.c", session="B")
+        main.write_text(main.read_text().replace("line 12\n", "by hand 12\n"))
+        make()
+        self.assertEqual(self.report(arguments).stdout, b"")
+        [only] = self.log("--session", "s")
+        shown = self.galley("show", only["id"], expect=0).stdout
+        self.assertIn(b"+agent 3", shown)
+        self.assertNotIn(b"25", shown.replace(b"line 25", b""))
+        self.galley("undo", "--session", "s", expect=0)
+        text = main.read_text()
+        for line in ("line 3\n", "B 25\n", "by hand 12\n"):
+            self.assertIn(line, text)
+        self.galley("undo", "--session", "B", expect=0)
+        self.assertIn("line 25\n", main.read_text())
+
+    def test_two_edits_of_one_file_at_once_are_both_recorded(self):
+        main, first, make_first = self.edit_of_line_3()
+        before = main.read_text()
+        second = {"file_path": str(main), "old_string": "line 20\n", "new_string": "agent 20\n"}
+        self.judge(first, call="1")
+        self.judge(second, call="2")
+        make_first()
+        main.write_text(main.read_text().replace("line 20\n", "agent 20\n"))
+        self.report(first, call="1")
+        self.report(second, call="2")
+        self.assertEqual(len(self.log("--session", "s")), 2)
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertEqual(main.read_text(), before)
+
+    def test_an_edit_that_cannot_be_told_from_others_work_is_counted_and_not_recorded(self):
+        main, arguments, _ = self.edit_of_line_3()
+        self.judge(arguments)
+        main.write_text(main.read_text().replace("line 3\n", "a person's 3\n"))
+        said = json.loads(self.report(arguments).stdout)
+        self.assertIn("did not record", said["reason"])
+        self.assertEqual(self.log("--session", "s"), [])
+        self.assertFalse(list((self.work / ".galley" / "sessions").rglob("*.j")))
+        self.shell("echo 1 > one")
+        lost = b"1 edit of session s is not on record"
+        self.assertIn(lost, self.galley("turns", expect=0).stderr)
+        self.assertIn(lost, self.galley("undo", "--session", "s", expect=0).stderr)
+        self.assertIn("a person's 3\n", main.read_text())
+
+    def test_what_is_kept_stays_until_the_edit_is_on_record(self):
+        main, arguments, make = self.edit_of_line_3()
+        self.judge(arguments)
+        make()
+        (self.work / "galley.toml").write_text("[policy\n")  # so that it fails
+        self.assertIn(b"galley.toml", self.report(arguments).stdout)
+        (self.work / "galley.toml").write_text(RULES)
+        self.assertEqual(self.log("--session", "s"), [])
+        self.report(arguments)
+        self.assertEqual(len(self.log("--session", "s")), 1)
+        self.assertFalse(list((self.work / ".galley" / "sessions").rglob("*.j")))
+
+    def test_contents_that_an_edit_needs_survive_a_gc(self):
+        big = self.work / "big.txt"
+        big.write_text("".join(f"row {n}\n" for n in range(200_000)))
+        arguments = {"file_path": str(big), "old_string": "row 7\n", "new_string": "agent 7\n"}
+        self.shell("echo 1 > one")
+        self.judge(arguments)
+        self.galley("gc", expect=0)
+        big.write_text(big.read_text().replace("row 7\n", "agent 7\n"))
+        self.assertEqual(self.report(arguments).stdout, b"")
+        self.assertEqual([path["path"] for path in self.log("--session", "s")[0]["paths"]], ["big.txt"])
+
+    def test_undo_and_redo_of_a_hooked_agent_mean_its_own_session(self):
+        own = ("--agent", "claude", "--session", "s")
+        self.shell("echo mine > mine")
+        self.shell("echo theirs > theirs", session="other")
+        (self.work / "by_person").write_text("")
+        self.galley("apply", self.document(), expect=0)
+        self.galley(*own, "undo", expect=0)
+        self.assertFalse((self.work / "mine").exists())
+        self.assertTrue((self.work / "theirs").exists() and (self.work / "made.txt").exists())
+        for words in (("undo",), ("undo", "--turn", "last")):
+            said = self.galley(*own, *words, expect=(1, 2, 3))
+            self.assertIn(b"this session has no transaction in effect", said.stderr)
+        self.galley("undo", expect=0)  # a person: the newest of all
+        self.assertFalse((self.work / "made.txt").exists())
+        self.galley(*own, "redo", expect=0)
+        self.assertTrue((self.work / "mine").exists())
+        self.assertFalse((self.work / "made.txt").exists())
+        self.assertIn(b"made no undo", self.galley(*own, "redo", expect=(1, 2, 3)).stderr)
+        self.galley(*own, "undo", "--turn", "last", expect=0)
+        self.assertFalse((self.work / "mine").exists())
+        self.assertTrue((self.work / "theirs").exists())
+
+    def test_undo_of_a_session_names_a_redo_that_works(self):
+        for name in "ab":
+            self.shell(f"echo {name} > {name}")
+        said = self.galley("undo", "--session", "s", expect=0).stderr.decode()
+        redo = re.search("`galley (redo [0-9]+)`", said)[1]
+        self.galley("apply", self.document(), expect=0)
+        self.galley("undo", expect=0)  # another undo is the newest now
+        self.galley(*redo.split(), expect=0)
+        self.assertTrue((self.work / "a").exists() and (self.work / "b").exists())
+
+    def commits(self, *command):
+        return ("--agent", "claude", "--session", "s", "exec", "--commit", *command)
+
+    def test_a_command_at_its_time_limit_keeps_what_it_wrote(self):
+        said = self.galley(*self.commits("--timeout", "2", "--", "sh", "-c", "echo x > f; sleep 60"))
+        self.skip_if_unavailable(said.stdout, said.stderr)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn(b"the time limit stopped the command", said.stderr)
+        self.assertEqual((self.work / "f").read_text(), "x\n")
+        self.assertEqual(len(self.log("--session", "s")), 1)
+
+    def test_a_command_that_is_told_to_end_keeps_what_it_wrote(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(number):
+                name = f"f{int(number)}"
+                process = subprocess.Popen(
+                    [GALLEY, *self.commits("--", "sh", "-c", f"echo x > {name}; echo made; sleep 60")], cwd=self.work,
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    env={**os.environ, **self.environment})
+                if process.stdout.readline() != b"made\n":
+                    self.skip_if_unavailable(b"", process.communicate()[1])
+                process.send_signal(number)
+                process.send_signal(number)  # timeout(1) sends it to the process and to its group
+                _, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 128 + number, errors)
+                self.assertEqual((self.work / name).read_text(), "x\n")
+                self.assertIn(b"committed", errors)
+
+    def test_a_commit_of_a_command_takes_no_transaction(self):
+        tx = self.galley("--agent", "claude", "begin", expect=0).stdout.decode().strip()
+        self.galley("--agent", "claude", "call", "--tx", tx, "Write", '{"file_path": "staged", "content": "s"}', expect=0)
+        for option in (("--tx", tx), ("--begin",)):
+            said = self.galley(*self.commits(*option, "--", "true"), expect=2)
+            self.assert_one_clear_message(said)
+        said = self.galley(*self.commits("--", "sh", "-c", "echo 1 > one"), env={"GALLEY_TX": tx})
+        self.skip_if_unavailable(said.stdout, said.stderr)
+        self.assertTrue((self.work / "one").exists())
+        self.assertFalse((self.work / "staged").exists())
+
+    def test_an_agent_does_not_answer_on_its_own_terminal(self):
+        command = [GALLEY, *self.commits("--", "sh", "-c", "mkdir -p asked; echo x > asked/x")]
+        terminal = TerminalSession(command, {**os.environ, **self.environment}, cwd=self.work)
+        terminal.type("y\n")
+        terminal.finish()
+        self.skip_if_unavailable(terminal.screen, b"")
+        self.assertNotIn(b"[y/N", terminal.screen)
+        self.assertFalse((self.work / "asked").exists())
+        self.assertIn(b"approve", terminal.screen)
+
+    def test_a_persons_own_configuration_decides_about_the_mode(self):
+        settings = Path(self.environment["XDG_CONFIG_HOME"]) / "galley" / "config.toml"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        for mode, word in (("stage", "--begin"), ("commit", "--commit")):
+            other = "commit" if mode == "stage" else "stage"
+            settings.write_text(f'[hook]\nmode = "{mode}"\n')
+            for pulled in ("", f'\n[hook]\nmode = "{other}"\n'):
+                (self.work / "galley.toml").write_text(RULES + pulled)
+                _, changed = self.answer("claude", "Bash", {"command": "make"})
+                self.assertIn(f"exec {word}", changed["command"])
+
+    def test_a_report_is_not_called_denied(self):
+        arguments = {"file_path": "a.txt", "old_string": "one", "new_string": "x"}
+        for event in ("PostToolUse", "UserPromptSubmit"):
+            request = self.request("claude", "Edit", arguments, session_id="a b", prompt="p")
+            said = self.hook("claude", {**request, "hook_event_name": event})
+            self.assertNotIn(b"denied", said.stderr)
+            self.assertIn(b"not on record", said.stderr)
 
     def test_the_agent_takes_its_own_session_back(self):
         self.shell("echo 1 > n")
