@@ -36,6 +36,13 @@ Result<void> check_all_used(const std::map<RelPath, Resolution>& resolutions,
   return {};
 }
 
+/// Whether a file is on disk with other content than when it was read.
+bool has_other_content(const RelPath& path, const Node& read, const Place& place) {
+  if (read.kind != FileKind::kRegular) return false;
+  const auto now = read_from_disk(place.files(), path, place.clock().wall_ns());
+  return now && now->id != read.content;
+}
+
 nlohmann::ordered_json rebase_on_record(const Proposal& proposal,
                                         const std::map<RelPath, Resolution>& resolutions) {
   nlohmann::ordered_json input = {{"proposal", proposal.id().hex()}};
@@ -83,9 +90,15 @@ Result<InnerTransaction::StagedRebase> InnerTransaction::rebase_staged(
                                  change.after));
     }
     const std::set<RelPath> left(plan.left.begin(), plan.left.end());
+    // With serializable isolation the commit checks what was read, so the rebase keeps it.
+    const bool keeps_reads = state_->overlay.tracks_reads();
     Overlay::Entries kept;
     for (const auto& [path, entry] : state_->overlay.entries()) {
-      if (left.contains(path)) kept.emplace(path, entry);
+      const bool is_read = keeps_reads && entry.before == entry.now;
+      if (!is_read && !left.contains(path)) continue;
+      Overlay::Entry& keeping = *kept.try_emplace(path, entry).first;
+      if (!is_read || !has_other_content(path, entry.before, state_->workspace->place)) continue;
+      keeping.base = kReadAgainStamp;
     }
     state_->overlay.restore(std::move(kept));
     GALLEY_TRY(stage_proposal(plan.fits.proposal, state_->overlay));

@@ -177,6 +177,11 @@ Result<Node> Overlay::node(const RelPath& path) {
 }
 
 Result<Content> Overlay::read(const RelPath& path) {
+  const auto known = entries_.find(path);
+  const bool is_stale = known != entries_.end() && known->second.base == kReadAgainStamp &&
+                        known->second.before == known->second.now &&
+                        known->second.before.kind == FileKind::kRegular;
+  if (is_stale) changing().erase(path);
   GALLEY_ASSIGN(const Node found, node(path));
   if (found.kind != FileKind::kRegular) return wrong_kind(path, found.kind);
   const auto recent = recent_.find(found.content);

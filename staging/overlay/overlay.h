@@ -30,11 +30,16 @@ struct FileOnDisk {
 /// Errors: as read_file(); a symbolic link or directory is an Error, too.
 Result<FileOnDisk> read_from_disk(const Directory& workspace, const RelPath& path, int64_t seen_ns);
 
+/// The base of a file that was only read, if a rebase found other content on disk. Overlay::read()
+/// then reads the file again. Until then the file is as it was read, and a commit is a conflict.
+inline constexpr BaseStamp kReadAgainStamp = {};
+
 /// A view that reads through to the workspace and keeps all writes in memory or in its store.
 ///
 /// Invariant: the workspace is never written. A path's base (node and stamp) is recorded when the
-///            path is first read or written through the overlay, and never changes afterwards. The
-///            tree is never scanned: the cost of a call depends only on the paths that it names.
+///            path is first read or written through the overlay, and never changes afterwards,
+///            except as kReadAgainStamp says. The tree is never scanned: the cost of a call depends
+///            only on the paths that it names.
 /// Ownership: borrows the workspace directory, which must outlive it; shares its ContentStore.
 /// Threads:   confined to one thread. Different overlays of one workspace may be used at the same
 ///            time.

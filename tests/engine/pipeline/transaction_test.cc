@@ -175,6 +175,32 @@ TEST_F(SerializableTest, AStoredTransactionRemembersItsReads) {
   EXPECT_EQ(std::get<Conflict>(*outcome).reason, "conflict.read_changed");
 }
 
+TEST_F(SerializableTest, ARebaseKeepsWhatWasReadUntilItIsReadAgain) {
+  const auto workspace = open();
+  std::string id;
+  const auto commits = [](Transaction& transaction) {
+    const auto outcome = transaction.commit();
+    EXPECT_TRUE(outcome);
+    return outcome && std::holds_alternative<Receipt>(*outcome);
+  };
+  {
+    auto transaction = *workspace->begin_stored({"tester", "a reason"});
+    ASSERT_TRUE(transaction.read("a.txt"));
+    ASSERT_TRUE(transaction.write("out.txt", "out\n"));
+    tree_.write("a.txt", "other\n");
+    EXPECT_FALSE(commits(transaction));
+    ASSERT_TRUE(inner(transaction).rebase_staged());
+    EXPECT_FALSE(commits(transaction)) << "a.txt was not read again";
+    id = transaction.id();
+  }
+  auto resumed = workspace->resume(id);
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  Transaction& transaction = *resumed;
+  EXPECT_EQ(transaction.read("a.txt").value_or("none"), "other\n");
+  EXPECT_TRUE(commits(transaction));
+  EXPECT_EQ(tree_.read("out.txt"), "out\n");
+}
+
 TEST_F(SerializableTest, OneOfTwoTransactionsThatReadEachOthersFileIsAConflict) {
   tree_.write("b.txt", "b\n");
   const auto workspace = open();
