@@ -101,6 +101,7 @@ Recorded Executor::process(Admitted what, const Place& place) {
   StepScope scope(place.overlay);
   auto allowed = allow(std::move(what));
   Ran ran = allowed ? run(*std::move(allowed), place) : std::move(allowed).error();
+  if (place.overlay != nullptr) note_absent(ran.action_.intent, *place.overlay);
   if (!ran.is_kept() && place.before != nullptr) place.overlay->restore(*place.before);
   ran.changes_ = scope.finish();
   return record_result(std::move(ran), place);
@@ -203,7 +204,14 @@ std::optional<Error> Executor::refusal_of_effect(const Action& action, const Pla
 
 std::optional<ToolError> Executor::refusal_of_unseen(const Intent& intent, Overlay& overlay) const {
   if (options_.seen == nullptr) return {};
+  std::vector<RelPath> replaced = intent.replaces;
   for (const RelPath& path : intent.replaces) {
+    const auto there = overlay.node_without_content(path);
+    if (!there || there->kind != FileKind::kDirectory) continue;
+    const std::vector<RelPath> below = options_.seen->files_below(session(), path);
+    replaced.insert(replaced.end(), below.begin(), below.end());
+  }
+  for (const RelPath& path : replaced) {
     const auto there = overlay.node(path);
     const bool is_known = !there || there->kind != FileKind::kRegular ||
                           options_.seen->knows(session(), path, there->content);
@@ -212,7 +220,7 @@ std::optional<ToolError> Executor::refusal_of_unseen(const Intent& intent, Overl
                     "file.changed_since_read",
                     "'" + path.str() +
                         "' was saved by another program since this session saw it, and writing "
-                        "all of it would drop that save: read it again, then write its new content",
+                        "or deleting all of it would drop that save: read it again first",
                     nullptr,
                     {}};
     const Content before = options_.seen->last_text(session(), path);
@@ -230,6 +238,18 @@ std::optional<ToolError> Executor::refusal_of_unseen(const Intent& intent, Overl
     return error;
   }
   return {};
+}
+
+/// Records the paths that a call looked for in vain. A file that another program creates there is
+/// then a save that the session has not seen.
+void Executor::note_absent(const Intent& intent, const Overlay& overlay) const {
+  if (options_.seen == nullptr) return;
+  for (const RelPath& path : intent.reads) {
+    const auto entry = overlay.entries().find(path);
+    const bool is_absent =
+        entry != overlay.entries().end() && entry->second.now.kind == FileKind::kAbsent;
+    if (is_absent) options_.seen->note(session(), path, ContentId());
+  }
 }
 
 /// Records the contents that a call read, and both sides of each change, as seen by the session.

@@ -136,6 +136,7 @@ class Executor {
   [[nodiscard]] std::optional<ToolError> refusal_of_unseen(const Intent& intent,
                                                            Overlay& overlay) const;
   [[nodiscard]] std::string session() const;
+  void note_absent(const Intent& intent, const Overlay& overlay) const;
   void note_seen(const Action& action, const ChangeSet& changes, Overlay& overlay) const;
   [[nodiscard]] Arrival now() const { return {clock_->wall_ns(), clock_->steady()}; }
   void measure(const Arrival& arrival, ToolMeta& meta) const;

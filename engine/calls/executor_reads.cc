@@ -140,6 +140,7 @@ ToolResult Executor::finish_parallel_read(ParallelRead& one, Overlay& overlay, b
   name_call(*one.call, record);
   const SecretProvider none;
   CallSecrets(none, options_.known_secrets).redact(record);
+  note_absent(one.ran->action_.intent, overlay);
   ToolResult result = record_result(*std::move(one.ran), {.overlay = &overlay}).result;
   add_warnings(*one.tools.front(), result.meta);
   return result;

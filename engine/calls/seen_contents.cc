@@ -50,6 +50,17 @@ bool SeenContents::knows(const std::string& session, const RelPath& path,
   return std::find(versions.begin(), versions.end(), content) != versions.end();
 }
 
+std::vector<RelPath> SeenContents::files_below(const std::string& session,
+                                               const RelPath& directory) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<RelPath> files;
+  for (auto at = seen_.lower_bound({session, RelPath::root()}); at != seen_.end(); ++at) {
+    if (at->first.first != session) break;
+    if (at->first.second.is_below(directory)) files.push_back(at->first.second);
+  }
+  return files;
+}
+
 Content SeenContents::last_text(const std::string& session, const RelPath& path) const {
   const std::lock_guard lock(mutex_);
   const auto found = seen_.find({session, path});

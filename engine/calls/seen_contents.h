@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <galley/path.h>
 #include "base/content_id.h"
@@ -22,12 +23,16 @@ namespace galley {
 /// Threads: safe to share.
 class SeenContents {
  public:
-  /// `text` has the bytes of the content. Null: the text is not kept.
+  /// `text` has the bytes of the content. Null: the text is not kept. The content of a path without
+  /// a file is ContentId().
   void note(const std::string& session, const RelPath& path, const ContentId& content,
             Content text = nullptr);
   /// Whether the session has seen this content, or never saw the file.
   [[nodiscard]] bool knows(const std::string& session, const RelPath& path,
                            const ContentId& content) const;
+  /// The files below a directory that the session has seen.
+  [[nodiscard]] std::vector<RelPath> files_below(const std::string& session,
+                                                 const RelPath& directory) const;
   /// The newest text of the file that the session has seen; null if it is not kept.
   [[nodiscard]] Content last_text(const std::string& session, const RelPath& path) const;
 

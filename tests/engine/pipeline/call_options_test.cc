@@ -243,6 +243,17 @@ TEST_F(CallOptionsTest, AWriteIsRefusedIfTheFileChangedSinceItWasRead) {
   EXPECT_TRUE(transaction_->call("Write", all_of_it)) << "it was seen now";
 }
 
+TEST_F(CallOptionsTest, AWriteIsRefusedIfTheFileWasAbsentWhenItWasRead) {
+  const char* all_of_it = R"({"file": "new.txt", "content": "mine\n"})";
+  EXPECT_FALSE(transaction_->call("Read", R"({"file": "new.txt"})"));
+  tree_.write("new.txt", "by a person\n");
+  const CallResult lost = transaction_->call("Write", all_of_it);
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().reason, "file.changed_since_read");
+  EXPECT_FALSE(transaction_->call("Read", R"({"file": "other.txt"})"));
+  EXPECT_TRUE(transaction_->call("Write", R"({"file": "other.txt", "content": "mine\n"})"));
+}
+
 TEST_F(CallOptionsTest, AnEditKeepsChangesThatWereSavedAfterTheRead) {
   ASSERT_TRUE(read_apart(*workspace_));
   tree_.write("a.txt", "one\nby a person\n");
