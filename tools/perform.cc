@@ -46,6 +46,9 @@ Result<void> add_paths(const FileEdit& file, Intent& intent) {
     const bool is_left =
         file.op == FileOp::kRename && is_source;  // its content can be read under the other name
     if (is_left || (keeps_source && is_source)) intent.reads.push_back(path);
+    // Other edits are placed in the content that is there.
+    const bool is_replaced = file.op == FileOp::kDelete || file.whole;
+    if (is_replaced && is_source) intent.replaces.push_back(path);
     if (!keeps_source || !is_source) intent.writes.push_back(std::move(path));
   }
   return {};
@@ -64,7 +67,10 @@ struct IntentOf {
     intent.replaces.push_back(op.path);
     return write(op.path);
   }
-  Result<void> operator()(const RemovePath& op) { return write(op.path); }
+  Result<void> operator()(const RemovePath& op) {
+    intent.replaces.push_back(op.path);
+    return write(op.path);
+  }
   Result<void> operator()(const ChangeMode& op) { return write(op.path); }
   Result<void> operator()(const ChangeOwner& op) { return write(op.path); }
   Result<void> operator()(const MakeSymlink& op) { return write(op.path); }

@@ -105,7 +105,7 @@ struct PathOrigin {
 struct Intent {
   std::vector<RelPath> reads;
   std::vector<RelPath> writes;        ///< created, changed, removed or moved, both ends of a move
-  std::vector<RelPath> replaces;      ///< those of `writes` whose whole content is given
+  std::vector<RelPath> replaces;      ///< those of `writes` whose whole content is given or deleted
   std::vector<std::string> programs;  ///< names as given; the command runner resolves them later
   bool is_open_ended = false;         ///< its effects are known only afterwards, as of a command
   /// The timeout in the arguments. It applies unless the caller gives one.

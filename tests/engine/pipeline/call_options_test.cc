@@ -254,6 +254,28 @@ TEST_F(CallOptionsTest, AWriteIsRefusedIfTheFileWasAbsentWhenItWasRead) {
   EXPECT_TRUE(transaction_->call("Write", R"({"file": "other.txt", "content": "mine\n"})"));
 }
 
+TEST_F(CallOptionsTest, ADeleteIsRefusedIfTheFileChangedSinceItWasRead) {
+  tree_.write("dir/b.txt", "b\n");
+  ASSERT_TRUE(read_apart(*workspace_));
+  {
+    auto view = *workspace_->begin({"bot", ""});
+    ASSERT_TRUE(view.call("Read", R"({"file": "dir/b.txt"})"));
+  }
+  tree_.write("a.txt", "one\nby a person\n");
+  tree_.write("dir/b.txt", "b\nby a person\n");
+  const std::vector<std::pair<const char*, const char*>> calls = {
+      {"fs.delete", R"({"path": "a.txt"})"},
+      {"fs.delete", R"({"path": "dir", "recursive": true})"},
+      {"apply_patch", R"({"input": "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n"})"}};
+  for (const auto& [tool, arguments] : calls) {
+    const CallResult lost = transaction_->call(tool, arguments);
+    ASSERT_FALSE(lost) << tool;
+    EXPECT_EQ(lost.error().reason, "file.changed_since_read") << tool << lost.error().message;
+  }
+  ASSERT_TRUE(read_apart(*workspace_));
+  EXPECT_TRUE(transaction_->call("fs.delete", R"({"path": "a.txt"})")) << "it was seen now";
+}
+
 TEST_F(CallOptionsTest, AnEditKeepsChangesThatWereSavedAfterTheRead) {
   ASSERT_TRUE(read_apart(*workspace_));
   tree_.write("a.txt", "one\nby a person\n");
