@@ -16,6 +16,7 @@
 #include "engine/stages/run_basis.h"
 #include "server/agents/agent_needs.h"
 #include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/host_folders.h"
 #include "staging/sandbox/sandbox.h"
 #include "staging/sandbox/sandbox_denials.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
@@ -164,8 +165,8 @@ RunEnding end_run(Session& session, StartedRun& started, const RunSupervisor& su
     ending.ended = "ended: " + result.error().message;
   }
   if (agent != nullptr && ending.status != kExitDone) {
-    std::vector<std::string> missing =
-        missing_settings(*agent, supervisor.terminal_output() + "\n" + supervisor.last_output());
+    std::vector<std::string> missing = missing_settings(
+        *agent, supervisor.terminal_output() + "\n" + supervisor.last_output(), home_folder());
     std::move(missing.begin(), missing.end(), std::back_inserter(ending.walls));
   }
   started.note.ended = ending.ended;

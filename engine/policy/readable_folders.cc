@@ -44,6 +44,7 @@ constexpr std::array<std::string_view, 2> kHomes = {"/home", "/root"};
 constexpr std::string_view kSomeHome = "/home/of-this-user";
 
 bool is_same_or_below(std::string_view path, std::string_view folder) {
+  if (folder == "/") return path.starts_with('/');
   return path.substr(0, folder.size()) == folder &&
          (path.size() == folder.size() || path[folder.size()] == '/');
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "base/printable.h"
+#include "engine/policy/readable_folders.h"
 
 namespace galley {
 namespace {
@@ -54,6 +56,18 @@ std::string_view last_line_with(const std::array<std::string_view, kCount>& word
   return output.substr(start, std::min(output.find('\n', last), output.size()) - start);
 }
 
+/// Names the folder of a path with the option that makes it writable. The path is what a program
+/// said, so a folder that no run may write is not offered.
+std::string advice_on_folder_of(const std::string& path, const std::string& home) {
+  const std::string folder = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
+  const bool is_plain = std::filesystem::path(folder).lexically_normal() == folder;
+  if (!is_plain || !objection_to_writable(folder, home).empty()) {
+    return ", and no option makes it writable";
+  }
+  return ": start it with --allow-write " + printable_line(folder) +
+         ", or with --layer to drop what it writes there";
+}
+
 std::string joined(const std::vector<std::string_view>& words) {
   std::string text;
   for (const std::string_view word : words) text.append(text.empty() ? "" : ", ").append(word);
@@ -69,7 +83,7 @@ std::string AgentNeeds::text() const {
     text += "  write " + printable_line(folder) + ", outside of the transaction\n";
   }
   for (const std::string& folder : readable) text += "  read " + printable_line(folder) + "\n";
-  text += "  use the network, for " + joined(agent->hosts) + "\n";
+  text += "  use the whole network of this machine (it needs " + joined(agent->hosts) + ")\n";
   text += "  get these variables where they are set: " + joined(agent->variables) + "\n";
   return text;
 }
@@ -109,17 +123,16 @@ AgentEntry consent_entry(const AgentNeeds& needs, const std::string& consents) {
           "start it with: galley run " + std::string(needs.agent->name)};
 }
 
-std::vector<std::string> missing_settings(const AgentProgram& agent, std::string_view output) {
+std::vector<std::string> missing_settings(const AgentProgram& agent, std::string_view output,
+                                          const std::string& home) {
   std::vector<std::string> missing;
   const std::string title(agent.title);
   const std::string lower = in_lower_case(output);
   const std::string_view read_only = last_line_with(kReadOnlyWords, output, lower);
   const std::string path = path_in(read_only);
   if (!path.empty()) {
-    const std::string folder = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
     missing.push_back(title + " could not write " + printable_line(path) +
-                      ", which is read-only in the run: start it with --allow-write " +
-                      printable_line(folder) + ", or with --layer to drop what it writes there");
+                      ", which is read-only in the run" + advice_on_folder_of(path, home));
   } else if (!read_only.empty()) {
     missing.push_back(title +
                       " met a folder that is read-only in the run: name it with --allow-write "

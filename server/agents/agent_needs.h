@@ -34,8 +34,10 @@ struct AgentNeeds {
 [[nodiscard]] AgentEntry consent_entry(const AgentNeeds& needs, const std::string& consents);
 
 /// Returns which settings the output of a failed agent asks for, one sentence for people each: a
-/// folder that it could not write, a login.
+/// folder that it could not write, a login. A folder that objection_to_writable() refuses to a
+/// person whose home is `home` is not offered.
 [[nodiscard]] std::vector<std::string> missing_settings(const AgentProgram& agent,
-                                                        std::string_view output);
+                                                        std::string_view output,
+                                                        const std::string& home);
 
 }  // namespace galley

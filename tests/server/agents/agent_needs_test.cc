@@ -41,6 +41,11 @@ TEST(AgentNeeds, TextShowsEveryCharacter) {
   EXPECT_NE(text.find("write /home/ada/.codex"), std::string::npos);
 }
 
+TEST(AgentNeeds, TextSaysThatTheNetworkIsNotLimitedToTheHosts) {
+  const std::string text = agent_needs(*agent_of_program("codex"), "/home/ada").text();
+  EXPECT_NE(text.find("use the whole network of this machine (it needs "), std::string::npos);
+}
+
 TEST(AgentNeeds, ConsentIsToExactlyItsText) {
   AgentNeeds needs = agent_needs(*agent_of_program("codex"), "/home/ada");
   const AgentEntry entry = consent_entry(needs, "/state/agents");
@@ -56,27 +61,40 @@ TEST(MissingSettings, AReadOnlyFolderIsNamedWithTheOption) {
   for (const char* said : {"sh: 1: cannot create /srv/data/a.txt: Read-only file system\n",
                            "Error: EROFS: read-only file system, open '/srv/data/a.txt'\n",
                            "\x1b[31mfailed (path=/srv/data/a.txt): read-only file system"}) {
-    const auto missing = missing_settings(codex, said);
+    const auto missing = missing_settings(codex, said, "/home/ada");
     ASSERT_EQ(missing.size(), 1U) << said;
     EXPECT_NE(missing.front().find("could not write /srv/data/a.txt,"), std::string::npos) << said;
     EXPECT_NE(missing.front().find("--allow-write /srv/data,"), std::string::npos) << said;
   }
-  const auto nameless = missing_settings(codex, "os error 30: Read-only file system");
+  const auto nameless = missing_settings(codex, "os error 30: Read-only file system", "/home/ada");
   ASSERT_EQ(nameless.size(), 1U);
   EXPECT_NE(nameless.front().find("--allow-write FOLDER"), std::string::npos);
-  EXPECT_EQ(missing_settings(codex, "EROFS " + std::string(1000, '/')).size(), 1U);
+  EXPECT_EQ(missing_settings(codex, "EROFS " + std::string(1000, '/'), "/home/ada").size(), 1U);
+}
+
+TEST(MissingSettings, AFolderThatNoRunMayWriteIsNotOffered) {
+  const AgentProgram& codex = *agent_of_program("codex");
+  for (const char* path : {"/home/ada/.npmrc", "/home/ada/.ssh/config", "/var/lib/dpkg/lock",
+                           "/srv/../home/ada/a", "/a"}) {
+    const auto missing =
+        missing_settings(codex, "open '" + std::string(path) + "': EROFS", "/home/ada");
+    ASSERT_EQ(missing.size(), 1U) << path;
+    EXPECT_NE(missing.front().find(path), std::string::npos);
+    EXPECT_EQ(missing.front().find("--allow-write"), std::string::npos) << missing.front();
+    EXPECT_EQ(missing.front().find("--layer"), std::string::npos) << missing.front();
+  }
 }
 
 TEST(MissingSettings, ALoginIsNamedWithItsCommand) {
   const AgentProgram& claude = *agent_of_program("claude");
   for (const char* said :
        {"Not logged in \xc2\xb7 Please run /login", "401 Unauthorized", "Error: Invalid API key"}) {
-    const auto missing = missing_settings(claude, said);
+    const auto missing = missing_settings(claude, said, "/home/ada");
     ASSERT_EQ(missing.size(), 1U) << said;
     EXPECT_NE(missing.front().find("ANTHROPIC_API_KEY"), std::string::npos);
   }
-  EXPECT_TRUE(missing_settings(claude, "").empty());
-  EXPECT_TRUE(missing_settings(claude, "error: build failed\n").empty());
+  EXPECT_TRUE(missing_settings(claude, "", "/home/ada").empty());
+  EXPECT_TRUE(missing_settings(claude, "error: build failed\n", "/home/ada").empty());
 }
 
 }  // namespace
