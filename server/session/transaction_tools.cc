@@ -471,18 +471,36 @@ Result<ordered_json> TransactionTools::undo(const json& arguments) {
   }
 }
 
-Result<ordered_json> TransactionTools::output(const json& arguments) {
+void TransactionTools::keep_output(const std::string& execution, CutOutput output) {
+  if (output.whole.size() > kMaxKeptOutputBytes) output.whole.resize(kMaxKeptOutputBytes);
+  const std::lock_guard lock(mutex_);
+  outputs_.push_back({execution, std::move(output)});
+  if (outputs_.size() > kMaxKeptOutputs) outputs_.pop_front();
+}
+
+Result<std::string> TransactionTools::whole_output(const json& arguments) {
+  const std::string execution = text_member(arguments, "id");
+  std::string stream = text_member(arguments, "stream");
+  if (stream.empty()) stream = "stdout";
+  if (text_member(arguments, "tx").empty()) {
+    const std::lock_guard lock(mutex_);
+    for (const KeptOutput& kept : outputs_) {
+      if (kept.execution == execution && kept.output.stream == stream) return kept.output.whole;
+    }
+  }
   GALLEY_ASSIGN(auto transaction, open_->look(text_member(arguments, "tx")));
   if (!transaction) {
     return fail(ErrorKind::kNotFound, "output.not_found",
                 "no transaction of this connection is open, and its outputs went with it; run the "
                 "command again");
   }
-  const std::string stream = text_member(arguments, "stream");
-  GALLEY_ASSIGN(std::string whole, inner(*transaction)
-                                       .kept_output({text_member(arguments, "id"),
-                                                     stream.empty() ? "stdout" : stream}));
+  GALLEY_ASSIGN(std::string whole, inner(*transaction).kept_output({execution, stream}));
   GALLEY_TRY(transaction.give_back());
+  return whole;
+}
+
+Result<ordered_json> TransactionTools::output(const json& arguments) {
+  GALLEY_ASSIGN(std::string whole, whole_output(arguments));
   const size_t bytes = whole.size();
   const auto offset = static_cast<size_t>(number_argument(arguments, "offset", 0));
   const auto length = static_cast<uint64_t>(number_argument(arguments, "length", 0));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/mcp/features.h"
+#include "server/session/long_output.h"
 #include "server/session/open_transactions.h"
 
 namespace galley {
@@ -35,6 +36,10 @@ class TransactionTools {
   /// Remembers a commit of this session: galley_undo without an id takes back only these.
   void note_commit(const std::string& id);
 
+  /// Keeps an output of a call without a stored transaction for galley_output, as long as the
+  /// connection lasts and within the limits of engine/stages/kept_outputs.h.
+  void keep_output(const std::string& execution, CutOutput output);
+
   /// The diff and the status of a transaction, also used for resources.
   Result<std::string> diff_text(const std::string& tx);
   Result<nlohmann::ordered_json> status(const std::string& tx);
@@ -53,6 +58,8 @@ class TransactionTools {
   Result<nlohmann::ordered_json> output(const nlohmann::json& arguments);
   Result<nlohmann::ordered_json> log(const nlohmann::json& arguments) const;
 
+  /// The whole text of an output that the arguments name, from this connection or a transaction.
+  Result<std::string> whole_output(const nlohmann::json& arguments);
   [[nodiscard]] std::string newest_own_commit();
   void forget_commit(const std::string& id);
 
@@ -61,6 +68,11 @@ class TransactionTools {
   std::string agent_;
   std::mutex mutex_;
   std::deque<std::string> committed_;  ///< guarded by mutex_; not taken back yet, oldest first
+  struct KeptOutput {
+    std::string execution;
+    CutOutput output;
+  };
+  std::deque<KeptOutput> outputs_;  ///< guarded by mutex_; oldest first
 };
 
 }  // namespace galley

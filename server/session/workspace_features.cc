@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "engine/calls/confirmation.h"
 #include "engine/calls/executor.h"
@@ -20,11 +21,19 @@ using nlohmann::ordered_json;
 
 /// The current request of the calling thread, for the approver.
 thread_local McpRequest* current_request = nullptr;
+/// The stored transaction that it commits; empty for any other call.
+thread_local std::string current_tx;
 
 class CurrentRequest {
  public:
-  explicit CurrentRequest(McpRequest& request) { current_request = &request; }
-  ~CurrentRequest() { current_request = nullptr; }
+  CurrentRequest(McpRequest& request, std::string tx) {
+    current_request = &request;
+    current_tx = std::move(tx);
+  }
+  ~CurrentRequest() {
+    current_request = nullptr;
+    current_tx.clear();
+  }
   CurrentRequest(const CurrentRequest&) = delete;
   CurrentRequest& operator=(const CurrentRequest&) = delete;
 };
@@ -83,16 +92,21 @@ Result<ClientAnswer> answer_of_client(McpRequest& request, const std::string& ke
   return approve.get<bool>() ? ClientAnswer::kYes : ClientAnswer::kNo;
 }
 
-/// Returns the text of the question: the rules that ask, the paths, the diff.
-Result<std::string> approval_text(const ApprovalQuestion& question) {
+/// Returns the text of the question: the rules that ask, the paths, the diff. The agent chose most
+/// of it, so no character of it may control what shows the question. `tx` may be empty.
+Result<std::string> approval_text(const ApprovalQuestion& question, const std::string& tx) {
   std::string text = "This change needs your approval:\n";
-  for (const std::string& sentence : question.questions) text += "- " + sentence + "\n";
-  text += changes_summary(question.proposed.changes());
-  GALLEY_ASSIGN(const std::string diff, render_diff(question.proposed));
+  for (const std::string& sentence : question.questions) {
+    text += "- " + printable_line(sentence) + "\n";
+  }
+  text += printable(changes_summary(question.proposed.changes()));
+  GALLEY_ASSIGN(const std::string raw_diff, render_diff(question.proposed));
+  const std::string diff = printable(raw_diff);
   size_t next = 0;
   text += page_of(diff, 0, next, kMaxAskedDiff);
-  if (next > 0) text += "[" + std::to_string(diff.size() - next) + " more bytes: galley diff]\n";
-  return text;
+  if (next == 0) return text;
+  return text + "[" + std::to_string(diff.size() - next) + " more bytes: galley diff" +
+         (tx.empty() ? "" : " --tx " + printable_line(tx)) + "]\n";
 }
 
 }  // namespace
@@ -106,7 +120,7 @@ Approver client_approver() {
       answer.was_asked = false;
       return answer;
     }
-    GALLEY_ASSIGN(std::string text, approval_text(question));
+    GALLEY_ASSIGN(std::string text, approval_text(question, current_tx));
     GALLEY_ASSIGN(
         const ClientAnswer said,
         answer_of_client(*request, "approve-" + question.proposed.id().hex(), std::move(text)));
@@ -227,15 +241,17 @@ std::vector<ordered_json> WorkspaceFeatures::tools() {
 
 McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& arguments,
                                        McpRequest& request) {
-  const CurrentRequest current(request);
+  const std::string own = open_.own();
+  const std::string tx = text_member(arguments, "tx");
+  const bool commits = name == "galley_commit";
+  const CurrentRequest current(request, !commits ? std::string() : tx.empty() ? own : tx);
   refresh_tools();
   log_notices(request);
-  const std::string own = open_.own();
   McpAnswer answered;
   if (TransactionTools::has(name)) {
     ordered_json result = transaction_tools_.call(name, arguments, request);
-    const std::string tx = text_member(result["structuredContent"], "tx");
-    if (!tx.empty()) notify_resource_changed(tx);
+    const std::string changed = text_member(result["structuredContent"], "tx");
+    if (!changed.empty()) notify_resource_changed(changed);
     answered = std::move(result);
   } else if (const auto info = workspace_->tool(own_name(name)); info && is_shown(*info)) {
     answered = call_own(*info, arguments, request);
@@ -280,10 +296,11 @@ CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
   options.stop = request.stop();
   if (request.client_can("elicitation")) {
     options.confirm = [&request](const CallOptions::Question& question) -> Result<bool> {
-      GALLEY_ASSIGN(const ClientAnswer said,
-                    answer_of_client(request, "call-" + question.id,
-                                     question.why + "\n" + question.tool + " " +
-                                         question.arguments.substr(0, kMaxResultText)));
+      GALLEY_ASSIGN(
+          const ClientAnswer said,
+          answer_of_client(request, "call-" + question.id,
+                           printable(question.why) + "\n" + printable_line(question.tool) + " " +
+                               printable(question.arguments.substr(0, kMaxResultText))));
       return said == ClientAnswer::kYes;
     };
   }
@@ -371,7 +388,11 @@ ordered_json WorkspaceFeatures::call_and_commit(const ToolInfo& info, json argum
   auto transaction = workspace_->begin(options);
   if (!transaction) return failed_result(transaction.error());
   ToolResult called = call_in(*transaction, info, std::move(arguments), request);
-  (void)cut_outputs(called);
+  std::vector<CutOutput> cut = cut_outputs(called);
+  if (!cut.empty()) name_kept_outputs(called, called.meta.execution_id);
+  for (CutOutput& one : cut) {
+    transaction_tools_.keep_output(called.meta.execution_id, std::move(one));
+  }
   ordered_json result = tool_call_result(called, {});
   if (!called.ok) return result;
   CommitRequest asked;

@@ -311,6 +311,21 @@ class Editing(McpCase):
         self.assertLessEqual(len(part["output"]), 40)
         self.assertEqual(part["bytes"], len(whole))
 
+    def test_a_long_output_of_a_call_that_commits_is_kept_with_the_connection(self):
+        self.need_walls()
+        client = self.connect("--autocommit")
+        for command in ("seq 9000", "seq 9000 >&2; exit 1"):
+            said = client.call("Bash", command=command)["structuredContent"]
+            said = said.get("error", {}).get("details", said)
+            stream = "stdout" if command == "seq 9000" else "stderr"
+            page = client.call("galley_output", id=said["kept"], stream=stream, offset=20_000, length=20)
+            self.assertEqual(page["structuredContent"]["output"],
+                             "".join(f"{n}\n" for n in range(1, 9001))[20_000:20_020])
+        for _ in range(16):
+            client.call("Bash", command="seq 9000")
+        gone = client.call("galley_output", id=said["kept"], stream="stderr")
+        self.assertEqual(gone["structuredContent"]["error"]["reason"], "output.not_found")
+
     def test_an_output_is_dropped_with_its_transaction_and_is_for_the_agent_that_called(self):
         self.need_walls()
         (self.work / "galley.toml").write_text('[agents.one]\n[agents.two]\n')
@@ -469,6 +484,17 @@ class Asking(McpCase):
             self.assertEqual("the client's user refused" in refused, is_no, answer)
             self.assertEqual("no person could be asked" in refused, not is_no, answer)
             self.assertIn("galley approve", refused)
+
+    def test_the_question_shows_characters_that_control_a_terminal_as_text(self):
+        client = self.connect(capabilities={"elicitation": {}})
+        client.answers["elicitation/create"] = {"action": "decline"}
+        client.call("Write", file="notes.txt", content="\x1b[2J\x1b[H\u202ex\n" + "more\n" * 2000)
+        tx = client.call("galley_status")["structuredContent"]["tx"]
+        client.call("galley_commit")
+        message = client.questions[-1]["params"]["message"]
+        self.assertNotRegex(message, "[\x1b\u202e]")
+        self.assertIn("+\\x1b[2J\\x1b[H<U+202E>x\n", message)
+        self.assertTrue(message.endswith(f" more bytes: galley diff --tx {tx}]\n"), message[-80:])
 
     def test_a_declined_question_does_not_commit(self):
         client = self.connect(capabilities={"elicitation": {}})
