@@ -62,26 +62,35 @@ std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk) {
   return std::nullopt;
 }
 
-std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines, size_t change) {
+bool has_own_place(const std::vector<HunkLine>& lines) {
+  return std::count_if(lines.begin(), lines.end(), [](const HunkLine& line) {
+           return line.role != LineRole::kAdded && is_telling_line(line.text);
+         }) >= 2;
+}
+
+std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines, size_t change,
+                                              size_t first) {
   std::vector<std::string_view> out;
   size_t at = change;
   while (at < lines.size() && !is_telling_line(lines[at].text)) ++at;
   if (at == lines.size()) return out;
   size_t width = indent_of(lines[at].text).size();
-  for (size_t i = change; i-- > 0 && width > 0;) {
+  for (size_t i = change; i-- > first && width > 0;) {
     const HunkLine& line = lines[i];
-    if (line.role == LineRole::kAdded || !is_telling_line(line.text)) continue;
+    if (line.role == LineRole::kAdded) continue;
     const size_t indent = indent_of(line.text).size();
-    if (indent >= width) continue;
-    width = indent;
-    out.insert(out.begin(), line.text);
+    const bool tells = is_telling_line(line.text);
+    const bool closes = indent < line.text.size() &&
+                        std::string_view("})]").find(line.text[indent]) != std::string_view::npos;
+    if (tells && !closes && indent < width) out.insert(out.begin(), line.text);
+    if (tells || closes) width = std::min(width, indent);
   }
   return out;
 }
 
-bool leaves_block(FileIndex& index, const Hunk& hunk, size_t change, int64_t line) {
+bool leaves_block(FileIndex& index, const Hunk& hunk, size_t change, int64_t line, size_t first) {
   Hunk alone;
-  alone.anchors = enclosing_lines(hunk.lines, change);
+  alone.anchors = enclosing_lines(hunk.lines, change, first);
   std::erase_if(alone.anchors, [&](std::string_view anchor) {
     return index.lines_like(anchor, LineFolding::kBlanks).empty();
   });

@@ -54,7 +54,10 @@ bool is_damaged_copy(std::string_view line, std::string_view original) {
   const auto equals = [&](std::string_view text, LineFolding fold) {
     return folded(text, fold, one) == folded(original, fold, other);
   };
-  if (!is_telling_line(line) || equals(line, LineFolding::kLineEnds)) return false;
+  const auto without_end = [](std::string_view text) {
+    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  };
+  if (!is_telling_line(line) || without_end(line) == without_end(original)) return false;
   uint64_t number = 0;
   const size_t length = number_length(line, number);
   return equals(line, LineFolding::kTypography) ||

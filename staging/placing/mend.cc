@@ -390,10 +390,14 @@ class HunkMender::Work {
 
   /// Returns the hunk with the file's lines, if possible. `partner` has the file's line for each
   /// old line, or -1 for a blank context line that the file does not have.
-  std::optional<Hunk> with_lines_of_file(const Hunk& hunk, const std::vector<int64_t>& partner) {
+  /// `firsts` are the first lines of parts behind an elision that show their place by themselves.
+  std::optional<Hunk> with_lines_of_file(const Hunk& hunk, const std::vector<int64_t>& partner,
+                                         const std::vector<size_t>& firsts = {}) {
     const auto first =
         std::find_if(partner.begin(), partner.end(), [](int64_t p) { return p >= 0; });
-    if (first == partner.end() || leaves_a_block(hunk, partner)) return std::nullopt;
+    if (first == partner.end() || leaves_a_block(hunk, partner, firsts)) {
+      return std::nullopt;
+    }
     Hunk out;
     out.document_line = hunk.document_line;
     out.has_numbers = true;
@@ -425,15 +429,18 @@ class HunkMender::Work {
   }
 
   /// True if a change would be outside of a block that it is in according to the hunk.
-  bool leaves_a_block(const Hunk& hunk, const std::vector<int64_t>& partner) {
+  bool leaves_a_block(const Hunk& hunk, const std::vector<int64_t>& partner,
+                      const std::vector<size_t>& firsts) {
     size_t old = 0;
+    size_t first = 0;
     int64_t next = 0;  // the file's line behind the last one that was found
     for (size_t i = 0; i < hunk.lines.size(); ++i) {
       const bool begins = hunk.lines[i].role != LineRole::kContext &&
                           (i == 0 || hunk.lines[i - 1].role == LineRole::kContext);
       const bool removes = hunk.lines[i].role == LineRole::kRemoved;
       const int64_t line = removes && partner[old] >= 0 ? partner[old] : next;
-      if (begins && leaves_block(index_, hunk, i, line)) return true;
+      if (std::find(firsts.begin(), firsts.end(), i) != firsts.end()) first = i;
+      if (begins && leaves_block(index_, hunk, i, line, first)) return true;
       if (hunk.lines[i].role == LineRole::kAdded) continue;
       if (partner[old] >= 0) next = partner[old] + 1;
       ++old;
@@ -644,8 +651,13 @@ class HunkMender::Work {
     std::vector<int64_t> partner;
     int64_t last = -1;
     size_t begin = 0;  // of the segment among all lines
+    std::vector<size_t> firsts;
     for (Hunk& segment : segments) {
-      if (begin > 0) segment.anchors = enclosing_lines(without_marks.lines, begin);
+      if (has_own_place(segment.lines)) {
+        firsts.push_back(begin);
+      } else if (begin > 0) {
+        segment.anchors = enclosing_lines(without_marks.lines, begin);
+      }
       begin += segment.lines.size();
       std::vector<int64_t> lines = partners_of(segment);
       if (!lines.empty() && !says_where(segment, lines, false)) return std::nullopt;
@@ -659,7 +671,7 @@ class HunkMender::Work {
       }
       partner.insert(partner.end(), lines.begin(), lines.end());
     }
-    return with_lines_of_file(without_marks, partner);
+    return with_lines_of_file(without_marks, partner, firsts);
   }
 
   std::vector<int64_t> partners_of(const Hunk& segment) {
