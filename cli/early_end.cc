@@ -24,7 +24,7 @@ std::chrono::milliseconds before(std::chrono::milliseconds limit) {
 std::array<int, 2> wake_pipe = {-1, -1};
 std::array<struct sigaction, kEnding.size()> usual_actions = {};
 
-void wake(unsigned char byte) { (void)!write(wake_pipe[1], &byte, 1); }
+void wake(unsigned char byte) { (void)!::write(wake_pipe[1], &byte, 1); }
 
 extern "C" void note_ending_signal(int signal) {
   const int saved = errno;
