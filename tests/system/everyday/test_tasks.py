@@ -8,7 +8,8 @@ import unittest
 from pathlib import Path
 
 FEWEST_TASKS = 60
-PEERS = "brew|cargo|cmake|diff|docker|eslint|fsck|gh|git|go|gzip|hg|less|ls|make|npm|patch|pytest|python|rustup|sh|svn"
+PEERS = ("apt|brew|cargo|cmake|cp|diff|docker|eslint|fsck|gh|git|go|gzip|hg|"
+         "less|ls|make|npm|patch|pytest|python|rustup|sh|svn|tar")
 
 
 def load_runner():
