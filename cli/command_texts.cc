@@ -261,7 +261,7 @@ std::vector<CommandText> history_texts() {
         "PATH is a path, a directory or a pattern."},
        {{"galley log -5 --oneline src", "the last five that touched src, a line each"},
         {"galley log -p --since 2026-11-01T00:00:00Z", "with their diffs, from a day on"},
-        {"galley log --grep rename --until yesterday --date relative", "by reason and time"}}},
+        {"galley log --grep rename --until 1d --date relative", "by reason and time"}}},
       {"turns",
        {"Lists what agents did between two prompts of a person, newest first: number, time, agent, "
         "session, changed files, state and the beginning of the prompt.\n"

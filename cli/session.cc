@@ -204,7 +204,8 @@ std::string Session::hint(const std::string& words) const {
   const GlobalArguments& global = arguments_->global;
   // A hint for a person must not include an agent's name, and `log` would list only its
   // transactions.
-  constexpr std::array<std::string_view, 4> kWithoutAgent = {"approve", "trust", "recover", "log"};
+  constexpr std::array<std::string_view, 7> kWithoutAgent = {"approve", "trust",  "recover", "log",
+                                                             "grant",   "revoke", "review"};
   const std::string_view command = std::string_view(words).substr(0, words.find(' '));
   const bool has_agent =
       !global.agent.empty() &&
