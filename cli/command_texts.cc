@@ -165,8 +165,7 @@ std::vector<CommandText> decision_texts() {
        {"Serves agents over the Model Context Protocol: one JSON message a line on standard input "
         "and output, until the input ends.\n"
         "What they change is staged in a transaction that galley status shows, and is on disk "
-        "after "
-        "galley_commit only.\n"
+        "after galley_commit only.\n"
         "With --agent NAME the rules for that agent hold."},
        {{"galley agents install codex --mcp", "write it into an agent's configuration"},
         {"galley -C ~/project --agent codex mcp", "the command that the agent then runs"},

@@ -12,7 +12,6 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/early_end.h"
 #include "cli/outcome.h"
 #include "engine/calls/early_policy.h"
 #include "engine/commit/state_directory.h"
@@ -21,6 +20,7 @@
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"
+#include "staging/sandbox/early_end.h"
 #include "staging/sandbox/process_streams.h"
 #include "staging/sandbox/sandbox_denials.h"
 

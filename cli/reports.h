@@ -38,8 +38,7 @@ struct ReportRequest {
 [[nodiscard]] std::string baseline_report(const Preview& judged);
 
 /// Writes a file for other programs.
-/// Errors: kRefused `report.agent` for an agent, because the file would be an edit that the gate did
-/// not see; kIo.
+/// Errors: kRefused `report.agent` for an agent: the gate would not see this edit; kIo.
 Result<void> write_report_file(Session& session, const std::string& file, std::string_view text);
 
 /// Writes the reports of --report. `document` is the output of --json. Returns true if a report

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "base/printable.h"
@@ -60,7 +59,10 @@ std::string_view last_line_with(const std::array<std::string_view, kCount>& word
 /// said, so a folder that no run may write is not offered.
 std::string advice_on_folder_of(const std::string& path, const std::string& home) {
   const std::string folder = path.substr(0, std::max<size_t>(path.rfind('/'), 1));
-  const bool is_plain = std::filesystem::path(folder).lexically_normal() == folder;
+  const auto has = [&](std::string_view part) {
+    return (folder + "/").find(part) != std::string::npos;
+  };
+  const bool is_plain = !has("//") && !has("/./") && !has("/../");
   if (!is_plain || !objection_to_writable(folder, home).empty()) {
     return ", and no option makes it writable";
   }

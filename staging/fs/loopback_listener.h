@@ -48,7 +48,7 @@ class LoopbackListener {
   };
   /// Waits until `is_whole` is true for the bytes of a connection. All connections are read at the
   /// same time, so a partial request does not delay others. A connection that takes longer than
-  /// `patience` is closed. If there are more than kMaxLoopbackConnections, the oldest one is closed.
+  /// `patience` is closed. Above kMaxLoopbackConnections, the oldest one is closed.
   virtual Result<Arrival> next(const std::function<bool(std::string_view)>& is_whole,
                                std::chrono::milliseconds patience) = 0;
 };

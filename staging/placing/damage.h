@@ -14,8 +14,8 @@ namespace galley {
 /// Returns the line with the characters that `&lt;` and similar entities stand for.
 [[nodiscard]] std::string without_entities(std::string_view line);
 
-/// True if the line is `original` with other blanks, quotes or dashes, with a line number before it,
-/// or with its signs escaped as in HTML.
+/// True if the line is `original` with other blanks, quotes or dashes, with a line number before
+/// it, or with its signs escaped as in HTML.
 [[nodiscard]] bool is_damaged_copy(std::string_view line, std::string_view original);
 
 }  // namespace galley

@@ -56,7 +56,7 @@ class RunSupervisor {
   /// The end of its standard output, without a terminal.
   [[nodiscard]] const std::string& last_output() const { return last_output_; }
   /// Calls `work` when the program has ended. A signal or a stop request from a client meanwhile
-  /// ends this process like a kill, after every client has been sent `terminal_output` as a kFailed.
+  /// ends this process like a kill, after every client got `terminal_output` as a kFailed.
   void finish(const std::function<void()>& work, std::string_view terminal_output);
   /// Tells every client, and waits at most a second until all have received it or are gone.
   void announce(RunMessage kind, std::string_view text);

@@ -1,4 +1,4 @@
-#include "cli/early_end.h"
+#include "staging/sandbox/early_end.h"
 
 #include <fcntl.h>
 #include <poll.h>
