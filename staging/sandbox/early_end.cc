@@ -12,41 +12,41 @@
 namespace galley {
 namespace {
 
-constexpr std::array<int, 3> kEnding = {SIGTERM, SIGINT, SIGHUP};
+constexpr std::array<int, 3> kEndingSignals = {SIGTERM, SIGINT, SIGHUP};
 constexpr unsigned char kFinished = 0;
 
 /// The sandbox has the same limit. It drops the changes, so this must be first.
-std::chrono::milliseconds before(std::chrono::milliseconds limit) {
+std::chrono::milliseconds time_before(std::chrono::milliseconds limit) {
   constexpr std::chrono::milliseconds kMostAhead{500};
   return limit - std::min(kMostAhead, limit / 10);
 }
 
 std::array<int, 2> wake_pipe = {-1, -1};
-std::array<struct sigaction, kEnding.size()> usual_actions = {};
+std::array<struct sigaction, kEndingSignals.size()> usual_actions = {};
 
-void wake(unsigned char byte) { (void)!::write(wake_pipe[1], &byte, 1); }
+void wake_watcher(unsigned char byte) { (void)!::write(wake_pipe[1], &byte, 1); }
 
 extern "C" void note_ending_signal(int signal) {
   const int saved = errno;
-  wake(static_cast<unsigned char>(signal));
+  wake_watcher(static_cast<unsigned char>(signal));
   errno = saved;
 }
 
 void restore_actions() {
-  for (size_t i = 0; i < kEnding.size(); ++i)
-    (void)sigaction(kEnding[i], &usual_actions[i], nullptr);
+  for (size_t i = 0; i < kEndingSignals.size(); ++i)
+    (void)sigaction(kEndingSignals[i], &usual_actions[i], nullptr);
 }
 
 }  // namespace
 
 EarlyEnd::EarlyEnd(std::chrono::milliseconds limit) : limit_(limit) {
-  for (size_t i = 0; i < kEnding.size(); ++i) {
-    (void)sigaction(kEnding[i], nullptr, &usual_actions[i]);
+  for (size_t i = 0; i < kEndingSignals.size(); ++i) {
+    (void)sigaction(kEndingSignals[i], nullptr, &usual_actions[i]);
     if (usual_actions[i].sa_handler == SIG_IGN) continue;  // as nohup asks
     struct sigaction action = {};
     action.sa_handler = note_ending_signal;
     action.sa_flags = SA_RESTART;
-    (void)sigaction(kEnding[i], &action, nullptr);
+    (void)sigaction(kEndingSignals[i], &action, nullptr);
   }
   watcher_ = std::thread([this] { watch(); });
 }
@@ -69,14 +69,14 @@ EarlyEnd::~EarlyEnd() {
 
 void EarlyEnd::finish() {
   if (!watcher_.joinable()) return;
-  wake(kFinished);
+  wake_watcher(kFinished);
   watcher_.join();
   if (signal_ == 0) restore_actions();
 }
 
 void EarlyEnd::watch() {
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + before(limit_);
+  const auto end = Clock::now() + time_before(limit_);
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
     constexpr int64_t kLongest = 3'600'000;

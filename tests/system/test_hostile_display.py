@@ -331,7 +331,7 @@ class Denied(hostile.HostileCase):
         tx = self.galley("begin", expect=0).stdout.decode().strip()
         write = {"file_path": "secrets/key", "content": self.SECRET.replace("hidden-20", "hidden-20b")}
         self.galley("call", "--tx", tx, "Write", json.dumps(write), expect=0)
-        for arguments, status in ((("show",), 0), (("undo", "--dry-run"), 0), (("blame", "secrets/key"), 1),
+        for arguments, status in ((("show",), 0), (("undo", "--dry-run", "1"), 0), (("blame", "secrets/key"), 1),
                                   (("diff", "--tx", tx), (0, 1)), (("log",), 0), (("status", "--tx", tx), 0),
                                   (("query", "SELECT * FROM changes"), 0), (("validate", "--tx", tx), (0, 1)),
                                   (("audit", "export", "aios"), 1), (("rescue", "show", "x"), 1)):
@@ -345,7 +345,7 @@ class Denied(hostile.HostileCase):
     def test_a_conflict_does_not_show_a_denied_file(self):
         self.galley("apply", "--unidiff-zero", "-", stdin=self.edit, expect=0)
         self.write("secrets/key", self.SECRET.replace("hidden-10\n", "hidden-ten\n"))
-        text, document = self.both("undo", expect=1)
+        text, document = self.both("undo", "1", expect=1)
         self.assert_hidden(text, document)
         self.assertIn(b"secrets/key", text.stderr)
 
