@@ -142,7 +142,8 @@ class OpenCodeView:
         return first[1], re.findall(r"^[AMDRT] (.+)$", shown, re.M)
 
     def staged(self, shown):
-        self.found(r"\Astaged in transaction [0-9a-f]+; not on disk before galley_commit\n", shown)
+        self.found(r"\A(?:a person will be asked at the commit: .*\n)?"
+                   r"staged in transaction [0-9a-f]+; not on disk before galley_commit\n", shown)
 
     def printed(self, shown):
         return self.found(r"^exit 0\n([\s\S]*)\n\Z", shown)[1]
