@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <array>
 
+#include "base/printable.h"
 #include "base/result.h"
 #include "base/text.h"
 
 namespace galley {
 namespace {
 
-constexpr unsigned char kFirstPrintable = 0x20;
 constexpr unsigned char kDelete = 0x7f;
-
-bool is_control(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte < kFirstPrintable || byte == kDelete;
-}
+constexpr size_t kShownPathBytes = 200;
 
 tl::unexpected<Error> bad_path(std::string_view text, std::string_view why) {
-  std::string shown;
-  for (const char c : text.substr(0, 200)) shown.push_back(is_control(c) ? '?' : c);
+  const std::string shown = printable_line(text, kShownPathBytes);
   return fail(ErrorKind::kInvalid, "path.invalid",
               "the path '" + shown + "' " + std::string(why) +
                   "; name files relative to the workspace root",
@@ -117,9 +112,7 @@ Result<RelPath> RelPath::parse(std::string_view text) {
   if (rest.empty() || rest == ".") return bad_path(text, "names the root, not a file in it");
   if (rest.size() > kMaxBytes) return bad_path(text, "is longer than 4096 bytes");
   if (rest.front() == '/') return bad_path(text, "is absolute");
-  if (std::any_of(rest.begin(), rest.end(), is_control)) {
-    return bad_path(text, "has a control character");
-  }
+  if (rest.find('\0') != rest.npos) return bad_path(text, "has a NUL");
   size_t count = 0;
   for (size_t start = 0; start <= rest.size();) {
     const size_t end = std::min(rest.find('/', start), rest.size());
@@ -128,15 +121,6 @@ Result<RelPath> RelPath::parse(std::string_view text) {
     start = end + 1;
   }
   return RelPath(std::string(rest));
-}
-
-Result<RelPath> RelPath::of_entry(std::string_view name) {
-  GALLEY_TRY(check_component(name, name));
-  const bool is_one = name.find('/') == std::string_view::npos;
-  if (!is_one || name.find('\0') != std::string_view::npos) {
-    return bad_path(name, "is not a name of a directory entry");
-  }
-  return RelPath(std::string(name));
 }
 
 Result<RelPath> RelPath::parse_within(std::string_view text, std::string_view root) {

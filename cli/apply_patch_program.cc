@@ -14,6 +14,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "server/session/call_results.h"
 #include "staging/fs/host_file.h"
+#include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -51,7 +52,7 @@ std::string summary_of(const ChangeSet& changes, const RelPath& here) {
   std::string text = "Success. Updated the following files:\n";
   for (const char letter : {'A', 'M', 'D'}) {
     for (const std::string& path : paths[letter])
-      text += std::string(1, letter) + " " + path + "\n";
+      text += std::string(1, letter) + " " + name_in_line(path) + "\n";
   }
   return text;
 }

@@ -117,7 +117,7 @@ class SearchAnswer {
       case SearchText::Output::kFiles:
         return names_.size() < limit_ ? (names_.push_back(path.str()), true) : cut();
       case SearchText::Output::kCount:
-        return put_line(path.str() + ":" + std::to_string(matches.size()));
+        return put_line(name_in_line(path.str()) + ":" + std::to_string(matches.size()));
       case SearchText::Output::kContent:
         return search_.only_matching ? put_matches(path, text, matches)
                                      : put_lines(path, text, matches);
@@ -165,7 +165,7 @@ class SearchAnswer {
   }
 
   bool put_numbered(const RelPath& path, size_t line, char sign, std::string_view text) {
-    std::string out = path.str() + sign;
+    std::string out = name_in_line(path.str()) + sign;
     if (search_.show_numbers) out += std::to_string(line + 1) + sign;
     return put_line(out.append(text));
   }

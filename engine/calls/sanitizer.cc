@@ -17,16 +17,18 @@ using nlohmann::json;
 constexpr size_t kMaxShownKeyBytes = 64;
 
 /// The kind of an argument, by its name. All dialects use the same names.
-enum class ArgumentKind : uint8_t { kContent, kName, kCommand };
+enum class ArgumentKind : uint8_t { kContent, kPath, kName, kCommand };
 
-constexpr std::array<std::string_view, 24> kNames = {
-    "path",   "file",       "file_path", "source", "destination", "target",
-    "cwd",    "directory",  "filename",  "name",   "tool",        "agent",
-    "url",    "host",       "branch",    "ref",    "remote",      "capability",
-    "commit", "repository", "service",   "user",   "group",       "program"};
+/// Names of files, which may have any control character.
+constexpr std::array<std::string_view, 9> kPaths = {
+    "path", "file", "file_path", "source", "destination", "target", "cwd", "directory", "filename"};
+constexpr std::array<std::string_view, 15> kNames = {
+    "name",   "tool",       "agent",      "url",     "host", "branch", "ref",    "remote",
+    "commit", "capability", "repository", "service", "user", "group",  "program"};
 constexpr std::array<std::string_view, 4> kCommands = {"command", "args", "argv", "cmd"};
 
 ArgumentKind kind_of(std::string_view key) {
+  if (std::find(kPaths.begin(), kPaths.end(), key) != kPaths.end()) return ArgumentKind::kPath;
   if (std::find(kNames.begin(), kNames.end(), key) != kNames.end()) return ArgumentKind::kName;
   if (std::find(kCommands.begin(), kCommands.end(), key) != kCommands.end()) {
     return ArgumentKind::kCommand;
@@ -89,7 +91,7 @@ class InputCheck {
     }
     if (text.find('\0') != text.npos) return refuse("args.nul", pointer, "has a NUL in it");
     if (kind == ArgumentKind::kContent) return;
-    const bool is_name = kind == ArgumentKind::kName;
+    const bool is_name = kind != ArgumentKind::kCommand;
     const size_t most = is_name ? kMaxNameArgumentBytes : kMaxCommandArgumentBytes;
     if (text.size() > most) {
       refuse(is_name ? "limit.name_bytes" : "limit.command_bytes", pointer,
@@ -101,7 +103,7 @@ class InputCheck {
       return refuse("args.bidi", pointer,
                     "has a character that turns the direction of text: it would not read as it is");
     }
-    if (has_control(text, kind)) {
+    if (kind != ArgumentKind::kPath && has_control(text, kind)) {
       return refuse("args.control", pointer, "has a control character in it");
     }
   }

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "staging/overlay/node_text.h"
+
 namespace galley {
 namespace {
 
@@ -27,7 +29,7 @@ std::optional<FollowingFile> parse_following(std::string_view line) {
   file.new_id = take_word(line);
   const auto held = ContentId::from_hex(take_word(line));
   const auto fixed = ContentId::from_hex(take_word(line));
-  auto path = RelPath::parse(line);
+  auto path = read_path_name(line);
   if (!held || !fixed || !path || path->is_protected()) return {};
   file.held = *held;
   file.fixed = *fixed;
@@ -50,7 +52,11 @@ std::optional<FixJournal> parse_fix_journal(std::string_view text) {
       continue;
     }
     const std::string kind = take_word(line);
-    if (kind == "index") journal.indexes.emplace_back(line);
+    if (kind == "index") {
+      auto index = read_name(line);
+      if (!index) return {};
+      journal.indexes.push_back(*std::move(index));
+    }
     if (kind != "file") continue;
     auto file = parse_following(line);
     if (!file) return {};
@@ -67,10 +73,16 @@ RelPath fix_slot(size_t n) { return chosen_path(std::to_string(n)); }
 
 Result<void> write_fix_journal(const WritableDirectory& folder, const FixJournal& journal) {
   std::string text = std::string(kFixMagic) + journal.nonce + "\n";
-  for (const std::string& index : journal.indexes) text += "index " + index + "\n";
+  for (const std::string& index : journal.indexes) {
+    text += "index ";
+    append_name(text, index);
+    text += '\n';
+  }
   for (const FollowingFile& file : journal.files) {
-    text += fmt::format("file {} {} {} {} {}\n", file.old_id, file.new_id, file.held.hex(),
-                        file.fixed.hex(), file.path.str());
+    text += fmt::format("file {} {} {} {} ", file.old_id, file.new_id, file.held.hex(),
+                        file.fixed.hex());
+    append_name(text, file.path.str());
+    text += '\n';
   }
   text += "end " + ContentId::of(text).hex() + "\n";
   const RelPath fresh = chosen_path("journal.new");

@@ -31,6 +31,7 @@ struct FollowingFile {
 ///         file <old id> <new id> <held> <fixed> <path>        the n-th from 0, any number
 ///         end <SHA-256 of everything before>
 ///
+/// append_name() (staging/overlay/node_text.h) writes the paths, so none can end a line.
 /// It does not contain a step counter. Recovery goes forward if the index has the new ids, else
 /// back.
 struct FixJournal {

@@ -69,7 +69,7 @@ Result<ValidatorReport> CommandValidator::validate(const ValidatorContext& conte
     if (seen) {  // with too many files to hash, it runs every time
       std::string files;
       for (const auto& file : selected_files(config_, context.tree.proposal().changes())) {
-        files += file.str() + '\n';
+        files += file.str() + '\0';
       }
       const ContentId base = config_.only_new ? context.tree.proposal().id() : ContentId();
       key = ContentId::of(config_fingerprint(config_) + seen->hex() + base.hex() + files);

@@ -21,10 +21,10 @@ namespace galley {
 /// A path inside the workspace, relative to its root. Galley names every file by one.
 ///
 /// Invariant: one to kMaxComponents components, joined by `/`. No component is empty, `.` or `..`,
-///            or longer than kMaxComponentBytes. The path has at most kMaxBytes, and no control
-///            character (except from of_entry) or NUL. It may contain bytes that are not UTF-8,
-///            since the kernel allows them. The empty RelPath is the root; only RelPath::root()
-///            makes it.
+///            or longer than kMaxComponentBytes. The path has at most kMaxBytes and no NUL. It may
+///            contain any other byte, since the kernel allows it: line feeds, escapes, bytes that
+///            are not UTF-8. The empty RelPath is the root; only RelPath::root() makes it.
+///            What writes a name into a line or to a terminal has to escape it.
 /// Errors:    kInvalid `path.invalid`, which says which rule is broken; kRefused `path.outside` for
 ///            an absolute path outside the root.
 class RelPath {
@@ -36,12 +36,12 @@ class RelPath {
   /// Returns the path of the workspace root.
   [[nodiscard]] static RelPath root() { return RelPath(); }
 
-  /// Parses untrusted text. Removes a leading `./` and a trailing `/`, and decodes nothing.
+  /// Parses untrusted text. Removes a leading `./` and a trailing `/`, and decodes nothing. Every
+  /// name of a directory entry is a path.
+  ///
+  /// Errors: kInvalid `path.invalid`, also for the text of the root (an empty text, `.`): a caller
+  ///         that means the root writes RelPath::root().
   static Result<RelPath> parse(std::string_view text);
-
-  /// Makes a path from the name of a directory entry, which may contain any bytes. Use it only to
-  /// remove files with names that parse() refuses. Do not store or print such a path.
-  static Result<RelPath> of_entry(std::string_view name);
 
   /// Parses a relative path, or an absolute path inside `root`, which is absolute. It only compares
   /// texts. Symbolic links are checked at each later access.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/session/conflict_answers.h"
+#include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -74,7 +75,8 @@ std::string command_text(const ordered_json& data) {
     size_t shown = 0;
     for (const ordered_json& change : data["changes"]) {
       if (++shown > kMaxCommandChanges) break;
-      text += text_member(change, "change") + " " + text_member(change, "path") + "\n";
+      text +=
+          text_member(change, "change") + " " + name_in_line(text_member(change, "path")) + "\n";
     }
     if (shown > kMaxCommandChanges) {
       text += "and " + std::to_string(data["changes"].size() - kMaxCommandChanges) +
@@ -144,7 +146,8 @@ std::string text_of_data(const ordered_json& data, const std::string& tx) {
         data.contains("diff") && !data.contains("diffTruncated") && !data.contains("diffLeftOut");
     for (const ordered_json& change : data["changes"]) {
       if (is_shown) break;
-      text += text_member(change, "change") + " " + text_member(change, "path") + "\n";
+      text +=
+          text_member(change, "change") + " " + name_in_line(text_member(change, "path")) + "\n";
     }
     if (data["changes"].empty()) text = "nothing changed\n";
     text += notes_of(data);
@@ -353,7 +356,7 @@ std::string changes_summary(const ChangeSet& changes) {
   size_t shown = 0;
   for (const Change& change : changes) {
     if (++shown > kMaxListed) break;
-    text += std::string(1, letter_of(change)) + " " + change.path.str() + "\n";
+    text += std::string(1, letter_of(change)) + " " + name_in_line(change.path.str()) + "\n";
   }
   if (changes.size() > kMaxListed) {
     text += "and " + std::to_string(changes.size() - kMaxListed) + " more\n";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/session/call_results.h"
+#include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -127,15 +128,16 @@ ordered_json conflicts_json(const std::vector<PathConflict>& conflicts,
 std::string conflicts_text(const ordered_json& listed) {
   std::string text;
   for (const ordered_json& conflict : listed["conflicts"]) {
-    text += text_member(conflict, "path") + " (version " + text_member(conflict, "version") +
-            "): " + text_member(conflict, "message") + "\n" + text_member(conflict, "diff");
+    text += name_in_line(text_member(conflict, "path")) + " (version " +
+            text_member(conflict, "version") + "): " + text_member(conflict, "message") + "\n" +
+            text_member(conflict, "diff");
     if (!conflict.contains("hunks")) continue;
     for (const ordered_json& hunk : conflict["hunks"]) text += hunk_text(hunk);
   }
   if (listed.contains("next")) {
     const ordered_json& next = listed["next"];
-    text += "[more hunks: galley_rebase with path " + text_member(next, "path") + " and hunk " +
-            std::to_string(next["hunk"].get<size_t>()) + "]\n";
+    text += "[more hunks: galley_rebase with path " + name_in_line(text_member(next, "path")) +
+            " and hunk " + std::to_string(next["hunk"].get<size_t>()) + "]\n";
   }
   if (listed.contains("morePaths")) {
     text += "[and " + std::to_string(listed["morePaths"].get<size_t>()) +

@@ -12,6 +12,7 @@
 #include "engine/pipeline/inner_transaction.h"
 #include "server/session/call_results.h"
 #include "server/session/conflict_answers.h"
+#include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
 #include "tools/schema.h"
 
@@ -127,7 +128,7 @@ std::string logged_paths(const TxSummary& tx) {
   size_t shown = 0;
   for (const TxSummary::Path& path : tx.paths) {
     if (++shown > kMaxLoggedPaths) break;
-    text += "  " + std::string(1, path.status) + " " + path.path.str() + "\n";
+    text += "  " + std::string(1, path.status) + " " + name_in_line(path.path.str()) + "\n";
   }
   if (shown > kMaxLoggedPaths) {
     text += "  and " + std::to_string(tx.paths.size() - kMaxLoggedPaths) + " more\n";
@@ -242,7 +243,8 @@ Result<ordered_json> TransactionTools::show_status(const json& arguments) {
   if (structured["tx"].is_string()) {
     text = "transaction " + structured["tx"].get<std::string>() + ", not on disk:\n";
     for (const ordered_json& change : structured["changes"]) {
-      text += change["change"].get<std::string>() + " " + change["path"].get<std::string>() + "\n";
+      text += change["change"].get<std::string>() + " " +
+              name_in_line(text_member(change, "path")) + "\n";
     }
     if (structured["changes"].empty()) text += "nothing is staged\n";
   }
@@ -338,7 +340,7 @@ ordered_json rebased_result(const std::string& tx, const InnerTransaction::Stage
   std::string text;
   for (const MergedPath& path : done.merged) {
     structured["merged"].push_back({{"path", path.path.str()}, {"how", path.how}});
-    text += path.path.str() + ": " + path.how + "\n";
+    text += name_in_line(path.path.str()) + ": " + path.how + "\n";
   }
   structured.update(listed);
   text += done.conflicts.empty() ? "nothing conflicts with the disk: look at galley_diff, then "

@@ -43,7 +43,7 @@ class TreeRemoval {
   Result<void> remove_children(const WritableDirectory& directory, int level) {
     GALLEY_ASSIGN(const auto entries, directory.list());
     for (const DirectoryEntry& entry : entries) {
-      GALLEY_ASSIGN(const RelPath name, RelPath::of_entry(entry.name));
+      GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
       if (entry.kind == FileKind::kDirectory) {
         GALLEY_TRY(remove_subdirectory(directory, name, level));
         continue;

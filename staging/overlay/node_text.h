@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,7 +11,8 @@
 #include "base/text.h"
 
 // The text of a node in the files of a stored transaction: `kind mode size content`, numbers
-// decimal, the mode octal.
+// decimal, the mode octal. The text of a name: a control character is DEL (0x7f) and its two
+// hexadecimal digits, so that a name cannot end a field or a line.
 
 namespace galley {
 
@@ -19,6 +21,15 @@ void append_node(std::string& out, const Node& node);
 
 /// Reads a node. Returns false for a text that append_node() does not write.
 [[nodiscard]] bool read_node(std::string_view text, Node& node);
+
+/// Appends the text of a name.
+void append_name(std::string& out, std::string_view name);
+
+/// Reads a name. Returns nothing for a text that append_name() does not write.
+[[nodiscard]] std::optional<std::string> read_name(std::string_view text);
+
+/// As above, for the name of a path.
+[[nodiscard]] std::optional<RelPath> read_path_name(std::string_view text);
 
 /// Reads a number. Returns false if the text is not exactly one number.
 template <std::integral T>

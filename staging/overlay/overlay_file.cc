@@ -56,10 +56,8 @@ bool read_base(std::string_view text, BaseStamp& base) {
 
 bool read_source(std::string_view text, std::optional<RelPath>& source) {
   if (text.empty()) return true;
-  auto path = RelPath::parse(text);
-  if (!path || path->str() != text) return false;
-  source = *std::move(path);
-  return true;
+  source = read_path_name(text);
+  return source.has_value();
 }
 
 bool read_written(std::string_view text, Change::WriteTime& written) {
@@ -84,8 +82,8 @@ std::optional<EntryLine> read_entry_line(std::string_view text) {
   // The root has an entry only for its listing.
   const bool is_root = fields[0].empty() && (is_gone || has_listing);
   if (!is_root) {
-    auto path = RelPath::parse(fields[0]);
-    if (!path || path->str() != fields[0] || path->is_protected()) return {};
+    auto path = read_path_name(fields[0]);
+    if (!path || path->is_protected()) return {};
     line.path = *std::move(path);
   }
   if (is_gone) return line;
@@ -104,12 +102,14 @@ std::optional<EntryLine> read_entry_line(std::string_view text) {
 }
 
 void add_entry(std::string& out, const RelPath& path, const Overlay::Entry& entry) {
-  out.append(path.str()).push_back('\t');
+  append_name(out, path.str());
+  out.push_back('\t');
   add_node_field(out, entry.before);
   add_base(out, entry.base);
   add_node_field(out, entry.now);
-  out.append(entry.renamed_from ? entry.renamed_from->str() : "").push_back('\t');
-  out.append(entry.copied_from ? entry.copied_from->str() : "");
+  if (entry.renamed_from) append_name(out, entry.renamed_from->str());
+  out.push_back('\t');
+  if (entry.copied_from) append_name(out, entry.copied_from->str());
   const bool has_time = entry.written.ns != 0 && entry.before != entry.now;
   if (entry.listing || has_time) out.append("\t");
   if (entry.listing) out.append(entry.listing->hex());
@@ -203,7 +203,9 @@ std::string encode_more_entries(AppendableEntries& known, const Overlay::Entries
       known.entries, now,
       [&out](const RelPath& path, const Overlay::Entry*, const Overlay::Entry* entry) {
         if (entry != nullptr) add_entry(out, path, *entry);
-        if (entry == nullptr) out.append(path.str()).append("\t\n");
+        if (entry != nullptr) return;
+        append_name(out, path.str());
+        out.append("\t\n");
       });
   known.entries = now;
   if (out.empty()) return out;

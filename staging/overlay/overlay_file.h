@@ -16,8 +16,7 @@ namespace galley {
 ///     end <SHA-256 of all lines above>
 ///
 /// A node is `kind mode size content`, a base is `inode device mtime ctime seen`. Numbers are
-/// decimal, the mode is octal. A RelPath cannot contain a tab or a newline, so quoting is not
-/// needed.
+/// decimal, the mode is octal. append_name() writes the paths.
 [[nodiscard]] std::string encode_entries(const Overlay::Entries& entries);
 
 /// Reads the text form.

@@ -41,8 +41,8 @@ bool read_call(std::string_view line, std::vector<StagedStep>& steps) {
 bool read_change(std::string_view line, std::vector<StagedStep>& steps) {
   const auto fields = split_fields(line, '\t');
   if (steps.empty() || fields.size() != kPathFields) return false;
-  auto path = RelPath::parse(fields[0]);
-  if (!path || path->str() != fields[0] || path->is_protected()) return false;
+  auto path = read_path_name(fields[0]);
+  if (!path || path->is_protected()) return false;
   Change change;
   change.path = *std::move(path);
   if (!read_node(fields[1], change.before) || !read_node(fields[2], change.after)) return false;
@@ -94,7 +94,8 @@ std::string encode_more_steps(StepsTail tail, const std::vector<StagedStep>& ste
     std::string block = std::string(kCall) + one_field(step.execution_id);
     block.append("\t").append(one_field(step.tool)).push_back('\n');
     for (const Change& change : step.changes) {
-      block.append(change.path.str()).push_back('\t');
+      append_name(block, change.path.str());
+      block.push_back('\t');
       append_node(block, change.before);
       block.push_back('\t');
       append_node(block, change.after);

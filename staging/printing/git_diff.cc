@@ -265,6 +265,11 @@ std::string git_diff(const FilePair& pair, const DiffOptions& options) {
   return out;
 }
 
+std::string name_in_line(const std::string& path) {
+  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
+  return std::any_of(path.begin(), path.end(), is_control) ? quote_path(path) : path;
+}
+
 std::string quote_path(std::string_view path) {
   const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
   if (std::all_of(path.begin(), path.end(), is_plain)) return std::string(path);

@@ -28,10 +28,15 @@ TEST(InputSanitizer, ControlCharactersAreRefusedInNamesAndCommandsButNotInConten
   for (const char* content : {"content", "old_string", "new_string", "patch", "text", "pattern"}) {
     EXPECT_EQ(refusal_of({{content, odd}}), "ok") << content;
   }
-  for (const char* name : {"path", "file_path", "source", "url", "agent"}) {
+  for (const char* name : {"path", "file_path", "source", "cwd"}) {
+    EXPECT_EQ(refusal_of({{name, "ta\tb\n\x1b"}}), "ok") << name;
+  }
+  for (const char* name : {"tool", "branch", "url", "agent"}) {
     EXPECT_EQ(refusal_of({{name, "a\x1b"}}), "args.control") << name;
     EXPECT_EQ(refusal_of({{name, "a\nb"}}), "args.control") << name;
     EXPECT_EQ(refusal_of({{name, "a\xc2\x85"}}), "args.control") << name;
+  }
+  for (const char* name : {"path", "file_path", "source", "url", "agent"}) {
     EXPECT_EQ(refusal_of({{name,
                            "a\xe2\x80\xae"
                            "b"}}),

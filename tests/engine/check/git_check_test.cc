@@ -147,9 +147,11 @@ TEST_F(GitCheckTest, AnUnfinishedMergeIsRefused) {
 }
 
 TEST_F(GitCheckTest, APathThatAChangeSetCannotContainIsAFinding) {
-  write("line\nbreak", "x\n");
+  const std::string name(RelPath::kMaxComponentBytes + 1, 'n');  // only an index can have it
+  write("a.txt", "x\n");
   git("add -A");
-  EXPECT_EQ(answer(*open(staged_)), "check.path line\nbreak");
+  git("update-index --add --cacheinfo 100644,$(git rev-parse :a.txt)," + name);
+  EXPECT_EQ(answer(*open(staged_)), "check.path " + name);
 }
 
 TEST_F(GitCheckTest, APatchIsAppliedToHead) {

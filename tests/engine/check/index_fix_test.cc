@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/check/fix_journal.h"
 #include "staging/fs/fault_directory.h"
+#include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay.h"
 #include "support/rel.h"
 #include "support/scratch_repository.h"
@@ -257,6 +259,21 @@ TEST_F(KilledFix, TheFlagsOfAnEntryStay) {
   ASSERT_TRUE(put.has_value()) << put.error().message;
   EXPECT_EQ(scratch_.output_of("show :sub/b.txt"), "fixed sub/b.txt\n");
   EXPECT_EQ(scratch_.output_of("ls-files -v"), flags);
+}
+
+TEST(FixJournals, KeepEveryName) {
+  const auto folder = make_memory_directory();
+  const std::string odd = "a\tb\nfile x \x7f\x1b\xff\nend 0";
+  FixJournal journal;
+  journal.nonce = "n";
+  journal.indexes = {"/w\norld/.git/index"};
+  journal.files = {{rel(odd), "old", "new", ContentId::of("a"), ContentId::of("b")}};
+  ASSERT_TRUE(write_fix_journal(*folder, journal));
+  const auto read = read_fix_journal(*folder);
+  ASSERT_TRUE(read && *read);
+  EXPECT_EQ((*read)->indexes, journal.indexes);
+  ASSERT_EQ((*read)->files.size(), 1U);
+  EXPECT_EQ((*read)->files[0].path.str(), odd);
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "staging/fs/content_store.h"
 #include "staging/fs/fault_directory.h"
+#include "staging/overlay/node_text.h"
 #include "staging/overlay/overlay_file.h"
 #include "staging/overlay/proposal.h"
 #include "staging/overlay/restaged.h"
@@ -180,6 +183,20 @@ TEST_F(OverlayTest, ReadsAreRecorded) {
   ASSERT_EQ(reads.size(), 2u);
   EXPECT_EQ(reads[0].node.content, ContentId::of("alpha\n"));
   EXPECT_EQ(reads[1].node.kind, FileKind::kAbsent);
+}
+
+TEST_F(OverlayTest, TheTextFormKeepsEveryNameAndNoNameCanEndALine) {
+  const std::string odd = "a\tb\nend \x1b\x7f30\xff\"\\";
+  ASSERT_TRUE(overlay_.write(rel(odd), "x"));
+  const std::string text = encode_entries(overlay_.entries());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
+  const auto decoded = decode_entries(text);
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_TRUE(decoded->contains(rel(odd)));
+  for (const std::string_view digits : {"", "4", "41", "0A", "00"}) {
+    const std::string bad = "a\x7f" + std::string(digits);
+    EXPECT_FALSE(read_path_name(bad)) << bad;
+  }
 }
 
 TEST_F(OverlayTest, ListingsAreRecordedWhenReadsAreTracked) {
