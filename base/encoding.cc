@@ -54,8 +54,13 @@ std::string base64(std::string_view bytes) {
 }
 
 bool from_base64(std::string_view text, std::string& bytes) {
+  constexpr size_t kGroup = 4;
+  constexpr size_t kMaxPadding = 2;
   bytes.clear();
-  while (text.ends_with('=')) text.remove_suffix(1);
+  const size_t padded = text.size();
+  while (text.ends_with('=') && padded - text.size() < kMaxPadding) text.remove_suffix(1);
+  const bool has_padding = text.size() != padded;
+  if (text.size() % kGroup == 1 || (has_padding && padded % kGroup != 0)) return false;
   uint32_t held = 0;
   unsigned bits = 0;
   for (const char c : text) {

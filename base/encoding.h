@@ -21,7 +21,7 @@ inline constexpr std::string_view kBase64Digits =
 
 /// Encodes `bytes` as base64 with padding (RFC 4648, section 4).
 [[nodiscard]] std::string base64(std::string_view bytes);
-/// Decodes base64; padding is optional. Returns false when `text` has any other character.
+/// Decodes base64. Padding may be missing, but not wrong. Returns false for any other text.
 [[nodiscard]] bool from_base64(std::string_view text, std::string& bytes);
 
 }  // namespace galley

@@ -34,7 +34,11 @@ TEST(Base64, EqualsTheExamplesOfTheStandard) {
     EXPECT_EQ(back, bytes);
   }
   std::string back;
-  EXPECT_FALSE(from_base64("a b", back));
+  for (const char* bad :
+       {"a b", "Z", "Zg=", "Zg===", "Zm9v=", "Zm9v==", "Zm9vZ", "=", "==", "Z==="}) {
+    EXPECT_FALSE(from_base64(bad, back)) << bad;
+  }
+  for (const char* bare : {"Zg", "Zm8", ""}) EXPECT_TRUE(from_base64(bare, back)) << bare;
 }
 
 TEST(ConstantTime, EqualTextsAreEqual) {
