@@ -164,8 +164,40 @@ class IndexBytes {
 
 struct ParsedIndex {
   std::vector<std::string> paths;
-  std::string shared;  ///< hexadecimal name of the other part of a split index; empty: none
+  std::string shared;   ///< hexadecimal name of the other part of a split index; empty: none
+  std::string deleted;  ///< a bitmap of entries of the other part
 };
+
+/// Reads a bitmap in git's EWAH form (gitformat-bitmap(5)): runs of equal words, each followed by
+/// literal words. Returns the places of its bits below `end`; nothing for other bytes.
+std::vector<size_t> parse_bitmap(std::string_view bytes, size_t end) {
+  constexpr uint32_t kWordBits = 64;
+  constexpr uint32_t kHalfBits = 32;
+  IndexBytes in(bytes);
+  const uint64_t bits = std::min<uint64_t>(in.number(4), end);
+  const uint32_t words = in.number(4);
+  const auto word = [&in] {
+    const uint64_t high = in.number(4);
+    return high << kHalfBits | in.number(4);
+  };
+  std::vector<size_t> places;
+  uint64_t at = 0;  // the place of the next bit
+  for (uint32_t read = 0; read < words && in.ok() && at < bits; ++read) {
+    const uint64_t head = word();
+    const uint64_t equal_end = at + (head >> 1U & UINT32_MAX) * kWordBits;
+    for (; (head & 1U) != 0 && at < std::min(equal_end, bits); ++at) places.push_back(at);
+    at = equal_end;
+    for (uint64_t left = head >> (kHalfBits + 1U); left > 0 && in.ok() && at < bits; --left) {
+      const uint64_t literal = word();
+      for (uint32_t n = 0; n < kWordBits && at + n < bits; ++n) {
+        if ((literal >> n & 1U) != 0) places.push_back(at + n);
+      }
+      at += kWordBits;
+      ++read;
+    }
+  }
+  return in.ok() ? places : std::vector<size_t>();
+}
 
 std::string in_hexadecimal(std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -209,7 +241,9 @@ std::optional<ParsedIndex> parse_index(std::string_view bytes, size_t name_bytes
   while (index.ok() && bytes.size() - index.place() > name_bytes) {
     const std::string_view signature = index.take(4);
     const std::string_view extension = index.take(index.number(4));
-    if (signature == "link") parsed.shared = in_hexadecimal(extension.substr(0, name_bytes));
+    if (signature != "link") continue;
+    parsed.shared = in_hexadecimal(extension.substr(0, name_bytes));
+    parsed.deleted = extension.substr(std::min(name_bytes, extension.size()));
   }
   return index.ok() ? std::optional(std::move(parsed)) : std::nullopt;
 }
@@ -231,6 +265,9 @@ TrackedPaths TrackedPaths::read(const Reader& reader) {
   tracked.paths_ = std::move(index->paths);
   if (!index->shared.empty()) {
     if (auto shared = parse_either(reader("sharedindex." + index->shared))) {
+      for (const size_t place : parse_bitmap(index->deleted, shared->paths.size())) {
+        shared->paths[place].clear();
+      }
       std::move(shared->paths.begin(), shared->paths.end(), std::back_inserter(tracked.paths_));
     }
   }

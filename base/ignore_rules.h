@@ -17,8 +17,8 @@ namespace galley {
 /// The paths in the index of a git repository.
 ///
 /// Reads versions 2 to 4, of SHA-1 and of SHA-256, and a split index (gitformat-index(5)). With a
-/// split index, a path is tracked if either part lists it. A folder that a sparse index lists
-/// counts as a tracked path below that folder.
+/// split index, a path is tracked if a part lists it, unless the index deletes it from the shared
+/// part. A folder that a sparse index lists counts as a tracked path below that folder.
 class TrackedPaths {
  public:
   /// Returns the bytes of a file in the repository's folder; empty when it does not exist.

@@ -161,12 +161,15 @@ TEST_P(TrackedFiles, AreNotIgnoredByAnyFormOfTheIndex) {
   tree.write("b.o", "b");
   tree.git("add .");
   tree.git("add -f dist/" + std::string(200, 'n') + " a.o");
+  for (int i = 0; i < 200; ++i) tree.write("dist/many/" + std::to_string(i), "m");
+  tree.git("add -f dist/many");
   if (form == "2" || form == "4") tree.git("update-index --index-version " + form);
   if (form == "3") tree.git("add -N dist-other && git update-index --skip-worktree a.o");
   if (form == "split") {
     tree.git("update-index --split-index");
     tree.write("dist/later.js", "l");
     tree.git("add -f dist/later.js");
+    tree.git("rm -q --cached dist/many/17 dist/many/1[0-4]?");
   }
   auto files = IgnoreFiles::open(fs::canonical(tree.path()).string());
   ASSERT_TRUE(files.has_value());
@@ -183,6 +186,13 @@ TEST_P(TrackedFiles, AreNotIgnoredByAnyFormOfTheIndex) {
   EXPECT_EQ(answer("out/dist", true), IgnoreAnswer::kIgnored);
   const auto later = form == "split" ? IgnoreAnswer::kCounts : IgnoreAnswer::kIgnored;
   EXPECT_EQ(answer("dist/later.js", false), later);
+  const auto deleted = form == "split" ? IgnoreAnswer::kIgnored : IgnoreAnswer::kCounts;
+  for (const char* name : {"17", "100", "139", "149"}) {
+    EXPECT_EQ(answer(std::string("dist/many/") + name, false), deleted) << name;
+  }
+  for (const char* name : {"16", "18", "99", "150", "199"}) {
+    EXPECT_EQ(answer(std::string("dist/many/") + name, false), IgnoreAnswer::kCounts) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Index, TrackedFiles, ::testing::Values("2", "3", "4", "split", "sha256"));
