@@ -33,8 +33,8 @@ CREATE INDEX changes_from ON changes (from_path, tx) WHERE from_path IS NOT NULL
 CREATE VIEW log AS
   SELECT id, time, agent, tool, message,
          (SELECT count(*) FROM changes WHERE tx = transactions.id AND NOT is_directory) AS files,
-         (SELECT total(added) FROM changes WHERE tx = transactions.id) AS added,
-         (SELECT total(removed) FROM changes WHERE tx = transactions.id) AS removed,
+         (SELECT coalesce(sum(added), 0) FROM changes WHERE tx = transactions.id) AS added,
+         (SELECT coalesce(sum(removed), 0) FROM changes WHERE tx = transactions.id) AS removed,
          undoes, undone_by
   FROM transactions ORDER BY transactions.id DESC;
 CREATE VIEW files AS
@@ -43,7 +43,7 @@ CREATE VIEW files AS
   FROM changes JOIN transactions ON tx = id WHERE NOT is_directory GROUP BY path;
 CREATE VIEW agents AS
   SELECT agent, count(DISTINCT id) AS transactions, count(path) AS files,
-         total(added) AS added, total(removed) AS removed,
+         coalesce(sum(added), 0) AS added, coalesce(sum(removed), 0) AS removed,
          count(DISTINCT CASE WHEN undone_by IS NOT NULL THEN id END) AS undone
   FROM transactions LEFT JOIN changes ON tx = id AND NOT is_directory GROUP BY agent;
 )sql";

@@ -11,7 +11,7 @@
 namespace galley::index_rows {
 
 /// Increase it with every change of the tables; an index of another version is made again.
-inline constexpr int64_t kVersion = 4;
+inline constexpr int64_t kVersion = 5;
 extern const char* const kTables;
 
 /// Adds one transaction. `problem` says why it cannot be read; then `transaction` is null.

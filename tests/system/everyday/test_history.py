@@ -47,6 +47,16 @@ class History(EverydayCase):
         journals = {path.name for folder in ("j", "undo") for path in (self.work / ".galley" / folder).iterdir()}
         self.assertIn("a.j", journals)
 
+    def test_sums_of_lines_are_whole_numbers(self):
+        """git: `--numstat` prints whole numbers."""
+        self.commit("a.txt", "one\ntwo\n")
+        (self.work / "d").mkdir()
+        self.assertEqual(self.run_here("query", "SELECT sum(added), sum(removed) FROM log", expect=0).out.splitlines()[1],
+                         "2\t0")
+        for view in ("log", "agents", "files"):
+            row = self.document("query", f"SELECT added, removed FROM {view}")["rows"][0]
+            self.assertEqual([type(cell) for cell in row], [int, int], view)
+
     def test_an_open_transaction_may_be_named_by_its_first_digits(self):
         """git: an abbreviated object name works if it is unique."""
         first = self.run_here("begin", expect=0).out.strip()
