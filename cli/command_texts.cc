@@ -134,8 +134,8 @@ std::vector<CommandText> staging_texts() {
       {"run",
        {"Runs a program, a shell or an agent, in a sandbox on the tree as it would be after the "
         "commit, on a terminal of its own. When it ends, its changes are staged and you are asked "
-        "whether to commit, keep or drop them. Without a question, --commit and --drop decide; by "
-        "default the changes are kept.\n"
+        "whether to commit (c), keep (k or Enter) or drop (d) them, or to view them first (v). "
+        "Without a question, --commit and --drop decide; by default the changes are kept.\n"
         "It continues when the terminal is closed or Ctrl-P Ctrl-Q is typed: galley status lists "
         "it, galley attach connects to it, galley stop ends it.\n"
         "A known agent gets its own state, the network and the rules of its name, if you allow it "

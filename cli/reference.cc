@@ -96,14 +96,23 @@ std::string word_help(std::string_view word) {
     text = fmt::format("{} ({})\n\n{}\n{}\n", word, found->at(0).get<std::string>(),
                        found->at(1).get<std::string>(), found->at(2).get<std::string>());
   }
+  // A word without a dot may be a command.
+  const bool is_part = word.find('.') != word.npos;
   const auto add_keys = [&](const std::vector<ConfigKey>& keys, std::string_view file) {
+    std::string list;
     for (const ConfigKey& key : keys) {
-      if (key.key == word || short_name(key) == word)
+      const std::string name = short_name(key);
+      if (key.key == word || name == word) {
         text += (text.empty() ? "" : "\n") + key_text(key, file);
+      } else if (word == file || (is_part && name.starts_with(std::string(word) + "."))) {
+        list += fmt::format("  {}\n      {}\n", name, key.meaning);
+      }
     }
+    if (list.empty() || !text.empty()) return;
+    text = fmt::format("Keys of {}; `galley help KEY` shows one:\n{}", file, list);
   };
   add_keys(config_keys(), "galley.toml");
-  add_keys(user_config_keys(), "your own configuration");
+  add_keys(user_config_keys(), "config.toml");
   return text;
 }
 

@@ -57,11 +57,11 @@ Result<AtEnd> ask_at_end(Session& session, Transaction& transaction) {
                   (*terminal)->ask("Commit, keep or drop what it changed? [c/K/d, v shows it] "));
     if (answer == "c" || answer == "commit") return AtEnd::kCommit;
     if (answer == "d" || answer == "drop") return AtEnd::kDrop;
-    if (answer == "?") {
+    if (answer.empty() || answer == "k" || answer == "K" || answer == "keep") return AtEnd::kKeep;
+    if (answer != "v") {
       GALLEY_TRY((*terminal)->write(kAnswersAtEnd));
       continue;
     }
-    if (answer != "v") return AtEnd::kKeep;
     GALLEY_ASSIGN(const std::string diff, diff_on_screen(session, transaction.proposal()));
     GALLEY_TRY((*terminal)->write(diff));
   }

@@ -94,6 +94,26 @@ const StageStatus* shown_stage(Session& session, const std::vector<StageStatus>&
   return found;
 }
 
+/// Of several open transactions, `status` shows the first paths of this many, and this many paths.
+constexpr size_t kMaxNamedStages = 8;
+constexpr size_t kMaxNamedPaths = 3;
+
+/// Returns the first changed paths of a transaction that is one of several; nothing if it cannot be
+/// opened now.
+Result<std::string> first_paths(Session& session, const StageStatus& stage) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  const auto transaction = workspace->resume(stage.id, session.arguments().global.agent);
+  if (!transaction) return std::string();
+  const Proposal proposal = transaction->proposal();
+  DiffArguments names;
+  names.name_status = true;
+  GALLEY_ASSIGN(const std::string text, render_changes(proposal, names, {}));
+  size_t end = 0;
+  for (size_t i = 0; i < kMaxNamedPaths && end < text.size(); ++i) end = text.find('\n', end) + 1;
+  if (end >= text.size()) return text;
+  return text.substr(0, end) + "    all: " + session.hint("status --tx " + stage.id) + "\n";
+}
+
 Result<int> status(Session& session) {
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(auto stages, workspace->stages());
@@ -109,6 +129,7 @@ Result<int> status(Session& session) {
   document["transactions"] = Json::array();
   std::string text;
   std::string damage;
+  size_t named = 0;
   if (const StateDirectory* state = persistent_of(*workspace).state()) {
     GALLEY_ASSIGN(damage, damage_text(*state, {}, document));
   }
@@ -118,6 +139,11 @@ Result<int> status(Session& session) {
     if (const auto run = run_of(session, stage.id)) {
       document["transactions"].back()["run"] = run_json(*run);
       text += run_text(session, *run);
+    }
+    const bool is_one_of_several = shown == nullptr && stage.is_own(agent) && !stage.is_held;
+    if (is_one_of_several && !session.is_json() && ++named <= kMaxNamedStages) {
+      GALLEY_ASSIGN(const std::string paths, first_paths(session, stage));
+      text += paths;
     }
     if (&stage != shown || stage.is_held) continue;
     GALLEY_ASSIGN(Transaction transaction, workspace->resume(stage.id, agent));

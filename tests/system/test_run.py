@@ -290,6 +290,18 @@ class OnATerminal(RunCase):
         self.assertEqual(shell.finish(), 0)
         self.assertTrue((self.work / "asked.txt").exists())
 
+    def test_an_answer_that_is_none_is_asked_again(self):
+        shell = self.shell()
+        shell.type("echo asked > asked.txt; exit 0\n")
+        shell.expect(r"Commit, keep or drop")
+        for answer in ("y", "commti", "keeep"):
+            shell.type(answer + "\n")
+            shell.expect(r"c  commit.*Commit, keep or drop")
+        shell.type("commit\n")
+        self.assertEqual(shell.finish(), 0)
+        self.assertTrue((self.work / "asked.txt").exists())
+        self.assertEqual(self.open_transactions(), [])
+
     def test_the_diff_is_shown_before_the_answer(self):
         shell = self.shell()
         shell.type("echo what was written > asked.txt; exit 0\n")

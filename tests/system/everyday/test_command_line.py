@@ -204,6 +204,16 @@ class Help(CommandLineCase):
         self.assertIn("Examples:", by_name)
         self.assertIn("--reason", by_name)
 
+    def test_help_takes_a_file_and_a_table_of_its_keys(self):
+        """git: `git help config` lists every variable."""
+        keys = self.run_here("help", "galley.toml", expect=0).out
+        self.assertIn("\n  policy.rule.decision\n", keys)
+        rule = self.run_here("help", "policy.rule", expect=0).out
+        self.assertIn("\n  policy.rule.paths\n", rule)
+        self.assertNotIn("policy.default", rule)
+        self.assertIn("usage: galley policy", self.run_here("help", "policy", expect=0).out)
+        self.assertIn("unattended", self.run_here("help", "config.toml", expect=0).out)
+
     def test_short_help_is_short(self):
         """git: `git apply -h` prints the usage, `--help` prints the manual."""
         short = self.run_here("apply", "-h", expect=0).out

@@ -57,6 +57,19 @@ class History(EverydayCase):
             row = self.document("query", f"SELECT added, removed FROM {view}")["rows"][0]
             self.assertEqual([type(cell) for cell in row], [int, int], view)
 
+    def test_status_of_several_transactions_names_their_first_paths(self):
+        """git: `stash list` says what each stash is about."""
+        ids = []
+        for count in (2, 5):
+            tx = self.run_here("begin", expect=0).out.strip()
+            ids.append(tx)
+            self.run_here("exec", "--tx", tx, "--", "sh", "-c", f"for i in $(seq {count}); do echo x > f{count}$i; done", expect=0)
+        said = self.run_here("status", expect=0).out
+        for name in ("f21", "f22", "f51", "f52", "f53"):
+            self.assertIn(f"A\t{name}\n", said)
+        self.assertNotIn("f54", said)
+        self.assertIn(f"all: galley status --tx {ids[1]}\n", said)
+
     def test_an_open_transaction_may_be_named_by_its_first_digits(self):
         """git: an abbreviated object name works if it is unique."""
         first = self.run_here("begin", expect=0).out.strip()
