@@ -67,7 +67,13 @@ std::string finding_text(const Finding& finding) {
 /// The result of a command and the paths that it changed, because files that it left are staged
 /// too.
 std::string command_text(const ordered_json& data) {
-  std::string text = "exit " + std::to_string(data.value("exitCode", 0)) + "\n";
+  const int status = data.value("exitCode", 0);
+  std::string text = "exit " + std::to_string(status);
+  if (status != 0 && data.contains("staged")) {
+    const bool is_kept = data["staged"] == true && data.value("stagedPaths", 0) > 0;
+    text += is_kept ? "; its changes are staged" : "; nothing that it changed is staged";
+  }
+  text += "\n";
   if (data.contains("kept")) {
     text += "for what is left out below: galley_output with id " + text_member(data, "kept") + "\n";
   }

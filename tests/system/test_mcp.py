@@ -284,6 +284,9 @@ class Editing(McpCase):
         client = self.connect()
         said = self.text(client.call("Bash", command="echo out; echo new > new.txt"))
         self.assertIn("exit 0\ncreate new.txt\n[stdout]\nout\n", said)
+        failed = client.call("Bash", command="echo lost > lost.txt; exit 3")
+        self.assertFalse(failed["structuredContent"]["staged"])
+        self.assertTrue(self.text(failed).startswith("exit 3; nothing that it changed is staged\n"), failed)
         quiet = self.text(client.call("Bash", command="echo out"))
         self.assertIn("exit 0\nout\n", quiet)
 
