@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/person.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -84,6 +85,11 @@ Result<void> Review::keep_only(const ReviewedState& seen, const std::vector<size
   GALLEY_ASSIGN(const Proposal part, seen.pieces.only(pieces));
   GALLEY_TRY(transaction.savepoint(kBeforeReview));
   return transaction.keep_part(part);
+}
+
+Result<void> Review::keep_comments(const std::vector<ReviewComment>& comments) {
+  GALLEY_ASSIGN(Transaction transaction, session_->resume(tx_));
+  return inner(transaction).keep_comments(comments);
 }
 
 Result<std::string> Review::lines_of(const ReviewedState& seen, const PieceRange& hunks) {

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "cli/session.h"
 #include "engine/policy/gate.h"
+#include "engine/stages/stored_stage.h"
 #include "staging/overlay/proposal.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/proposal_pieces.h"
@@ -56,6 +57,9 @@ class Review {
   /// Commits the proposal that was shown, and approves it if a rule asks a person. An empty
   /// `message` keeps that of the transaction.
   Result<CommitOutcome> commit(const ReviewedState& seen, const std::string& message = {});
+
+  /// Keeps the comments for the agents of the transaction, in place of earlier ones.
+  Result<void> keep_comments(const std::vector<ReviewComment>& comments);
 
   static constexpr const char* kBeforeReview = "before-review";
 

@@ -96,15 +96,18 @@ class BrowserReview {
 
   Result<int> finish() {
     Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", review_.tx()}};
-    document["comments"] = comments_;
+    document["comments"] = Json::array();
+    for (const ReviewComment& one : comments_) {
+      document["comments"].push_back({{"on", one.on}, {"text", one.text}});
+    }
     if (session_.is_json() && !outcome_) {
       document["schema"] = "galley.review-end/1";
       session_.print(document);
     }
-    for (const Json& comment : session_.is_json() ? Json::array() : comments_) {
-      session_.print(fmt::format("comment on {}: {}\n",
-                                 printable_line(comment["on"].get<std::string>()),
-                                 printable_line(comment["text"].get<std::string>())));
+    for (const ReviewComment& one : comments_) {
+      if (session_.is_json()) break;
+      session_.print(
+          fmt::format("comment on {}: {}\n", printable_line(one.on), printable_line(one.text)));
     }
     if (!outcome_) {
       session_.say("nothing was committed");
@@ -153,6 +156,7 @@ class BrowserReview {
 
   Result<Json> post(const std::string& target, const Json& body) {
     GALLEY_TRY(take_comments(body));
+    if (target == "/comments") return Json{{"ok", true}};
     if (target == "/end") {
       is_over_ = true;
       return Json{{"ok", true}};
@@ -178,8 +182,13 @@ class BrowserReview {
                           });
     if (!is_sound)
       return fail(ErrorKind::kUsage, "review.bad_request", "'comments' is not a list of comments");
-    comments_ = Json::array();
-    for (const Json& one : *given) comments_.push_back({{"on", one["on"]}, {"text", one["text"]}});
+    std::vector<ReviewComment> now;
+    for (const Json& one : *given) {
+      now.push_back({one["on"].get<std::string>(), one["text"].get<std::string>()});
+    }
+    if (now == comments_) return {};
+    GALLEY_TRY(review_.keep_comments(now));  // the agent sees them from now on
+    comments_ = std::move(now);
     return {};
   }
 
@@ -253,7 +262,7 @@ class BrowserReview {
   std::string page_token_;  ///< in the page
   std::optional<ReviewedState> state_;
   std::optional<CommitOutcome> outcome_;
-  Json comments_ = Json::array();
+  std::vector<ReviewComment> comments_;
   bool is_over_ = false;
 };
 

@@ -21,6 +21,7 @@
 #include "engine/commit/state_directory.h"
 #include "engine/history/turns.h"
 #include "engine/pipeline/asked_calls.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/stages/savepoints.h"
 #include "staging/overlay/proposal_diff.h"
 
@@ -154,6 +155,10 @@ Result<int> status(Session& session) {
     names.name_status = true;
     GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
     text += listing;
+    for (const ReviewComment& one : inner(transaction).comments()) {
+      document["comments"].push_back({{"on", one.on}, {"text", one.text}});
+      text += fmt::format("comment on {}: {}\n", printable_line(one.on), printable_line(one.text));
+    }
   }
   if (session.is_json()) {
     session.print(document);

@@ -47,15 +47,16 @@ enum class AuditKind : uint8_t {
   kAdoption,
   kLink,
   kRun,
+  kComment,
   kGap,
 };
 /// The names of the kinds in records, in the same order.
-inline constexpr std::array<std::string_view, 27> kAuditKindNames = {
+inline constexpr std::array<std::string_view, 28> kAuditKindNames = {
     "call",          "call.dry_run", "calls.dropped", "begun",       "exec",          "edit",
     "edits.dropped", "fix",          "index",         "savepoint",   "rollback",      "fork",
     "commit",        "undo",         "redo",          "refusal",     "conflict",      "approval",
     "confirmation",  "grant",        "revocation",    "tools.added", "tools.removed", "adoption",
-    "link",          "run",          "audit.gap"};
+    "link",          "run",          "comment",       "audit.gap"};
 
 [[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
   return kAuditKindNames.at(static_cast<size_t>(kind));

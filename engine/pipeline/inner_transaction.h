@@ -12,6 +12,7 @@
 #include "engine/history/rebase.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/stages/kept_outputs.h"
+#include "engine/stages/stored_stage.h"
 #include "engine/validators/bisect.h"
 #include "engine/validators/fix.h"
 #include "staging/formats/edit_set.h"
@@ -69,6 +70,12 @@ class InnerTransaction {
   /// Returns an output that the same agent kept.
   /// Errors: kNotFound `output.not_found`; kUsage as keep_output().
   Result<std::string> kept_output(const OutputName& name) const;
+  /// Keeps what a person wrote about this stored transaction, in place of earlier comments, until
+  /// the transaction ends. The record names them.
+  /// Errors: kUsage `transaction.not_stored`; kQuota `limit.comments`.
+  Result<void> keep_comments(const std::vector<ReviewComment>& comments);
+  /// Returns what a person wrote about it last; nothing in a transaction that is not stored.
+  [[nodiscard]] std::vector<ReviewComment> comments() const;
   /// Finds the smallest part of the staged changes that the gate refuses.
   Result<BisectReport> bisect(const BisectOptions& options);
   /// Starts a program on the view of a stored transaction and returns while it runs. It needs the

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "engine/calls/action.h"
 #include "engine/history/step_rollback.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/savepoints.h"
 #include "engine/stages/stored_stage.h"
@@ -104,6 +105,24 @@ Result<void> Transaction::savepoint(const std::string& name) {
     return make_savepoint(*stage, name, state_->overlay.entries(),
                           state_->workspace->place.clock());
   });
+}
+
+Result<void> InnerTransaction::keep_comments(const std::vector<ReviewComment>& comments) {
+  GALLEY_ASSIGN(const WritableDirectory* stage, outer_->stage_directory());
+  Action action = outer_->own_step(AuditKind::kComment);
+  ordered_json list = ordered_json::array();
+  for (const ReviewComment& one : comments) list.push_back({{"on", one.on}, {"text", one.text}});
+  action.record.tool = "review";
+  action.record.input = json_document({{"comments", std::move(list)}});
+  return outer_->pass(std::move(action), [&](AuditEvent&) -> Result<void> {
+    return write_comments(*stage, comments);
+  });
+}
+
+std::vector<ReviewComment> InnerTransaction::comments() const {
+  const auto stage = outer_->stage_directory();
+  return stage ? read_comments(**stage).value_or(std::vector<ReviewComment>())
+               : std::vector<ReviewComment>();
 }
 
 Result<size_t> Transaction::changes_at(const std::string& savepoint) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/file_mode.h"
@@ -268,6 +269,8 @@ Result<void> StoredStage::remove(const StateDirectory& state, StoredStage stage)
 
 namespace {
 
+constexpr const char* kComments = "comments";
+
 RelPath message_file() { return *RelPath::parse("git-commit"); }
 
 }  // namespace
@@ -287,6 +290,38 @@ Result<std::string> read_git_message(const Directory& stage) {
   auto message = read_file(stage, message_file(), kMaxGitMessageBytes);
   if (message || message.error().kind != ErrorKind::kNotFound) return message;
   return std::string();
+}
+
+Result<void> write_comments(const WritableDirectory& stage,
+                            const std::vector<ReviewComment>& comments) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ReviewComment& one : comments) list.push_back({{"on", one.on}, {"text", one.text}});
+  const std::string text = list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (text.size() > kMaxCommentsBytes) {
+    return fail(
+        ErrorKind::kQuota, "limit.comments",
+        "the comments of a review have at most " + std::to_string(kMaxCommentsBytes) + " bytes");
+  }
+  return replace_file(stage, kComments, text);
+}
+
+Result<std::vector<ReviewComment>> read_comments(const Directory& stage) {
+  std::vector<ReviewComment> comments;
+  const auto text = read_file(stage, chosen_path(kComments), kMaxCommentsBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return comments;
+  if (!text) return fail(text.error());
+  const nlohmann::json list = nlohmann::json::parse(*text, nullptr, false);
+  const auto is_text = [](const nlohmann::json& one, const char* name) {
+    return one.is_object() && one.contains(name) && one[name].is_string();
+  };
+  for (const nlohmann::json& one : list.is_array() ? list : nlohmann::json::array({nullptr})) {
+    if (!is_text(one, "on") || !is_text(one, "text")) {
+      return fail(ErrorKind::kInvalid, "stage.damaged",
+                  "the comments of this transaction are damaged; review it again");
+    }
+    comments.push_back({one["on"].get<std::string>(), one["text"].get<std::string>()});
+  }
+  return comments;
 }
 
 namespace {

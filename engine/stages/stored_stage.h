@@ -47,6 +47,7 @@ struct StageHeader {
 ///     overlay.new the replaced file, for reuse
 ///     calls       the changes of each call (staging/overlay/staged_step.h), in appended parts
 ///     markers     exists if conflict markers were staged
+///     comments    what a person wrote about it in `galley review`
 ///     contributors  names of other agents that staged changes, one per line
 ///     pool        in a fork: the shared contents (engine/commit/stage_directory.h)
 ///
@@ -115,6 +116,24 @@ inline constexpr size_t kMaxGitMessageBytes = size_t{64} << 10U;
 
 /// Returns the message, or an empty text without one.
 [[nodiscard]] Result<std::string> read_git_message(const Directory& stage);
+
+/// What a person wrote in `galley review` about a place of a transaction.
+struct ReviewComment {
+  std::string on;  ///< a path, with a line if it is about one
+  std::string text;
+  bool operator==(const ReviewComment&) const = default;
+};
+
+/// The maximum size of the file `comments` of a stage, which has them as JSON.
+inline constexpr size_t kMaxCommentsBytes = size_t{1} << 20U;
+
+/// Stores the comments in place of earlier ones.
+[[nodiscard]] Result<void> write_comments(const WritableDirectory& stage,
+                                          const std::vector<ReviewComment>& comments);
+
+/// Returns the comments of the last review.
+/// Errors: kInvalid `stage.damaged` for a text that write_comments() does not write.
+[[nodiscard]] Result<std::vector<ReviewComment>> read_comments(const Directory& stage);
 
 inline constexpr uint64_t kMaxHostPathBytes = 4096;  ///< a host path in the state of a transaction
 

@@ -357,6 +357,20 @@ ordered_json changed_paths(const ChangeSet& changes) {
   return out;
 }
 
+ordered_json with_comments(ordered_json result, const std::vector<ReviewComment>& comments) {
+  if (comments.empty()) return result;
+  std::string text = "a person commented on this transaction:\n";
+  ordered_json list = ordered_json::array();
+  for (const ReviewComment& one : comments) {
+    list.push_back({{"on", one.on}, {"text", one.text}});
+    text += name_in_line(one.on) + ": " + one.text + "\n";
+  }
+  result["structuredContent"]["comments"] = std::move(list);
+  std::string& said = result["content"][0]["text"].get_ref<std::string&>();
+  said += (said.empty() || said.ends_with('\n') ? "" : "\n") + text;
+  return result;
+}
+
 std::string changes_summary(const ChangeSet& changes) {
   std::string text;
   size_t shown = 0;

@@ -9,6 +9,7 @@
 #include <galley/outcome.h>
 #include "base/result.h"
 #include "engine/history/rebase.h"
+#include "engine/stages/stored_stage.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -47,6 +48,9 @@ inline constexpr size_t kMaxStructuredPage = 32'000;
 /// The changed paths, a line each: `M src/a.txt`.
 [[nodiscard]] nlohmann::ordered_json changed_paths(const ChangeSet& changes);
 [[nodiscard]] std::string changes_summary(const ChangeSet& changes);
+/// Adds what a person wrote about the transaction in `galley review`, if anything.
+[[nodiscard]] nlohmann::ordered_json with_comments(nlohmann::ordered_json result,
+                                                   const std::vector<ReviewComment>& comments);
 /// A part of a text with at most `max_bytes`, cut between lines; `next` is the offset of the rest,
 /// or 0 at the end.
 [[nodiscard]] std::string page_of(std::string_view text, size_t offset, size_t& next,

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/rel_path.h"
+#include "base/text.h"
 #include "engine/history/rebase.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "server/session/call_results.h"
@@ -206,6 +207,27 @@ ordered_json TransactionTools::call(const std::string& name, const json& argumen
   return result ? *std::move(result) : failed_result(result.error());
 }
 
+namespace {
+
+/// Returns what a person wrote about a transaction, as far as it fits into an answer.
+std::vector<ReviewComment> comments_on(Transaction& transaction) {
+  constexpr size_t kMaxShownComments = 200;
+  constexpr size_t kMaxCommentText = 16'384;
+  std::vector<ReviewComment> comments = inner(transaction).comments();
+  size_t shown = 0;
+  for (size_t bytes = 0; shown < std::min(comments.size(), kMaxShownComments); ++shown) {
+    bytes += comments[shown].on.size() + comments[shown].text.size();
+    if (bytes > kMaxCommentText) break;
+  }
+  if (shown == comments.size()) return comments;
+  const size_t left = comments.size() - shown;
+  comments.resize(shown);
+  comments.push_back({"all", counted(left, "comment") + " more: galley status"});
+  return comments;
+}
+
+}  // namespace
+
 Result<ordered_json> TransactionTools::begin(const json& arguments) {
   GALLEY_ASSIGN(const std::string id, open_->begin(text_member(arguments, "message")));
   ordered_json structured;
@@ -222,6 +244,9 @@ Result<ordered_json> TransactionTools::status(const std::string& tx) {
     structured["proposal"] = proposal.id().hex();
     structured["changes"] = changed_paths(proposal.changes());
     structured["count"] = proposal.changes().size();
+    for (const ReviewComment& one : comments_on(*transaction)) {
+      structured["comments"].push_back({{"on", one.on}, {"text", one.text}});
+    }
     GALLEY_TRY(transaction.give_back());
   }
   GALLEY_ASSIGN(const auto stages, workspace_->stages());
@@ -247,6 +272,10 @@ Result<ordered_json> TransactionTools::show_status(const json& arguments) {
               name_in_line(text_member(change, "path")) + "\n";
     }
     if (structured["changes"].empty()) text += "nothing is staged\n";
+    for (const ordered_json& comment : structured.value("comments", ordered_json::array())) {
+      text += "comment of a person on " + name_in_line(text_member(comment, "on")) + ": " +
+              text_member(comment, "text") + "\n";
+    }
   }
   for (const ordered_json& stage : structured["open"]) {
     text += "open: " + stage["tx"].get<std::string>() + " " + stage["agent"].get<std::string>() +
@@ -285,8 +314,10 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
                                                McpRequest& request) {
   ordered_json structured = nothing_staged();
   std::string text = "nothing is staged\n";
+  std::vector<ReviewComment> comments;
   GALLEY_ASSIGN(auto transaction, open_->look(text_member(arguments, "tx")));
   if (transaction) {
+    comments = comments_on(*transaction);
     GALLEY_ASSIGN(const Preview shown, transaction->preview(progress_to(request)));
     structured["tx"] = transaction->id();
     structured["proposal"] = shown.proposal.id().hex();
@@ -303,7 +334,8 @@ Result<ordered_json> TransactionTools::preview(const json& arguments, bool with_
     }
     GALLEY_TRY(transaction.give_back());
   }
-  ordered_json result = call_result(std::move(text), std::move(structured));
+  ordered_json result =
+      with_comments(call_result(std::move(text), std::move(structured)), comments);
   // With many findings, less of the diff fits: the rest begins at the cut.
   ordered_json& shown = result["structuredContent"];
   const bool is_cut = shown.contains("leftOut") && shown.contains("diff");
@@ -320,13 +352,16 @@ Result<ordered_json> TransactionTools::commit(const json& arguments, McpRequest&
   CommitRequest asked;
   asked.on_progress = progress_to(request);
   const std::string id = transaction->id();
+  const std::vector<ReviewComment> comments = comments_on(*transaction);
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction->commit(asked));
   const auto* conflict = std::get_if<Conflict>(&outcome);
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) note_commit(receipt->id.str());
   std::vector<PathConflict> listed;
   if (conflict != nullptr) listed = inner(*transaction).conflicts().value_or(listed);
   GALLEY_TRY(transaction.give_back(std::holds_alternative<Receipt>(outcome)));
-  return conflict != nullptr ? conflict_result(*conflict, listed, id) : commit_result(outcome, id);
+  return with_comments(
+      conflict != nullptr ? conflict_result(*conflict, listed, id) : commit_result(outcome, id),
+      comments);
 }
 
 namespace {

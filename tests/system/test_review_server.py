@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import os
 import re
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "review"))
 
 from browser import BrowserCase  # noqa: E402
+from mcp_client import McpClient  # noqa: E402
 from support import GALLEY, SystemCase  # noqa: E402
 
 DEADLINE_S = 60
@@ -35,7 +37,6 @@ class ServedCase(SystemCase):
         self.start(*words)
 
     def start(self, *words):
-        import os
         self.server = subprocess.Popen([GALLEY, "-C", self.work, "review", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                        stdin=subprocess.DEVNULL, env={**os.environ, **self.environment},
                                        start_new_session=True)
@@ -150,6 +151,29 @@ class Served(ServedCase):
         code, out, _ = self.ended()
         self.assertEqual((code, out), (0, "comment on long.txt:2: why\\nfive?\n"))
         self.assertEqual((self.work / "long.txt").read_text(), "".join(LINES))
+
+    def test_comments_reach_the_agent_while_the_review_goes_on(self):
+        self.serve(config='[policy]\ndefault = "ask"\n')
+        self.enter()
+        self.assertEqual(self.post("/comments", comments=[{"on": "long.txt:5", "text": "why five?"},
+                                                          {"on": "two\nlines", "text": "name it otherwise"}])[0], 200)
+        said = [{"on": "long.txt:5", "text": "why five?"}, {"on": "two\nlines", "text": "name it otherwise"}]
+        listed = json.loads(self.galley("--json", "status", expect=0).stdout)
+        self.assertEqual(listed["comments"], said)
+        self.assertIn(b"comment on two\\nlines: name it otherwise\n", self.galley("status", expect=0).stdout)
+        client = McpClient([GALLEY, "mcp"], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+        for tool, words in (("galley_status", "comment of a person on long.txt:5: why five?\n"),
+                            ("galley_preview", "long.txt:5: why five?\n"), ("galley_commit", "long.txt:5: why five?\n")):
+            answer = client.call(tool, tx=listed["tx"])
+            self.assertEqual(answer["structuredContent"]["comments"], said, tool)
+            self.assertIn(words, answer["content"][0]["text"], tool)
+        records = [json.loads(line) for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()]
+        self.assertEqual([one["input"]["comments"] for one in records if one["kind"] == "comment"], [said])
+        # The next review replaces them, and the end of the transaction removes them.
+        self.assertEqual(self.post("/end", comments=[])[0], 200)
+        self.ended()
+        self.assertNotIn("comments", json.loads(self.galley("--json", "status", expect=0).stdout))
 
     def test_with_json_its_comments_are_one_document(self):
         for target, schema in (("/end", "galley.review-end/1"), ("/commit", "galley.commit/1")):
@@ -348,6 +372,25 @@ class ServedInBrowser(BrowserCase, ServedCase):
             ("note", "comment", "document.querySelector('section#file-3 .said-of').textContent"))["notes"]
         self.assertEqual(notes["rejected"], ["z.json"])
         self.assertEqual(notes["comment"], "no JSON")
+
+    def test_a_click_on_a_number_comments_the_line(self):
+        self.serve()
+        number = "section#file-0 td.line-number button[aria-label='Comment on long.txt:5']"
+        notes = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"), ("click", number),
+            ("fill", "section#file-0 .line-said textarea", "is it five?"), ("axe", "open"),
+            ("click", "section#file-0 .line-said button:has-text('Save')"),
+            ("note", "said", "document.querySelector('.line-said .said-of').textContent"),
+            ("press", "s"), ("until", "view.isSide && document.querySelector('.line-said')"),
+            ("note", "side", "document.querySelector('.line-said .said-of').textContent"), ("axe", "sides"),
+            ("click", "#decision-buttons button:has-text('End')"),
+            ("until", "document.body.dataset.over === 'true'"))["notes"]
+        self.assertEqual((notes["open"], notes["sides"]), ([], []))
+        self.assertEqual((notes["said"], notes["side"]), ("is it five?", "is it five?"))
+        _, out, _ = self.ended()
+        self.assertIn("comment on long.txt:5: is it five?\n", out)
+        self.assertEqual(json.loads(self.galley("--json", "status", expect=0).stdout)["comments"],
+                         [{"on": "long.txt:5", "text": "is it five?"}])
 
     def test_a_message_is_given_with_the_commit(self):
         self.serve()

@@ -5,12 +5,14 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import time
 import unittest
+import urllib.request
 import uuid
 
 from journal_forgery import FILE, FOLDER, Side, journal
-from support import PATCHES, ROOT, SystemCase, snapshot
+from support import GALLEY, PATCHES, ROOT, SystemCase, snapshot
 
 FIRST = PATCHES / "good" / "01-discounts.patch"
 ROW = re.compile(r"^\| (`[^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.M)
@@ -25,7 +27,7 @@ END = {"commit", "pick", "rollback", "gc"}
 WORDS = {"the first write": {"apply", "begin"}, "a commit": COMMITS, "a recovery": RETIREMENT,
          "a retirement": RETIREMENT, "its end": END, "the end of the last that shares them": END,
          "the commit that uses it": {"commit"}, "the other commands that stage": STAGING,
-         "commands that ask the gate": COMMITS | {"validate", "agent-hook"}, "other commands that read history": {"log", "blame"}}
+         "commands that ask the gate": COMMITS | {"validate", "agent-hook", "review"}, "other commands that read history": {"log", "blame"}}
 
 CONFIGURATION = """
 [history]
@@ -193,7 +195,25 @@ class StateFolder(SystemCase):
         proposal = json.loads(self.galley("diff", "--tx", tx, "--json", expect=0).stdout)["proposal"]
         self.galley("approve", proposal, expect=0)
         self.galley("review", "--tx", tx, "--tty", expect=(1, 2))  # needs a terminal
+        self.comment_on(tx)
         self.galley("commit", "--tx", tx, expect=0)
+
+    def comment_on(self, tx):
+        """Comments on the page of `galley review`, and ends the review."""
+        review = subprocess.Popen([GALLEY, "-C", self.work, "review", "--tx", tx], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  stdin=subprocess.DEVNULL, env={**os.environ, **self.environment}, text=True,
+                                  start_new_session=True)
+        self.addCleanup(review.kill)
+        with urllib.request.urlopen(review.stdout.readline().strip()) as page:
+            home, data = page.url, json.loads(re.search(r'id="galley-data">(.*?)</script>', page.read().decode(), re.S)[1])
+        headers = {"Content-Type": "application/json", "Origin": home[:home.index("/", len("http://"))],
+                   "X-Galley-Token": data["session"]["token"]}
+        body = json.dumps({"comments": [{"on": "asked.txt:1", "text": "why?"}]}).encode()
+        urllib.request.urlopen(urllib.request.Request(home + "end", body, headers)).close()
+        review.communicate()
+        now = self.entries()
+        self.made |= {(entry, "review") for entry in now - self.before}
+        self.before = now
 
     def serve_agents(self):
         self.galley("mcp", expect=0)  # whose input ends at once

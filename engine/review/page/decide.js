@@ -3,6 +3,7 @@
 
 const choices = new Map();  // of a piece: "yes" or "no"
 const remarks = new Map();  // of a piece: text
+const lineRemarks = new Map();  // of a line, by its name: text
 const pieces = [];          // {piece, name, key, node, head}
 
 const message = make("input");  // of the commit
@@ -16,6 +17,7 @@ function keepChoices() {
     .map(({piece, key}) => [key, choices.get(piece) || "", remarks.get(piece) || ""]);
   try {
     sessionStorage.setItem(storageName(), JSON.stringify(kept));
+    sessionStorage.setItem(`${storageName()}-lines`, JSON.stringify([...lineRemarks]));
   } catch { /* they are gone when the page is loaded again */ }
 }
 
@@ -27,6 +29,8 @@ function findChoices() {
       if (choice) choices.set(piece, choice);
       if (remark) remarks.set(piece, remark);
     }
+    const lines = JSON.parse(sessionStorage.getItem(`${storageName()}-lines`) || "[]");
+    for (const [name, text] of lines) lineRemarks.set(name, text);
   } catch { /* nothing was kept */ }
 }
 
@@ -45,6 +49,7 @@ function piecesOf(file) {
 
 async function ask(target, body) {
   const comments = pieces.filter(({piece}) => remarks.has(piece)).map(({piece, name}) => ({on: name, text: remarks.get(piece)}));
+  for (const [name, text] of lineRemarks) comments.push({on: name, text});
   const answer = await fetch(`.${target}`, {
     method: "POST",
     headers: {"Content-Type": "application/json", "X-Galley-Token": data.session.token},
@@ -112,14 +117,17 @@ function choose(piece, choice) {
 }
 
 // A box below the head of a change with a text to fill in.
-function openBox(host, name, label, text, onDone) {
+function openBox(host, name, label, text, onDone, onClose = () => {}) {
   host.querySelectorAll(":scope > .remark").forEach((old) => old.remove());
   const box = make("div", "remark");
   const field = make("textarea");
   field.value = text;
   field.rows = Math.min(Math.max(text.split("\n").length + 1, 3), 30);
   const title = put(make("label"), `${label} ${name}`, field);
-  const close = () => box.remove();
+  const close = () => {
+    box.remove();
+    onClose();
+  };
   put(box, title, put(make("div", "choices"), button("Save", () => { onDone(field.value); close(); }), button("Cancel", close)));
   const head = host.firstElementChild;
   head.after(box);
@@ -128,11 +136,45 @@ function openBox(host, name, label, text, onDone) {
 
 function openRemark(piece, name, host) {
   openBox(host, name, "Comment on", remarks.get(piece) || "", (text) => {
-    if (text.trim()) remarks.set(piece, text.trim());
-    else remarks.delete(piece);
-    keepChoices();
-    showDecision();
+    keepRemark(remarks, piece, text);
   });
+}
+
+// Galley tells the agent at its next call, also while the review goes on.
+function keepRemark(map, key, text) {
+  if (text.trim()) map.set(key, text.trim());
+  else map.delete(key);
+  keepChoices();
+  showDecision();
+  ask("/comments", {});
+}
+
+// The number of a line is a button that comments the line.
+function addLineRemark(row, file, entry) {
+  const name = entry.new ? `${file.path}:${entry.new}` : `${file.path}:${entry.old} before the change`;
+  const cells = [...row.querySelectorAll(".line-number")].filter((cell) => cell.textContent);
+  const cell = cells[cells.length - 1];
+  if (!cell) return;
+  const place = make("td");
+  place.colSpan = 4;
+  const said = make("p", "said-of");
+  const below = put(make("tr", "line-said"), put(place, put(make("div"), said)));
+  const show = () => {
+    said.textContent = lineRemarks.get(name) || "";
+    if (lineRemarks.has(name) || place.querySelector(".remark")) row.after(below);
+    else below.remove();
+  };
+  const number = button(cell.textContent, () => {
+    row.after(below);
+    openBox(place.firstElementChild, name, "Comment on", lineRemarks.get(name) || "", (text) => {
+      keepRemark(lineRemarks, name, text);
+      said.textContent = text.trim();
+    }, show);
+  });
+  number.setAttribute("aria-label", `Comment on ${name}`);
+  number.tabIndex = -1;
+  cell.replaceChildren(number);
+  show();
 }
 
 async function openEditor(piece, name, host) {
@@ -161,6 +203,7 @@ async function endReview() {
 function over(text) {
   byId("decision-buttons").replaceChildren();
   document.querySelectorAll(".choices, .remark").forEach((node) => node.remove());
+  document.querySelectorAll(".line-number button").forEach((one) => { one.disabled = true; });
   document.body.dataset.over = "true";
   tell(text);
 }
@@ -178,7 +221,7 @@ function showDecision() {
   const count = (choice) => pieces.filter(({piece}) => choices.get(piece) === choice).length;
   const [yes, no] = [count("yes"), count("no")];
   const open = pieces.length - yes - no;
-  tell(`${yes} accepted, ${no} rejected, ${open} undecided, ${plural(remarks.size, "comment")}`);
+  tell(`${yes} accepted, ${no} rejected, ${open} undecided, ${plural(remarks.size + lineRemarks.size, "comment")}`);
   const place = byId("decision-buttons");
   const rest = button("Accept the rest", acceptRest);
   rest.disabled = open === 0;

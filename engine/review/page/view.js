@@ -110,8 +110,10 @@ function fillChunk(chunk) {
   const rows = rowsOf(part, view.isSide).slice(begin, end);
   lexPart(part, file, entriesOf(part).length);
   for (const row of rows) {
-    body.append(view.isSide ? sideRow(row) : inlineRow(row[0]));
+    const node = view.isSide ? sideRow(row) : inlineRow(row[0]);
+    body.append(node);
     const after = view.isSide ? row[1] : row[0];
+    if (data.session) addLineRemark(node, file, after || row[0]);
     const findings = after && after.sign !== "-" ? file.findingsAt.get(after.new) : undefined;
     if (findings) body.append(findingRow(findings));
   }

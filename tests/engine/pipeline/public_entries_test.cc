@@ -187,6 +187,10 @@ std::vector<Entry> entries_of_transactions() {
          w.tree.write("a.txt", "three\n");
          expect(w.transaction->stage_with_markers(other->proposal()).has_value());
        }},
+      {"keep_comments", "comment", "review", "open",
+       [](World& w) {
+         expect(inner(*w.transaction).keep_comments({{"a.txt:1", "why?"}}).has_value());
+       }},
       {"rebase_staged", "edit", "rebase", "open",
        [](World& w) {
          expect(w.transaction->edit("a.txt", "one", "two").is_staged());
@@ -323,9 +327,9 @@ TEST(PublicEntries, EachChangingFunctionIsRecorded) {
 }
 
 TEST(PublicEntries, EachFunctionNeedsAnEquivalentToolOfTheAgent) {
-  const std::set<std::string> allowed = {
-      "savepoint",          "rollback_to", "rollback", "fork",
-      "rollback_execution", "stage_all",   "commit",   "call_all"};
+  const std::set<std::string> allowed = {"savepoint", "rollback_to",        "rollback",
+                                         "fork",      "rollback_execution", "stage_all",
+                                         "commit",    "call_all",           "keep_comments"};
   for (const Entry& entry : entries_of_transactions()) {
     if (allowed.contains(entry.name)) continue;
     SCOPED_TRACE(entry.name);

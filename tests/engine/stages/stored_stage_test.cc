@@ -7,6 +7,7 @@
 #include "engine/stages/savepoints.h"
 #include "staging/fs/fault_directory.h"
 #include "staging/fs/memory_directory.h"
+#include "staging/fs/replace_file.h"
 #include "support/commit_fixture.h"
 
 namespace galley {
@@ -92,6 +93,24 @@ TEST(GitMessage, IsKeptUpToTheLimit) {
   ASSERT_TRUE(write_git_message(*stage, message).has_value());
   EXPECT_EQ(write_git_message(*stage, message + "x").error().reason, "limit.git_message");
   EXPECT_EQ(*read_git_message(*stage), message);
+}
+
+// Limit: kMaxCommentsBytes of engine/stages/stored_stage.h
+TEST(ReviewComments, AreKeptUpToTheLimitAndReplaceEarlierOnes) {
+  const auto stage = make_memory_directory();
+  EXPECT_TRUE(read_comments(*stage)->empty());
+  const std::vector<ReviewComment> few = {{"a\tb:3", "why\n\"so\"?"}, {"d", "\xc3\xa9"}};
+  ASSERT_TRUE(write_comments(*stage, few));
+  EXPECT_EQ(*read_comments(*stage), few);
+  const std::vector<ReviewComment> many(kMaxCommentsBytes / 1000, {"a", std::string(1000, 'x')});
+  EXPECT_EQ(write_comments(*stage, many).error().reason, "limit.comments");
+  EXPECT_EQ(*read_comments(*stage), few);
+  ASSERT_TRUE(write_comments(*stage, {}));
+  EXPECT_TRUE(read_comments(*stage)->empty());
+  for (const std::string_view text : {"", "[1]", "{}", "[{\"on\":1,\"text\":\"x\"}]"}) {
+    ASSERT_TRUE(replace_file(*stage, "comments", std::string(text)));
+    EXPECT_EQ(read_comments(*stage).error().reason, "stage.damaged") << text;
+  }
 }
 
 TEST_F(StoredStageTest, AForkDoesNotNeedItsParent) {
