@@ -218,6 +218,7 @@ struct Arguments {
   bool repair = false;
   bool tty = false;       ///< review --tty
   uint32_t port = 0;      ///< review --port; 0: any
+  bool opens = false;     ///< review --open
   bool list = false;      ///< trust --list
   bool show = false;      ///< trust --show
   bool revoke = false;    ///< trust --revoke

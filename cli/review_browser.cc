@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -15,6 +16,9 @@
 #include "engine/review/review_page.h"
 #include "staging/fs/controlling_terminal.h"
 #include "staging/fs/loopback_listener.h"
+#include "staging/fs/replace_file.h"
+#include "staging/sandbox/host_process.h"
+#include "staging/sandbox/layer_homes.h"
 
 namespace galley {
 namespace {
@@ -273,6 +277,27 @@ HttpResponse response_to(std::string_view bytes, BrowserReview& review) {
   return refusal(parsed.status, "review.bad_request", "this is not a request to us");
 }
 
+/// Opens the address in the person's browser. Arguments of a program can be read by every user of
+/// this machine, so the program gets a private file that leads to the address. The address is
+/// printed, too, for a browser that cannot read the file.
+Result<LayerHome> open_browser(Session& session, const std::string& address) {
+  const char* chosen = std::getenv("BROWSER");
+  const std::string line = chosen != nullptr && *chosen != '\0' ? chosen : "xdg-open";
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_TRY(check_line_outside(line, workspace->root_path()));
+  GALLEY_ASSIGN(LayerHome home, LayerHome::open("", LayerUse::kCopy));
+  const std::string page = fmt::format(
+      "<!DOCTYPE html><meta http-equiv=\"refresh\" content=\"0;url={}\"><title>Galley</title>\n",
+      address);
+  GALLEY_TRY(replace_file(home.directory(), "review.html", page));
+  // The browser may run for long, so the shell does not wait for it.
+  GALLEY_ASSIGN(const auto shell,
+                HostProcess::start({"sh", "-c", line + " \"$@\" > /dev/null 2>&1 &", "sh",
+                                    home.path() + "/review.html"}));
+  GALLEY_TRY(shell->wait());
+  return home;
+}
+
 /// Prints the address for the person only, because it gives the right to decide in their name.
 Result<void> tell_address(Session& session, const std::string& address) {
   session.terminal().release_terminal();
@@ -305,6 +330,12 @@ Result<int> review_in_browser(Session& session, Review& review) {
   GALLEY_ASSIGN(const auto listener, LoopbackListener::open(static_cast<uint16_t>(port), clock));
   BrowserReview browser(session, review, *listener);
   GALLEY_TRY(tell_address(session, browser.address()));
+  std::optional<LayerHome> opened;
+  if (session.arguments().opens) {
+    auto home = open_browser(session, browser.address());
+    if (!home) return fail(home.error());
+    opened.emplace(*std::move(home));
+  }
   const auto is_whole = [](std::string_view bytes) {
     const HttpParse parsed = parse_http(bytes);
     return parsed.request || parsed.status != 0;

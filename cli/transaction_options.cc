@@ -64,6 +64,7 @@ void add_stage_commands(OptionTable& table) {
   review->add_flag("--tty", args.tty, "Ask about each change at the terminal");
   review->add_option("--port", args.port, "Serve the page on this port; any free one by default")
       ->type_name("N");
+  review->add_flag("--open", args.opens, "Open the page: $BROWSER or xdg-open");
   CLI::App* call = table.add("call", "Run one tool; stage what it changes", kTransactionGroup);
   table.add_tx(call);
   table.add_begin(call);

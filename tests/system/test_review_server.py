@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "review"))
 from browser import BrowserCase  # noqa: E402
 from mcp_client import McpClient  # noqa: E402
 from support import GALLEY, SystemCase  # noqa: E402
+from terminal_session import wait_until  # noqa: E402
 
 DEADLINE_S = 60
 LINES = [f"line {i}\n" for i in range(1, 41)]
@@ -106,6 +107,33 @@ class Served(ServedCase):
             self.start("--port", str(port))
             self.enter()  # the kernel keeps the closed connection of the server for a while
             self.stop()
+
+    def test_the_browser_is_opened_by_a_private_file(self):
+        opened = self.scratch / "opened"
+        browser = self.scratch / "browser"
+        browser.write_text(f'#!/bin/sh\nls -l "$1" > {opened}.new; cat "$1" >> {opened}.new; mv {opened}.new {opened}\n')
+        browser.chmod(0o755)
+        self.environment["BROWSER"] = str(browser)
+        self.serve(words=["--open"])
+        self.assertTrue(wait_until(opened.exists))
+        listed, page = opened.read_text().split("\n", 1)
+        self.assertTrue(listed.startswith("-rw------- "), listed)
+        self.assertNotIn(self.token, listed)
+        self.assertIn(f"url=http://{self.host}/?token={self.token}", page)
+        self.enter()
+        self.assertEqual(self.post("/end")[0], 200)
+        self.ended()
+        self.assertFalse(Path(listed.split()[-1]).exists())
+
+    def test_a_browser_in_the_workspace_is_not_started(self):
+        inside = self.work / "browser"
+        inside.write_text("#!/bin/sh\ntouch started\n")
+        inside.chmod(0o755)
+        self.environment["BROWSER"] = str(inside)
+        self.galley("begin", expect=0)
+        result = self.galley("review", "--open", expect=1, start_new_session=True)
+        self.assertIn(b"inside", result.stderr)
+        self.assertFalse((self.work / "started").exists())
 
     def test_left_out_hunks_are_not_committed(self):
         self.serve()
