@@ -612,7 +612,7 @@ class OneWorld(HookCase):
         [only] = self.log("--session", "s")
         shown = self.galley("show", only["id"], expect=0).stdout
         self.assertIn(b"+agent 3", shown)
-        self.assertNotIn(b"25", shown.replace(b"line 25", b""))
+        self.assertNotIn(b"B 25", shown)  # the time of the commit may contain a 25
         self.galley("undo", "--session", "s", expect=0)
         text = main.read_text()
         for line in ("line 3\n", "B 25\n", "by hand 12\n"):
