@@ -118,7 +118,7 @@ class GitSearch {
     const auto path = directory.join(named(name));
     if (!path) return true;
     const auto stat = tree_.workspace().stat(*path);
-    return !stat && is_nothing(stat.error());
+    return stat ? stat->kind == FileKind::kAbsent : is_nothing(stat.error());
   }
 
   Result<void> look_at_submodules() {

@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <memory>
+
 #include "policy_fixture.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/fault_directory.h"
 
 namespace galley {
 namespace {
@@ -129,6 +134,28 @@ TEST_F(GitDirectoriesTest, CompletingOrChangingARepositoryNeedsAnApproval) {
   EXPECT_THAT(said("x/config"), HasSubstr("ask")) << "inside one that is there";
   workspace_.write("y/commondir", "../x");
   EXPECT_THAT(said("y/HEAD"), HasSubstr("ask")) << "a worktree's folder";
+}
+
+TEST_F(GitDirectoriesTest, EachDirectoryAboveAChangeIsLookedAtTwice) {
+  constexpr size_t kDirectories = 20;
+  for (size_t i = 0; i < kDirectories; ++i) {
+    workspace_.write("many/d" + std::to_string(i) + "/f", "old\n");
+    stage("many/d" + std::to_string(i) + "/f");
+  }
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto counted =
+      make_fault_directory(open_writable_disk_directory(workspace_.path()).value(), plan);
+  const Proposal proposal = freeze();
+  const ProposedTree tree(proposal, *counted, workspace_.path());
+  ASSERT_TRUE(GitDirectories::of(tree));
+  std::map<std::string, size_t> calls;
+  for (const FaultCall& call : plan->calls) {
+    if (call.path.starts_with("many/")) ++calls[call.path.substr(0, call.path.rfind('/'))];
+  }
+  EXPECT_EQ(calls.size(), kDirectories + 1);
+  for (const auto& [directory, times] : calls) {
+    EXPECT_LE(times, 2U) << directory << ": one look for .git, one for HEAD";
+  }
 }
 
 TEST_F(GitDirectoriesTest, AHugeCommonDirIsAnError) {
