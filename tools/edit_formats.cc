@@ -255,9 +255,8 @@ bool is_raw_calls(std::string_view text) {
   };
   const bool is_json = body.starts_with('{') || body.starts_with('[');
   const bool is_marked = body.starts_with("[TOOL_CALLS]") || body.starts_with("<|python_tag|>");
-  const Answer answer = divide_answer(body);
-  if (!answer.parts.empty() || !answer.unread.empty()) return false;
-  if (is_marked || !answer.calls.empty()) return true;
+  if (has_edits(body)) return false;
+  if (is_marked || !divide_answer(body).calls.empty()) return true;
   return is_json && (has_word("tool_use") || has_word("tool_calls") || has_word("function") ||
                      (has_word("name") && (has_word("arguments") || has_word("parameters"))));
 }

@@ -40,6 +40,19 @@ class AnswerDivider {
 
   Answer run() {
     while (at_ < document_.size()) take();
+    return finish();
+  }
+
+  /// True if run() would return a part or an unread line. For a text without closing tags, because
+  /// what stands before such a tag can become a thought later. Reads no further than needed.
+  bool finds_edits() {
+    while (at_ < document_.size() && out_.parts.empty() && out_.unread.empty()) take();
+    const Answer found = finish();
+    return !found.parts.empty() || !found.unread.empty();
+  }
+
+ private:
+  Answer finish() {
     close_fence();
     cover(document_.size(), document_.size());
     for (size_t i = 0; i < out_.parts.size(); ++i) {
@@ -50,7 +63,6 @@ class AnswerDivider {
     return std::move(out_);
   }
 
- private:
   /// Passes over an element in which a model thinks. If only its closing tag is there, all
   /// before it is the thought.
   bool take_thought() {
@@ -399,6 +411,7 @@ EditFormat Answer::format() const {
 std::optional<std::string> without_thoughts(std::string_view text) {
   constexpr int kMostPasses = 4;  // without a thought, another one may be outside of edits
   std::optional<std::string> out;
+  if (!has_closing_tag(text)) return out;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     const Answer answer = AnswerDivider(out ? *out : text).run();
     if (answer.thoughts.empty()) break;
@@ -406,6 +419,12 @@ std::optional<std::string> without_thoughts(std::string_view text) {
     for (const auto& [begin, end] : answer.thoughts) blank(*out, begin, end);
   }
   return out;
+}
+
+bool has_edits(std::string_view text) {
+  if (!has_closing_tag(text) && AnswerDivider(text).finds_edits()) return true;
+  const Answer answer = divide_answer(text);
+  return !answer.parts.empty() || !answer.unread.empty();
 }
 
 Answer divide_answer(std::string_view text) {

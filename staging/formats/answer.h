@@ -51,6 +51,9 @@ struct Answer {
 /// the message of a git mail does not begin an edit either. Takes time linear in the text.
 [[nodiscard]] Answer divide_answer(std::string_view text);
 
+/// True if divide_answer() returns a part or an unread line. Stops at the first one.
+[[nodiscard]] bool has_edits(std::string_view text);
+
 /// Returns the text with blanks in the place of thoughts, as long and with as many lines; nullopt
 /// if it has none. Tags inside edits, fences and JSON are text.
 [[nodiscard]] std::optional<std::string> without_thoughts(std::string_view text);

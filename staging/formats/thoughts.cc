@@ -36,6 +36,14 @@ size_t thought_end(std::string_view text, size_t at) {
   return at;
 }
 
+bool has_closing_tag(std::string_view text) {
+  constexpr std::string_view kStart = "</";
+  for (size_t at = text.find(kStart); at != text.npos; at = text.find(kStart, at + 1)) {
+    if (closing_tag_length(text, at) > 0) return true;
+  }
+  return false;
+}
+
 size_t closing_tag_length(std::string_view text, size_t at) {
   for (const TagPair& tag : kTags) {
     if (text.substr(std::min(at, text.size())).starts_with(tag.closing)) return tag.closing.size();

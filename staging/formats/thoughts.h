@@ -23,4 +23,7 @@ struct ThoughtTag {
 /// tag themselves, so it is missing in some answers.
 [[nodiscard]] size_t closing_tag_length(std::string_view text, size_t at);
 
+/// True if the text has a closing tag. Without one, it has no element in which a model thinks.
+[[nodiscard]] bool has_closing_tag(std::string_view text);
+
 }  // namespace galley

@@ -21,6 +21,7 @@ constexpr const char* kJson = "{\"path\": \"f\", \"content\": \"}\\\"\"}\n";
 std::string shape_of(const std::string& text) {
   std::string out;
   const Answer answer = divide_answer(text);
+  EXPECT_EQ(has_edits(text), !answer.parts.empty() || !answer.unread.empty()) << text;
   for (const AnswerPart& part : answer.parts) {
     const char* letter = part.format == EditFormat::kUnified         ? "u"
                          : part.format == EditFormat::kApplyPatch    ? "p"
