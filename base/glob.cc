@@ -181,6 +181,7 @@ Result<Glob> Glob::parse(std::string_view pattern) {
     return glob;
   }
   GALLEY_TRY(glob.compile(body));
+  glob.note_literal_end();
   return glob;
 }
 
@@ -204,6 +205,17 @@ Result<void> Glob::compile(std::string_view body) {
     }
   }
   return {};
+}
+
+void Glob::note_literal_end() {
+  size_t begin = steps_.size();
+  while (begin > 0 && steps_[begin - 1].op == Op::kByte) --begin;
+  // kSkipDeep may leave out the '/' after its star.
+  const bool is_skipped = begin > 1 && steps_[begin - 2].op == Op::kSkipDeep;
+  for (size_t at = begin + (is_skipped ? 1 : 0); at < steps_.size(); ++at) {
+    literal_end_ += static_cast<char>(steps_[at].byte);
+  }
+  is_any_with_end_ = !is_anchored_ && begin == 1 && steps_[0].op == Op::kStar;
 }
 
 size_t Glob::compile_star(std::string_view body, size_t at) {
@@ -238,7 +250,10 @@ bool Glob::matches(std::string_view path, bool is_directory) const {
     const size_t slash = path.rfind('/');
     if (slash != path.npos) path.remove_prefix(slash + 1);
   }
-  return is_literal_ ? path == literal_ : run(path);
+  if (is_literal_) return path == literal_;
+  // Most patterns are `*.cc` or end like that, and most paths end otherwise.
+  if (!path.ends_with(literal_end_)) return false;
+  return is_any_with_end_ || run(path);
 }
 
 /// Adds the step and all steps that can be reached from it without consuming a byte.

@@ -46,15 +46,18 @@ class Glob {
   [[nodiscard]] Result<void> compile(std::string_view body);
   [[nodiscard]] Result<size_t> compile_class(std::string_view body, size_t at);
   [[nodiscard]] size_t compile_star(std::string_view body, size_t at);
+  void note_literal_end();
   [[nodiscard]] bool run(std::string_view text) const;
   [[nodiscard]] bool takes(const Step& step, uint8_t byte) const;
   void enter(States& states, size_t at) const;
 
   std::string text_;
-  std::string literal_;  ///< the whole pattern, if it has only literal bytes
+  std::string literal_;      ///< the whole pattern, if it has only literal bytes
+  std::string literal_end_;  ///< the literal bytes at the end of a pattern with wildcards
   std::vector<Step> steps_;
   std::vector<ByteSet> classes_;
   bool is_literal_ = false;
+  bool is_any_with_end_ = false;  ///< any name that ends in literal_end_
   bool is_negated_ = false;
   bool is_anchored_ = false;  ///< matches from the root, not at any depth
   bool is_directory_only_ = false;
