@@ -133,6 +133,10 @@ std::string printable_line(std::string_view text) {
 }
 
 std::string printable_line(std::string_view text, size_t max_bytes) {
+  const auto is_shown = [](char c) { return is_plain(c) && c != '\n' && c != '\t'; };
+  if (text.size() <= max_bytes && std::all_of(text.begin(), text.end(), is_shown)) {
+    return std::string(text);
+  }
   std::string out;
   for (size_t at = 0; at < text.size();) {
     size_t length = 1;

@@ -55,8 +55,10 @@ Result<int> finish_judgement(Session& session, const Preview& preview, Json& doc
   const bool is_approved = preview.verdict.is_approved();
   document["ok"] = is_approved;
   document["proposal"] = preview.proposal.id().hex();
-  document["verdict"] = verdict_json(preview.verdict);
-  document["changes"] = changes_json(preview.proposal.changes());
+  if (session.is_json() || !session.arguments().reports.empty()) {
+    document["verdict"] = verdict_json(preview.verdict);
+    document["changes"] = changes_json(preview.proposal.changes());
+  }
   GALLEY_ASSIGN(const bool is_reported, write_reports(session, preview, document));
   if (session.is_json()) {
     session.print(document);
