@@ -155,14 +155,15 @@ class SpawnedPipes final : public PipedProcess {
     }
   }
 
+  /// The buffer is not filled with zeros, which would cost more than a short answer.
   Result<std::string> read_some(size_t max_bytes) {
-    std::string bytes(max_bytes, '\0');
+    char buffer[kReadBytes];
     while (true) {
-      const ssize_t count = ::read(ends_.output.number(), bytes.data(), bytes.size());
+      const ssize_t count =
+          ::read(ends_.output.number(), buffer, std::min(max_bytes, sizeof buffer));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return fail(os_error(errno, "reading from a program", ""));
-      bytes.resize(static_cast<size_t>(count));
-      return bytes;
+      return std::string(buffer, static_cast<size_t>(count));
     }
   }
 
