@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/limits.h"
@@ -16,7 +18,7 @@
 namespace galley {
 namespace {
 
-constexpr size_t kHashedTogether = 8;
+constexpr size_t kHashedTogether = 64;
 constexpr size_t kShownPaths = 5;
 
 bool is_nothing(const std::string& id) { return id.find_first_not_of('0') == std::string::npos; }
@@ -44,43 +46,43 @@ Finding odd_path(const std::string& path, const Error& why) {
   return finding;
 }
 
-/// Removed or shrunk contents may have any size.
-struct WantedBlob {
-  const std::string& id;
-  const std::string& path;
-  uint64_t max_bytes;
-};
-
-Error unreadable(const WantedBlob& blob, Error why) {
-  if (why.reason == "git.no_such_object") return missing(blob.path, blob.id);
-  why.path = blob.path;
-  if (why.reason == "git.object_damaged") why.message = "'" + blob.path + "': " + why.message;
+Error unreadable(const std::string& path, const std::string& blob, Error why) {
+  if (why.reason == "git.no_such_object") return missing(path, blob);
+  why.path = path;
+  if (why.reason == "git.object_damaged") why.message = "'" + path + "': " + why.message;
   if (why.reason != "limit.file_size") return why;
-  why.message = "'" + blob.path + "' is too large to be judged: " + why.message +
+  why.message = "'" + path + "' is too large to be judged: " + why.message +
                 "; keep it out of git, or under Git LFS";
   return why;
 }
 
 /// Hashes every blob of the diff in parallel.
 Result<void> hash_blobs(const std::vector<GitRawChange>& diff, GitBlobStore& store) {
-  std::vector<WantedBlob> wanted;
+  std::vector<GitBlobStore::Wanted> wanted;
+  std::vector<const std::string*> paths;
+  std::set<std::pair<std::string_view, uint64_t>> known;
+  const auto want = [&](const GitRawChange& change, const std::string& blob, uint64_t max_bytes) {
+    if (!known.emplace(blob, max_bytes).second) return;
+    wanted.push_back({blob, max_bytes});
+    paths.push_back(&change.path);
+  };
   for (const GitRawChange& change : diff) {
     if (has_blob(change.new_mode, change.new_id)) {
-      wanted.push_back({change.new_id, change.path, limits::kMaxFileBytes});
+      want(change, change.new_id, limits::kMaxFileBytes);
     }
-    if (has_blob(change.old_mode, change.old_id)) {
-      wanted.push_back({change.old_id, change.path, UINT64_MAX});
-    }
+    // Removed and shrunk contents may have any size.
+    if (has_blob(change.old_mode, change.old_id)) want(change, change.old_id, UINT64_MAX);
   }
   std::vector<std::optional<Error>> errors(wanted.size());
   for_each_block(wanted.size(), kHashedTogether, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const auto added = store.add(wanted[i].id, wanted[i].max_bytes);
+    const auto block = std::span(wanted).subspan(begin, end - begin);
+    for (size_t i = begin + store.add_each(block); i < end; ++i) {
+      const auto added = store.add(wanted[i].blob, wanted[i].max_bytes);
       if (!added) errors[i] = added.error();
     }
   });
   for (size_t i = 0; i < errors.size(); ++i) {
-    if (errors[i]) return fail(unreadable(wanted[i], *std::move(errors[i])));
+    if (errors[i]) return fail(unreadable(*paths[i], wanted[i].blob, *std::move(errors[i])));
   }
   return {};
 }

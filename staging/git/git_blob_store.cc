@@ -1,11 +1,48 @@
 #include "staging/git/git_blob_store.h"
 
+#include <deque>
 #include <utility>
+#include <vector>
 
 #include "base/content_id.h"
 #include "base/limits.h"
 
 namespace galley {
+
+/// A blob whose bytes arrive.
+class GitBlobStore::Arriving {
+ public:
+  explicit Arriving(const std::string& name) : name_(name) {}
+
+  [[nodiscard]] GitObjects::Take take() {
+    return [this](std::string_view some) {
+      hasher_.update(some);
+      size_ += some.size();
+      if (may_be_kept()) bytes_ += some;
+    };
+  }
+
+ private:
+  friend class GitBlobStore;
+  [[nodiscard]] bool may_be_kept() const { return size_ <= kMaxKeptBytes / 8; }
+
+  const std::string& name_;
+  ContentHasher hasher_;
+  std::string bytes_;
+  uint64_t size_ = 0;
+};
+
+GitBlobStore::Blob GitBlobStore::publish(Arriving& arriving) {
+  const Blob made{arriving.hasher_.finish(), arriving.size_};
+  const std::lock_guard lock(mutex_);
+  blobs_.emplace(arriving.name_, made);
+  names_.emplace(made.content, arriving.name_);
+  if (arriving.may_be_kept() && kept_bytes_ + made.size <= kMaxKeptBytes) {
+    const auto content = std::make_shared<const std::string>(std::move(arriving.bytes_));
+    if (kept_.emplace(made.content, content).second) kept_bytes_ += made.size;
+  }
+  return made;
+}
 
 Result<GitBlobStore::Blob> GitBlobStore::add(const std::string& blob, uint64_t max_bytes) {
   {
@@ -13,25 +50,21 @@ Result<GitBlobStore::Blob> GitBlobStore::add(const std::string& blob, uint64_t m
     const auto known = blobs_.find(blob);
     if (known != blobs_.end()) return known->second;
   }
-  constexpr size_t kMaxKeptBlob = kMaxKeptBytes / 8;
-  ContentHasher hasher;
-  std::string bytes;
-  uint64_t size = 0;
-  const auto take = [&](std::string_view some) {
-    hasher.update(some);
-    size += some.size();
-    if (size <= kMaxKeptBlob) bytes += some;
-  };
-  GALLEY_TRY(objects_->read(blob, take, max_bytes));
-  const Blob made{hasher.finish(), size};
-  const std::lock_guard lock(mutex_);
-  blobs_.emplace(blob, made);
-  names_.emplace(made.content, blob);
-  if (size <= kMaxKeptBlob && kept_bytes_ + size <= kMaxKeptBytes) {
-    const auto content = std::make_shared<const std::string>(std::move(bytes));
-    if (kept_.emplace(made.content, content).second) kept_bytes_ += size;
+  Arriving arriving(blob);
+  GALLEY_TRY(objects_->read(blob, arriving.take(), max_bytes));
+  return publish(arriving);
+}
+
+size_t GitBlobStore::add_each(std::span<const Wanted> wanted) {
+  std::deque<Arriving> arriving;  // its elements stay where they are
+  std::vector<GitObjects::Wanted> asked;
+  for (const Wanted& one : wanted) {
+    arriving.emplace_back(one.blob);
+    asked.push_back({one.blob, one.max_bytes, arriving.back().take()});
   }
-  return made;
+  const size_t count = objects_->read_each(asked);
+  for (size_t i = 0; i < count; ++i) publish(arriving[i]);
+  return count;
 }
 
 Result<void> GitBlobStore::keep(const ContentId& id, const Content& content) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -33,10 +34,22 @@ class GitBlobStore final : public ContentStore {
   /// Errors: those of GitObjects; kQuota `limit.file_size` if the blob has more than `max_bytes`.
   Result<Blob> add(const std::string& blob, uint64_t max_bytes = UINT64_MAX);
 
+  /// A blob that add_each() adds.
+  struct Wanted {
+    const std::string& blob;
+    uint64_t max_bytes;
+  };
+  /// Adds blobs in order, with fewer exchanges than one add() for each. Returns how many are known
+  /// now: add() of the next one says why it failed.
+  size_t add_each(std::span<const Wanted> wanted);
+
   Result<void> keep(const ContentId& id, const Content& content) override;
   Result<Content> get(const ContentId& id) const override;
 
  private:
+  class Arriving;
+  Blob publish(Arriving& arriving);
+
   std::shared_ptr<const GitObjects> objects_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Blob> blobs_;       ///< by name in the repository

@@ -12,6 +12,15 @@ namespace {
 constexpr size_t kReadBytes = size_t{64} << 10U;
 constexpr size_t kMaxHeadBytes = size_t{16} << 10U;
 
+/// The names that one request has. They fit into the socket, so git can write its answers while
+/// nobody reads them.
+constexpr size_t kNamesAtOnce = 64;
+constexpr size_t kMaxNamesBytes = size_t{16} << 10U;
+
+bool is_askable(const std::string& name) {
+  return !name.empty() && name.find_first_of(std::string_view("\n\0", 2)) == std::string::npos;
+}
+
 Error too_large(const GitObjectHead& head, uint64_t max_bytes) {
   return {ErrorKind::kQuota, "limit.file_size",
           "the object " + head.id + " has " + std::to_string(head.size) + " bytes, more than the " +
@@ -27,8 +36,18 @@ class GitObjects::Reader {
   explicit Reader(std::unique_ptr<PipedProcess> process) : process_(std::move(process)) {}
 
   Result<GitObjectHead> ask(const Question& question) {
+    GALLEY_TRY(send(question.name + "\n"));
+    return receive(question);
+  }
+
+  Result<void> send(const std::string& names) {
+    const auto sent = process_->write(names);
+    return sent ? Result<void>() : fail(broken(sent.error()));
+  }
+
+  /// Reads the answer to the oldest name that was sent and not yet answered.
+  Result<GitObjectHead> receive(const Question& question) {
     const auto& [name, take, max_bytes] = question;
-    if (const auto asked = process_->write(name + "\n"); !asked) return fail(broken(asked.error()));
     GALLEY_ASSIGN(const std::string line, next_line());
     auto read = head_of(line, name);
     if (!read) return fail(told_from_damage(read.error()));
@@ -117,32 +136,58 @@ class GitObjects::Reader {
 GitObjects::GitObjects(GitProgram program) : program_(std::move(program)) {}
 GitObjects::~GitObjects() = default;
 
-Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode,
-                                      const Question& question) const {
-  const std::string& name = question.name;
-  if (name.empty() || name.find_first_of(std::string_view("\n\0", 2)) != std::string::npos) {
-    return fail(ErrorKind::kUsage, "git.bad_revision",
-                "'" + printable_line(name) + "' is not a name of a revision");
-  }
-  std::unique_ptr<Reader> reader;
+Result<std::unique_ptr<GitObjects::Reader>> GitObjects::reader_for(Readers& idle,
+                                                                   const char* mode) const {
   {
     const std::lock_guard lock(mutex_);
     if (!idle.empty()) {
-      reader = std::move(idle.back());
+      auto reader = std::move(idle.back());
       idle.pop_back();
+      return reader;
     }
   }
-  if (reader == nullptr) {
-    GALLEY_ASSIGN(auto process, program_.start({"cat-file", mode}));
-    reader = std::make_unique<Reader>(std::move(process));
+  GALLEY_ASSIGN(auto process, program_.start({"cat-file", mode}));
+  return std::make_unique<Reader>(std::move(process));
+}
+
+void GitObjects::put_back(Readers& idle, std::unique_ptr<Reader> reader) const {
+  const std::lock_guard lock(mutex_);
+  idle.push_back(std::move(reader));
+}
+
+Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode,
+                                      const Question& question) const {
+  const std::string& name = question.name;
+  if (!is_askable(name)) {
+    return fail(ErrorKind::kUsage, "git.bad_revision",
+                "'" + printable_line(name) + "' is not a name of a revision");
   }
+  GALLEY_ASSIGN(auto reader, reader_for(idle, mode));
   auto head = reader->ask(question);
   // A reader is not reused after a failure.
-  if (head || head.error().reason == "git.no_such_object") {
-    const std::lock_guard lock(mutex_);
-    idle.push_back(std::move(reader));
-  }
+  if (head || head.error().reason == "git.no_such_object") put_back(idle, std::move(reader));
   return head;
+}
+
+size_t GitObjects::read_each(std::span<const Wanted> wanted) const {
+  size_t done = 0;
+  while (done < wanted.size()) {
+    const auto some = wanted.subspan(done, std::min(wanted.size() - done, kNamesAtOnce));
+    std::string names;
+    for (const Wanted& one : some) {
+      if (!is_askable(one.name) || names.size() + one.name.size() >= kMaxNamesBytes) break;
+      names += one.name + "\n";
+    }
+    auto reader = reader_for(readers_, "--batch");
+    if (names.empty() || !reader || !(*reader)->send(names)) return done;
+    const auto count = static_cast<size_t>(std::count(names.begin(), names.end(), '\n'));
+    for (const Wanted& one : some.first(count)) {
+      if (!(*reader)->receive({one.name, &one.take, one.max_bytes})) return done;
+      ++done;
+    }
+    put_back(readers_, std::move(*reader));
+  }
+  return done;
 }
 
 Result<GitObjectHead> GitObjects::look(const std::string& name) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,16 @@ class GitObjects {
   ///         read.
   Result<GitObjectHead> read(const std::string& name, const Take& take,
                              uint64_t max_bytes = UINT64_MAX) const;
+  /// One object of read_each().
+  struct Wanted {
+    const std::string& name;
+    uint64_t max_bytes;
+    Take take;
+  };
+  /// Requests all objects at once and reads them in order, so that git does not wait for each name.
+  /// Returns how many were read. The next one failed: read() says why. Its `take` may have had some
+  /// bytes.
+  size_t read_each(std::span<const Wanted> wanted) const;
   /// Returns the bytes of an object, which must have this type.
   /// Errors: as read().
   Result<std::string> content(const std::string& name, std::string_view type,
@@ -59,6 +70,8 @@ class GitObjects {
     uint64_t max_bytes = UINT64_MAX;
   };
   Result<GitObjectHead> ask(Readers& idle, const char* mode, const Question& question) const;
+  Result<std::unique_ptr<Reader>> reader_for(Readers& idle, const char* mode) const;
+  void put_back(Readers& idle, std::unique_ptr<Reader> reader) const;
 
   GitProgram program_;
   mutable std::mutex mutex_;

@@ -141,6 +141,44 @@ TEST_P(GitTreeTest, AnObjectOverTheLimitIsNotRead) {
   EXPECT_EQ(objects_->content(":file", "tree", 4).error().reason, "git.wrong_type");
 }
 
+TEST_P(GitTreeTest, ManyBlobsAreReadInOrderUpToTheFirstFailure) {
+  // Contents larger than a pipe, and more names than one request has.
+  constexpr size_t kCount = 150;
+  std::vector<std::string> contents;
+  for (size_t i = 0; i < kCount; ++i) {
+    contents.push_back(std::to_string(i) + std::string(i % 7 == 0 ? 100'000 : i, 'x') + "\n");
+    write("many/" + std::to_string(i), contents.back());
+  }
+  git("add many");
+  (void)head();
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kCount; ++i) {
+    names.push_back(objects_->look(":many/" + std::to_string(i))->id);
+  }
+  std::vector<GitBlobStore::Wanted> wanted;
+  for (const std::string& name : names) wanted.push_back({name, UINT64_MAX});
+  GitBlobStore whole(objects_);
+  ASSERT_EQ(whole.add_each(wanted), kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    EXPECT_EQ(whole.add(names[i])->content, ContentId::of(contents[i])) << i;
+  }
+  const std::string unknown(id_digits(), '0');
+  for (const size_t failing : {size_t{0}, size_t{63}, size_t{64}, size_t{149}}) {
+    std::vector<GitBlobStore::Wanted> asked;
+    for (size_t i = 0; i < kCount; ++i) {
+      asked.push_back({i == failing ? unknown : names[i], UINT64_MAX});
+    }
+    GitBlobStore store(objects_);
+    EXPECT_EQ(store.add_each(asked), failing);
+    EXPECT_EQ(store.add(unknown).error().reason, "git.no_such_object");
+    EXPECT_EQ(store.add(names[149])->content, ContentId::of(contents[149]));
+  }
+  GitBlobStore store(objects_);
+  const std::vector<GitBlobStore::Wanted> too_large = {{names[1], 100}, {names[7], 100}};
+  EXPECT_EQ(store.add_each(too_large), 1U);
+  EXPECT_EQ(store.add(names[7], 100).error().reason, "limit.file_size");
+}
+
 TEST_P(GitTreeTest, AnUnknownNameIsAnErrorAndTheReaderGoesOn) {
   (void)head();
   EXPECT_EQ(objects_->look("nowhere").error().reason, "git.no_such_object");
