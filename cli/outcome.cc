@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/printable.h"
 #include "cli/places.h"
@@ -91,8 +92,8 @@ Result<void> print_changes(Session& session, const Proposal& proposal,
   GALLEY_ASSIGN(const auto links, links_to_files(session));
   OutputStyle style = session.terminal().style();
   style.links = links ? &*links : nullptr;
-  GALLEY_ASSIGN(const std::string text, render_changes(part.proposal, arguments, style));
-  session.print(heading + text);
+  GALLEY_ASSIGN(std::string text, render_changes(part.proposal, arguments, style));
+  session.print(heading + std::move(text));
   for (const RelPath& path : part.left_out) session.say(not_shown(session, path));
   return {};
 }

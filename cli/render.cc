@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "base/printable.h"
@@ -215,8 +216,8 @@ Result<std::string> render_changes(const Proposal& proposal, const DiffArguments
     return text;
   }
   if (!is_summary) {
-    GALLEY_ASSIGN(const std::string diff, render_diff(proposal, options));
-    return unsaid_changes(proposal, "") + diff;
+    GALLEY_ASSIGN(std::string diff, render_diff(proposal, options));
+    return unsaid_changes(proposal, "") + std::move(diff);
   }
   GALLEY_ASSIGN(const auto diffs, summarize_proposal(proposal, options));
   if (arguments.numstat) return numstat(diffs) + unsaid_numbers(proposal);

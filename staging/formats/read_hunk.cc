@@ -68,6 +68,8 @@ class BodyReader {
 
   /// Takes lines until the counts are reached. Returns false if the body does not match them.
   bool by_counts(uint64_t old_count, uint64_t new_count) {
+    constexpr uint64_t kReserved = 64;  // the counts may be anything
+    lines_.reserve(std::min(kReserved, std::max(old_count, new_count)));
     while (tally_.old_count < old_count || tally_.new_count < new_count) {
       if (at_ >= document_->size() || !take_line(false)) return false;
       if (tally_.old_count > old_count || tally_.new_count > new_count) return false;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -14,7 +15,7 @@
 namespace galley {
 namespace {
 
-constexpr size_t kFilePieceBytes = size_t{256} << 10U;
+constexpr size_t kFilePieceBytes = size_t{64} << 10U;
 
 Result<std::string> read_all(int descriptor, const std::string& name, uint64_t max_bytes) {
   std::string text;
@@ -27,12 +28,11 @@ Result<std::string> read_all(int descriptor, const std::string& name, uint64_t m
     if (S_ISREG(info.st_mode)) text.reserve(static_cast<size_t>(info.st_size) + 1);
   }
   for (;;) {
-    const size_t size = text.size();
-    text.resize(size + kFilePieceBytes);
-    const ssize_t count = ::read(descriptor, text.data() + size, kFilePieceBytes);
-    text.resize(size + static_cast<size_t>(count > 0 ? count : 0));
+    char piece[kFilePieceBytes];
+    const ssize_t count = ::read(descriptor, piece, sizeof piece);
     if (count == 0) return text;
     if (count < 0 && errno != EINTR) return fail(os_error(errno, "reading", name));
+    text.append(piece, static_cast<size_t>(std::max<ssize_t>(count, 0)));
     if (text.size() > max_bytes) {
       return fail(
           ErrorKind::kQuota, "limit.input_size",

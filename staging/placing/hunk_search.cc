@@ -96,9 +96,11 @@ HunkSearch::HunkSearch(FileIndex& index, const Hunk& hunk, const MatchOptions& o
       context_(context_counts(hunk)),
       changes_line_ends_(changes_line_ends(hunk)) {
   const auto lacks_newline = [](std::string_view line) { return !line.ends_with('\n'); };
-  const std::vector<std::string_view> after = post_image(hunk);
+  const auto last_new =
+      std::find_if(hunk.lines.rbegin(), hunk.lines.rend(),
+                   [](const HunkLine& line) { return line.role != LineRole::kRemoved; });
   must_end_file_ = hunk.at_end || (!pattern_.empty() && lacks_newline(pattern_.back())) ||
-                   (!after.empty() && lacks_newline(after.back()));
+                   (last_new != hunk.lines.rend() && lacks_newline(last_new->text));
 }
 
 int64_t HunkSearch::stated() const {

@@ -12,12 +12,11 @@ namespace {
 class HunkSplicer {
  public:
   HunkSplicer(const Lines& file, const Hunk& hunk, size_t start, LineFolding fold)
-      : file_(file),
-        hunk_(hunk),
-        line_(start),
-        fold_(fold),
-        has_pattern_(!pre_image(hunk).empty()),
-        ends_alike_(ends_alike(file, pre_image(hunk), static_cast<int64_t>(start))) {}
+      : file_(file), hunk_(hunk), line_(start), fold_(fold) {
+    const std::vector<std::string_view> pattern = pre_image(hunk);
+    has_pattern_ = !pattern.empty();
+    ends_alike_ = ends_alike(file, pattern, static_cast<int64_t>(start));
+  }
 
   void run(const IndentMap& indent, std::vector<Splice>& out) {
     for (size_t i = 0; i < hunk_.lines.size();) {
@@ -107,14 +106,15 @@ class HunkSplicer {
   const Hunk& hunk_;
   size_t line_;
   LineFolding fold_;
-  bool has_pattern_;
-  bool ends_alike_;
+  bool has_pattern_ = false;
+  bool ends_alike_ = false;
 };
 
 }  // namespace
 
 std::vector<std::string_view> pre_image(const Hunk& hunk) {
   std::vector<std::string_view> out;
+  out.reserve(hunk.lines.size());
   for (const HunkLine& line : hunk.lines) {
     if (line.role != LineRole::kAdded) out.push_back(line.text);
   }
@@ -123,6 +123,7 @@ std::vector<std::string_view> pre_image(const Hunk& hunk) {
 
 std::vector<std::string_view> post_image(const Hunk& hunk) {
   std::vector<std::string_view> out;
+  out.reserve(hunk.lines.size());
   for (const HunkLine& line : hunk.lines) {
     if (line.role != LineRole::kRemoved) out.push_back(line.text);
   }
@@ -139,6 +140,11 @@ bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern,
 }
 
 bool changes_line_ends(const Hunk& hunk) {
+  // In most hunks all lines end alike.
+  const bool has_other =
+      std::any_of(hunk.lines.begin(), hunk.lines.end(),
+                  [](const HunkLine& line) { return terminator_of(line.text) != "\n"; });
+  if (!has_other) return false;
   for (size_t begin = 0; begin < hunk.lines.size();) {
     if (hunk.lines[begin].role == LineRole::kContext) {
       ++begin;
