@@ -13,9 +13,11 @@ void append_hex(std::string& out, uint8_t byte) {
 }
 
 std::string to_hex(std::span<const uint8_t> bytes) {
-  std::string out;
-  out.reserve(2 * bytes.size());
-  for (const uint8_t byte : bytes) append_hex(out, byte);
+  std::string out(2 * bytes.size(), '0');
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    out[2 * i] = kHexDigits[bytes[i] >> 4U];
+    out[2 * i + 1] = kHexDigits[bytes[i] & 0xfU];
+  }
   return out;
 }
 
