@@ -73,9 +73,18 @@ bool has_only_words_of_elisions(std::string_view text) {
   return true;
 }
 
+/// Whether a line can be a comment or begin with dots. Few lines of code pass this check of one
+/// character.
+bool may_stand_for_lines(std::string_view line) {
+  const auto* first = std::find_if_not(line.begin(), line.end(), is_space);
+  constexpr std::string_view kFirst = "/*#<!-;%{([.\xE2";
+  return first != line.end() && kFirst.find(*first) != std::string_view::npos;
+}
+
 /// True for a comment that consists of dots.
 bool is_comment_of_dots(std::string_view line) {
-  return is_line_comment(line) && begins_with_dots(line) && comment_words(line).empty();
+  return may_stand_for_lines(line) && is_line_comment(line) && begins_with_dots(line) &&
+         comment_words(line).empty();
 }
 
 bool is_in(std::string_view file, std::string_view line) {
@@ -97,8 +106,8 @@ std::optional<std::string_view> elided_line(std::string_view file, std::string_v
                                             std::string_view added) {
   const Lines lines(added);
   const size_t old_count = static_cast<size_t>(std::count(old_text.begin(), old_text.end(), '\n'));
+  const bool is_shorter = lines.size() <= old_count;
   for (size_t i = 0; i < lines.size(); ++i) {
-    const bool is_shorter = lines.size() <= old_count;
     if (!stands_for_lines(lines[i]) && !(is_shorter && is_comment_of_dots(lines[i]))) continue;
     if (!is_in(old_text, lines[i]) && !is_in(file, lines[i])) return lines[i];
   }
@@ -143,6 +152,7 @@ bool stands_for_lines(std::string_view line) {
   static constexpr std::array<std::string_view, 9> kSaysAlone = {
       "existing code",   "rest of",       "unchanged",      "omitted",   "remains the same",
       "remain the same", "stay the same", "stays the same", "unmodified"};
+  if (!may_stand_for_lines(line)) return false;
   const bool is_comment = is_line_comment(line);
   if (!is_comment && !begins_with_dots(line)) return false;
   const std::string words = comment_words(line);
