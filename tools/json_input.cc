@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -148,35 +150,175 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
   Error error_;
 };
 
-// --- writing --------------------------------------------------------------------------------
-// The library decodes each byte of a text. An answer with a file in it is almost only text, so this
-// writer examines eight bytes at a time. The library handles the rare cases.
-
-/// Whether one of eight bytes must be escaped in a JSON text: a control character, a quote, a
-/// backslash. (After "Bit Twiddling Hacks", "Determine if a word has a byte less than n".)
-bool has_byte_to_escape(const char* bytes) {
-  constexpr uint64_t kOnes = 0x0101010101010101U;
-  constexpr uint64_t kHighBits = 0x8080808080808080U;
-  uint64_t eight = 0;
-  std::memcpy(&eight, bytes, sizeof eight);
-  const auto less = [](uint64_t word, uint64_t than) { return (word - kOnes * than) & ~word; };
-  const uint64_t found = less(eight, ' ') | less(eight ^ (kOnes * uint8_t{'"'}), 1) |
-                         less(eight ^ (kOnes * uint8_t{'\\'}), 1);
-  return (found & kHighBits) != 0;
-}
+// --- texts ----------------------------------------------------------------------------------
+// The library decodes each byte of a text. A document with a file in it is almost only text, so the
+// reader and the writer examine eight bytes at a time.
 
 bool is_to_escape(char c) { return static_cast<uint8_t>(c) < ' ' || c == '"' || c == '\\'; }
 
+/// The first byte from `at` on that must be escaped in a JSON text: a control character, a quote, a
+/// backslash. (After "Bit Twiddling Hacks", "Determine if a word has a byte less than n". The
+/// lowest byte that it finds is correct.)
+size_t end_of_plain(std::string_view text, size_t at) {
+  constexpr uint64_t kOnes = 0x0101010101010101U;
+  constexpr uint64_t kHighBits = 0x8080808080808080U;
+  constexpr size_t kBitsOfByte = 8;
+  const auto less = [](uint64_t word, uint64_t than) { return (word - kOnes * than) & ~word; };
+  for (uint64_t eight = 0; at + sizeof eight <= text.size(); at += sizeof eight) {
+    std::memcpy(&eight, text.data() + at, sizeof eight);
+    const uint64_t found = (less(eight, ' ') | less(eight ^ (kOnes * uint8_t{'"'}), 1) |
+                            less(eight ^ (kOnes * uint8_t{'\\'}), 1)) &
+                           kHighBits;
+    if (found == 0) continue;
+    if constexpr (std::endian::native != std::endian::little) break;
+    return at + static_cast<size_t>(std::countr_zero(found)) / kBitsOfByte;
+  }
+  while (at < text.size() && !is_to_escape(text[at])) ++at;
+  return at;
+}
+
+constexpr std::string_view kEscaped = "\"\\\b\f\n\r\t";
+constexpr std::string_view kEscapeNames = "\"\\bfnrt";
+
+// --- reading valid documents ----------------------------------------------------------------
+
+/// Reads a document that is certainly valid, with the result of StrictBuilder. It does not read
+/// rare forms: numbers with a point or an exponent, integers of more than 18 digits, characters as
+/// \\u escapes, a byte order mark.
+class PlainReader {
+ public:
+  PlainReader(std::string_view text, const JsonLimits& limits) : text_(text), limits_(limits) {}
+
+  /// Returns nothing if the document is not valid, or not plain.
+  std::optional<json> read() {
+    json root;
+    if (!value(root, 0)) return {};
+    skip_blanks();
+    if (at_ != text_.size()) return {};
+    return root;
+  }
+
+ private:
+  void skip_blanks() {
+    while (at_ < text_.size() && is_plain_space(text_[at_])) ++at_;
+  }
+  [[nodiscard]] char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  bool take(std::string_view expected) {
+    if (!text_.substr(at_).starts_with(expected)) return false;
+    at_ += expected.size();
+    return true;
+  }
+  bool count() { return ++values_ <= limits_.max_values; }
+
+  bool value(json& out, int depth) {
+    skip_blanks();
+    switch (next()) {
+      case '"':
+        out = json::value_t::string;
+        return count() && text(out.get_ref<std::string&>());
+      case '{':
+        return count() && depth < limits_.max_depth && object(out, depth + 1);
+      case '[':
+        return count() && depth < limits_.max_depth && array(out, depth + 1);
+      case 't':
+        out = true;
+        return count() && take("true");
+      case 'f':
+        out = false;
+        return count() && take("false");
+      case 'n':
+        return count() && take("null");
+      default:
+        return count() && integer(out);
+    }
+  }
+
+  bool integer(json& out) {
+    constexpr size_t kMostDigits = 18;
+    const bool is_negative = take("-");
+    const size_t begin = at_;
+    int64_t number = 0;
+    while (is_digit(next()) && at_ - begin <= kMostDigits) {
+      number = number * 10 + (text_[at_++] - '0');
+    }
+    const size_t digits = at_ - begin;
+    if (digits == 0 || digits > kMostDigits || (digits > 1 && text_[begin] == '0')) return false;
+    if (next() == '.' || next() == 'e' || next() == 'E') return false;
+    out = is_negative ? json(-number) : json(static_cast<uint64_t>(number));
+    return true;
+  }
+
+  bool object(json& out, int depth) {
+    out = json::object();
+    auto& members = out.get_ref<json::object_t&>();
+    ++at_;
+    skip_blanks();
+    if (take("}")) return true;
+    do {
+      skip_blanks();
+      std::string name;
+      if (next() != '"' || !count() || !text(name)) return false;
+      skip_blanks();
+      const auto [member, is_new] = members.emplace(std::move(name), nullptr);
+      if (!is_new || !take(":") || !value(member->second, depth)) return false;
+      skip_blanks();
+    } while (take(","));
+    return take("}");
+  }
+
+  bool array(json& out, int depth) {
+    out = json::array();
+    auto& items = out.get_ref<json::array_t&>();
+    ++at_;
+    skip_blanks();
+    if (take("]")) return true;
+    do {
+      if (!value(items.emplace_back(), depth)) return false;
+      skip_blanks();
+    } while (take(","));
+    return take("]");
+  }
+
+  bool text(std::string& out) {
+    for (++at_;;) {
+      const size_t end = end_of_plain(text_, at_);
+      out.append(text_, at_, end - at_);
+      if (end == text_.size()) return false;
+      at_ = end + 1;
+      if (text_[end] == '"') return is_utf8(out);
+      if (text_[end] != '\\' || !escape(out)) return false;
+    }
+  }
+
+  bool escape(std::string& out) {
+    const char name = next();
+    ++at_;
+    if (name == '/') {
+      out.push_back(name);
+      return true;
+    }
+    const size_t known = kEscapeNames.find(name);
+    if (known == std::string_view::npos) return false;
+    out.push_back(kEscaped[known]);
+    return true;
+  }
+
+  std::string_view text_;
+  JsonLimits limits_;
+  size_t at_ = 0;
+  size_t values_ = 0;
+};
+
+// --- writing --------------------------------------------------------------------------------
+
 void append_escaped(std::string& out, char c) {
-  constexpr std::string_view kNamed = "\"\\\b\f\n\r\t";
-  constexpr std::string_view kNames = "\"\\bfnrt";
   constexpr std::string_view kHex = "0123456789abcdef";
-  out.push_back('\\');
-  if (const size_t at = kNamed.find(c); at != std::string_view::npos) {
-    out.push_back(kNames[at]);
+  if (const size_t at = kEscaped.find(c); at != std::string_view::npos) {
+    const std::array<char, 2> escape{'\\', kEscapeNames[at]};
+    out.append(escape.data(), escape.size());
     return;
   }
-  out.append("u00");
+  out.append("\\u00");
   out.push_back(kHex[static_cast<uint8_t>(c) >> 4U]);
   out.push_back(kHex[static_cast<uint8_t>(c) & 0xFU]);
 }
@@ -186,14 +328,12 @@ void append_text(std::string& out, const std::string& text) {
     out += json(text).dump(-1, ' ', false, json::error_handler_t::replace);
     return;
   }
-  constexpr size_t kStep = sizeof(uint64_t);
   out.push_back('"');
   for (size_t at = 0; at < text.size();) {
-    const size_t plain = at;
-    while (at + kStep <= text.size() && !has_byte_to_escape(text.data() + at)) at += kStep;
-    while (at < text.size() && !is_to_escape(text[at])) ++at;
-    out.append(text, plain, at - plain);
-    if (at < text.size()) append_escaped(out, text[at++]);
+    const size_t end = end_of_plain(text, at);
+    out.append(text, at, end - at);
+    if (end < text.size()) append_escaped(out, text[end]);
+    at = end + 1;
   }
   out.push_back('"');
 }
@@ -214,6 +354,9 @@ void append_json(std::string& out, const Json& value) {
       return append_number(out, value.template get<uint64_t>());
     case nlohmann::detail::value_t::number_integer:
       return append_number(out, value.template get<int64_t>());
+    case nlohmann::detail::value_t::boolean:
+      out += value.template get<bool>() ? "true" : "false";
+      return;
     case nlohmann::detail::value_t::object:
       out.push_back('{');
       for (const auto& [key, member] : value.template get_ref<const typename Json::object_t&>()) {
@@ -257,6 +400,8 @@ Result<json> parse_json(std::string_view text, const JsonLimits& limits) {
     return fail(ErrorKind::kInvalid, "json.syntax",
                 "this is not JSON at " + place_of(text, nul) + ": a NUL byte");
   }
+  // A valid document is read twice only if it is not plain. Any other gets its error below.
+  if (auto plain = PlainReader(text, limits).read()) return *std::move(plain);
   StrictBuilder builder(text, limits);
   if (!json::sax_parse(text.begin(), text.end(), &builder)) return fail(builder.error());
   return builder.take();
