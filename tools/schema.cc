@@ -9,6 +9,7 @@
 #include <valijson/validator.hpp>
 #include "base/text.h"
 #include "tools/json_input.h"
+#include "tools/plain_schema.h"
 #include "tools/schema_constraints.h"
 #include "tools/schema_lowering.h"
 
@@ -171,7 +172,10 @@ std::string retold(const std::string& text, const json* value, const json* schem
 }  // namespace
 
 struct JsonSchema::Compiled {
+  explicit Compiled(json lowered) : document(std::move(lowered)), plain(document) {}
+
   json document;  ///< lowered
+  PlainSchema plain;
   CompiledDefinitions definitions;
   valijson::Schema schema;
 };
@@ -193,8 +197,8 @@ Result<JsonSchema> JsonSchema::compile(std::string_view schema_text) {
     error.reason = "schema.syntax";
     return fail(std::move(error));
   }
-  auto compiled = std::make_unique<Compiled>();
-  GALLEY_ASSIGN(compiled->document, lower_schema(*parsed));
+  GALLEY_ASSIGN(json lowered, lower_schema(*parsed));
+  auto compiled = std::make_unique<Compiled>(std::move(lowered));
   GALLEY_ASSIGN(compiled->definitions, definitions_of_own_constraints(compiled->document));
   try {
     const auto fill = [&](const json& document, valijson::Schema& schema) {
@@ -216,6 +220,7 @@ Result<JsonSchema> JsonSchema::compile(std::string_view schema_text) {
 }
 
 std::vector<SchemaViolation> JsonSchema::check(const json& document) const {
+  if (compiled_->plain.accepts(document)) return {};
   valijson::ValidationResults results;
   try {
     valijson::Validator validator;
@@ -255,6 +260,7 @@ std::vector<SchemaViolation> JsonSchema::check(const json& document) const {
 }
 
 std::vector<SchemaViolation> JsonSchema::check(const nlohmann::ordered_json& document) const {
+  if (compiled_->plain.accepts(document)) return {};
   return check(json(document));
 }
 
