@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -109,6 +112,52 @@ constexpr std::array<Rule, 9> kRules = {{
     {"authorization", R"((?i)\b(?:bearer|basic)\s+([A-Za-z0-9._~+/=-]{12,}))", {"bearer", "basic"}},
     {"url-password", R"(://[^/\s:@]{0,100}:([^/\s@]{1,200})@)", {"://", ""}},
 }};
+
+/// The position of the rarest character of a mark, with which the search for the mark begins.
+constexpr size_t rarest_in(std::string_view mark) {
+  constexpr std::string_view kRarestFirst = "jx_:kbgs";
+  for (const char c : kRarestFirst) {
+    if (const size_t at = mark.find(c); at != std::string_view::npos) return at;
+  }
+  return 0;
+}
+
+constexpr size_t kMarks = kRules.size() * 2;
+
+constexpr std::string_view mark_of(size_t number) { return kRules[number / 2].marks[number % 2]; }
+
+/// For each character the marks of which it is the rarest, as bits.
+constexpr std::array<uint32_t, 256> marks_by_character() {
+  std::array<uint32_t, 256> marks{};
+  for (size_t i = 0; i < kMarks; ++i) {
+    if (mark_of(i).empty()) continue;
+    const char c = mark_of(i)[rarest_in(mark_of(i))];
+    marks[static_cast<uint8_t>(c)] |= 1U << i;
+    if (c >= 'a' && c <= 'z') marks[static_cast<uint8_t>(c - 'a' + 'A')] |= 1U << i;
+  }
+  return marks;
+}
+
+bool has_mark_at(std::string_view text, size_t at, std::string_view mark) {
+  const size_t before = rarest_in(mark);
+  if (at < before || text.size() - (at - before) < mark.size()) return false;
+  return std::equal(mark.begin(), mark.end(), text.begin() + static_cast<ptrdiff_t>(at - before),
+                    [](char wanted, char c) { return wanted == to_lower(c); });
+}
+
+/// The marks in a text, as bits. Most texts have none, and each text of a record is searched.
+uint32_t marks_in(std::string_view text) {
+  static constexpr auto kByCharacter = marks_by_character();
+  uint32_t found = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    uint32_t possible = kByCharacter[static_cast<uint8_t>(text[at])] & ~found;
+    for (; possible != 0; possible &= possible - 1) {
+      const auto number = static_cast<size_t>(std::countr_zero(possible));
+      if (has_mark_at(text, at, mark_of(number))) found |= 1U << number;
+    }
+  }
+  return found;
+}
 
 /// Compiled for the first text that may match it.
 const re2::RE2& compiled_rule(size_t index) {
@@ -236,13 +285,10 @@ std::string StreamRedactor::feed(std::string_view piece) {
 std::string StreamRedactor::finish() { return std::exchange(held_, {}); }
 
 std::string redact_patterns(std::string_view text) {
-  const std::string lower = to_lower(text);
   std::string out(text);
-  for (size_t i = 0; i < kRules.size(); ++i) {
-    const auto& marks = kRules[i].marks;
-    const bool may_match = std::any_of(marks.begin(), marks.end(), [&](std::string_view mark) {
-      return !mark.empty() && lower.find(mark) != std::string::npos;
-    });
+  const uint32_t marks = marks_in(text);
+  for (size_t i = 0; marks != 0 && i < kRules.size(); ++i) {
+    const bool may_match = (marks >> (2 * i) & 3U) != 0;
     if (may_match) out = redact_by(compiled_rule(i), kRules[i].name, out);
   }
   return out;
