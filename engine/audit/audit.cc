@@ -119,14 +119,22 @@ json gap_record(const Tail& tail, uint64_t cut, const std::optional<AuditHead>& 
   return audit_document(event, wall_ns);
 }
 
-/// Adds a record to the chain.
+/// Adds a record to the chain: returns its line. The hash is that of the line without the member
+/// `hash`, which is then inserted at its place among the sorted keys.
 std::string linked(json record, AuditPosition& position) {
   record["seq"] = position.seq + 1;
   record["prev"] = position.hash.hex();
   record.erase("hash");
-  position = {position.seq + 1, ContentId::of(json_text(record))};
-  record["hash"] = position.hash.hex();
-  return json_text(record) + "\n";
+  std::string line = "{";
+  size_t place = line.size();
+  for (const auto& [key, value] : record.items()) {
+    line.append(json_text(json(key))).append(":").append(json_text(value)).append(",");
+    if (key < "hash") place = line.size();
+  }
+  line.back() = '}';
+  position = {position.seq + 1, ContentId::of(line)};
+  line.insert(place, "\"hash\":\"" + position.hash.hex() + "\",");
+  return line + "\n";
 }
 
 /// Parses a record that was kept as text, for example in a journal.

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "engine/audit/audit.h"
@@ -25,7 +26,7 @@ json named_by_hash(std::string_view text) {
   return json{{"bytes", text.size()}, {"sha256", ContentId::of(text).hex()}};
 }
 
-std::string valid_utf8(const std::string& text) {
+std::string valid_utf8(std::string text) {
   if (is_utf8(text)) return text;
   const std::string quoted = json_text(json(text));
   return json::parse(quoted).get<std::string>();
@@ -42,17 +43,12 @@ std::optional<std::string> joined_lines(const ordered_json& list) {
   return text;
 }
 
-/// An upper bound for the length of `value` as text.
+/// An upper bound for the length of `value` as text. It does not look at the characters.
 size_t bound_of(const json& value) {
   constexpr size_t kMostOfANumber = 32;
   constexpr size_t kMostOfAByte = 6;  // \u0000
   const auto of_text = [](const std::string& text) {
-    size_t bytes = sizeof("\"\",");
-    for (const char c : text) {
-      const bool is_plain = static_cast<unsigned char>(c) >= ' ' && c != '"' && c != '\\';
-      bytes += is_plain ? 1 : kMostOfAByte;
-    }
-    return bytes;
+    return text.size() * kMostOfAByte + sizeof("\"\",");
   };
   if (value.is_string()) return of_text(value.get_ref<const std::string&>());
   if (!value.is_structured()) return kMostOfANumber;
@@ -61,7 +57,9 @@ size_t bound_of(const json& value) {
     for (const auto& item : value) bytes += bound_of(item);
     return bytes;
   }
-  for (const auto& [key, item] : value.items()) bytes += of_text(key) + bound_of(item);
+  for (const auto& [key, item] : value.get_ref<const json::object_t&>()) {
+    bytes += of_text(key) + bound_of(item);
+  }
   return bytes;
 }
 
@@ -119,8 +117,9 @@ json document_of(const JsonDocument& document, const DocumentBounds& bounds) {
 /// Redacts a text before it is cut, because half a secret does not match a pattern.
 std::string field_of(const std::string& value) {
   constexpr size_t kMaxLookedAt = 8 * kMaxFieldBytes;
-  const std::string text = valid_utf8(value.substr(0, kMaxLookedAt));
-  return valid_utf8(redact_patterns(text).substr(0, kMaxFieldBytes));
+  std::string text = redact_patterns(valid_utf8(value.substr(0, kMaxLookedAt)));
+  text.resize(std::min(text.size(), kMaxFieldBytes));
+  return valid_utf8(std::move(text));
 }
 
 void put_text(json& record, const char* key, const std::string& value) {
