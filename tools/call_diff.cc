@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr size_t kMembersOfAnAnswer = 12;
+
 uint32_t git_mode_of(const Node& node) {
   switch (node.kind) {
     case FileKind::kRegular:
@@ -182,6 +184,8 @@ Result<std::vector<CallDiff::Pair>> CallDiff::changed_pairs() {
 Result<void> CallDiff::finish(ordered_json& data,
                               const std::function<bool(const RelPath&)>& may_read) {
   GALLEY_ASSIGN(const std::vector<Pair> pairs, changed_pairs());
+  // A member that is added to a full object copies the members before it, also the diff.
+  if (data.is_object()) data.get_ref<ordered_json::object_t&>().reserve(kMembersOfAnAnswer);
   std::string text;
   bool is_cut = false;
   ordered_json changes = ordered_json::array();

@@ -235,12 +235,16 @@ Result<Operation> adapt_text_editor(const json& args, const PathOrigin& origin) 
 
 /// The answer to a call in the old/new dialect repeats its texts, under the names of that dialect.
 Result<ordered_json> echoed(const CatalogueCall& call, const ordered_json& first) {
-  ordered_json data = first;
-  if (!call.args.contains("old_string") || !call.args.contains("new_string")) return data;
+  if (!call.args.contains("old_string") || !call.args.contains("new_string")) return first;
+  constexpr size_t kAdded = 3;
+  const auto& members = first.get_ref<const ordered_json::object_t&>();
+  ordered_json::object_t data;
+  data.reserve(members.size() + kAdded);
+  data.insert(members.begin(), members.end());
   data["oldString"] = call.args["old_string"];
   data["newString"] = call.args["new_string"];
   data["replaceAll"] = flag_of(call.args, "replace_all", flag_of(call.args, "allow_multiple"));
-  return data;
+  return ordered_json(std::move(data));
 }
 
 template <Result<Operation> (*kAdapt)(const json& args, const PathOrigin& origin)>

@@ -18,6 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxListed = 200;         // changes and findings of one answer
 constexpr size_t kMaxNotes = 20;           // about leniencies in an edit
+constexpr size_t kMembersOfAResult = 5;    // with `_meta` and `resultType`
 constexpr size_t kMaxCommandChanges = 20;  // paths above a command's output
 
 char letter_of(const Change& change) {
@@ -169,9 +170,8 @@ std::string text_of_data(const ordered_json& data, const std::string& tx) {
 }
 
 ordered_json text_block(std::string text) {
-  ordered_json block;
-  block["type"] = "text";
-  block["text"] = std::move(text);
+  ordered_json block = {{"type", "text"}, {"text", ""}};
+  block["text"].get_ref<std::string&>() = std::move(text);
   return block;
 }
 
@@ -205,10 +205,13 @@ ordered_json call_result(std::string text, ordered_json structured) {
     page += "\n[" + std::to_string(whole - next) +
             " more bytes are left out: ask for less, by a range, a narrower pattern or a limit]";
   }
-  ordered_json out;
-  out["content"] = ordered_json::array({text_block(std::move(page))});
-  out["structuredContent"] = bounded_structure(std::move(structured));
-  out["isError"] = false;
+  // A member that is added to a full object copies the members before it.
+  ordered_json::object_t out;
+  out.reserve(kMembersOfAResult);
+  out.emplace("content", ordered_json::array())
+      .first->second.push_back(text_block(std::move(page)));
+  out.emplace("structuredContent", bounded_structure(std::move(structured)));
+  out.emplace("isError", false);
   return out;
 }
 
@@ -276,13 +279,16 @@ bool is_plain_report(const ordered_json& report) {
 /// The data of a call without what it repeats: the texts of the request, and a second form of the
 /// diff.
 ordered_json concise(const ordered_json& data) {
-  ordered_json out = data;
-  if (!data.contains("diff")) return out;
-  for (const char* repeated : {"structuredPatch", "oldString", "newString", "replaceAll"}) {
-    out.erase(repeated);
+  if (!data.contains("diff")) return data;
+  static constexpr std::array<std::string_view, 4> kRepeated = {"structuredPatch", "oldString",
+                                                                "newString", "replaceAll"};
+  ordered_json::object_t out;
+  out.reserve(data.size());
+  for (const auto& [key, value] : data.get_ref<const ordered_json::object_t&>()) {
+    const bool is_repeated = std::find(kRepeated.begin(), kRepeated.end(), key) != kRepeated.end();
+    const bool is_plain = key == "report" && value.is_object() && is_plain_report(value);
+    if (!is_repeated && !is_plain) out.emplace_back(key, value);
   }
-  const auto report = data.find("report");
-  if (report != data.end() && report->is_object() && is_plain_report(*report)) out.erase("report");
   return out;
 }
 
@@ -537,9 +543,29 @@ class Cutter {
   size_t unnamed_ = 0;
 };
 
+/// An upper bound of the length of json_text().
+size_t most_text_of(const ordered_json& value) {
+  constexpr size_t kMostOfANumber = 32;
+  constexpr size_t kMostOfAByte = 6;  // \u001f
+  constexpr size_t kMostOfMarks = sizeof("\"\":,");
+  if (value.is_string()) {
+    return value.get_ref<const std::string&>().size() * kMostOfAByte + kMostOfMarks;
+  }
+  size_t bytes = kMostOfANumber;
+  if (value.is_array()) {
+    for (const ordered_json& item : value) bytes += most_text_of(item) + kMostOfMarks;
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.get_ref<const ordered_json::object_t&>()) {
+      bytes += key.size() * kMostOfAByte + most_text_of(item) + kMostOfMarks;
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 ordered_json bounded_structure(ordered_json structure) {
+  if (most_text_of(structure) <= kMaxStructureText) return structure;
   if (json_text(structure).size() <= kMaxStructureText) return structure;
   for (const Caps& caps : kSteps) {
     Cutter cutter(caps);

@@ -109,11 +109,12 @@ std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line) {
   return message;
 }
 
-std::string result_line(const RpcId& id, ordered_json result) {
+std::string result_line(const RpcId& id, const ordered_json& result) {
   ordered_json out = envelope();
   out["id"] = to_json(id);
-  out["result"] = std::move(result);
-  return json_text(out);
+  std::string line = json_text(out);
+  line.back() = ',';
+  return line.append("\"result\":").append(json_text(result)).append("}");
 }
 
 std::string error_line(const std::optional<RpcId>& id, const RpcError& error) {

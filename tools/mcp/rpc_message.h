@@ -73,7 +73,7 @@ struct BrokenMessage {
 [[nodiscard]] std::variant<RpcMessage, BrokenMessage> read_message(std::string_view line);
 
 // Each function returns one line without its line end.
-[[nodiscard]] std::string result_line(const RpcId& id, nlohmann::ordered_json result);
+[[nodiscard]] std::string result_line(const RpcId& id, const nlohmann::ordered_json& result);
 /// `id` is left out when it could not be read.
 [[nodiscard]] std::string error_line(const std::optional<RpcId>& id, const RpcError& error);
 [[nodiscard]] std::string request_line(const RpcId& id, std::string_view method,
