@@ -1,7 +1,5 @@
 #include "base/clock.h"
 
-#include <array>
-#include <cstdio>
 #include <ctime>
 
 namespace galley {
@@ -22,12 +20,18 @@ std::string rfc3339_utc(int64_t wall_ns) {
   const auto seconds = static_cast<std::time_t>(wall_ns / kNsPerSecond);
   std::tm parts{};
   gmtime_r(&seconds, &parts);
-  std::array<char, 96> text{};
-  const int ms = static_cast<int>(wall_ns % kNsPerSecond / kNsPerMs);
-  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ",
-                parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
-                parts.tm_sec, ms);
-  return text.data();
+  std::string text = "0000-00-00T00:00:00.000Z";
+  const auto put = [&text](size_t end, int value) {
+    for (; value > 0; value /= 10) text[--end] = static_cast<char>('0' + value % 10);
+  };
+  put(4, parts.tm_year + 1900);
+  put(7, parts.tm_mon + 1);
+  put(10, parts.tm_mday);
+  put(13, parts.tm_hour);
+  put(16, parts.tm_min);
+  put(19, parts.tm_sec);
+  put(23, static_cast<int>(wall_ns % kNsPerSecond / kNsPerMs));
+  return text;
 }
 
 }  // namespace galley
