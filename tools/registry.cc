@@ -58,6 +58,22 @@ bool is_before(const ToolRegistry::EntryPointer& one, const ToolRegistry::EntryP
   return one->precedence.priority > other->precedence.priority;
 }
 
+struct NameOrder {
+  bool operator()(const ToolRegistry::EntryPointer& entry, std::string_view name) const {
+    return entry->tool->info().name < name;
+  }
+  bool operator()(std::string_view name, const ToolRegistry::EntryPointer& entry) const {
+    return name < entry->tool->info().name;
+  }
+};
+
+std::vector<ToolRegistry::EntryPointer> in_order_of_registration(
+    std::vector<ToolRegistry::EntryPointer> entries) {
+  std::sort(entries.begin(), entries.end(),
+            [](const auto& one, const auto& other) { return one->number < other->number; });
+  return entries;
+}
+
 /// The tool with its compiled schemas.
 Result<ToolRegistry::Entry> compiled_entry(std::unique_ptr<const Tool> tool) {
   const uint64_t peak_before = peak_resident_bytes();
@@ -127,7 +143,8 @@ Result<void> ToolRegistry::take(Entry entry) {
                 "the registry is read-only and the tool '" + info.name + "' is not");
   }
   entry.number = ++last_number_;
-  entries_.push_back(std::make_shared<const Entry>(std::move(entry)));
+  const auto place = std::upper_bound(entries_.begin(), entries_.end(), info.name, NameOrder());
+  entries_.insert(place, std::make_shared<const Entry>(std::move(entry)));
   return {};
 }
 
@@ -137,10 +154,8 @@ void ToolRegistry::set_dependencies(ToolDependencies dependencies) {
 
 /// The caller must hold the lock.
 std::vector<ToolRegistry::EntryPointer> ToolRegistry::ranked(std::string_view name) const {
-  std::vector<EntryPointer> found;
-  for (const EntryPointer& entry : entries_) {
-    if (entry->tool->info().name == name) found.push_back(entry);
-  }
+  const auto [begin, end] = std::equal_range(entries_.begin(), entries_.end(), name, NameOrder());
+  std::vector<EntryPointer> found(begin, end);
   std::stable_sort(found.begin(), found.end(), is_before);
   return found;
 }
@@ -155,7 +170,9 @@ Result<ToolRegistry::EntryPointer> ToolRegistry::get(std::string_view name) cons
   const auto found = ranked(name);
   if (!found.empty()) return found.front();
   std::vector<std::string> names;
-  for (const EntryPointer& entry : entries_) names.push_back(entry->tool->info().name);
+  for (const EntryPointer& entry : in_order_of_registration(entries_)) {
+    names.push_back(entry->tool->info().name);
+  }
   return fail(unknown_tool(name, names));
 }
 
@@ -203,7 +220,7 @@ std::vector<ToolInfo> ToolRegistry::list() const {
   const std::shared_lock lock(mutex_);
   std::vector<ToolInfo> out;
   std::set<std::string_view> seen;
-  for (const EntryPointer& entry : entries_) {
+  for (const EntryPointer& entry : in_order_of_registration(entries_)) {
     const std::string& name = entry->tool->info().name;
     if (disabled_.contains(name) || !seen.insert(name).second) continue;
     out.push_back(ranked(name).front()->tool->info());
@@ -214,7 +231,7 @@ std::vector<ToolInfo> ToolRegistry::list() const {
 std::vector<ToolRegistry::Status> ToolRegistry::statuses() const {
   const std::shared_lock lock(mutex_);
   std::vector<Status> out;
-  for (const EntryPointer& entry : entries_) {
+  for (const EntryPointer& entry : in_order_of_registration(entries_)) {
     const ToolInfo& info = entry->tool->info();
     out.push_back({info, entry->precedence, !disabled_.contains(info.name),
                    entry->factory != nullptr ? entry->factory->phase() : ToolPhase::kReady});

@@ -116,7 +116,7 @@ class ToolRegistry {
 
   Mode mode_;
   mutable std::shared_mutex mutex_;
-  std::vector<EntryPointer> entries_;  ///< guarded by mutex_, like all below
+  std::vector<EntryPointer> entries_;  ///< by name and number; guarded by mutex_, like all below
   std::set<std::string> disabled_;
   uint64_t last_number_ = 0;
   std::shared_ptr<const ToolDependencies> dependencies_;
