@@ -224,9 +224,15 @@ Result<void> ContentPacks::scan(size_t number, File& file) {
   uint64_t& end = ends_[number];
   GALLEY_ASSIGN(const FileStat stat, file.stat());
   const uint64_t size = std::min(stat.size, kMaxPackBytes + kMaxPackedBytes + kMaxHeadBytes + 1);
+  constexpr size_t kPageBytes = 4096;  // reading it takes as long as reading one head
+  std::string page;
+  uint64_t page_begin = end;
   while (end < size && places_.size() < kMaxPackedContents) {
-    GALLEY_ASSIGN(const std::string text, file.read_at(end, kMaxHeadBytes));
-    const auto head = read_head(text);
+    if (end - page_begin + kMaxHeadBytes > page.size()) {
+      GALLEY_ASSIGN(page, file.read_at(end, kPageBytes));
+      page_begin = end;
+    }
+    const auto head = read_head(std::string_view(page).substr(end - page_begin, kMaxHeadBytes));
     if (!head || end + head->bytes + head->size + 1 > size) break;
     places_.try_emplace(head->id, Place{number, end + head->bytes, head->size});
     end += head->bytes + head->size + 1;

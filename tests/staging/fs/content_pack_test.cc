@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/fault_directory.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -38,6 +40,21 @@ TEST_F(ContentPackFacts, StoredContentsAreFoundAndEqualOnesAreStoredOnce) {
   ASSERT_TRUE(first->put("content 3"));
   EXPECT_EQ(pack(0).size(), before);
   EXPECT_FALSE(tree.exists("pack-1"));
+}
+
+/// A command opens the packs of its transaction, and must not read once for each staged content.
+TEST_F(ContentPackFacts, FindingOneOfManyContentsReadsPagesAndNotHeads) {
+  constexpr int kContents = 1'000;
+  ContentId last;
+  const auto writer = store();
+  for (int i = 0; i < kContents; ++i) last = *writer->put("content " + std::to_string(i));
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto reader =
+      make_disk_store(make_fault_directory(*open_writable_disk_directory(tree.path()), plan));
+  EXPECT_EQ(got(reader, last), "content " + std::to_string(kContents - 1));
+  const auto reads = std::count_if(plan->calls.begin(), plan->calls.end(),
+                                   [](const FaultCall& call) { return call.name == "read_at"; });
+  EXPECT_LE(reads, kContents / 40);
 }
 
 TEST_F(ContentPackFacts, EachWriterHasAPackAndFindsContentsOfOtherWriters) {
