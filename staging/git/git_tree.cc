@@ -17,6 +17,7 @@ constexpr uint32_t kGitFileMode = 0100000;
 constexpr uint32_t kGitSymlinkMode = 0120000;
 constexpr uint32_t kExecutable = 0100;
 constexpr uint64_t kMaxTreeBytes = uint64_t{256} << 20U;
+constexpr size_t kKeptTrees = 20'000;  // a branch that moves again and again has ever more
 
 Error damaged(const std::string& tree) {
   return {ErrorKind::kIo, "git.object_damaged",
@@ -133,6 +134,7 @@ Result<GitTrees::Entries> GitTrees::entries(const std::string& tree) const {
   GALLEY_ASSIGN(auto parsed, parse_tree(bytes, tree));
   auto entries = std::make_shared<const std::vector<GitTreeEntry>>(std::move(parsed));
   const std::lock_guard lock(mutex_);
+  if (known_.size() >= kKeptTrees) known_.clear();
   return known_.emplace(tree, std::move(entries)).first->second;
 }
 

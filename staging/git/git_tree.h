@@ -31,7 +31,7 @@ struct GitTreeEntry {
   std::string id;  ///< hexadecimal
 };
 
-/// The trees of one repository. Each is read only once.
+/// The trees of one repository. A bounded number of them is kept after they were read.
 ///
 /// Ownership: shares the reader. Threads: safe to share.
 class GitTrees {

@@ -1,0 +1,187 @@
+#include "staging/git/git_branch.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/printable.h"
+#include "base/text.h"
+
+namespace galley {
+namespace {
+
+constexpr std::string_view kBranchPrefix = "refs/heads/";
+
+Error not_a_branch(const std::string& name, const std::string& why) {
+  return {ErrorKind::kUsage, "git.not_a_branch",
+          "'" + printable_line(name) + "' " + why + "; name a branch with --ref BRANCH", "", 0};
+}
+
+/// The whole name of the branch that HEAD names.
+Result<std::string> branch_of_head(const GitProgram& git) {
+  GALLEY_ASSIGN(const PipedOutput said, git.try_run({"symbolic-ref", "--quiet", "HEAD"}));
+  if (said.status == 0) return std::string(trim(said.output));
+  return fail(not_a_branch("HEAD", "names a commit and no branch here"));
+}
+
+/// Checks a whole name and follows a symbolic reference to the branch.
+Result<std::string> checked_name(const GitProgram& git, std::string full) {
+  // Without this check, `main~1` or `main@{1}` would be read as another commit.
+  GALLEY_ASSIGN(const PipedOutput checked, git.try_run({"check-ref-format", full}));
+  if (checked.status != 0) return fail(not_a_branch(full, "cannot be the name of a branch"));
+  GALLEY_ASSIGN(const PipedOutput target, git.try_run({"symbolic-ref", "--quiet", full}));
+  if (target.status == 0) full = std::string(trim(target.output));
+  constexpr std::array<std::string_view, 5> kFixed = {"refs/tags/", "refs/remotes/", "refs/notes/",
+                                                      "refs/replace/", "refs/stash"};
+  for (const std::string_view prefix : kFixed) {
+    if (full.starts_with(prefix)) return fail(not_a_branch(full, "is not a branch"));
+  }
+  if (!full.starts_with("refs/")) return fail(not_a_branch(full, "is not a branch"));
+  return full;
+}
+
+}  // namespace
+
+/// Passes each call on to the tree of the shown commit.
+class GitBranch::Files final : public Directory {
+ public:
+  explicit Files(const GitBranch& branch) : branch_(&branch) {}
+
+  Result<std::unique_ptr<Directory>> open_directory(const RelPath& path) const override {
+    return branch_->tree()->open_directory(path);
+  }
+  Result<std::unique_ptr<File>> open_file(const RelPath& path) const override {
+    return branch_->tree()->open_file(path);
+  }
+  Result<FileStat> stat(const RelPath& path) const override { return branch_->tree()->stat(path); }
+  Result<std::string> read_link(const RelPath& path) const override {
+    return branch_->tree()->read_link(path);
+  }
+  Result<std::vector<DirectoryEntry>> list() const override { return branch_->tree()->list(); }
+  Result<std::vector<ExtendedAttribute>> attributes(const RelPath& path) const override {
+    return branch_->tree()->attributes(path);
+  }
+  // A commit can change the files, although this object cannot.
+  Result<bool> is_writable() const override { return true; }
+  [[nodiscard]] int descriptor() const override { return -1; }
+
+ private:
+  const GitBranch* branch_;
+};
+
+GitBranch::GitBranch(GitProgram git, GitLayout layout, std::string name)
+    : git_(std::move(git)),
+      layout_(std::move(layout)),
+      name_(std::move(name)),
+      objects_(std::make_shared<const GitObjects>(git_)),
+      trees_(std::make_shared<const GitTrees>(objects_)),
+      files_(std::make_unique<const Files>(*this)) {}
+
+GitBranch::~GitBranch() = default;
+
+Result<std::unique_ptr<GitBranch>> GitBranch::open(const std::string& directory,
+                                                   const std::string& name) {
+  const GitProgram git = GitProgram::in_other_repository(directory);
+  GALLEY_ASSIGN(GitLayout layout, git.layout());
+  std::string full = name;
+  if (name == "HEAD" || name == "@") {
+    GALLEY_ASSIGN(full, branch_of_head(git));
+  } else if (!name.starts_with("refs/")) {
+    full = std::string(kBranchPrefix) + name;
+  }
+  GALLEY_ASSIGN(full, checked_name(git, std::move(full)));
+  std::unique_ptr<GitBranch> branch(new GitBranch(git, std::move(layout), std::move(full)));
+  GALLEY_TRY(branch->follow());
+  return branch;
+}
+
+const Directory& GitBranch::files() const { return *files_; }
+
+std::shared_ptr<const GitTree> GitBranch::tree() const {
+  const std::lock_guard lock(mutex_);
+  return tree_;
+}
+
+GitTip GitBranch::shown() const {
+  const std::lock_guard lock(mutex_);
+  return shown_;
+}
+
+Result<std::string> GitBranch::id_of(const RelPath& path) const {
+  GALLEY_ASSIGN(GitTreeEntry found, tree()->entry(path));
+  return std::move(found.id);
+}
+
+Result<GitTip> GitBranch::follow() const {
+  GALLEY_ASSIGN(GitTip now, tip());
+  const std::lock_guard lock(mutex_);
+  if (shown_ != now) {
+    tree_ = std::make_shared<const GitTree>(trees_, now.tree);
+    shown_ = now;
+  }
+  return now;
+}
+
+Result<GitTip> GitBranch::tip() const {
+  GitTip tip;
+  const auto head = objects_->look(name_ + "^{commit}");
+  if (!head && head.error().reason == "git.no_such_object") {
+    return fail(ErrorKind::kNotFound, "git.no_such_branch",
+                "the repository '" + layout_.common_directory + "' has no branch '" +
+                    printable_line(name_) + "' with a commit; make it first: git branch NAME");
+  }
+  if (!head) return fail(head.error());
+  tip.commit = head->id;
+  GALLEY_ASSIGN(const GitObjectHead tree, objects_->look(tip.commit + "^{tree}"));
+  tip.tree = tree.id;
+  return tip;
+}
+
+Result<std::string> GitBranch::work_tree_with_it() const {
+  GALLEY_ASSIGN(const std::string listed, git_.run({"worktree", "list", "--porcelain"}));
+  std::string place;
+  std::string_view rest = listed;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    constexpr std::string_view kPlace = "worktree ";
+    if (line.starts_with(kPlace)) place = line.substr(kPlace.size());
+    if (line == "branch " + name_) return place;
+  }
+  return std::string();
+}
+
+Result<bool> GitBranch::contains(const std::string& commit) const {
+  const auto there = objects_->look(commit);
+  if (!there && there.error().reason == "git.no_such_object") return false;
+  if (!there) return fail(there.error());
+  const auto now = tip();
+  if (!now && now.error().reason == "git.no_such_branch") return false;
+  if (!now) return fail(now.error());
+  GALLEY_ASSIGN(const PipedOutput said,
+                git_.try_run({"merge-base", "--is-ancestor", commit, now->commit}));
+  if (said.status == 0 || said.status == 1) return said.status == 0;
+  return fail(GitProgram::error(said.complaint));
+}
+
+Result<bool> GitBranch::move(const std::string& from, const std::string& to,
+                             const std::string& reason) const {
+  const auto said = git_.try_run({"-c", "core.fsync=reference", "update-ref", "--no-deref", "-m",
+                                  printable_line(reason), name_, to, from});
+  if (said && said->status == 0) return true;
+  Error error = said ? GitProgram::error(said->complaint) : said.error();
+  const auto now = tip();
+  if (!now && now.error().reason == "git.no_such_branch") return false;
+  if (!now) {
+    error.kind = ErrorKind::kUndecided;
+    error.reason = "git.branch_unknown";
+    error.message += "; the branch cannot be read now, and the next galley command decides";
+    return fail(std::move(error));
+  }
+  if (now->commit == to) return true;
+  if (now->commit != from) return false;
+  if (error.reason == "git.index_locked") error.reason = "git.ref_locked";
+  return fail(std::move(error));
+}
+
+}  // namespace galley

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+#include "staging/fs/directory.h"
+#include "staging/git/git_objects.h"
+#include "staging/git/git_program.h"
+#include "staging/git/git_tree.h"
+
+namespace galley {
+
+/// The newest commit of a branch, and the tree of that commit. Both are ids in hexadecimal.
+struct GitTip {
+  std::string commit;
+  std::string tree;
+
+  bool operator==(const GitTip&) const = default;
+};
+
+/// A branch of a git repository, which may be bare, and a read-only view of its files.
+///
+/// The view shows the tree of one commit. Only follow() moves it to another one. Nothing is checked
+/// out, and only trees and blobs that a caller names are read.
+///
+/// GIT_DIR and similar variables are ignored, because the caller named the repository.
+///
+/// Ownership: owns the view. Threads: safe to share.
+/// Errors:    those of GitProgram and GitObjects; kUsage `git.not_a_branch`; kNotFound
+///            `git.no_such_branch`.
+class GitBranch {
+ public:
+  /// Opens a branch. `name` is a branch, a whole name below `refs/`, or `HEAD` for the branch that
+  /// HEAD names. Tags and remote-tracking branches are refused, because commits do not move them.
+  static Result<std::unique_ptr<GitBranch>> open(const std::string& directory,
+                                                 const std::string& name);
+  ~GitBranch();
+
+  [[nodiscard]] const std::string& name() const { return name_; }  ///< `refs/heads/main`
+  [[nodiscard]] const GitLayout& layout() const { return layout_; }
+  [[nodiscard]] const GitProgram& git() const { return git_; }
+  [[nodiscard]] const std::shared_ptr<const GitTrees>& trees() const { return trees_; }
+
+  /// The files of the shown commit. They follow follow().
+  [[nodiscard]] const Directory& files() const;
+  [[nodiscard]] GitTip shown() const;
+  /// The id of a path in the shown commit; empty if it does not exist.
+  Result<std::string> id_of(const RelPath& path) const;
+  /// Reads the present tip of the branch and shows it.
+  Result<GitTip> follow() const;
+  /// Reads the present tip of the branch.
+  Result<GitTip> tip() const;
+
+  /// Returns a work tree in which the branch is checked out, or an empty text.
+  Result<std::string> work_tree_with_it() const;
+  /// Whether the commit is in the history of the branch. A commit that does not exist is not.
+  Result<bool> contains(const std::string& commit) const;
+  /// Moves the branch from one commit to another, if it still has the first one. Returns false if
+  /// it has another one. `reason` goes to the reflog, if git keeps one for this branch.
+  /// Errors: kRefused `git.ref_locked`; kUndecided `git.branch_unknown` if the branch cannot be
+  ///         read after a failure. After any other Error the branch has not moved.
+  Result<bool> move(const std::string& from, const std::string& to,
+                    const std::string& reason) const;
+
+ private:
+  class Files;
+  GitBranch(GitProgram git, GitLayout layout, std::string name);
+  [[nodiscard]] std::shared_ptr<const GitTree> tree() const;
+
+  GitProgram git_;
+  GitLayout layout_;
+  std::string name_;
+  std::shared_ptr<const GitObjects> objects_;
+  std::shared_ptr<const GitTrees> trees_;
+  std::unique_ptr<const Files> files_;
+  mutable std::mutex mutex_;  ///< guards the next two
+  mutable GitTip shown_;
+  mutable std::shared_ptr<const GitTree> tree_;
+};
+
+}  // namespace galley

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/git/git_program.h"
+#include "staging/git/git_tree.h"
+
+namespace galley {
+
+/// The new state of one path in a tree of git.
+struct GitPathChange {
+  RelPath path = RelPath::root();
+  uint32_t mode = 0;  ///< git's; 0: the path is removed
+  std::string id;     ///< of the blob
+};
+
+/// Writes objects into a repository. No object can be reached before a branch moves.
+///
+/// Errors: those of GitProgram.
+class GitWriter {
+ public:
+  /// With `flushes`, each object is on the disk when the function returns.
+  GitWriter(const GitProgram& git, bool flushes) : git_(&git), flushes_(flushes) {}
+
+  /// Writes the bytes of files as blobs, without any filter, and returns the ids. The paths are
+  /// absolute.
+  Result<std::vector<std::string>> blobs(const std::vector<std::string>& files) const;
+  /// Writes the trees in which `base` and its copy with these changes differ, and returns the id of
+  /// the copy. Directories in which nothing changes are not read. Empty directories are dropped.
+  /// Errors: kRefused `git.submodule` for a path below a submodule.
+  Result<std::string> tree(const GitTrees& trees, const std::string& base,
+                           const std::vector<GitPathChange>& changes) const;
+  /// Writes a commit. The author and the committer are those of git's configuration.
+  /// Errors: kRefused `git.no_identity`.
+  Result<std::string> commit(const std::string& tree, const std::string& parent,
+                             const std::string& message) const;
+
+ private:
+  [[nodiscard]] std::vector<std::string> words(std::vector<std::string> command) const;
+
+  const GitProgram* git_;
+  bool flushes_;
+};
+
+/// The error for a change of a submodule, or of a path below it.
+[[nodiscard]] Error submodule_error(const std::string& path);
+
+}  // namespace galley
