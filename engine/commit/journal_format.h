@@ -37,7 +37,8 @@ enum RecordType : uint16_t {
   kImage = 4,
   kBlob = 5,
   kCommit = 6,
-  kSession = 7,  ///< optional; an older reader skips it
+  kSession = 7,    ///< optional; an older reader skips it
+  kGitCommit = 8,  ///< optional, of a git workspace; an older reader skips it
   kAbort = 16,
   kApplied = 17,
   kNote = 18,

@@ -39,6 +39,7 @@ class JournalParser {
   bool take_body_record(const Record& record);
   bool read_meta(LittleEndianReader in);
   bool read_session(LittleEndianReader in);
+  bool read_git_commit(LittleEndianReader in);
   bool read_op(LittleEndianReader in);
   bool read_image(std::string_view payload);
   bool read_commit(const Record& record);
@@ -61,6 +62,8 @@ class JournalParser {
   std::map<ContentId, uint64_t> image_sizes_;
   JournalVerdict verdict_;
 };
+
+constexpr size_t kGitIdBytes = 64;  // a SHA-256 in hexadecimal
 
 std::optional<RelPath> read_path(LittleEndianReader& in) {
   auto path = RelPath::parse(in.text(RelPath::kMaxBytes));
@@ -171,6 +174,13 @@ bool JournalParser::read_session(LittleEndianReader in) {
   return (in.is_done() && is_valid) || problem("its session cannot be read");
 }
 
+bool JournalParser::read_git_commit(LittleEndianReader in) {
+  std::string& id = verdict_.journal.meta.git_commit;
+  id = in.text(kGitIdBytes);
+  const bool is_valid = !id.empty() && id.find_first_not_of("0123456789abcdef") == id.npos;
+  return (in.is_done() && is_valid) || problem("its git commit cannot be read");
+}
+
 bool JournalParser::read_op(LittleEndianReader in) {
   JournalOp op;
   const uint8_t flags = in.u8();
@@ -219,6 +229,8 @@ bool JournalParser::take_body_record(const Record& record) {
       return read_meta(LittleEndianReader(record.payload));
     case kSession:
       return read_session(LittleEndianReader(record.payload));
+    case kGitCommit:
+      return read_git_commit(LittleEndianReader(record.payload));
     case kOp:
       return read_op(LittleEndianReader(record.payload));
     case kImage:

@@ -164,6 +164,11 @@ Result<void> JournalWriter::begin(const Journal& journal) {
   if (!journal.meta.session.empty() || !journal.meta.also_undoes.empty()) {
     GALLEY_TRY(record(kSession, encode_session(journal.meta)));
   }
+  if (!journal.meta.git_commit.empty()) {
+    LittleEndianWriter out;
+    out.text(journal.meta.git_commit);
+    GALLEY_TRY(record(kGitCommit, out.str()));
+  }
   for (const auto& line : journal.meta.audit) GALLEY_TRY(record(kAudit, line));
   for (const auto& op : journal.ops) GALLEY_TRY(record(kOp, encode_op(op)));
   return {};

@@ -29,6 +29,7 @@ struct CommitMeta {
   uint64_t turn = 0;                   ///< the turn of that session, from 1; 0: not known
   std::string prompt = {};             ///< the beginning of that turn's prompt; may be empty
   std::vector<TxId> also_undoes = {};  ///< undone together with `undoes`
+  std::string git_commit = {};         ///< of a git workspace: the id of its commit; else empty
 };
 
 /// The maximum length of the id of an agent's session.

@@ -90,6 +90,25 @@ TEST(JournalLimits, AttributesAreAcceptedUpToTheirMaximumNumber) {
   }
 }
 
+TEST(JournalLimits, TheCommitOfGitIsAnIdInHexadecimal) {
+  Journal journal = small_journal();
+  for (const std::string& id : {std::string(40, 'a'), std::string(64, '0'), std::string("../x"),
+                                std::string(65, 'a'), std::string("A0")}) {
+    journal.meta.git_commit = id;
+    const auto directory = make_memory_directory();
+    auto file = directory->open_writable_file(rel("j"), OpenMode::kCreateNew);
+    JournalWriter writer(**file);
+    ASSERT_TRUE(writer.begin(journal));
+    for (const auto& [name, content] : journal.images) ASSERT_TRUE(writer.image(name, *content));
+    ASSERT_TRUE(writer.finish());
+    const auto verdict = parse_journal(**file, (*file)->stat()->size);
+    ASSERT_TRUE(verdict.has_value());
+    const bool is_id = id == std::string(40, 'a') || id == std::string(64, '0');
+    EXPECT_EQ(verdict->state == JournalState::kCommitted, is_id) << id;
+    if (is_id) EXPECT_EQ(verdict->journal.meta.git_commit, id);
+  }
+}
+
 // Limit: kMaxAttributeBytes of engine/commit/journal_format.h
 // Limit: kMaxAttributeNameBytes of engine/commit/journal_format.h
 TEST(JournalLimits, AnAttributeIsAcceptedUpToTheLimitsOfNameAndValue) {
