@@ -11,11 +11,11 @@
 #include "base/limits.h"
 #include "base/printable.h"
 #include "engine/check/git_changes.h"
-#include "engine/check/tree_workspace.h"
 #include "engine/commit/state_directory.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/disk_validator_cache.h"
+#include "engine/pipeline/tree_workspace.h"
 #include "engine/pipeline/trust.h"
 #include "engine/policy/policy.h"
 #include "engine/validators/command_validator.h"
@@ -195,11 +195,12 @@ Result<void> GitCheck::State::open(const CheckSource& source) {
 CommandRunner* GitCheck::State::need_runner() {
   if (options.runner != nullptr) return options.runner;
   if (tree_runner == nullptr) {
-    tree_runner = make_tree_runner(
-        config,
-        {git, *trees, base->id(), repository_cache_path(layout.common_directory, layout.work_tree),
-         options.who.principals()},
-        clock());
+    tree_runner =
+        make_tree_runner(config,
+                         {git, trees, [id = base->id()] { return id; },
+                          repository_cache_path(layout.common_directory, layout.work_tree),
+                          options.who.principals()},
+                         clock());
   }
   return tree_runner.get();
 }

@@ -7,14 +7,17 @@
 #include "base/encoding.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/executor.h"
+#include "engine/commit/branch_publisher.h"
 #include "engine/history/rebase.h"
 #include "engine/history/undo.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/configuration_flaw.h"
 #include "engine/pipeline/hooks.h"
+#include "engine/policy/verdict_file.h"
 #include "engine/stages/live_views.h"
 #include "engine/validators/factory.h"
+#include "staging/git/git_branch.h"
 
 namespace galley {
 namespace {
@@ -69,10 +72,20 @@ Result<void> record_conflict(const Proposal& proposal, const Conflict& conflict,
   return attempt.recorder.record_now(std::move(event));
 }
 
+/// The hash of the verdict on a proposal to a branch. The audit record and the commit of git have
+/// it, so that each can be compared with the other.
+Result<std::string> verdict_hash(const Preview& preview, const std::string& tree) {
+  JudgedSubject subject;
+  subject.proposal = preview.proposal.id();
+  subject.tree = tree;
+  GALLEY_ASSIGN(const std::string text, verdict_file(subject, preview.verdict, 0));
+  return ContentId::of(text).hex();
+}
+
 /// Returns the records of the commit. They are stored in the journal, so that commit and records
 /// become durable together. Records that were held until now are written to the log first.
 Result<std::vector<std::string>> commit_records(const Preview& preview, const Attempt& attempt,
-                                                TxId id) {
+                                                TxId id, const JudgedTree& judged) {
   GALLEY_TRY(attempt.recorder.write_held());
   const int64_t now = attempt.workspace.place.clock().wall_ns();
   AuditEvent event = event_of(kind_of(attempt.request), preview.proposal, attempt);
@@ -80,30 +93,36 @@ Result<std::vector<std::string>> commit_records(const Preview& preview, const At
   event.execution_id = "commit-" + preview.proposal.id().hex() + "-" + std::to_string(now);
   event.tx = id.str();
   event.open_tx = attempt.recorder.tx();
+  auto summary = std::make_shared<nlohmann::ordered_json>(*event.input);
   if (!preview.verdict.approved_by.empty()) {
-    auto summary = std::make_shared<nlohmann::ordered_json>(*event.input);
     (*summary)["approved_by"] = preview.verdict.approved_by;
-    event.input = std::move(summary);
   }
+  if (!judged.verdict.empty()) {
+    (*summary)["judged_on"] = judged.tip.commit;
+    (*summary)["verdict"] = judged.verdict;
+  }
+  event.input = std::move(summary);
   return std::vector<std::string>{audit_record(event, now)};
 }
 
 Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
-                               const Attempt& attempt) {
+                               const Attempt& attempt, const JudgedTree& judged) {
   WorkspaceState& workspace = attempt.workspace;
   PublisherOptions options;
   options.records = [&](TxId id) -> Result<std::vector<std::string>> {
     if (attempt.on_number) GALLEY_TRY(attempt.on_number(id, preview.proposal));
-    return commit_records(preview, attempt, id);
+    return commit_records(preview, attempt, id, judged);
   };
   options.pin_views = [&](const ChangeSet& changes) {
     return pin_live_views(*workspace.persistent.state(), changes);
   };
   std::vector<std::string> hook_failures;
   options.is_in_place = attempt.request.is_in_place;
-  ApplyHooks hooks = apply_hooks(workspace, hook_failures);
-  options.before_apply = std::move(hooks.before);
-  options.after_apply = std::move(hooks.after);
+  if (workspace.place.branch() == nullptr) {
+    ApplyHooks hooks = apply_hooks(workspace, hook_failures);
+    options.before_apply = std::move(hooks.before);
+    options.after_apply = std::move(hooks.after);
+  }
   CommitMeta meta{
       attempt.who.agent, attempt.request.tool, attempt.who.message, attempt.request.undoes, {},
       attempt.who.owner};
@@ -114,8 +133,9 @@ Result<PublishOutcome> publish(const Preview& preview, const Approval& approval,
     meta.turn = turn.number;
     meta.prompt = std::move(turn.prompt);
   }
-  GALLEY_ASSIGN(PublishOutcome outcome,
-                workspace.persistent.publish(preview.proposal, approval, meta, std::move(options)));
+  GALLEY_ASSIGN(
+      PublishOutcome outcome,
+      workspace.persistent.publish(preview.proposal, approval, meta, std::move(options), judged));
   if (auto* receipt = std::get_if<Receipt>(&outcome)) {
     receipt->warnings.insert(receipt->warnings.end(), hook_failures.begin(), hook_failures.end());
   }
@@ -189,7 +209,7 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
                              workspace.tools.runner_for(who.principals()),
                              workspace.tools.cache(),
                              workspace.place.clock(),
-                             workspace.place.tree ? workspace.place.tree->name : ""};
+                             workspace.place.tree ? workspace.place.tree->name() : ""};
   return verdict_on(basis, proposal, who, std::move(options));
 }
 
@@ -198,6 +218,9 @@ Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const Transa
   if (const auto fresh = workspace.rules.refresh_grants(workspace.persistent);
       !fresh && who.principals() != Principals()) {
     return fail(fresh.error());
+  }
+  if (const GitBranch* branch = workspace.place.branch()) {
+    GALLEY_TRY(check_git_can_store(proposal.changes(), *branch));
   }
   JudgeOptions options{{}, workspace.options.approver};
   options.gate.on_progress = on_progress;
@@ -221,6 +244,7 @@ namespace {
 Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& attempt) {
   if (proposal.is_empty()) return CommitOutcome::Base(NothingToCommit{});
   WorkspaceState& workspace = attempt.workspace;
+  GALLEY_ASSIGN(JudgedTree judged, follow_branch(workspace));
   GALLEY_ASSIGN(Preview preview,
                 judge(workspace, proposal, attempt.who, attempt.request.on_progress));
   const auto* approval = std::get_if<Approval>(&preview.verdict.decision);
@@ -229,7 +253,10 @@ Result<CommitOutcome::Base> try_once(const Proposal& proposal, const Attempt& at
     return CommitOutcome::Base(Refused{std::move(preview)});
   }
   GALLEY_TRY(workspace.persistent.ensure());
-  GALLEY_ASSIGN(PublishOutcome outcome, publish(preview, *approval, attempt));
+  if (workspace.place.branch() != nullptr) {
+    GALLEY_ASSIGN(judged.verdict, verdict_hash(preview, judged.tip.tree));
+  }
+  GALLEY_ASSIGN(PublishOutcome outcome, publish(preview, *approval, attempt, judged));
   if (auto* conflict = std::get_if<Conflict>(&outcome)) {
     GALLEY_TRY(record_conflict(preview.proposal, *conflict, attempt));
     return CommitOutcome::Base(std::move(*conflict));
@@ -284,6 +311,20 @@ void keep_misfits(Conflict& conflict, const RebaseConflict& misfits) {
 }
 
 }  // namespace
+
+Result<JudgedTree> follow_branch(const WorkspaceState& workspace) {
+  JudgedTree judged;
+  const GitBranch* branch = workspace.place.branch();
+  if (branch == nullptr) return judged;
+  GALLEY_ASSIGN(judged.tip, branch->follow());
+  if (!workspace.options.config_file.empty()) return judged;
+  GALLEY_ASSIGN(const std::string rules, branch->id_of(RelPath::parse(kConfigFileName).value()));
+  if (rules == workspace.place.tree->rules) return judged;
+  return fail(ErrorKind::kConflict, "config.changed_on_branch",
+              "galley.toml of the branch changed since the workspace was opened, so nothing was "
+              "judged: repeat the command",
+              std::string(kConfigFileName));
+}
 
 Result<void> perform_outside_transaction(const Rules& rules, const TransactionOptions& who,
                                          Recorder& recorder, Action action, const Effect& effect) {
@@ -340,10 +381,15 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
     // Warnings of this attempt are reported with the result of the next ones.
     warnings.insert(warnings.end(), conflict->warnings.begin(), conflict->warnings.end());
     conflict->warnings = warnings;
-    if (has_moved_others || merges == kMaxMerges || !may_merge(workspace, request)) {
+    // Then the gate has to judge again, even if the proposal itself stays as it is.
+    const bool is_behind = conflict->reason == kBranchMoved;
+    const bool may_change = may_merge(workspace, request);
+    const int most = is_behind ? kMaxBranchMoves : kMaxMerges;
+    if (has_moved_others || merges >= most || !(may_change || is_behind)) {
       show_both_sides(*conflict, proposal, workspace);
       return CommitOutcome(asked, std::move(outcome));
     }
+    if (is_behind) GALLEY_TRY(follow_branch(workspace));
     GALLEY_ASSIGN(RebaseOutcome rebased,
                   rebase(proposal, workspace.place.files(), workspace.place.clock()));
     auto* fits = std::get_if<Rebased>(&rebased);
@@ -352,6 +398,8 @@ Result<CommitOutcome> decide_and_publish(WorkspaceState& workspace, const Propos
       show_both_sides(*conflict, proposal, workspace);
       return CommitOutcome(asked, std::move(outcome));
     }
+    if (is_behind && fits->proposal.id() == proposal.id()) continue;  // keeps what it read
+    if (!may_change) return CommitOutcome(asked, std::move(outcome));
     for (const MergedPath& path : fits->merged) {
       warnings.push_back(path.path.str() + " changed on disk meanwhile: " + path.how);
     }

@@ -4,6 +4,7 @@
 
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"
+#include "engine/commit/branch_publisher.h"
 #include "engine/pipeline/workspace_state.h"
 
 namespace galley {
@@ -35,6 +36,14 @@ Result<Verdict> verdict_on(WorkspaceState& workspace, const Proposal& proposal,
 /// Judges a proposal. Previews, commits, undo and redo all use this function.
 Result<Preview> judge(WorkspaceState& workspace, Proposal proposal, const TransactionOptions& who,
                       const std::function<void(const GateProgress&)>& on_progress);
+
+/// Shows the present commit of the branch of a git workspace, and returns it. The rules of an open
+/// workspace are constant, so a commit with another galley.toml needs another open.
+/// Errors: kConflict `config.changed_on_branch`; those of GitBranch.
+[[nodiscard]] Result<JudgedTree> follow_branch(const WorkspaceState& workspace);
+
+/// How often one commit is merged and judged again because its branch moved. Then it is a conflict.
+inline constexpr int kMaxBranchMoves = 8;
 
 /// Judges a proposal, and publishes it if the gate approves. Records every outcome before it
 /// returns; a commit also writes the pending records of `recorder`. Calls `on_number`, if given,

@@ -2,24 +2,36 @@
 
 #include <algorithm>
 
+#include "base/file_mode.h"
 #include "engine/audit/audit_chain.h"
 #include "engine/commit/history_reader.h"
 #include "engine/commit/state_format.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/maintenance.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/git/git_branch.h"
 
 namespace galley {
 
+std::string home_of_branch(const GitBranch& branch) {
+  return branch.layout().common_directory + "/galley/" + branch.name();
+}
+
 Result<std::vector<std::string>> PersistentState::open(bool recovers) {
   std::vector<std::string> notices;
-  if (place_->tree != nullptr) {
+  if (place_->tree != nullptr && place_->branch() == nullptr) {
     doubt_ = Error{ErrorKind::kRefused, "workspace.tree",
                    "this workspace shows a read-only tree: nothing is stored or committed in it. "
                    "Take the diff of the transaction, or begin it where the files are",
                    "", 0};
     return notices;
   }
-  auto opened = StateDirectory::open(*files_);
+  {
+    const std::lock_guard guard(mutex_);
+    GALLEY_ASSIGN(const bool has_home, find_home());
+    if (!has_home) return notices;
+  }
+  auto opened = StateDirectory::open(*files_.get());
   doubt_.reset();
   if (!opened && opened.error().reason == "state.not_believed") {
     doubt_ = opened.error();
@@ -45,9 +57,35 @@ Result<std::vector<std::string>> PersistentState::open(bool recovers) {
 
 Result<void> PersistentState::refresh() {
   if (doubt_ || state() != nullptr) return {};
-  GALLEY_ASSIGN(auto found, StateDirectory::open(*files_));
   const std::lock_guard guard(mutex_);
-  if (found && state() == nullptr) set_state(*std::move(found));
+  GALLEY_ASSIGN(const bool has_home, find_home());
+  if (!has_home || state() != nullptr) return {};
+  GALLEY_ASSIGN(auto found, StateDirectory::open(*files_.get()));
+  if (found) set_state(*std::move(found));
+  return {};
+}
+
+Result<bool> PersistentState::find_home() {
+  if (files_.get() != nullptr) return true;
+  auto opened = open_writable_disk_directory(place_->home);
+  if (!opened && opened.error().kind == ErrorKind::kNotFound) return false;
+  if (!opened) return fail(opened.error());
+  files_.set(*std::move(opened));
+  return true;
+}
+
+/// Git has checked the owner of the repository.
+Result<void> PersistentState::make_home() {
+  const GitBranch* branch = place_->branch();
+  if (branch == nullptr) {
+    return check_owner_of_root(*files_.get(), place_->path, rules_->user.config);
+  }
+  GALLEY_ASSIGN(const auto git, open_writable_disk_directory(branch->layout().common_directory));
+  GALLEY_ASSIGN(const RelPath home, RelPath::parse("galley/" + branch->name()));
+  GALLEY_TRY(make_directories(*git, home, kPrivateDirectory));
+  if (files_.get() != nullptr) return {};
+  GALLEY_ASSIGN(auto opened, git->open_writable_directory(home));
+  files_.set(std::move(opened));
   return {};
 }
 
@@ -63,8 +101,8 @@ Result<void> PersistentState::ensure() {
   if (state() != nullptr) return {};
   const std::lock_guard guard(mutex_);
   if (state() != nullptr) return {};  // another thread was first
-  GALLEY_TRY(check_owner_of_root(*files_, place_->path, rules_->user.config));
-  GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*files_));
+  GALLEY_TRY(make_home());
+  GALLEY_ASSIGN(StateDirectory made, StateDirectory::open_or_create(*files_.get()));
   set_state(std::move(made));
   return {};
 }
@@ -93,38 +131,58 @@ RecoveryOptions recovery_options(bool dry_run, AuditSink* audit) {
 }  // namespace
 
 Result<PublishOutcome> PersistentState::publish(const Proposal& proposal, const Approval& approval,
-                                                const CommitMeta& meta, PublisherOptions options) {
+                                                const CommitMeta& meta, PublisherOptions options,
+                                                const JudgedTree& judged) {
   options.durability = rules_->config.commit.durability;
   options.hard_links = rules_->config.commit.hard_links;
   options.lock_timeout = lock_timeout();
   options.audit = audit();
-  return Publisher(*files_, clock(), std::move(options)).publish(proposal, approval, meta);
+  if (place_->branch() != nullptr) {
+    const BranchTarget target{*place_->branch(), *state(), place_->home + "/.galley", judged};
+    return publish_to_branch(target, clock(), options, proposal, approval, meta);
+  }
+  return Publisher(*files_.get(), clock(), std::move(options)).publish(proposal, approval, meta);
 }
 
 Result<RunStart> PersistentState::begin_run() const {
+  if (place_->branch() != nullptr) {
+    return fail(ErrorKind::kRefused, "git.no_runs",
+                "a run needs a work tree: use galley exec, or work in a clone of the branch");
+  }
   PublisherOptions options;
   options.lock_timeout = lock_timeout();
   options.audit = audit();
-  return RunStart::begin(*files_, *state(), clock(), options);
+  return RunStart::begin(*files_.get(), *state(), clock(), options);
 }
 
 Result<RecoveryReport> PersistentState::recover(bool dry_run) const {
   if (state() == nullptr) return RecoveryReport();
-  return recover_if_needed(*files_, *state(), clock(),
-                           recovery_options(dry_run, dry_run ? nullptr : audit()));
+  const RecoveryOptions options = recovery_options(dry_run, dry_run ? nullptr : audit());
+  if (const GitBranch* branch = place_->branch()) {
+    return recover_branch(*branch, *state(), clock(), options);
+  }
+  return recover_if_needed(*files_.get(), *state(), clock(), options);
 }
 
 Result<RecoveryReport> PersistentState::plan_recovery(const StateDirectory& foreign) const {
-  return recover_if_needed(*files_, foreign, clock(), recovery_options(true, nullptr));
+  const RecoveryOptions options = recovery_options(true, nullptr);
+  if (const GitBranch* branch = place_->branch()) {
+    return recover_branch(*branch, foreign, clock(), options);
+  }
+  return recover_if_needed(*files_.get(), foreign, clock(), options);
 }
 
 Result<void> PersistentState::quarantine_damaged(const WriterLock& lock) const {
-  GALLEY_TRY(galley::quarantine_damaged(*files_, *state(), lock));
+  GALLEY_TRY(galley::quarantine_damaged(*files_.get(), *state(), lock));
   return {};
 }
 
 Result<void> PersistentState::write_config(const std::string& text, bool force) const {
-  const WritableDirectory& root = *files_;
+  if (place_->branch() != nullptr) {
+    return fail(ErrorKind::kRefused, "git.no_init",
+                "a branch gets its galley.toml by a commit: stage the file with galley apply");
+  }
+  const WritableDirectory& root = *files_.get();
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
   GALLEY_ASSIGN(const FileStat stat, root.stat(name));
   if (stat.kind != FileKind::kAbsent && !force) {

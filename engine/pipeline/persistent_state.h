@@ -11,6 +11,7 @@
 
 #include "engine/audit/audit.h"
 #include "engine/audit/recorder.h"
+#include "engine/commit/branch_publisher.h"
 #include "engine/commit/leftovers.h"
 #include "engine/commit/publisher.h"
 #include "engine/commit/recovery.h"
@@ -42,6 +43,10 @@ class LazyObject {
   std::atomic<T*> object_{nullptr};
 };
 
+/// The absolute path of the directory with the state of a branch. It is in the git directory that
+/// all work trees of the repository share, and is made with the state.
+[[nodiscard]] std::string home_of_branch(const GitBranch& branch);
+
 /// The state of a workspace below `.galley`, and the only writer of the workspace's files.
 ///
 /// Invariant: the writable directory is a private member, and no function returns it. Files are
@@ -52,8 +57,11 @@ class LazyObject {
 ///            trusted; kIo.
 class PersistentState {
  public:
+  /// `files` is the directory with `.galley`; null for a branch, where it may not exist yet.
   PersistentState(const Place& place, const Rules& rules, std::unique_ptr<WritableDirectory> files)
-      : place_(&place), rules_(&rules), files_(std::move(files)) {}
+      : place_(&place), rules_(&rules) {
+    if (files != nullptr) files_.set(std::move(files));
+  }
 
   // --- the state directory ----------------------------------------------------------------------
   /// Opens `.galley` if it exists and is trusted. With `recovers` it finishes or reverts
@@ -73,7 +81,7 @@ class PersistentState {
   Result<void> ensure();
   /// Returns the absolute path of StateDirectory::own(). Needs a state.
   [[nodiscard]] std::string own_path(std::string_view name) const {
-    return place_->path + "/.galley/" + state_.get()->own(name).str();
+    return place_->home + "/.galley/" + state_.get()->own(name).str();
   }
   [[nodiscard]] const Clock& clock() const { return place_->clock(); }
   /// Takes the writer lock; waits at most `commit.lock_timeout_ms`. Needs a state.
@@ -98,20 +106,25 @@ class PersistentState {
   Result<size_t> restore_audit();
 
   // --- functions that write the workspace -------------------------------------------------------
+  /// Publishes to the files, or to the branch of a git workspace, which needs `judged`.
   Result<PublishOutcome> publish(const Proposal& proposal, const Approval& approval,
-                                 const CommitMeta& meta, PublisherOptions options);
+                                 const CommitMeta& meta, PublisherOptions options,
+                                 const JudgedTree& judged = {});
   /// Holds the writer lock while a run gets its view. Needs a state.
+  /// Errors: kRefused `git.no_runs` for a git workspace.
   Result<RunStart> begin_run() const;
   /// Finishes or reverts interrupted transactions. Without a state it does nothing.
   Result<RecoveryReport> recover(bool dry_run) const;
   /// Opens a `.galley` that is not trusted, to show a person the effects of adopting it.
-  Result<StateDirectory> open_foreign() const { return StateDirectory::open_foreign(*files_); }
+  Result<StateDirectory> open_foreign() const {
+    return StateDirectory::open_foreign(*files_.get());
+  }
   Result<RecoveryReport> plan_recovery(const StateDirectory& foreign) const;
   /// Adopts such a `.galley`, after a person agreed.
-  Result<void> adopt(StateDirectory& foreign) const { return foreign.adopt(*files_); }
+  Result<void> adopt(StateDirectory& foreign) const { return foreign.adopt(*files_.get()); }
   Result<void> quarantine_damaged(const WriterLock& lock) const;
   Result<LeftoverReport> clear_leftovers(WriterLock& lock, const ClearOptions& options) const {
-    return galley::clear_leftovers(*files_, *state(), lock, clock(), options);
+    return galley::clear_leftovers(*files_.get(), *state(), lock, clock(), options);
   }
   /// Writes galley.toml without a transaction, for `galley init`.
   /// Errors: kRefused `init.exists` if the file exists and `force` is false.
@@ -126,15 +139,18 @@ class PersistentState {
   };
 
   void set_state(StateDirectory made);
+  /// Whether the directory with `.galley` exists. Opens it if it was made since. Needs mutex_.
+  Result<bool> find_home();
+  Result<void> make_home();  ///< needs mutex_
   [[nodiscard]] Result<std::vector<RecordedCommit>> recorded_commits() const;
 
   const Place* place_;
   const Rules* rules_;
-  std::unique_ptr<WritableDirectory> files_;  ///< of the workspace
+  LazyObject<WritableDirectory> files_;  ///< of the workspace, or the directory with the state
   std::optional<Error> doubt_;
   LazyObject<StateDirectory> state_;
   LazyObject<AuditLog> audit_;
-  std::mutex mutex_;  ///< guards set() of state_ and audit_; get() needs no lock
+  std::mutex mutex_;  ///< guards set() of the lazy objects; get() needs no lock
 };
 
 }  // namespace galley

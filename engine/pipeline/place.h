@@ -12,16 +12,20 @@
 
 namespace galley {
 
-/// A read-only tree that a workspace shows instead of the files at its path.
+class GitBranch;
+
+/// A tree of git that a workspace shows instead of the files at its path.
 ///
 /// Ownership: the workspace shares it.
 /// Threads:   all threads of the workspace use `files` and `make_runner`.
 struct WorkspaceTree {
-  std::unique_ptr<const Directory> files;
-  std::string name;  ///< as ProposedTree's base_name: it identifies the files
+  std::shared_ptr<const Directory> files;
+  std::function<std::string()> name;  ///< as ProposedTree's base_name: it identifies the files
   /// Makes a runner of commands on `files`. It may borrow the configuration and the clock.
   std::function<std::unique_ptr<CommandRunner>(const Config&, const Principals&, const Clock&)>
       make_runner;
+  std::shared_ptr<const GitBranch> branch;  ///< gets the commits; null: the tree is read-only
+  std::string rules;  ///< of a branch: the id of galley.toml at the open; empty: none
 };
 
 /// The location and the files of a workspace, for reading. Only PersistentState can write.
@@ -30,12 +34,17 @@ struct WorkspaceTree {
 /// Threads:   constant after Workspace::open().
 struct Place {
   std::string path;                           ///< absolute path of the root
+  std::string home;                           ///< absolute path of the directory with `.galley`
   const Directory* disk = nullptr;            ///< the files at `path`
   std::shared_ptr<const WorkspaceTree> tree;  ///< shown instead of `disk`, unless null
   const Clock* given_clock = nullptr;         ///< null: the system's clock
   SystemClock system_clock = {};
 
   [[nodiscard]] const Directory& files() const { return tree != nullptr ? *tree->files : *disk; }
+  /// The branch of a git workspace; null for other workspaces.
+  [[nodiscard]] const GitBranch* branch() const {
+    return tree != nullptr ? tree->branch.get() : nullptr;
+  }
   [[nodiscard]] const Clock& clock() const {
     return given_clock != nullptr ? *given_clock : system_clock;
   }

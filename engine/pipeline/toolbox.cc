@@ -84,7 +84,8 @@ Result<ToolRegistry*> Toolbox::registry() {
     GALLEY_TRY(add_standard_tools(*made));
     GALLEY_TRY(add_dialect_tools(*made, setting_of(rules_->config.tools)));
     GALLEY_TRY(made->add(make_graph_query({place_->path, [this] { return kept_->state(); }})));
-    GALLEY_TRY(made->add(make_git_commit(place_->path)));
+    // Each commit of a branch is one of git already.
+    if (place_->branch() == nullptr) GALLEY_TRY(made->add(make_git_commit(place_->path)));
     made->set_dependencies(dependencies_);
     GALLEY_TRY(add_security_tools(*made, *rules_, *kept_));
     GALLEY_TRY(add_custom_tools(*made, rules_->user, place_->path));

@@ -482,6 +482,7 @@ Result<std::vector<Conflict::Path>> Transaction::stage_with_markers(const Propos
 }
 
 Result<Transaction> Workspace::begin(const TransactionOptions& options) {
+  GALLEY_TRY(follow_branch(*state_));
   GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
   return Transaction(std::make_unique<Transaction::State>(*state_, make_memory_store(), options));
 }
@@ -496,6 +497,7 @@ Result<Transaction> Workspace::begin_view(const Proposal& shown,
 }
 
 Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
+  GALLEY_TRY(follow_branch(*state_));
   GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
   GALLEY_TRY(state_->persistent.ensure());
   const StageHeader about{options.agent, options.message, state_->place.clock().wall_ns()};

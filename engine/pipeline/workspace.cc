@@ -57,10 +57,16 @@ Result<std::unique_ptr<Workspace>> Workspace::open(const std::string& path,
   }
   // Anyone who edits in the workspace could have written it, and with it hooks for the host.
   if (is_at_or_below(user.config_path, found.path)) user.config = UserConfig();
-  GALLEY_ASSIGN(auto files, open_writable_disk_directory(found.path));
+  std::unique_ptr<WritableDirectory> files;
+  std::string home = found.path;
+  if (options.tree != nullptr && options.tree->branch != nullptr) {
+    home = home_of_branch(*options.tree->branch);
+  } else {
+    GALLEY_ASSIGN(files, open_writable_disk_directory(found.path));
+  }
   auto state = std::make_unique<WorkspaceState>(
-      Place{std::move(found.path), files.get(), options.tree, options.clock}, std::move(user),
-      std::move(files), std::move(options));
+      Place{std::move(found.path), std::move(home), files.get(), options.tree, options.clock},
+      std::move(user), std::move(files), std::move(options));
   state->notices = std::move(found.notices);
   const auto tell = [&](std::vector<std::string> lines) {
     std::move(lines.begin(), lines.end(), std::back_inserter(state->notices));

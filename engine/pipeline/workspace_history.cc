@@ -14,6 +14,7 @@
 #include "engine/history/blame.h"
 #include "engine/history/index.h"
 #include "engine/history/undo.h"
+#include "engine/pipeline/decide.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/pipeline/workspace_state.h"
 #include "engine/policy/policy.h"
@@ -74,6 +75,7 @@ Result<History> history_of(WorkspaceState& workspace, std::string_view verb) {
 Result<CommitOutcome> Workspace::undo(std::string_view id, const UndoOptions& options,
                                       const TransactionOptions& who) {
   GALLEY_ASSIGN(const History history, state_->persistent.history("undo"));
+  GALLEY_TRY(follow_branch(*state_));
   GALLEY_ASSIGN(const TxId tx, history.resolve(id));
   GALLEY_ASSIGN(UndoOutcome planned,
                 plan_undo(history, state_->place.files(), tx, state_->place.clock(),
@@ -84,6 +86,7 @@ Result<CommitOutcome> Workspace::undo(std::string_view id, const UndoOptions& op
 Result<CommitOutcome> Workspace::redo(std::string_view id, const UndoOptions& options,
                                       const TransactionOptions& who) {
   GALLEY_ASSIGN(const History history, state_->persistent.history("redo"));
+  GALLEY_TRY(follow_branch(*state_));
   TxId tx;
   if (!id.empty()) {
     GALLEY_ASSIGN(tx, history.resolve(id));

@@ -63,6 +63,7 @@ Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::s
 
 Result<Transaction> Workspace::resume(const std::string& id, const std::string& agent,
                                       const std::string& reason) {
+  GALLEY_TRY(follow_branch(*state_));
   std::string wanted = id;
   if (wanted.empty()) {
     GALLEY_ASSIGN(const auto open, stages());

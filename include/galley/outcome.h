@@ -20,7 +20,7 @@ struct Receipt {
   int64_t time_ns = 0;  ///< wall clock of the commit point
   ChangeSet changes;
   std::vector<std::string> warnings;  ///< for example: a hard link was broken
-  std::string git_commit = {};        ///< hash of the git commit that a tool requested
+  std::string git_commit = {};        ///< hash of the git commit of a branch or for a tool
 };
 
 /// The workspace has changed since the proposal was made: nothing was committed.
@@ -42,7 +42,8 @@ struct Conflict {
     std::vector<Hunk> hunks = {};  ///< the lines that both sides changed
   };
 
-  std::string reason = "conflict.changed_on_disk";  ///< or `conflict.read_changed`
+  /// Or `conflict.read_changed`, or `conflict.branch_moved`: a branch moved again and again.
+  std::string reason = "conflict.changed_on_disk";
   std::vector<Path> paths;
   /// Files that other programs wrote during the commit, and where they are now. They were found
   /// when the swaps were reverted.

@@ -60,7 +60,7 @@ struct WorkspaceOptions {
   std::shared_ptr<const WorkspaceTree> tree = nullptr;
 };
 
-/// A directory that is changed through transactions.
+/// A directory, or a branch of git, that is changed through transactions.
 ///
 /// Invariant: open() writes nothing, except to recover a workspace with a trusted `.galley/`. The
 ///            first stored transaction or commit creates `.galley/`.
@@ -106,6 +106,16 @@ class Workspace {
   /// Errors: those of the class; kInvalid `tool.*`, which names the tool, for one of options.tools.
   static Result<std::unique_ptr<Workspace>> open(const std::string& path,
                                                  WorkspaceOptions options = {});
+  /// Opens a branch of a git repository, which may be bare, without a checkout. `ref` is a branch,
+  /// a whole name below `refs/`, or `HEAD`. A commit makes one git commit and moves the branch by
+  /// compare-and-swap. If the branch moved meanwhile, the proposal is merged and judged again. The
+  /// state is in `galley/` in the git directory (docs/adr/0101).
+  /// Errors: those of open(); kNotFound `git.no_repository`, `git.no_such_branch`; kUsage
+  ///         `git.not_a_branch`; kRefused `git.other_owner`. A commit also returns kRefused
+  ///         `git.checked_out`, `git.submodule`, `git.mode`, `git.no_identity`, `git.ref_locked`.
+  static Result<std::unique_ptr<Workspace>> open_git(const std::string& repository,
+                                                     const std::string& ref = "HEAD",
+                                                     WorkspaceOptions options = {});
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;

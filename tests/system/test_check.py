@@ -429,7 +429,7 @@ name = "count"
 command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
 """
 
-    # Limit: kMaxTreeBytes of engine/check/tree_cache.h
+    # Limit: kMaxTreeBytes of engine/pipeline/tree_cache.h
     def test_a_command_sees_the_proposed_tree(self):
         repo = self.make("commands", self.COUNTS)
         self.put(repo, {"untracked": "x\n", "a.txt": "good\n"})
@@ -442,7 +442,7 @@ command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
         self.assertIn("bad", output)
         self.assertNotIn("untracked", output)
 
-    # Limit: kMaxTrees of engine/check/tree_cache.h
+    # Limit: kMaxTrees of engine/pipeline/tree_cache.h
     def test_a_second_tree_writes_only_what_changed(self):
         repo = self.make("commands", self.COUNTS, {f"many/{i}": f"{i}\n" for i in range(50)})
         self.put(repo, {"a.txt": "good\n"})

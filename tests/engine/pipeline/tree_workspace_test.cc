@@ -1,4 +1,4 @@
-#include "engine/check/tree_workspace.h"
+#include "engine/pipeline/tree_workspace.h"
 
 #include <gtest/gtest.h>
 

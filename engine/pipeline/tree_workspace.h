@@ -1,12 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include <galley/workspace.h>
 #include "base/clock.h"
 #include "base/result.h"
-#include "engine/check/tree_cache.h"
+#include "engine/pipeline/tree_cache.h"
 #include "engine/policy/config.h"
 #include "engine/policy/principals.h"
 #include "staging/sandbox/command_runner.h"
@@ -18,6 +19,7 @@ namespace galley {
 /// laid out as files only for commands. The repository does not change. Neither the work tree nor
 /// its `.galley` is read, so a bare repository is enough. Calls that would keep or commit something
 /// are refused (kRefused `workspace.tree`). The result of a transaction is its proposal.
+/// Workspace::open_git() opens a branch, which can get commits.
 ///
 /// `directory` is in the repository. The option `runner` replaces the sandbox.
 /// Errors: those of GitProgram and Workspace::open; kUsage `git.no_such_revision`.
@@ -28,15 +30,16 @@ namespace galley {
 /// The resources for the commands of one judgement.
 struct TreeRunnerOptions {
   GitProgram git;
-  const GitTrees& trees;
-  std::string tree;  ///< the base, which is laid out
+  std::shared_ptr<const GitTrees> trees;
+  std::function<std::string()> tree;  ///< the base of the next command, which is laid out
   std::string home;  ///< see TreeCache; empty: a private directory that is removed with the runner
   Principals who;
 };
 
-/// Runs commands in the sandbox on a git tree, which is laid out for the first command.
+/// Runs commands in the sandbox on a git tree. A tree is laid out for its first command.
 ///
-/// Ownership: borrows trees, configuration and clock; owns the sandbox and the lock on the tree.
+/// Ownership: borrows configuration and clock; owns the sandbox and the lock on the tree.
+/// Threads:   as CommandRunner.
 [[nodiscard]] std::unique_ptr<CommandRunner> make_tree_runner(const Config& config,
                                                               TreeRunnerOptions options,
                                                               const Clock& clock);

@@ -1,4 +1,4 @@
-#include "engine/check/tree_cache.h"
+#include "engine/pipeline/tree_cache.h"
 
 #include <fmt/core.h>
 
