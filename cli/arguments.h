@@ -13,6 +13,8 @@ namespace galley {
 /// Options before the command.
 struct GlobalArguments {
   std::vector<std::string> directories;  ///< -C, each relative to the one before it
+  std::string repository;                ///< --repo
+  std::string ref;                       ///< --ref; empty: HEAD
   std::string config;                    ///< --config
   std::string agent;                     ///< --agent
   std::string message;                   ///< --reason

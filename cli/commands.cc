@@ -86,7 +86,19 @@ constexpr std::array<std::string_view, 16> kReadOrRepair = {
     "status",  "diff",   "log",    "show",     "turns",   "undo", "redo",  "blame",
     "recover", "doctor", "rescue", "rollback", "approve", "init", "audit", "query"};
 
+/// Commands that work on a branch of --repo. The others need files in a directory, or write files
+/// that are not in a commit.
+constexpr std::array<std::string_view, 28> kOnBranches = {
+    "preview", "apply",  "begin",    "stage",     "status",  "diff",  "call",
+    "approve", "commit", "rollback", "savepoint", "fork",    "pick",  "exec",
+    "at",      "log",    "show",     "undo",      "redo",    "blame", "query",
+    "grant",   "revoke", "grants",   "trust",     "recover", "gc",    "audit"};
+
 }  // namespace
+
+bool works_on_branches(std::string_view command) {
+  return std::find(kOnBranches.begin(), kOnBranches.end(), command) != kOnBranches.end();
+}
 
 bool reads_or_repairs(std::string_view command) {
   return std::find(kReadOrRepair.begin(), kReadOrRepair.end(), command) != kReadOrRepair.end();

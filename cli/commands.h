@@ -76,6 +76,9 @@ int run_policy_explain(Session& session);
 int run_edits_explain(Session& session);
 int run_policy_test(Session& session);
 
+/// Whether a command works with --repo.
+[[nodiscard]] bool works_on_branches(std::string_view command);
+
 /// Whether a command only shows or repairs, so that it runs even if galley.toml cannot be read.
 [[nodiscard]] bool reads_or_repairs(std::string_view command);
 

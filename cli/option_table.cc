@@ -63,6 +63,12 @@ void OptionTable::add_global() {
   app_.add_option("-C", global.directories, "Work as if started in DIR")
       ->type_name("DIR")
       ->allow_extra_args(false);
+  app_.add_option("--repo", global.repository,
+                  "Work on a branch of the git repository in DIR, which may be\n"
+                  "bare, without a checkout; each commit is one of git")
+      ->type_name("DIR");
+  app_.add_option("--ref", global.ref, "Branch of --repo; default: the one of HEAD")
+      ->type_name("BRANCH");
   app_.add_flag("--json", global.is_json, "Print exactly one JSON document");
   app_.add_flag("--raw", global.is_raw,
                 "Show exact bytes on a terminal, too; by default control, bidirectional\n"

@@ -27,6 +27,17 @@ void Session::report_untrusted_state() {
 }
 
 Result<void> Session::enter_directory() {
+  const GlobalArguments& global = arguments_->global;
+  if (global.repository.empty() && !global.ref.empty()) {
+    return fail(ErrorKind::kUsage, "git.ref_without_repository",
+                "--ref names a branch of the repository of --repo: add --repo DIR");
+  }
+  if (!global.repository.empty() && !works_on_branches(arguments_->command)) {
+    return fail(ErrorKind::kUsage, "git.needs_directory",
+                fmt::format("galley {} works on a directory, not on a branch: leave out --repo, or "
+                            "run it in a work tree of the branch (git worktree add)",
+                            arguments_->command));
+  }
   for (const std::string& directory : arguments_->global.directories) {
     GALLEY_TRY(galley::enter_directory(directory));
   }
@@ -35,6 +46,8 @@ Result<void> Session::enter_directory() {
 
 Result<RelPath> Session::place() {
   GALLEY_ASSIGN(const Workspace* workspace, open());
+  // The files of a branch have no place on the disk, so names start at its root.
+  if (place_of(*workspace).branch() != nullptr) return RelPath::root();
   return current_place(workspace->root_path());
 }
 
@@ -68,7 +81,13 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     options.tolerates_bad_configuration = reads_or_repairs(arguments_->command);
     GALLEY_ASSIGN(user_, load_user_settings());
     options.user = std::make_shared<const UserSettings>(user_);
-    GALLEY_ASSIGN(workspace_, Workspace::open(".", std::move(options)));
+    const GlobalArguments& global = arguments_->global;
+    if (global.repository.empty()) {
+      GALLEY_ASSIGN(workspace_, Workspace::open(".", std::move(options)));
+    } else {
+      const std::string ref = global.ref.empty() ? "HEAD" : global.ref;
+      GALLEY_ASSIGN(workspace_, Workspace::open_git(global.repository, ref, std::move(options)));
+    }
     terminal_->keep_pager_outside(workspace_->root_path());
     // As in the workspace: a personal configuration inside the workspace is not trusted.
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
@@ -212,6 +231,8 @@ std::string Session::hint(const std::string& words) const {
       std::find(kWithoutAgent.begin(), kWithoutAgent.end(), command) == kWithoutAgent.end();
   std::string line = "galley ";
   for (const std::string& directory : global.directories) line += "-C " + quoted(directory) + " ";
+  if (!global.repository.empty()) line += "--repo " + quoted(global.repository) + " ";
+  if (!global.ref.empty()) line += "--ref " + quoted(global.ref) + " ";
   if (has_agent) line += "--agent " + quoted(global.agent) + " ";
   return line + words;
 }

@@ -19,7 +19,8 @@ class Session {
   Session(const Arguments& arguments, Terminal& terminal);
   ~Session();
 
-  /// Opens the workspace of -C. Commands that need no workspace never call it.
+  /// Opens the workspace of -C, or the branch of --repo and --ref. Commands that need no workspace
+  /// never call it.
   Result<Workspace*> open();
   /// The same without recovery, for commands that show what recovery would do.
   Result<Workspace*> open_without_recovery();
@@ -30,6 +31,7 @@ class Session {
   /// Replaces the id of --session. Call it before open().
   void set_session_id(std::string id) { session_id_ = std::move(id); }
   /// Changes to the directory of -C. Relative names start in it.
+  /// Errors: also kUsage if the command does not work with --repo.
   Result<void> enter_directory();
   /// Returns the directory of the workspace in which the command was started.
   Result<RelPath> place();
