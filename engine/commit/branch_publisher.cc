@@ -545,6 +545,13 @@ Result<void> check_git_can_store(const ChangeSet& changes, const GitBranch& bran
                               change.path.str(), change.after.mode),
                   change.path.str());
     }
+    const std::string& path = change.path.str();
+    const bool is_modules = folded_name(change.path.name()) == ".gitmodules";
+    if (change.after.kind == FileKind::kSymlink && is_modules) {
+      return fail(ErrorKind::kRefused, "git.modules_link",
+                  "git refuses a commit in which '" + path + "' is a symbolic link: make it a file",
+                  path);
+    }
     for (RelPath at = change.path; !at.is_root(); at = at.parent()) {
       const auto entry = files.entry(at);
       if (!entry || (entry->mode & kGitTypeMask) != kGitLinkMode) continue;

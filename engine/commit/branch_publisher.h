@@ -32,8 +32,8 @@ struct BranchTarget {
 inline constexpr std::string_view kBranchMoved = "conflict.branch_moved";
 
 /// Returns why git cannot store these changes: a mode that is neither 0644 nor 0755, a change in a
-/// submodule, or only empty directories.
-/// Errors: kRefused `git.mode`, `git.submodule`, `git.only_directories`.
+/// submodule, a .gitmodules that is a link, or only empty directories.
+/// Errors: kRefused `git.mode`, `git.submodule`, `git.modules_link`, `git.only_directories`.
 [[nodiscard]] Result<void> check_git_can_store(const ChangeSet& changes, const GitBranch& branch);
 
 /// The only code that moves a branch: it commits the proposal that `approval` names as one git

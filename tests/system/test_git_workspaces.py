@@ -299,6 +299,14 @@ class Contents(BranchCase):
         self.assertEqual(self.tell("commit", expect=1)["reason"], "git.only_directories")
         self.assertEqual(self.tip(), before)
 
+    def test_a_linked_gitmodules_is_refused(self):
+        """git fsck calls it an error, and servers refuse it."""
+        before = self.tip()
+        for name in (".gitmodules", "deep/.GITMODULES"):
+            change = new_file(name, "a.txt", mode="120000") + b"\\ No newline at end of file\n"
+            self.assertEqual(self.tell("apply", "-", stdin=change, expect=1)["reason"], "git.modules_link")
+        self.assertEqual(self.tip(), before)
+
     def test_a_submodule_is_left_alone(self):
         link = self.tip()
         self.git("update-index", "--add", "--cacheinfo", f"160000,{link},sub", work=self.source)
