@@ -45,11 +45,11 @@ void read_tool(ConfigTable& table, ToolConfig& tool) {
 
 void add_tools(const std::map<std::string, ToolConfig>& tools, TrustPart& part) {
   for (const auto& [name, tool] : tools) {
-    const std::string place = "tools." + toml_quoted(name) + ".";
+    const std::string quoted = toml_quoted(name);
     const auto add = [&](std::string_view key, const std::string& value,
                          const std::string& summary) {
-      part.entries.push_back({fmt::format("{} for the tool {}", summary, toml_quoted(name)),
-                              fmt::format("{}{} = {}\n", place, key, value)});
+      part.entries.push_back({fmt::format("{} for the tool {}", summary, quoted),
+                              fmt::format("tools.{}.{} = {}\n", quoted, key, value)});
     };
     if (widens_time(tool)) add("timeout_ms", std::to_string(tool.timeout_ms), "more time");
     if (widens_memory(tool)) {
