@@ -172,9 +172,13 @@ ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>&
     std::vector<std::string> words = with_program(table, with_counts(table, given));
     const std::vector<std::string> paths = taken_paths(table, words);
     std::reverse(words.begin(), words.end());  // CLI11 expects this order
+    std::transform(words.begin(), words.end(), words.begin(), marked_word);
     app.parse(std::move(words));
     const CLI::App* command = app.get_subcommands().front();
     Arguments& arguments = table.arguments();
+    for (auto* list : {&arguments.words, &arguments.edit.inputs}) {
+      std::transform(list->begin(), list->end(), list->begin(), unmarked_word);
+    }
     arguments.command = command->get_name();
     arguments.words.insert(arguments.words.end(), paths.begin(), paths.end());
     if (!command->get_subcommands().empty()) {
@@ -191,6 +195,7 @@ ParsedCommandLine parse_with(OptionTable& table, const std::vector<std::string>&
     result.is_whole = true;
   } catch (const CLI::ParseError& error) {
     result.text = complaint(app, error);
+    std::erase(result.text, kWordMark);
     result.status = kUsageStatus;
   }
   return result;

@@ -19,17 +19,41 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
   return {check, ""};
 }
 
+/// Gives every option that is not a list its words without the mark.
+void take_unmarked(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const bool has_value = option->get_items_expected_max() > 0;
+    if (has_value && !option->get_allow_extra_args()) option->transform(unmarked_word);
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    take_unmarked(*command);
+  }
+}
+
 }  // namespace
+
+std::string marked_word(std::string word) {
+  const bool is_list = (word.starts_with('[') && word.ends_with(']')) || word == "{}";
+  if (is_list) word.insert(0, 1, kWordMark);
+  return word;
+}
+
+std::string unmarked_word(std::string word) {
+  if (word.starts_with(kWordMark)) word.erase(0, 1);
+  return word;
+}
 
 OptionTable::OptionTable() {
   add_global();
   add_commands();
+  take_unmarked(app_);
 }
 
 OptionTable::OptionTable(const std::vector<std::string>& words) : has_all_(false) {
   add_global();
   only_ = command_in(words);
   add_commands();
+  take_unmarked(app_);
 }
 
 void OptionTable::add_commands() {

@@ -11,6 +11,14 @@
 
 namespace galley {
 
+/// No argument of a program can have this byte.
+inline constexpr char kWordMark = '\0';
+
+/// CLI11 takes the word `[a,b]` for a list of two, and `{}` for an empty list. A marked word is
+/// neither. Options that are not lists take the mark off themselves; a caller takes it off lists.
+[[nodiscard]] std::string marked_word(std::string word);
+[[nodiscard]] std::string unmarked_word(std::string word);
+
 /// The table of commands and options. Parsing, help, completions and the man page use it.
 ///
 /// Ownership: owns the Arguments in which it stores the options.

@@ -44,6 +44,34 @@ TEST(Arguments, OptionTakesOneValueAndTheRestAreArguments) {
   EXPECT_EQ(parsed({"undo", "--hunk", "a:1", "3"}).id, "3");
 }
 
+TEST(Arguments, AWordInBracketsIsOneWord) {
+  EXPECT_EQ(parsed({"exec", "--", "sh", "-c", "[ -f a,b ]"}).words,
+            (Words{"sh", "-c", "[ -f a,b ]"}));
+  EXPECT_EQ(parsed({"exec", "--", "printf", "[]", "[ab]", "{}", "x"}).words,
+            (Words{"printf", "[]", "[ab]", "{}", "x"}));
+  EXPECT_EQ(parsed({"run", "rm", "[a,b]"}).words, (Words{"rm", "[a,b]"}));
+  for (const char* const word : {"[a,b]", "[]", "{}", "[[a]]"}) {
+    for (const char* const command : {"diff", "log", "exec", "run", "at", "help"}) {
+      const auto words = std::string_view(command) == "at"
+                             ? std::vector<const char*>{command, "1", word}
+                             : std::vector<const char*>{command, word};
+      const ParsedCommandLine result = parse(words);
+      if (result.arguments) EXPECT_EQ(result.arguments->words, Words{word}) << command;
+    }
+    EXPECT_EQ(parsed({"undo", "1", word}).words, Words{word});
+    EXPECT_EQ(parsed({"apply", word, "x"}).edit.inputs, (Words{word, "x"}));
+    EXPECT_EQ(parsed({"apply", "--only", word, "x"}).edit.only, Words{word});
+    EXPECT_EQ(parsed({"preview", "x", "--", word}).words, Words{word});
+    EXPECT_EQ(parsed({"--reason", word, "log"}).global.message, word);
+    EXPECT_EQ(parsed({"call", word, word}).input, word);
+    EXPECT_EQ(parsed({"call", word, word}).name, word);
+    EXPECT_EQ(parsed({"-C", word, "log"}).global.directories, Words{word});
+    const ParsedCommandLine wrong = parse({"begin", word});
+    EXPECT_NE(wrong.text.find(word), std::string::npos) << wrong.text;
+    EXPECT_EQ(wrong.text.find('\0'), std::string::npos);
+  }
+}
+
 TEST(Arguments, OptionThatTakesOneValueIsRepeated) {
   const Arguments arguments =
       parsed({"apply", "--only", "a", "x", "--only=b", "--except", "c", "--choose", "d", "y"});
