@@ -113,7 +113,7 @@ class HeaderReader {
       if (!line.starts_with(form.prefix)) continue;
       GALLEY_TRY(set_op(form.op));
       NameLine& place = form.is_from ? header_.from : header_.to;
-      const HeaderName name = read_header_name(line.substr(form.prefix.size()));
+      const HeaderName name = read_whole_name(line.substr(form.prefix.size()));
       if (place.line != 0 && place.name.text != name.text) {
         return contradiction(place.line, quoted(place.name.text), line_number(),
                              "this line says " + quoted(name.text));

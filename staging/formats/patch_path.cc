@@ -199,6 +199,15 @@ HeaderName read_header_name(std::string_view text) {
   return out;
 }
 
+HeaderName read_whole_name(std::string_view text) {
+  HeaderName out;
+  out.is_given = true;
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  const auto quoted = read_quoted_name(text);
+  out.text = quoted && quoted->length == text.size() ? quoted->name : std::string(text);
+  return out;
+}
+
 std::optional<NamePair> split_git_names(std::string_view text) {
   if (text.starts_with('"')) {
     const auto first = read_quoted_name(text);

@@ -29,6 +29,9 @@ struct QuotedName {
 /// time stamp.
 [[nodiscard]] HeaderName read_header_name(std::string_view text);
 
+/// Reads the name in the rest of a `rename from` or similar line, which is all of it.
+[[nodiscard]] HeaderName read_whole_name(std::string_view text);
+
 /// Splits the rest of a `diff --git` line into its two names; nullopt if it cannot be split.
 struct NamePair {
   std::string old_name;
