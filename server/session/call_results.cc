@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/printable.h"
 #include "server/session/conflict_answers.h"
 #include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
@@ -53,14 +54,15 @@ ordered_json finding_json(const Finding& finding) {
   return out;
 }
 
+/// Each field stays in one line: a name may have line breaks, and would forge lines otherwise.
 std::string finding_text(const Finding& finding) {
-  std::string text = finding.path;
+  std::string text = printable_line(finding.path);
   if (finding.line > 0) text += ":" + std::to_string(finding.line);
   if (finding.line > 0 && finding.column > 0) text += ":" + std::to_string(finding.column);
   if (!text.empty()) text += ": ";
-  text +=
-      std::string(severity_name(finding.severity)) + " [" + finding.rule + "] " + finding.message;
-  if (!finding.remedy.empty()) text += "\n  to go on: " + finding.remedy;
+  text += std::string(severity_name(finding.severity)) + " [" + finding.rule + "] " +
+          printable_line(finding.message);
+  if (!finding.remedy.empty()) text += "\n  to go on: " + printable_line(finding.remedy);
   if (!finding.output.empty()) text += "\n" + finding.output;
   return text;
 }
@@ -220,13 +222,14 @@ ordered_json failed_result(const ToolError& error) {
   structured["error"]["code"] = to_string(error.code);
   structured["error"]["reason"] = error.reason;
   structured["error"]["message"] = error.message;
-  std::string text = error.reason + ": " + error.message;
+  // A message that contains an edit report or a diff has lines; in others, a name may have them.
+  const bool has_lines =
+      error.details && (error.details->contains("files") || error.details->contains("diff"));
+  std::string text =
+      error.reason + ": " + (has_lines ? error.message : printable_line(error.message));
   if (error.details) {
     structured["error"]["details"] = *error.details;
-    const std::string details = pretty_json_text(*error.details);
-    // The message already contains an edit report or a diff; only other details are added.
-    const bool is_told = error.details->contains("files") || error.details->contains("diff");
-    if (!is_told) text += "\n" + details;
+    if (!has_lines) text += "\n" + pretty_json_text(*error.details);
   }
   ordered_json out = call_result(std::move(text), std::move(structured));
   out["isError"] = true;
@@ -301,7 +304,7 @@ ordered_json tool_call_result(const ToolResult& result, const std::string& tx,
   ordered_json structured = concise(*result.data);
   for (const std::string& question : questions) {
     structured["needsApproval"].push_back(question);
-    text.insert(0, "a person will be asked at the commit: " + question + "\n");
+    text.insert(0, "a person will be asked at the commit: " + printable_line(question) + "\n");
   }
   return call_result(std::move(text), std::move(structured));
 }
@@ -337,7 +340,7 @@ ordered_json verdict_answer(const Verdict& verdict) {
 std::string verdict_summary(const Verdict& verdict) {
   std::string text = "the gate approves\n";
   if (const auto* refusal = std::get_if<Refusal>(&verdict.decision)) {
-    text = "the gate refuses: " + refusal->reason + ": " + refusal->message + "\n";
+    text = "the gate refuses: " + refusal->reason + ": " + printable_line(refusal->message) + "\n";
   }
   size_t shown = 0;
   for (const Finding& finding : verdict.findings) {
@@ -434,7 +437,7 @@ ordered_json conflict_result(const Conflict& conflict, const std::vector<PathCon
       ordered_json one = {{"path", path.path.str()}, {"message", path.message}};
       if (tx.empty() && !path.diff.empty()) one["diff"] = path.diff;
       structured["paths"].push_back(std::move(one));
-      text += path.message + "\n" + (tx.empty() ? path.diff : std::string());
+      text += printable_line(path.message) + "\n" + (tx.empty() ? path.diff : std::string());
     }
   } else {
     const ordered_json found = conflicts_json(listed);
@@ -464,7 +467,8 @@ ordered_json commit_result(const CommitOutcome& outcome, const std::string& tx) 
   structured["warnings"] = receipt->warnings;
   std::string text = "committed as " + receipt->id.str() + "; galley_undo takes it back\n" +
                      changes_summary(receipt->changes);
-  for (const std::string& warning : receipt->warnings) text += "warning: " + warning + "\n";
+  for (const std::string& warning : receipt->warnings)
+    text += "warning: " + printable_line(warning) + "\n";
   return call_result(std::move(text), std::move(structured));
 }
 

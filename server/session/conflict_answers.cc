@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/printable.h"
 #include "server/session/call_results.h"
 #include "staging/printing/git_diff.h"
 #include "tools/json_input.h"
@@ -129,7 +130,8 @@ std::string conflicts_text(const ordered_json& listed) {
   std::string text;
   for (const ordered_json& conflict : listed["conflicts"]) {
     text += name_in_line(text_member(conflict, "path")) + " (version " +
-            text_member(conflict, "version") + "): " + text_member(conflict, "message") + "\n" +
+            text_member(conflict, "version") +
+            "): " + printable_line(text_member(conflict, "message")) + "\n" +
             text_member(conflict, "diff");
     if (!conflict.contains("hunks")) continue;
     for (const ordered_json& hunk : conflict["hunks"]) text += hunk_text(hunk);

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "base/git_oid.h"
+#include "base/printable.h"
 #include "staging/printing/git_diff_print.h"
 #include "staging/printing/userdiff.h"
 
@@ -266,8 +267,9 @@ std::string git_diff(const FilePair& pair, const DiffOptions& options) {
 }
 
 std::string name_in_line(const std::string& path) {
-  const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; };
-  return std::any_of(path.begin(), path.end(), is_control) ? quote_path(path) : path;
+  // A name that has quotes itself would look like a quoted one.
+  const bool is_plain = printable_line(path) == path && !path.starts_with('"');
+  return is_plain ? path : quote_path(path);
 }
 
 std::string quote_path(std::string_view path) {

@@ -137,7 +137,7 @@ void append_git_diff(const FilePair& pair, const FileDiff& diff, const DiffOptio
 /// Returns a name as git prints it: in double quotes with C escapes if it has a control character,
 /// a quote, a backslash or a byte above 0x7e.
 [[nodiscard]] std::string quote_path(std::string_view path);
-/// Returns a name for a line that an agent reads: quoted only if it has a control character.
+/// Returns a name for a line that an agent reads: quoted only if a line would not show it as it is.
 [[nodiscard]] std::string name_in_line(const std::string& path);
 
 }  // namespace galley
