@@ -43,10 +43,7 @@ std::string_view refusal_of(std::string_view body) {
     if (part == "." || part == "..") return "`.` and `..` never match; write it from the root";
     begin = end + 1;
   }
-  for (const char byte : body) {
-    if (byte == '\0' || byte == '\n') return "NUL and line breaks never match";
-  }
-  return {};
+  return body.find('\0') == body.npos ? "" : "NUL never matches";
 }
 
 bool is_upper(int c) { return c >= 'A' && c <= 'Z'; }

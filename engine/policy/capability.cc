@@ -160,6 +160,22 @@ bool Capability::covers(std::string_view needed) const {
   return pattern.empty() || name_matches(pattern, parts.has_pattern ? parts.pattern : "*");
 }
 
+namespace {
+
+/// Returns a pattern that matches this path alone.
+std::string literal_pattern(std::string_view path) {
+  std::string out;
+  for (const char byte : path) {
+    const bool is_special = std::string_view("*?[\\").find(byte) != std::string_view::npos;
+    if (is_special || (out.empty() && (byte == '#' || byte == '!'))) out += '\\';
+    out += byte;
+  }
+  if (out.ends_with(' ')) out.insert(out.size() - 1, 1, '\\');
+  return out;
+}
+
+}  // namespace
+
 Need Need::of(std::string_view text) {
   return {std::string(text), [needed = std::string(text)](const Capability& one) {
             return one.is_denial ? one.covers(needed) : one.concerns(needed);
@@ -168,7 +184,7 @@ Need Need::of(std::string_view text) {
 
 Need Need::file(std::string_view action, const RelPath& path) {
   const std::string verb = action == "read" ? "fs:read" : "fs:write";
-  return {verb + ":" + path.str(),
+  return {verb + ":" + literal_pattern(path.str()),
           [needed = "fs:" + std::string(action), path](const Capability& one) {
             return one.domain == "fs" && one.concerns(needed) &&
                    (one.paths.is_empty() || one.paths.selects(path));

@@ -69,6 +69,16 @@ TEST(CapabilityTest, ADenialRevokesWhatItCovers) {
   EXPECT_FALSE(given({"net:host", "net:none"}, "net:host"));
 }
 
+TEST(CapabilityTest, ASuggestedCapabilityAllowsOneFileOnly) {
+  for (const char* name : {"*", "[ab]", "a\\b", "!a", "#a", "a ", "x?", "two\nlines"}) {
+    const Need need = Need::file("write", RelPath::parse(name).value());
+    const auto capabilities = parse_capabilities({need.text});
+    ASSERT_TRUE(capabilities) << need.text;
+    EXPECT_TRUE(gives(*capabilities, need)) << need.text;
+    EXPECT_FALSE(gives(*capabilities, Need::file("write", RelPath::parse("b").value()))) << name;
+  }
+}
+
 TEST(NamePattern, StarMatchesAnyTextAndQuestionMarkOneCharacter) {
   EXPECT_TRUE(name_matches("a*c", "abbc"));
   EXPECT_TRUE(name_matches("*", ""));

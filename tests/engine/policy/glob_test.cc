@@ -67,6 +67,13 @@ TEST(Glob, PatternsThatGitNeverMatchesAreRefused) {
   EXPECT_FALSE(Glob::parse(std::string(Glob::kMaxPatternBytes + 1, 'a')));
 }
 
+TEST(Glob, ALineBreakMatchesItself) {
+  EXPECT_TRUE(Glob::parse("a\nb")->matches("x/a\nb", false));
+  EXPECT_TRUE(Glob::parse("a*\nb")->matches("a1\nb", false));
+  EXPECT_FALSE(Glob::parse("a\nb")->matches("ab", false));
+  EXPECT_FALSE(Glob::parse(std::string_view("a\0b", 3)));
+}
+
 TEST(GlobList, LastMatchWinsAlsoBelowAMatchedDirectory) {
   const auto list = *GlobList::parse({"src/", "!src/gen/", "src/gen/keep.c"});
   EXPECT_TRUE(list.selects(rel("src/a.c")));
