@@ -53,9 +53,9 @@ std::optional<FixJournal> parse_fix_journal(std::string_view text) {
     }
     const std::string kind = take_word(line);
     if (kind == "index") {
+      // Earlier versions wrote the path as it is.
       auto index = read_name(line);
-      if (!index) return {};
-      journal.indexes.push_back(*std::move(index));
+      journal.indexes.push_back(index ? *std::move(index) : std::string(line));
     }
     if (kind != "file") continue;
     auto file = parse_following(line);
