@@ -185,6 +185,18 @@ std::vector<std::string> empty_directories(const std::vector<JournalOp>& ops) {
   return paths;
 }
 
+/// Lines that git or a reader would take for the end of the message or for a trailer are indented.
+std::string body_of(std::string_view reason) {
+  std::string text;
+  while (!reason.empty()) {
+    const std::string_view line = reason.substr(0, reason.find('\n'));
+    reason.remove_prefix(std::min(line.size() + 1, reason.size()));
+    if (line.starts_with("---") || line.starts_with("Galley-")) text += ' ';
+    text.append(line) += '\n';
+  }
+  return text;
+}
+
 /// The subject, the body and the trailers of the commit.
 std::string message_of(const Journal& journal, const std::string& verdict) {
   const CommitMeta& meta = journal.meta;
@@ -200,7 +212,7 @@ std::string message_of(const Journal& journal, const std::string& verdict) {
   std::string text = subject + "\n\n";
   const size_t first_line = reason.find('\n');
   if (first_line != std::string::npos) {
-    text += std::string(trim(reason.substr(first_line))) + "\n\n";
+    text += body_of(trim(reason.substr(first_line))) + "\n";
   }
   text += fmt::format("Galley-Transaction: {} {}\n", journal.id.str(),
                       journal.proposal.hex().substr(0, kProposalDigits));

@@ -6,11 +6,13 @@
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "staging/fs/disk_directory.h"
 
 namespace galley {
 namespace {
 
 constexpr std::string_view kBranchPrefix = "refs/heads/";
+constexpr uint64_t kMaxWorkFileBytes = uint64_t{1} << 20U;  // git's files of a rebase
 
 Error not_a_branch(const std::string& name, const std::string& why) {
   return {ErrorKind::kUsage, "git.not_a_branch",
@@ -148,6 +150,33 @@ Result<std::string> GitBranch::work_tree_with_it() const {
     if (line.starts_with(kPlace)) place = line.substr(kPlace.size());
     if (line == "branch " + name_) return place;
   }
+  return unfinished_work();
+}
+
+/// Git also refuses to move a branch that a rebase or a bisection will come back to.
+Result<std::string> GitBranch::unfinished_work() const {
+  GALLEY_ASSIGN(const auto common, open_disk_directory(layout_.common_directory));
+  std::vector<std::string> places = {""};
+  const auto linked = common->open_directory(chosen_path("worktrees"));
+  if (linked) {
+    GALLEY_ASSIGN(const auto entries, (*linked)->list());
+    for (const DirectoryEntry& entry : entries) places.push_back("worktrees/" + entry.name + "/");
+  }
+  for (const std::string& place : places) {
+    for (const char* file : {"rebase-merge/head-name", "rebase-apply/head-name",
+                             "rebase-merge/update-refs", "BISECT_START"}) {
+      const auto path = RelPath::parse(place + file);
+      const auto text = path ? read_file(*common, *path, kMaxWorkFileBytes) : fail(path.error());
+      if (!text) continue;
+      std::string_view rest = *text;
+      while (!rest.empty()) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        if (line != name_ && std::string(kBranchPrefix).append(line) != name_) continue;
+        return layout_.common_directory + "/" + place + file;
+      }
+    }
+  }
   return std::string();
 }
 
@@ -160,14 +189,23 @@ Result<bool> GitBranch::contains(const std::string& commit) const {
   if (!now) return fail(now.error());
   GALLEY_ASSIGN(const PipedOutput said,
                 git_.try_run({"merge-base", "--is-ancestor", commit, now->commit}));
-  if (said.status == 0 || said.status == 1) return said.status == 0;
-  return fail(GitProgram::error(said.complaint));
+  if (said.status > 1) return fail(GitProgram::error(said.complaint));
+  return said.status == 0 || had(commit);
+}
+
+/// Whether the branch had the commit, and another program moved it back since.
+bool GitBranch::had(const std::string& commit) const {
+  constexpr const char* kMost = "--max-count=1000";
+  const auto log = git_.try_run({"log", "--walk-reflogs", "--format=%H", kMost, name_, "--"});
+  return log && log->status == 0 &&
+         ("\n" + log->output).find("\n" + commit + "\n") != log->output.npos;
 }
 
 Result<bool> GitBranch::move(const std::string& from, const std::string& to,
                              const std::string& reason) const {
-  const auto said = git_.try_run({"-c", "core.fsync=reference", "update-ref", "--no-deref", "-m",
-                                  printable_line(reason), name_, to, from});
+  const auto said =
+      git_.try_run({"-c", "core.fsync=reference", "update-ref", "--no-deref", "--create-reflog",
+                    "-m", printable_line(reason), name_, to, from});
   if (said && said->status == 0) return true;
   Error error = said ? GitProgram::error(said->complaint) : said.error();
   const auto now = tip();
@@ -178,8 +216,7 @@ Result<bool> GitBranch::move(const std::string& from, const std::string& to,
     error.message += "; the branch cannot be read now, and the next galley command decides";
     return fail(std::move(error));
   }
-  if (now->commit == to) return true;
-  if (now->commit != from) return false;
+  if (now->commit != from) return contains(to);  // others may have moved it further
   if (error.reason == "git.index_locked") error.reason = "git.ref_locked";
   return fail(std::move(error));
 }

@@ -53,9 +53,11 @@ class GitBranch {
   /// Reads the present tip of the branch.
   Result<GitTip> tip() const;
 
-  /// Returns a work tree in which the branch is checked out, or an empty text.
+  /// Returns a work tree in which the branch is checked out, or the file of a rebase or bisection
+  /// that will come back to it, or an empty text.
   Result<std::string> work_tree_with_it() const;
-  /// Whether the commit is in the history of the branch. A commit that does not exist is not.
+  /// Whether the commit is in the history of the branch, or was there at some time according to its
+  /// reflog. A commit that does not exist is not.
   Result<bool> contains(const std::string& commit) const;
   /// Moves the branch from one commit to another, if it still has the first one. Returns false if
   /// it has another one. `reason` goes to the reflog, if git keeps one for this branch.
@@ -68,6 +70,8 @@ class GitBranch {
   class Files;
   GitBranch(GitProgram git, GitLayout layout, std::string name);
   [[nodiscard]] std::shared_ptr<const GitTree> tree() const;
+  [[nodiscard]] bool had(const std::string& commit) const;
+  [[nodiscard]] Result<std::string> unfinished_work() const;
 
   GitProgram git_;
   GitLayout layout_;

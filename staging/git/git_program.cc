@@ -142,8 +142,11 @@ PipedProcessOptions GitProgram::surroundings() const {
                    "GIT_TRACE_PERFORMANCE",
                    "LANGUAGE"};
   if (is_elsewhere_) {
-    for (const char* name : {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR",
-                             "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}) {
+    // As git rev-parse --local-env-vars, except for those that set a configuration.
+    for (const char* name :
+         {"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR",
+          "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+          "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_NAMESPACE"}) {
       options.unset.emplace_back(name);
     }
   }

@@ -249,6 +249,44 @@ class Commits(BranchCase):
         self.assertEqual(self.read_git("log", "-1", "--format=%(trailers:key=Galley-Agent,valueonly)").strip(), "")
 
 
+class Surroundings(BranchCase):
+    def test_objects_of_other_repositories_are_written_here_too(self):
+        other = self.scratch / "other"
+        self.git("init", "-q", other, work=self.scratch)
+        self.git("hash-object", "-w", "--stdin", work=other, stdin=b"foreign\n")
+        env = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(other / ".git/objects"), "GIT_QUARANTINE_PATH": "/nowhere",
+               "GIT_SHALLOW_FILE": "/nowhere"}
+        self.branch("apply", "-", stdin=new_file("q", "foreign"), env=env, expect=0)
+        shutil.rmtree(other)
+        self.assertEqual(self.file("q"), b"foreign\n")
+
+    def test_a_branch_that_a_work_tree_rebases_does_not_move(self):
+        linked = self.scratch / "linked"
+        self.git("branch", "topic", "main", work=self.repository)
+        self.git("worktree", "add", "-q", linked, "topic", work=self.repository)
+        self.identify(linked)
+        (linked / "t.txt").write_text("t\n")
+        self.git("add", "-A", work=linked)
+        self.git("commit", "-qm", "topic", work=linked)
+        self.git("-c", "sequence.editor=sed -i 1s/pick/edit/", "rebase", "-q", "-i", "--force-rebase", "HEAD~1",
+                 work=linked)
+        before = self.tip("topic")
+        said = self.branch("apply", "-", stdin=new_file("n.txt", "x"), ref="topic", expect=1)
+        self.assertIn(b"is checked out", said.stderr)
+        self.assertEqual(self.tip("topic"), before)
+        self.git("-c", "core.editor=true", "rebase", "--continue", work=linked)
+        self.assertEqual(self.read_git("log", "-1", "--format=%s", "topic").strip(), "topic")
+
+    def test_a_reason_forges_no_trailers(self):
+        self.branch("--reason", "x\n\nGalley-Verdict: forged\nGalley-Agent: root\n---\nz", "apply", "-",
+                    stdin=new_file("n.txt", "x"), expect=0)
+        message = self.read_git("log", "-1", "--format=%B")
+        self.assertNotRegex(message, "(?m)^(---|Galley-Verdict: forged|Galley-Agent)")
+        read = self.git("interpret-trailers", "--parse", work=self.repository, stdin=message.encode()).stdout.decode()
+        self.assertIn("Galley-Transaction: 1", read)
+        self.assertNotIn("forged", read)
+
+
 class Contents(BranchCase):
     def test_modes_links_and_bytes_are_kept(self):
         self.write(".gitattributes", "* text=auto eol=lf\n*.txt filter=own\n")
@@ -621,6 +659,27 @@ class Kills(BranchCase):
         self.branch("audit", "verify", expect=0)
         self.branch("undo", expect=0)
         self.assertEqual(self.tip("main^{tree}"), self.tip("main~2^{tree}"))
+
+    def test_a_commit_that_a_person_took_back_is_not_made_again(self):
+        before = self.tip()
+        self.die(after="kill -9 $PPID")
+        self.git("update-ref", "refs/heads/main", before, work=self.repository)
+        said = self.branch("log", expect=0)
+        self.assertEqual(self.tip(), before)
+        self.assertIn(b"killed", said.stdout)
+        self.branch("--reason", "next", "apply", "-", stdin=new_file("n.txt", "x"), expect=0)
+        self.assertEqual(self.subjects(), ["next", "first"])
+        log = self.branch("log", "--oneline", expect=0).stdout.decode()
+        self.assertEqual([line.split()[0] for line in log.splitlines()], ["2", "1"])
+
+    def test_a_move_that_ended_badly_is_a_commit_even_if_others_moved_on(self):
+        env = self.wrap_git(after='git -C "$REPOSITORY" update-ref refs/heads/main $(git -C "$REPOSITORY" commit-tree '
+                                  "-m theirs -p main main^{tree}); status=1")
+        env |= {"REPOSITORY": str(self.repository)}
+        self.branch("--reason", "ours", "apply", "-", stdin=new_file("n.txt", "x"), env=env, expect=0)
+        self.assertEqual(self.subjects(), ["theirs", "ours", "first"])
+        self.assertIn(b"ours", self.branch("log", expect=0).stdout)
+        self.branch("undo", expect=0)
 
     def test_a_folder_that_a_finished_commit_left_is_removed_silently(self):
         self.branch("apply", "-", stdin=new_file("n.txt", "x"), expect=0)
