@@ -18,7 +18,11 @@ class GitBlobStore::Arriving {
     return [this](std::string_view some) {
       hasher_.update(some);
       size_ += some.size();
-      if (may_be_kept()) bytes_ += some;
+      if (may_be_kept()) {
+        bytes_ += some;
+      } else {
+        bytes_ = {};
+      }
     };
   }
 
@@ -62,9 +66,8 @@ size_t GitBlobStore::add_each(std::span<const Wanted> wanted) {
     arriving.emplace_back(one.blob);
     asked.push_back({one.blob, one.max_bytes, arriving.back().take()});
   }
-  const size_t count = objects_->read_each(asked);
-  for (size_t i = 0; i < count; ++i) publish(arriving[i]);
-  return count;
+  // Each is published when it is read, so that only a few wait in memory.
+  return objects_->read_each(asked, [&](size_t i) { publish(arriving[i]); });
 }
 
 Result<void> GitBlobStore::keep(const ContentId& id, const Content& content) {

@@ -169,7 +169,8 @@ Result<GitObjectHead> GitObjects::ask(Readers& idle, const char* mode,
   return head;
 }
 
-size_t GitObjects::read_each(std::span<const Wanted> wanted) const {
+size_t GitObjects::read_each(std::span<const Wanted> wanted,
+                             const std::function<void(size_t)>& on_read) const {
   size_t done = 0;
   while (done < wanted.size()) {
     const auto some = wanted.subspan(done, std::min(wanted.size() - done, kNamesAtOnce));
@@ -183,7 +184,7 @@ size_t GitObjects::read_each(std::span<const Wanted> wanted) const {
     const auto count = static_cast<size_t>(std::count(names.begin(), names.end(), '\n'));
     for (const Wanted& one : some.first(count)) {
       if (!(*reader)->receive({one.name, &one.take, one.max_bytes})) return done;
-      ++done;
+      on_read(done++);
     }
     put_back(readers_, std::move(*reader));
   }

@@ -52,9 +52,10 @@ class GitObjects {
     Take take;
   };
   /// Requests all objects at once and reads them in order, so that git does not wait for each name.
-  /// Returns how many were read. The next one failed: read() says why. Its `take` may have had some
-  /// bytes.
-  size_t read_each(std::span<const Wanted> wanted) const;
+  /// Calls `on_read` with the index of each that was read. Returns how many were. The next one
+  /// failed: read() says why. Its `take` may have had some bytes.
+  size_t read_each(std::span<const Wanted> wanted,
+                   const std::function<void(size_t)>& on_read) const;
   /// Returns the bytes of an object, which must have this type.
   /// Errors: as read().
   Result<std::string> content(const std::string& name, std::string_view type,
