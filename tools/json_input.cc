@@ -238,11 +238,11 @@ class PlainReader {
     const bool is_negative = take("-");
     const size_t begin = at_;
     int64_t number = 0;
-    while (is_digit(next()) && at_ - begin <= kMostDigits) {
+    while (is_digit(next()) && at_ - begin < kMostDigits) {
       number = number * 10 + (text_[at_++] - '0');
     }
     const size_t digits = at_ - begin;
-    if (digits == 0 || digits > kMostDigits || (digits > 1 && text_[begin] == '0')) return false;
+    if (digits == 0 || (digits > 1 && text_[begin] == '0') || is_digit(next())) return false;
     if (next() == '.' || next() == 'e' || next() == 'E') return false;
     out = is_negative ? json(-number) : json(static_cast<uint64_t>(number));
     return true;

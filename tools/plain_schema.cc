@@ -117,9 +117,12 @@ bool PlainSchema::takes(const Json& document) const {
     if (std::find(texts_->begin(), texts_->end(), text) == texts_->end()) return false;
   }
   switch (document.type()) {
-    case value_t::string:
-      if (document.template get_ref<const std::string&>().size() < min_length_) return false;
+    case value_t::string: {
+      // The library counts up to the first NUL.
+      const auto& text = document.template get_ref<const std::string&>();
+      if (std::min(text.size(), text.find('\0')) < min_length_) return false;
       break;
+    }
     case value_t::number_integer:
     case value_t::number_unsigned:
     case value_t::number_float:

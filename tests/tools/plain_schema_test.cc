@@ -58,6 +58,7 @@ const std::vector<json>& documents() {
                                                -0.5,
                                                "",
                                                "a",
+                                               std::string("\0a", 2),
                                                "\xc3\xa9",
                                                "abc",
                                                json::array(),
