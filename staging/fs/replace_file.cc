@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/file_mode.h"
 #include "staging/fs/user_state.h"
@@ -14,7 +15,80 @@ Result<RelPath> fresh_name(std::string_view name) {
   return RelPath::parse(std::string(name) + ".new");
 }
 
+/// How many processes can write one file at the same time.
+constexpr int kScratchNames = 100;
+
+/// Takes the lock of a scratch file. Where the file system has no locks, every process gets it.
+Result<bool> take(File& file) {
+  auto taken = file.try_lock(LockMode::kExclusive);
+  const int code = taken ? 0 : taken.error().os_error;
+  if (code == ENOLCK || code == EOPNOTSUPP || code == ENOSYS) return true;
+  return taken;
+}
+
+/// Whether this file, which was locked after it was opened, still has its name. Only the holder of
+/// the lock takes the name away.
+Result<bool> has_name(const WritableDirectory& directory, const RelPath& name, File& file) {
+  GALLEY_ASSIGN(const FileStat opened, file.stat());
+  GALLEY_ASSIGN(const FileStat named, directory.stat(name));
+  return named.kind == FileKind::kRegular && named.inode == opened.inode &&
+         named.device == opened.device;
+}
+
+/// Removes a file that no live process holds. Returns whether the name is free.
+Result<bool> remove_leftover(const WritableDirectory& directory, const RelPath& name) {
+  auto left = directory.open_writable_file(name, OpenMode::kReadWrite);
+  const bool is_read_only = !left && left.error().os_error == EACCES;
+  if (is_read_only) left = directory.open_writable_file(name, OpenMode::kRead);
+  if (!left && left.error().kind == ErrorKind::kNotFound) return true;  // renamed meanwhile
+  if (!left) return fail(left.error());
+  GALLEY_ASSIGN(const bool is_ours, take(**left));
+  if (!is_ours) return false;
+  GALLEY_ASSIGN(const bool is_left, has_name(directory, name, **left));
+  if (!is_left) return false;
+  GALLEY_TRY(directory.remove_file(name));
+  return true;
+}
+
 }  // namespace
+
+Result<std::optional<ScratchFile>> make_only_scratch(const WritableDirectory& directory,
+                                                     const RelPath& name, uint32_t mode) {
+  auto file = directory.open_writable_file(name, OpenMode::kCreateNew, mode);
+  if (!file && file.error().os_error == EEXIST) {
+    GALLEY_ASSIGN(const bool is_free, remove_leftover(directory, name));
+    if (!is_free) return std::nullopt;
+    file = directory.open_writable_file(name, OpenMode::kCreateNew, mode);
+    if (!file && file.error().os_error == EEXIST) return std::nullopt;
+  }
+  if (!file) return fail(file.error());
+  // Before this lock, another process may have taken the file for a leftover.
+  GALLEY_ASSIGN(const bool is_ours, take(**file));
+  if (!is_ours) return std::nullopt;
+  GALLEY_ASSIGN(const bool is_named, has_name(directory, name, **file));
+  if (!is_named) return std::nullopt;
+  return ScratchFile{name, std::move(*file)};
+}
+
+Result<ScratchFile> make_scratch(const WritableDirectory& directory, const std::string& before,
+                                 const std::string& after, uint32_t mode) {
+  for (int n = 0; n < kScratchNames; ++n) {
+    const std::string number = n == 0 ? "" : "." + std::to_string(n);
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(before + number + after));
+    GALLEY_ASSIGN(auto made, make_only_scratch(directory, name, mode));
+    if (made) return *std::move(made);
+  }
+  return fail(os_error(EEXIST, "cannot make a new file", before + after));
+}
+
+Result<void> replace_shared_file(const WritableDirectory& directory, std::string_view name,
+                                 std::string_view content) {
+  GALLEY_ASSIGN(const RelPath target, RelPath::parse(name));
+  GALLEY_ASSIGN(const ScratchFile fresh,
+                make_scratch(directory, std::string(name), ".new", kPrivateFile));
+  GALLEY_TRY(fresh.file->write_at(0, content));
+  return directory.rename(fresh.name, directory, target, RenameMode::kReplace);
+}
 
 Result<void> replace_file(const WritableDirectory& directory, std::string_view name,
                           std::string_view content) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,11 +10,37 @@
 #include "staging/fs/directory.h"
 
 // Private files that are replaced as a whole: a reader sees the old or the new content. New content
-// is first written to `<name>.new`. Nothing is synced.
+// is first written to `<name>.new` or `<name>.<n>.new`. Nothing is synced.
 
 namespace galley {
 
-/// Writes a private file and replaces the existing one.
+/// An empty file that gets its own name when it is complete. Until then its maker holds a lock on
+/// it, so no other process writes to it, renames it or removes it.
+struct ScratchFile {
+  RelPath name;
+  std::unique_ptr<WritableFile> file;
+};
+
+/// Creates this file. A file of that name that a killed process left is replaced. If a live process
+/// holds the name, the result is nothing.
+/// Errors: kRefused if the name belongs to something other than a regular file.
+[[nodiscard]] Result<std::optional<ScratchFile>> make_only_scratch(
+    const WritableDirectory& directory, const RelPath& name, uint32_t mode);
+
+/// Creates the file `<before><after>` or, while live processes hold that name,
+/// `<before>.<n><after>`.
+/// Errors: as make_only_scratch(); EEXIST if many processes hold the names.
+[[nodiscard]] Result<ScratchFile> make_scratch(const WritableDirectory& directory,
+                                               const std::string& before, const std::string& after,
+                                               uint32_t mode);
+
+/// As replace_file(), for a file that several processes replace without a common lock. The last one
+/// wins.
+[[nodiscard]] Result<void> replace_shared_file(const WritableDirectory& directory,
+                                               std::string_view name, std::string_view content);
+
+/// Writes a private file and replaces the existing one. The caller holds a lock, or no other
+/// process knows the directory.
 [[nodiscard]] Result<void> replace_file(const WritableDirectory& directory, std::string_view name,
                                         std::string_view content);
 

@@ -1,5 +1,6 @@
 #include "staging/fs/user_state.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cstdlib>
 #include <string>
@@ -8,6 +9,7 @@
 #include "base/file_mode.h"
 #include "base/text.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/disk_file.h"
 
 namespace galley {
 
@@ -52,6 +54,12 @@ bool is_own_user(uint32_t uid) {
   const char* sudo = is_root_user() ? std::getenv("SUDO_UID") : nullptr;
   if (sudo == nullptr) return false;
   return number_of<uint32_t>(sudo) == uid;
+}
+
+bool may_give_owner(uint32_t owner, uint32_t uid, uint32_t gid) {
+  if (!is_root_user() && owner != effective_user()) return false;
+  const Descriptor probe(::memfd_create("owner", MFD_CLOEXEC));
+  return probe && ::fchown(probe.get(), uid, gid) == 0;
 }
 
 bool is_trusted_owner(uint32_t uid) { return uid == 0 || is_own_user(uid); }

@@ -34,4 +34,8 @@ Result<std::unique_ptr<WritableDirectory>> open_user_state(UserState wanted);
 /// Whether the process may change the owner of a file to another user.
 [[nodiscard]] bool is_root_user();
 
+/// Whether the process may give a file that belongs to `owner` to `uid` and `gid`. The kernel
+/// decides: a nameless file is given to them.
+[[nodiscard]] bool may_give_owner(uint32_t owner, uint32_t uid, uint32_t gid);
+
 }  // namespace galley
