@@ -22,8 +22,9 @@ namespace galley {
 namespace {
 
 constexpr uint64_t kResolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-/// Maximum number of retries: openat2 returns EAGAIN if any rename on the system happened
-/// meanwhile.
+/// Maximum number of retries. openat2 returns EAGAIN if any rename on the system happened
+/// meanwhile, and EXDEV if another process moved the object out of the directory between its
+/// look-up and its check. A RelPath cannot lead out of the directory in another way.
 constexpr int kMaxRaces = 1000;
 constexpr long kFchmodat2 = 452;  // not in the headers of Debian 12
 
@@ -34,7 +35,8 @@ int sys_openat2(int directory, const char* path, int flags, uint32_t mode) {
   how.resolve = kResolve;
   for (int race = 0;; ++race) {
     const auto fd = static_cast<int>(syscall(SYS_openat2, directory, path, &how, sizeof how));
-    if (fd >= 0 || (errno != EAGAIN && errno != EINTR) || race == kMaxRaces) return fd;
+    const bool is_race = errno == EAGAIN || errno == EXDEV || errno == EINTR;
+    if (fd >= 0 || !is_race || race == kMaxRaces) return fd;
   }
 }
 
@@ -349,6 +351,9 @@ Result<void> DiskDirectory::rename(const RelPath& from, const WritableDirectory&
 Result<void> DiskDirectory::set_mode(const RelPath& path, uint32_t mode) const {
   GALLEY_ASSIGN(const Place at, place("cannot set mode of", path));
   const char* name = at.name.c_str();
+  // Through the descriptor alone, because "." cannot be looked up in a closed directory.
+  if (path.is_root() && syscall(kFchmodat2, at.directory, "", mode, AT_EMPTY_PATH) == 0) return {};
+  if (path.is_root() && fchmod(at.directory, mode) == 0) return {};
   if (syscall(kFchmodat2, at.directory, name, mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
   // On kernels before 6.6, glibc does this with an O_PATH descriptor and /proc.
   if (errno == ENOSYS && fchmodat(at.directory, name, mode, AT_SYMLINK_NOFOLLOW) == 0) return {};
@@ -357,7 +362,9 @@ Result<void> DiskDirectory::set_mode(const RelPath& path, uint32_t mode) const {
 
 Result<void> DiskDirectory::set_owner(const RelPath& path, uint32_t uid, uint32_t gid) const {
   GALLEY_ASSIGN(const Place at, place("cannot set owner of", path));
-  if (fchownat(at.directory, at.name.c_str(), uid, gid, AT_SYMLINK_NOFOLLOW) == 0) return {};
+  const std::string name = path.is_root() ? "" : at.name;  // no look-up in a closed directory
+  const int flags = AT_SYMLINK_NOFOLLOW | (path.is_root() ? AT_EMPTY_PATH : 0);
+  if (fchownat(at.directory, name.c_str(), uid, gid, flags) == 0) return {};
   return path_error("cannot set owner of", path);
 }
 

@@ -5,8 +5,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
 #include <functional>
+#include <thread>
 
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/holes.h"
@@ -166,6 +168,29 @@ TEST_P(DirectoryFacts, AnOpenFileStaysWritableAfterARename) {
   ASSERT_TRUE(root_->rename(path("a"), *root_, path("b"), RenameMode::kNoReplace));
   ASSERT_TRUE((*file)->write_at(0, "NEW"));
   EXPECT_EQ(get(*root_, "b"), "NEW");
+}
+
+TEST_P(DirectoryFacts, AFileThatAnotherThreadMovesAwayIsOpenedOrMissing) {
+  constexpr int kOpens = 30'000;
+  for (const auto* name : {"from", "to"}) ASSERT_TRUE(root_->make_directory(path(name), 0755));
+  put(*root_, "from/file", "text");
+  std::atomic<bool> is_over = false;
+  std::thread mover([&] {
+    while (!is_over) {
+      EXPECT_TRUE(root_->rename(path("from/file"), *root_, path("to/file"), RenameMode::kReplace));
+      EXPECT_TRUE(root_->rename(path("to/file"), *root_, path("from/file"), RenameMode::kReplace));
+    }
+  });
+  const auto from = root_->open_directory(path("from"));
+  for (int n = 0; n < kOpens; ++n) {
+    const auto file = (*from)->open_file(path("file"));
+    if (!file && file.error().kind != ErrorKind::kNotFound) {
+      ADD_FAILURE() << file.error().message << " at open " << n;
+      break;
+    }
+  }
+  is_over = true;
+  mover.join();
 }
 
 TEST_P(DirectoryFacts, ModesAndAttributesAreKept) {
