@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 namespace {
@@ -40,6 +41,34 @@ Result<std::string> checked_name(const GitProgram& git, std::string full) {
   }
   if (!full.starts_with("refs/")) return fail(not_a_branch(full, "is not a branch"));
   return full;
+}
+
+/// What the other repository said: git's lines that begin with `remote: `.
+std::string words_of_remote(std::string_view complaint) {
+  constexpr std::string_view kHead = "remote: ";
+  std::string words;
+  while (!complaint.empty()) {
+    const std::string_view line = complaint.substr(0, complaint.find('\n'));
+    complaint.remove_prefix(std::min(line.size() + 1, complaint.size()));
+    if (!line.starts_with(kHead)) continue;
+    words += (words.empty() ? "" : " ") + std::string(trim(line.substr(kHead.size())));
+  }
+  return words.empty() ? "it gave no reason" : printable_line(words);
+}
+
+Error push_error(ErrorKind kind, const char* reason, const std::string& what) {
+  return {kind, reason, what + "; the branch here keeps all its commits", "", 0};
+}
+
+/// The error of a command that asked the other repository. Git's words may have the password.
+Error push_failed(const GitRemote& address, const std::string& why) {
+  std::string words = why;
+  const std::string shown = address.shown();
+  for (size_t at = words.find(address.text); at != words.npos && shown != address.text;
+       at = words.find(address.text, at + shown.size())) {
+    words.replace(at, address.text.size(), shown);
+  }
+  return push_error(ErrorKind::kIo, "push.failed", words);
 }
 
 }  // namespace
@@ -191,6 +220,100 @@ Result<bool> GitBranch::contains(const std::string& commit) const {
                 git_.try_run({"merge-base", "--is-ancestor", commit, now->commit}));
   if (said.status > 1) return fail(GitProgram::error(said.complaint));
   return said.status == 0 || had(commit);
+}
+
+std::string GitRemote::shown() const {
+  const size_t scheme = text.find("://");
+  if (scheme == text.npos) return text;
+  const size_t host = scheme + 3;
+  const size_t at = text.substr(0, text.find('/', host)).rfind('@');
+  return at == text.npos || at < host ? text : text.substr(0, host) + text.substr(at + 1);
+}
+
+Result<GitRemote> GitBranch::remote(const std::string& name) const {
+  const size_t mark = name.find_first_of("/:");
+  GitRemote address{name, name, name.starts_with("file://")};
+  if (mark != name.npos && name[mark] == '/') {
+    address.is_folder = true;
+    GALLEY_ASSIGN(address.text, absolute_path(name));  // git would begin at its own folder
+  } else if (mark == name.npos && !name.starts_with('-')) {
+    GALLEY_ASSIGN(const PipedOutput said, git_.try_run({"remote", "get-url", "--push", name}));
+    address.text = said.status == 0 ? std::string(trim(said.output)) : std::string();
+  }
+  const bool is_one = address.text.find('\n') == address.text.npos;
+  if (address.text.empty() || address.text.starts_with('-') || !is_one) {
+    return fail(ErrorKind::kUsage, "push.unknown_remote",
+                "there is no remote '" + printable_line(name) + "' with one address in this " +
+                    "repository; name one of: git remote -v");
+  }
+  return address;
+}
+
+Result<GitPush> GitBranch::push(const GitRemote& remote) const {
+  GALLEY_ASSIGN(const std::string key, git_.key_that_redirects());
+  if (!key.empty()) {
+    return fail(push_error(ErrorKind::kRefused, "push.odd_config",
+                           "the repository itself sets '" + printable_line(key) +
+                               "', which decides where a push goes: if you want it, set it in your "
+                               "own configuration (git config --global) and not there"));
+  }
+  const GitProgram git = git_.with_protocols(remote.is_folder ? "file" : "git:http:https:ssh");
+  GALLEY_ASSIGN(const GitTip now, tip());
+  GitPush push{remote.shown(), {}, now.commit};
+  GALLEY_ASSIGN(const PipedOutput listed,
+                git.try_run({"ls-remote", "--refs", "--", remote.text, name_}));
+  if (listed.complaint.find("transport 'file' not allowed") != std::string::npos) {
+    return fail(push_error(ErrorKind::kRefused, "push.remote_is_a_folder",
+                           "'" + printable_line(remote.name) +
+                               "' stands for a folder, whose hooks would run; if you trust it, "
+                               "name it yourself instead of the remote: " +
+                               printable_line(push.address)));
+  }
+  if (listed.status != 0) {
+    return fail(push_failed(remote, GitProgram::error(listed.complaint).message));
+  }
+  std::string_view rest = listed.output;
+  while (!rest.empty()) {  // other references may end in the same name
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const size_t tab = line.find('\t');
+    if (tab != line.npos && line.substr(tab + 1) == name_) push.from = line.substr(0, tab);
+  }
+  if (push.from == push.to) return push;
+  if (!push.from.empty()) GALLEY_TRY(check_is_older(push));
+  const auto said =
+      git.try_run({"push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags",
+                   "--recurse-submodules=no", "--force-with-lease=" + name_ + ":" + push.from, "--",
+                   remote.text, push.to + ":" + name_});
+  if (!said) {
+    return fail(push_error(ErrorKind::kUndecided, "push.unknown",
+                           "git did not end, and the commits may be there: " +
+                               said.error().message + "; push again to see"));
+  }
+  if (said->status == 0) return push;
+  if (said->output.find("(stale info)") != std::string::npos) return fail(remote_moved("just now"));
+  if (said->output.find("[remote rejected]") != std::string::npos) {
+    return fail(
+        push_error(ErrorKind::kRefused, "push.remote_refused",
+                   "the repository there refused the push: " + words_of_remote(said->complaint)));
+  }
+  return fail(push_failed(remote, GitProgram::error(said->complaint).message));
+}
+
+/// Whether the commit of the other repository is one of this branch.
+Result<void> GitBranch::check_is_older(const GitPush& push) const {
+  const auto known = objects_->look(push.from);
+  if (!known) return fail(remote_moved(push.from));
+  GALLEY_ASSIGN(const PipedOutput said,
+                git_.try_run({"merge-base", "--is-ancestor", push.from, push.to}));
+  return said.status == 0 ? Result<void>() : fail(remote_moved(push.from));
+}
+
+Error GitBranch::remote_moved(const std::string& what) const {
+  return push_error(ErrorKind::kConflict, "push.remote_moved",
+                    "the branch " + name_ + " there has commits that this one lacks (" + what +
+                        "): fetch and merge them, then push again" +
+                        (layout_.is_shallow ? ", in a clone that is not shallow" : ""));
 }
 
 /// Whether the branch had the commit, and another program moved it back since.

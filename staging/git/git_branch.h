@@ -20,6 +20,23 @@ struct GitTip {
   bool operator==(const GitTip&) const = default;
 };
 
+/// Another repository.
+struct GitRemote {
+  std::string name;        ///< as the caller gave it
+  std::string text;        ///< the address that git uses
+  bool is_folder = false;  ///< a person typed a path or file://
+
+  /// For people and records: without the name and password that an address may have.
+  [[nodiscard]] std::string shown() const;
+};
+
+/// The result of a push of a branch.
+struct GitPush {
+  std::string address;  ///< of the other repository, without a password
+  std::string from;     ///< the commit that its branch had; empty: it had no such branch
+  std::string to;       ///< the commit that it has now
+};
+
 /// A branch of a git repository, which may be bare, and a read-only view of its files.
 ///
 /// The view shows the tree of one commit. Only follow() moves it to another one. Nothing is checked
@@ -65,6 +82,18 @@ class GitBranch {
   ///         read after a failure. After any other Error the branch has not moved.
   Result<bool> move(const std::string& from, const std::string& to,
                     const std::string& reason) const;
+  /// The repository that a name of a remote or an address means.
+  /// Errors: kUsage `push.unknown_remote`.
+  Result<GitRemote> remote(const std::string& name) const;
+  /// Gives the present commit to the branch of the same name in another repository, if that branch
+  /// has an older commit of this history, or does not exist, and does not move meanwhile. A name
+  /// cannot mean a folder, because the hooks of the repository there run, and the configuration of
+  /// this repository chooses what a name means. That configuration may not redirect addresses or
+  /// weaken HTTP.
+  /// Errors: kConflict `push.remote_moved`; kRefused `push.remote_refused`,
+  ///         `push.remote_is_a_folder`, `push.odd_config`; kIo `push.failed`; kUndecided
+  ///         `push.unknown` if git did not end.
+  Result<GitPush> push(const GitRemote& remote) const;
 
  private:
   class Files;
@@ -72,6 +101,8 @@ class GitBranch {
   [[nodiscard]] std::shared_ptr<const GitTree> tree() const;
   [[nodiscard]] bool had(const std::string& commit) const;
   [[nodiscard]] Result<std::string> unfinished_work() const;
+  [[nodiscard]] Result<void> check_is_older(const GitPush& push) const;
+  [[nodiscard]] Error remote_moved(const std::string& what) const;
 
   GitProgram git_;
   GitLayout layout_;
