@@ -87,6 +87,8 @@ bool holds_repository(const std::string& folder, const std::string& git_director
 struct GitProgram::Settings {
   std::mutex mutex;
   std::optional<std::vector<std::string>> environment;
+  bool signs_commits = false;
+  std::string key_that_redirects;
 };
 
 std::string GitLayout::empty_tree() const {
@@ -118,6 +120,12 @@ GitProgram GitProgram::with_objects(std::string path) const {
   return other;
 }
 
+GitProgram GitProgram::with_protocols(std::string names) const {
+  GitProgram other = *this;
+  other.protocols_ = std::move(names);
+  return other;
+}
+
 /// Disables everything that would run programs, wait for input, fetch, or substitute objects.
 PipedProcessOptions GitProgram::surroundings() const {
   PipedProcessOptions options;
@@ -125,7 +133,7 @@ PipedProcessOptions GitProgram::surroundings() const {
   options.environment = {"GIT_OPTIONAL_LOCKS=0",
                          "GIT_TERMINAL_PROMPT=0",
                          "GIT_NO_LAZY_FETCH=1",
-                         "GIT_ALLOW_PROTOCOL=none",
+                         "GIT_ALLOW_PROTOCOL=" + protocols_,
                          "GIT_NO_REPLACE_OBJECTS=1",
                          "GIT_GRAFT_FILE=/dev/null",
                          "GIT_PAGER=cat",
@@ -196,10 +204,24 @@ Result<PipedProcessOptions> GitProgram::safe_surroundings() const {
     if (listed->status != 0) return fail(error(listed->complaint));
     GALLEY_ASSIGN(const auto disarmed, program_overrides(listed->output));
     settings_->environment = environment_of_settings(disarmed);
+    settings_->signs_commits = asks_for_signatures(listed->output);
+    settings_->key_that_redirects = galley::key_that_redirects(listed->output);
   }
   options.environment.insert(options.environment.end(), settings_->environment->begin(),
                              settings_->environment->end());
   return options;
+}
+
+Result<bool> GitProgram::signs_commits() const {
+  GALLEY_TRY(safe_surroundings());  // reads the settings
+  const std::scoped_lock lock(settings_->mutex);
+  return settings_->signs_commits;
+}
+
+Result<std::string> GitProgram::key_that_redirects() const {
+  GALLEY_TRY(safe_surroundings());  // reads the settings
+  const std::scoped_lock lock(settings_->mutex);
+  return settings_->key_that_redirects;
 }
 
 Error GitProgram::error(std::string_view complaint) {

@@ -63,6 +63,9 @@ class GitProgram {
   /// A copy that also sees the objects of another folder (GIT_ALTERNATE_OBJECT_DIRECTORIES).
   [[nodiscard]] GitProgram with_objects(std::string path) const;
 
+  /// A copy that may connect to repositories by these protocols, separated by colons: `https:ssh`.
+  [[nodiscard]] GitProgram with_protocols(std::string names) const;
+
   /// A copy with other limits.
   [[nodiscard]] GitProgram with_bounds(const Bounds& bounds) const;
 
@@ -70,6 +73,10 @@ class GitProgram {
   [[nodiscard]] static GitProgram in_other_repository(std::string directory);
 
   [[nodiscard]] Result<GitLayout> layout() const;
+  /// Whether git's configuration, also that of the repository, asks for signed commits.
+  [[nodiscard]] Result<bool> signs_commits() const;
+  /// As key_that_redirects(); empty if there is none.
+  [[nodiscard]] Result<std::string> key_that_redirects() const;
 
   /// Runs git and returns its output. A status other than 0 is an Error.
   Result<std::string> run(const std::vector<std::string>& arguments,
@@ -97,6 +104,7 @@ class GitProgram {
   std::string directory_;
   std::string index_;    ///< empty: that of the environment
   std::string objects_;  ///< the same
+  std::string protocols_ = "none";
   Bounds bounds_;
   bool is_elsewhere_ = false;  ///< GIT_DIR etc. are ignored
   std::shared_ptr<Settings> settings_;

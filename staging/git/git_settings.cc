@@ -65,31 +65,68 @@ std::optional<std::string> harmless_value(std::string_view key) {
   return std::nullopt;
 }
 
+/// Calls `visit(scope, key, value)` for each entry of `git config --list --show-scope -z`. A key
+/// without `=` has no value. Returns false for truncated output.
+template <class Visit>
+bool for_each_entry(std::string_view listed, const Visit& visit) {
+  while (!listed.empty()) {
+    const size_t scope_end = listed.find('\0');
+    const size_t end = scope_end == listed.npos ? listed.npos : listed.find('\0', scope_end + 1);
+    if (end == listed.npos) return false;
+    const std::string_view entry = listed.substr(scope_end + 1, end - scope_end - 1);
+    const size_t key_end = entry.find('\n');
+    std::optional<std::string_view> value;
+    if (key_end != entry.npos) value = entry.substr(key_end + 1);
+    visit(listed.substr(0, scope_end), entry.substr(0, key_end), value);
+    listed.remove_prefix(end + 1);
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<std::vector<GitSetting>> program_overrides(std::string_view listed) {
   std::vector<GitSetting> settings;
   std::set<std::string, std::less<>> seen;
-  while (!listed.empty()) {
-    const size_t scope_end = listed.find('\0');
-    const size_t end = scope_end == listed.npos ? listed.npos : listed.find('\0', scope_end + 1);
-    if (end == listed.npos) {
-      return fail(ErrorKind::kInvalid, "git.odd_config",
-                  "git's list of its configuration is cut off: is this git 2.26 or newer?");
-    }
-    const std::string_view scope = listed.substr(0, scope_end);
-    std::string_view key = listed.substr(scope_end + 1, end - scope_end - 1);
-    key = key.substr(0, key.find('\n'));
-    listed.remove_prefix(end + 1);
+  const auto add = [&](std::string_view scope, std::string_view key, const auto&) {
     // A person's filter would run on files that the repository chose.
     const bool is_filter = to_lower(key).starts_with("filter.");
-    if (scope != "local" && scope != "worktree" && !is_filter) continue;
+    if (scope != "local" && scope != "worktree" && !is_filter) return;
     auto value = harmless_value(key);
     if (value && seen.insert(std::string(key)).second) {
       settings.push_back({std::string(key), *std::move(value)});
     }
-  }
-  return settings;
+  };
+  if (for_each_entry(listed, add)) return settings;
+  return fail(ErrorKind::kInvalid, "git.odd_config",
+              "git's list of its configuration is cut off: is this git 2.26 or newer?");
+}
+
+bool asks_for_signatures(std::string_view listed) {
+  bool asks = false;
+  const auto look = [&](std::string_view, std::string_view key, const auto& value) {
+    if (to_lower(key) != "commit.gpgsign") return;
+    const std::string word = to_lower(value.value_or("true"));
+    asks = !word.empty() && word != "false" && word != "no" && word != "off" && word != "0";
+  };
+  return for_each_entry(listed, look) && asks;
+}
+
+std::string key_that_redirects(std::string_view listed) {
+  std::string found;
+  const auto look = [&](std::string_view scope, std::string_view key, const auto&) {
+    if (scope != "local" && scope != "worktree") return;
+    const std::string lower = to_lower(key);
+    const std::string_view name = std::string_view(lower).substr(lower.find('.') + 1);
+    const std::string_view remote = name.substr(0, name.rfind('.'));
+    const bool is_address = remote.find_first_of("/:") != remote.npos;
+    const bool redirects =
+        lower.starts_with("url.") || lower.starts_with("http.") || lower == "push.pushoption" ||
+        (lower.starts_with("remote.") && (is_address || lower.ends_with(".proxy")));
+    if (redirects && found.empty()) found = key;
+  };
+  (void)for_each_entry(listed, look);
+  return found;
 }
 
 std::vector<std::string> environment_of_settings(const std::vector<GitSetting>& settings) {

@@ -27,6 +27,13 @@ struct GitSetting {
 /// Errors: kInvalid `git.odd_config` for truncated output.
 Result<std::vector<GitSetting>> program_overrides(std::string_view listed);
 
+/// Whether the same list asks for signed commits (`commit.gpgSign`), in any scope.
+[[nodiscard]] bool asks_for_signatures(std::string_view listed);
+
+/// Returns the first key of the repository itself that decides where a push goes, or how safely: an
+/// address that stands for another one, or a setting of HTTP. `listed` is as above.
+[[nodiscard]] std::string key_that_redirects(std::string_view listed);
+
 /// Returns the settings as environment variables: GIT_CONFIG_COUNT and its keys and values. They
 /// follow those that the environment of this process already has. Unlike `-c`, this works for keys
 /// with any byte.

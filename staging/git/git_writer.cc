@@ -147,9 +147,11 @@ Result<std::string> GitWriter::tree(const GitTrees& trees, const std::string& ba
 
 Result<std::string> GitWriter::commit(const std::string& tree, const std::string& parent,
                                       const std::string& message) const {
+  GALLEY_ASSIGN(const bool is_signed, git_->signs_commits());
+  const char* sign = is_signed ? "--gpg-sign" : "--no-gpg-sign";
   GALLEY_ASSIGN(const PipedOutput said,
-                git_->try_run(words({"-c", "i18n.commitEncoding=UTF-8", "commit-tree",
-                                     "--no-gpg-sign", "-F", "-", "-p", parent, tree}),
+                git_->try_run(words({"-c", "i18n.commitEncoding=UTF-8", "commit-tree", sign, "-F",
+                                     "-", "-p", parent, tree}),
                               message));
   if (said.status == 0) return std::string(trim(said.output));
   if (said.complaint.find("Please tell me who you are") != std::string::npos ||
@@ -159,7 +161,13 @@ Result<std::string> GitWriter::commit(const std::string& tree, const std::string
                 "git does not know the author of the commit: set it with git config --global "
                 "user.name NAME and git config --global user.email ADDRESS");
   }
-  return fail(GitProgram::error(said.complaint));
+  Error error = GitProgram::error(said.complaint);
+  if (!is_signed) return fail(std::move(error));
+  return fail(
+      ErrorKind::kRefused, "git.no_signature",
+      "the signed commit that commit.gpgSign asks for could not be written: " + error.message +
+          ". A program or key command that the repository itself names does not run: "
+          "name it with git config --global");
 }
 
 }  // namespace galley

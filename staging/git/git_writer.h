@@ -34,8 +34,9 @@ class GitWriter {
   /// Errors: kRefused `git.submodule` for a path below a submodule.
   Result<std::string> tree(const GitTrees& trees, const std::string& base,
                            const std::vector<GitPathChange>& changes) const;
-  /// Writes a commit. The author and the committer are those of git's configuration.
-  /// Errors: kRefused `git.no_identity`.
+  /// Writes a commit. The author and the committer are those of git's configuration. It is signed
+  /// if that asks for it, with the person's own program.
+  /// Errors: kRefused `git.no_identity`, `git.no_signature`.
   Result<std::string> commit(const std::string& tree, const std::string& parent,
                              const std::string& message) const;
 

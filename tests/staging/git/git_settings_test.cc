@@ -47,6 +47,15 @@ TEST(GitSettings, ATruncatedListIsAnError) {
   EXPECT_EQ(program_overrides("local\0filter.x.clean\ncat"s).error().reason, "git.odd_config");
 }
 
+TEST(GitSettings, TheLastSettingDecidesWhetherCommitsAreSigned) {
+  EXPECT_FALSE(asks_for_signatures(""));
+  const std::string on = listed("global", "commit.gpgsign", "true");
+  EXPECT_TRUE(asks_for_signatures(on));
+  EXPECT_TRUE(asks_for_signatures("local\0commit.gpgsign\0"s)) << "a key alone is true";
+  EXPECT_FALSE(asks_for_signatures(on + listed("local", "commit.gpgsign", "off")));
+  EXPECT_TRUE(asks_for_signatures(listed("local", "commit.gpgsign", "1")));
+}
+
 /// A repository whose configuration names programs that would leave a mark.
 class ArmedRepository : public ::testing::Test {
  protected:
