@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace galley {
 
 /// The paths of libfaketime on Debian, Fedora and Arch, for this machine and others.
@@ -14,8 +16,13 @@ namespace galley {
 [[nodiscard]] std::string fixed_time_library(
     const std::vector<std::string>& places = fixed_time_places());
 
-/// The environment of a deterministic command: zone, locale, SOURCE_DATE_EPOCH, and a fixed time if
-/// `library` is not empty (libfaketime's README has the names).
+/// Whether a deterministic command gets a fixed clock: `library` is installed and its `program`
+/// loads it. A script does, if its interpreter does.
+/// Errors: kRefused `sandbox.no_fixed_clock`.
+Result<void> check_fixed_clock(const std::string& library, const std::string& program);
+
+/// The environment of a deterministic command: zone, locale, SOURCE_DATE_EPOCH, and the fixed time
+/// of `library` (libfaketime's README has the names).
 [[nodiscard]] std::map<std::string, std::string> deterministic_environment(
     const std::string& library);
 

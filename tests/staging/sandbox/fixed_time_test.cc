@@ -17,13 +17,36 @@ TEST(FixedTime, TheLibraryIsFoundWhereItIsInstalled) {
   EXPECT_EQ(fixed_time_library({}), "");
 }
 
-TEST(FixedTime, WithoutTheLibraryLocaleZoneAndEpochAreFixed) {
-  const auto all = deterministic_environment("");
+TEST(FixedTime, WithoutTheLibraryACommandIsRefused) {
+  const auto refused = check_fixed_clock("", "/bin/sh");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().reason, "sandbox.no_fixed_clock");
+  EXPECT_NE(refused.error().message.find("libfaketime"), std::string::npos);
+}
+
+TEST(FixedTime, AProgramWithoutTheDynamicLoaderIsRefused) {
+  EXPECT_TRUE(check_fixed_clock("/lib/faketime.so", "/bin/sh"));
+  TempDirectory tree;
+  tree.write("script", "#!/bin/sh\n");
+  EXPECT_TRUE(check_fixed_clock("/lib/faketime.so", tree.path() + "/script"));
+  EXPECT_TRUE(check_fixed_clock("/lib/faketime.so", tree.path() + "/not-there"));
+  std::string header(
+      "\x7f"
+      "ELF\2\1\1",
+      7);
+  header.resize(64, '\0');
+  tree.write("static", header);
+  EXPECT_FALSE(check_fixed_clock("/lib/faketime.so", tree.path() + "/static"));
+  header[4] = 1;  // of 32 bits
+  tree.write("small", header);
+  EXPECT_FALSE(check_fixed_clock("/lib/faketime.so", tree.path() + "/small"));
+}
+
+TEST(FixedTime, LocaleZoneAndEpochAreFixed) {
+  const auto all = deterministic_environment("/lib/faketime.so");
   EXPECT_EQ(all.at("SOURCE_DATE_EPOCH"), "315532800");
   EXPECT_EQ(all.at("TZ"), "UTC");
   EXPECT_EQ(all.at("LC_ALL"), "C.UTF-8");
-  EXPECT_FALSE(all.contains("LD_PRELOAD"));
-  EXPECT_NE(determinism_notes("").front().find("not installed"), std::string::npos);
 }
 
 TEST(FixedTime, WithTheLibraryTheClockIsFixedAndTheMonotonicClockRuns) {
