@@ -132,16 +132,18 @@ Result<std::unique_ptr<WritableFile>> hold(const WritableDirectory& home) {
   return file;
 }
 
-bool is_private_folder_of_ours(const std::string& path) {
+bool is_folder_of_ours(const std::string& path, uint32_t mode) {
   struct stat found {};
   return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid() &&
-         (found.st_mode & kPermissionBits) == kPrivateDirectory;
+         (found.st_mode & kPermissionBits) == mode;
 }
 
 /// Whether a home was made by open() and no process holds it. It belongs to this process until
 /// `held` is closed.
 bool is_abandoned(const std::string& path, std::unique_ptr<WritableFile>& held) {
-  if (!is_private_folder_of_ours(path) || is_layer_home(path)) return false;
+  const bool is_ours =
+      is_folder_of_ours(path, kPrivateDirectory) || is_folder_of_ours(path, kSearchableDirectory);
+  if (!is_ours || is_layer_home(path)) return false;
   const auto home = open_writable_disk_directory(path);
   if (!home) return false;
   const RelPath mark = *RelPath::parse(kHeldMark);
@@ -239,8 +241,8 @@ bool is_layer_home(const std::string& path) {
   // have both.
   const std::string mark = path + "/" + kLastingMark;
   struct stat found {};
-  return is_named_so && is_private_folder_of_ours(path) && lstat(mark.c_str(), &found) == 0 &&
-         S_ISREG(found.st_mode) && found.st_uid == geteuid();
+  return is_named_so && is_folder_of_ours(path, kPrivateDirectory) &&
+         lstat(mark.c_str(), &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid();
 }
 
 std::vector<std::string> clear_abandoned_layer_homes(bool dry_run) {

@@ -21,6 +21,9 @@ enum class LayerUse : uint8_t {
   kCopy,     ///< plain files
 };
 
+/// The mode of a home whose command runs as another user, who owns only directories below it.
+inline constexpr uint32_t kSearchableDirectory = 0711;
+
 /// A private directory (0700) on a file system that can hold an overlayfs upper layer.
 ///
 /// Ownership: the destructor removes a home that open() made, with all its contents. If the process

@@ -46,10 +46,22 @@ class Eraser {
     return os_error(errno, "cannot remove from a layer", "");
   }
 
+  /// Lets this process change a directory. Whoever owns the layer may put a link in the
+  /// directory's place meanwhile, and fchmodat would follow it.
+  static bool make_private(const WritableDirectory& parent, const std::string& name) {
+    const int fd =
+        openat(parent.descriptor(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return false;
+    const std::string self = "/proc/self/fd/" + std::to_string(fd);
+    const bool is_done = chmod(self.c_str(), kPrivateDirectory) == 0;
+    close(fd);
+    return is_done;
+  }
+
   /// Removes a directory with at most this many levels below it, and moves deeper ones up.
   Result<void> remove(const WritableDirectory& parent, const std::string& name, int levels) {
     if (unlinkat(parent.descriptor(), name.c_str(), AT_REMOVEDIR) == 0) return {};
-    (void)fchmodat(parent.descriptor(), name.c_str(), kPrivateDirectory, 0);
+    (void)make_private(parent, name);
     // Names here may be any bytes, so a RelPath cannot be used.
     const int fd =
         openat(parent.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -81,7 +93,7 @@ class Eraser {
       }
       if (errno == EEXIST) continue;
       // A directory whose `..` changes must be writable to this process.
-      if (errno != EACCES || fchmodat(from.descriptor(), name.c_str(), kPrivateDirectory, 0) != 0) {
+      if (errno != EACCES || !make_private(from, name)) {
         return os_error(errno, "cannot remove from a layer", "");
       }
     }

@@ -170,13 +170,76 @@ class Pinning {
   std::set<RelPath> hidden_;  ///< absent in the view, with everything below
 };
 
+Result<void> check_is_view(const LiveView& view) {
+  if (is_view_of(view)) return {};
+  return fail(ErrorKind::kRefused, "run.not_its_view",
+              "what is mounted there is not an overlay with this upper layer");
+}
+
+constexpr uint32_t kNewParentMode = 0755;
+
+Result<void> put_file(const WritableDirectory& mount, const RelPath& path, uint32_t mode,
+                      std::string_view bytes) {
+  GALLEY_ASSIGN(const FileStat there, mount.stat(path));
+  bool is_file = there.kind == FileKind::kRegular;
+  uint32_t has_mode = there.mode & kPermissionBits;
+  auto opened = mount.open_writable_file(
+      path, is_file ? OpenMode::kReadWrite : OpenMode::kCreateNew, kPrivateFile);
+  if (!opened && is_file && opened.error().os_error == EACCES) {
+    has_mode |= kPrivateFile;
+    GALLEY_TRY(mount.set_mode(path, has_mode));
+    opened = mount.open_writable_file(path, OpenMode::kReadWrite, kPrivateFile);
+  }
+  if (!opened && is_file && opened.error().os_error == ETXTBSY) {  // it runs
+    is_file = false;
+    GALLEY_TRY(mount.remove_file(path));
+    opened = mount.open_writable_file(path, OpenMode::kCreateNew, kPrivateFile);
+  }
+  GALLEY_ASSIGN(const auto file, std::move(opened));
+  GALLEY_TRY(file->write_at(0, bytes));
+  if (is_file && there.size > bytes.size()) GALLEY_TRY(file->truncate(bytes.size()));
+  return is_file && has_mode == mode ? Result<void>() : file->set_mode(mode);
+}
+
 }  // namespace
 
-Result<void> pin_view(const LiveView& view, const ChangeSet& changes) {
-  if (!is_view_of(view)) {
-    return fail(ErrorKind::kRefused, "run.not_its_view",
-                "what is mounted there is not an overlay with this upper layer");
+Result<void> put_in_view(const LiveView& view, const RelPath& path, const Node& node,
+                         std::string_view bytes) {
+  GALLEY_TRY(check_is_view(view));
+  if (path.is_root() || path.is_protected()) {
+    return fail(ErrorKind::kRefused, "path.protected",
+                "'" + path.str() + "' belongs to git or Galley, and cannot be written here");
   }
+  GALLEY_ASSIGN(const FileStat root, view.mount.stat(RelPath::root()));
+  const ActingAsOwner owner(root);
+  GALLEY_ASSIGN(const FileStat there, view.mount.stat(path));
+  if (there.kind != FileKind::kAbsent && there.kind != node.kind) {
+    GALLEY_TRY(there.kind == FileKind::kDirectory ? view.mount.remove_directory(path)
+                                                  : view.mount.remove_file(path));
+  }
+  if (node.kind == FileKind::kAbsent) return {};
+  if (!path.parent().is_root()) {
+    GALLEY_TRY(make_directories(view.mount, path.parent(), kNewParentMode));
+  }
+  switch (node.kind) {
+    case FileKind::kDirectory:
+      if (there.kind != node.kind) GALLEY_TRY(view.mount.make_directory(path, kNewParentMode));
+      return view.mount.set_mode(path, node.mode);
+    case FileKind::kSymlink:
+      if (there.kind == node.kind) GALLEY_TRY(view.mount.remove_file(path));
+      return view.mount.make_symlink(path, bytes);
+    case FileKind::kRegular:
+      return put_file(view.mount, path, node.mode, bytes);
+    case FileKind::kAbsent:
+    case FileKind::kOther:
+      break;
+  }
+  return fail(ErrorKind::kInternal, "sandbox.bad_change",
+              "'" + path.str() + "' cannot be put into a view", path.str());
+}
+
+Result<void> pin_view(const LiveView& view, const ChangeSet& changes) {
+  GALLEY_TRY(check_is_view(view));
   Pinning pinning(view);
   for (const Change& change : changes) GALLEY_TRY(pinning.pin(change));
   return {};

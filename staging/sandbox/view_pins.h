@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string_view>
+
+#include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/change_set.h"
@@ -33,5 +36,13 @@ struct LiveView {
 /// Errors: kRefused `run.not_its_view` when `mount` is not an overlay with this upper layer; kIo
 ///         when a path cannot be copied up. The paths before it are pinned, which does no harm.
 [[nodiscard]] Result<void> pin_view(const LiveView& view, const ChangeSet& changes);
+
+/// Puts a node at a path of the view, as a program in it could, and makes missing parents. An
+/// existing file is written in place, so that the time when the view first wrote it stays. `bytes`
+/// is the content of a file or the target of a link. A directory is removed only if it is empty.
+///
+/// Errors: kRefused `run.not_its_view`, `path.protected`, `path.through_symlink`; kIo.
+[[nodiscard]] Result<void> put_in_view(const LiveView& view, const RelPath& path, const Node& node,
+                                       std::string_view bytes);
 
 }  // namespace galley
