@@ -44,7 +44,9 @@ Result<CopyPlace> make_place(Overlay& overlay, const WritableDirectory& scratch,
     GALLEY_TRY(place.make_directory(path, kPrivateDirectory));
     GALLEY_TRY(set_owner_like(place, path, owner));
   }
-  GALLEY_TRY(set_owner_like(place, RelPath::root(), owner));
+  // Another user's command passes through the home but cannot change it, so that gc can trust its
+  // owner and its mark when this process was killed.
+  if (geteuid() == 0) GALLEY_TRY(place.set_mode(RelPath::root(), kSearchableDirectory));
   GALLEY_ASSIGN(auto tree, place.open_writable_directory(*RelPath::parse("tree")));
   GALLEY_ASSIGN(auto upper, place.open_writable_directory(*RelPath::parse("upper")));
   GALLEY_ASSIGN(auto copy, TreeCopy::make(overlay, workspace, *tree, {scratch, owner}));

@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -17,6 +17,7 @@
 #include <optional>
 #include <utility>
 
+#include "staging/sandbox/command_runner.h"
 #include "staging/sandbox/host_process.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -252,16 +253,81 @@ std::vector<std::string> environment_of(const PipedProcessOptions& options) {
   return all;
 }
 
-/// posix_spawn takes char* but does not change the texts.
-std::vector<char*> words_for_spawn(const std::vector<std::string>& words) {
+/// execve takes char* but does not change the texts.
+std::vector<char*> words_for_exec(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   return pointers;
 }
 
+/// What a child needs between vfork() and its program. Nothing here allocates.
+struct ChildStart {
+  pid_t parent = ::getpid();
+  const char* directory = "";
+  int input = -1;
+  int output = -1;
+  int complaint = -1;
+  bool ends_with_us = false;  ///< it gets SIGTERM if this thread or process ends first
+  std::vector<char*> arguments;
+  std::vector<char*> variables;
+  sigset_t signals{};  ///< the mask of this thread
+};
+
+/// Runs in the child, which has the memory of its parent but its own signal handlers. Returns errno
+/// if the program cannot be started.
+int become(const ChildStart& start) {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction now {};
+    if (::sigaction(number, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) continue;
+    now.sa_handler = SIG_DFL;
+    now.sa_flags = 0;
+    (void)::sigaction(number, &now, nullptr);
+  }
+  if (start.ends_with_us) {
+    if (::prctl(PR_SET_PDEATHSIG, SIGTERM) != 0) return errno;
+    if (::getppid() != start.parent) ::_exit(kSignalStatusBase + SIGTERM);
+  }
+  if (*start.directory != '\0' && ::chdir(start.directory) != 0) return errno;
+  // If Galley was started without standard streams, these have the numbers of streams.
+  const int input = ::fcntl(start.input, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int output = ::fcntl(start.output, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int complaint = ::fcntl(start.complaint, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (::dup2(input, STDIN_FILENO) < 0 || ::dup2(output, STDOUT_FILENO) < 0 ||
+      ::dup2(complaint, STDERR_FILENO) < 0) {
+    return errno;
+  }
+  (void)::pthread_sigmask(SIG_SETMASK, &start.signals, nullptr);
+  ::execvpe(start.arguments[0], start.arguments.data(), start.variables.data());
+  return errno;
+}
+
+/// posix_spawnp(3) with PR_SET_PDEATHSIG, which it lacks. Returns errno, or 0 and the child.
+int spawn_child(ChildStart& start, pid_t& pid) {
+  sigset_t all;
+  sigfillset(&all);
+  (void)::pthread_sigmask(SIG_SETMASK, &all, &start.signals);
+  volatile int code = 0;
+  pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork)
+  if (pid == 0) {
+    code = become(start);
+    ::_exit(kSignalStatusBase - 1);
+  }
+  if (pid < 0) code = errno;
+  (void)::pthread_sigmask(SIG_SETMASK, &start.signals, nullptr);
+  if (pid > 0 && code != 0) (void)::waitpid(pid, nullptr, 0);
+  return code;
+}
+
+/// How long a program may live.
+enum class ChildLife : uint8_t {
+  kToEndOfInput,  ///< another thread may use it later; it sees the end of its input
+  kWithThread,    ///< this thread waits for it, and it ends if this process is killed
+};
+
 Result<std::unique_ptr<SpawnedPipes>> spawn_piped(const std::vector<std::string>& argv,
-                                                  const PipedProcessOptions& options) {
+                                                  const PipedProcessOptions& options,
+                                                  ChildLife life) {
   if (argv.empty()) return fail(ErrorKind::kUsage, "host.no_program", "no program was named");
   int input[2] = {-1, -1};
   int output[2] = {-1, -1};
@@ -276,20 +342,16 @@ Result<std::unique_ptr<SpawnedPipes>> spawn_piped(const std::vector<std::string>
   Descriptor complaint(::memfd_create("complaint", MFD_CLOEXEC));
   if (!complaint.is_open()) return fail(os_error(errno, "making a buffer for", argv[0]));
   const std::vector<std::string> environment = environment_of(options);
-  const std::vector<char*> arguments = words_for_spawn(argv);
-  const std::vector<char*> variables = words_for_spawn(environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (!options.directory.empty()) {
-    posix_spawn_file_actions_addchdir_np(&actions, options.directory.c_str());
-  }
-  posix_spawn_file_actions_adddup2(&actions, its_input.number(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, its_output.number(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, complaint.number(), STDERR_FILENO);
+  ChildStart start;
+  start.directory = options.directory.c_str();
+  start.input = its_input.number();
+  start.output = its_output.number();
+  start.complaint = complaint.number();
+  start.ends_with_us = life == ChildLife::kWithThread;
+  start.arguments = words_for_exec(argv);
+  start.variables = words_for_exec(environment);
   pid_t pid = -1;
-  const int code =
-      ::posix_spawnp(&pid, argv[0].c_str(), &actions, nullptr, arguments.data(), variables.data());
-  posix_spawn_file_actions_destroy(&actions);
+  const int code = spawn_child(start, pid);
   if (code == ENOENT) {
     return fail(ErrorKind::kNotFound, "host.not_found",
                 "there is no program " + argv[0] + " on PATH; install it");
@@ -304,14 +366,14 @@ Result<std::unique_ptr<SpawnedPipes>> spawn_piped(const std::vector<std::string>
 
 Result<std::unique_ptr<PipedProcess>> PipedProcess::start(const std::vector<std::string>& argv,
                                                           const PipedProcessOptions& options) {
-  GALLEY_ASSIGN(auto process, spawn_piped(argv, options));
+  GALLEY_ASSIGN(auto process, spawn_piped(argv, options, ChildLife::kToEndOfInput));
   return std::unique_ptr<PipedProcess>(std::move(process));
 }
 
 Result<PipedOutput> run_piped(const std::vector<std::string>& argv,
                               const PipedProcessOptions& options, std::string_view input,
                               size_t max_output_bytes) {
-  GALLEY_ASSIGN(const auto process, spawn_piped(argv, options));
+  GALLEY_ASSIGN(const auto process, spawn_piped(argv, options, ChildLife::kWithThread));
   return process->exchange(input, max_output_bytes);
 }
 

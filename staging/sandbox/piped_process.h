@@ -60,7 +60,8 @@ struct PipedOutput {
   std::string complaint;
 };
 
-/// Sends a program its `input` and waits for its end.
+/// Sends a program its `input` and waits for its end. The program gets SIGTERM if this process is
+/// killed.
 /// Errors: those of start(); kQuota `limit.host_output` when it writes more than
 ///         `max_output_bytes`; kTimeout `host.timeout`.
 Result<PipedOutput> run_piped(const std::vector<std::string>& argv,

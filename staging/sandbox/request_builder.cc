@@ -225,6 +225,9 @@ Result<SandboxRequest> build_request(const SandboxOptions& options, const Comman
   GALLEY_ASSIGN(const ResolvedProgram program,
                 resolve_program(command.argv.front(), environment.at("PATH"), options.workspace,
                                 command.working_directory));
+  if (command.is_deterministic) {
+    GALLEY_TRY(check_fixed_clock(fixed_time_library(), program.real));
+  }
   SandboxRequest request;
   request.program = program.path;
   request.argv = command.argv;

@@ -134,6 +134,7 @@ static_assert(SYS_chmod == 90 && SYS_open == 2 && SYS_creat == 85 && SYS_mknod =
 #endif
 
 constexpr SystemCall kMemfdCreate = call(SYS_memfd_create, 319, 279);
+constexpr SystemCall kGetRandom = call(SYS_getrandom, 318, 278);
 constexpr SystemCall kClone = call(SYS_clone, 56, 220);
 constexpr SystemCall kUnshare = call(SYS_unshare, 272, 97);
 constexpr SystemCall kPtrace = call(SYS_ptrace, 101, 117);
@@ -306,6 +307,7 @@ std::vector<CallRule> call_rules(Machine machine, const SeccompOptions& options)
   for (const SystemCall& call : kMissing) add(call, SECCOMP_RET_ERRNO | ENOSYS);
   // Landlock permits the execution of a file that is in no file system.
   if (options.restricts_programs) add(kMemfdCreate, SECCOMP_RET_ERRNO | ENOSYS);
+  if (options.fixed_random) add(kGetRandom, SECCOMP_RET_ERRNO | ENOSYS);
   add(kClone, kNo, look_at_namespaces);
   add(kUnshare, kNo, look_at_namespaces);
   add(kPtrace, kNo, look_at_ptrace);

@@ -6,8 +6,10 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <optional>
 #include <utility>
@@ -17,6 +19,8 @@
 
 namespace galley {
 namespace {
+
+using std::chrono::steady_clock;
 
 constexpr size_t kTypedPieceBytes = size_t{16} << 10U;
 
@@ -99,15 +103,56 @@ class RunAttachment {
   void turn() {
     const bool takes_input =
         has_begun_ && has_input_ && !peer_.has_unsent() && unread_bytes_ < kMaxRunUnsentBytes;
-    pollfd polled[3] = {
-        {peer_.descriptor(), static_cast<short>(POLLIN | (peer_.has_unsent() ? POLLOUT : 0)), 0},
-        {takes_input ? STDIN_FILENO : -1, POLLIN, 0},
-        {signals_ ? signals_->descriptor() : -1, POLLIN, 0}};
-    if (poll(polled, 3, -1) < 0) return;  // EINTR
+    // A program that does not read what it asks a relay for is not heard until it does.
+    const bool is_heard = peer_.unsent_bytes() < kRelayUnsentBytes;
+    const int wanted = (is_heard ? POLLIN : 0) | (peer_.has_unsent() ? POLLOUT : 0);
+    pollfd polled[3] = {{peer_.descriptor(), static_cast<short>(wanted), 0},
+                        {takes_input ? STDIN_FILENO : -1, POLLIN, 0},
+                        {signals_ ? signals_->descriptor() : -1, POLLIN, 0}};
+    const int ready = poll(polled, 3, wait_ms());
+    if (ready < 0) return;  // EINTR
+    if (stop_at_ && steady_clock::now() >= *stop_at_) {
+      stop_at_.reset();
+      return stop();
+    }
+    if (ready == 0) return idle();
     if ((polled[0].revents & POLLOUT) != 0) peer_.flush();
     if ((polled[0].revents & ~POLLOUT) != 0) hear();
     if (polled[1].revents != 0) take_input();
     if (polled[2].revents != 0) heed_signals();
+  }
+
+  /// How long to wait for the next event: not at all if the relay has work to do meanwhile.
+  [[nodiscard]] int wait_ms() const {
+    if (options_.relay == nullptr) return -1;
+    if (options_.relay->has_rest()) return 0;
+    if (!stop_at_) return -1;
+    using std::chrono::milliseconds;
+    const auto left = std::chrono::ceil<milliseconds>(*stop_at_ - steady_clock::now());
+    return static_cast<int>(std::max(left, milliseconds(0)).count());
+  }
+
+  void idle() {
+    if (options_.relay == nullptr || !options_.relay->has_rest()) return;
+    options_.relay->rest();
+    pass_relayed();
+  }
+
+  /// Ends the program. If a relay's program does not read its input, the supervisor would not get
+  /// to the message behind it: it stops the program when its client is gone.
+  void stop() {
+    const bool is_stuck = options_.relay != nullptr && peer_.has_unsent();
+    if (is_stuck) return finish(ClientEnd::Reason::kStuck, "");
+    peer_.send(RunMessage::kStop, "");
+  }
+
+  void pass_relayed() {
+    const std::string output = options_.relay->for_output();
+    if (!output.empty()) show(STDOUT_FILENO, output);
+    const std::string input = options_.relay->for_program();
+    for (size_t at = 0; at < input.size(); at += kTypedPieceBytes) {
+      give(std::string_view(input).substr(at, kTypedPieceBytes));
+    }
   }
 
   void hear() {
@@ -126,6 +171,10 @@ class RunAttachment {
         begin(frame.text);
         break;
       case RunMessage::kOutput:
+        if (options_.relay != nullptr) {
+          options_.relay->take_output(frame.text);
+          return pass_relayed();
+        }
         if (options_.is_terminal) modes_.see(frame.text);
         show(options_.output_to_stderr ? STDERR_FILENO : STDOUT_FILENO, frame.text);
         break;
@@ -153,6 +202,7 @@ class RunAttachment {
     if (has_begun_) return;
     run_ = run;
     has_begun_ = true;
+    if (options_.relay != nullptr) options_.relay->begin(run);
     signals_.emplace();
     if (!options_.is_terminal) return;
     raw_.emplace();
@@ -169,7 +219,7 @@ class RunAttachment {
     if (options_.is_terminal) {
       finish(ClientEnd::Reason::kDetached, "");
     } else {
-      peer_.send(RunMessage::kStop, "");
+      stop();
     }
   }
 
@@ -185,11 +235,16 @@ class RunAttachment {
     if (options_.is_terminal) {
       finish(ClientEnd::Reason::kDetached, "");
     } else {
+      if (options_.relay != nullptr) stop_at_ = steady_clock::now() + kRelayGrace;
       peer_.send(RunMessage::kInputEnd, "");
     }
   }
 
   void pass_on(std::string_view typed) {
+    if (options_.relay != nullptr) {
+      options_.relay->take_input(typed);
+      return pass_relayed();
+    }
     if (!options_.is_terminal) {
       give(typed);
       return;
@@ -213,13 +268,17 @@ class RunAttachment {
       } else if (options_.is_terminal) {
         finish(ClientEnd::Reason::kDetached, "");
       } else {
-        peer_.send(RunMessage::kStop, "");
+        stop();
       }
     }
   }
 
   void finish(ClientEnd::Reason why, const std::string& text) {
     if (end_) return;
+    if (options_.relay != nullptr) {
+      options_.relay->end();
+      pass_relayed();
+    }
     end_ = ClientEnd{why, text, run_};
     const std::string restore = modes_.restore();
     if (!restore.empty() && !is_deaf_) (void)write_all(STDOUT_FILENO, restore);
@@ -236,6 +295,8 @@ class RunAttachment {
   bool has_begun_ = false;
   bool has_input_ = true;
   bool is_deaf_ = false;
+  /// A relay's input has ended, and its program has time to end until then.
+  std::optional<steady_clock::time_point> stop_at_;
 };
 
 }  // namespace

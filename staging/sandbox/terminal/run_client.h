@@ -1,6 +1,10 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "staging/sandbox/helper/descriptors.h"
@@ -17,11 +21,36 @@ struct ClientEnd {
     kDetached,  ///< by keys, a lost terminal or a request; the run goes on
     kTaken,     ///< another client attached
     kLost,      ///< the supervisor is gone
+    kStuck,     ///< a relay's program had to stop, and did not read; its run ends by itself
   };
   Reason why = Reason::kLost;
   std::string text;
   std::string run;  ///< id of the run, if known
 };
+
+/// Translates between the standard streams of this process and those of the program.
+///
+/// Threads: called from the thread of attach_to_run(). After each call that takes something, the
+///          client writes what the two for_…() functions return.
+class ClientRelay {
+ public:
+  virtual ~ClientRelay() = default;
+  /// The program runs; `run` is the id of its transaction.
+  virtual void begin(const std::string& run) = 0;
+  virtual void take_input(std::string_view bytes) = 0;   ///< from standard input
+  virtual void take_output(std::string_view bytes) = 0;  ///< from the program
+  virtual void end() = 0;                                ///< the program has ended
+  /// Whether rest() has work. It is called when neither side has sent more.
+  [[nodiscard]] virtual bool has_rest() const = 0;
+  virtual void rest() = 0;
+  [[nodiscard]] virtual std::string for_output() = 0;   ///< to standard output
+  [[nodiscard]] virtual std::string for_program() = 0;  ///< to the program
+};
+
+/// The time that a program has to end by itself after the input of a relay has ended.
+inline constexpr std::chrono::milliseconds kRelayGrace{2'000};
+/// Bytes of a relay that wait for its program. While there are more, its output is not read.
+inline constexpr size_t kRelayUnsentBytes = size_t{4} << 20U;
 
 /// How this process connects to a run.
 struct ClientOptions {
@@ -31,6 +60,7 @@ struct ClientOptions {
   bool attaches = false;          ///< to an existing run
   bool output_to_stderr = false;  ///< the program's standard output goes to standard error
   DetachKeys detach_keys;         ///< on a terminal
+  ClientRelay* relay = nullptr;   ///< without a terminal; null: the streams pass unchanged
 };
 
 /// The size of the terminal on standard output; a default if it is not a terminal.

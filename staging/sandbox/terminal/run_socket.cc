@@ -78,7 +78,8 @@ void RunPeer::flush() {
         ::send(descriptor(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (sent < 0) return close();
+    // What the peer said before it went is still received.
+    if (sent < 0) return unsent_.clear();
     unsent_.erase(0, static_cast<size_t>(sent));
   }
 }

@@ -113,7 +113,10 @@ void RunSupervisor::turn() {
   if (poll(polled.all.data(), polled.all.size(), -1) < 0) return;  // EINTR
   if (polled.has(Polled::kOutput)) take_output(output, RunMessage::kOutput, has_output_);
   if (polled.has(Polled::kErrors)) take_output(run_->errors(), RunMessage::kErrors, has_errors_);
-  if (polled.has(Polled::kControl)) has_ended_ = true;
+  if (polled.has(Polled::kControl)) {
+    has_ended_ = true;
+    drop_input();
+  }
   if (polled.has(Polled::kInput)) give_input();
   if (polled.has(Polled::kSignals)) {
     signalfd_siginfo info;
@@ -169,15 +172,19 @@ void RunSupervisor::give_input() {
   const int descriptor = is_terminal() ? run_->terminal() : run_->input();
   const ssize_t gave = write(descriptor, input_.data(), input_.size());
   if (gave < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (gave < 0) {
-    input_.clear();  // the program no longer reads
-    run_->close_input();
-    return;
-  }
+  if (gave < 0) return drop_input();
   input_.erase(0, static_cast<size_t>(gave));
   if (!input_.empty()) return;
   if (input_ends_) run_->close_input();
   if (RunPeer* const client = attached(); client != nullptr) client->send(RunMessage::kRead, "");
+}
+
+/// The program no longer reads. What its client still sends is received, so that the client does
+/// not wait.
+void RunSupervisor::drop_input() {
+  input_.clear();
+  input_ends_ = true;
+  run_->close_input();
 }
 
 void RunSupervisor::accept() {

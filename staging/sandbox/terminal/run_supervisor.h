@@ -69,6 +69,7 @@ class RunSupervisor {
   void drop_gone();
   void take_output(int descriptor, RunMessage kind, bool& is_open);
   void give_input();
+  void drop_input();
   void accept();
   void hear(size_t client);
   void attach(size_t client, const RunScreen& screen);

@@ -169,6 +169,10 @@ TEST_P(SeccompFilter, NewerCallsFailAsNotImplemented) {
   EXPECT_EQ(answer(kOpenat2), kEnosys);
   options.restricts_programs = true;
   EXPECT_EQ(answer(GetParam().memfd_create), kEnosys);
+  const int getrandom = GetParam().machine == Machine::kX86_64 ? 318 : 278;
+  EXPECT_EQ(answer(getrandom), SECCOMP_RET_ALLOW);
+  options.fixed_random = true;
+  EXPECT_EQ(answer(getrandom), kEnosys);
 }
 
 TEST_P(SeccompFilter, EveryNumberHasAnAnswer) {
