@@ -1,6 +1,7 @@
 #include "staging/text/fold.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "staging/text/lines.h"
 
@@ -50,6 +51,28 @@ std::string without_typography(std::string_view text) {
   return out;
 }
 
+/// The white space at the start of a line, typographic blanks included.
+std::string_view wide_indent_of(std::string_view line) {
+  size_t end = 0;
+  while (end < line.size()) {
+    const auto [kin, length] = ascii_equivalent(line.substr(end));
+    const bool is_plain = line[end] == ' ' || line[end] == '\t';
+    if (!is_plain && (length == 0 || kin != ' ')) break;
+    end += std::max<size_t>(length, 1);
+  }
+  return line.substr(0, end);
+}
+
+/// The characters of an indentation.
+std::vector<std::string_view> signs_of(std::string_view indent) {
+  std::vector<std::string_view> out;
+  while (!indent.empty()) {
+    out.push_back(indent.substr(0, std::max<size_t>(ascii_equivalent(indent).second, 1)));
+    indent.remove_prefix(out.back().size());
+  }
+  return out;
+}
+
 bool is_all(std::string_view text, char c) {
   return std::all_of(text.begin(), text.end(), [c](char x) { return x == c; });
 }
@@ -77,6 +100,12 @@ std::pair<char, size_t> ascii_equivalent(std::string_view text) {
 std::string_view folded(std::string_view line, LineFolding fold, std::string& storage) {
   if (fold == LineFolding::kBytes) return line;
   if (fold == LineFolding::kLineEnds) return without_terminator(line);
+  if (fold == LineFolding::kNoBlanks) {
+    storage.clear();
+    std::copy_if(line.begin(), line.end(), std::back_inserter(storage),
+                 [](char c) { return !is_line_space(c); });
+    return storage;
+  }
   std::string_view text = trimmed(line);
   const bool has_high = std::any_of(text.begin(), text.end(),
                                     [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
@@ -119,42 +148,119 @@ std::string_view terminator_of(std::string_view line) {
 }
 
 void IndentMap::add(std::string_view pattern_line, std::string_view file_line) {
-  if (trimmed(pattern_line).empty()) return;
-  if (const auto kin = ascii_equivalent(trimmed(pattern_line)); kin.first == ' ') return;
-  const std::string_view from = indent_of(pattern_line);
-  const std::string_view to = indent_of(file_line);
-  for (const auto& [known_from, known_to] : pairs_) {
-    if (known_from == from) {
-      if (known_to != to) has_conflict_ = true;
+  const std::string_view from = wide_indent_of(pattern_line);
+  const std::string_view to = wide_indent_of(file_line);
+  if (trimmed(pattern_line.substr(from.size())).empty()) return;
+  for (const Pair& known : pairs_) {
+    if (known.pattern == from) {
+      if (known.second != to) has_conflict_ = true;
       return;
     }
   }
-  pairs_.emplace_back(from, to);
+  pairs_.push_back({std::string(from), std::string(from), std::string(to)});
+  const auto before = signs_;
+  learn(from, to);
+  if (signs_.empty()) return;
+  const size_t changed = signs_ == before ? pairs_.size() - 1 : 0;
+  for (size_t i = changed; i < pairs_.size(); ++i) {
+    pairs_[i].first = in_file_signs(pairs_[i].pattern);
+  }
+}
+
+/// Learns which blanks of the file stand for which ones of the pattern. Those at the end are
+/// compared first, because a shift adds or removes blanks at the start.
+void IndentMap::learn(std::string_view from, std::string_view to) {
+  std::vector<std::string_view> wanted = signs_of(from);
+  std::vector<std::string_view> found = signs_of(to);
+  while (!wanted.empty() && !found.empty() && wanted.back() == found.back()) {
+    learn_sign(wanted.back(), found.back());
+    wanted.pop_back();
+    found.pop_back();
+  }
+  const auto is_plain = [](std::string_view sign) { return sign.size() == 1; };
+  if (wanted.empty() || found.empty() ||
+      (std::all_of(wanted.begin(), wanted.end(), is_plain) &&
+       std::all_of(found.begin(), found.end(), is_plain))) {
+    return;
+  }
+  const auto are_equal = [](const std::vector<std::string_view>& signs) {
+    return std::count(signs.begin(), signs.end(), signs.front()) ==
+           static_cast<int64_t>(signs.size());
+  };
+  if (wanted.size() == found.size()) {
+    for (size_t i = 0; i < wanted.size(); ++i) learn_sign(wanted[i], found[i]);
+  } else if (are_equal(wanted) && are_equal(found)) {
+    learn_sign(wanted.front(), found.front());
+    is_scaled_ = true;
+  } else {
+    for (const std::string_view sign : wanted) learn_sign(sign, {});
+  }
+}
+
+/// An ASCII blank that is also one in the file stays as it is.
+void IndentMap::learn_sign(std::string_view from, std::string_view to) {
+  const auto [at, is_new] = signs_.try_emplace(std::string(from), to);
+  if (is_new || at->second == to) return;
+  const bool stays = from.size() == 1 && (from == to || at->second == from);
+  at->second = stays ? from : std::string_view();
+}
+
+std::string IndentMap::in_file_signs(std::string_view line) const {
+  if (signs_.empty()) return std::string(line);
+  std::string out;
+  const std::string_view indent = wide_indent_of(line);
+  for (const std::string_view sign : signs_of(indent)) {
+    const auto found = signs_.find(std::string(sign));
+    out += found == signs_.end() || found->second.empty() ? sign : std::string_view(found->second);
+  }
+  return out.append(line.substr(indent.size()));
+}
+
+bool IndentMap::can_carry(std::string_view line) const {
+  const std::string_view indent = wide_indent_of(line);
+  if (trimmed(line.substr(indent.size())).empty()) return true;
+  const auto is_it = [&](const Pair& pair) { return pair.pattern == indent; };
+  const bool is_known = std::any_of(pairs_.begin(), pairs_.end(), is_it);
+  const std::vector<std::string_view> signs = signs_of(indent);
+  return std::all_of(signs.begin(), signs.end(), [&](std::string_view sign) {
+    const auto found = signs_.find(std::string(sign));
+    if (found == signs_.end()) return sign.size() == 1;
+    return !found->second.empty() && (found->second == sign || !is_scaled_ || is_known);
+  });
+}
+
+IndentMap IndentMap::without_shift() const {
+  IndentMap out;
+  out.signs_ = signs_;
+  out.is_scaled_ = is_scaled_;
+  return out;
 }
 
 bool IndentMap::is_identity() const {
   return !has_conflict_ && std::all_of(pairs_.begin(), pairs_.end(),
-                                       [](const auto& p) { return p.first == p.second; });
+                                       [](const Pair& p) { return p.first == p.second; });
 }
 
 std::optional<std::string> IndentMap::added_prefix() const {
   if (pairs_.empty() || has_conflict_) return std::nullopt;
-  const auto& [from, to] = pairs_.front();
+  const std::string& from = pairs_.front().first;
+  const std::string& to = pairs_.front().second;
   if (to.size() < from.size() || !to.ends_with(from)) return std::nullopt;
   const std::string prefix = to.substr(0, to.size() - from.size());
-  for (const auto& [f, t] : pairs_) {
-    if (t != prefix + f) return std::nullopt;
+  for (const Pair& pair : pairs_) {
+    if (pair.second != prefix + pair.first) return std::nullopt;
   }
   return prefix;
 }
 
 std::optional<std::string> IndentMap::removed_prefix() const {
   if (pairs_.empty() || has_conflict_) return std::nullopt;
-  const auto& [from, to] = pairs_.front();
+  const std::string& from = pairs_.front().first;
+  const std::string& to = pairs_.front().second;
   if (from.size() < to.size() || !from.ends_with(to)) return std::nullopt;
   const std::string prefix = from.substr(0, from.size() - to.size());
-  for (const auto& [f, t] : pairs_) {
-    if (f != prefix + t) return std::nullopt;
+  for (const Pair& pair : pairs_) {
+    if (pair.first != prefix + pair.second) return std::nullopt;
   }
   return prefix;
 }
@@ -162,9 +268,9 @@ std::optional<std::string> IndentMap::removed_prefix() const {
 size_t IndentMap::tab_ratio(bool to_tabs) const {
   if (has_conflict_) return 0;
   size_t ratio = 0;
-  for (const auto& [from, to] : pairs_) {
-    const std::string& blanks = to_tabs ? from : to;
-    const std::string& tabs = to_tabs ? to : from;
+  for (const Pair& pair : pairs_) {
+    const std::string& blanks = to_tabs ? pair.first : pair.second;
+    const std::string& tabs = to_tabs ? pair.second : pair.first;
     if (!is_all(blanks, ' ') || !is_all(tabs, '\t')) return 0;
     if (blanks.empty() != tabs.empty()) return 0;
     if (tabs.empty()) continue;
@@ -181,15 +287,18 @@ bool IndentMap::is_uniform() const {
          tab_ratio(false) > 0;
 }
 
-std::string IndentMap::carry(std::string_view line) const {
-  if (is_identity()) return std::string(line);
+std::string IndentMap::carry(std::string_view pattern_line) const {
+  const std::string own = in_file_signs(pattern_line);
+  const std::string_view line = own;
+  if (is_identity()) return own;
   if (trimmed(line).empty()) {
     const auto prefix = removed_prefix();
     return std::string(prefix && line.starts_with(*prefix) ? line.substr(prefix->size()) : line);
   }
-  const std::string_view indent = indent_of(line);
+  const std::string_view indent = wide_indent_of(line);
   const std::string rest(line.substr(indent.size()));
-  if (const auto prefix = added_prefix()) return *prefix + std::string(line);
+  if (rest.empty()) return own;
+  if (const auto prefix = added_prefix()) return *prefix + own;
   if (const auto prefix = removed_prefix()) {
     return std::string(line.starts_with(*prefix) ? line.substr(prefix->size()) : line);
   }
@@ -200,13 +309,13 @@ std::string IndentMap::carry(std::string_view line) const {
   if (const size_t ratio = tab_ratio(false); ratio > 0 && is_all(indent, '\t')) {
     return std::string(indent.size() * ratio, ' ') + rest;
   }
-  const std::pair<std::string, std::string>* best = nullptr;
-  for (const auto& pair : pairs_) {
+  const Pair* best = nullptr;
+  for (const Pair& pair : pairs_) {
     if (indent.starts_with(pair.first) && (!best || pair.first.size() > best->first.size())) {
       best = &pair;
     }
   }
-  if (best == nullptr) return std::string(line);
+  if (best == nullptr) return own;
   return best->second + std::string(indent.substr(best->first.size())) + rest;
 }
 

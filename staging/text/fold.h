@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +17,9 @@ enum class LineFolding : uint8_t {
   kLineEnds,    ///< ignores the terminator
   kBlanks,      ///< also ignores white space at both ends; inner runs count as one blank
   kTypography,  ///< also treats typographic quotes, dashes and blanks as ASCII
+  kNoBlanks,    ///< ignores the terminator and all white space
 };
+inline constexpr size_t kLineFoldings = 5;
 
 /// Returns `line` in the form that is compared under `fold`, as a view of `line` or `storage`.
 [[nodiscard]] std::string_view folded(std::string_view line, LineFolding fold,
@@ -38,7 +43,9 @@ enum class LineFolding : uint8_t {
 
 /// Maps the indentation of a pre-image to that of its place in the file.
 ///
-/// It is built from pairs of matching lines, and then changes the indentation of new lines.
+/// It is built from pairs of matching lines, and then changes the indentation of new lines. The
+/// pairs also show which of the file's blanks each typographic blank of the pre-image stands for,
+/// and the other way round.
 class IndentMap {
  public:
   void add(std::string_view pattern_line, std::string_view file_line);
@@ -49,6 +56,10 @@ class IndentMap {
   /// Returns `line` with the mapped indentation. Blank lines stay unchanged, except that a removed
   /// prefix is removed from them, too.
   [[nodiscard]] std::string carry(std::string_view line) const;
+  /// False if it is unknown which of the file's blanks the indentation of `line` stands for.
+  [[nodiscard]] bool can_carry(std::string_view line) const;
+  /// A map that exchanges the same blanks without a shift.
+  [[nodiscard]] IndentMap without_shift() const;
   /// The shift for reports, such as "+  " or "-\t". Empty if nothing changes or the shift is not
   /// one prefix.
   [[nodiscard]] std::string describe() const;
@@ -59,8 +70,19 @@ class IndentMap {
   /// Blanks per tab if one side uses tabs and the other blanks; otherwise 0.
   [[nodiscard]] size_t tab_ratio(bool to_tabs) const;
 
-  std::vector<std::pair<std::string, std::string>> pairs_;  // distinct pairs of pattern and file
+  void learn(std::string_view from, std::string_view to);
+  void learn_sign(std::string_view from, std::string_view to);
+  [[nodiscard]] std::string in_file_signs(std::string_view line) const;
+
+  struct Pair {
+    std::string pattern;
+    std::string first;  ///< the pattern's indentation in the file's blanks
+    std::string second;
+  };
+  std::vector<Pair> pairs_;                   // distinct patterns
+  std::map<std::string, std::string> signs_;  // blank of the pattern to the file's; empty: unclear
   bool has_conflict_ = false;
+  bool is_scaled_ = false;  // the file has more or fewer of such blanks than the pattern
 };
 
 }  // namespace galley
