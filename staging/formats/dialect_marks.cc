@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "staging/formats/patch_path.h"
 
 namespace galley {
 namespace {
@@ -13,6 +15,14 @@ constexpr size_t kMinSigns = 5;
 constexpr size_t kMaxSigns = 9;
 /// Maximum indentation of a marker. The limit bounds how often a text is searched.
 constexpr size_t kMaxIndent = 16;
+
+constexpr std::array<std::pair<std::string_view, char>, 7> kEntities = {{{"&lt;", '<'},
+                                                                         {"&gt;", '>'},
+                                                                         {"&amp;", '&'},
+                                                                         {"&quot;", '"'},
+                                                                         {"&#39;", '\''},
+                                                                         {"&#x27;", '\''},
+                                                                         {"&apos;", '\''}}};
 
 size_t indent_width(std::string_view line) {
   return std::min(line.find_first_not_of(" \t"), line.size());
@@ -95,11 +105,15 @@ std::string file_name_in(std::string_view text) {
   return is_name && is_path ? name : std::string();
 }
 
+/// The text after the signs of a fence.
+std::string_view fence_info(std::string_view fence) {
+  const std::string_view line = trimmed(fence);
+  return trimmed(line.substr(std::min(line.find_first_not_of(line.front()), line.size())));
+}
+
 /// Returns the file that the fence at line `at` names; empty if it names none.
 std::string shown_name(const Lines& document, size_t at, size_t floor) {
-  const std::string_view line = trimmed(document[at]);
-  const std::string_view info =
-      trimmed(line.substr(std::min(line.find_first_not_of(line.front()), line.size())));
+  const std::string_view info = fence_info(document[at]);
   if (info == "diff" || info == "patch") return {};
   std::string name = file_name_in(info.substr(info.find_last_of(' ') + 1));
   for (size_t back = 1; name.empty() && back <= 2 && at >= floor + back; ++back) {
@@ -109,6 +123,24 @@ std::string shown_name(const Lines& document, size_t at, size_t floor) {
     break;
   }
   return name;
+}
+
+/// The signs of a fence, and the text after them.
+struct FenceMark {
+  std::string_view signs;
+  std::string_view info;
+};
+
+FenceMark fence_mark_of(std::string_view line) {
+  line = trimmed(line);
+  const size_t count = std::min(line.find_first_not_of(line.front()), line.size());
+  return {line.substr(0, count), trimmed(line.substr(count))};
+}
+
+/// True for a fence that is text in a fence of more signs than the usual three.
+bool is_inner_fence(std::string_view line, const FenceMark& outer) {
+  constexpr size_t kUsualSigns = 3;
+  return outer.signs.size() > kUsualSigns && fence_mark_of(line).signs.size() < outer.signs.size();
 }
 
 BlockMarks problem(BlockMarks marks, const char* reason, size_t line, std::string what) {
@@ -130,6 +162,33 @@ std::string without_crlf(std::string_view text) {
     out.push_back(text[i]);
   }
   return out;
+}
+
+std::string without_entities(std::string_view line) {
+  std::string out;
+  for (size_t at = 0; at < line.size();) {
+    size_t length = 0;
+    for (const auto& [entity, c] : kEntities) {
+      if (!line.substr(at).starts_with(entity)) continue;
+      out.push_back(c);
+      length = entity.size();
+      break;
+    }
+    if (length == 0) out.push_back(line[at++]);
+    at += length;
+  }
+  return out;
+}
+
+bool is_escaped(std::string_view line) {
+  if (line.find_first_of("<>") != std::string_view::npos) return false;
+  for (size_t at = line.find('&'); at != std::string_view::npos; at = line.find('&', at + 1)) {
+    const bool is_entity = std::any_of(kEntities.begin(), kEntities.end(), [&](const auto& entity) {
+      return line.substr(at).starts_with(entity.first);
+    });
+    if (!is_entity) return false;
+  }
+  return true;
 }
 
 bool is_fence(std::string_view line) {
@@ -173,6 +232,21 @@ bool is_block_head(std::string_view line) {
   return mark && is_head(*mark);
 }
 
+bool is_block_end(std::string_view line) {
+  const auto mark = mark_of(line);
+  return mark && is_end(*mark);
+}
+
+std::string without_escaped_marks(std::string_view text) {
+  std::string out;
+  const Lines lines(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    out += line.starts_with('\\') && mark_of(line.substr(1)) ? line.substr(1) : line;
+  }
+  return out;
+}
+
 BlockMarks find_block(const Lines& document, size_t head) {
   BlockMarks marks;
   marks.head = head;
@@ -211,15 +285,90 @@ std::string block_name_of(std::string_view line) {
   while (!name.empty() && (name.back() == ':' || name.back() == '*' || name.back() == '`')) {
     name.remove_suffix(1);
   }
+  const auto quoted = read_quoted_name(name);  // the only form for a name with blanks
+  if (quoted && quoted->length == name.size()) return quoted->name;
   if (name.find(' ') != std::string_view::npos) return {};
   return std::string(name);
 }
 
+std::string fence_name_of(std::string_view fence) {
+  const std::string_view info = fence_info(fence);
+  if (info.ends_with(".net")) return {};  // the languages VB.NET and ASP.NET
+  return file_name_in(info.substr(info.find_last_of(' ') + 1));
+}
+
+bool is_bare_word(std::string_view line) {
+  static constexpr std::array<std::string_view, 13> kNames = {
+      "BUILD",      "WORKSPACE", "NOTICE",  "VERSION", "AUTHORS", "COPYING", "CHANGELOG",
+      "CODEOWNERS", "OWNERS",    "LICENSE", "README",  "CNAME",   "gradlew"};
+  const std::string name = block_name_of(line);
+  return line.find_first_of("`\"") == std::string_view::npos &&
+         name.find_first_of("./_-0123456789") == std::string::npos && !name.ends_with("file") &&
+         std::find(kNames.begin(), kNames.end(), name) == kNames.end();
+}
+
+BlockTag block_tag_of(std::string_view line) {
+  // Elements inside the element of one file.
+  static constexpr std::array<std::string_view, 8> kInside = {
+      "diff", "content", "args", "edit", "edits", "patch", "search_replace", "block"};
+  BlockTag tag;
+  line = trimmed(line);
+  tag.is_tag = line.size() > 2 && line.starts_with('<') && line.ends_with('>') &&
+               line.find_first_not_of('<') == 1;
+  if (!tag.is_tag) return tag;
+  for (const std::string_view name : {"path", "file", "file_path"}) {
+    const std::string open = "<" + std::string(name) + ">";
+    const size_t begin = line.find(open);
+    const size_t end = line.find("</" + std::string(name) + ">", std::min(begin, line.size()));
+    if (end != std::string_view::npos) {
+      tag.name = trimmed(line.substr(begin + open.size(), end - begin - open.size()));
+    }
+    for (const std::string_view quote : {"\"", "'"}) {
+      const std::string key = " " + std::string(name) + "=" + std::string(quote);
+      const size_t value = line.find(key);
+      const size_t close =
+          value == std::string_view::npos ? value : line.find(quote, value + key.size());
+      if (close != std::string_view::npos) {
+        tag.name = trimmed(line.substr(value + key.size(), close - value - key.size()));
+      }
+    }
+    if (!tag.name.empty()) return tag;
+  }
+  const std::string_view inner = line.substr(1, line.size() - 2);
+  const bool is_inside =
+      std::find(kInside.begin(), kInside.end(), inner.starts_with('/') ? inner.substr(1) : inner) !=
+      kInside.end();
+  const bool is_end = inner.starts_with('/') && inner.find_first_of("<> \"'.") == std::string::npos;
+  const bool is_line = inner.starts_with("start_line>") && inner.ends_with("</start_line");
+  tag.begins_file = !is_inside && !is_end && !is_line;
+  return tag;
+}
+
+std::string block_name_line(std::string_view path) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (block_name_of(path) == path && !is_bare_word(path) && !block_tag_of(path).is_tag &&
+      !is_fence(path) && std::none_of(path.begin(), path.end(), is_control)) {
+    return std::string(path);
+  }
+  std::string out = "\"";
+  for (const char c : path) {
+    if (is_control(c)) {
+      const auto digit = [c](int shift) { return static_cast<char>('0' + ((c >> shift) & 7)); };
+      out += {'\\', digit(6), digit(3), digit(0)};
+      continue;
+    }
+    if (c == '"' || c == '\\') out.push_back('\\');
+    out.push_back(c);
+  }
+  return out + "\"";
+}
+
 size_t skip_block_headers(const Lines& document, const BlockMarks& marks) {
   const auto is_header = [](std::string_view line) {
-    for (const std::string_view key : {":start_line:", ":end_line:"}) {
-      if (!line.starts_with(key)) continue;
-      const std::string_view number = trimmed(line.substr(key.size()));
+    for (const std::string_view key : {":start_line", ":end_line"}) {
+      const std::string_view rest = line.substr(std::min(key.size(), line.size()));
+      if (!line.starts_with(key) || rest.find_first_of(":=>") != 0) continue;
+      const std::string_view number = trimmed(rest.substr(1));
       return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
     }
     return false;
@@ -241,9 +390,9 @@ std::vector<FencedFile> fenced_files(const Lines& document) {
       continue;
     }
     const std::string_view mark = trimmed(document[at]);
-    const std::string_view begin = trimmed(document[open]);
-    const size_t signs = begin.find_first_not_of(begin.front());
-    if (mark != begin.substr(0, signs)) return {};
+    const FenceMark begin = fence_mark_of(document[open]);
+    if (is_inner_fence(mark, begin)) continue;
+    if (mark != begin.signs) return {};
     std::string name = shown_name(document, open, floor);
     const bool is_known = std::any_of(out.begin(), out.end(),
                                       [&](const FencedFile& file) { return file.name == name; });
@@ -255,13 +404,55 @@ std::vector<FencedFile> fenced_files(const Lines& document) {
   return open == document.size() ? out : std::vector<FencedFile>();
 }
 
+NestedFile nested_file_at(const Lines& document, size_t at, size_t floor) {
+  const FenceMark outer = fence_mark_of(document[at]);
+  if (!is_inner_fence("```", outer) || shown_name(document, at, floor).empty()) {
+    return {at + 1, false};
+  }
+  bool is_any = false;
+  bool is_inside = false;
+  for (size_t line = at + 1; line < document.size(); ++line) {
+    const std::string_view text = document[line];
+    if (is_fence(text) && is_inner_fence(text, outer)) {
+      is_any = true;
+      is_inside = !is_inside;
+    } else if (trimmed(text) == outer.signs) {
+      return {line + 1, is_any};
+    } else if (!is_inside && (is_block_head(text) || is_patch_begin(text) ||
+                              text.starts_with("@@") || text.starts_with("diff --git "))) {
+      return {line, false};  // it shows edits
+    }
+  }
+  return {document.size(), false};
+}
+
 bool begins_call(std::string_view line) {
   // `git show` indents commit messages by four blanks.
   constexpr std::string_view kOfMessage = "    ";
   const std::string_view text = line.starts_with(kOfMessage) ? "" : trimmed(line);
+  const auto has = [&](std::string_view what) { return text.find(what) != std::string_view::npos; };
+  const bool may_have_tokens = has("<|") || has("<\uff5c");
+  if (may_have_tokens &&
+      (has(kDeepSeekCall) || has(kKimiCall) || (has("to=functions.") && has("<|message|>")))) {
+    return true;
+  }
   return text.starts_with("[TOOL_CALLS]") || text.starts_with("<|python_tag|>") ||
          std::any_of(kCallTags.begin(), kCallTags.end(),
                      [&](std::string_view tag) { return text.starts_with(tag); });
+}
+
+size_t edit_element_end(const Lines& document, size_t at) {
+  const std::string_view line = trimmed(document[at]);
+  if (!line.starts_with('<')) return at;
+  for (const std::string_view name : kEditElements) {
+    if (line != "<" + std::string(name) + ">") continue;
+    const std::string end = "</" + std::string(name) + ">";
+    for (size_t next = at + 1; next < document.size(); ++next) {
+      if (trimmed(document[next]).ends_with(end)) return next + 1;
+    }
+    return document.size();
+  }
+  return at;
 }
 
 bool is_nearly_mark(std::string_view line) {

@@ -18,6 +18,11 @@ namespace galley {
 /// Returns `text` with each "\r\n" replaced by "\n".
 [[nodiscard]] std::string without_crlf(std::string_view text);
 
+/// Returns the line with the characters that `&lt;` and similar entities stand for.
+[[nodiscard]] std::string without_entities(std::string_view line);
+/// True if the line has no sign that HTML escapes, except in entities.
+[[nodiscard]] bool is_escaped(std::string_view line);
+
 /// True for a line that opens or closes a markdown fence, indented or not.
 [[nodiscard]] bool is_fence(std::string_view line);
 
@@ -56,6 +61,11 @@ struct BlockMarks {
 /// True for a line that begins a block: `<<<<<<< SEARCH` or `------- SEARCH`, with five to nine
 /// signs. Blanks around it are allowed.
 [[nodiscard]] bool is_block_head(std::string_view line);
+/// True for a line that ends a block: `>>>>>>> REPLACE` or `+++++++ REPLACE`.
+[[nodiscard]] bool is_block_end(std::string_view line);
+
+/// Returns the text without the backslash that Roo puts before lines that look like markers.
+[[nodiscard]] std::string without_escaped_marks(std::string_view text);
 
 /// Finds the divider and the end of the block whose head is line `head`. Markers with as many signs
 /// as the head have precedence over others. So a text that contains marker lines can be in a block
@@ -68,6 +78,24 @@ inline constexpr size_t kBlockNameLines = 3;
 /// Returns the file name that `line` gives to the block after it, without markdown decorations;
 /// empty if it is not a file name.
 [[nodiscard]] std::string block_name_of(std::string_view line);
+
+/// Returns the file that the title of a fence names: `python:a.py`; empty if it names none.
+[[nodiscard]] std::string fence_name_of(std::string_view fence);
+
+/// True for a line whose only word may be prose: `Change:`. It is not quoted, has no dot and no
+/// slash, and is not a usual file name.
+[[nodiscard]] bool is_bare_word(std::string_view line);
+
+/// What a line of markup before a block says.
+struct BlockTag {
+  bool is_tag = false;
+  bool begins_file = false;  ///< the block may be for another file than the block before it
+  std::string name;  ///< of the file: `<path>N</path>`, `<file path="N">`; empty if not given
+};
+[[nodiscard]] BlockTag block_tag_of(std::string_view line);
+
+/// The line that names a file before a block: in quotes if it could not be read otherwise.
+[[nodiscard]] std::string block_name_line(std::string_view path);
 
 /// Returns the first line of a block's old text. It skips the headers that some agents write there:
 /// Roo's `:start_line:3` and `:end_line:5`, and a line of dashes after them.
@@ -85,15 +113,38 @@ struct FencedFile {
 /// Empty if the end of any fence is uncertain, or if two fences name the same file.
 [[nodiscard]] std::vector<FencedFile> fenced_files(const Lines& document);
 
+/// A whole file that has fences itself, in a fence of more signs.
+struct NestedFile {
+  size_t end = 0;        ///< the line after the fence, or after what was read of it
+  bool is_file = false;  ///< false: it shows edits, has no name, no fences or no end
+};
+/// Reads the fence that opens at line `at`. `floor`: the line after the last edit.
+[[nodiscard]] NestedFile nested_file_at(const Lines& document, size_t at, size_t floor);
+
 // --- calls of tools -----------------------------------------------------------------------------
 
+/// The token of Granite and Phi before calls in JSON.
+inline constexpr std::string_view kToolCallMark = "<|tool_call|>";
 /// Tags that begin a tool call in the text formats of chat templates.
-inline constexpr std::array<std::string_view, 5> kCallTags = {
-    "<tool_call>", "<function=", "<function_calls>", "<invoke name=", "<tool_use>"};
+inline constexpr std::array<std::string_view, 8> kCallTags = {
+    "<tool_call>", "<function=",   "<function_calls>", "<invoke name=",
+    "<tool_use>",  "<tool_calls>", "<TOOLCALL>",       kToolCallMark};
+
+/// Special tokens of chat templates that begin a call anywhere in a line: of DeepSeek and Kimi.
+inline constexpr std::string_view kDeepSeekCall = "<\uff5ctool\u2581call\u2581begin\uff5c>";
+inline constexpr std::string_view kKimiCall = "<|tool_call_begin|>";
+
+/// Elements in which Cline and Roo edit a file.
+inline constexpr std::array<std::string_view, 3> kEditElements = {"write_to_file",
+                                                                  "replace_in_file", "apply_diff"};
 
 /// True for a line that begins a call: with one of the tags, or with a mark that precedes calls in
-/// JSON.
+/// JSON; or for a line with a special token of a call.
 [[nodiscard]] bool begins_call(std::string_view line);
+
+/// The line after the edit element that begins in line `at`; `at` if none does. An element that is
+/// not closed goes to the end of the document.
+[[nodiscard]] size_t edit_element_end(const Lines& document, size_t at);
 
 // --- lines that resemble markers --------------------------------------------------------------
 
