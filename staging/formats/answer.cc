@@ -205,6 +205,14 @@ class AnswerDivider {
   bool take_fence() {
     if (!is_fence(document_[at_])) return false;
     in_header_ = false;
+    if (!in_fence_ && at_ >= nested_from_) {
+      const NestedFile nested = nested_file_at(document_, at_, floor_);
+      nested_from_ = nested.end;  // each line is read only once
+      if (nested.is_file) {
+        at_ = nested.end;
+        return true;
+      }
+    }
     const std::string_view line = trimmed(document_[at_]);
     const size_t marks = std::min(line.find_first_not_of(line.front()), line.size());
     const std::string_view info = trimmed(line.substr(marks));
@@ -215,6 +223,7 @@ class AnswerDivider {
                      info != "xml" && info != "tool_call" && info != "tool_calls";
     taken_before_fence_ = taken_;
     first_change_ = 0;
+    if (info == "tool_code") add_call(at_ + 1);
     if (is_bare_hunk_fence(document_, at_)) {
       add_part(EditFormat::kUnified, at_);
       in_hunk_ = true;
@@ -279,6 +288,7 @@ class AnswerDivider {
     size_t begin = at_;
     for (size_t back = 1; back <= kBlockNameLines && at_ >= floor_ + back; ++back) {
       const std::string_view line = trimmed(document_[at_ - back]);
+      if (is_fence(line) && !fence_name_of(line).empty()) begin = at_ - back;
       if (line.empty() || is_fence(line)) continue;
       if (!block_name_of(line).empty()) begin = at_ - back;
       break;
@@ -322,9 +332,11 @@ class AnswerDivider {
   /// Takes a tool call in a form that readers of edits skip.
   bool take_call() {
     if (is_code_fence_) return false;  // an example, not a call
-    if (begins_call(document_[at_])) {
-      add_call(at_ + 1);
-      ++at_;
+    const size_t end_of_element = edit_element_end(document_, at_);
+    if (end_of_element > at_ || begins_call(document_[at_])) {
+      const size_t end = std::max(end_of_element, at_ + 1);
+      add_call(end);
+      at_ = end;
       return true;
     }
     const std::string_view text = document_.text();
@@ -362,6 +374,7 @@ class AnswerDivider {
   bool in_fence_ = false;
   bool is_diff_fence_ = false;
   bool is_code_fence_ = false;  // labelled with a language other than that of calls
+  size_t nested_from_ = 0;      // the line after the last fence that was read as a file
   size_t raw_json_end_ = 0;     // the end of the last JSON that was checked for a call
   size_t taken_ = 0;            // edits seen
   size_t taken_before_fence_ = 0;

@@ -14,7 +14,54 @@ constexpr std::array kFormatNames = {
     std::pair<std::string_view, EditFormat>{"edits", EditFormat::kEdits},
     std::pair<std::string_view, EditFormat>{"calls", EditFormat::kCalls}};
 
+constexpr std::array<std::string_view, 44> kLeniencyNames = {"bare_blank_lines",
+                                                             "bare_context",
+                                                             "blank_lines",
+                                                             "block_header",
+                                                             "byte_order_mark",
+                                                             "color_codes",
+                                                             "context_differs",
+                                                             "count_mismatch",
+                                                             "cr_lines",
+                                                             "crlf_patch",
+                                                             "elided_context",
+                                                             "escaped_markup",
+                                                             "file_guessed",
+                                                             "header_incomplete",
+                                                             "hunk_order",
+                                                             "indented_patch",
+                                                             "joined_hunks",
+                                                             "json_mended",
+                                                             "last_line_unended",
+                                                             "line_ends",
+                                                             "lost_markup",
+                                                             "markdown_fence",
+                                                             "minus_sign",
+                                                             "names_differ",
+                                                             "no_begin",
+                                                             "no_end",
+                                                             "no_file_lines",
+                                                             "no_line_numbers",
+                                                             "no_prefix",
+                                                             "not_closed",
+                                                             "numbered_lines",
+                                                             "prose_between",
+                                                             "quoted_patch",
+                                                             "repeated_lines",
+                                                             "several_parts",
+                                                             "shared_context",
+                                                             "shifted_text",
+                                                             "sign_blank",
+                                                             "typography",
+                                                             "unbalanced",
+                                                             "utf16",
+                                                             "white_space",
+                                                             "white_space_fixed",
+                                                             "whole_file"};
+
 }  // namespace
+
+std::span<const std::string_view> leniency_names() { return kLeniencyNames; }
 
 std::string_view format_name(EditFormat format) {
   for (const auto& [name, known] : kFormatNames) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ struct Leniency {
 
   bool operator==(const Leniency&) const = default;
 };
+
+/// The names of all leniencies, sorted.
+[[nodiscard]] std::span<const std::string_view> leniency_names();
 
 enum class LineRole : uint8_t { kContext, kRemoved, kAdded };
 
@@ -89,7 +93,7 @@ struct BinaryPatch {
 /// off or the counts are wrong. The document does not show which, but the file may.
 struct PossibleTruncation {
   std::string message;     ///< of the refusal, if the file does not show which it is
-  bool is_likely = false;  ///< the counts of the other hunks are right
+  bool is_likely = false;  ///< the other hunks, or the form of the only one, speak for a cut
   bool is_ended = true;    ///< the document's last line has a line end
   uint32_t missing_old = 0;
   uint32_t missing_new = 0;
@@ -120,9 +124,10 @@ struct FileEdit {
   std::optional<uint32_t> new_mode;
   std::string old_blob;  ///< hex digits of the index line; may be abbreviated
   std::string new_blob;
-  std::vector<Hunk> hunks;                    ///< placed together: in order, without overlap
-  std::vector<TextEdit> text_edits;           ///< in order, each on the result of the last
-  std::optional<std::string_view> whole;      ///< of kWrite, and of kCreate without hunks
+  std::vector<Hunk> hunks;                ///< placed together: in order, without overlap
+  std::vector<TextEdit> text_edits;       ///< in order, each on the result of the last
+  std::optional<std::string_view> whole;  ///< of kWrite, and of kCreate without hunks
+  bool may_be_new = false;  ///< `whole` of kModify may make a file; a name in prose may not
   std::optional<BinaryPatch> binary;          ///< pre-image to post-image
   std::optional<BinaryPatch> binary_reverse;  ///< post-image to pre-image
   bool binary_missing = false;  ///< "Binary files differ": the bytes are not in the patch

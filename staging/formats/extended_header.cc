@@ -114,6 +114,7 @@ class HeaderReader {
       GALLEY_TRY(set_op(form.op));
       NameLine& place = form.is_from ? header_.from : header_.to;
       const HeaderName name = read_whole_name(line.substr(form.prefix.size()));
+      if (name.is_badly_quoted) return bad_header(line_number(), bad_quotes(name));
       if (place.line != 0 && place.name.text != name.text) {
         return contradiction(place.line, quoted(place.name.text), line_number(),
                              "this line says " + quoted(name.text));

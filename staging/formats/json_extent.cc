@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 #include <string>
 
 #include "base/text.h"
@@ -10,11 +11,12 @@
 namespace galley {
 namespace {
 
-using KnownKeys = std::array<std::string_view, 8>;
-constexpr KnownKeys kEditKeys = {"path", "file_path", "edits",   "content",
-                                 "tool", "args",      "call_id", "reason"};
-constexpr KnownKeys kRawCallKeys = {"name",     "arguments",  "parameters", "input",
-                                    "function", "tool_calls", "type",       "id"};
+using KnownKeys = std::span<const std::string_view>;
+constexpr std::array<std::string_view, 8> kEditKeys = {"path", "file_path", "edits",   "content",
+                                                       "tool", "args",      "call_id", "reason"};
+constexpr std::array<std::string_view, 11> kRawCallKeys = {
+    "name",       "arguments", "parameters", "input",        "function",  "function_call",
+    "tool_calls", "type",      "id",         "functionCall", "candidates"};
 /// Maximum number of white space bytes before the first key.
 constexpr size_t kMaxLead = 64;
 
@@ -30,7 +32,7 @@ size_t string_end(std::string_view text, size_t at) {
   return text.size() + 1;
 }
 
-bool begins_with_a_key(std::string_view text, size_t begin, const KnownKeys& known) {
+bool begins_with_a_key(std::string_view text, size_t begin, KnownKeys known) {
   size_t at = begin;
   const size_t last = std::min(text.size(), begin + kMaxLead);
   while (at < last && (is_plain_space(text[at]) || text[at] == '[' || text[at] == '{')) ++at;
@@ -51,7 +53,7 @@ struct KeyScan {
 };
 
 /// Reads the document that begins at byte `begin`, if its first key is one of `known`.
-std::optional<KeyScan> scan_keys(std::string_view text, size_t begin, const KnownKeys& known) {
+std::optional<KeyScan> scan_keys(std::string_view text, size_t begin, KnownKeys known) {
   if (begin >= text.size() || (text[begin] != '{' && text[begin] != '[')) return std::nullopt;
   if (!begins_with_a_key(text, begin, known)) return std::nullopt;
   const size_t key_depth = text[begin] == '{' ? 1 : 2;
@@ -65,7 +67,7 @@ std::optional<KeyScan> scan_keys(std::string_view text, size_t begin, const Know
       size_t after = end;
       while (after < text.size() && is_plain_space(text[after])) ++after;
       const bool is_key = depth == key_depth && after < text.size() && text[after] == ':';
-      const auto* key = std::find(known.begin(), known.end(), text.substr(at + 1, end - at - 2));
+      const auto key = std::find(known.begin(), known.end(), text.substr(at + 1, end - at - 2));
       if (is_key && key != known.end()) scan.keys.insert(*key);
       at = end;
       continue;
@@ -102,6 +104,8 @@ std::optional<JsonExtent> raw_call_at(std::string_view text, size_t begin) {
   const bool has_arguments =
       scan->has("arguments") || scan->has("parameters") || scan->has("input");
   const bool is_call = (scan->has("name") && has_arguments) || scan->has("tool_calls") ||
+                       scan->has("functionCall") || scan->has("function_call") ||
+                       scan->has("candidates") ||
                        (scan->has("function") && (scan->has("type") || scan->has("id")));
   return JsonExtent{is_call ? EditFormat::kCalls : EditFormat::kAuto, scan->end, scan->is_cut_off};
 }

@@ -182,7 +182,9 @@ HeaderName read_header_name(std::string_view text) {
   if (const auto quoted = read_quoted_name(text)) {
     out.text = quoted->name;
     stamp = text.substr(quoted->length);
+    out.is_badly_quoted = !stamp.empty() && !is_space(stamp.front());
   } else {
+    out.is_badly_quoted = text.starts_with('"');
     // git and diff end a name that contains blanks with a tab.
     size_t tab = text.find('\t');
     if (const size_t last = text.rfind('\t'); last != tab && is_stamp(text.substr(last + 1))) {
@@ -204,9 +206,19 @@ HeaderName read_whole_name(std::string_view text) {
   out.is_given = true;
   if (text.ends_with('\r')) text.remove_suffix(1);
   const auto quoted = read_quoted_name(text);
-  out.text = quoted && quoted->length == text.size() ? quoted->name : std::string(text);
+  const bool is_quoted = quoted && quoted->length == text.size();
+  out.is_badly_quoted = !is_quoted && text.starts_with('"');
+  out.text = is_quoted ? quoted->name : std::string(text);
   return out;
 }
+
+std::string bad_quotes(const HeaderName& name) {
+  constexpr size_t kMostShown = 200;
+  return "the name " + name.text.substr(0, kMostShown) +
+         " begins with a quote, but is not quoted as git quotes names";
+}
+
+std::string unquoted_name(std::string_view text) { return read_whole_name(text).text; }
 
 std::optional<NamePair> split_git_names(std::string_view text) {
   if (text.starts_with('"')) {

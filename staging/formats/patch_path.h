@@ -14,7 +14,8 @@ struct HeaderName {
   std::string text;
   bool is_null = false;  ///< is /dev/null or has the time stamp of the epoch (GNU diff -N)
   bool is_given = false;
-  bool is_epoch = false;  ///< has the time stamp of the epoch
+  bool is_epoch = false;         ///< has the time stamp of the epoch
+  bool is_badly_quoted = false;  ///< begins with a quote, but is not a quoted name
 };
 
 /// Reads git's C-style quoted name at the start of `text` ("a/\303\244.txt", with the quotes).
@@ -31,6 +32,12 @@ struct QuotedName {
 
 /// Reads the name in the rest of a `rename from` or similar line, which is all of it.
 [[nodiscard]] HeaderName read_whole_name(std::string_view text);
+
+/// What a message says of a badly quoted name.
+[[nodiscard]] std::string bad_quotes(const HeaderName& name);
+
+/// Returns the name in `text`, unquoted if all of it is one quoted name, as git writes it.
+[[nodiscard]] std::string unquoted_name(std::string_view text);
 
 /// Splits the rest of a `diff --git` line into its two names; nullopt if it cannot be split.
 struct NamePair {

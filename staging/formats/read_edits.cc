@@ -1,6 +1,7 @@
 #include "staging/formats/read_edits.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/limits.h"
 #include "base/printable.h"
@@ -149,6 +150,24 @@ std::string without_quoting(std::string_view text) {
   return prefix.empty() ? std::string() : out;
 }
 
+/// Returns the text with the signs of its SEARCH/REPLACE blocks, whose markers are escaped as in
+/// HTML. Empty if it has no such block, or if lines of one are not escaped.
+std::string without_escapes(std::string_view text) {
+  if (text.find("&lt;&lt;&lt;&lt;&lt;") == std::string_view::npos) return {};
+  const Lines lines(text);
+  std::string out;
+  bool is_inside = false;
+  bool is_any = false;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string plain = without_entities(lines[i]);
+    if (!is_inside && is_block_head(plain) && !is_block_head(lines[i])) is_inside = is_any = true;
+    if (is_inside && !is_escaped(lines[i])) return {};
+    out += is_inside ? std::string_view(plain) : lines[i];
+    if (is_inside && is_block_end(plain)) is_inside = false;
+  }
+  return is_any && !is_inside ? out : std::string();
+}
+
 Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat format,
                              const ReadOptions& options, JsonReader read_json);
 
@@ -161,20 +180,26 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
   }
   if (auto plain = without_thoughts(text)) text = *std::move(plain);
   const Answer answer = divide_answer(text);
-  const bool may_be_quoted = format == EditFormat::kAuto || format == EditFormat::kUnified;
-  if (answer.parts.empty() && answer.unread.empty() && may_be_quoted) {
-    std::string plain = without_quoting(text);
+  const bool has_none = answer.parts.empty() && answer.unread.empty();
+  const auto read_plain = [&](std::string plain, EditFormat inner_format, const char* rule,
+                              const char* message) -> std::optional<Result<EditSet>> {
+    const bool is_asked = format == EditFormat::kAuto || format == inner_format;
+    if (!is_asked || plain.empty()) return std::nullopt;
     const Answer inner = divide_answer(plain);
-    if (inner.format() == EditFormat::kUnified) {
-      auto set = read_divided(std::move(plain), inner, format, options, read_json);
-      if (set) {
-        set->leniencies.push_back({"quoted_patch",
-                                   "each line of the patch is quoted or indented; it was read "
-                                   "without that",
-                                   "", 0});
-      }
-      return set;
-    }
+    if (inner.format() != inner_format) return std::nullopt;
+    auto set = read_divided(std::move(plain), inner, format, options, read_json);
+    if (set) set->leniencies.push_back({rule, message, "", 0});
+    return set;
+  };
+  if (has_none) {
+    auto quoted = read_plain(without_quoting(text), EditFormat::kUnified, "quoted_patch",
+                             "each line of the patch is quoted or indented; it was read without "
+                             "that");
+    if (quoted) return *std::move(quoted);
+    auto escaped = read_plain(without_escapes(text), EditFormat::kSearchReplace, "escaped_markup",
+                              "'<', '>' and '&' of the blocks are escaped as in HTML; they were "
+                              "read as signs");
+    if (escaped) return *std::move(escaped);
   }
   return read_divided(std::move(text), answer, format, options, read_json);
 }

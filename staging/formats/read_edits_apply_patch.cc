@@ -3,7 +3,9 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "staging/formats/dialect_marks.h"
+#include "staging/formats/patch_path.h"
 #include "staging/formats/read_edits.h"
+#include "staging/formats/read_hunk.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -70,18 +72,19 @@ class ApplyPatchReader {
       state_ = State::kAssumed;
       begin_ = at_;
     }
+    const std::string path = unquoted_name(operation.path);
     switch (operation.kind) {
       case PatchOperation::Kind::kAdd:
-        return read_add(operation.path);
+        return read_add(path);
       case PatchOperation::Kind::kDelete: {
-        FileEdit edit = begin(FileOp::kDelete, operation.path);
+        FileEdit edit = begin(FileOp::kDelete, path);
         ++at_;
         return add(std::move(edit));
       }
       case PatchOperation::Kind::kUpdate:
         break;
     }
-    return read_update(operation.path);
+    return read_update(path);
   }
 
   /// Reads a line inside a patch that is not part of an operation.
@@ -90,7 +93,7 @@ class ApplyPatchReader {
       return bad("'" + std::string(line.substr(0, kQuotedBytes)) +
                  "' is not an operation of this format");
     }
-    const bool is_closing = is_fence(line) || is_heredoc_end();
+    const bool is_closing = is_fence(line) || is_heredoc_end(at_);
     if (is_closing || (line.empty() && state_ == State::kAssumed)) {
       if (state_ == State::kBegun) lacks_end_ = true;
       state_ = State::kOutside;
@@ -105,13 +108,13 @@ class ApplyPatchReader {
 
   /// True for the word that ends a heredoc: in capital letters, with only blank lines and fences
   /// after it.
-  [[nodiscard]] bool is_heredoc_end() const {
-    const std::string_view word = text_at(at_);
+  [[nodiscard]] bool is_heredoc_end(size_t at) const {
+    const std::string_view word = text_at(at);
     const bool is_word = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
       return (c >= 'A' && c <= 'Z') || c == '_';
     });
     if (!is_word) return false;
-    for (size_t next = at_ + 1; next < document_.size(); ++next) {
+    for (size_t next = at + 1; next < document_.size(); ++next) {
       const std::string_view line = trimmed(document_[next]);
       if (!line.empty() && !is_fence(line)) return false;
     }
@@ -166,9 +169,10 @@ class ApplyPatchReader {
 
   Result<void> read_update(std::string_view path) {
     FileEdit edit = begin(FileOp::kModify, path);
+    path_ = edit.path;
     ++at_;
     if (at_ < document_.size() && trimmed(document_[at_]).starts_with(kMove)) {
-      edit.new_path = trimmed(trimmed(document_[at_]).substr(kMove.size()));
+      edit.new_path = unquoted_name(trimmed(trimmed(document_[at_]).substr(kMove.size())));
       if (edit.new_path != edit.path) {
         edit.op = FileOp::kRename;
       } else {
@@ -194,7 +198,7 @@ class ApplyPatchReader {
   [[nodiscard]] bool ends_update() const {
     const std::string_view line = text_at(at_);
     return (line.starts_with("***") && trimmed(line) != kEndOfFile) || line.starts_with("```") ||
-           line.starts_with("~~~") || is_patch_end(document_, begin_, at_) || is_heredoc_end();
+           line.starts_with("~~~") || is_patch_end(document_, begin_, at_) || is_heredoc_end(at_);
   }
 
   [[nodiscard]] static bool is_body(std::string_view line) {
@@ -229,25 +233,57 @@ class ApplyPatchReader {
     return {role, line.substr(1)};
   }
 
+  /// True if the line after the blank lines can be context that lost its leading blank: the patch
+  /// has its first line, so what stands in it is not prose.
+  [[nodiscard]] bool is_bare_after_blank() {
+    const std::string_view next = without_terminator(line_after_blanks());
+    return state_ == State::kBegun && !next.empty() && !next.starts_with("@@") &&
+           !next.starts_with("***") && !is_fence(next) && !is_heredoc_end(blank_end_) &&
+           !is_patch_end(document_, begin_, blank_end_);
+  }
+
   Result<void> read_body(Hunk& hunk) {
+    const size_t begin = at_;
+    size_t bare = document_.size();  // the first context line without its blank
     for (; at_ < document_.size(); ++at_) {
       const std::string_view line = document_[at_];
       const std::string_view text = text_at(at_);
       if (text.starts_with('*') && trimmed(text) == kEndOfFile) {
         hunk.at_end = true;
         ++at_;
-        return {};
+        break;
       }
-      if (text.starts_with("@@") || ends_update()) return {};
+      if (text.starts_with("@@") || ends_update()) break;
       if (text.empty()) {
-        if (!is_body_after_blank()) return {};
+        if (!is_body_after_blank() && !is_bare_after_blank()) break;
         hunk.lines.push_back({LineRole::kContext, line});
       } else if (is_body(line)) {
         hunk.lines.push_back(body_line(line));
+      } else if (state_ == State::kBegun) {
+        bare = std::min(bare, at_);
+        hunk.lines.push_back({LineRole::kContext, line});
       } else {
-        return bad("a changed line begins with '+', '-' or a blank");
+        return no_sign(at_);
       }
     }
+    return bare < document_.size() ? take_bare(hunk, begin, bare) : Result<void>();
+  }
+
+  tl::unexpected<Error> no_sign(size_t at) {
+    at_ = at;
+    return bad("a changed line begins with '+', '-' or a blank");
+  }
+
+  /// Checks a hunk with context lines that lost their leading blank, by the rules of a diff.
+  Result<void> take_bare(Hunk& hunk, size_t begin, size_t bare) {
+    const auto is_change = [](const HunkLine& line) { return line.role != LineRole::kContext; };
+    if (std::none_of(hunk.lines.begin(), hunk.lines.end(), is_change)) return no_sign(bare);
+    if (has_doubtful_sign(hunk.lines)) {
+      at_ = begin;
+      return bad(kDoubtfulSign);
+    }
+    hunk.has_bare_context = true;
+    set_.leniencies.push_back({"bare_context", kBareContext, path_, hunk.document_line});
     return {};
   }
 
@@ -277,6 +313,7 @@ class ApplyPatchReader {
   EditSet& set_;
   size_t at_ = 0;
   size_t begin_ = 0;      // the first line of the patch
+  std::string path_;      // of the update that is read
   size_t blank_end_ = 0;  // the first line after at_ that is not empty, if known
   State state_ = State::kOutside;
   bool has_begin_ = false;

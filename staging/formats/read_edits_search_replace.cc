@@ -1,5 +1,15 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "base/limits.h"
 #include "staging/formats/dialect_marks.h"
+#include "staging/formats/patch_path.h"
 #include "staging/formats/read_edits.h"
 #include "staging/text/lines.h"
 
@@ -33,9 +43,13 @@ class BlockReader {
       file.path = shown.name;
       file.whole = document_.span(shown.fence + 1, shown.end);
       file.document_line = static_cast<uint32_t>(shown.fence + 1);
+      // A bare word before a fence without a language may be the name of a command's output.
+      const std::string_view head = trimmed(document_[shown.fence]);
+      file.may_be_new = file.path.find('/') != std::string::npos &&
+                        head.find_first_not_of("`~") != std::string_view::npos;
       set_.leniencies.push_back({"whole_file",
-                                 "a fence holds all of the file; it was compared with the file and "
-                                 "taken in its place",
+                                 "a fence holds all of the file; it is made, or was compared with "
+                                 "the file and taken in its place",
                                  file.path, file.document_line});
       set_.files.push_back(std::move(file));
     }
@@ -46,26 +60,94 @@ class BlockReader {
                 "line " + std::to_string(line + 1) + " of the edit: " + what);
   }
 
-  /// Returns the file name before the fence or before SEARCH. Empty if there is none: then the
-  /// block is for the file of the last block.
-  [[nodiscard]] std::string name_before(size_t at) const {
-    for (size_t back = 1; back <= kBlockNameLines && back <= at; ++back) {
-      const std::string_view line = trimmed(document_[at - back]);
-      if (line.empty() || is_fence(line)) continue;
-      if (at - back < after_block_) break;
-      return block_name_of(line);
+  struct BlockName {
+    std::string text;
+    bool is_word = false;  ///< it may be a word of prose
+  };
+
+  /// Returns the file name before the fence, in its title or before SEARCH. Empty if there is none:
+  /// then the block is for the file of the last block. Nullopt if a tag or a name in prose says
+  /// that another file may be meant.
+  [[nodiscard]] std::optional<BlockName> name_before(size_t at) const {
+    bool may_be_other = false;
+    BlockName title;
+    size_t others = 0;  // lines that are not tags
+    for (size_t line = at; line > after_block_ && others < kBlockNameLines; --line) {
+      const std::string_view text = trimmed(document_[line - 1]);
+      const BlockTag tag = block_tag_of(text);
+      if (!tag.name.empty()) return BlockName{tag.name};
+      may_be_other = may_be_other || tag.begins_file;
+      if (tag.is_tag) continue;
+      ++others;
+      if (is_fence(text) && title.text.empty()) title.text = fence_name_of(text);
+      if (text.empty() || is_fence(text)) continue;
+      BlockName name{block_name_of(text), is_bare_word(text)};
+      if (!name.text.empty() && (title.text.empty() || !name.is_word)) return name;
+      break;
     }
-    return {};
+    if (!title.text.empty()) return title;
+    if (may_be_other || mentions_other(at)) return std::nullopt;
+    return title;
+  }
+
+  /// True if a line since the last block has the name of another file than the last one.
+  [[nodiscard]] bool mentions_other(size_t at) const {
+    const auto ends_with = [](std::string_view path, std::string_view end) {
+      return path == end || path.ends_with("/" + std::string(end));
+    };
+    for (size_t line = after_block_; line < at && !last_name_.text.empty(); ++line) {
+      std::string text(document_[line]);
+      for (size_t i = 0; i < text.size(); ++i) {  // absolute names, too
+        if (text[i] == '/' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '`')) text[i] = ' ';
+      }
+      std::vector<std::string> names;
+      add_mentioned_names(text, names);
+      for (const std::string& name : names) {
+        if (is_path(name) && !ends_with(name, last_name_.text) &&
+            !ends_with(last_name_.text, name)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /// False for a name in code, as `os.path`, and for libraries that are called as files.
+  static bool is_path(std::string_view name) {
+    // Each with the ending of JavaScript.
+    static constexpr std::array<std::string_view, 12> kLibraries = {
+        "node", "next", "vue",   "react", "express", "three",
+        "d3",   "nuxt", "chart", "ember", "angular", "alpine"};
+    static constexpr std::array<std::string_view, 41> kEndings = {
+        ".c",    ".cc",   ".cpp",   ".cxx",   ".h",     ".hh",  ".hpp", ".cs",   ".go",
+        ".java", ".kt",   ".js",    ".jsx",   ".mjs",   ".cjs", ".ts",  ".tsx",  ".vue",
+        ".py",   ".rb",   ".rs",    ".php",   ".lua",   ".sh",  ".sql", ".html", ".css",
+        ".scss", ".xml",  ".json",  ".yml",   ".yaml",  ".md",  ".txt", ".toml", ".ini",
+        ".cfg",  ".dart", ".proto", ".swift", ".svelte"};
+    std::string lower(name);
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const bool is_library = std::any_of(kLibraries.begin(), kLibraries.end(), [&](auto library) {
+      return lower == std::string(library) + ".js";
+    });
+    if (is_library) return false;
+    return name.find('/') != std::string_view::npos ||
+           std::any_of(kEndings.begin(), kEndings.end(),
+                       [&](std::string_view ending) { return name.ends_with(ending); });
   }
 
   Result<void> read_block() {
     const size_t head = at_;
-    std::string name = name_before(head);
-    if (name.empty()) name = last_name_;
-    if (name.empty()) {
-      return bad("edit.no_file_name", head, "a SEARCH block without a file name before it");
+    std::optional<BlockName> before = name_before(head);
+    if (before && before->text.empty()) before = last_name_;
+    const bool is_new = head + 1 < document_.size() && trimmed(document_[head + 1]) == "=======";
+    if (!before || before->text.empty() || (before->is_word && is_new)) {
+      return bad("edit.no_file_name", head,
+                 before && before->is_word ? "a SEARCH block for a new file, '" + before->text +
+                                                 "'; if that is its name, put it in quotes"
+                                           : "a SEARCH block without a file name before it");
     }
-    last_name_ = name;
+    last_name_ = *std::move(before);
+    const std::string name = last_name_.text;
     const BlockMarks marks = find_block(document_, head);
     if (!marks.reason.empty()) return bad(marks.reason, marks.problem_line, marks.problem);
     TextEdit edit;
@@ -115,7 +197,7 @@ class BlockReader {
   size_t at_ = 0;
   size_t after_block_ = 0;  // the line after the last block
   size_t count_ = 0;
-  std::string last_name_;
+  BlockName last_name_;
 };
 
 }  // namespace

@@ -157,7 +157,7 @@ class UnifiedReader {
     edit.document_line = static_cast<uint32_t>(at_ + 1);
     NameLine old_line;
     NameLine new_line;
-    read_name_lines(old_line, new_line);
+    GALLEY_TRY(read_name_lines(old_line, new_line));
     HeaderName& old_name = old_line.name;
     HeaderName& new_name = new_line.name;
     if (!old_name.is_given || !new_name.is_given) {
@@ -203,7 +203,7 @@ class UnifiedReader {
     return text_at(at).find('\t') != std::string_view::npos;
   }
 
-  void read_name_lines(NameLine& old_name, NameLine& new_name) {
+  Result<void> read_name_lines(NameLine& old_name, NameLine& new_name) {
     if (text_at(at_).starts_with("--- ")) {
       old_name = {read_header_name(text_at(at_).substr(4)), at_ + 1, has_tab(at_)};
       ++at_;
@@ -212,6 +212,10 @@ class UnifiedReader {
       new_name = {read_header_name(text_at(at_).substr(4)), at_ + 1, has_tab(at_)};
       ++at_;
     }
+    for (const NameLine* one : {&old_name, &new_name}) {
+      if (one->name.is_badly_quoted) return bad_header(one->line - 1, bad_quotes(one->name));
+    }
+    return {};
   }
 
   /// Returns true if a hunk, or changed lines without a header, begin here.
@@ -233,7 +237,7 @@ class UnifiedReader {
       may_be_bare_ = false;
       so_far_.path = edit.path;
       is_hunk_closed_ = false;
-      is_hunk_in_fence_ = is_in_fence_;
+      so_far_.is_in_fence = is_hunk_in_fence_ = is_in_fence_;
       GALLEY_ASSIGN(at_, read_hunk(document_, at_, options_, so_far_, hunk));
       edit.hunks.push_back(std::move(hunk));
       edit.doubt = std::exchange(so_far_.doubt, std::nullopt);
@@ -259,7 +263,7 @@ class UnifiedReader {
     edit.is_by_program = !edit.old_blob.empty();
     mentioned_.clear();
     if (at_ < document_.size() && is_traditional_header(at_)) {
-      read_name_lines(header.old_name, header.new_name);
+      GALLEY_TRY(read_name_lines(header.old_name, header.new_name));
     }
     GALLEY_TRY(check_header_names(header, edit));
     GALLEY_TRY(name_git_file(header, edit));

@@ -103,18 +103,34 @@ class BodyReader {
     return first == '+' || first == '-' || first == ' ';
   }
 
+  /// True if the counts include the two file lines before the next hunk, because they are too
+  /// high. As lines of a file they would be its last ones, so no hunk would follow. Only in a diff
+  /// without context a hunk may follow, and its numbers then go on.
+  [[nodiscard]] bool includes_file_lines(const HunkHeader& header) const {
+    if (at_ < 2 || lines_.size() < 2 || at_ >= document_->size()) return false;
+    const std::string_view next = (*document_)[at_];
+    if (!next.starts_with("@@") || !(*document_)[at_ - 1].starts_with("+++ ") ||
+        !(*document_)[at_ - 2].starts_with("--- ")) {
+      return false;
+    }
+    const bool has_context = std::any_of(lines_.begin(), lines_.end(), [](const HunkLine& line) {
+      return line.role == LineRole::kContext;
+    });
+    const auto after = read_hunk_header(without_terminator(next));
+    if (has_context || !after || !after->has_counts) return true;
+    // A side without lines states the line before it.
+    const auto begin = [](uint64_t start, uint64_t count) { return start + (count == 0 ? 1 : 0); };
+    const uint64_t old_end = begin(header.old_start, header.old_count) + header.old_count;
+    const uint64_t new_end = begin(header.new_start, header.new_count) + header.new_count;
+    const uint64_t old_next = begin(after->old_start, after->old_count);
+    const uint64_t new_next = begin(after->new_start, after->new_count);
+    return old_next < old_end || new_next < new_end || old_next - old_end != new_next - new_end;
+  }
+
   [[nodiscard]] size_t at() const { return at_; }
   [[nodiscard]] const Tally& tally() const { return tally_; }
   [[nodiscard]] bool used_bare_lines() const { return used_bare_; }
   [[nodiscard]] bool used_minus_signs() const { return used_minus_sign_; }
-  /// True if a line may be context or a change. If context lines lack their blank, `++i;` may be
-  /// one.
-  [[nodiscard]] bool has_doubtful_sign() const {
-    return used_bare_ && std::any_of(lines_.begin(), lines_.end(), [](const HunkLine& line) {
-             return (line.role == LineRole::kAdded && line.text.starts_with('+')) ||
-                    (line.role == LineRole::kRemoved && line.text.starts_with('-'));
-           });
-  }
   [[nodiscard]] const std::vector<HunkLine>& lines() const { return lines_; }
   std::vector<HunkLine> take_lines() { return std::move(lines_); }
 
@@ -267,6 +283,21 @@ tl::unexpected<Error> corrupt_hunk(size_t line, std::string_view path, std::stri
 /// Why a last hunk has fewer lines than it states.
 enum class Ending : uint8_t { kWrongCounts, kCutOff, kUndecided };
 
+/// True if a text in double quotes begins in the line and does not end.
+bool ends_in_text(std::string_view line) {
+  size_t quotes = 0;
+  for (size_t at = 0; at < line.size(); ++at) {
+    if (line.substr(at).starts_with("\"\"\"")) {
+      at += 2;
+    } else if (line[at] == '\\') {
+      ++at;
+    } else if (line[at] == '"') {
+      ++quotes;
+    }
+  }
+  return quotes % 2 == 1;
+}
+
 /// Weighs the evidence in the document. The file may have more (docs/edits.md, "Cut off").
 Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOptions& options,
                  const HunkReadState& so_far) {
@@ -286,6 +317,7 @@ Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOpt
   const bool is_wrong_elsewhere = so_far.wrong_counts > 0 && so_far.right_counts == 0;
   const bool has_others = so_far.right_counts + so_far.wrong_counts > 0;
   const bool seems_cut = is_right_elsewhere || (!so_far.is_ended && !options.is_delimited) ||
+                         so_far.is_in_fence || ends_in_text(body.lines().back().text) ||
                          (ends_in_change && has_others && so_far.ends_in_context);
   if (options.is_delimited) {
     // A few missing lines after context mean a wrong count, even if the other hunks have right
@@ -314,6 +346,19 @@ std::string counts_text(uint64_t old_count, uint64_t new_count) {
   return "-" + std::to_string(old_count) + " +" + std::to_string(new_count);
 }
 
+/// True if a diff with as many context lines as the hunk begins with can go on behind it, with the
+/// missing lines: with the rest of its context, or with another change and its context.
+bool may_go_on(const std::vector<HunkLine>& lines, uint64_t missing_old, uint64_t missing_new) {
+  const auto is_change = [](const HunkLine& line) { return line.role != LineRole::kContext; };
+  const auto leading =
+      static_cast<uint64_t>(std::find_if(lines.begin(), lines.end(), is_change) - lines.begin());
+  const auto trailing =
+      static_cast<uint64_t>(std::find_if(lines.rbegin(), lines.rend(), is_change) - lines.rbegin());
+  const bool is_context = missing_old == missing_new && trailing + missing_old <= leading;
+  return is_context || (trailing <= 2 * leading && std::min(missing_old, missing_new) >= leading &&
+                        std::max(missing_old, missing_new) > leading);
+}
+
 /// Judges the document's last hunk, whose header is at `line` and whose body does not match it.
 /// Returns an error if it was certainly cut off. Records a doubt if the file may decide.
 Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& header,
@@ -325,16 +370,23 @@ Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& hea
       "line " + std::to_string(document.size()) +
       " of the patch: the patch ends before the hunk of line " + std::to_string(line) +
       " does, which states " + counts_text(header.old_count, header.new_count) + " lines and has " +
-      counts_text(have.old_count, have.new_count) + "; " + std::string(ending_text(ending)) +
-      ": send it whole, or --recount or --complete takes it as it is (\"complete\": true in a "
-      "tool call)";
+      counts_text(have.old_count, have.new_count) + "; " +
+      (options.end == DocumentEnd::kCutOff
+           ? "--truncated (\"complete\": false in a tool call) says that it was cut off: send it "
+             "whole"
+           : std::string(ending_text(ending)) +
+                 ": send it whole, or --recount or --complete takes it as it is (\"complete\": "
+                 "true in a tool call)");
   if (body.lines().empty() || options.end != DocumentEnd::kUnknown) {
     return fail(ErrorKind::kInvalid, "edit.truncated", message, std::string(so_far.path));
   }
-  so_far.doubt = PossibleTruncation{message, ending == Ending::kCutOff && so_far.right_counts > 0,
-                                    so_far.is_ended || options.is_delimited,
-                                    static_cast<uint32_t>(header.old_count - have.old_count),
-                                    static_cast<uint32_t>(header.new_count - have.new_count)};
+  const auto missing_old = static_cast<uint32_t>(header.old_count - have.old_count);
+  const auto missing_new = static_cast<uint32_t>(header.new_count - have.new_count);
+  const bool is_only_hunk = so_far.right_counts + so_far.wrong_counts == 0;
+  const bool is_likely = is_only_hunk ? may_go_on(body.lines(), missing_old, missing_new)
+                                      : ending == Ending::kCutOff && so_far.right_counts > 0;
+  so_far.doubt = PossibleTruncation{message, is_likely, so_far.is_ended || options.is_delimited,
+                                    missing_old, missing_new};
   return {};
 }
 
@@ -400,6 +452,13 @@ bool starts_section(const Lines& document, size_t at) {
   }
 }
 
+bool has_doubtful_sign(const std::vector<HunkLine>& bare_lines) {
+  return std::any_of(bare_lines.begin(), bare_lines.end(), [](const HunkLine& line) {
+    return (line.role == LineRole::kAdded && line.text.starts_with('+')) ||
+           (line.role == LineRole::kRemoved && line.text.starts_with('-'));
+  });
+}
+
 bool begins_bare_hunk(const Lines& document, size_t at) {
   bool has_change = false;
   for (; at < document.size() && !starts_section(document, at); ++at) {
@@ -451,7 +510,8 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
   const size_t body_begin = has_header ? at + 1 : at;
   BodyReader body(document, body_begin);
   const bool fits = header->has_counts && !options.recount &&
-                    body.by_counts(header->old_count, header->new_count) && !body.goes_on();
+                    body.by_counts(header->old_count, header->new_count) && !body.goes_on() &&
+                    !body.includes_file_lines(*header);
   if (!fits) {
     body = BodyReader(document, body_begin);
     body.by_shape();
@@ -477,15 +537,11 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
                     : "the hunk has no header: its lines alone say where it belongs");
     if (!header->section.empty()) hunk.anchors.push_back(header->section);
   }
-  if (body.has_doubtful_sign()) {
-    return corrupt_hunk(at, path,
-                        "context lines lack their leading blank, and a line begins with '++' or "
-                        "'--': it may be a context line, too; begin each with a blank");
+  if (body.used_bare_lines() && has_doubtful_sign(body.lines())) {
+    return corrupt_hunk(at, path, kDoubtfulSign);
   }
   hunk.has_bare_context = body.used_bare_lines();
-  if (body.used_bare_lines()) {
-    note("bare_context", "context lines without their leading blank were taken as they are");
-  }
+  if (body.used_bare_lines()) note("bare_context", kBareContext);
   if (body.used_minus_signs()) {
     note("minus_sign", "a dash or a minus sign of typography was read as '-'");
   }

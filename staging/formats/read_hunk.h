@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "staging/formats/edit_set.h"
@@ -32,6 +33,7 @@ struct HunkReadState {
   EditSet& set;
   std::string_view path;                    ///< of the current file
   bool is_ended = true;                     ///< the document ends with a line end
+  bool is_in_fence = false;                 ///< a fence is open
   size_t right_counts = 0;                  ///< hunks whose counts match their bodies
   size_t wrong_counts = 0;                  ///< hunks whose counts do not
   bool is_short = false;                    ///< the hunk read last has fewer lines than it states
@@ -47,6 +49,15 @@ struct HunkReadState {
 /// Errors: kInvalid, reasons `edit.corrupt_hunk` and `edit.truncated`.
 Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& options,
                          HunkReadState& so_far, Hunk& hunk);
+
+/// True if a line of a hunk whose context lines lack their blank may be context or a change. `++i;`
+/// may be one.
+[[nodiscard]] bool has_doubtful_sign(const std::vector<HunkLine>& bare_lines);
+inline constexpr const char* kDoubtfulSign =
+    "context lines lack their leading blank, and a line begins with '++' or '--': it may be a "
+    "context line, too; begin each with a blank";
+inline constexpr const char* kBareContext =
+    "context lines without their leading blank were taken as they are";
 
 /// True if line `at` cannot be in the body of a hunk, because it begins a file header, a fence or a
 /// mail.

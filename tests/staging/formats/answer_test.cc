@@ -132,6 +132,22 @@ std::string prose_of(const std::string& text) {
   return out;
 }
 
+TEST(Answers, AFileInAFenceOfFourSignsMayHaveFences) {
+  const std::string inner = "# T\n\n```diff\n" + std::string(kDiff) + "```\nend\n";
+  for (const std::string& text : {"````markdown README.md\n" + inner + "````\n",
+                                  "`README.md`\n\n~~~~\n" + inner + "~~~~\nDone.\n"}) {
+    const auto set = read_edits(text, EditFormat::kAuto, {});
+    ASSERT_TRUE(set) << text << set.error().message;
+    ASSERT_EQ(set->files.size(), 1U) << text;
+    EXPECT_EQ(set->files[0].path, "README.md");
+    EXPECT_EQ(set->files[0].whole.value_or(""), inner);
+  }
+  // Edits in such a fence are edits, and one that is not closed shows no file.
+  EXPECT_EQ(shape_of("f\n````\n" + std::string(kBlock) + "````\n"), "b3");
+  EXPECT_EQ(shape_of("````diff f.py\n" + std::string(kDiff) + "````\n"), "u2");
+  EXPECT_EQ(shape_of("````markdown README.md\n" + inner), "u5");
+}
+
 TEST(Answers, TextBetweenEditsIsProse) {
   const std::string diff = kDiff;
   const std::string block = kBlock;

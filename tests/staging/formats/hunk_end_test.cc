@@ -1,0 +1,91 @@
+// Where a hunk ends: wrong counts do not swallow the next file, and V4A's lines may lack a blank.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "staging/formats/read_edits.h"
+
+namespace galley {
+namespace {
+
+/// The lines of the hunks by file: "a: -x+y; b: -1+2".
+std::string read_as(const std::string& text, EditFormat format = EditFormat::kUnified) {
+  const auto set = read_edits(text, format, {});
+  if (!set) return set.error().reason;
+  std::string out;
+  for (const FileEdit& file : set->files) {
+    out += (out.empty() ? "" : "; ") + file.path + ":";
+    for (const Hunk& hunk : file.hunks) {
+      out += " ";
+      for (const HunkLine& line : hunk.lines) {
+        out += line.role == LineRole::kAdded ? "+" : line.role == LineRole::kRemoved ? "-" : "=";
+        out += line.text.substr(0, line.text.find('\n'));
+      }
+    }
+  }
+  return out;
+}
+
+std::string names(const std::string& path) { return "--- a/" + path + "\n+++ b/" + path + "\n"; }
+
+TEST(HunkEnd, CountsThatAreTooHighDoNotIncludeTheNextFile) {
+  const std::string body = " one\n-two\n+TWO\n three\n";
+  const std::string second = names("b") + "@@ -1,3 +1,3 @@\n one\n-2\n+TWO\n three\n";
+  const std::string wanted = "a: =one-two+TWO=three; b: =one-2+TWO=three";
+  for (const std::string& text : {names("a") + "@@ -1,3 +1,3 @@\n" + body + second,
+                                  names("a") + "@@ -1,4 +1,4 @@\n" + body + second,
+                                  names("a") + "@@ -1,5 +1,5 @@\n" + body + "\n" + second,
+                                  names("a") + "@@ -1,4 +1,3 @@\n" + body + second,
+                                  names("a") + "@@ -1,3 +1,4 @@\n" + body + second,
+                                  names("a") + "@@ -1,9 +1,9 @@\n" + body + second}) {
+    EXPECT_EQ(read_as(text), wanted) << text;
+  }
+}
+
+TEST(HunkEnd, LinesThatResembleFileLinesAreLinesOfAHunk) {
+  // Without context, another hunk of the file may follow, and its numbers go on.
+  const std::string plain = names("q") + "@@ -2 +2 @@\n--- a/q\n+++ b/q\n@@ -5 +5 @@\n-x\n+y\n";
+  EXPECT_EQ(read_as(plain), "q: --- a/q+++ b/q -x+y");
+  const std::string other =
+      names("q") + "@@ -2,2 +2,2 @@\n-x\n+y\n--- a/r\n+++ b/r\n@@ -1 +1 @@\n-1\n+2\n";
+  EXPECT_EQ(read_as(other), "q: -x+y; r: -1+2");
+  // A patch of a patch has a sign before each line of it.
+  const std::string patch = names("p.diff") +
+                            "@@ -1,4 +1,4 @@\n---- a/x\n-+++ b/x\n+--- a/y\n++++ b/y\n"
+                            " @@ -1 +1 @@\n -1\n";
+  EXPECT_EQ(read_as(patch), "p.diff: ---- a/x-+++ b/x+--- a/y++++ b/y=@@ -1 +1 @@=-1");
+  // At the end of a file, no hunk follows.
+  const std::string sql = names("q.sql") + "@@ -1,2 +1,2 @@\n one\n--- old\n+++ new\n" +
+                          names("r") + "@@ -1 +1 @@\n-1\n+2\n";
+  EXPECT_EQ(read_as(sql), "q.sql: =one--- old+++ new; r: -1+2");
+}
+
+TEST(HunkEnd, ContextOfV4AMayLackItsBlank) {
+  const auto patch = [](const std::string& body) {
+    return "*** Begin Patch\n*** Update File: f\n@@\n" + body + "*** End Patch\n";
+  };
+  const auto read = [&](const std::string& body) {
+    return read_as(patch(body), EditFormat::kApplyPatch);
+  };
+  EXPECT_EQ(read("def f():\n-    one\n+    two\n"), "f: =def f():-    one+    two");
+  EXPECT_EQ(read("def f():\n\n-    one\n+    two\n\nend\n"), "f: =def f():=-    one+    two==end");
+  EXPECT_EQ(read("def f():\n-    one\n+    two\n\n"), "f: =def f():-    one+    two");
+  // The word that ends a heredoc is no context.
+  EXPECT_EQ(read_as("*** Begin Patch\n*** Update File: f\n@@\n-one\n+two\n\nEOF\n",
+                    EditFormat::kApplyPatch),
+            "f: -one+two");
+  EXPECT_EQ(read("def f():\n---i;\n+i--;\n"), "edit.corrupt_hunk");
+  EXPECT_EQ(read("only prose\n"), "edit.corrupt_hunk");
+  // Without the first line of a patch, it may be prose.
+  EXPECT_EQ(read_as("*** Update File: f\n@@\n-one\n+two\nthree\n", EditFormat::kApplyPatch),
+            "edit.corrupt_hunk");
+  const auto set = read_edits(patch("def f():\n-one\n+two\n"), EditFormat::kApplyPatch, {});
+  ASSERT_TRUE(set);
+  ASSERT_EQ(set->leniencies.size(), 1U);
+  EXPECT_EQ(set->leniencies[0].rule, "bare_context");
+  EXPECT_EQ(set->leniencies[0].path, "f");
+}
+
+}  // namespace
+}  // namespace galley
