@@ -147,9 +147,24 @@ std::optional<size_t> equal_lines_next_to(std::string_view file, size_t offset,
   return std::nullopt;
 }
 
+bool has_text_next_to(std::string_view file, size_t offset, std::string_view old_text,
+                      std::string_view new_text) {
+  const auto tells = [](std::string_view added) {
+    return is_telling_line(added) && added.find('\n') == std::string_view::npos;
+  };
+  if (new_text.size() <= old_text.size()) return false;
+  const size_t added = new_text.size() - old_text.size();
+  if (new_text.starts_with(old_text) && tells(new_text.substr(old_text.size())) &&
+      is_at(file, offset, new_text)) {
+    return true;
+  }
+  return new_text.ends_with(old_text) && tells(new_text.substr(0, added)) && offset >= added &&
+         is_at(file, offset - added, new_text);
+}
+
 Leniency same_lines_note(std::string_view path, size_t line, uint32_t document_line) {
   return {"repeated_lines",
-          "the added lines are next to them already, at line " + std::to_string(line),
+          "what is added is next to its place already, at line " + std::to_string(line),
           std::string(path), document_line};
 }
 

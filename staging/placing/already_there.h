@@ -28,6 +28,11 @@ namespace galley {
                                                         std::string_view old_text,
                                                         std::string_view new_text);
 
+/// True if an edit of the old text at `offset` adds text in a line next to which the file has the
+/// same text: `[1` becomes `[1, 2` in `[1, 2]`.
+[[nodiscard]] bool has_text_next_to(std::string_view file, size_t offset, std::string_view old_text,
+                                    std::string_view new_text);
+
 /// The note about an edit that was applied although the same lines are already at `line` (1-based).
 [[nodiscard]] Leniency same_lines_note(std::string_view path, size_t line, uint32_t document_line);
 

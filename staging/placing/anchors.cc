@@ -1,6 +1,7 @@
 #include "staging/placing/anchors.h"
 
 #include <algorithm>
+#include <span>
 
 #include "staging/placing/hunk_text.h"
 
@@ -18,6 +19,13 @@ namespace {
 
 /// Maximum number of lines that are tried for one anchor.
 constexpr size_t kTriedLines = 1000;
+
+/// The lines of the file that equal the anchor. If none has white space at the same places, those
+/// that have it elsewhere.
+std::span<const uint32_t> lines_of_anchor(FileIndex& index, std::string_view anchor) {
+  const auto lines = index.lines_like(anchor, LineFolding::kBlanks);
+  return lines.empty() ? index.lines_like(anchor, LineFolding::kNoBlanks) : lines;
+}
 
 /// The lines of the file that show which blocks contain a change: the hunk's lines up to its first
 /// change. If these do not show it, the nearest line above.
@@ -53,11 +61,29 @@ class ChangedPlace {
   std::vector<int64_t> lines_;
 };
 
+/// True if the file has a line that encloses the change in the hunk, but a change at line `line`
+/// would not be in the block that this line opens. `change` is the index of the first of adjacent
+/// changed lines; lines of the hunk before `first` do not count. Lines that are only inserted come
+/// before `line`.
+bool leaves_block(FileIndex& index, const Hunk& hunk, size_t change, int64_t line, size_t first) {
+  Hunk alone;
+  alone.anchors = enclosing_lines(hunk.lines, change, first);
+  std::erase_if(alone.anchors, [&](std::string_view anchor) {
+    return index.lines_like(anchor, LineFolding::kBlanks).empty();
+  });
+  if (alone.anchors.empty()) return false;
+  for (size_t i = change; i < hunk.lines.size(); ++i) {
+    if (hunk.lines[i].role == LineRole::kContext) break;
+    alone.lines.push_back(hunk.lines[i]);
+  }
+  return anchor_against(index, alone, line).has_value();
+}
+
 }  // namespace
 
 std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk) {
   for (size_t i = 0; i < hunk.anchors.size(); ++i) {
-    if (index.lines_like(hunk.anchors[i], LineFolding::kBlanks).empty()) return i;
+    if (lines_of_anchor(index, hunk.anchors[i]).empty()) return i;
   }
   return std::nullopt;
 }
@@ -88,18 +114,24 @@ std::vector<std::string_view> enclosing_lines(const std::vector<HunkLine>& lines
   return out;
 }
 
-bool leaves_block(FileIndex& index, const Hunk& hunk, size_t change, int64_t line, size_t first) {
-  Hunk alone;
-  alone.anchors = enclosing_lines(hunk.lines, change, first);
-  std::erase_if(alone.anchors, [&](std::string_view anchor) {
-    return index.lines_like(anchor, LineFolding::kBlanks).empty();
-  });
-  if (alone.anchors.empty()) return false;
-  for (size_t i = change; i < hunk.lines.size(); ++i) {
-    if (hunk.lines[i].role == LineRole::kContext) break;
-    alone.lines.push_back(hunk.lines[i]);
+bool leaves_a_block(FileIndex& index, const Hunk& hunk, const std::vector<int64_t>& places,
+                    const std::vector<size_t>& parts) {
+  size_t old = 0;
+  size_t first = 0;  // of the part
+  // The file's line behind the last one that was found.
+  int64_t next = places.empty() ? 0 : std::max<int64_t>(places.front(), 0);
+  for (size_t i = 0; i < hunk.lines.size(); ++i) {
+    const LineRole role = hunk.lines[i].role;
+    const bool begins =
+        role != LineRole::kContext && (i == 0 || hunk.lines[i - 1].role == LineRole::kContext);
+    const int64_t line = role == LineRole::kRemoved && places[old] >= 0 ? places[old] : next;
+    if (std::find(parts.begin(), parts.end(), i) != parts.end()) first = i;
+    if (begins && leaves_block(index, hunk, i, line, first)) return true;
+    if (role == LineRole::kAdded) continue;
+    if (places[old] >= 0) next = places[old] + 1;
+    ++old;
   }
-  return anchor_against(index, alone, line).has_value();
+  return false;
 }
 
 std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t start) {
@@ -112,7 +144,7 @@ std::optional<size_t> anchor_against(FileIndex& index, const Hunk& hunk, int64_t
   int64_t below = start + static_cast<int64_t>(std::max<size_t>(pre_image(hunk).size(), 1));
   int64_t inner = -1;  // the line of the next inner anchor
   for (size_t i = hunk.anchors.size(); i-- > 0;) {
-    const auto lines = index.lines_like(hunk.anchors[i], LineFolding::kBlanks);
+    const auto lines = lines_of_anchor(index, hunk.anchors[i]);
     auto at = std::lower_bound(lines.begin(), lines.end(), below);
     int64_t found = -1;
     for (size_t tried = 0; at != lines.begin() && tried < kTriedLines && found < 0; ++tried) {

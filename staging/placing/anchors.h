@@ -28,12 +28,12 @@ namespace galley {
 /// True if the lines show their place by themselves, so that lines above an elision need not.
 [[nodiscard]] bool has_own_place(const std::vector<HunkLine>& lines);
 
-/// True if the file has a line that encloses the change in the hunk, but a change at line `line`
-/// would not be in the block that this line opens. `change` is the index of the first of adjacent
-/// changed lines; lines of the hunk before `first` do not count. Lines that are only inserted come
-/// before `line`.
-[[nodiscard]] bool leaves_block(FileIndex& index, const Hunk& hunk, size_t change, int64_t line,
-                                size_t first = 0);
+/// True if some change would not be in a block that a line of the hunk opens around it, though the
+/// file has that line. `places` has the file's line for each old line of the hunk, -1 if it has
+/// none. Before a line in `parts`, a part of the hunk ends; its lines do not enclose later parts.
+[[nodiscard]] bool leaves_a_block(FileIndex& index, const Hunk& hunk,
+                                  const std::vector<int64_t>& places,
+                                  const std::vector<size_t>& parts = {});
 
 /// Returns the index of the first anchor that is not a line of the file.
 [[nodiscard]] std::optional<size_t> missing_anchor(FileIndex& index, const Hunk& hunk);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/anchors.h"
+#include "staging/placing/elsewhere.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/line_ends.h"
 #include "staging/text/fold.h"
@@ -22,7 +23,7 @@
 // line. The core has the run's removed lines. If there are none, or if the first or last of them is
 // not a telling line, it also has context up to a telling line. The weight of a place is the number
 // of the hunk's telling context lines around it, in order. Any other place must have less than half
-// of that weight.
+// of that weight, and no context line may be elsewhere in the file only (elsewhere.h).
 //
 // Correction.MakesTheIntendedChangeOrIsAbsent tests this with random files, edits and mistakes.
 
@@ -103,7 +104,10 @@ class Corrector {
                              (is_to_be_made_ && choose_core(run, 1) && place(run));
       if (!is_placed) return {};
     }
-    return is_in_order() ? with_unique_context() : std::string();
+    const int64_t start = runs_.front().start;
+    const bool is_certain =
+        is_in_order() && !points_elsewhere(index_, hunk_, start, end_of(runs_.back()), start);
+    return is_certain ? with_unique_context() : std::string();
   }
 
   /// The correction of a hunk whose old lines are the file's lines from `start`.
@@ -115,7 +119,8 @@ class Corrector {
 
  private:
   std::string with_unique_context() {
-    if (!agrees_with_anchors() || leaves_a_block() || !is_at_end()) return {};
+    if (!agrees_with_anchors() || leaves_a_block(index_, hunk_, places()) || !is_at_end())
+      return {};
     for (size_t context = kFewestContext; context <= kMostContext; ++context) {
       std::string out = printed(context);
       if (out.empty()) return {};
@@ -358,11 +363,16 @@ class Corrector {
     return !anchor_against(index_, hunk_, start);
   }
 
-  /// True if a change would be outside of a block that it is in according to the hunk.
-  bool leaves_a_block() {
-    return std::any_of(runs_.begin(), runs_.end(), [this](const Run& run) {
-      return leaves_block(index_, hunk_, run.begin, run.start);
-    });
+  /// The file's lines for the hunk's removed lines and the lines next to each run; -1: not known.
+  [[nodiscard]] std::vector<int64_t> places() const {
+    std::vector<int64_t> out(pattern_.size(), -1);
+    for (const Run& run : runs_) {
+      if (run.pattern_begin > 0) out[run.pattern_begin - 1] = run.start - 1;
+      for (size_t i = run.pattern_begin; i < std::min(run.pattern_end + 1, out.size()); ++i) {
+        out[i] = run.start + static_cast<int64_t>(i - run.pattern_begin);
+      }
+    }
+    return out;
   }
 
   bool is_at_end() const {
@@ -632,7 +642,11 @@ std::string correction_at(FileIndex& index, const Hunk& hunk, int64_t start) {
     }
     line.text = there;
   }
-  if (different == 0 || telling < 2 * different) return {};
+  const int64_t change = start + static_cast<int64_t>(context_counts(hunk).leading);
+  if (different == 0 || telling < 2 * different ||
+      points_elsewhere(index, hunk, start, static_cast<int64_t>(at), change)) {
+    return {};
+  }
   return Corrector(index, own, false).run_at(start);
 }
 

@@ -1,7 +1,6 @@
 #include "staging/placing/damage.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "staging/formats/dialect_marks.h"
@@ -10,31 +9,7 @@
 
 namespace galley {
 
-std::string without_entities(std::string_view line) {
-  static constexpr std::array<std::pair<std::string_view, char>, 7> kEntities = {
-      {{"&lt;", '<'},
-       {"&gt;", '>'},
-       {"&amp;", '&'},
-       {"&quot;", '"'},
-       {"&#39;", '\''},
-       {"&#x27;", '\''},
-       {"&apos;", '\''}}};
-  std::string out;
-  for (size_t at = 0; at < line.size();) {
-    size_t length = 0;
-    for (const auto& [entity, c] : kEntities) {
-      if (!line.substr(at).starts_with(entity)) continue;
-      out.push_back(c);
-      length = entity.size();
-      break;
-    }
-    if (length == 0) out.push_back(line[at++]);
-    at += length;
-  }
-  return out;
-}
-
-size_t number_length(std::string_view line, uint64_t& number) {
+size_t number_length(std::string_view line, uint64_t& number, bool takes_blank) {
   constexpr size_t kMaxDigits = 7;
   const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
   const size_t end = std::min(line.find_first_not_of("0123456789", first), line.size());
@@ -42,10 +17,32 @@ size_t number_length(std::string_view line, uint64_t& number) {
   number = 0;
   for (size_t i = first; i < end; ++i) number = number * 10 + static_cast<uint64_t>(line[i] - '0');
   const std::string_view rest = line.substr(end);
-  for (const std::string_view separator : {"\t", " | ", "|", ": ", ":", "\u2192"}) {
+  for (const std::string_view separator : kNumberSeparators) {
     if (rest.starts_with(separator)) return end + separator.size();
   }
-  return trimmed(rest).empty() ? end : 0;
+  if (trimmed(rest).empty()) return end;
+  return takes_blank && rest.starts_with(' ') ? end + 1 : 0;
+}
+
+std::optional<std::string> without_listing(std::string_view text, std::string_view separator,
+                                           uint64_t& first) {
+  std::string out;
+  uint64_t last = 0;
+  const Lines lines(text);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = without_terminator(lines[i]);
+    uint64_t number = 0;
+    if (number_length(line, number) == 0) return std::nullopt;
+    const size_t end = line.find_first_not_of("0123456789", line.find_first_not_of(" \t"));
+    const std::string_view rest = line.substr(std::min(end, line.size()));
+    // The end of an empty line may be lost.
+    if (!rest.starts_with(separator) && !separator.starts_with(rest)) return std::nullopt;
+    if (i == 0) first = number;
+    if (i > 0 && number != last + 1) return std::nullopt;
+    last = number;
+    out += lines[i].substr(line.size() - rest.size() + std::min(separator.size(), rest.size()));
+  }
+  return lines.size() == 0 ? std::nullopt : std::optional(std::move(out));
 }
 
 bool is_damaged_copy(std::string_view line, std::string_view original) {

@@ -1,18 +1,29 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace galley {
 
-/// The length of a line number at the beginning of a line, with its separator; 0 if there is none.
-/// `number` gets its value.
-[[nodiscard]] size_t number_length(std::string_view line, uint64_t& number);
+/// The length of a line number at the beginning of a line, with its separator: `  80\t`, `80|`,
+/// `80: `, `80→`; 0 if there is none. An empty line may end after its number. `number` gets its
+/// value. `takes_blank`: a blank alone separates, too.
+[[nodiscard]] size_t number_length(std::string_view line, uint64_t& number,
+                                   bool takes_blank = false);
 
-/// Returns the line with the characters that `&lt;` and similar entities stand for.
-[[nodiscard]] std::string without_entities(std::string_view line);
+/// What may stand between a line number and its line.
+inline constexpr std::array<std::string_view, 7> kNumberSeparators = {"\t", " | ", " |",    "|",
+                                                                      ": ", ":",   "\u2192"};
+
+/// Returns the text without line numbers, if all its lines have one with this separator, each by
+/// one higher than the line before. `first` gets the number of the first line.
+[[nodiscard]] std::optional<std::string> without_listing(std::string_view text,
+                                                         std::string_view separator,
+                                                         uint64_t& first);
 
 /// True if the line is `original` with other blanks, quotes or dashes, with a line number before
 /// it, or with its signs escaped as in HTML.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "staging/placing/mend.h"
+#include "staging/placing/elision.h"
 #include "staging/text/fold.h"
 
 namespace galley {

@@ -133,22 +133,30 @@ EditFailure explain_characters(const Lines& file, const FailedHunk& failed, int6
   out.nearest_line = static_cast<uint32_t>(start + 1);
   out.nearest_count = static_cast<uint32_t>(failed.pattern.size());
   std::string different;
+  bool has_other_text = false;  // not only other blanks
   for (size_t i = 0; i < failed.pattern.size(); ++i) {
     const std::string_view own = file[static_cast<size_t>(start) + i];
     if (i < kShownLines) out.expected.emplace_back(failed.pattern[i]);
     if (i < kShownLines) out.found.emplace_back(own);
     std::string one;
     std::string other;
-    if (different.empty() && folded(own, LineFolding::kBlanks, one) !=
-                                 folded(failed.pattern[i], LineFolding::kBlanks, other)) {
+    const bool is_other_text = folded(own, LineFolding::kBlanks, one) !=
+                               folded(failed.pattern[i], LineFolding::kBlanks, other);
+    const bool is_other =
+        is_other_text ||
+        without_terminator(own).substr(indent_of(own).size()) !=
+            without_terminator(failed.pattern[i]).substr(indent_of(failed.pattern[i]).size());
+    if (is_other && (different.empty() || (is_other_text && !has_other_text))) {
+      has_other_text = is_other_text;
       different = "line " + std::to_string(start + 1 + static_cast<int64_t>(i)) + " is '" +
                   std::string(without_terminator(own)) + "'";
     }
   }
-  out.message = hunk_name(failed) +
-                " has other quotes or dashes than the file, and its new lines do not tell which of "
-                "the file's belong where: " +
-                different + "; write old and new text with the characters of that line";
+  out.message =
+      hunk_name(failed) +
+      " has other quotes, dashes or blanks than the file, and its new lines do not tell which of "
+      "the file's belong where: " +
+      different + "; write old and new text with the characters of that line";
   return out;
 }
 

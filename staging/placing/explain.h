@@ -39,7 +39,7 @@ inline constexpr std::string_view kHowToChoose =
 /// The file has the hunk's lines, but anchor number `anchor` contradicts every place.
 [[nodiscard]] EditFailure explain_anchor(FileIndex& index, const FailedHunk& failed, size_t anchor);
 [[nodiscard]] EditFailure explain_out_of_order(const FailedHunk& failed, int64_t found);
-/// The lines at `start` have other quotes or dashes, which the new lines cannot keep.
+/// The lines at `start` have other quotes, dashes or blanks, which the new lines cannot keep.
 [[nodiscard]] EditFailure explain_characters(const Lines& file, const FailedHunk& failed,
                                              int64_t start);
 /// A place was found, but by a step that is not allowed.

@@ -256,6 +256,11 @@ bool FileIndex::Outline::is_inside(int64_t line, int64_t outer_line) const {
   return at == outer_line;
 }
 
+const LongTexts& FileIndex::long_texts() {
+  if (!long_texts_) long_texts_ = std::make_unique<LongTexts>(lines_);
+  return *long_texts_;
+}
+
 const FileIndex::Outline& FileIndex::outline() {
   if (outline_) return *outline_;
   outline_ = std::make_unique<Outline>();

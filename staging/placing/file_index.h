@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "staging/placing/long_text.h"
 #include "staging/text/fold.h"
 #include "staging/text/intern.h"
 #include "staging/text/lines.h"
@@ -62,6 +63,7 @@ class FileIndex {
     [[nodiscard]] bool is_inside(int64_t line, int64_t outer_line) const;
   };
   [[nodiscard]] const Outline& outline();
+  [[nodiscard]] const LongTexts& long_texts();
 
  private:
   struct Index {
@@ -83,8 +85,9 @@ class FileIndex {
 
   Lines lines_;
   bool indentation_is_meaning_;
-  std::array<std::unique_ptr<Index>, 4> indexes_;
+  std::array<std::unique_ptr<Index>, kLineFoldings> indexes_;
   std::unique_ptr<Outline> outline_;
+  std::unique_ptr<LongTexts> long_texts_;
 };
 
 }  // namespace galley

@@ -1,11 +1,13 @@
 #include "staging/placing/hunk_search.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "staging/placing/already_there.h"
 #include "staging/placing/anchors.h"
 #include "staging/placing/damage.h"
+#include "staging/placing/elsewhere.h"
 #include "staging/placing/hunk_text.h"
 
 // Why there are steps, and why a place found by fuzz is weighed:
@@ -19,7 +21,7 @@
 // other lines may occur elsewhere by chance. So a single place is accepted only under these
 // conditions:
 //   (1) Every ignored telling line is explained: it moved by a few lines, or it has more or fewer
-//       words now (is_explained).
+//       words now (is_explained), and the file does not have it elsewhere (points_elsewhere).
 //   (2) No other place has as many of the hunk's lines (FileIndex::nearest counts them as votes).
 //   (3) The file does not have any of the new lines yet. They could be added twice otherwise.
 //   (4) Inserted lines still have context on both sides. Otherwise the side could be wrong.
@@ -155,14 +157,19 @@ bool HunkSearch::accepts_indent(int64_t start) const {
 /// True if the hunk was already applied at `start`. A hunk that adds lines where it lacks context
 /// would fit there again.
 bool HunkSearch::is_done_at(int64_t start, LineFolding fold) const {
-  const bool adds_last = context_.trailing == 0 && context_.leading > 0;
-  const bool adds_first = context_.leading == 0 && context_.trailing > 0;
-  if (hunk_.minimal_context || !(adds_last || adds_first)) return false;
-  if (!hunk_.has_numbers && !can_prove_applied(hunk_)) return false;
-  if (context_.leading + context_.trailing != pattern_.size()) return false;
   const std::vector<std::string_view> after = post_image(hunk_);
+  if (hunk_.minimal_context || after.size() <= pattern_.size()) return false;
+  const auto ends_in_context = [](const HunkLine& line) { return line.role == LineRole::kContext; };
+  if (ends_in_context(hunk_.lines.front()) && ends_in_context(hunk_.lines.back())) return false;
+  const Hunk plain = with_kept_lines(hunk_);
+  const ContextCounts context = context_counts(plain);
+  const bool adds_last = context.trailing == 0 && context.leading > 0;
+  const bool adds_first = context.leading == 0 && context.trailing > 0;
+  if (!(adds_last || adds_first)) return false;
+  if (!hunk_.has_numbers && !can_prove_applied(plain)) return false;
+  if (context.leading + context.trailing != pattern_.size()) return false;
   const auto added = static_cast<int64_t>(after.size() - pattern_.size());
-  return added > 0 && index_.matches_at(after, adds_last ? start : start - added, fold);
+  return index_.matches_at(after, adds_last ? start : start - added, fold);
 }
 
 /// A hunk that changes line ends fits only if the file's lines end as in the hunk.
@@ -296,26 +303,23 @@ void HunkSearch::weigh_fuzz(HunkPlaces& places) {
     is_damaged = is_damaged || (line < index_.lines().size() &&
                                 is_damaged_copy(pattern_[i], index_.lines()[line]));
   }
+  const int64_t end = start + static_cast<int64_t>(pattern_.size());
+  places.is_unexplained =
+      places.is_unexplained ||
+      points_elsewhere(index_, hunk_, start + static_cast<int64_t>(places.drop_leading),
+                       end - static_cast<int64_t>(places.drop_trailing),
+                       start + static_cast<int64_t>(context_.leading));
   const auto nearest = index_.nearest(pattern_, LineFolding::kLineEnds, start);
   const uint32_t rival = std::max(nearest.rival_votes, nearest.torn_rival_votes);
   // The line number decides between places that have as many of the lines.
   const uint32_t equal = start == stated() ? nearest.rival_votes : rival;
   const bool is_best = nearest.votes == 0 || (nearest.start == start && equal < nearest.votes);
   const bool is_far_best = nearest.start == start && rival + 1 < nearest.votes;
-  places.is_doubtful = lost_a_side || !is_best || is_damaged || leaves_a_block(start) ||
-                       adds_what_is_there(places) || (places.is_unexplained && !is_far_best);
-}
-
-/// True if a change would be outside of a block that it is in according to the hunk.
-bool HunkSearch::leaves_a_block(int64_t start) const {
-  int64_t line = start;
-  for (size_t i = 0; i < hunk_.lines.size(); ++i) {
-    const bool begins = hunk_.lines[i].role != LineRole::kContext &&
-                        (i == 0 || hunk_.lines[i - 1].role == LineRole::kContext);
-    if (begins && leaves_block(index_, hunk_, i, line)) return true;
-    if (hunk_.lines[i].role != LineRole::kAdded) ++line;
-  }
-  return false;
+  std::vector<int64_t> lines(pattern_.size());
+  std::iota(lines.begin(), lines.end(), start);
+  places.is_doubtful = lost_a_side || !is_best || is_damaged ||
+                       leaves_a_block(index_, hunk_, lines) || adds_what_is_there(places) ||
+                       (places.is_unexplained && !is_far_best);
 }
 
 /// True if a part of the change is already at the place, which explains the missing context. Either

@@ -64,7 +64,6 @@ class HunkSearch {
                                        size_t drop_trailing) const;
   [[nodiscard]] bool is_done_at(int64_t start, LineFolding fold) const;
   void weigh_fuzz(HunkPlaces& places);
-  [[nodiscard]] bool leaves_a_block(int64_t start) const;
   [[nodiscard]] bool adds_what_is_there(const HunkPlaces& places) const;
   void narrow_by_anchors(HunkPlaces& places);
   [[nodiscard]] bool fits_ends(int64_t start) const;

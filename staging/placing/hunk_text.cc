@@ -54,7 +54,8 @@ class HunkSplicer {
       const size_t at = line_ > first ? std::min(first + k, line_ - 1) : like;
       const bool is_very_last = is_last && k + 1 == added.size();
       const bool is_uneven = fold_ >= LineFolding::kBlanks && !indent.is_uniform();
-      const IndentMap& carried = is_uneven ? own_indent(removed, first, k, added.size()) : indent;
+      const IndentMap& carried =
+          is_uneven ? own_indent(indent, removed, first, k, added.size()) : indent;
       splice.text += new_line(added[k], at, carried, is_very_last, glues);
     }
     out.push_back(std::move(splice));
@@ -62,10 +63,11 @@ class HunkSplicer {
   }
 
   /// The indentation map for new line `k` if the lines are shifted unevenly: from the line that it
-  /// replaces or, if the numbers of lines differ, from all replaced lines. Empty for insertions.
-  [[nodiscard]] IndentMap own_indent(const std::vector<std::string_view>& removed, size_t first,
+  /// replaces or, if the numbers of lines differ, from all replaced lines. No shift for insertions.
+  [[nodiscard]] IndentMap own_indent(const IndentMap& indent,
+                                     const std::vector<std::string_view>& removed, size_t first,
                                      size_t k, size_t count) const {
-    IndentMap own;
+    IndentMap own = indent.without_shift();
     for (size_t i = 0; i < removed.size(); ++i) {
       if (removed.size() != count || i == k) own.add(removed[i], file_[first + i]);
     }
@@ -126,6 +128,41 @@ std::vector<std::string_view> post_image(const Hunk& hunk) {
   out.reserve(hunk.lines.size());
   for (const HunkLine& line : hunk.lines) {
     if (line.role != LineRole::kRemoved) out.push_back(line.text);
+  }
+  return out;
+}
+
+Hunk with_kept_lines(const Hunk& hunk) {
+  Hunk out = hunk;
+  out.lines.clear();
+  for (size_t begin = 0; begin < hunk.lines.size();) {
+    std::vector<HunkLine> removed;
+    std::vector<HunkLine> added;
+    size_t end = begin;
+    for (; end < hunk.lines.size() && hunk.lines[end].role != LineRole::kContext; ++end) {
+      const HunkLine& line = hunk.lines[end];
+      (line.role == LineRole::kRemoved ? removed : added).push_back(line);
+    }
+    const size_t most = std::min(removed.size(), added.size());
+    size_t head = 0;
+    while (head < most && removed[head].text == added[head].text) ++head;
+    size_t tail = 0;
+    while (tail < most - head &&
+           removed[removed.size() - 1 - tail].text == added[added.size() - 1 - tail].text) {
+      ++tail;
+    }
+    const auto put = [&](const std::vector<HunkLine>& lines, size_t first, size_t last,
+                         bool keeps) {
+      for (size_t i = first; i < last; ++i) {
+        out.lines.push_back({keeps ? LineRole::kContext : lines[i].role, lines[i].text});
+      }
+    };
+    put(removed, 0, head, true);
+    put(removed, head, removed.size() - tail, false);
+    put(added, head, added.size() - tail, false);
+    put(removed, removed.size() - tail, removed.size(), true);
+    if (end == begin) out.lines.push_back(hunk.lines[end++]);
+    begin = end;
   }
   return out;
 }

@@ -23,6 +23,10 @@ struct ContextCounts {
 };
 [[nodiscard]] ContextCounts context_counts(const Hunk& hunk);
 
+/// Returns the hunk with lines that it removes and adds again, at the start or end of a change, as
+/// context.
+[[nodiscard]] Hunk with_kept_lines(const Hunk& hunk);
+
 /// True if the lines from `start` have the same terminators as those of `pattern`.
 [[nodiscard]] bool ends_alike(const Lines& file, const std::vector<std::string_view>& pattern,
                               int64_t start);

@@ -11,7 +11,8 @@ namespace galley {
 [[nodiscard]] std::string_view line_end_near(std::string_view file, size_t offset);
 
 /// Returns `text` with the line ends that it needs to replace `length` bytes at `offset` of a
-/// file's text. Each line gets the line end of the line that it replaces, or of the line before it.
+/// file's text. Each line gets the line end of the line that it keeps or replaces, or of the line
+/// before it.
 [[nodiscard]] std::string with_line_ends_of(std::string_view file, size_t offset, size_t length,
                                             std::string_view text);
 

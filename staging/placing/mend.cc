@@ -5,14 +5,16 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/text.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
 #include "staging/placing/damage.h"
+#include "staging/placing/elision.h"
+#include "staging/placing/elsewhere.h"
 #include "staging/placing/equal_lines.h"
 #include "staging/placing/hunk_search.h"
+#include "staging/placing/hunk_text.h"
 #include "staging/placing/line_ends.h"
 
 // Why a hunk with mistakes may be accepted:
@@ -63,30 +65,6 @@ bool is_subsequence(std::string_view part, std::string_view whole) {
 }
 
 }  // namespace
-
-bool is_elision(std::string_view line) {
-  std::string_view text = trimmed(without_terminator(line));
-  if (text == "..." || text == "\u2026" || text == "[...]") return true;
-  static constexpr std::array<std::string_view, 8> kComments = {"//",   "#", "/*", "--",
-                                                                "<!--", ";", "%",  "{/*"};
-  const bool is_comment =
-      std::any_of(kComments.begin(), kComments.end(),
-                  [&](std::string_view mark) { return text.starts_with(mark); });
-  if (!is_comment || text.size() < 4) return false;
-  static constexpr std::array<std::string_view, 18> kSays = {
-      "...",           "\u2026",          "rest of",         "unchanged",        "existing code",
-      "omitted",       "remaining",       "remain the same", "remains the same", "same as before",
-      "same as above", "in the original", "no changes here", "keep as is",       "kept as is",
-      "left as is",    "for brevity",     "not shown"};
-  static constexpr std::array<std::string_view, 7> kSaysAlone = {
-      "snip", "etc", "same", "as above", "as before", "no change", "no changes"};
-  const std::string lower = to_lower(text);
-  const std::string_view alone = trim(lower, " \t/*#<>!-;%{}()[].");
-  return std::any_of(
-             kSays.begin(), kSays.end(),
-             [&](std::string_view says) { return lower.find(says) != std::string::npos; }) ||
-         std::find(kSaysAlone.begin(), kSaysAlone.end(), alone) != kSaysAlone.end();
-}
 
 /// Reads the hunks of one file in different ways.
 class HunkMender::Work {
@@ -140,6 +118,8 @@ class HunkMender::Work {
         if (only_exact && reading.rule.empty()) continue;
         auto found = (this->*attempt.find)(reading.hunk);
         if (!found || may_mean_an_equal_line(file_, *found, reading.hunk)) continue;
+        if (reading.rule == kBareContext && fits_with_a_blank_less(hunk)) continue;
+        if (is_elsewhere(*found, hunk) || is_elsewhere(*found, reading.hunk)) continue;
         MendedHunk out{*std::move(found), {}, pre_image(reading.hunk)};
         for (const auto& [rule, message] :
              {std::pair(reading.rule, reading.message), std::pair(attempt.rule, attempt.message)}) {
@@ -155,12 +135,28 @@ class HunkMender::Work {
   }
 
  private:
+  static constexpr const char* kBareContext = "bare_context";
+
   struct Reading {
     std::string_view rule;
     std::string_view message;
     Hunk hunk;
     bool is_shifted = false;  ///< characters before its lines were added or removed
   };
+
+  /// True if a context line of the hunk, as it was written or read, is not around the place where
+  /// it was found, and the line number does not confirm that place.
+  bool is_elsewhere(const Hunk& found, const Hunk& hunk) {
+    const HunkPlaces places = places_of(found);
+    if (places.starts.empty()) return false;
+    const int64_t start = places.starts.front();
+    const auto count = static_cast<int64_t>(pre_image(found).size());
+    const int64_t change = start + static_cast<int64_t>(context_counts(found).leading);
+    const auto leading = static_cast<int64_t>(context_counts(hunk).leading);
+    const bool is_stated = hunk.has_numbers && hunk.counts_agree &&
+                           change == static_cast<int64_t>(hunk.old_start) - 1 + leading;
+    return !is_stated && points_elsewhere(index_, hunk, start, start + count, change);
+  }
 
   /// A way to find the hunk, and its name in the report.
   struct Attempt {
@@ -193,10 +189,12 @@ class HunkMender::Work {
                          bool is_shifted = true) {
       if (made) out.push_back({rule, message, *std::move(made), is_shifted});
     };
-    add("bare_context", "context lines without their leading blank were taken as they are",
+    add(kBareContext, "context lines without their leading blank were taken as they are",
         with_bare_context(hunk));
-    add("numbered_lines", "the lines have line numbers before them; they were read without",
-        without_numbers(hunk));
+    for (const std::string_view separator : kNumberSeparators) {
+      add("numbered_lines", "the lines have line numbers before them; they were read without",
+          without_numbers(hunk, separator));
+    }
     add("numbered_lines", "the lines have line numbers before their signs; they were read without",
         with_signs_behind_numbers(hunk));
     add("sign_blank", "a blank follows the sign of each line; it was taken off",
@@ -226,17 +224,50 @@ class HunkMender::Work {
     return is_any ? std::optional(std::move(out)) : std::nullopt;
   }
 
-  /// Removes ascending line numbers, if all old lines have one.
-  std::optional<Hunk> without_numbers(const Hunk& hunk) {
+  /// True if the file has the old lines of the hunk with a blank taken off: off the context lines,
+  /// or off the removed lines also. Then nothing tells whether a blank is missing or is too many.
+  bool fits_with_a_blank_less(const Hunk& hunk) {
+    options_.last_step = MatchStep::kLineEnds;
+    for (const bool everywhere : {false, true}) {
+      Hunk less = hunk;
+      bool is_any = false;
+      bool has_blanks = true;
+      for (HunkLine& line : less.lines) {
+        if (line.role != LineRole::kContext && !everywhere) continue;
+        const bool has_blank = line.text.starts_with(' ');
+        if (has_blank) line.text.remove_prefix(1);
+        has_blanks = has_blanks && (has_blank || is_blank_text(line.text));
+        is_any = is_any || (has_blank && line.role != LineRole::kAdded);
+      }
+      if (is_any && has_blanks && !HunkSearch(index_, less, options_).find().starts.empty())
+        return true;
+    }
+    return false;
+  }
+
+  /// The length of a line number with this separator at the beginning of a line; 0 without one. The
+  /// end of an empty line may be lost.
+  static size_t length_to(std::string_view separator, std::string_view line, uint64_t& number) {
+    if (number_length(line, number) == 0) return 0;
+    size_t end = line.find_first_not_of("0123456789", line.find_first_of("0123456789"));
+    end = std::min(end, line.size());
+    const std::string_view rest = without_terminator(line.substr(end));
+    if (rest.starts_with(separator)) return end + separator.size();
+    return separator.starts_with(rest) ? end + rest.size() : 0;
+  }
+
+  /// Removes ascending line numbers, if all old lines have one with the same separator.
+  static std::optional<Hunk> without_numbers(const Hunk& hunk, std::string_view separator) {
     Hunk out = hunk;
     uint64_t last = 0;
     size_t count = 0;
     for (HunkLine& line : out.lines) {
       if (is_blank_text(line.text)) continue;
       uint64_t number = 0;
-      const size_t length = number_length(line.text, number);
+      const size_t length = length_to(separator, line.text, number);
       if (length == 0 || number < last || number > last + kMostLines) {
-        if (line.role == LineRole::kAdded && length == 0) continue;
+        const bool has_none = number_length(line.text, number) == 0;
+        if (line.role == LineRole::kAdded && has_none) continue;
         return std::nullopt;
       }
       if (line.role != LineRole::kAdded) {
@@ -395,7 +426,7 @@ class HunkMender::Work {
                                          const std::vector<size_t>& firsts = {}) {
     const auto first =
         std::find_if(partner.begin(), partner.end(), [](int64_t p) { return p >= 0; });
-    if (first == partner.end() || leaves_a_block(hunk, partner, firsts)) {
+    if (first == partner.end() || leaves_a_block(index_, hunk, partner, firsts)) {
       return std::nullopt;
     }
     Hunk out;
@@ -426,26 +457,6 @@ class HunkMender::Work {
       put(line.role, at++, out);
     }
     return out;
-  }
-
-  /// True if a change would be outside of a block that it is in according to the hunk.
-  bool leaves_a_block(const Hunk& hunk, const std::vector<int64_t>& partner,
-                      const std::vector<size_t>& firsts) {
-    size_t old = 0;
-    size_t first = 0;
-    int64_t next = 0;  // the file's line behind the last one that was found
-    for (size_t i = 0; i < hunk.lines.size(); ++i) {
-      const bool begins = hunk.lines[i].role != LineRole::kContext &&
-                          (i == 0 || hunk.lines[i - 1].role == LineRole::kContext);
-      const bool removes = hunk.lines[i].role == LineRole::kRemoved;
-      const int64_t line = removes && partner[old] >= 0 ? partner[old] : next;
-      if (std::find(firsts.begin(), firsts.end(), i) != firsts.end()) first = i;
-      if (begins && leaves_block(index_, hunk, i, line, first)) return true;
-      if (hunk.lines[i].role == LineRole::kAdded) continue;
-      if (partner[old] >= 0) next = partner[old] + 1;
-      ++old;
-    }
-    return false;
   }
 
   /// True if it is certain where new lines belong among blank lines. If lines are inserted next to

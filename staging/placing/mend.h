@@ -51,7 +51,4 @@ class HunkMender {
   std::unique_ptr<Work> work_;
 };
 
-/// True for `...`, or for a comment which says that lines were left out.
-[[nodiscard]] bool is_elision(std::string_view line);
-
 }  // namespace galley

@@ -1,31 +1,51 @@
 #include "staging/placing/own_characters.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <set>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "staging/text/diff.h"
 #include "staging/text/fold.h"
 
-// How a line keeps the file's quotes:
+// How a line keeps the file's quotes and blanks:
 //
 // Suppose that the file has “Hello”, and the edit replaces "Hello" by "Hi". Lines are divided into
-// units: words, runs of blanks, single signs. The removed lines of the hunk and the file's lines
-// have the same units, but some are spelled differently. A diff of the removed and the added units
-// shows which ones stay. These are written as in the file.
+// units: words, runs of blanks, single signs, and the end of the line with the blanks before it.
+// The removed lines of the hunk and the file's lines have the same units, but some are spelled
+// differently. A diff of the removed and the added units shows which ones stay. These are written
+// as in the file. Blanks at the start of a line are not units: IndentMap carries them.
 //
 // If units repeat, there are several such diffs. So it is computed forwards and backwards, and both
-// must result in the same lines.
+// must result in the same lines. Blanks repeat most: outside quotes, one stays only next to a unit
+// that stays. An end of a line that could be that of several new lines is written as in the edit.
 
 namespace galley {
 namespace {
 
 using Texts = std::vector<std::string_view>;
 
+struct Unit {
+  std::string_view text;
+  bool is_end = false;     ///< the blanks at the end of a line
+  bool is_quoted = false;  ///< after an odd number of equal quotes in its line
+
+  bool operator==(const Unit& other) const { return text == other.text && is_end == other.is_end; }
+};
+using Units = std::vector<Unit>;
+
 bool is_blank_sign(std::string_view text) {
   const auto [kin, length] = ascii_equivalent(text);
-  return length > 0 ? kin == ' ' : text.front() == ' ' || text.front() == '\t';
+  return length > 0 ? kin == ' '
+                    : std::string_view(" \t\f\r").find(text.front()) != std::string::npos;
+}
+
+bool has_high(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
 }
 
 /// The length of the first unit of `text`.
@@ -47,34 +67,37 @@ size_t unit_length(std::string_view text) {
   return end;
 }
 
-/// Appends the units of a line, without blanks at both ends. "\n" is the last unit.
-void append_units(std::string_view line, Texts& out) {
+void append_units(std::string_view line, Units& out) {
   std::string_view text = without_terminator(line);
   const size_t begin = out.size();
+  std::array<bool, 3> is_open = {};
   while (!text.empty()) {
     const size_t length = unit_length(text);
-    if (out.size() > begin || !is_blank_sign(text)) out.push_back(text.substr(0, length));
+    const bool is_quoted = is_open[0] || is_open[1] || is_open[2];
+    const size_t quote = std::string_view("\"'`").find(text.front());
+    if (quote < is_open.size()) is_open[quote] = !is_open[quote];
+    if (out.size() > begin || !is_blank_sign(text)) {
+      out.push_back({text.substr(0, length), false, is_quoted});
+    }
     text.remove_prefix(length);
   }
-  if (out.size() > begin && is_blank_sign(out.back())) out.pop_back();
-  out.emplace_back("\n");
-}
-
-Texts units_of(const Texts& lines) {
-  Texts out;
-  for (const std::string_view line : lines) append_units(line, out);
-  return out;
+  if (out.size() > begin && is_blank_sign(out.back().text)) {
+    out.back().is_end = true;
+  } else {
+    out.push_back({text, true, false});
+  }
 }
 
 /// For each added unit, the index of the removed unit that it keeps; npos for a new unit.
-std::vector<size_t> shared_units(const Texts& removed, const Texts& added, bool is_backwards) {
-  std::unordered_map<std::string_view, LineId> ids;
-  const auto ids_of = [&](Texts texts) {
-    if (is_backwards) std::reverse(texts.begin(), texts.end());
+std::vector<size_t> shared_units(const Units& removed, const Units& added, bool is_backwards) {
+  std::map<std::pair<bool, std::string_view>, LineId> ids;
+  const auto ids_of = [&](const Units& units) {
     std::vector<LineId> out;
-    for (const std::string_view text : texts) {
-      out.push_back(ids.emplace(text, static_cast<LineId>(ids.size())).first->second);
+    for (const Unit& unit : units) {
+      const auto next = static_cast<LineId>(ids.size());
+      out.push_back(ids.emplace(std::pair(unit.is_end, unit.text), next).first->second);
     }
+    if (is_backwards) std::reverse(out.begin(), out.end());
     return out;
   };
   const std::vector<LineId> before = ids_of(removed);
@@ -99,56 +122,94 @@ std::vector<size_t> shared_units(const Texts& removed, const Texts& added, bool 
 
 /// A group of adjacent changed lines, and the file's lines that it removes.
 struct Respelling {
-  Texts removed;
-  Texts own;
-  Texts added;
+  Units removed;
+  Units own;
+  Units added;
 };
 
-/// True if a sign that the file spells differently is removed and added elsewhere.
-bool moves_sign(const Texts& removed, const Texts& own, const Texts& added,
-                const std::vector<size_t>& shared) {
-  std::vector<bool> stays(removed.size(), false);
-  for (const size_t unit : shared) {
-    if (unit != std::string::npos) stays[unit] = true;
-  }
-  for (size_t i = 0; i < removed.size(); ++i) {
-    if (stays[i] || removed[i] == own[i] || is_blank_sign(removed[i])) continue;
-    for (size_t k = 0; k < added.size(); ++k) {
-      if (shared[k] == std::string::npos && added[k] == removed[i]) return true;
+/// A unit; a run of blanks with both its neighbours. The first unit of a line is no run of blanks.
+using Neighbourhood = std::array<std::string_view, 3>;
+Neighbourhood neighbourhood(const Units& units, size_t at) {
+  if (!is_blank_sign(units[at].text)) return {units[at].text};
+  return {units[at].text, units[at - 1].text, units[at + 1].text};
+}
+
+/// True if a unit that the file spells differently is removed and added elsewhere.
+bool moves_unit(const Respelling& run, const std::vector<size_t>& shared) {
+  std::vector<bool> stays(run.removed.size(), false);
+  std::set<Neighbourhood> fresh;
+  for (size_t k = 0; k < run.added.size(); ++k) {
+    if (shared[k] != std::string::npos) {
+      stays[shared[k]] = true;
+    } else if (!run.added[k].is_end) {
+      fresh.insert(neighbourhood(run.added, k));
     }
+  }
+  for (size_t i = 0; i < run.removed.size(); ++i) {
+    if (stays[i] || run.removed[i].is_end || run.removed[i] == run.own[i]) continue;
+    if (fresh.contains(neighbourhood(run.removed, i))) return true;
   }
   return false;
 }
 
-/// The added lines in the file's spelling; nullopt if it is uncertain.
-std::optional<std::vector<std::string>> rewritten(const Respelling& run) {
-  const Texts removed = units_of(run.removed);
-  const Texts own = units_of(run.own);
-  const Texts added = units_of(run.added);
-  if (removed.size() != own.size()) return std::nullopt;
-  std::vector<std::string> forwards;
-  for (const bool is_backwards : {false, true}) {
-    const std::vector<size_t> shared = shared_units(removed, added, is_backwards);
-    if (moves_sign(removed, own, added, shared)) return std::nullopt;
-    std::vector<std::string> lines;
-    size_t unit = 0;
-    for (const std::string_view line : run.added) {
-      std::string out;
-      std::string_view rest = line;
-      for (; added[unit] != "\n"; ++unit) {
-        // Only blanks at the start of the line are between units.
-        const size_t at = static_cast<size_t>(added[unit].data() - rest.data());
-        out += rest.substr(0, at);
-        rest.remove_prefix(at + added[unit].size());
-        out += shared[unit] == std::string::npos ? added[unit] : own[shared[unit]];
-      }
-      ++unit;
-      lines.push_back(out + std::string(rest));
-    }
-    if (is_backwards && lines != forwards) return std::nullopt;
-    forwards = std::move(lines);
+/// Added unit `k` as the file spells it.
+std::string_view spelled(const Respelling& run, const std::vector<size_t>& shared, size_t k) {
+  const size_t from = shared[k];
+  const Unit& unit = run.added[k];
+  if (from == std::string::npos) return unit.text;
+  const std::string_view own = run.own[from].text;
+  const bool is_spacing = !unit.is_end && is_blank_sign(unit.text) && !has_high(own);
+  if (!is_spacing || unit.is_quoted) return own;
+  const bool is_held = shared[k - 1] == from - 1 || shared[k + 1] == from + 1;
+  return is_held ? own : unit.text;
+}
+
+/// The blanks at the end of a new line that could be that of several removed lines, or of none;
+/// nullopt if it is unclear what the file has in their place.
+std::optional<std::string_view> spelled_end(const Respelling& run, const Unit& end) {
+  std::optional<std::string_view> own;
+  for (size_t i = 0; has_high(end.text) && i < run.removed.size(); ++i) {
+    if (!(run.removed[i] == end)) continue;
+    if (own && *own != run.own[i].text) return std::nullopt;
+    own = run.own[i].text;
   }
-  return forwards;
+  return own ? own : end.text;
+}
+
+/// The added units in the file's spelling; nullopt if it is uncertain.
+std::optional<Texts> rewritten(const Respelling& run) {
+  if (run.removed.size() != run.own.size()) return std::nullopt;
+  const std::vector<size_t> forwards = shared_units(run.removed, run.added, false);
+  const std::vector<size_t> backwards = shared_units(run.removed, run.added, true);
+  if (moves_unit(run, forwards) || moves_unit(run, backwards)) return std::nullopt;
+  Texts out;
+  for (size_t k = 0; k < run.added.size(); ++k) {
+    const Unit& unit = run.added[k];
+    const bool is_new = forwards[k] == std::string::npos && backwards[k] == std::string::npos;
+    std::optional<std::string_view> text = spelled(run, forwards, k);
+    if (unit.is_end && (is_new || *text != spelled(run, backwards, k))) {
+      text = spelled_end(run, unit);
+    } else if (*text != spelled(run, backwards, k)) {
+      return std::nullopt;
+    }
+    if (!text) return std::nullopt;
+    out.push_back(*text);
+  }
+  return out;
+}
+
+/// `line` with `texts` from `at` in the place of its units.
+std::string with_units(std::string_view line, const Units& units, const Texts& texts, size_t& at) {
+  std::string out;
+  for (bool is_over = false; !is_over; ++at) {
+    // Only blanks at the start of the line are between units.
+    const auto gap = static_cast<size_t>(units[at].text.data() - line.data());
+    out += line.substr(0, gap);
+    out += texts[at];
+    line.remove_prefix(gap + units[at].text.size());
+    is_over = units[at].is_end;
+  }
+  return out + std::string(line);
 }
 
 }  // namespace
@@ -167,15 +228,15 @@ std::optional<Hunk> with_own_characters(const Lines& file, const Hunk& hunk, siz
     const size_t begin = i;
     for (; i < out.lines.size() && out.lines[i].role != LineRole::kContext; ++i) {
       const bool is_removed = out.lines[i].role == LineRole::kRemoved;
-      (is_removed ? run.removed : run.added).push_back(out.lines[i].text);
-      if (is_removed) run.own.push_back(file[line++]);
+      append_units(out.lines[i].text, is_removed ? run.removed : run.added);
+      if (is_removed) append_units(file[line++], run.own);
     }
-    if (run.removed.empty() || run.added.empty()) continue;
-    auto lines = rewritten(run);
-    if (!lines) return std::nullopt;
-    for (size_t k = begin, next = 0; k < i; ++k) {
+    if (run.added.empty() || run.removed == run.own) continue;
+    const auto texts = rewritten(run);
+    if (!texts) return std::nullopt;
+    for (size_t k = begin, unit = 0; k < i; ++k) {
       if (out.lines[k].role != LineRole::kAdded) continue;
-      out.lines[k].text = kept.emplace_back(std::move((*lines)[next++]));
+      out.lines[k].text = kept.emplace_back(with_units(out.lines[k].text, run.added, *texts, unit));
     }
   }
   return out;

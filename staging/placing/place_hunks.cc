@@ -641,7 +641,7 @@ class HunkPlacer {
         out.failures.push_back(explain(i));
         continue;
       }
-      if (search.places.fold == LineFolding::kTypography && !take_own_characters(i)) {
+      if (search.places.fold >= LineFolding::kBlanks && !take_own_characters(i)) {
         out.failures.push_back(explain_characters(index_.lines(), failed_hunk(i), search.start));
         continue;
       }
@@ -687,9 +687,17 @@ class HunkPlacer {
     return out;
   }
 
-  /// Returns false if the new lines cannot keep the file's quotes and dashes.
+  /// Returns false if the new lines cannot keep the file's quotes, dashes and blanks.
   bool take_own_characters(size_t i) {
     const auto start = static_cast<size_t>(searches_[i].start);
+    if (searches_[i].places.fold == LineFolding::kTypography) {
+      const IndentMap indent = indent_at(index_.lines(), hunk(i), searches_[i].start);
+      const std::vector<HunkLine>& lines = hunk(i).lines;
+      const bool is_known = std::all_of(lines.begin(), lines.end(), [&](const HunkLine& line) {
+        return line.role != LineRole::kAdded || indent.can_carry(line.text);
+      });
+      if (!is_known) return false;
+    }
     auto own = with_own_characters(index_.lines(), hunk(i), start, kept_);
     if (!own) return false;
     rewritten_.emplace(i, *std::move(own));
@@ -736,12 +744,21 @@ class HunkPlacer {
                                 "one of them changes",
                                 edit_.path, line});
     }
+    const Search& search = searches_[i];
+    if (search.places.fold >= LineFolding::kBlanks &&
+        !indent_at(index_.lines(), hunk(i), search.start).is_identity() &&
+        index_.long_texts().is_added_to(hunk(i), search.start)) {
+      out.leniencies.push_back({"shifted_text",
+                                "new lines in a text of several lines got the indentation of the "
+                                "place, which is a part of that text",
+                                edit_.path, line});
+    }
     if (step_of(i) == MatchStep::kLineEnds) {
       out.leniencies.push_back({"line_ends",
                                 "the hunk's line ends are not the file's; new lines got the file's",
                                 edit_.path, line});
     }
-    if (rewritten_.count(i) > 0) {
+    if (search.places.fold == LineFolding::kTypography) {
       out.leniencies.push_back({"typography",
                                 "the edit's quotes, dashes or blanks are not the file's; what its "
                                 "old and new lines share stays as the file has it",
@@ -757,12 +774,12 @@ class HunkPlacer {
   /// Reports equal lines next to inserted ones, unless context on both sides excludes that the hunk
   /// was applied before.
   void report_same_lines(size_t i, std::span<const Splice> splices, PlacedEdits& out) const {
-    const ContextCounts context = context_counts(hunk(i));
+    const ContextCounts context = context_counts(with_kept_lines(hunk(i)));
     if (context.leading > 0 && context.trailing > 0) return;
     for (const Splice& splice : splices) {
-      if (splice.length > 0) continue;
       const std::string_view file = index_.lines().text();
-      const auto same = equal_lines_next_to(file, splice.offset, {}, splice.text);
+      const std::string_view old_text = file.substr(splice.offset, splice.length);
+      const auto same = equal_lines_next_to(file, splice.offset, old_text, splice.text);
       if (!same) continue;
       out.leniencies.push_back(same_lines_note(edit_.path, index_.lines().line_at(*same) + 1,
                                                edit_.hunks[i].document_line));
@@ -810,7 +827,7 @@ class HunkPlacer {
   std::unique_ptr<HunkMender> mender_;
   std::deque<MendedHunk> replaced_;             // all readings that were searched for
   std::map<size_t, const MendedHunk*> mended_;  // the current reading of each repaired hunk
-  std::map<size_t, Hunk> rewritten_;            // with the file's own quotes and dashes
+  std::map<size_t, Hunk> rewritten_;            // with the file's own characters
   std::deque<std::string> kept_;                // the lines of rewritten_
 };
 

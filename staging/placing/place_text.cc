@@ -1,12 +1,18 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/content_id.h"
 #include "base/result.h"
+#include "staging/formats/dialect_marks.h"
 #include "staging/placing/already_there.h"
 #include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
+#include "staging/placing/damage.h"
 #include "staging/placing/edited_text.h"
 #include "staging/placing/explain.h"
 #include "staging/placing/file_index.h"
@@ -16,6 +22,7 @@
 #include "staging/placing/place_hunks.h"
 #include "staging/placing/place_ids.h"
 #include "staging/placing/place_until.h"
+#include "staging/placing/unique_hunks.h"
 #include "staging/text/diff.h"
 
 namespace galley {
@@ -98,7 +105,9 @@ class TextPlacer {
     }
     const std::vector<size_t> places = places_of(edit.old_text, edit);
     if (places.empty()) {
-      if (!place_with_crlf(i, edit)) place_by_lines_of_text(i, edit);
+      if (!place_with_crlf(i, edit) && !place_as_meant(i, edit)) {
+        place_by_lines_of_text(i, edit);
+      }
     } else if (places.size() > 1 && !edit.replace_all) {
       take_choice_or_fail(i, edit, places);
     } else if (!was_made(i, edit, places)) {
@@ -123,7 +132,10 @@ class TextPlacer {
       if (!same) same = here;
       ++made;
     }
-    if (!same) return false;
+    if (!same) {
+      note_same_text(edit, places);
+      return false;
+    }
     const size_t line = current_.line_at(*same) + 1;
     if (made < places.size() || !is_telling_line(edit.old_text)) {
       out_.leniencies.push_back(same_lines_note(edit_.path, line, edit.document_line));
@@ -136,6 +148,16 @@ class TextPlacer {
     out.nearest_count = count_of(edit.new_text);
     out_.failures.push_back(std::move(out));
     return true;
+  }
+
+  /// Reports an edit that inserts text in a line next to the same text.
+  void note_same_text(const TextEdit& edit, const std::vector<size_t>& places) {
+    for (const size_t at : places) {
+      if (!has_text_next_to(current_.text(), at, edit.old_text, edit.new_text)) continue;
+      out_.leniencies.push_back(
+          same_lines_note(edit_.path, current_.line_at(at) + 1, edit.document_line));
+      return;
+    }
   }
 
   [[nodiscard]] std::vector<size_t> places_of(std::string_view wanted, const TextEdit& edit) const {
@@ -170,6 +192,108 @@ class TextPlacer {
     if (was_made(i, meant, places) || !take(i, meant, places)) return true;
     out_.placements.back().step = MatchStep::kLineEnds;
     ends_differ_ = true;
+    return true;
+  }
+
+  /// Another reading of a text edit: without something that is not a part of its lines.
+  struct Meant {
+    std::string old_text;
+    std::string new_text;
+    uint64_t line = 0;  ///< the stated line, 1-based; 0: none
+    const char* rule = "";
+    const char* message = "";
+  };
+
+  /// Reads an edit without the line numbers of a listing, in each form that all its lines have. The
+  /// new text has such numbers on all lines or on none.
+  static std::vector<Meant> without_numbers(const TextEdit& edit) {
+    std::vector<Meant> out;
+    const Lines new_lines(edit.new_text);
+    bool has_number = false;
+    for (size_t k = 0; k < new_lines.size(); ++k) {
+      uint64_t number = 0;
+      has_number = has_number || number_length(new_lines[k], number) > 0;
+    }
+    for (const std::string_view separator : kNumberSeparators) {
+      uint64_t first = 0;
+      uint64_t first_new = 0;
+      auto old_text = without_listing(edit.old_text, separator, first);
+      const auto new_text = without_listing(edit.new_text, separator, first_new);
+      if (!old_text || (has_number && (!new_text || first_new != first))) continue;
+      out.push_back({*std::move(old_text), has_number ? *new_text : std::string(edit.new_text),
+                     first, "numbered_lines",
+                     "the lines have line numbers before them; they were read without"});
+    }
+    return out;
+  }
+
+  /// Reads an edit that is escaped as a whole, as in HTML, if the file has nothing that is.
+  std::optional<Meant> without_escapes(const TextEdit& edit) const {
+    const std::string_view file = current_.text();
+    for (const std::string_view entity : {"&lt;", "&gt;", "&amp;"}) {
+      if (file.find(entity) != std::string_view::npos) return std::nullopt;
+    }
+    if (!is_escaped(edit.old_text) || !is_escaped(edit.new_text)) return std::nullopt;
+    std::string old_text = without_entities(edit.old_text);
+    if (old_text == edit.old_text) return std::nullopt;
+    return Meant{std::move(old_text), without_entities(edit.new_text), 0, "escaped_markup",
+                 "'<', '>' and '&' are escaped as in HTML; they were read as signs"};
+  }
+
+  /// Reads a block with Roo's backslash before lines that look like its markers.
+  static std::optional<Meant> without_backslashes(const TextEdit& edit) {
+    if (!edit.whole_lines) return std::nullopt;
+    std::string old_text = without_escaped_marks(edit.old_text);
+    if (old_text == edit.old_text) return std::nullopt;
+    return Meant{std::move(old_text), without_escaped_marks(edit.new_text), 0, "block_header",
+                 "a backslash before a marker of a block was not taken for text"};
+  }
+
+  /// The only place of an edit in another reading, byte for byte. Numbered lines must begin a line,
+  /// and be at the stated line unless three or more of them are telling.
+  std::vector<size_t> place_of_meant(const Meant& meant, TextEdit& own) const {
+    own.old_text = meant.old_text;
+    own.new_text = meant.new_text;
+    const std::vector<size_t> places = places_of(own.old_text, own);
+    if (places.size() != 1 || meant.line == 0) {
+      return places.size() == 1 ? places : std::vector<size_t>();
+    }
+    constexpr size_t kTellingLines = 3;
+    const Lines lines(own.old_text);
+    size_t telling = 0;
+    for (size_t k = 0; k < lines.size(); ++k) telling += is_telling_line(lines[k]) ? 1 : 0;
+    const size_t line = current_.line_at(places.front());
+    const bool is_certain = places.front() == current_.line_offset(line) &&
+                            (line + 1 == meant.line || telling >= kTellingLines);
+    return is_certain ? places : std::vector<size_t>();
+  }
+
+  /// Places an edit in another reading. Returns false unless exactly one form of it has a place.
+  bool place_as_meant(size_t i, const TextEdit& edit) {
+    if (options_.last_step < MatchStep::kMended || edit.replace_all) return false;
+    std::vector<Meant> readings = without_numbers(edit);
+    if (auto meant = without_escapes(edit)) readings.push_back(*std::move(meant));
+    if (auto meant = without_backslashes(edit)) readings.push_back(*std::move(meant));
+    const Meant* found = nullptr;
+    std::vector<size_t> places;
+    for (const Meant& meant : readings) {
+      if (options_.is_strict(meant.rule) || !is_telling_line(meant.old_text)) continue;
+      TextEdit own = edit;
+      std::vector<size_t> here = place_of_meant(meant, own);
+      if (here.empty()) continue;
+      const bool is_same = found != nullptr && found->old_text == meant.old_text &&
+                           found->new_text == meant.new_text;
+      if (found != nullptr && !is_same) return false;
+      found = &meant;
+      places = std::move(here);
+    }
+    if (found == nullptr) return false;
+    TextEdit own = edit;
+    own.old_text = found->old_text;
+    own.new_text = found->new_text;
+    if (was_made(i, own, places) || !take(i, own, places)) return true;
+    out_.placements.back().step = MatchStep::kMended;
+    out_.leniencies.push_back({found->rule, found->message, edit_.path, edit.document_line});
     return true;
   }
 
@@ -320,9 +444,10 @@ class TextPlacer {
     PlacedEdits placed = place_hunks(*index_, by_lines, options);
     if (!placed.failures.empty()) {
       EditFailure& first = placed.failures.front();
-      const bool is_whole = by_lines.hunks.size() == 1 && !first.rebased.empty();
+      const bool is_missing = first.reason == "patch.context_not_found";
+      const bool is_whole = by_lines.hunks.size() == 1 && (is_missing || !first.rebased.empty());
       first.rebased = is_whole ? correction_alone(before, after) : std::string();
-      if (first.reason == "patch.context_not_found") name_escapes(old_text, new_text, first);
+      if (is_missing) name_escapes(old_text, new_text, first);
       fail_by_lines(i, std::move(first));
       return;
     }
@@ -342,20 +467,56 @@ class TextPlacer {
       indexed_bytes_ += base_.size();
       base_index_ = std::make_unique<FileIndex>(base_, options_.indentation_is_syntax);
     }
-    return correction_of_all(steps_.empty() ? *index_ : *base_index_, readings_of(before, after));
+    FileIndex& index = steps_.empty() ? *index_ : *base_index_;
+    const std::vector<Hunk> readings = readings_of(before, after);
+    std::string out = correction_of_all(index, readings);
+    return out.empty() ? correction_by_mending(index, readings) : out;
+  }
+
+  /// The change that a diff of the same lines would make, if all readings make the same. A diff may
+  /// have other context than the file; a text to replace may not, so it is only offered.
+  std::string correction_by_mending(FileIndex& index, const std::vector<Hunk>& readings) {
+    const std::string_view file = index.lines().text();
+    MatchOptions options = options_;
+    options.min_context.reset();
+    options.choices.clear();
+    std::optional<std::string> made;
+    for (const Hunk& hunk : readings) {
+      FileEdit one;
+      one.path = edit_.path;
+      one.hunks = {hunk};
+      const PlacedEdits placed = place_hunks(index, one, options);
+      std::string text = placed.failures.empty() ? placed.splices.apply(file) : std::string(file);
+      if (text == file || (made && *made != text)) return {};
+      made = std::move(text);
+    }
+    if (!made) return {};
+    const auto hunks = unique_hunks(file, *made, true);
+    if (hunks.size() != 1) return {};
+    std::string out = hunks.front().text();
+    const bool is_stated = std::any_of(readings.begin(), readings.end(), [&](const Hunk& hunk) {
+      return makes_stated_change(index.lines(), hunk.lines, "--- a/f\n+++ b/f\n" + out);
+    });
+    return is_stated ? out : std::string();
   }
 
   /// Reports a text with the two characters "\n" in place of a line end, and suggests the edit with
   /// decoded escape sequences.
   void name_escapes(const std::string& old_text, const std::string& new_text, EditFailure& out) {
-    const std::string old_meant = unescaped(old_text);
-    if (old_meant == old_text) return;
-    const std::string new_meant = unescaped(new_text);
+    for (const bool joins : {false, true}) {
+      if (name_escapes(unescaped(old_text, joins), unescaped(new_text, joins), old_text, out))
+        return;
+    }
+  }
+
+  bool name_escapes(const std::string& old_meant, const std::string& new_meant,
+                    std::string_view old_text, EditFailure& out) {
     const Lines before(old_meant);
     std::vector<std::string_view> lines;
     for (size_t i = 0; i < before.size(); ++i) lines.push_back(before[i]);
+    if (old_meant == old_text || !is_telling_line(old_meant)) return false;
     const auto places = index_->find(lines, LineFolding::kBlanks, 1);
-    if (places.empty() || !is_telling_line(old_meant)) return;
+    if (places.empty()) return false;
     const size_t line = places.front();
     out.message +=
         "; they have escape sequences like '\\n' as text: read as line breaks, tabs and "
@@ -368,11 +529,21 @@ class TextPlacer {
       out.found.emplace_back(index_->lines()[i]);
     }
     out.rebased = correction_alone(before, Lines(new_meant));
+    return true;
   }
 
-  static std::string unescaped(std::string_view text) {
+  /// The text with characters in place of escape sequences. `joins`: an escaped line break before a
+  /// real one is the same line break.
+  static std::string unescaped(std::string_view text, bool joins) {
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
+      const std::string_view rest = text.substr(i);
+      const bool is_twice = rest.starts_with("\\r\\n") ||
+                            (joins && (rest.starts_with("\\n\n") || rest.starts_with("\\r\n")));
+      if (is_twice) {
+        ++i;
+        continue;
+      }
       const char next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
       const char meant = next == 'n' ? '\n' : next == 't' ? '\t' : next == '"' ? '"' : '\0';
       out.push_back(meant == '\0' ? text[i] : meant);

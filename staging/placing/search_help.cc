@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "staging/formats/dialect_marks.h"
+#include "staging/placing/damage.h"
 #include "staging/placing/explain.h"
 #include "staging/placing/file_index.h"
 #include "staging/placing/similarity.h"
@@ -27,31 +28,15 @@ struct Pasted {
   uint64_t number = 0;   ///< of the first line, for pasted line numbers
 };
 
-/// The length of a line number with its separator: `  80\t`, `80|`, `80: `, `80→`; 0 if there is
-/// none. An empty line may end after its number.
-size_t listed_number_length(std::string_view line, uint64_t& number) {
-  constexpr size_t kMaxDigits = 9;
-  const size_t first = std::min(line.find_first_not_of(" \t"), line.size());
-  const size_t end = std::min(line.find_first_not_of("0123456789", first), line.size());
-  if (end == first || end - first > kMaxDigits) return 0;
-  number = 0;
-  for (size_t i = first; i < end; ++i) number = number * 10 + static_cast<uint64_t>(line[i] - '0');
-  const std::string_view rest = line.substr(end);
-  if (trimmed(rest).empty()) return end;
-  for (const std::string_view separator : {"\t", " | ", " |", "|", ":", "→", " "}) {
-    if (rest.starts_with(separator)) return end + separator.size();
-  }
-  return 0;
-}
-
 /// Removes line numbers that increase by one. In a single line, the number may be a part of the
 /// text; only the file can show that.
 std::optional<Pasted> without_numbers(const std::vector<std::string>& lines) {
   Pasted out;
   uint64_t last = 0;
+  bool has_sign = true;  // a blank alone after a number may be text: `413 => "A"`
   for (size_t i = 0; i < lines.size(); ++i) {
     uint64_t number = 0;
-    const size_t length = listed_number_length(lines[i], number);
+    const size_t length = number_length(lines[i], number, true);
     if (length == 0 && trimmed(lines[i]).empty() && i > 0) {
       out.lines.emplace_back(lines[i]);
       ++last;
@@ -59,6 +44,8 @@ std::optional<Pasted> without_numbers(const std::vector<std::string>& lines) {
     }
     if (length == 0 || (i > 0 && number != last + 1)) return std::nullopt;
     last = number;
+    uint64_t same = 0;
+    has_sign = has_sign && number_length(lines[i], same) > 0;
     if (i == 0) {
       out.number = number;
       std::string shown(trimmed(lines[i].substr(0, length)));
@@ -67,7 +54,7 @@ std::optional<Pasted> without_numbers(const std::vector<std::string>& lines) {
     }
     out.lines.push_back(std::string_view(lines[i]).substr(length));
   }
-  out.is_sure = lines.size() > 1;
+  out.is_sure = lines.size() > 1 && has_sign;
   return out;
 }
 

@@ -64,6 +64,31 @@ Decoded decode_utf8(std::string_view text) {
   return {code, length};
 }
 
+/// True if `file` is text in units of `size` bytes. Text has no control characters except for
+/// blanks and line ends, and most bytes like a line end are one.
+bool is_text_of_units(std::string_view file, size_t size, bool is_big) {
+  if (file.size() % size != 0) return false;
+  int64_t line_ends = 0;
+  for (size_t at = 0; at < file.size(); at += size) {
+    uint32_t code = 0;
+    for (size_t i = 0; i < size; ++i) {
+      code = code << 8U | static_cast<unsigned char>(file[at + (is_big ? i : size - 1 - i)]);
+    }
+    const bool is_control = code < ' ' && (code < '\t' || code > '\r');
+    if (is_control || code > 0x10FFFF || code == 0xFFFE || code == 0xFFFF) return false;
+    line_ends += code == '\n' ? 1 : 0;
+  }
+  return 2 * line_ends >= std::count(file.begin(), file.end(), '\n');
+}
+
+/// True if `file` is UTF-32, or UTF-16 without a byte order mark. It has no TextView of its text.
+bool is_wide_text(std::string_view file) {
+  if (file.find('\0') == std::string_view::npos) return false;
+  const bool has_mark = file.starts_with("\xFF\xFE") || file.starts_with("\xFE\xFF");
+  return is_text_of_units(file, 4, false) || is_text_of_units(file, 4, true) ||
+         (!has_mark && (is_text_of_units(file, 2, false) || is_text_of_units(file, 2, true)));
+}
+
 std::optional<std::string> to_utf16(std::string_view text, bool is_big) {
   std::string out;
   while (!text.empty()) {
@@ -163,8 +188,12 @@ std::optional<Splices> TextView::to_raw(const Splices& splices) const {
 }
 
 bool mixes_encodings(std::string_view file, std::string_view added) {
+  if (is_wide_text(file)) return true;
   const auto is_high = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   if (std::none_of(added.begin(), added.end(), is_high) || !is_utf8(added)) return false;
+  const bool is_iso_2022 = file.find("\x1B$B") != std::string_view::npos ||
+                           file.find("\x1B$@") != std::string_view::npos;
+  if (is_iso_2022 && std::none_of(file.begin(), file.end(), is_high)) return true;
   if (is_utf8(file) || file.find('\0') != std::string_view::npos) return false;
   // A few bad bytes among letters in UTF-8 are damage, not another encoding.
   const auto letters = static_cast<size_t>(std::count_if(file.begin(), file.end(), is_high));

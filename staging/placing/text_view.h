@@ -46,8 +46,9 @@ class TextView {
   std::vector<Milestone> milestones_;
 };
 
-/// True if `added` has letters in UTF-8, and `file` is a text with letters in another encoding. The
-/// result would be unreadable in both encodings. False for UTF-16 and for files that are not text.
+/// True if `added` is text that has other bytes in the encoding of `file`: letters in UTF-8 for a
+/// text with letters in another encoding, anything for UTF-32 or UTF-16 without a byte order mark.
+/// The result would be unreadable in both encodings. False for files that are not text.
 [[nodiscard]] bool mixes_encodings(std::string_view file, std::string_view added);
 
 }  // namespace galley

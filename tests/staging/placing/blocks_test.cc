@@ -88,6 +88,21 @@ TEST(Blocks, ACorrectionStaysInTheFunctionThatIsShown) {
   EXPECT_THAT(result, AnyOf("patch.context_not_found\n", "patch.doubtful_place\n"));
 }
 
+TEST(Blocks, AnAnchorMayHaveOtherBlanksThanItsLine) {
+  const auto after = [](const std::string& file, const std::string& anchor) {
+    return placed(file, read_apply_patch("*** Begin Patch\n*** Update File: f\n@@ " + anchor +
+                                             "\n-  x();\n+  y();\n*** End Patch\n",
+                                         {}));
+  };
+  const std::string file = "int other(void) {\n  x();\n}\nint main( void ) {\n  x();\n}\n";
+  const std::string made = "int other(void) {\n  x();\n}\nint main( void ) {\n  y();\n}\n";
+  EXPECT_EQ(after(file, "int main(void) {"), made);
+  EXPECT_EQ(after(file, "int  main( void ){"), made);
+  EXPECT_TRUE(is_refused(after(file, "int main(int) {")));
+  EXPECT_EQ(after("class A :\n  x();\nclass B :\n  x();\n", "class B:"),
+            "class A :\n  x();\nclass B :\n  y();\n");
+}
+
 TEST(Damage, ABlankTooManyInOldLinesOnlyIsDoubtful) {
   EXPECT_TRUE(is_refused(
       after_hunk("def f():\n    a = 1\n    b = 2\n",
@@ -106,6 +121,18 @@ TEST(Damage, ContextThatShowsItIsNotLeftOut) {
                  "@@ -1,3 +1,3 @@\n if a &lt; b:\n-    r = 1\n+    r = a &lt; 5\n     go()\n",
                  true),
       Not(HasSubstr("&lt;")));
+}
+
+TEST(Blocks, ABlankTooManyIsNotTakenForAMissingSign) {
+  const std::string file =
+      "int f() {\n  for (;;) {\n    one();\n  }\n}\n\nint g() {\n  for (;;) {\n    if (a) {\n"
+      "      two();\n    }\n  }\n}\n";
+  // With a sign before each line this is the end of f, with a blank too many. Without signs it
+  // would be the end of the loop in g.
+  EXPECT_TRUE(is_refused(after_hunk(file, "@@ -4,2 +4,3 @@\n    }\n+  return 1;\n  }\n")));
+  EXPECT_TRUE(is_refused(after_hunk(file, "@@ -4,2 +4,3 @@\n    }\n+   return 1;\n  }\n")));
+  EXPECT_EQ(after_hunk("a {\n    one\n  two\n}\n", "@@ -2,2 +2,3 @@\n    one\n+    half\n  two\n"),
+            "a {\n    one\n    half\n  two\n}\n");
 }
 
 }  // namespace

@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
 #include <cstdio>
+#include <map>
 #include <random>
 
 #include "base/git_oid.h"
@@ -260,6 +264,275 @@ TEST(WrongPlace, NoRepairedPatchIsPlacedWrongly) {
     EXPECT_EQ(wrong, 0U);
     EXPECT_GT(mended, 20U);
     std::printf("  %zu mended, %zu wrong\n", mended, wrong);
+  }
+}
+
+// --- two similar functions, one of which has changed since ------------------------------------
+
+/// The file after the edit or after its correction, which an agent sends back as it is. Empty if
+/// the edit is refused without one.
+std::string made_of(const std::string& content, const Result<EditSet>& set) {
+  EXPECT_TRUE(set.has_value());
+  const PlacedEdits placed = place_edits(content, set->files.front(), {});
+  if (placed.failures.empty()) return placed.splices.apply(content);
+  const std::string& rebased = placed.failures.front().rebased;
+  if (rebased.empty()) return {};
+  const auto again = read_unified("--- a/f.c\n+++ b/f.c\n" + rebased, {});
+  EXPECT_TRUE(again.has_value());
+  return place_edits(content, again->files.front(), {}).splices.apply(content);
+}
+
+std::string made_of_hunk(const std::string& content, const std::string& hunk) {
+  return made_of(content, read_unified("--- a/f.c\n+++ b/f.c\n" + hunk, {}));
+}
+
+const std::string kUpAndDown =
+    "int up(int i, int n)\n{\n    if (i >= n)\n        return -1;\n    i++;\n    return i;\n}\n\n"
+    "int down(int i, int n)\n{\n    if (i < n)\n        return -2;\n    i--;\n    return i;\n}\n";
+
+TEST(WrongPlace, ContextWithTheSameWordsIsNotThatOfAnotherFunction) {
+  const std::string body = "-    if (i >= n)\n-        return -1;\n+    check(i, n);\n     i--;\n";
+  EXPECT_EQ(made_of_hunk(kUpAndDown, "@@ -11,3 +11,2 @@\n" + body), "");
+  EXPECT_EQ(made_of_hunk(kUpAndDown, "@@ ... @@\n" + body), "");
+}
+
+TEST(WrongPlace, OneCharacterOfContextTellsTheMethod) {
+  const std::string file =
+      "class A {\n    void deposit(long amount) {\n        if (amount <= 0) {\n"
+      "            throw new IllegalArgumentException(\"amount\");\n        }\n"
+      "        balance += amount;\n    }\n\n    void withdraw(long amount) {\n"
+      "        if (amount < 0) {\n            throw new IllegalArgumentException(\"negative\");\n"
+      "        }\n        balance -= amount;\n    }\n}\n";
+  EXPECT_EQ(made_of_hunk(file,
+                         "@@ -10,4 +10,2 @@\n-        if (amount <= 0) {\n"
+                         "-            throw new IllegalArgumentException(\"amount\");\n"
+                         "-        }\n+        validate(amount);\n         balance -= amount;\n"),
+            "");
+}
+
+TEST(WrongPlace, ContextInsideAnotherFunctionIsNotReplaced) {
+  const std::string file =
+      "def load(path):\n    with open(path) as f:\n        data = json.load(f)\n        "
+      "check(data)\n"
+      "    return data\n\n\ndef load_all(paths):\n    for path in paths:\n"
+      "        with open(path, \"rb\") as f:\n            yield json.load(f)\n";
+  EXPECT_EQ(made_of_hunk(file,
+                         "@@ -9,4 +9,2 @@\n     for path in paths:\n-    with open(path) as f:\n"
+                         "-        data = json.load(f)\n-        check(data)\n"
+                         "+    data = read(path)\n"),
+            "");
+}
+
+const std::string kBetaAndAlpha =
+    "void beta() {\n    width[offset] = queue;\n    price[offset] = entry;\n"
+    "    return_buffer(cache, color);\n    buffer[limit] = index;\n"
+    "    owner (path > buffer) path = value;\n    cache.value(state);\n}\n\n"
+    "void alpha() {\n    path[total] = entry;\n    color[path] = width;\n    offset.cache(limit);\n"
+    "    buffer[color] = index;\n    if (path > buffer) path = value;\n"
+    "    if (queue > path) queue = color;\n}\n";
+
+TEST(WrongPlace, ContextWithItsBlankIsNotReadAsContextWithoutIt) {
+  EXPECT_EQ(made_of_hunk(kBetaAndAlpha,
+                         "@@ -4,3 +4,2 @@\n     return_buffer(cache, color);\n"
+                         "-    buffer[color] = index;\n-    if (path > buffer) path = value;\n"
+                         "+    height.width(stock); // new\n"),
+            "");
+}
+
+TEST(WrongPlace, NoCorrectionOfABlockIsForAnotherFunction) {
+  const std::string block =
+      "f.c\n<<<<<<< SEARCH\n    return_buffer(cache, color);\n    buffer[color] = index;\n"
+      "    if (path > buffer) path = value;\n=======\n    return_buffer(cache, color);\n"
+      "    height.width(stock); // new\n>>>>>>> REPLACE\n";
+  EXPECT_EQ(made_of(kBetaAndAlpha, read_search_replace(block, {})), "");
+}
+
+TEST(WrongPlace, ContextThatMovedInItsFunctionIsStillThere) {
+  const std::string file =
+      "int first(int a) {\n  one(a);\n  two(a);\n  three(a);\n  four(a);\n  five(a);\n  six(a);\n"
+      "  return done(a);\n}\n";
+  std::string after = file;
+  after.replace(after.find("three(a)"), 8, "drei(a)");
+  EXPECT_EQ(
+      made_of_hunk(file, "@@ ... @@\n   two(a);\n-  three(a);\n+  drei(a);\n   return done(a);\n"),
+      after);
+}
+
+/// Two functions with the same lines in the middle, apart from one or two that have changed in one
+/// of them. The edit means `beta`.
+struct Twins {
+  TextLines file;
+  TextLines before;  ///< the old lines of the edit
+  size_t line = 0;   ///< of the first old line, 1-based
+  size_t begin = 0;  ///< lines [begin, end) of `before` are replaced by `added`
+  size_t end = 0;
+  TextLines added;
+};
+
+class TwinGenerator {
+ public:
+  explicit TwinGenerator(unsigned seed) : random_(seed) {}
+
+  Twins make() {
+    Twins out;
+    layout_ = static_cast<Layout>(below(3));
+    const TextLines body = statements(1 + below(4));
+    const TextLines above = statements(1 + below(3));
+    const TextLines behind = statements(1 + below(3));
+    TextLines changed = body;
+    for (size_t i = 0; i < 1 + below(2); ++i) change_a_word(changed[below(changed.size())]);
+    const bool is_there = below(4) == 0;
+    const TextLines alpha = function("alpha", statements(1 + below(3)), is_there ? changed : body,
+                                     statements(1 + below(3)));
+    const TextLines beta = function("beta", above, is_there ? body : changed, behind);
+    const bool is_first = below(2) == 0;
+    out.file = is_first ? alpha : beta;
+    const size_t between = std::array<size_t, 4>{0, 0, 2, 8}[below(4)];
+    for (size_t i = 0; i < between; ++i) {
+      const TextLines filler = function("fill" + std::to_string(i), {}, statements(1), {});
+      out.file.insert(out.file.end(), filler.begin(), filler.end());
+    }
+    const size_t begin_of_beta = is_first ? out.file.size() : 0;
+    const TextLines& second = is_first ? beta : alpha;
+    out.file.insert(out.file.end(), second.begin(), second.end());
+    const size_t leading = below(above.size() + 1);
+    const size_t trailing = leading == 0 ? 1 + below(behind.size()) : below(behind.size() + 1);
+    out.before.assign(above.end() - static_cast<long>(leading), above.end());
+    out.before.insert(out.before.end(), body.begin(), body.end());
+    out.before.insert(out.before.end(), behind.begin(),
+                      behind.begin() + static_cast<long>(trailing));
+    out.line = begin_of_beta + 2 + above.size() - leading;
+    const bool inserts = below(4) == 0;
+    out.begin = leading + (inserts ? below(body.size() + 1) : 0);
+    out.end = inserts ? out.begin : out.begin + body.size();
+    if (inserts || below(3) > 0) out.added.push_back(statements(1)[0] + " // new");
+    return out;
+  }
+
+ private:
+  enum class Layout : uint8_t { kBraces, kIndented, kFlat };
+
+  size_t below(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random_); }
+
+  std::string word() {
+    static const std::array<const char*, 24> kWords = {
+        "count", "total",  "user",  "item",   "path",  "name",  "value", "index",
+        "size",  "limit",  "state", "token",  "node",  "list",  "cache", "entry",
+        "key",   "result", "width", "height", "color", "owner", "price", "queue"};
+    return kWords[below(kWords.size())];
+  }
+
+  TextLines statements(size_t count) {
+    TextLines out;
+    for (size_t i = 0; i < count; ++i) {
+      const std::string a = word();
+      const std::string b = word();
+      const std::string c = word();
+      const std::array<std::string, 6> forms = {
+          a + " = " + b + " + " + std::to_string(below(9)) + ";",
+          "if (" + a + " > " + b + ") " + a + " = " + c + ";",
+          a + "." + b + "(" + c + ");",
+          "return_" + a + "(" + b + ", " + c + ");",
+          a + "[" + b + "] = " + c + ";",
+          a + (below(2) == 0 ? " += " : " -= ") + b + ";"};
+      out.push_back((layout_ == Layout::kFlat ? "" : "    ") + forms[below(forms.size())]);
+    }
+    return out;
+  }
+
+  void change_a_word(std::string& line) {
+    std::vector<size_t> begins;
+    for (size_t i = 1; i < line.size(); ++i) {
+      if (std::isalpha(line[i]) != 0 && std::isalpha(line[i - 1]) == 0) begins.push_back(i);
+    }
+    const size_t begin = begins[below(begins.size())];
+    size_t end = begin;
+    while (end < line.size() && std::isalpha(line[end]) != 0) ++end;
+    line.replace(begin, end - begin, word() + "s");
+  }
+
+  TextLines function(const std::string& name, const TextLines& above, const TextLines& body,
+                     const TextLines& behind) {
+    static const std::array<std::string, 3> kKinds = {"void ", "def ", "function "};
+    static const std::array<std::string, 3> kEnds = {"() {", "():", "()"};
+    const auto layout = static_cast<size_t>(layout_);
+    TextLines out = {kKinds[layout] + name + kEnds[layout]};
+    for (const TextLines* lines : {&above, &body, &behind}) {
+      out.insert(out.end(), lines->begin(), lines->end());
+    }
+    if (layout_ != Layout::kIndented) out.emplace_back(layout_ == Layout::kFlat ? "end" : "}");
+    if (below(2) == 0) out.emplace_back("");
+    return out;
+  }
+
+  std::mt19937 random_;
+  Layout layout_ = Layout::kBraces;
+};
+
+std::string hunk_of(const Twins& twins, bool has_numbers) {
+  const size_t count = twins.before.size();
+  std::string out = "@@ ... @@\n";
+  if (has_numbers) {
+    out = "@@ -" + std::to_string(twins.line) + "," + std::to_string(count) + " +" +
+          std::to_string(twins.line) + "," +
+          std::to_string(count - (twins.end - twins.begin) + twins.added.size()) + " @@\n";
+  }
+  for (size_t i = 0; i <= count; ++i) {
+    if (i == twins.end) {
+      for (const std::string& line : twins.added) out += "+" + line + "\n";
+    }
+    if (i == count) break;
+    out += (i >= twins.begin && i < twins.end ? "-" : " ") + twins.before[i] + "\n";
+  }
+  return out;
+}
+
+std::string block_of(const Twins& twins) {
+  TextLines after = twins.before;
+  const auto at = after.erase(after.begin() + static_cast<long>(twins.begin),
+                              after.begin() + static_cast<long>(twins.end));
+  after.insert(at, twins.added.begin(), twins.added.end());
+  return "f.c\n<<<<<<< SEARCH\n" + join(twins.before) + "=======\n" + join(after) +
+         ">>>>>>> REPLACE\n";
+}
+
+/// The lines of a function. Only its first line has "()".
+std::string function_of(const std::string& file, const std::string& name) {
+  const size_t begin = file.find(name + "()");
+  const size_t next = file.find("()", file.find('\n', begin));
+  return file.substr(begin, file.rfind('\n', next) - begin);
+}
+
+TEST(WrongPlace, NoEditIsPlacedInTheTwinOfItsFunction) {
+  std::map<std::string, std::array<size_t, 3>> tallies;  // in beta, refused, in alpha
+  size_t shown = 0;
+  TwinGenerator generator(20261128);
+  for (int i = 0; i < 6000; ++i) {
+    const Twins twins = generator.make();
+    const std::string file = join(twins.file);
+    const std::string names = "--- a/f.c\n+++ b/f.c\n";
+    const std::array<std::pair<std::string, std::string>, 3> edits = {
+        {{"with line numbers", names + hunk_of(twins, true)},
+         {"without", names + hunk_of(twins, false)},
+         {"blocks", block_of(twins)}}};
+    for (const auto& [form, edit] : edits) {
+      const auto set = form == "blocks" ? read_search_replace(edit, {}) : read_unified(edit, {});
+      const std::string made = made_of(file, set);
+      const bool is_alpha =
+          !made.empty() && function_of(made, "alpha") != function_of(file, "alpha");
+      ++tallies[form][made.empty() ? 1 : is_alpha ? 2 : 0];
+      if (!is_alpha || ++shown > 3) continue;
+      ADD_FAILURE() << form << ", meant line " << twins.line << "\n--- edit\n"
+                    << edit << "--- file\n"
+                    << file << "--- made\n"
+                    << made;
+    }
+  }
+  for (const auto& [form, tally] : tallies) {
+    std::printf("  %-18s %zu right, %zu refused, %zu in the other function\n", form.c_str(),
+                tally[0], tally[1], tally[2]);
+    EXPECT_EQ(tally[2], 0U) << form;
+    EXPECT_GT(tally[0], 1400U) << form;
   }
 }
 

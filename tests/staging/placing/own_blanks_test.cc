@@ -1,0 +1,137 @@
+// Blanks that old and new lines of an edit share stay as the file has them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "staging/formats/read_edits.h"
+#include "staging/placing/place.h"
+
+namespace galley {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kNoBreak = "\xC2\xA0";        // U+00A0
+const std::string kNarrow = "\xE2\x80\xAF";     // U+202F
+const std::string kFullWidth = "\xE3\x80\x80";  // U+3000
+
+std::string times(size_t count, const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+/// The file after the edit, or the reason and message of the refusal.
+std::string made(const std::string& file, const Result<EditSet>& set, bool is_syntax) {
+  EXPECT_TRUE(set.has_value()) << set.error().message;
+  if (!set) return {};
+  MatchOptions options;
+  options.indentation_is_syntax = is_syntax;
+  const PlacedEdits placed = place_edits(file, set->files.front(), options);
+  if (placed.failures.empty()) return placed.splices.apply(file);
+  return placed.failures.front().reason + "\n" + placed.failures.front().message;
+}
+
+/// The result of a block; that of a patch of V4A must be the same.
+std::string replaced(const std::string& file, const std::string& old_lines,
+                     const std::string& new_lines, bool is_syntax = false) {
+  const auto by_block = made(
+      file,
+      read_search_replace(
+          "f\n<<<<<<< SEARCH\n" + old_lines + "=======\n" + new_lines + ">>>>>>> REPLACE\n", {}),
+      is_syntax);
+  const auto signed_lines = [](const std::string& text, char sign) {
+    std::string out;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = text.find('\n', at) + 1;
+      out += sign + text.substr(at, end - at);
+      at = end;
+    }
+    return out;
+  };
+  const auto by_patch = made(
+      file,
+      read_apply_patch("*** Begin Patch\n*** Update File: f\n@@\n" + signed_lines(old_lines, '-') +
+                           signed_lines(new_lines, '+') + "*** End Patch\n",
+                       {}),
+      is_syntax);
+  EXPECT_EQ(by_block.substr(0, by_block.find('\n')), by_patch.substr(0, by_patch.find('\n')));
+  return by_block;
+}
+
+TEST(OwnBlanks, IndentationOfTheEditIsWrittenWithTheBlanksOfTheFile) {
+  for (const std::string& sign : {kNoBreak, kNarrow, kFullWidth}) {
+    for (const bool is_syntax : {true, false}) {
+      const std::string wide = times(4, sign);
+      EXPECT_EQ(replaced("a:\n    x: 1\n", wide + "x: 1\n", wide + "x: 3\n", is_syntax),
+                "a:\n    x: 3\n");
+      EXPECT_EQ(replaced("a:\n    x: 1\n", wide + "x: 1\n",
+                         wide + "x: 1\n" + wide + "y:\n" + wide + wide + "z: 2\n", is_syntax),
+                "a:\n    x: 1\n    y:\n        z: 2\n");
+      EXPECT_EQ(replaced("a:\n\tx: 1\n", sign + "x: 1\n", sign + "x: 3\n" + sign + sign + "y\n",
+                         is_syntax),
+                "a:\n\tx: 3\n\t\ty\n");
+    }
+  }
+}
+
+TEST(OwnBlanks, IndentationOfTheFileStays) {
+  for (const std::string& sign : {kNoBreak, kNarrow, kFullWidth}) {
+    const std::string wide = times(4, sign);
+    EXPECT_EQ(replaced("{\n" + wide + "x = 1;\n}\n", "    x = 1;\n", "    x = 2;\n        y();\n"),
+              "{\n" + wide + "x = 2;\n" + wide + wide + "y();\n}\n");
+  }
+}
+
+TEST(OwnBlanks, IndentationThatNoOldLineExplainsIsRefused) {
+  const std::string wide = times(4, kNoBreak);
+  EXPECT_THAT(replaced("a:\n  x: \xE2\x80\x9C"
+                       "1\xE2\x80\x9D\n",
+                       "  x: \"1\"\n", "  x: \"1\"\n" + wide + "y: 2\n"),
+              HasSubstr("patch.typography"));
+  // Four of them stand for two blanks; it is open what six stand for.
+  EXPECT_THAT(replaced("a:\n  x: 1\n", wide + "x: 1\n",
+                       wide + "x: 1\n" + wide + kNoBreak + kNoBreak + "y: 2\n"),
+              HasSubstr("line 2 is '  x: 1'"));
+}
+
+TEST(OwnBlanks, BlanksAtTheEndOfALineStay) {
+  EXPECT_EQ(replaced("x = 1\n", "x = 1" + kNoBreak + "\n", "x = 2" + kNoBreak + "\n"), "x = 2\n");
+  EXPECT_EQ(replaced("x = 1\n", "x = 1" + kNoBreak + "\n",
+                     "x = 2" + kNoBreak + "\ny = 3" + kNoBreak + "\nz = 4" + kNoBreak + "\n"),
+            "x = 2\ny = 3\nz = 4\n");
+  EXPECT_EQ(replaced("one line  \nnext\n", "one line\nnext\n", "a line\nnext\n"),
+            "a line  \nnext\n");
+  EXPECT_EQ(replaced("one line  \nnext\n", "one line \nnext\n", "one line\nnext\n"),
+            "one line\nnext\n");
+}
+
+TEST(OwnBlanks, BlanksInsideALineStay) {
+  EXPECT_EQ(replaced("puts(\"Name    Size\");\n", "puts(\"Name Size\");\n",
+                     "puts(\"Name Size\"); flush();\n"),
+            "puts(\"Name    Size\"); flush();\n");
+  EXPECT_EQ(replaced("k: a   b\n", "k: a b\n", "key: a b\n", true), "key: a   b\n");
+  EXPECT_EQ(replaced("q = 'a\tb'\n", "q = 'a b'\n", "q = 'a b c'\n"), "q = 'a\tb c'\n");
+  EXPECT_EQ(replaced("puts(\"A    B\");\n", "puts(\"A B\");\n", "puts(\"C D\");\n"),
+            "puts(\"C    D\");\n");
+  EXPECT_EQ(replaced("int   a = f(x);\n", "int a = f(x);\n", "return g(y);\n"), "return g(y);\n");
+  EXPECT_EQ(replaced("int   a = 1;\n", "int a = 1;\n", "int a = 2;\n"), "int   a = 2;\n");
+}
+
+TEST(OwnBlanks, TheNewTextCountsWhereTheEditChangesBlanks) {
+  EXPECT_EQ(replaced("\tputs(\"a  b\");\n", "puts(\"a b\");\n", "puts(\"a   b\");\n"),
+            "\tputs(\"a   b\");\n");
+}
+
+TEST(OwnBlanks, BlanksWithoutACertainPlaceAreRefused) {
+  EXPECT_THAT(replaced("a\nputs(\"Name    Size\");\n", "puts(\"Name Size\");\n",
+                       "puts(\"Name Width Size\");\n"),
+              HasSubstr("line 2 is 'puts(\"Name    Size\");'"));
+  EXPECT_THAT(replaced("f(\"a  b\"); g(1, 2, 3, 4);\n", "f(\"a b\"); g(1, 2, 3, 4);\n",
+                       "g(1, 2, 3, 4); f(\"a b\");\n"),
+              HasSubstr("patch.typography"));
+}
+
+}  // namespace
+}  // namespace galley
