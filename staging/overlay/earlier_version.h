@@ -23,6 +23,10 @@ struct EarlierVersion {
 /// Returns the versions of a path, the newest first. Called only for a file whose edits do not fit.
 using EarlierVersions = std::function<std::vector<EarlierVersion>(const RelPath& path)>;
 
+/// Whether the caller saw this file with another content than this. Then its line numbers prove
+/// nothing. Called on several threads.
+using IsStale = std::function<bool(const RelPath& path, std::string_view content)>;
+
 /// An earlier version of a file. All edits fit it, but not all of them fit the current file.
 struct EarlierMatch {
   std::string transaction;

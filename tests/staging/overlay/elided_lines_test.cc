@@ -66,6 +66,17 @@ TEST(ElidedLines, AWholeFileMayHaveNewComments) {
   EXPECT_EQ(result_of("f.cc\n```cpp\n" + std::string(kSixFunctions) + "```\n"), "staged");
 }
 
+TEST(ElidedLines, AShownFileThatDoesNotExistIsMadeIfNoOtherCanBeMeant) {
+  const std::string shown = "\n```cpp\nint g() {\n  return 7;\n}\n```\n";
+  EXPECT_EQ(result_of("tools/helper.cc" + shown), "staged");
+  EXPECT_EQ(result_of("src/f.cc" + shown), "patch.file_not_found");
+  EXPECT_EQ(result_of("helper.cc" + shown), "patch.file_not_found");
+  EXPECT_EQ(result_of("out/result.txt\n```\n42\n```\n"), "patch.file_not_found");
+  EXPECT_NE(
+      result_of("tools/helper.cc\n```cpp\nint g();\n// other functions remain the same\n```\n"),
+      "staged");
+}
+
 std::string block_with(const std::string& old_text, const std::string& new_text) {
   return "f.cc\n<<<<<<< SEARCH\n" + old_text + "=======\n" + new_text + ">>>>>>> REPLACE\n";
 }
