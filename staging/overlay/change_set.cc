@@ -21,7 +21,13 @@ void add_text(ContentHasher& hasher, std::string_view text) {
 }
 
 void add_node(ContentHasher& hasher, const Node& node) {
-  add_number(hasher, static_cast<uint64_t>(node.kind));
+  // Without an owner the hash is that of versions which did not know owners.
+  constexpr uint64_t kHasOwner = 0x100;
+  add_number(hasher, static_cast<uint64_t>(node.kind) | (node.owner ? kHasOwner : 0));
+  if (node.owner) {
+    add_number(hasher, node.owner->uid);
+    add_number(hasher, node.owner->gid);
+  }
   add_number(hasher, node.mode);
   add_number(hasher, node.size);
   const auto& id = node.content.bytes();

@@ -43,6 +43,19 @@ EditSelection::EditSelection(const std::vector<std::string>& only,
   for (const std::string& name : except) except_.push_back(parsed(name, root));
 }
 
+void EditSelection::learn(const std::vector<FileEdit>& document) {
+  for (std::vector<Name>* list : {&only_, &except_}) {
+    for (Name& name : *list) {
+      if (name.hunk.empty()) continue;
+      const bool is_file = std::any_of(document.begin(), document.end(), [&](const FileEdit& edit) {
+        return edit.path == name.whole || edit.new_path == name.whole ||
+               edit.other_path == name.whole || edit.other_new_path == name.whole;
+      });
+      if (is_file) name.path = name.hunk = "";
+    }
+  }
+}
+
 EditSelection::Name EditSelection::parsed(const std::string& given, std::string_view root) {
   Name name;
   name.given = given;
@@ -67,6 +80,7 @@ bool EditSelection::names_hunk(std::vector<Name>& names, const FileEdit& edit,
                                const std::vector<std::string>& ids, size_t at) {
   bool is_named = false;
   for (Name& name : names) {
+    if (name.hunk.empty()) continue;
     if (name.hunk != std::to_string(at + 1) && !means_id(name.hunk, ids, at)) continue;
     if (!names_any(name.path, edit)) continue;
     name.is_used = is_named = true;

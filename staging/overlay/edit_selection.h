@@ -19,6 +19,9 @@ class EditSelection {
   EditSelection(const std::vector<std::string>& only, const std::vector<std::string>& except,
                 std::string_view root);
 
+  /// Takes in which files the whole document has. A name that is exactly the path of one of them
+  /// does not name a hunk of another: `x:1` is the file of this name.
+  void learn(const std::vector<FileEdit>& document);
   [[nodiscard]] bool is_everything() const { return only_.empty() && except_.empty(); }
   /// Puts the selected part of `edit` into `selected`. Returns false if nothing is selected.
   /// Records which names matched.

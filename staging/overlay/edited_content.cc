@@ -10,7 +10,7 @@
 #include "staging/overlay/elided_lines.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
-#include "staging/placing/mend.h"
+#include "staging/placing/elision.h"
 #include "staging/placing/text_view.h"
 #include "staging/text/diff.h"
 #include "staging/text/fold.h"
@@ -128,6 +128,9 @@ class ContentMaker {
       match.base_is_proven = context_.base_blob
                                  ? context_.base_blob->hex().starts_with(edit_.old_blob)
                                  : is_blob(edit_.old_blob, base);
+    } else if (has_line_numbers() && context_.options.is_stale &&
+               context_.options.is_stale(path_, base)) {
+      match.base_is_proven = false;
     }
     WhiteSpaceRules rules;
     std::deque<std::string> mended;
@@ -171,17 +174,25 @@ class ContentMaker {
     return judge_end(base, std::move(content));
   }
 
-  /// Refuses new text in another encoding than the file. A patch with bytes that are not UTF-8 is
-  /// assumed to have the file's encoding.
+  [[nodiscard]] bool has_line_numbers() const {
+    return std::any_of(edit_.hunks.begin(), edit_.hunks.end(),
+                       [](const Hunk& hunk) { return hunk.has_numbers; });
+  }
+
+  /// Refuses new text in another encoding than the file. A patch with bytes that are not UTF-8, or
+  /// zero bytes, is assumed to have the file's encoding.
   Result<void> judge_encoding(const std::string& base, const Splices& splices) const {
-    const auto is_other = [](const Hunk& hunk) {
+    const auto is_raw = [](std::string_view text) {
+      return !is_utf8(text) || text.find('\0') != std::string_view::npos;
+    };
+    const auto is_other = [&](const Hunk& hunk) {
       return std::any_of(hunk.lines.begin(), hunk.lines.end(),
-                         [](const HunkLine& line) { return !is_utf8(line.text); });
+                         [&](const HunkLine& line) { return is_raw(line.text); });
     };
     const bool is_in_other =
         std::any_of(edit_.hunks.begin(), edit_.hunks.end(), is_other) ||
         std::any_of(edit_.text_edits.begin(), edit_.text_edits.end(),
-                    [](const TextEdit& edit) { return !is_utf8(edit.old_text); });
+                    [&](const TextEdit& edit) { return is_raw(edit.old_text); });
     if (is_in_other) return {};
     for (const Splice& splice : splices.all()) {
       GALLEY_TRY(check_encoding(path_, base, splice.text));

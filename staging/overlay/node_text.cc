@@ -11,6 +11,7 @@ namespace galley {
 namespace {
 
 constexpr size_t kNodeFields = 4;
+constexpr size_t kNodeFieldsWithOwner = 6;
 constexpr int kOctal = 8;
 constexpr int kDecimal = 10;
 constexpr int kHexadecimal = 16;
@@ -32,12 +33,16 @@ void append_node(std::string& out, const Node& node) {
   append_number(out, node.mode, kOctal);
   append_number(out, node.size, kDecimal);
   out += node.content.hex();
+  if (!node.owner) return;
+  out.append(" ").append(std::to_string(node.owner->uid));
+  out.append(" ").append(std::to_string(node.owner->gid));
 }
 
 bool read_node(std::string_view text, Node& node) {
   const auto parts = split_fields(text, ' ');
   int kind = 0;
-  if (parts.size() != kNodeFields || !read_number(parts[0], kind, kDecimal) ||
+  const bool has_owner = parts.size() == kNodeFieldsWithOwner;
+  if ((parts.size() != kNodeFields && !has_owner) || !read_number(parts[0], kind, kDecimal) ||
       !read_number(parts[1], node.mode, kOctal) || !read_number(parts[2], node.size, kDecimal)) {
     return false;
   }
@@ -45,6 +50,12 @@ bool read_node(std::string_view text, Node& node) {
     return false;
   }
   node.kind = static_cast<FileKind>(kind);
+  if (has_owner) {
+    Node::Owner owner;
+    if (!read_number(parts[4], owner.uid) || !read_number(parts[5], owner.gid)) return false;
+    if (node.kind != FileKind::kRegular && node.kind != FileKind::kDirectory) return false;
+    node.owner = owner;
+  }
   const auto content = ContentId::from_hex(parts[3]);
   if (content) node.content = *content;
   return content.has_value();

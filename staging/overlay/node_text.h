@@ -10,9 +10,10 @@
 
 #include "base/text.h"
 
-// The text of a node in the files of a stored transaction: `kind mode size content`, numbers
-// decimal, the mode octal. The text of a name: a control character is DEL (0x7f) and its two
-// hexadecimal digits, so that a name cannot end a field or a line.
+// The text of a node in the files of a stored transaction: `kind mode size content`, then
+// ` uid gid` if it has an owner; numbers decimal, the mode octal. The text of a name: a control
+// character is DEL (0x7f) and its two hexadecimal digits, so that a name cannot end a field or a
+// line.
 
 namespace galley {
 

@@ -7,6 +7,7 @@
 #include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/overlay/overlay_errors.h"
+#include "staging/overlay/ownership.h"
 
 namespace galley {
 
@@ -174,6 +175,19 @@ Result<Node> Overlay::node(const RelPath& path) {
   if (known != entries_.end() && check_name(path)) return known->second.now;
   GALLEY_ASSIGN(const Entry* entry, touch(path));
   return entry->now;
+}
+
+Result<std::optional<Owner>> Overlay::owner(const RelPath& path) {
+  std::optional<Owner> none;
+  if (path.is_root()) return none;
+  GALLEY_ASSIGN(const Entry entry, look(path, false));
+  const FileKind kind = entry.now.kind;
+  if (entry.now.owner) return entry.now.owner;
+  if (kind != FileKind::kRegular && kind != FileKind::kDirectory) return none;
+  if (entry.before.kind != kind && !entry.renamed_from) return none;
+  const RelPath& on_disk = entry.before.kind == kind ? path : *entry.renamed_from;
+  GALLEY_ASSIGN(const FileStat stat, workspace_->stat(on_disk));
+  return stat.kind == kind ? std::optional<Owner>(owner_of(stat)) : none;
 }
 
 Result<Content> Overlay::read(const RelPath& path) {
@@ -401,7 +415,15 @@ ChangeSet Overlay::end_step(size_t begun) {
   for (const auto& [path, touch] : first) {
     const auto entry = entries_.find(path);
     const Node& now = entry == entries_.end() ? touch->on_disk : entry->second.now;
-    if (touch->held != now) changes.push_back({path, touch->held, now, {}, {}, {}});
+    if (touch->held == now) continue;
+    changes.push_back({path, touch->held, now, {}, {}, {}});
+    // The owner was not known before the first call that set it.
+    const bool is_first = changes_owner(touch->held, now) && !touch->held.owner;
+    if (is_first) changes.back().before.owner = entry->second.before.owner;
+    // It is not known any more after a call that set the first owner back.
+    const bool is_last = touch->held.owner && !now.owner && touch->held.kind == now.kind;
+    if (!is_last) continue;
+    if (const auto back = owner(path)) changes.back().after.owner = *back;
   }
   if (--open_steps_ == 0) touches_.clear();
   return changes;

@@ -61,6 +61,9 @@ class Overlay {
   Result<Node> node(const RelPath& path);
   /// As node(), but without the content id of a file that was not read yet.
   Result<Node> node_without_content(const RelPath& path);
+  /// The owner of a file or directory in the proposed tree: the staged one, or that of the disk.
+  /// Nothing for a new path, which gets its owner at the commit.
+  Result<std::optional<Node::Owner>> owner(const RelPath& path);
   /// The bytes of a regular file in the proposed tree.
   Result<Content> read(const RelPath& path);
   Result<std::string> read_link(const RelPath& path);
@@ -97,13 +100,20 @@ class Overlay {
   Result<void> copy(const RelPath& from, const RelPath& to);
   /// Sets permission bits (& 0777) of a file or directory.
   Result<void> set_mode(const RelPath& path, uint32_t mode);
+  /// Stages the owner of a file or directory; an id that is not given stays. It is refused if this
+  /// process could not set it. Returns whether that differs from the owner so far.
+  struct OwnerWish {
+    std::optional<uint32_t> uid;
+    std::optional<uint32_t> gid;
+  };
+  Result<bool> set_owner(const RelPath& path, const OwnerWish& wish);
   Result<void> make_symlink(const RelPath& path, const std::string& target);
   /// Makes a directory and its missing parents. The default of `mode`, also used for parents, is
   /// 0777 without the bits of the umask.
   Result<void> make_directory(const RelPath& path, std::optional<uint32_t> mode = {});
   Result<void> remove_directory(const RelPath& path);
   /// Sets a node whose content is already in the store, for undo and for the results of a command.
-  /// The default of `written` is now.
+  /// The default of `written` is now. A node without an owner keeps the staged owner of the path.
   Result<void> put(const RelPath& path, const Node& node,
                    std::optional<Change::WriteTime> written = {});
 

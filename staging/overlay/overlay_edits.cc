@@ -7,12 +7,28 @@
 #include "staging/overlay/foreign_name.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/overlay_errors.h"
+#include "staging/overlay/ownership.h"
 
 namespace galley {
 
 using overlay_errors::not_found;
 using overlay_errors::refuse;
 using overlay_errors::wrong_kind;
+
+namespace {
+
+/// A node of the same kind keeps the owner that was staged for its path.
+Node keeping_owner(const Overlay::Entry& entry, Node node) {
+  if (node.owner) return node;
+  if (node.kind == entry.now.kind) {
+    node.owner = entry.now.owner;
+  } else if (node.kind == entry.before.kind) {
+    node.owner = entry.before.owner;
+  }
+  return node;
+}
+
+}  // namespace
 
 // --- writing --------------------------------------------------------------------------------
 
@@ -70,7 +86,7 @@ Result<void> Overlay::make_parents(const RelPath& path) {
     Entry& entry = changing().change(above);
     const uint32_t mode =
         entry.before.kind == FileKind::kDirectory ? entry.before.mode : created_directory_mode();
-    entry.now = Node{FileKind::kDirectory, mode, {}, 0};
+    entry.now = keeping_owner(entry, Node{FileKind::kDirectory, mode, {}, 0});
     note_created(above);
   }
   return {};
@@ -130,7 +146,7 @@ Result<void> Overlay::write(const RelPath& path, const Content& content,
   const uint32_t mode = kind == FileKind::kRegular
                             ? entry->now.mode
                             : options.mode_if_new.value_or(created_file_mode()) & kPermissionBits;
-  entry->now = Node{FileKind::kRegular, mode, id, content->size()};
+  entry->now = keeping_owner(*entry, Node{FileKind::kRegular, mode, id, content->size()});
   entry->written = now();
   note_created(path);
   return {};
@@ -141,7 +157,7 @@ Result<void> Overlay::put(const RelPath& path, const Node& node,
   GALLEY_ASSIGN(Entry * entry, touch(path));
   GALLEY_TRY(keep_base_content(path, *entry));
   if (node.kind != FileKind::kAbsent) GALLEY_TRY(make_parents(path));
-  entry->now = node;
+  entry->now = keeping_owner(*entry, node);
   entry->written = written.value_or(now());
   entry->renamed_from.reset();
   entry->copied_from.reset();
@@ -228,8 +244,8 @@ Result<void> Overlay::make_directory(const RelPath& path, std::optional<uint32_t
   if (entry->now.kind != FileKind::kAbsent) return refuse("path.exists", path, "exists already");
   GALLEY_TRY(check_new_name(path));
   GALLEY_TRY(make_parents(path));
-  entry->now =
-      Node{FileKind::kDirectory, mode.value_or(created_directory_mode()) & kPermissionBits, {}, 0};
+  const uint32_t bits = mode.value_or(created_directory_mode()) & kPermissionBits;
+  entry->now = keeping_owner(*entry, Node{FileKind::kDirectory, bits, {}, 0});
   note_created(path);
   return {};
 }
@@ -244,16 +260,44 @@ Result<void> Overlay::set_mode(const RelPath& path, uint32_t mode) {
   return {};
 }
 
+Result<bool> Overlay::set_owner(const RelPath& path, const OwnerWish& wish) {
+  GALLEY_ASSIGN(Entry * entry, touch(path));
+  const FileKind kind = entry->now.kind;
+  if (kind == FileKind::kAbsent) return not_found(path);
+  if (kind != FileKind::kRegular && kind != FileKind::kDirectory) return wrong_kind(path, kind);
+  GALLEY_ASSIGN(const std::optional<Owner> now, owner(path));
+  if (!now && !(wish.uid && wish.gid)) {
+    return refuse("owner.incomplete", path,
+                  "is new and gets its owner at the commit: name both the user and the group");
+  }
+  const Owner wanted{wish.uid ? *wish.uid : now->uid, wish.gid ? *wish.gid : now->gid};
+  if (now == wanted) return false;
+  GALLEY_TRY(check_owner_change(path, now, wanted));
+  GALLEY_TRY(keep_base_content(path, *entry));
+  if (entry->before.kind == kind && !entry->before.owner) entry->before.owner = now;
+  entry->now.owner = wanted;
+  if (entry->renamed_from && entry->before.kind == FileKind::kAbsent) {
+    // The undo of the commit makes the source again, with the owner that it had.
+    GALLEY_ASSIGN(Entry * source, touch(*entry->renamed_from));
+    const bool is_moved = source->now.kind == FileKind::kAbsent && source->before.kind == kind;
+    if (is_moved && !source->before.owner) source->before.owner = now;
+  }
+  // Nothing is left to change, so the owner is not part of the transaction any more.
+  if (entry->before.owner == wanted) entry->before.owner = entry->now.owner = std::nullopt;
+  return true;
+}
+
 // --- moving and copying ---------------------------------------------------------------------
 
 Result<void> Overlay::take(const RelPath& from, const RelPath& to, bool keep_source) {
   GALLEY_ASSIGN(Entry * source, touch(from));
   GALLEY_ASSIGN(Entry * target, touch(to));
-  const Node node = source->now;
+  Node node = source->now;
+  if (keep_source) node.owner.reset();  // as cp does
   GALLEY_TRY(keep_base_content(from, *source));
   GALLEY_TRY(keep_base_content(to, *target));
   GALLEY_TRY(make_parents(to));
-  target->now = node;
+  target->now = keeping_owner(*target, node);
   target->written = source->written;
   note_created(to);
   if (node.kind == FileKind::kDirectory) {

@@ -121,7 +121,8 @@ void ProposalPieces::add_pieces() {
       add(i, piece);
       continue;
     }
-    if (changes[i].before.mode != changes[i].after.mode) {
+    if (changes[i].before.mode != changes[i].after.mode ||
+        changes[i].before.owner != changes[i].after.owner) {
       piece.is_mode = true;
       add(i, piece);
       piece.is_mode = false;
@@ -184,7 +185,10 @@ Result<Proposal> ProposalPieces::only(const std::vector<size_t>& chosen) const {
       continue;
     }
     const Text& text = *cuts_[i].text;
-    if (!part.has_mode) change.after.mode = change.before.mode;
+    if (!part.has_mode) {
+      change.after.mode = change.before.mode;
+      change.after.owner = change.before.owner;
+    }
     if (part.hunks.empty()) {
       change.after.content = change.before.content;
       change.after.size = change.before.size;

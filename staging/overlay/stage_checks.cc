@@ -1,6 +1,9 @@
 #include "staging/overlay/stage_checks.h"
 
 #include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "staging/overlay/proposal_diff.h"
@@ -27,6 +30,14 @@ tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is
   }
   return fail(ErrorKind::kNotFound, "patch.file_not_found",
               "'" + path.str() + "' does not exist; to create it, " + way, path.str());
+}
+
+/// The number of names that two paths share at their ends.
+size_t shared_names(const RelPath& one, const RelPath& other) {
+  const std::string a = "/" + one.str();
+  const std::string b = "/" + other.str();
+  const auto end = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend()).first;
+  return static_cast<size_t>(std::count(a.rbegin(), end, '/'));
 }
 
 }  // namespace
@@ -99,9 +110,72 @@ std::optional<RelPath> same_name_nearby(const Directory& workspace, const RelPat
   return count == 1 ? found : std::nullopt;
 }
 
+std::optional<RelPath> same_name_elsewhere(const Directory& workspace, const RelPath& path) {
+  constexpr size_t kListedFolders = 1000;
+  constexpr size_t kComparedNames = 50'000;
+  const std::string name = path.str().substr(path.str().rfind('/') + 1);  // npos + 1 is 0
+  std::optional<RelPath> found;
+  size_t most = 0;
+  bool is_only_one = true;
+  std::deque<RelPath> folders = {RelPath::root()};
+  size_t listed = 0;
+  for (size_t names = 0; !folders.empty(); folders.pop_front()) {
+    if (++listed > kListedFolders) return std::nullopt;
+    const RelPath& folder = folders.front();
+    const auto opened = workspace.open_directory(folder);
+    if (!opened) continue;
+    const auto entries = (*opened)->list();
+    if (!entries) continue;
+    names += entries->size();
+    if (names > kComparedNames) return std::nullopt;
+    for (const DirectoryEntry& entry : *entries) {
+      const bool is_folder = entry.kind == FileKind::kDirectory && !entry.name.starts_with('.');
+      const bool is_it = entry.kind == FileKind::kRegular && entry.name == name;
+      if (!is_folder && !is_it) continue;
+      const auto there =
+          RelPath::parse(folder.is_root() ? entry.name : folder.str() + "/" + entry.name);
+      if (!there || there->is_protected()) continue;
+      if (is_folder) folders.push_back(*there);
+      if (!is_it) continue;
+      const size_t shared = shared_names(path, *there);
+      is_only_one = !found || shared > most || (is_only_one && shared < most);
+      if (found && shared <= most) continue;
+      found = *there;
+      most = shared;
+    }
+  }
+  return is_only_one ? found : std::nullopt;
+}
+
+std::optional<RelPath> nearly_same_name(const Directory& workspace, const RelPath& path) {
+  constexpr size_t kComparedNames = 2000;
+  const auto folder = workspace.open_directory(path.parent());
+  if (!folder) return std::nullopt;
+  const auto entries = (*folder)->list();
+  if (!entries || entries->size() > kComparedNames) return std::nullopt;
+  std::vector<std::string> names;
+  for (const DirectoryEntry& entry : *entries) {
+    if (entry.kind == FileKind::kRegular) names.push_back(entry.name);
+  }
+  const std::string& text = path.str();
+  const size_t slash = text.rfind('/');
+  const auto name = nearest_name(text.substr(slash + 1), names);  // npos + 1 is 0
+  if (!name) return std::nullopt;
+  const auto found = RelPath::parse(text.substr(0, slash + 1) + *name);
+  return found && !found->is_protected() ? std::optional(*found) : std::nullopt;
+}
+
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added) {
   if (!mixes_encodings(file, added)) return {};
-  const size_t bad = first_invalid_utf8(file).value_or(0);
+  if (file.find('\0') != std::string_view::npos) {
+    return fail(ErrorKind::kRefused, "patch.encoding",
+                "'" + path.str() +
+                    "' is UTF-32, or UTF-16 without a byte order mark, and the edit is not: the "
+                    "file would have two encodings; convert it to UTF-8 first",
+                path.str());
+  }
+  // ISO-2022-JP is ASCII with escape sequences.
+  const size_t bad = first_invalid_utf8(file).value_or(file.find('\x1B'));
   const auto line = 1 + std::count(file.begin(), file.begin() + static_cast<int64_t>(bad), '\n');
   return fail(ErrorKind::kRefused, "patch.encoding",
               "'" + path.str() + "' is not UTF-8 (line " + std::to_string(line) +

@@ -28,6 +28,17 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
 [[nodiscard]] std::optional<RelPath> same_name_nearby(const Directory& workspace,
                                                       const RelPath& path);
 
+/// Finds the file with the same name, anywhere, that shares more folders above it with `path` than
+/// any other: `src/app/main.py` for `main.py` or `source/app/main.py`. Hidden folders do not count.
+/// Nothing if the tree is large, because another file could be as near.
+[[nodiscard]] std::optional<RelPath> same_name_elsewhere(const Directory& workspace,
+                                                         const RelPath& path);
+
+/// Finds the file in the same folder whose name differs only in case, or by a misspelling. Lists
+/// that folder.
+[[nodiscard]] std::optional<RelPath> nearly_same_name(const Directory& workspace,
+                                                      const RelPath& path);
+
 /// Refuses to add letters in UTF-8 to a file that uses another encoding.
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);
 

@@ -9,6 +9,7 @@
 #include "base/file_mode.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "staging/formats/read_edits.h"
 #include "staging/fs/creation_mode.h"
 #include "staging/overlay/edit_selection.h"
 #include "staging/overlay/edited_content.h"
@@ -16,6 +17,7 @@
 #include "staging/overlay/prepared_edits.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
+#include "staging/placing/hunk_text.h"
 #include "staging/placing/search_help.h"
 
 namespace galley {
@@ -26,6 +28,9 @@ bool is_failure_of_ours(const Error& error) {
          error.kind == ErrorKind::kTimeout || error.kind == ErrorKind::kUndecided ||
          error.reason == "edit.truncated" || error.reason == "edit.no_file_name";
 }
+
+/// Documents with more files get no correction: it would take too long, and be too long.
+constexpr size_t kMostCorrectedFiles = 20;
 
 /// Whether another version of the file might explain these failures better.
 bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
@@ -118,18 +123,37 @@ class Stager {
     if (done) return {};
     if (is_failure_of_ours(done.error())) return done;
     file.refusal = std::move(done.error());
-    if (file.refusal->reason == "patch.file_not_found") name_nearby(*file.refusal);
+    if (file.refusal->reason != "patch.file_not_found") return {};
+    name_nearby(*file.refusal, !edit->may_be_new);
+    return edit->may_be_new && file.nearby.empty() ? make_shown_file(*edit) : Result<void>();
+  }
+
+  /// Makes the file that an answer shows whole, if no file near by has a similar name.
+  Result<void> make_shown_file(const FileEdit& edit) {
+    FileEdit made = edit;
+    made.op = FileOp::kWrite;
+    FileOutcome& file = outcome_.files.back();
+    file.refusal.reset();
+    file.op = made.op;
+    auto done = plan_edit(made, file);
+    if (done || is_failure_of_ours(done.error())) return done;
+    file.refusal = std::move(done.error());
     return {};
   }
 
-  /// Names a file with a similar path: probably that file was meant, not a new one.
-  void name_nearby(Error& missing) {
+  /// Names a file with a similar path: probably that file was meant, not a new one. `anywhere`: the
+  /// file may be in any folder, because a new one was not meant.
+  void name_nearby(Error& missing, bool anywhere) {
     const auto path = RelPath::parse(missing.path);
-    const auto other = path ? same_name_nearby(plan_.overlay().workspace(), *path) : std::nullopt;
+    const Directory& workspace = plan_.overlay().workspace();
+    auto other = path ? same_name_nearby(workspace, *path) : std::nullopt;
+    if (path && !other) other = nearly_same_name(workspace, *path);
+    if (path && !other && anywhere) other = same_name_elsewhere(workspace, *path);
     if (!other || (options_.may_read && !options_.may_read(*other))) return;
     const std::string named = "'" + missing.path + "' does not exist, but '" + other->str() +
                               "' does: name that file if it is meant";
     missing.message = named + missing.message.substr(missing.message.find(';'));
+    outcome_.files.back().nearby = other->str();
   }
 
   /// Finds the earlier version of the file for which the edits that do not fit were made.
@@ -299,7 +323,7 @@ class Stager {
     if (edit.other_path.empty()) return safe_path(edit.path);
     auto first = safe_path(edit.path);
     auto second = safe_path(edit.other_path);
-    if (!second) return first;
+    if (!second || (first && *first == *second)) return first;
     GALLEY_ASSIGN(const PlannedFile other, plan_.current(*second));
     if (other.kind == FileKind::kAbsent) return first;
     if (!first) return second;
@@ -558,6 +582,7 @@ Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
   bool is_staged = true;
   SearchHelp help;
   EditSelection selection(options.only, options.except, options.root);
+  selection.learn(edits.files);
   const std::span<const FileEdit> files(edits.files);
   for (size_t begin = 0; begin < files.size() || begin == 0;) {
     size_t end = begin;
@@ -589,6 +614,154 @@ Result<EditOutcome> stage_parts(Overlay& overlay, const EditSet& edits,
   return outcome;
 }
 
+/// Replaces the hunk or text edit number `at` by its correction.
+void correct_edit(FileEdit& file, size_t at, const std::string& rebased, EditSet& set) {
+  auto read = read_unified("--- a/f\n+++ b/f\n" + rebased, {});
+  GALLEY_CHECK(read && read->files.size() == 1 && read->files[0].hunks.size() == 1);
+  Hunk& hunk = read->files[0].hunks[0];
+  if (!file.hunks.empty()) {
+    file.hunks[at] = std::move(hunk);
+    set.texts.insert(set.texts.end(), read->texts.begin(), read->texts.end());
+    return;
+  }
+  const auto text_of = [&](const std::vector<std::string_view>& lines) {
+    std::string text;
+    for (const std::string_view line : lines) text += line;
+    return set.keep(std::move(text));
+  };
+  TextEdit& edit = file.text_edits[at];
+  edit.old_text = text_of(pre_image(hunk));
+  edit.new_text = text_of(post_image(hunk));
+  edit.has_elisions = false;
+}
+
+/// Whether the texts before and after an edit say all that it does. A new mode, a link and an empty
+/// new file are not in them.
+bool is_only_text(const FileEdit& edit) {
+  if (edit.op != FileOp::kCreate) {
+    return !edit.new_mode ||
+           (edit.old_mode == edit.new_mode && !is_kind(edit.new_mode, kGitSymlink));
+  }
+  return !edit.new_mode || *edit.new_mode == git_mode::kRegular;
+}
+
+/// The document with the corrections of its outcome, and without edits that were made already.
+/// Returns nullopt if nothing can be corrected.
+std::optional<EditSet> with_corrections(const EditSet& edits, const EditOutcome& outcome) {
+  if (outcome.files.size() != edits.files.size()) return std::nullopt;
+  if (edits.files.size() > kMostCorrectedFiles) return std::nullopt;
+  EditSet out = edits;
+  bool is_any = false;
+  for (size_t i = 0; i < out.files.size(); ++i) {
+    FileEdit& file = out.files[i];
+    const FileOutcome& found = outcome.files[i];
+    const bool is_text =
+        (file.op == FileOp::kModify && (file.hunks.empty() != file.text_edits.empty())) ||
+        file.op == FileOp::kCreate;
+    if (!is_text || !is_only_text(file) || file.binary || (found.refusal && found.nearby.empty()))
+      return std::nullopt;
+    if (found.refusal) {
+      file.path = found.nearby;
+      file.other_path.clear();
+      is_any = true;
+    }
+    for (size_t k = found.failures.size(); k-- > 0;) {
+      const EditFailure& failure = found.failures[k];
+      if (failure.reason == "patch.already_applied") {
+        if (file.hunks.empty()) {
+          file.text_edits.erase(file.text_edits.begin() + static_cast<ptrdiff_t>(failure.edit));
+        } else {
+          file.hunks.erase(file.hunks.begin() + static_cast<ptrdiff_t>(failure.edit));
+        }
+        is_any = true;
+      } else if (!failure.rebased.empty() &&
+                 (!file.hunks.empty() || !file.text_edits[failure.edit].replace_all)) {
+        correct_edit(file, failure.edit, failure.rebased, out);
+        is_any = true;
+      }
+    }
+  }
+  std::erase_if(out.files, [](const FileEdit& file) {
+    return file.op == FileOp::kModify && file.hunks.empty() && file.text_edits.empty();
+  });
+  return is_any && !out.files.empty() ? std::optional(std::move(out)) : std::nullopt;
+}
+
+/// The files after the edits; nullopt if the edits do not fit. The overlay stays as it is.
+std::optional<std::map<RelPath, std::string>> texts_after(Overlay& overlay, const EditSet& edits,
+                                                          const StageOptions& options) {
+  const Overlay::Entries before = overlay.entries();
+  std::optional<std::map<RelPath, std::string>> out;
+  const auto made = stage_parts(overlay, edits, options);
+  if (made && made->is_complete && made->is_staged) {
+    out.emplace();
+    for (const FileOutcome& file : made->files) {
+      const auto path = RelPath::parse(file.path);
+      const auto text = path ? overlay.read(*path) : Result<Content>(path.error());
+      if (text) out->insert_or_assign(*path, **text);
+    }
+  }
+  overlay.restore(before);
+  return out;
+}
+
+/// The edits of a document that does not fit, written so that they fit. A correction is given only
+/// if it was tried and makes the same texts.
+std::optional<CorrectedEdits> correction_of_document(Overlay& overlay, const EditSet& edits,
+                                                     const EditOutcome& outcome,
+                                                     const StageOptions& options) {
+  const auto set = with_corrections(edits, outcome);
+  if (!set) return std::nullopt;
+  StageOptions plain = options;
+  plain.earlier = {};
+  const auto after = texts_after(overlay, *set, plain);
+  if (!after) return std::nullopt;
+  std::vector<CorrectedText> texts;
+  for (const auto& [path, text] : *after) {
+    if (options.may_read && !options.may_read(path)) return std::nullopt;
+    const auto node = overlay.node_without_content(path);
+    if (!node) return std::nullopt;
+    const bool is_new = node->kind == FileKind::kAbsent;
+    if (!is_new && node->kind != FileKind::kRegular) return std::nullopt;
+    const auto before =
+        is_new ? Result<Content>(std::make_shared<const std::string>()) : overlay.read(path);
+    if (!before || !is_utf8(text) || !is_utf8(**before)) return std::nullopt;
+    if (is_new && text.empty()) return std::nullopt;  // a text edit cannot make it
+    if (**before != text) texts.push_back({path.str(), is_new, **before, text});
+  }
+  auto corrected = corrected_edits(texts, edits.format);
+  if (!corrected || texts.empty()) return std::nullopt;
+  EditSet again;
+  if (corrected->document.empty()) {
+    for (const CorrectedEdits::File& file : corrected->files) {
+      FileEdit edit;
+      edit.path = file.path;
+      if (file.is_new) {
+        edit.op = FileOp::kCreate;
+        edit.whole = again.keep(file.text);
+      }
+      for (const auto& [old_text, new_text] : file.pairs) {
+        edit.text_edits.emplace_back();
+        edit.text_edits.back().old_text = again.keep(old_text);
+        edit.text_edits.back().new_text = again.keep(new_text);
+      }
+      again.files.push_back(std::move(edit));
+    }
+  } else {
+    auto read = read_edits(corrected->document, edits.format, {});
+    if (!read) return std::nullopt;
+    again = *std::move(read);
+  }
+  plain.match.last_step = MatchStep::kExact;
+  const auto made = texts_after(overlay, again, plain);
+  if (!made) return std::nullopt;
+  for (const CorrectedText& text : texts) {
+    const auto found = made->find(*RelPath::parse(text.path));
+    if (found == made->end() || found->second != text.after) return std::nullopt;
+  }
+  return corrected;
+}
+
 }  // namespace
 
 Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
@@ -598,6 +771,12 @@ Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
   }
   Overlay::Entries before = overlay.entries();
   auto outcome = stage_parts(overlay, edits, options);
+  const bool is_whole = options.is_corrected && options.only.empty() && options.except.empty() &&
+                        !options.reject && !edits.is_reversed;
+  if (outcome && !outcome->is_complete && is_whole && !(options.is_over && options.is_over())) {
+    overlay.restore(before);
+    outcome->correction = correction_of_document(overlay, edits, *outcome, options);
+  }
   if (outcome && options.may_read) hide_unread(*outcome, options.may_read);
   if (!outcome || !outcome->is_staged) overlay.restore(std::move(before));
   return outcome;

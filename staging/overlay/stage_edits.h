@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "staging/formats/edit_set.h"
+#include "staging/overlay/corrected_edits.h"
 #include "staging/overlay/earlier_version.h"
 #include "staging/overlay/overlay.h"
 #include "staging/placing/place.h"
@@ -21,12 +22,16 @@ struct StageOptions {
   MatchOptions match;
   bool reject = false;      ///< stage the edits that fit even if some do not
   bool check_only = false;  ///< for Transaction::apply: only report the result
+  /// Whether a document that does not fit gets a correction. Not if the paths or the direction that
+  /// it states are changed by options: the correction states those of the tree.
+  bool is_corrected = true;
   /// `PATH`, `PATH:N` (1-based) or `PATH:ID` (staging/overlay/edit_selection.h). If `only` is not
   /// empty, nothing else is staged.
   std::vector<std::string> only;
   std::vector<std::string> except;
   std::string root;  ///< absolute path of the workspace, for absolute paths inside it; may be empty
   EarlierVersions earlier;  ///< earlier versions for edits that fail; may be empty
+  IsStale is_stale;         ///< empty: nothing is known about what the caller saw
   /// Returns the white space rules of a file; empty: git's defaults for all files.
   std::function<WhiteSpaceRules(const RelPath&)> white_space_rules;
   /// Whether the outcome may show a file's content; empty: all.
@@ -47,6 +52,7 @@ struct FileOutcome {
   std::vector<EditFailure> failures;    ///< edits that do not
   std::optional<Error> refusal;         ///< why the file as a whole cannot be edited
   std::optional<EarlierMatch> earlier;  ///< for failures: a version that the edits fit
+  std::string nearby;  ///< for a missing file: the file of its name in a folder near by
   [[nodiscard]] bool fits() const { return failures.empty() && !refusal; }
 };
 
@@ -56,6 +62,7 @@ struct EditOutcome {
   bool is_complete = false;  ///< every edit fits
   std::vector<FileOutcome> files;
   std::vector<Leniency> leniencies;
+  std::optional<CorrectedEdits> correction;  ///< of a document that does not fit
   /// Names in `only` and `except` that did not match anything in the document.
   std::vector<std::string> unmatched;
   /// With `only` or `except`: the paths in the document.
@@ -82,9 +89,15 @@ Result<EditOutcome> stage_edits(Overlay& overlay, const EditSet& edits,
 /// file keeps only the reason and line numbers.
 void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>& may_read);
 
-/// The outcome as a text for people. It shows how the staged edits were placed. For each edit that
-/// does not fit, it shows the place, the difference and the remedy.
+/// The outcome as a text. It shows how the staged edits were placed. For each edit that does not
+/// fit, it shows the place, the difference and the remedy. After the first few of a file that fail
+/// for one reason it only counts those without a remedy.
 [[nodiscard]] std::string describe(const EditOutcome& outcome);
+/// As describe(), for people: after the first few it also counts those with a remedy. explain() and
+/// the JSON have each in full.
+[[nodiscard]] std::string summarize(const EditOutcome& outcome);
+/// Whether summarize() only counts some of the edits.
+[[nodiscard]] bool is_shortened(const EditOutcome& outcome);
 
 /// A step of matching that did not find a place.
 struct TriedStep {

@@ -4,6 +4,7 @@
 
 #include "base/printable.h"
 #include "base/similar_texts.h"
+#include "base/text.h"
 #include "staging/overlay/stage_edits.h"
 #include "staging/printing/word_diff.h"
 
@@ -11,6 +12,8 @@ namespace galley {
 namespace {
 
 constexpr size_t kMaxShown = 40;
+constexpr size_t kFullyShown = 5;   ///< of the edits of a file that fail for one reason
+constexpr size_t kNamedEdits = 20;  ///< of those that are only counted
 constexpr size_t kMaxWordDiff = size_t{64} << 10U;
 
 std::string with_newline(std::string text) {
@@ -50,7 +53,7 @@ void describe_more(size_t count, std::string& out) {
   if (count > 0) out += "    … " + std::to_string(count) + " more\n";
 }
 
-void describe_failure(const EditFailure& failure, std::string& out) {
+void describe_failure(const EditFailure& failure, bool is_corrected, std::string& out) {
   out +=
       "  " + printable_line(failure.message) + " [" + failure.reason + ", id " + failure.id + "]\n";
   for (const Candidate& candidate : failure.candidates) {
@@ -70,8 +73,39 @@ void describe_failure(const EditFailure& failure, std::string& out) {
     out += "      line " + std::to_string(line.line) + ": " + printable_line(line.text) + "\n";
   }
   describe_more(failure.more_similar, out);
-  if (!failure.rebased.empty())
+  if (!failure.rebased.empty() && !is_corrected)
     out += "    the same change as a hunk that fits:\n" + with_newline(failure.rebased);
+}
+
+/// Which of the edits that fail for one reason are shown in full, after the first few.
+enum class ShownFailures : uint8_t {
+  kFew,          ///< none
+  kWithAnOffer,  ///< those that have a place or a correction of their own
+};
+
+bool has_an_offer(const EditFailure& failure) {
+  return !failure.candidates.empty() || !failure.found.empty() || !failure.similar.empty() ||
+         !failure.rebased.empty();
+}
+
+/// The others are one line for each reason: 60 edits for a wrong file would hide what else is
+/// wrong. The JSON and explain() have all.
+void describe_failures(const FileOutcome& file, bool is_corrected, ShownFailures which,
+                       std::string& out) {
+  std::map<std::string, size_t> seen;
+  std::map<std::string, std::vector<std::string>> others;
+  for (const EditFailure& failure : file.failures) {
+    const bool is_first = ++seen[failure.reason] <= kFullyShown;
+    if (is_first || (which == ShownFailures::kWithAnOffer && has_an_offer(failure))) {
+      describe_failure(failure, is_corrected, out);
+    } else {
+      others[failure.reason].push_back(std::to_string(failure.edit + 1));
+    }
+  }
+  for (const auto& [reason, edits] : others) {
+    out += "  " + std::to_string(edits.size()) + " more do not fit: edits " +
+           join_some(edits, kNamedEdits) + " [" + reason + "]\n";
+  }
 }
 
 /// Appends the step and the place, in one line.
@@ -98,7 +132,7 @@ std::string describe_leniency(const Leniency& leniency) {
   return text + printable_line(leniency.message) + " [" + leniency.rule + "]\n";
 }
 
-std::string describe_file(const FileOutcome& file) {
+std::string describe_file(const FileOutcome& file, bool is_corrected, ShownFailures which) {
   std::string out;
   const std::string path = printable_line(file.path);
   if (file.refusal) {
@@ -109,7 +143,7 @@ std::string describe_file(const FileOutcome& file) {
     out += path + ": " + std::to_string(file.failures.size()) + " of " +
            std::to_string(file.failures.size() + file.placements.size()) + " edits do not fit\n";
   }
-  for (const EditFailure& failure : file.failures) describe_failure(failure, out);
+  describe_failures(file, is_corrected, which, out);
   if (file.earlier) describe_earlier(*file.earlier, out);
   for (const Placement& placement : file.placements) describe_placement(file, placement, out);
   return out;
@@ -147,7 +181,7 @@ std::string explain_file(const FileOutcome& file, MatchStep last) {
     std::string& text = edits[failure.edit];
     text += "  edit " + std::to_string(failure.edit + 1) + " (id " + failure.id + "): no place\n";
     explain_tried(tried_steps(failure, last), text);
-    describe_failure(failure, text);
+    describe_failure(failure, false, text);
   }
   std::string out = printable_line(file.path);
   if (!file.new_path.empty()) out += " -> " + printable_line(file.new_path);
@@ -183,6 +217,14 @@ std::string explain(const EditOutcome& outcome, MatchStep last) {
   return out;
 }
 
+bool is_shortened(const EditOutcome& outcome) {
+  return std::any_of(outcome.files.begin(), outcome.files.end(), [](const FileOutcome& file) {
+    std::map<std::string_view, size_t> counts;
+    return std::any_of(file.failures.begin(), file.failures.end(),
+                       [&](const EditFailure& one) { return ++counts[one.reason] > kFullyShown; });
+  });
+}
+
 std::string word_diff_of(const EditFailure& failure) {
   std::string expected;
   std::string found;
@@ -213,10 +255,12 @@ void hide_unread(EditOutcome& outcome, const std::function<bool(const RelPath&)>
   }
 }
 
-std::string describe(const EditOutcome& outcome) {
+namespace {
+
+std::string text_of(const EditOutcome& outcome, ShownFailures which) {
   SimilarTexts alike;
   for (const FileOutcome& file : outcome.files) {
-    std::string text = describe_file(file);
+    std::string text = describe_file(file, outcome.correction.has_value(), which);
     if (text.empty()) continue;
     std::string key = key_without(text, printable_line(file.path));
     for (const EditFailure& failure : file.failures) {
@@ -230,7 +274,19 @@ std::string describe(const EditOutcome& outcome) {
     const std::string what = printable_line(leniency.message) + " [" + leniency.rule + "]\n";
     alike.add(key_without(what, path), path, describe_leniency(leniency));
   }
-  return alike.str();
+  std::string out = alike.str();
+  if (outcome.correction && !outcome.correction->document.empty()) {
+    out += "the same edits as they fit, ready to send again:\n" + outcome.correction->document;
+  }
+  return out;
 }
+
+}  // namespace
+
+std::string describe(const EditOutcome& outcome) {
+  return text_of(outcome, ShownFailures::kWithAnOffer);
+}
+
+std::string summarize(const EditOutcome& outcome) { return text_of(outcome, ShownFailures::kFew); }
 
 }  // namespace galley

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -186,7 +187,9 @@ TEST_F(OverlayTest, ReadsAreRecorded) {
 }
 
 TEST_F(OverlayTest, TheTextFormKeepsEveryNameAndNoNameCanEndALine) {
-  const std::string odd = "a\tb\nend \x1b\x7f30\xff\"\\";
+  const std::string odd =
+      "a\tb\nend \x1b\x7f"
+      "30\xff\"\\";
   ASSERT_TRUE(overlay_.write(rel(odd), "x"));
   const std::string text = encode_entries(overlay_.entries());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << text;
@@ -197,6 +200,82 @@ TEST_F(OverlayTest, TheTextFormKeepsEveryNameAndNoNameCanEndALine) {
     const std::string bad = "a\x7f" + std::string(digits);
     EXPECT_FALSE(read_path_name(bad)) << bad;
   }
+}
+
+// The ids and texts below were made by a version that knew no owners.
+TEST_F(OverlayTest, WithoutAnOwnerIdAndTextAreThoseOfEarlierVersions) {
+  Change change{rel("a"), {}, {FileKind::kRegular, 0644, ContentId::of("x\n"), 2}, {}, {}, {}};
+  const ContentId old = change_set_id({change});
+  EXPECT_EQ(old.hex(), "2b84c7f62a3b31f62e30b9c19b2579ad4668922bb500d40864af26cee8a956d9");
+  std::string text;
+  append_node(text, change.after);
+  EXPECT_EQ(text, "1 644 2 " + ContentId::of("x\n").hex());
+  change.after.owner = Node::Owner{1000, 1001};
+  const ContentId given = change_set_id({change});
+  EXPECT_NE(given, old);
+  change.after.owner = Node::Owner{1001, 1000};
+  EXPECT_NE(change_set_id({change}), given);
+  text.clear();
+  append_node(text, change.after);
+  Node read;
+  ASSERT_TRUE(read_node(text, read));
+  EXPECT_EQ(read, change.after);
+  for (const char* tail : {" 1", " 1 2 3", " 1 -2", " 1 4294967296", " 1 "}) {
+    EXPECT_FALSE(read_node("1 644 2 " + ContentId::of("x\n").hex() + tail, read)) << tail;
+  }
+}
+
+TEST_F(OverlayTest, AStagedOwnerStaysWithThePath) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const Node::Owner old = overlay_.owner(rel("a.txt"))->value();
+  const Node::Owner given{old.uid + 1, old.gid + 2};
+  EXPECT_EQ(overlay_.set_owner(rel("a.txt"), {given.uid, given.gid}), true);
+  EXPECT_EQ(overlay_.set_owner(rel("a.txt"), {{}, given.gid}), false);
+  ASSERT_TRUE(overlay_.write(rel("a.txt"), "beta\n"));
+  ASSERT_TRUE(overlay_.set_mode(rel("a.txt"), 0600));
+  Node node = *overlay_.node(rel("a.txt"));
+  node.owner.reset();
+  ASSERT_TRUE(overlay_.put(rel("a.txt"), node));
+  ASSERT_TRUE(overlay_.copy(rel("a.txt"), rel("copy.txt")));
+  EXPECT_FALSE(overlay_.node(rel("copy.txt"))->owner);
+  ASSERT_EQ(paths(overlay_.changes()), (std::vector<std::string>{"a.txt", "copy.txt"}));
+  EXPECT_EQ(overlay_.changes()[0].before.owner, old);
+  EXPECT_EQ(overlay_.changes()[0].after.owner, given);
+  ASSERT_TRUE(overlay_.move(rel("a.txt"), rel("moved.txt")));
+  EXPECT_EQ(overlay_.node(rel("moved.txt"))->owner, given);
+  EXPECT_EQ(*overlay_.owner(rel("moved.txt")), given);
+  const auto decoded = decode_entries(encode_entries(overlay_.entries()));
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_EQ(decoded->find(rel("moved.txt"))->second.now.owner, given);
+}
+
+TEST_F(OverlayTest, AnOwnerThatIsSetBackIsNoChange) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const Node::Owner old = overlay_.owner(rel("src"))->value();
+  StepScope scope(&overlay_);
+  EXPECT_EQ(overlay_.set_owner(rel("src"), {old.uid + 1, {}}), true);
+  const ChangeSet step = scope.finish();
+  ASSERT_EQ(paths(step), std::vector<std::string>{"src"});
+  EXPECT_EQ(step[0].before.owner, old);
+  EXPECT_EQ(overlay_.set_owner(rel("src"), {old.uid, {}}), true);
+  EXPECT_TRUE(overlay_.changes().empty());
+  EXPECT_FALSE(overlay_.node(rel("src"))->owner);
+}
+
+TEST_F(OverlayTest, OnlyFilesAndDirectoriesGetAnOwner) {
+  const auto why = [this](const char* path, const Overlay::OwnerWish& wish) {
+    const auto set = overlay_.set_owner(rel(path), wish);
+    return set ? std::string("done") : set.error().reason;
+  };
+  EXPECT_EQ(why("link", {1, 1}), "path.is_symlink");
+  EXPECT_EQ(why("none", {1, 1}), "path.not_found");
+  EXPECT_EQ(why(".git/config", {1, 1}), "path.protected");
+  ASSERT_TRUE(overlay_.write(rel("new.txt"), "new\n"));
+  EXPECT_EQ(why("new.txt", {::geteuid(), {}}), "owner.incomplete");
+  EXPECT_EQ(why("new.txt", {::geteuid(), ::getegid()}), "done");
+  if (::geteuid() == 0) return;
+  EXPECT_EQ(why("a.txt", {0, {}}), "owner.not_permitted");
+  EXPECT_FALSE(overlay_.node(rel("a.txt"))->owner);
 }
 
 TEST_F(OverlayTest, ListingsAreRecordedWhenReadsAreTracked) {
@@ -305,7 +384,9 @@ TEST_F(OverlayTest, OnlyChangedEntriesAreAppendedToTheTextForm) {
     const auto cut = decode_appendable_entries(text.substr(0, length));
     ASSERT_TRUE(cut) << length;
     EXPECT_EQ(cut->bytes, length < end_of_two ? whole.size() : end_of_two) << length;
-    if (length >= end_of_two) EXPECT_EQ(cut->entries, two) << length;
+    if (length >= end_of_two) {
+      EXPECT_EQ(cut->entries, two) << length;
+    }
   }
   for (size_t i = 0; i < end_of_two; ++i) {
     std::string bad = text;
