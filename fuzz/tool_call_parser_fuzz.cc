@@ -34,6 +34,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const galley::CallProblem& problem : found->problems) {
     GALLEY_CHECK(problem.place.offset <= size && problem.place.line > 0);
   }
+  if (text.find("</arg_value>") == std::string_view::npos) {
+    const auto pairs =
+        galley::parse_tool_calls("<tool_call>Write\n<arg_key>content</arg_key><arg_value>" +
+                                     std::string(text) + "</arg_value></tool_call>",
+                                 registry());
+    GALLEY_CHECK(pairs.has_value() && pairs->calls.size() == 1);
+    GALLEY_CHECK(pairs->calls[0].args->at("content") == text);
+  }
   if (text.find("]]>") != std::string_view::npos) return 0;
   const auto quoted = galley::parse_tool_calls(
       "<tool_use><tool_name>Write</tool_name><parameters><content><![CDATA[" + std::string(text) +

@@ -246,6 +246,17 @@ std::optional<std::string_view> calls_document(std::string_view text) {
   return is_json ? text : text.substr(part.begin, part.end - part.begin);
 }
 
+namespace {
+
+/// Whether the only edits of a text are calls of the format `calls`, between prose.
+bool has_only_calls(std::string_view text) {
+  if (calls_document(text)) return false;
+  const Answer answer = divide_answer(text);
+  return answer.unread.empty() && answer.format() == EditFormat::kCalls;
+}
+
+}  // namespace
+
 bool is_raw_calls(std::string_view text) {
   const auto plain = without_thoughts(text);
   const std::string_view body = trim(plain ? *plain : text, kPlainSpaces);
@@ -255,9 +266,10 @@ bool is_raw_calls(std::string_view text) {
   };
   const bool is_json = body.starts_with('{') || body.starts_with('[');
   const bool is_marked = body.starts_with("[TOOL_CALLS]") || body.starts_with("<|python_tag|>");
-  if (has_edits(body)) return false;
+  if (has_edits(body)) return has_word("tool") && has_only_calls(body);
   if (is_marked || !divide_answer(body).calls.empty()) return true;
   return is_json && (has_word("tool_use") || has_word("tool_calls") || has_word("function") ||
+                     has_word("function_call") || has_word("functionCall") ||
                      (has_word("name") && (has_word("arguments") || has_word("parameters"))));
 }
 
@@ -335,6 +347,102 @@ Json file_json(const FileOutcome& file) {
 
 }  // namespace
 
+Json corrected_edits_json(const EditOutcome& outcome) {
+  if (!outcome.correction) return nullptr;
+  Json out = Json::array();
+  for (const CorrectedEdits::File& file : outcome.correction->files) {
+    if (file.is_new) {
+      out.push_back({{"path", file.path}, {"content", file.text}});
+      continue;
+    }
+    Json edits = Json::array();
+    for (const auto& [old_text, new_text] : file.pairs) {
+      edits.push_back({{"oldText", old_text}, {"newText", new_text}});
+    }
+    out.push_back({{"path", file.path}, {"edits", std::move(edits)}});
+  }
+  return out;
+}
+
+namespace {
+
+constexpr std::string_view kArgumentsFit =
+    "the arguments of this call as they fit, ready to send again:\n";
+constexpr std::string_view kEditsFit = "the same edits as they fit, ready to send again:\n";
+
+/// The arguments of a call with the corrected edits; nullopt if their form cannot have these.
+std::optional<json> corrected_arguments(const EditForm& form, const json& args,
+                                        const EditOutcome& outcome) {
+  if (!outcome.correction) return std::nullopt;
+  const CorrectedEdits& correction = *outcome.correction;
+  json out = args;
+  if (!form.document.empty()) {
+    out[form.document] = correction.document;
+    if (!form.path.empty() && correction.files.size() == 1) {
+      out[form.path] = correction.files.front().path;
+    }
+    return correction.document.empty() ? std::nullopt : std::optional(std::move(out));
+  }
+  if (form.old_text.empty() || correction.files.size() != 1) return std::nullopt;
+  const CorrectedEdits::File& file = correction.files.front();
+  if (!outcome.files.front().nearby.empty()) out[form.path] = file.path;
+  if (form.list.empty()) {
+    if (file.as_one.size() != 1) return std::nullopt;
+    out[form.old_text] = file.as_one[0].first;
+    out[form.new_text] = file.as_one[0].second;
+    return out;
+  }
+  json pairs = json::array();
+  for (const auto& [old_text, new_text] : file.pairs) {
+    pairs.push_back({{form.old_text, old_text}, {form.new_text, new_text}});
+  }
+  out[form.list] = std::move(pairs);
+  return out;
+}
+
+}  // namespace
+
+void add_corrected_call(const EditForm& form, const json& args, const EditOutcome& outcome,
+                        ToolError& error) {
+  Json details = error.details != nullptr ? *error.details : Json::object();
+  details.erase("correction");
+  if (const auto corrected = corrected_arguments(form, args, outcome)) {
+    details["correction"] = *corrected;
+    if (form.document.empty()) {  // a document is in the text already
+      error.message += std::string(kArgumentsFit) + json_text(*corrected) + "\n";
+    }
+  }
+  error.details = std::make_shared<const Json>(std::move(details));
+}
+
+Json corrected_call_json(std::string_view tool, std::string_view call_id, const ToolError& error) {
+  const bool is_report =
+      error.details != nullptr && error.details->is_object() && error.details->contains("files");
+  if (!is_report) return nullptr;
+  const auto args = error.details->find("correction");
+  if (args == error.details->end() || !args->is_object()) return nullptr;
+  Json call = {{"tool", tool}, {"args", *args}};
+  if (!call_id.empty()) call["call_id"] = call_id;
+  return call;
+}
+
+void correct_by_call(const Json& call, ToolError& error) {
+  std::string& message = error.message;
+  const auto cut = [&message](std::string_view head, const std::string& text) {
+    const std::string end = std::string(head) + text;
+    if (message.ends_with(end)) message.resize(message.size() - end.size());
+  };
+  cut(kArgumentsFit, json_text(json(call["args"])) + "\n");
+  for (const auto& [key, value] : call["args"].items()) {
+    if (value.is_string()) cut(kEditsFit, value.get_ref<const std::string&>());
+  }
+  if (!message.empty() && !message.ends_with('\n')) message.push_back('\n');
+  message += "the same call as it fits, ready to send again:\n" + json_text(call) + "\n";
+  Json details = *error.details;
+  details["correction"] = call;
+  error.details = std::make_shared<const Json>(std::move(details));
+}
+
 Json edit_report_json(const EditOutcome& outcome) {
   Json out = {{"staged", outcome.is_staged}, {"complete", outcome.is_complete}};
   out["files"] = Json::array();
@@ -345,6 +453,10 @@ Json edit_report_json(const EditOutcome& outcome) {
     if (!leniency.path.empty()) item["path"] = leniency.path;
     if (leniency.line > 0) item["document_line"] = leniency.line;
     out["leniencies"].push_back(std::move(item));
+  }
+  if (outcome.correction) {
+    const std::string& document = outcome.correction->document;
+    out["correction"] = document.empty() ? corrected_edits_json(outcome) : Json(document);
   }
   return out;
 }

@@ -8,6 +8,8 @@
 #include "base/result.h"
 #include "staging/formats/edit_set.h"
 #include "staging/overlay/stage_edits.h"
+#include "tools/operation.h"
+#include "tools/tool.h"
 
 namespace galley {
 
@@ -41,5 +43,23 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
 
 /// The outcome of staging edits, as the document of docs/json/edits.schema.json.
 [[nodiscard]] nlohmann::ordered_json edit_report_json(const EditOutcome& outcome);
+
+/// The corrected edits as a document of `--format edits`; null if there are none.
+[[nodiscard]] nlohmann::ordered_json corrected_edits_json(const EditOutcome& outcome);
+
+/// Adds the arguments of a call as they fit to its error, as `correction` in the details and as
+/// text. `outcome` is that of the call.
+void add_corrected_call(const EditForm& form, const nlohmann::json& args,
+                        const EditOutcome& outcome, ToolError& error);
+
+/// The corrected call of an error that has corrected arguments, as `{"tool", "args"}`; null if it
+/// has none.
+[[nodiscard]] nlohmann::ordered_json corrected_call_json(std::string_view tool,
+                                                         std::string_view call_id,
+                                                         const ToolError& error);
+
+/// Replaces the corrected arguments in an error, in its details and its text, by the call: a
+/// document of calls is corrected by calls.
+void correct_by_call(const nlohmann::ordered_json& call, ToolError& error);
 
 }  // namespace galley

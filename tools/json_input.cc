@@ -11,12 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/encoding.h"
 #include "base/text.h"
 
 namespace galley {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53
 constexpr size_t kMaxShownBytes = 80;
@@ -387,6 +389,21 @@ std::string member_text(const Json& object, const char* key) {
                                                      : std::string();
 }
 
+void collect_exact(const ordered_json& value, const std::string& pointer, ordered_json& exact) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    if (!is_utf8(text)) exact[pointer] = base64(text);
+  } else if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) {
+      collect_exact(member, member_pointer(pointer, key), exact);
+    }
+  } else if (value.is_array()) {
+    for (size_t i = 0; i < value.size(); ++i) {
+      collect_exact(value[i], pointer + "/" + std::to_string(i), exact);
+    }
+  }
+}
+
 }  // namespace
 
 Result<json> parse_json(std::string_view text, const JsonLimits& limits) {
@@ -413,6 +430,22 @@ std::string text_member(const nlohmann::ordered_json& object, const char* key) {
   return member_text(object, key);
 }
 
+Result<json> parse_json_lines(std::string_view text, const JsonLimits& limits) {
+  json all = json::array();
+  JsonLimits left = limits;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (trim(line, kPlainSpaces).empty()) continue;
+    GALLEY_ASSIGN(json one, parse_json(line, left));
+    const auto values = static_cast<size_t>(std::count_if(
+        line.begin(), line.end(), [](char c) { return c == ',' || c == ':' || c == '{'; }));
+    left.max_values -= std::min(values, left.max_values);
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 std::string json_text(const json& document) {
   std::string text;
   append_json(text, document);
@@ -428,6 +461,12 @@ std::string json_text(const nlohmann::ordered_json& document) {
 std::string pretty_json_text(const nlohmann::ordered_json& document) {
   constexpr int kIndent = 2;
   return document.dump(kIndent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+ordered_json exact_texts(const ordered_json& document) {
+  ordered_json exact = ordered_json::object();
+  collect_exact(document, "", exact);
+  return exact;
 }
 
 std::string member_pointer(const std::string& pointer, const std::string& key) {

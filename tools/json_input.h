@@ -30,6 +30,11 @@ struct JsonLimits {
 ///         line and column; kQuota, reason `limit.json_bytes`, `limit.json_values`.
 Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
+/// Parses a text with one document on each line; the result is an array of them. Empty lines do not
+/// count.
+/// Errors: those of parse_json, with the place in the line; max_values is for all lines.
+Result<nlohmann::json> parse_json_lines(std::string_view text, const JsonLimits& limits = {});
+
 /// A text member of an object; empty when it is missing or not text.
 [[nodiscard]] std::string text_member(const nlohmann::json& object, const char* key);
 [[nodiscard]] std::string text_member(const nlohmann::ordered_json& object, const char* key);
@@ -39,6 +44,10 @@ Result<nlohmann::json> parse_json(std::string_view text, const JsonLimits& limit
 [[nodiscard]] std::string json_text(const nlohmann::ordered_json& document);
 /// The same, indented by two spaces.
 [[nodiscard]] std::string pretty_json_text(const nlohmann::ordered_json& document);
+
+/// The bytes, in base64, of each text in `document` that is not UTF-8, by its JSON Pointer; an
+/// empty object if there is none. Documents have them in `not_utf8` (docs/start.md).
+[[nodiscard]] nlohmann::ordered_json exact_texts(const nlohmann::ordered_json& document);
 
 /// The JSON Pointer (RFC 6901) of a member of the object at `pointer`.
 [[nodiscard]] std::string member_pointer(const std::string& pointer, const std::string& key);

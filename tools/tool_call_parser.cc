@@ -11,207 +11,17 @@
 #include <utility>
 
 #include "base/text.h"
+#include "staging/formats/dialect_marks.h"
+#include "staging/formats/json_extent.h"
 #include "staging/formats/thoughts.h"
+#include "tools/call_text_scanner.h"
 #include "tools/edit_formats.h"
+#include "tools/json_calls.h"
 #include "tools/json_input.h"
+#include "tools/python_calls.h"
 #include "tools/shapes.h"
 
 namespace galley {
-namespace {
-
-/// A tag in a text: `<name attribute="value">`. A prefix such as `ns:` is removed from its name.
-struct CallTag {
-  std::string_view name;
-  std::string_view full_name;  ///< with its prefix
-  std::string_view attribute;  ///< value of its attribute `name`
-  bool is_closing = false;
-  bool is_empty = false;  ///< `<name/>`
-  size_t end = 0;         ///< offset after it
-};
-
-/// Reads tags and values from a text that is not XML: a value need not be well-formed.
-///
-/// Invariant: all searches together read at most kMaxReadings times the text. Beyond that,
-///            has_given_up() is true and searches find nothing.
-/// Ownership: borrows the text. Threads: confined to one thread.
-class CallTextScanner {
- public:
-  explicit CallTextScanner(std::string_view text) : text_(text) {}
-
-  [[nodiscard]] bool has_given_up() const { return has_given_up_; }
-  [[nodiscard]] size_t past_space(size_t at) const;
-  /// The tag at `at`, which is `<`.
-  [[nodiscard]] std::optional<CallTag> tag_at(size_t at) const;
-  /// Returns the tag after white space, or nothing if other text follows.
-  [[nodiscard]] std::optional<CallTag> next_tag(size_t at) const;
-  /// Counts bytes of the text that another function read.
-  void charge(size_t bytes);
-  /// The next position of `what`; npos if there is none.
-  size_t find(std::string_view what, size_t from);
-
-  /// The tags that may follow a value.
-  struct ValueEnd {
-    std::string element;           ///< its closing tag ends the value
-    std::string block;             ///< `tool_use` or `invoke`; its closing tag may follow
-    std::string list;              ///< `parameters`; its closing tag may follow, too; or empty
-    std::string block_end;         ///< the closing tag of the block as it is written
-    std::set<std::string> others;  ///< elements that may follow
-    bool takes_any = false;        ///< any element may follow, because the tool is not known
-  };
-  struct Value {
-    std::string_view text;
-    size_t end = 0;            ///< offset after its closing tag
-    bool is_doubtful = false;  ///< it contains unbalanced tags of the same name
-  };
-  /// The value that begins at `from`. It ends with its CDATA section, or with the first of these
-  /// closing tags that exists:
-  /// 1. a tag that does not close an inner element, before an allowed tag
-  /// 2. a tag that does not close an inner element, before an unknown element
-  /// 3. any closing tag before an allowed tag, if the value does not extend beyond its block
-  std::optional<Value> value(size_t from, const ValueEnd& end);
-
- private:
-  bool may_follow(size_t at, const ValueEnd& end) const;
-  std::optional<Value> marked_value(size_t from, const ValueEnd& end);
-
-  std::string_view text_;
-  size_t read_ = 0;
-  bool has_given_up_ = false;
-};
-
-constexpr size_t kMaxTagBytes = 512;
-constexpr std::string_view kMarkBegin = "<![CDATA[";
-constexpr std::string_view kMarkEnd = "]]>";
-
-bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.' || c == ':';
-}
-
-/// The value of the attribute `name`. `attributes` is the text after the name of a tag.
-std::string_view name_attribute(std::string_view attributes) {
-  size_t at = 0;
-  while (at < attributes.size()) {
-    if (!is_name_char(attributes[at])) {
-      ++at;
-      continue;
-    }
-    const size_t begin = at;
-    while (at < attributes.size() && is_name_char(attributes[at])) ++at;
-    const std::string_view key = attributes.substr(begin, at - begin);
-    if (at + 1 >= attributes.size() || attributes[at] != '=') continue;
-    const char quote = attributes[at + 1];
-    if (quote != '"' && quote != '\'') continue;
-    const size_t close = attributes.find(quote, at + 2);
-    if (close == std::string_view::npos) return {};
-    if (key == "name") return attributes.substr(at + 2, close - at - 2);
-    at = close + 1;
-  }
-  return {};
-}
-
-}  // namespace
-
-size_t CallTextScanner::past_space(size_t at) const {
-  while (at < text_.size() && is_plain_space(text_[at])) ++at;
-  return at;
-}
-
-std::optional<CallTag> CallTextScanner::tag_at(size_t at) const {
-  if (at >= text_.size() || text_[at] != '<') return {};
-  const std::string_view head = text_.substr(at, kMaxTagBytes);
-  CallTag tag;
-  size_t i = 1;
-  if (i < head.size() && head[i] == '/') {
-    tag.is_closing = true;
-    ++i;
-  }
-  const size_t begin = i;
-  while (i < head.size() && is_name_char(head[i])) ++i;
-  if (i == begin || i >= head.size()) return {};
-  tag.name = tag.full_name = head.substr(begin, i - begin);
-  if (const size_t colon = tag.name.rfind(':'); colon != std::string_view::npos) {
-    tag.name.remove_prefix(colon + 1);
-  }
-  if (head[i] != '>' && head[i] != '/' && !is_plain_space(head[i])) return {};
-  const size_t close = head.find('>', i);
-  if (close == std::string_view::npos || tag.name.empty()) return {};
-  const std::string_view attributes = head.substr(i, close - i);
-  if (attributes.find('<') != std::string_view::npos) return {};
-  tag.is_empty = attributes.ends_with('/');
-  tag.attribute = name_attribute(attributes);
-  tag.end = at + close + 1;
-  return tag;
-}
-
-std::optional<CallTag> CallTextScanner::next_tag(size_t at) const { return tag_at(past_space(at)); }
-
-void CallTextScanner::charge(size_t bytes) {
-  read_ += bytes;
-  has_given_up_ = has_given_up_ || read_ / kMaxReadings > text_.size();
-}
-
-size_t CallTextScanner::find(std::string_view what, size_t from) {
-  const size_t found = text_.find(what, from);
-  charge(std::min(found, text_.size()) - std::min(from, text_.size()));
-  return has_given_up_ ? std::string_view::npos : found;
-}
-
-bool CallTextScanner::may_follow(size_t at, const ValueEnd& end) const {
-  const auto tag = next_tag(at);
-  if (!tag) return past_space(at) == text_.size();  // the text was cut off after a value
-  if (tag->is_closing)
-    return tag->name == end.block || (!end.list.empty() && tag->name == end.list);
-  return end.takes_any || end.others.contains(std::string(tag->name));
-}
-
-std::optional<CallTextScanner::Value> CallTextScanner::marked_value(size_t from,
-                                                                    const ValueEnd& end) {
-  const size_t begin = past_space(from);
-  if (!text_.substr(begin).starts_with(kMarkBegin)) return {};
-  size_t at = begin + kMarkBegin.size();
-  while ((at = find(kMarkEnd, at)) != std::string_view::npos) {
-    const auto tag = next_tag(at + kMarkEnd.size());
-    if (tag && tag->is_closing && tag->name == end.element && may_follow(tag->end, end)) {
-      const size_t inner = begin + kMarkBegin.size();
-      return Value{text_.substr(inner, at - inner), tag->end, false};
-    }
-    at += kMarkEnd.size();
-  }
-  return {};
-}
-
-std::optional<CallTextScanner::Value> CallTextScanner::value(size_t from, const ValueEnd& end) {
-  if (auto marked = marked_value(from, end)) return marked;
-  std::optional<Value> doubtful;
-  std::optional<Value> unknown_follows;  // balanced, before an element that the tool does not have
-  size_t last = std::string_view::npos;  // where the search ends once that one is found
-  size_t depth = 0;
-  for (size_t at = find("<", from); at != std::string_view::npos; at = find("<", at + 1)) {
-    if (at > last) break;
-    const auto tag = tag_at(at);
-    if (!tag || tag->is_empty || tag->name != end.element) continue;
-    if (!tag->is_closing) {
-      ++depth;
-      continue;
-    }
-    const Value found{text_.substr(from, at - from), tag->end, depth > 0};
-    if (may_follow(tag->end, end)) {
-      if (depth == 0) return found;
-      if (!doubtful) doubtful = found;
-    } else if (const auto next = next_tag(tag->end);
-               depth == 0 && next && !next->is_closing && !unknown_follows) {
-      unknown_follows = found;
-      last = find(end.block_end, tag->end);
-    }
-    if (depth > 0) --depth;
-  }
-  if (unknown_follows) return unknown_follows;
-  // A value that extends beyond its block was not closed: the closing tag is of another call.
-  if (doubtful && doubtful->text.find(end.block_end) != std::string_view::npos) return {};
-  return doubtful;
-}
-
 namespace {
 
 using nlohmann::json;
@@ -219,24 +29,6 @@ using ValueEnd = CallTextScanner::ValueEnd;
 
 constexpr size_t kMaxQuotedBytes = 80;
 constexpr std::string_view kFence = "```";
-
-/// A value without the newline after its opening tag.
-std::string_view without_layout(std::string_view text) {
-  if (text.starts_with("\r\n")) return text.substr(2);
-  return text.starts_with('\n') ? text.substr(1) : text;
-}
-
-std::string unmarked(std::string_view text) {
-  constexpr std::string_view kSplit = "]]]]><![CDATA[>";  // means `]]>` inside CDATA
-  std::string out;
-  size_t at = 0;
-  for (size_t next = text.find(kSplit); next != std::string_view::npos;
-       next = text.find(kSplit, at)) {
-    out.append(text.substr(at, next - at)).append("]]>");
-    at = next + kSplit.size();
-  }
-  return out.append(text.substr(at));
-}
 
 /// The types that a schema allows for a member; empty if it does not restrict them.
 std::vector<std::string> type_names(const json& schema) {
@@ -265,17 +57,12 @@ class CallFinder {
       : text_(text), registry_(registry), scanner_(text) {}
 
   Result<CallsOfText> run() {
-    const size_t begin = past_thoughts(scanner_.past_space(0));
-    size_t at = take_document(begin) ? text_.size() : begin;
-    while (at < text_.size()) {
-      const size_t next = text_.find_first_of("<`", at);
-      if (next == std::string_view::npos) break;
-      at = text_[next] == '<' ? take_tag(next) : take_fence(next);
-      if (scanner_.has_given_up()) return too_much("takes too long to read");
-      if (out_.calls.size() > kMaxCallsInText) {
-        return too_much("has more than " + std::to_string(kMaxCallsInText) + " calls");
-      }
-    }
+    GALLEY_TRY(scan());
+    // JSON between prose may be an example, if there are other calls.
+    const std::string_view body = text_.substr(scanner_.past_space(0));
+    reads_bare_ = out_.calls.empty() && out_.problems.empty() && !body.starts_with('{') &&
+                  !body.starts_with('[');
+    if (reads_bare_) GALLEY_TRY(scan());
     set_places();
     return std::move(out_);
   }
@@ -285,20 +72,77 @@ class CallFinder {
     return fail(ErrorKind::kQuota, "limit.call_text", "the text with tool calls " + why);
   }
 
+  Result<void> scan() {
+    const size_t begin = past_thoughts(scanner_.past_space(0));
+    size_t at = take_document(begin) ? text_.size() : begin;
+    while (at < text_.size()) {
+      const size_t next = text_.find_first_of(reads_bare_ ? "<`{[" : "<`", at);
+      if (next == std::string_view::npos) break;
+      at = text_[next] == '<'               ? take_tag(next)
+           : text_[next] == '`'             ? take_fence(next)
+           : begins_line_after_blanks(next) ? take_bare_json(next)
+                                            : next + 1;
+      if (scanner_.has_given_up()) return too_much("takes too long to read");
+      if (out_.calls.size() > kMaxCallsInText) {
+        return too_much("has more than " + std::to_string(kMaxCallsInText) + " calls");
+      }
+    }
+    return {};
+  }
+
   /// Whether the whole text is JSON with calls, understood or not.
   bool take_document(size_t begin) {
     size_t at = scanner_.past_space(begin);
-    for (const std::string_view mark : {"[TOOL_CALLS]", "<|python_tag|>"}) {
+    for (const std::string_view mark : {kMistralMark, kPythonTag, kToolCallMark}) {
       if (text_.substr(at).starts_with(mark)) at = scanner_.past_space(at + mark.size());
     }
-    const std::string_view body = trim(text_.substr(at), kPlainSpaces);
+    std::string_view body = trim(text_.substr(at), kPlainSpaces);
+    for (const std::string_view mark : {"<|end_of_text|>", "<|im_end|>", "<|end|>", "<|eom_id|>",
+                                        "<|eot_id|>", "<|/tool_call|>"}) {
+      if (!body.ends_with(mark)) continue;
+      body.remove_suffix(mark.size());
+      body = trim(body, kPlainSpaces);
+    }
     return (body.starts_with('{') || body.starts_with('[')) && take_json(at, body);
+  }
+
+  /// Reads JSON with calls that begins at `at`. Returns where the text goes on: other JSON is text.
+  size_t take_bare_json(size_t at) {
+    if (at < json_end_) return at + 1;  // each byte is read only once
+    const auto edit = json_edit_at(text_, at);
+    const auto raw = edit ? std::nullopt : raw_call_at(text_, at);
+    const auto extent = edit ? edit : raw;
+    if (!extent || extent->is_cut_off) {
+      const std::string_view rest = text_.substr(at);
+      const bool is_cut_off = extent || (rest.find('\n') == std::string_view::npos &&
+                                         (rest.starts_with('{') || rest.starts_with("[{")));
+      if (!is_cut_off) return at + 1;
+      report(at, false, "call_text.not_closed", "the text ends in JSON that is not closed");
+      return text_.size();
+    }
+    scanner_.charge(extent->end - at);
+    json_end_ = extent->end;
+    const bool is_call = extent->format == EditFormat::kCalls;
+    const std::string_view body = trim(text_.substr(at, extent->end - at), kPlainSpaces);
+    return is_call && take_json(at, body) ? extent->end : at + 1;
+  }
+
+  [[nodiscard]] bool begins_line_after_blanks(size_t at) const {
+    const size_t before = text_.substr(0, at).find_last_not_of(" \t");
+    return before == std::string_view::npos || text_[before] == '\n';
   }
 
   // --- tags -----------------------------------------------------------------------------------
 
   size_t take_tag(size_t at) {
-    if (text_.substr(at).starts_with(kFunction)) return take_function(at);
+    const std::string_view rest = text_.substr(at);
+    if (rest.starts_with(kFunction)) return take_function(at);
+    if (rest.starts_with(kDeepSeekCall)) return take_deepseek(at);
+    if (rest.starts_with(kKimiCall)) return take_kimi(at);
+    for (const std::string_view mark : {kToolCallMark, kPythonTag}) {
+      if (rest.starts_with(mark)) return take_bare_json(scanner_.past_space(at + mark.size()));
+    }
+    if (rest.starts_with("<|start|>") || rest.starts_with("<|channel|>")) return take_harmony(at);
     if (const size_t end = past_thoughts(at); end > at) return end;
     if (const size_t end = past_thought_before(at); end > at) return end;
     const auto tag = scanner_.tag_at(at);
@@ -306,7 +150,11 @@ class CallFinder {
     if (tag->name == "tool_use") return take_tool_use(at, *tag);
     if (tag->name == "invoke") return take_invoke(at, *tag);
     if (tag->name == "tool_call") return take_tool_call(at, *tag);
-    return at + 1;
+    if (tag->name == "tool_calls" || tag->name == "TOOLCALL") return take_json_element(at, *tag);
+    const bool is_edit = std::find(kEditElements.begin(), kEditElements.end(), tag->full_name) !=
+                             kEditElements.end() &&
+                         begins_line(at);
+    return is_edit ? take_edit_element(at, *tag) : at + 1;
   }
 
   /// Returns where the text goes on after an element in which the model thinks: calls in it are not
@@ -331,27 +179,275 @@ class CallFinder {
 
   [[nodiscard]] bool begins_line(size_t at) const { return at == 0 || text_[at - 1] == '\n'; }
 
-  /// Reads a `<tool_call>` with JSON in it. If it has other tags in it, they are read separately.
   size_t take_tool_call(size_t at, const CallTag& open) {
-    constexpr std::string_view kEnd = "</tool_call>";
-    if (!text_.substr(scanner_.past_space(open.end)).starts_with('{')) return open.end;
-    const auto is_whole = [&](size_t at) {
-      scanner_.charge(at - open.end);
-      return parse_json(trim(text_.substr(open.end, at - open.end), kPlainSpaces)).has_value();
+    const size_t end_of_pairs = take_argument_pairs(at, open);
+    return end_of_pairs > open.end ? end_of_pairs : take_json_element(at, open);
+  }
+
+  /// Reads an element with JSON in it. If it has other tags in it, they are read separately.
+  size_t take_json_element(size_t at, const CallTag& open) {
+    const std::string end_tag = "</" + std::string(open.full_name) + ">";
+    const std::string_view inside = text_.substr(scanner_.past_space(open.end));
+    if (!inside.starts_with('{') && !inside.starts_with('[')) return open.end;
+    const auto is_whole = [&](size_t stop) {
+      scanner_.charge(stop - open.end);
+      return parse_json(trim(text_.substr(open.end, stop - open.end), kPlainSpaces)).has_value();
     };
     // The end may be in a string of the JSON, too.
-    const size_t first = scanner_.find(kEnd, open.end);
+    const size_t first = scanner_.find(end_tag, open.end);
     size_t end = first;
-    while (end != std::string_view::npos && !is_whole(end)) end = scanner_.find(kEnd, end + 1);
+    while (end != std::string_view::npos && !is_whole(end)) end = scanner_.find(end_tag, end + 1);
     if (end == std::string_view::npos && !is_whole(text_.size())) end = first;
     if (end == std::string_view::npos) {
-      report(at, true, "call_text.not_closed", "</tool_call> is missing: the text ends with it");
+      report(at, true, "call_text.not_closed", end_tag + " is missing: the text ends with it");
     }
     const size_t body_end = std::min(end, text_.size());
     if (!take_json(at, trim(text_.substr(open.end, body_end - open.end), kPlainSpaces))) {
-      report(at, false, "call_text.value", "<tool_call> has no call in it");
+      report(at, false, "call_text.value", "<" + std::string(open.name) + "> has no call in it");
     }
-    return end == std::string_view::npos ? text_.size() : end + kEnd.size();
+    return end == std::string_view::npos ? text_.size() : end + end_tag.size();
+  }
+
+  /// The end of a value in GLM's form: the first closing tag that closes no inner element, and that
+  /// another argument or the end of the call follows.
+  size_t end_of_pair(size_t from) {
+    size_t inner = 0;
+    for (size_t close = scanner_.find(kValueEnd, from); close != std::string_view::npos;
+         close = scanner_.find(kValueEnd, from)) {
+      const std::string_view before = text_.substr(from, close - from);
+      for (size_t open = before.find(kValue); open != std::string_view::npos;
+           open = before.find(kValue, open + 1)) {
+        ++inner;
+      }
+      from = close + kValueEnd.size();
+      if (inner > 0) {
+        --inner;
+        continue;
+      }
+      const std::string_view behind = text_.substr(scanner_.past_space(from));
+      if (behind.starts_with(kKey) || behind.starts_with(kCallEnd)) return close;
+    }
+    return std::string_view::npos;
+  }
+
+  /// Reads GLM's form: the name, and each argument in two elements. A value is not laid out.
+  size_t take_argument_pairs(size_t at, const CallTag& open) {
+    constexpr std::string_view kEnd = kCallEnd;
+    const size_t name_end = std::min(text_.find_first_of("<{", open.end), text_.size());
+    const std::string_view name = trim(text_.substr(open.end, name_end - open.end), kPlainSpaces);
+    const std::string_view rest = text_.substr(name_end);
+    const bool has_arguments = rest.starts_with(kKey);
+    const bool is_call =
+        !name.empty() && name.size() <= kMaxTagBytes &&
+        (has_arguments || (rest.starts_with(kEnd) && registry_.has(known_name(name))));
+    if (!is_call) return open.end;
+    Found found = begin_call(at, name);
+    size_t next = name_end;
+    while (text_.substr(next).starts_with(kKey)) {
+      const size_t key_end = scanner_.find("</arg_key>", next);
+      const size_t begin =
+          key_end == std::string_view::npos
+              ? key_end
+              : scanner_.past_space(key_end + std::string_view("</arg_key>").size());
+      const size_t end = begin == std::string_view::npos || !text_.substr(begin).starts_with(kValue)
+                             ? std::string_view::npos
+                             : end_of_pair(begin + kValue.size());
+      if (end == std::string_view::npos) {
+        report(next, false, "call_text.not_closed", "an argument of <tool_call> is not closed");
+        return past_block(open);
+      }
+      const std::string key(
+          trim(text_.substr(next, key_end - next).substr(kKey.size()), kPlainSpaces));
+      if (found.args.contains(key)) {
+        report(next, false, "call_text.twice", "the parameter '" + key + "' is given twice");
+      }
+      const size_t value = begin + kValue.size();
+      found.args[key] = typed(found, key, std::string(text_.substr(value, end - value)), next);
+      next = scanner_.past_space(end + kValueEnd.size());
+    }
+    if (!text_.substr(next).starts_with(kEnd)) {
+      report(next, false, "call_text.not_closed", "</tool_call> is missing");
+      return past_block(open);
+    }
+    add(std::move(found));
+    next += kEnd.size();
+    // A value that has the end of a call in it ends too early.
+    const size_t next_call = std::min(scanner_.find("<tool_call>", next), text_.size());
+    const size_t stray = text_.substr(next, next_call - next).find(kValueEnd);
+    if (stray != std::string_view::npos) {
+      report(next + stray, false, "call_text.unbalanced",
+             "</arg_value> stands behind the end of a call: a value has </tool_call> in it");
+    }
+    return next;
+  }
+
+  // --- special tokens -------------------------------------------------------------------------
+
+  /// Reads the arguments of a call: JSON, perhaps in a fence, from `from` to the first `mark`
+  /// behind which it is whole.
+  size_t take_arguments(size_t at, std::string_view name, size_t from, std::string_view mark) {
+    Found found = begin_call(at, trim(name, kPlainSpaces));
+    const auto read = [&](size_t end) {
+      std::string_view body = trim(text_.substr(from, end - from), kPlainSpaces);
+      scanner_.charge(body.size());
+      if (body.starts_with(kFence)) {
+        body.remove_prefix(std::min(body.find('\n'), body.size()));
+        if (body.ends_with(kFence)) body.remove_suffix(kFence.size());
+      }
+      return parse_json(trim(body, kPlainSpaces));
+    };
+    const size_t first = scanner_.find(mark, from);
+    size_t end = first;
+    Result<json> object = json();
+    for (; end != std::string_view::npos; end = scanner_.find(mark, end + 1)) {
+      object = read(end);
+      if (object) break;
+    }
+    if (end == std::string_view::npos) {
+      object = read(text_.size());
+      report(at, object.has_value(), "call_text.not_closed",
+             object ? std::string(mark) + " is missing: the text ends with the call"
+                    : "the arguments of the call are not whole JSON before " + std::string(mark));
+      if (!object) return first == std::string_view::npos ? text_.size() : first + mark.size();
+    }
+    if (!object->is_object()) {
+      report(at, false, "call_text.value", "the arguments of the call are not a JSON object");
+    } else {
+      found.args = *std::move(object);
+      add(std::move(found));
+    }
+    return end == std::string_view::npos ? text_.size() : end + mark.size();
+  }
+
+  size_t no_name(size_t at) {
+    report(at, false, "call_text.no_name", "the call does not say its tool");
+    return at + 1;
+  }
+
+  /// `NAME<sep>JSON`, or `function<sep>NAME` and JSON in a fence.
+  size_t take_deepseek(size_t at) {
+    constexpr std::string_view kSeparator = "<\uff5ctool\u2581sep\uff5c>";
+    constexpr std::string_view kEnd = "<\uff5ctool\u2581call\u2581end\uff5c>";
+    const size_t begin = at + kDeepSeekCall.size();
+    const size_t separator = text_.substr(begin, kMaxTagBytes).find(kSeparator);
+    if (separator == std::string_view::npos) return no_name(at);
+    const std::string_view head = trim(text_.substr(begin, separator), kPlainSpaces);
+    const size_t from = begin + separator + kSeparator.size();
+    if (head != "function") return take_arguments(at, head, from, kEnd);
+    const size_t line_end = text_.substr(from, kMaxTagBytes).find('\n');
+    if (line_end == std::string_view::npos) return no_name(at);
+    return take_arguments(at, text_.substr(from, line_end), from + line_end, kEnd);
+  }
+
+  /// `functions.NAME:0`, then JSON.
+  size_t take_kimi(size_t at) {
+    constexpr std::string_view kArguments = "<|tool_call_argument_begin|>";
+    const size_t begin = at + kKimiCall.size();
+    const size_t end = text_.substr(begin, kMaxTagBytes).find(kArguments);
+    if (end == std::string_view::npos) return no_name(at);
+    std::string_view name = trim(text_.substr(begin, end), kPlainSpaces);
+    if (name.starts_with(kFunctions)) name.remove_prefix(kFunctions.size());
+    name = name.substr(0, name.rfind(':'));
+    return take_arguments(at, name, begin + end + kArguments.size(), "<|tool_call_end|>");
+  }
+
+  /// A message of OpenAI's harmony. If it is for a function, it is a call. Analysis is a thought.
+  size_t take_harmony(size_t at) {
+    constexpr std::string_view kMessage = "<|message|>";
+    constexpr std::string_view kTo = "to=functions.";
+    const size_t length = text_.substr(at, kMaxTagBytes).find(kMessage);
+    if (length == std::string_view::npos) return at + 1;
+    const std::string_view head = text_.substr(at, length);
+    const size_t from = at + length + kMessage.size();
+    const size_t to = head.find(kTo);
+    if (to != std::string_view::npos) {
+      const std::string_view name = head.substr(to + kTo.size());
+      return take_arguments(at, name.substr(0, name.find_first_of(" <\t\r\n")), from, "<|call|>");
+    }
+    if (head.find("analysis") == std::string_view::npos) return from;
+    // The end of a thought may be missing.
+    for (size_t mark = scanner_.find("<|", from); mark != std::string_view::npos;
+         mark = scanner_.find("<|", mark + 1)) {
+      for (const std::string_view end : {"<|end|>", "<|start|>", "<|channel|>"}) {
+        if (text_.substr(mark).starts_with(end)) return mark;
+      }
+    }
+    return text_.size();
+  }
+
+  // --- elements of Cline and Roo --------------------------------------------------------------
+
+  /// Reads an element that writes or edits one file, or Roo's list of files in `<args>`.
+  size_t take_edit_element(size_t at, const CallTag& open) {
+    const auto list = scanner_.next_tag(open.end);
+    const bool is_list = list && !list->is_closing && list->name == "args";
+    size_t next = open.end;
+    if (is_list) {
+      next = list->end;
+      while (true) {
+        const auto file = scanner_.next_tag(next);
+        if (!file || file->is_closing || file->name != "file") break;
+        const auto end = take_file_element(at, open.name, "file", file->end);
+        if (!end) return past_block(open);
+        next = *end;
+      }
+      const auto end = scanner_.next_tag(next);
+      if (!end || !end->is_closing || end->name != "args") return not_closed(next, "args", open);
+      next = end->end;
+      const auto close = scanner_.next_tag(next);
+      if (!close || !close->is_closing || close->name != open.name) {
+        return not_closed(next, open.name, open);
+      }
+      return close->end;
+    }
+    const auto end = take_file_element(at, open.name, open.name, next);
+    return end ? *end : past_block(open);
+  }
+
+  size_t not_closed(size_t at, std::string_view name, const CallTag& open) {
+    report(at, false, "call_text.not_closed", "</" + std::string(name) + "> is missing");
+    return past_block(open);
+  }
+
+  /// Reads the elements of one file up to the closing tag of `block`. Returns the end.
+  std::optional<size_t> take_file_element(size_t at, std::string_view tool, std::string_view block,
+                                          size_t from) {
+    const std::string end_tag = "</" + std::string(block) + ">";
+    ValueEnd end{"",   std::string(block), "", end_tag, {"path", "content", "diff", "line_count"},
+                 false};
+    Found parts;
+    std::string diff;
+    size_t next = from;
+    while (true) {
+      const auto tag = scanner_.next_tag(next);
+      if (tag && tag->is_closing && tag->name == block) {
+        next = tag->end;
+        break;
+      }
+      if (!tag || tag->is_closing || !end.others.contains(std::string(tag->name))) {
+        report(next, false, "call_text.not_closed", end_tag + " is missing");
+        return {};
+      }
+      end.element = tag->name;
+      const std::string name(tag->name);
+      if (!take_value(parts, name, *tag, end, next)) return {};
+      if (name != "diff") continue;
+      diff += diff_of(parts.args["diff"].get<std::string>());
+      parts.args.erase("diff");
+    }
+    const bool is_write = tool == "write_to_file";
+    if (!parts.args.contains("path") ||
+        (is_write ? !parts.args.contains("content") : diff.empty())) {
+      report(at, false, "call_text.value",
+             "<" + std::string(tool) + "> needs <path> and " + (is_write ? "<content>" : "<diff>"));
+      return next;
+    }
+    Found found = begin_call(at, is_write ? "Write" : "Edit");
+    const auto path = parts.args["path"].get<std::string>();
+    found.args["file_path"] = std::string(trim(path, kPlainSpaces));
+    found.args[is_write ? "content" : "patch"] = is_write ? parts.args["content"] : json(diff);
+    add(std::move(found));
+    return next;
   }
 
   /// Reads a `<function=NAME>` with a JSON object or with `<parameter=NAME>value</parameter>` in
@@ -391,12 +487,11 @@ class CallFinder {
       if (found.args.contains(key)) {
         report(next, false, "call_text.twice", "the parameter '" + key + "' is given twice");
       }
-      found.args[key] = typed(found, key, value, next);
+      found.args[key] = typed(found, key, std::string(value), next);
       next = scanner_.past_space(end + kParameterEnd.size());
     }
     if (!text_.substr(next).starts_with(kEnd)) return not_closed(kEnd);
-    found.call.args = std::make_shared<const json>(std::move(found.args));
-    out_.calls.push_back(std::move(found.call));
+    add(std::move(found));
     return next + kEnd.size();
   }
 
@@ -570,11 +665,20 @@ class CallFinder {
     return true;
   }
 
-  /// Converts a value to the type in the schema.
+  void add(Found found) {
+    found.call.args = std::make_shared<const json>(std::move(found.args));
+    out_.calls.push_back(std::move(found.call));
+  }
+
+  /// Converts a value that is laid out to the type in the schema.
   json typed(const Found& found, const std::string& name, std::string_view raw, size_t at) {
-    const bool is_marked = raw.data() >= text_.data() + kMark.size() &&
-                           std::string_view(raw.data() - kMark.size(), kMark.size()) == kMark;
-    std::string text = is_marked ? unmarked(raw) : std::string(without_layout(raw));
+    const bool is_marked =
+        raw.data() >= text_.data() + kMarkBegin.size() &&
+        std::string_view(raw.data() - kMarkBegin.size(), kMarkBegin.size()) == kMarkBegin;
+    return typed(found, name, is_marked ? unmarked(raw) : std::string(without_layout(raw)), at);
+  }
+
+  json typed(const Found& found, const std::string& name, std::string text, size_t at) {
     std::vector<std::string> types;
     if (found.schema.contains("properties") && found.schema["properties"].contains(name)) {
       types = type_names(found.schema["properties"][name]);
@@ -603,8 +707,7 @@ class CallFinder {
                  (is_last ? ": the text ends with it" : ""));
       if (!is_last) return past_block(open);
     }
-    found.call.args = std::make_shared<const json>(std::move(found.args));
-    out_.calls.push_back(std::move(found.call));
+    add(std::move(found));
     return is_closed ? end->end : text_.size();
   }
 
@@ -631,10 +734,30 @@ class CallFinder {
         report(at, true, "call_text.not_closed", "the fence is not closed: the text ends with it");
         return text_.size();
       }
+    } else if (language == "tool_code") {
+      return take_code(at, head_end, close);
     } else if (language == "xml" || close == std::string_view::npos) {
       return head_end;
     }
     return std::min(text_.find('\n', close), text_.size());
+  }
+
+  /// Reads a fence with calls in Python's syntax.
+  size_t take_code(size_t at, size_t begin, size_t close) {
+    const bool is_closed = close != std::string_view::npos;
+    const size_t end = is_closed ? close : text_.size();
+    const auto calls = read_python_calls(text_.substr(begin, end - begin));
+    if (!calls) {
+      report(at, false, calls.error().reason, calls.error().message);
+    } else if (!is_closed) {
+      report(at, true, "call_text.not_closed", "the fence is not closed: the text ends with it");
+    }
+    for (size_t i = 0; calls && i < calls->size(); ++i) {
+      Found found = begin_call(at, (*calls)[i].first);
+      found.args = (*calls)[i].second;
+      add(std::move(found));
+    }
+    return is_closed ? std::min(text_.find('\n', close), text_.size()) : text_.size();
   }
 
   size_t fence_end(std::string_view ticks, size_t from) {
@@ -647,6 +770,8 @@ class CallFinder {
   bool take_json(size_t at, std::string_view body) {
     auto document = parse_json(body);
     if (!document) {
+      const auto lines = parse_json_lines(body);
+      if (lines && lines->size() > 1 && take_items(at, *lines)) return true;
       auto mended = parse_json(repair_json(body, DocumentEnd::kUnknown));
       const size_t before = out_.calls.size() + out_.problems.size();
       if (mended && take_items(at, *mended) && out_.calls.size() + out_.problems.size() > before) {
@@ -668,69 +793,20 @@ class CallFinder {
     return take_items(at, *document);
   }
 
-  bool take_items(size_t at, const json& items) {
-    if (!items.is_array()) return take_json_call(at, items);
+  /// Whether a document has calls, understood or not.
+  bool take_items(size_t at, const json& document) {
+    const auto found = calls_of_json(document);
     bool any = false;
-    for (const json& item : items) any = take_json_call(at, item) || any;
-    return any;
-  }
-
-  /// Reads the calls of a message, or of the messages of a response. A message that was cut off at
-  /// its maximum length may lack calls.
-  bool take_message(size_t at, const json& message) {
-    for (const char* why : {"stop_reason", "finish_reason"}) {
-      const std::string reason = text_member(message, why);
-      if (reason != "max_tokens" && reason != "length") continue;
-      report(at, false, "call_text.cut_off",
-             "the answer was cut off (" + std::string(why) + ": " + reason + ")");
-    }
-    bool any = false;
-    for (const char* list : {"choices", "output", "content", "tool_calls"}) {
-      if (message.contains(list) && message[list].is_array()) {
-        any = take_items(at, message[list]) || any;
-      }
-    }
-    if (message.contains("message") && message["message"].is_object()) {
-      any = take_message(at, message["message"]) || any;
+    for (const JsonCall& one : found) {
+      Found call = one.is_call ? begin_call(at, one.name) : Found();
+      if (!one.reason.empty()) report(at, false, one.reason, one.message);
+      any = any || one.is_call;
+      if (!one.is_call || !one.reason.empty()) continue;
+      call.call.call_id = one.call_id;
+      call.args = *one.args;
+      add(std::move(call));
     }
     return any;
-  }
-
-  bool take_json_call(size_t at, const json& item) {
-    if (!item.is_object()) return false;
-    if (item.contains("function") && item["function"].is_object()) {
-      const size_t before = out_.calls.size();
-      if (!take_json_call(at, item["function"])) return false;
-      if (out_.calls.size() > before) out_.calls.back().call_id = text_member(item, "id");
-      return true;
-    }
-    const bool has_tool = item.contains("tool");
-    const bool is_use = text_member(item, "type") == "tool_use";
-    const bool has_parameters = !item.contains("arguments") && item.contains("parameters");
-    const char* name = has_tool ? "tool" : "name";
-    const char* arguments = has_tool         ? "args"
-                            : is_use         ? "input"
-                            : has_parameters ? "parameters"
-                                             : "arguments";
-    if (!item.contains(name)) return take_message(at, item);
-    if (!item.contains(name) || !item[name].is_string()) return false;
-    if (!has_tool && !item.contains(arguments)) return false;
-    Found found = begin_call(at, item[name].get_ref<const std::string&>());
-    for (const char* key : {"call_id", "id"}) {
-      if (item.contains(key) && item[key].is_string()) found.call.call_id = item[key];
-    }
-    json args = item.value(arguments, json::object());
-    if (args.is_string()) {  // OpenAI sends them as text
-      auto inner = parse_json(args.get_ref<const std::string&>());
-      args = inner ? *std::move(inner) : json();
-    }
-    if (!args.is_object()) {
-      report(at, false, "call_text.value", std::string("'") + arguments + "' is not a JSON object");
-      return true;
-    }
-    found.call.args = std::make_shared<const json>(std::move(args));
-    out_.calls.push_back(std::move(found.call));
-    return true;
   }
 
   // --- places ---------------------------------------------------------------------------------
@@ -762,8 +838,14 @@ class CallFinder {
     }
   }
 
-  static constexpr std::string_view kMark = "<![CDATA[";
+  static constexpr std::string_view kMistralMark = "[TOOL_CALLS]";
+  static constexpr std::string_view kPythonTag = "<|python_tag|>";
+  static constexpr std::string_view kKey = "<arg_key>";
+  static constexpr std::string_view kValue = "<arg_value>";
+  static constexpr std::string_view kValueEnd = "</arg_value>";
+  static constexpr std::string_view kCallEnd = "</tool_call>";
   static constexpr std::string_view kFunction = "<function=";
+  static constexpr std::string_view kFunctions = "functions.";
   static constexpr std::string_view kParameter = "<parameter=";
   static constexpr std::string_view kParameterEnd = "</parameter>";
 
@@ -771,6 +853,8 @@ class CallFinder {
   const ToolRegistry& registry_;
   CallTextScanner scanner_;
   CallsOfText out_;
+  size_t json_end_ = 0;      // of the JSON that was read last
+  bool reads_bare_ = false;  // JSON outside of fences and elements
 };
 
 }  // namespace

@@ -54,11 +54,18 @@ struct CallsOfText {
 ///     <tool_use><tool_name>T</tool_name><parameters><p>value</p></parameters></tool_use>
 ///     <function_calls><invoke name="T"><parameter name="p">value</parameter></invoke>…
 ///     ```json {"tool": "T", "args": {…}}  or  {"name": "T", "arguments": {…}}, or a list of them
-///     <tool_call>{"name": "T", "arguments": {…}}</tool_call>
+///     <tool_call>{"name": "T", "arguments": {…}}</tool_call>, <tool_calls>[…]</tool_calls>,
+///     <TOOLCALL>[…]</TOOLCALL>  or  <|tool_call|>[…]
 ///     <function=T>{…}</function>  or  <function=T><parameter=p>value</parameter></function>
+///     <tool_call>T<arg_key>p</arg_key><arg_value>value</arg_value></tool_call>  of GLM
+///     the special tokens of DeepSeek, Kimi and OpenAI's harmony around a name and JSON
+///     ```tool_code T(p="value")  of Gemini (python_calls.h)
+///     <write_to_file>, <replace_in_file>, <apply_diff>  of Cline and Roo: calls of Write and Edit
 ///
 /// The whole text may also be JSON: one of these objects, a `tool_use` of Anthropic, a `function`
-/// of OpenAI, or a message or response that contains them. It may follow `[TOOL_CALLS]`.
+/// of OpenAI, a `functionCall` of Gemini, or a message or response that contains them. It may
+/// follow `[TOOL_CALLS]`. If the text has no call in these forms, such objects between prose are
+/// calls, each at the start of a line.
 ///
 /// A value is taken byte for byte, including markup, `<` and `&`. One newline directly after its
 /// opening tag is ignored. It may be wrapped in `<![CDATA[…]]>`. The tool's input schema determines

@@ -47,6 +47,7 @@ struct Made {
   std::string content;
   size_t paths = 0;
   Offers offers;
+  std::string correction = {};  ///< the whole answer as it fits; may be empty
 };
 
 Offers offers_of(const EditOutcome& outcome) {
@@ -95,7 +96,16 @@ Made made_of(const std::string& answer, const std::string& path, const std::stri
   StageOptions options;
   options.match.choices = offers.choices;
   const auto outcome = stage_edits(overlay, *edits, options);
-  if (outcome && !outcome->is_staged) return {false, {}, 0, offers_of(*outcome)};
+  if (outcome && !outcome->is_staged) {
+    const bool is_json = outcome->correction && outcome->correction->document.empty();
+    return {false,
+            {},
+            0,
+            offers_of(*outcome),
+            is_json               ? corrected_edits_json(*outcome).dump()
+            : outcome->correction ? outcome->correction->document
+                                  : ""};
+  }
   if (!outcome) return {};
   Made out{true, before, overlay.changes().size(), {}};
   const auto entry = overlay.entries().find(file);
@@ -121,6 +131,7 @@ class Judge {
     if (!made.is_staged || made.content == before) {
       EXPECT_LE(made.paths, made.content == before ? 0U : 1U);
       ++tally.refused;
+      if (!made.correction.empty()) take_correction(one, made.correction);
       // Where the answer does not say which place it means, the caller alone can choose.
       if (made.offers.is_plausible && !must_refuse) take_offers(one, made.offers, tally);
       return;
@@ -133,6 +144,18 @@ class Judge {
     ADD_FAILURE() << program_["path"] << " " << one["name"] << "\n--- answer\n"
                   << one["answer"].get<std::string>() << "--- made\n"
                   << made.content;
+  }
+
+  void take_correction(const Json& one, const std::string& correction) {
+    const auto before = program_["before"].get<std::string>();
+    const Made made = made_of(correction, program_["path"], before);
+    const bool is_right = made.is_staged && made.content == program_["after"];
+    EXPECT_TRUE(is_right && !one.value("is_refused", false))
+        << program_["path"] << " " << one["name"] << "\n--- answer\n"
+        << one["answer"].get<std::string>() << "--- correction\n"
+        << correction << "--- made\n"
+        << made.content;
+    ++corrected_;
   }
 
   void take_offers(const Json& one, const Offers& offers, AnswerTally& tally) {
@@ -172,9 +195,14 @@ class Judge {
                   name.c_str(), tally.right, tally.refused, tally.wrong, tally.repaired,
                   tally.plausible);
     }
+    std::printf("  %zu whole answers corrected\n", corrected_);
   }
 
+  /// The number of answers that were refused with a correction of the whole answer.
+  [[nodiscard]] size_t corrected() const { return corrected_; }
+
  private:
+  size_t corrected_ = 0;
   Json program_;
   std::map<std::string, AnswerTally> tallies_;
 };

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tools/call_text_scanner.h"
 #include "tools/edit_formats.h"
 #include "tools/tool_factory.h"
 #include "tools/tool_fixture.h"
@@ -65,6 +66,19 @@ TEST_F(ToolCallParser, BlocksOfEveryKindAreReadInOrder) {
   EXPECT_EQ(problems_of(text), "");
 }
 
+TEST_F(ToolCallParser, EachLineMayBeADocument) {
+  const std::string use = R"({"type":"tool_use","name":"Read","input":{"file":"a"}})";
+  const std::string two = use + "\n\n" + use + "\n";
+  EXPECT_EQ(calls_of(two), "Read {\"file\":\"a\"}\nRead {\"file\":\"a\"}\n");
+  EXPECT_EQ(problems_of(two), "");
+  EXPECT_EQ(calls_of(use + "\n{\"type\":"), "");
+  // A line end in a string is no end of a document.
+  const std::string broken =
+      "{\"name\":\"Write\",\"arguments\":{\"file_path\":\"a\",\"content\":\"1\n2\n\n3\n\"}}";
+  EXPECT_EQ(calls_of(broken), "Write {\"content\":\"1\\n2\\n\\n3\\n\",\"file_path\":\"a\"}\n");
+  EXPECT_EQ(problems_of(broken), "call_text.json_mended+\n");
+}
+
 TEST_F(ToolCallParser, TypesComeFromTheSchema) {
   EXPECT_EQ(calls_of(tool_use("Read", "<file>7</file><offset> 3 </offset><limit>10</limit>")),
             "Read {\"file\":\"7\",\"limit\":10,\"offset\":3}\n");
@@ -98,6 +112,15 @@ TEST_F(ToolCallParser, ValuesAreTakenByteForByte) {
 TEST_F(ToolCallParser, OneNewlineAfterATagIsIgnored) {
   EXPECT_EQ(calls_of(tool_use("Write", "<file>a</file><content>\nx\n</content>")),
             "Write {\"content\":\"x\\n\",\"file\":\"a\"}\n");
+}
+
+TEST_F(ToolCallParser, ABlankLineThatBeginsAValueOfAFunctionStays) {
+  const auto value = [&](const std::string& text) {
+    return calls_of("<function=Write>\n<parameter=file>a</parameter>\n<parameter=content>\n" +
+                    text + "</parameter>\n</function>\n");
+  };
+  EXPECT_EQ(value("\nx\n"), "Write {\"content\":\"\\nx\",\"file\":\"a\"}\n");
+  EXPECT_EQ(value("\n\n\nx\n"), "Write {\"content\":\"\\n\\n\\nx\",\"file\":\"a\"}\n");
 }
 
 TEST_F(ToolCallParser, ACallInsideAValueIsNotACall) {
@@ -155,6 +178,12 @@ TEST_F(ToolCallParser, CallsInTheFormatsOfProvidersAreRead) {
            R"({"output":[{"type":"function_call","name":"Read","arguments":"{\"file\":\"a\"}"}]})"),
        std::string(R"([TOOL_CALLS][{"name":"Read","arguments":{"file":"a"}}])"),
        std::string(R"({"name":"Read","parameters":{"file":"a"}})"),
+       std::string(R"({"name":"Read","input":{"file":"a"}})"),
+       std::string(R"({"function_call":{"name":"Read","arguments":"{\"file\":\"a\"}"}})"),
+       std::string(R"({"choices":[{"message":{"role":"assistant","content":null,"function_call":)"
+                   R"({"name":"Read","arguments":"{\"file\":\"a\"}"}}}]})"),
+       std::string(R"({"name":"Read","parameters":{"file":"a"}}<|eom_id|>)"),
+       std::string(R"(<|python_tag|>{"name":"Read","parameters":{"file":"a"}}<|eot_id|>)"),
        std::string("{'name': 'Read', 'arguments': {'file': 'a'},}")}) {
     EXPECT_EQ(calls_of(text), call) << text;
     EXPECT_TRUE(parsed(text).is_whole()) << text;
@@ -175,6 +204,10 @@ TEST_F(ToolCallParser, CallsInTheFormatsOfChatTemplatesAreRead) {
   for (const std::string& text :
        {"I write it.\n<tool_call>\n" + tool_call + "\n</tool_call>\nDone.",
         "<tool_call>" + tool_call, "<function=Write>" + json + "</function>",
+        "<|tool_call|>[" + tool_call + "]", "I write it.\n<|tool_call|>[" + tool_call + "]",
+        "<|tool_call|>[" + tool_call + "]<|/tool_call|><|end|>",
+        "<tool_calls>\n[" + tool_call + "]\n</tool_calls>",
+        "Now.\n<TOOLCALL>[" + tool_call + "]</TOOLCALL>",
         std::string(
             "<tool_call>\n<function=Write>\n<parameter=content>\n</tool_call>\n <b>\n"
             "</parameter>\n<parameter=file>\na\n</parameter>\n</function>\n</tool_call>")}) {
@@ -213,6 +246,26 @@ TEST_F(ToolCallParser, CallsInFencesAreFoundBetweenProse) {
   }
   EXPECT_FALSE(is_raw_calls("```python\n" + call + "```\n"));
   EXPECT_FALSE(is_raw_calls("```json\n{\"name\": \"a package\"}\n```\n"));
+}
+
+TEST_F(ToolCallParser, JsonBetweenProseIsACallWithoutOtherCalls) {
+  const std::string call = R"({"tool": "Read", "args": {"file": "a"}})";
+  const std::string raw = R"({"name": "Read", "arguments": {"file": "a"}})";
+  const std::string made = "Read {\"file\":\"a\"}\n";
+  for (const std::string& text :
+       {"Here:\n```json\n" + call + "\n```\nDone.\n", "Here:\n\n" + call + "\n\nDone.\n",
+        "Here:\n" + raw + "\n", "Here:\n  [" + raw + "]\n"}) {
+    EXPECT_EQ(calls_of(text), made) << text;
+    EXPECT_TRUE(is_raw_calls(text)) << text;
+  }
+  const std::string other = R"({"tool": "Read", "args": {"file": "b"}})";
+  EXPECT_EQ(calls_of("Not " + other + ", but:\n" + other + "\n```json\n" + call + "\n```\n"), made);
+  EXPECT_EQ(calls_of("Here:\n{\"name\": \"Read\"}\n"), "");
+  for (const std::string cut :
+       {"{", "{\"name", "{\"name\": \"Read\", \"argu", "[{\"tool\": \"Re\n"}) {
+    EXPECT_FALSE(parsed("Here:\n" + call + "\n" + cut).is_whole()) << cut;
+  }
+  EXPECT_EQ(calls_of("```js\n" + call + "\n```\n"), "");
 }
 
 TEST_F(ToolCallParser, AnUnclearCallIsAProblemWithItsPlace) {
@@ -299,6 +352,162 @@ TEST_F(ToolCallParser, HostileTextsAreReadInBoundedTime) {
 TEST_F(ToolCallParser, ATextThatIsTooLargeIsRefused) {
   const std::string text(kMaxCallTextBytes + 1, 'a');
   EXPECT_EQ(parse_tool_calls(text, registry_).error().reason, "limit.call_text");
+}
+
+TEST_F(ToolCallParser, ReadsTheSpecialTokensOfChatTemplates) {
+  const std::string json_args = R"({"file":"a","content":"x<|call|>"})";
+  const std::string want = "Write {\"content\":\"x<|call|>\",\"file\":\"a\"}\n";
+  for (const std::string& text : {
+           "I write.<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>"
+           "function<\uff5ctool\u2581sep\uff5c>Write\n```json\n" +
+               json_args +
+               "\n```<\uff5ctool\u2581call\u2581end\uff5c><\uff5ctool\u2581calls\u2581end\uff5c>",
+           "<\uff5ctool\u2581call\u2581begin\uff5c>Write<\uff5ctool\u2581sep\uff5c>" + json_args +
+               "<\uff5ctool\u2581call\u2581end\uff5c>",
+           "<|tool_calls_section_begin|><|tool_call_begin|>functions.Write:0"
+           "<|tool_call_argument_begin|>" +
+               json_args + "<|tool_call_end|><|tool_calls_section_end|>",
+           "<|channel|>analysis<|message|>I should write <tool_call>{}</tool_call><|end|>"
+           "<|start|>assistant<|channel|>commentary to=functions.Write "
+           "<|constrain|>json<|message|>" +
+               json_args + "<|call|>",
+           "<|start|>assistant to=functions.Write<|channel|>commentary json<|message|>" +
+               json_args + "<|call|>",
+       }) {
+    EXPECT_EQ(calls_of(text), want) << text;
+    EXPECT_TRUE(parsed(text).is_whole()) << text;
+    EXPECT_TRUE(is_raw_calls(text)) << text;
+  }
+  const std::string cut =
+      "<|tool_call_begin|>functions.Write:0<|tool_call_argument_begin|>{\"file\":\"a\",\"cont";
+  EXPECT_EQ(calls_of(cut), "");
+  EXPECT_EQ(problems_of(cut), "call_text.not_closed\n");
+}
+
+TEST_F(ToolCallParser, AThoughtOfHarmonyEndsAtTheNextMessage) {
+  const std::string call =
+      "<|start|>assistant<|channel|>commentary "
+      "to=functions.Read<|message|>{\"file\":\"a\"}<|call|>";
+  const std::string thought = "<|channel|>analysis<|message|>I read it.";
+  EXPECT_EQ(calls_of(thought + call + thought + "<|end|>" + call),
+            "Read {\"file\":\"a\"}\nRead {\"file\":\"a\"}\n");
+}
+
+TEST_F(ToolCallParser, AlternativesAreNotAllExecuted) {
+  const std::string gemini =
+      R"({"content":{"parts":[{"functionCall":{"name":"Read","args":{"file":"a"}}}]}})";
+  const std::string openai =
+      R"({"message":{"tool_calls":[{"function":{"name":"Read","arguments":"{\"file\":\"a\"}"}}]}})";
+  for (const std::string& text : {R"({"candidates":[)" + gemini + "," + gemini + "]}",
+                                  R"({"choices":[)" + openai + "," + openai + "]}"}) {
+    EXPECT_EQ(problems_of(text), "call_text.alternatives\n") << text;
+  }
+  EXPECT_TRUE(parsed(R"({"choices":[{"message":{"content":"no"}},)" + openai + "]}").is_whole());
+}
+
+TEST_F(ToolCallParser, ReadsArgumentsOfGlmByteForByte) {
+  const std::string text =
+      "<tool_call>Write\n<arg_key>file</arg_key>\n<arg_value>a</arg_value>\n<arg_key>content</"
+      "arg_key>"
+      "\n<arg_value>\n<b>&lt;</arg_value> x\n</arg_value>\n</tool_call>";
+  EXPECT_EQ(calls_of(text), "Write {\"content\":\"\\n<b>&lt;</arg_value> x\\n\",\"file\":\"a\"}\n");
+  EXPECT_TRUE(parsed(text).is_whole());
+  EXPECT_EQ(calls_of("<tool_call>Read<arg_key>file</arg_key><arg_value>a</arg_value><arg_key>limit"
+                     "</arg_key><arg_value>3</arg_value></tool_call>"),
+            "Read {\"file\":\"a\",\"limit\":3}\n");
+  const std::string inner =
+      "<tool_call>Read\\n<arg_key>file</arg_key>\\n<arg_value>a</arg_value>\\n</tool_call>";
+  const std::string head =
+      "<tool_call>Write\n<arg_key>file</arg_key>\n<arg_value>a</arg_value>\n<arg_key>content"
+      "</arg_key>\n<arg_value>";
+  const std::string tail = "</arg_value>\n</tool_call>";
+  std::string shown = inner;
+  for (size_t at = shown.find("\\n"); at != std::string::npos; at = shown.find("\\n")) {
+    shown.replace(at, 2, "\n");
+  }
+  EXPECT_EQ(calls_of(head + shown + tail),
+            "Write {\"content\":\"" + inner + "\",\"file\":\"a\"}\n");
+  EXPECT_TRUE(parsed(head + shown + tail).is_whole());
+  EXPECT_FALSE(parsed(head + "x" + tail + " ends it" + tail).is_whole());
+  EXPECT_FALSE(parsed(head + "<arg_value>" + tail).is_whole());
+  EXPECT_EQ(problems_of("<tool_call>Read\n<arg_key>file</arg_key>\n<arg_value>a"),
+            "call_text.not_closed\n");
+}
+
+TEST_F(ToolCallParser, ReadsCallsOfGemini) {
+  const std::string call = R"({"functionCall":{"name":"Read","args":{"file":"a"}}})";
+  for (const std::string& text :
+       {call, "```json\n" + call + "\n```",
+        R"({"candidates":[{"content":{"role":"model","parts":[{"text":"Now:"},)" + call +
+            R"(]},"finishReason":"STOP"}]})",
+        std::string("Now:\n```tool_code\nprint(default_api.Read(file='a'))\n```\n"),
+        std::string("```tool_code\nRead(file=\"\"\"a\"\"\",)  # the file\n```\n")}) {
+    EXPECT_EQ(calls_of(text), "Read {\"file\":\"a\"}\n") << text;
+    EXPECT_TRUE(parsed(text).is_whole()) << text;
+    EXPECT_TRUE(is_raw_calls(text)) << text;
+  }
+  EXPECT_EQ(calls_of("```tool_code\nMultiEdit(file_path='a', edits=[{'old_string': 'x\\n\\'', "
+                     "'new_string': \"\"\"y\n\"z\"\"\"}])\n```"),
+            "MultiEdit {\"edits\":[{\"new_string\":\"y\\n\\\"z\",\"old_string\":\"x\\n'\"}],"
+            "\"file_path\":\"a\"}\n");
+  for (const std::string code :
+       {"Read(file=f'{x}')", "Read('a')", "x = Read(file='a')", "Read(file=name)",
+        "Read(file='a') if x else None", "Read(file='a', file='b')", "Read(file='a\nb')",
+        "Read(file='a'"}) {
+    EXPECT_EQ(calls_of("```tool_code\n" + code + "\n```"), "") << code;
+    EXPECT_EQ(problems_of("```tool_code\n" + code + "\n```"), "call_text.value\n") << code;
+  }
+  EXPECT_EQ(problems_of(R"({"candidates":[{"content":{"parts":[]},"finishReason":"MAX_TOKENS"}]})"),
+            "call_text.cut_off\n");
+}
+
+TEST_F(ToolCallParser, ReadsTheElementsOfClineAndRoo) {
+  EXPECT_EQ(
+      calls_of("<write_to_file>\n<path>a.py</path>\n<content>\nif a < b:\n    pass\n</content>\n"
+               "<line_count>2</line_count>\n</write_to_file>\n"),
+      "Write {\"content\":\"if a < b:\\n    pass\\n\",\"file_path\":\"a.py\"}\n");
+  const std::string block =
+      "<<<<<<< SEARCH\n:start_line:3\n-------\nx\n=======\ny\n>>>>>>> REPLACE\n";
+  const std::string want = "Edit {\"file_path\":\"a.py\",\"patch\":" + json(block).dump() + "}\n";
+  for (const std::string& text :
+       {"I edit.\n<apply_diff>\n<path>a.py</path>\n<diff>\n" + block + "</diff>\n</apply_diff>\n",
+        "<replace_in_file>\n<path>a.py</path>\n<diff>\n" + block + "</diff>\n</replace_in_file>\n",
+        "<apply_diff>\n<args>\n<file>\n<path>a.py</path>\n<diff>\n<content>\n" + block +
+            "</content>\n<start_line>3</start_line>\n</diff>\n</file>\n</args>\n</apply_diff>\n"}) {
+    EXPECT_EQ(calls_of(text), want) << text;
+    EXPECT_TRUE(parsed(text).is_whole()) << text;
+    EXPECT_TRUE(is_raw_calls(text)) << text;
+  }
+  const std::string cut = "<apply_diff>\n<path>a.py</path>\n<diff>\n" + block;
+  EXPECT_EQ(calls_of(cut), "");
+  EXPECT_FALSE(parsed(cut).is_whole());
+  EXPECT_EQ(calls_of("<apply_diff>\n<diff>\n" + block + "</diff>\n</apply_diff>\n"), "");
+}
+
+TEST_F(ToolCallParser, BlocksOfAnElementAreForItsFile) {
+  put("a.py", "x\ny\nx\n");
+  EXPECT_EQ(
+      done("Edit", {{"file_path", "a.py"},
+                    {"patch", "<<<<<<< SEARCH\ny\n=======\nz\n>>>>>>> REPLACE\n"}})["applied"],
+      true);
+  EXPECT_EQ(staged("a.py"), "x\nz\nx\n");
+  put("my file.py", "x\ny\n");
+  EXPECT_EQ(
+      done("Edit", {{"file_path", "my file.py"},
+                    {"patch", "<<<<<<< SEARCH\ny\n=======\nz\n>>>>>>> REPLACE\n"}})["applied"],
+      true);
+  EXPECT_EQ(staged("my file.py"), "x\nz\n");
+}
+
+// Limit: kMaxTagBytes of tools/call_text_scanner.h
+TEST_F(ToolCallParser, ANameThatIsTooLongIsNoCall) {
+  const auto kimi = [](const std::string& name) {
+    return "<|tool_call_begin|>functions." + name +
+           ":0<|tool_call_argument_begin|>{\"file\": \"a\"}<|tool_call_end|>";
+  };
+  EXPECT_EQ(calls_of(kimi("Read")), "Read {\"file\":\"a\"}\n");
+  EXPECT_EQ(calls_of(kimi(std::string(kMaxTagBytes, 'x'))), "");
+  EXPECT_EQ(problems_of(kimi(std::string(kMaxTagBytes, 'x'))), "call_text.no_name\n");
 }
 
 }  // namespace

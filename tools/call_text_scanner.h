@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace galley {
+
+/// Maximum length of a tag, and of the name of a call.
+inline constexpr size_t kMaxTagBytes = 512;
+inline constexpr std::string_view kMarkBegin = "<![CDATA[";
+
+/// A value without the newline after its opening tag.
+[[nodiscard]] std::string_view without_layout(std::string_view text);
+/// The text of CDATA sections that are joined because it has `]]>` in it.
+[[nodiscard]] std::string unmarked(std::string_view text);
+/// The blocks of a `<diff>`, without the elements that Roo writes into it.
+[[nodiscard]] std::string diff_of(std::string_view text);
+
+/// A tag in a text: `<name attribute="value">`. A prefix such as `ns:` is removed from its name.
+struct CallTag {
+  std::string_view name;
+  std::string_view full_name;  ///< with its prefix
+  std::string_view attribute;  ///< value of its attribute `name`
+  bool is_closing = false;
+  bool is_empty = false;  ///< `<name/>`
+  size_t end = 0;         ///< offset after it
+};
+
+/// Reads tags and values from a text that is not XML: a value need not be well-formed.
+///
+/// Invariant: all searches together read at most kMaxReadings times the text. Beyond that,
+///            has_given_up() is true and searches find nothing.
+/// Ownership: borrows the text. Threads: confined to one thread.
+class CallTextScanner {
+ public:
+  explicit CallTextScanner(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool has_given_up() const { return has_given_up_; }
+  [[nodiscard]] size_t past_space(size_t at) const;
+  /// The tag at `at`, which is `<`.
+  [[nodiscard]] std::optional<CallTag> tag_at(size_t at) const;
+  /// Returns the tag after white space, or nothing if other text follows.
+  [[nodiscard]] std::optional<CallTag> next_tag(size_t at) const;
+  /// Counts bytes of the text that another function read.
+  void charge(size_t bytes);
+  /// The next position of `what`; npos if there is none.
+  size_t find(std::string_view what, size_t from);
+
+  /// The tags that may follow a value.
+  struct ValueEnd {
+    std::string element;           ///< its closing tag ends the value
+    std::string block;             ///< `tool_use` or `invoke`; its closing tag may follow
+    std::string list;              ///< `parameters`; its closing tag may follow, too; or empty
+    std::string block_end;         ///< the closing tag of the block as it is written
+    std::set<std::string> others;  ///< elements that may follow
+    bool takes_any = false;        ///< any element may follow, because the tool is not known
+  };
+  struct Value {
+    std::string_view text;
+    size_t end = 0;            ///< offset after its closing tag
+    bool is_doubtful = false;  ///< it contains unbalanced tags of the same name
+  };
+  /// The value that begins at `from`. It ends with its CDATA section, or with the first of these
+  /// closing tags that exists:
+  /// 1. a tag that does not close an inner element, before an allowed tag
+  /// 2. a tag that does not close an inner element, before an unknown element
+  /// 3. any closing tag before an allowed tag, if the value does not extend beyond its block
+  std::optional<Value> value(size_t from, const ValueEnd& end);
+
+ private:
+  bool may_follow(size_t at, const ValueEnd& end) const;
+  std::optional<Value> marked_value(size_t from, const ValueEnd& end);
+
+  std::string_view text_;
+  size_t read_ = 0;
+  bool has_given_up_ = false;
+};
+
+}  // namespace galley
