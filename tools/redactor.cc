@@ -89,6 +89,30 @@ std::string url_form(const std::string& value, std::string_view digits, bool plu
   return out;
 }
 
+/// Programs break digits into longer lines than this. Shorter ones may be a list of numbers.
+constexpr size_t kMinLineDigits = 16;
+
+/// Returns how many bytes of `digits` are in the text at `end`, which becomes the end of what was
+/// compared. Lines may end in between. Only the first and the last line may be short.
+size_t digits_at(std::string_view text, size_t& end, std::string_view digits) {
+  size_t count = 0;
+  size_t in_line = kMinLineDigits;
+  while (count < digits.size() && end < text.size()) {
+    if (text[end] == digits[count]) {
+      ++count;
+      ++in_line;
+      ++end;
+      continue;
+    }
+    const std::string_view rest = text.substr(end, 2);
+    const bool ends_line = rest[0] == '\n' || rest == "\r\n" || rest == "\r";
+    if (!ends_line || count == 0 || in_line < kMinLineDigits) break;
+    in_line = 0;
+    end += rest[0] == '\n' ? 1 : rest.size();
+  }
+  return count;
+}
+
 struct Rule {
   const char* name;
   const char* pattern;  // group 1 is replaced
@@ -187,18 +211,22 @@ void Redactor::add(const std::string& name, const std::string& value) {
   const std::string replacement = "[REDACTED:" + name + "]";
   const std::string hex = hex_form(value);
   std::vector<Form> forms;
-  const auto add_form = [&](std::string text, std::string last = {}) {
-    forms.push_back({std::move(text), replacement, std::move(last)});
+  const auto add_form = [&](std::string text) {
+    forms.push_back({std::move(text), replacement, {}, false});
   };
-  for (const std::string& text : {value, hex, to_lower(hex)}) add_form(text);
+  const auto add_digits = [&](std::string text, std::string last = {}) {
+    forms.push_back({std::move(text), replacement, std::move(last), true});
+  };
+  add_form(value);
+  for (const std::string& text : {hex, to_lower(hex)}) add_digits(text);
   for (const std::string_view digits : {kHex, kLowerHex}) {
     add_form(url_form(value, digits, false));
     add_form(url_form(value, digits, true));
   }
   for (size_t shift = 0; shift < 3; ++shift) {
     const Base64Form form = base64_form(value, shift);
-    add_form(form.digits, form.last);
-    add_form(url_alphabet(form.digits), url_alphabet(form.last));
+    add_digits(form.digits, form.last);
+    add_digits(url_alphabet(form.digits), url_alphabet(form.last));
   }
   add_form(json_form(value, false));
   add_form(json_form(value, true));
@@ -224,21 +252,35 @@ void Redactor::take_in(std::vector<Form> forms) {
 
 bool Redactor::finds(std::string_view text) const {
   return std::any_of(forms_.begin(), forms_.end(),
-                     [&](const Form& form) { return text.find(form.text) != text.npos; });
+                     [&](const Form& form) { return find(form, text).begin != text.npos; });
+}
+
+Redactor::Match Redactor::find(const Form& form, std::string_view text, size_t from) {
+  if (!form.has_digits) {
+    const size_t at = text.find(form.text, from);
+    return {at, at == text.npos ? 0 : at + form.text.size()};
+  }
+  for (size_t at = text.find(form.text[0], from); at != text.npos;
+       at = text.find(form.text[0], at + 1)) {
+    size_t end = at;
+    if (digits_at(text, end, form.text) == form.text.size()) return {at, end};
+  }
+  return {};
 }
 
 std::string Redactor::redact(std::string_view text, std::string* last_digits) const {
   std::string out(text);
   for (const Form& form : forms_) {
-    for (size_t at = out.find(form.text); at != std::string::npos;
-         at = out.find(form.text, at + form.replacement.size())) {
-      size_t end = at + form.text.size();
-      if (end < out.size() && form.last.find(out[end]) != std::string::npos) {
-        ++end;
-      } else if (end == out.size() && last_digits != nullptr) {
+    for (Match found = find(form, out); found.begin != std::string::npos;
+         found = find(form, out, found.begin + form.replacement.size())) {
+      size_t end = found.end;
+      const size_t next = std::min(out.find_first_not_of("\r\n", end), out.size());
+      if (next < out.size() && form.last.find(out[next]) != std::string::npos) {
+        end = next + 1;
+      } else if (next == out.size() && last_digits != nullptr) {
         *last_digits = form.last;
       }
-      out.replace(at, end - at, form.replacement);
+      out.replace(found.begin, end - found.begin, form.replacement);
     }
   }
   return out;
@@ -261,9 +303,16 @@ nlohmann::ordered_json Redactor::redact_document(const nlohmann::ordered_json& d
 size_t Redactor::undecided_suffix(std::string_view text) const {
   size_t longest = 0;
   for (const Form& form : forms_) {
-    size_t length = std::min(form.text.size() - 1, text.size());
-    while (length > longest && !text.ends_with(std::string_view(form.text).substr(0, length))) {
-      --length;
+    const size_t line_ends = form.has_digits ? 2 * (form.text.size() / kMinLineDigits + 2) : 0;
+    const size_t most = form.text.size() - 1 + line_ends;
+    size_t length = std::min(most, text.size());
+    for (; length > longest; --length) {
+      size_t end = text.size() - length;
+      const size_t equal = form.has_digits ? digits_at(text, end, form.text) : 0;
+      const bool begins = form.has_digits
+                              ? end == text.size() && equal < form.text.size()
+                              : text.ends_with(std::string_view(form.text).substr(0, length));
+      if (begins) break;
     }
     longest = std::max(longest, length);
   }
@@ -271,10 +320,13 @@ size_t Redactor::undecided_suffix(std::string_view text) const {
 }
 
 std::string StreamRedactor::feed(std::string_view piece) {
-  if (!piece.empty() && last_digits_.find(piece.front()) != std::string::npos) {
-    piece.remove_prefix(1);
+  const size_t next = piece.find_first_not_of("\r\n");
+  if (next != piece.npos) {
+    const bool is_last = last_digits_.find(piece[next]) != std::string::npos;
+    held_.append(piece.substr(0, next));
+    piece.remove_prefix(next + (is_last ? 1 : 0));
+    last_digits_.clear();
   }
-  if (!piece.empty()) last_digits_.clear();
   std::string all = redactor_->redact(held_.append(piece), &last_digits_);
   const size_t keep = redactor_->undecided_suffix(all);
   held_ = all.substr(all.size() - keep);

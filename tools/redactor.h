@@ -11,6 +11,7 @@ namespace galley {
 
 /// Replaces secret values by `[REDACTED:name]`. It finds each value as it is, in hexadecimal, as
 /// written in URLs and JSON, and in base64 of both alphabets at any offset of the encoded text.
+/// Hexadecimal and base64 may be broken into lines.
 ///
 /// Threads: confined to one thread while secrets are added; then immutable, safe to share.
 class Redactor {
@@ -39,8 +40,15 @@ class Redactor {
   struct Form {
     std::string text;
     std::string replacement;
-    std::string last;  ///< one of these characters may follow, and is replaced too
+    std::string last;         ///< one of these characters may follow, and is replaced too
+    bool has_digits = false;  ///< hexadecimal or base64, which programs break into lines
   };
+  /// Where a text has a form: [begin, end); begin is npos if it has not.
+  struct Match {
+    size_t begin = std::string_view::npos;
+    size_t end = 0;
+  };
+  [[nodiscard]] static Match find(const Form& form, std::string_view text, size_t from = 0);
   void take_in(std::vector<Form> forms);
 
   std::vector<Form> forms_;  ///< longest first

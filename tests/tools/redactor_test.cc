@@ -1,8 +1,11 @@
 #include "tools/redactor.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "base/encoding.h"
 
 namespace galley {
 namespace {
@@ -76,6 +79,41 @@ TEST(Redactor, FindsBothAlphabetsOfBase64) {
   redactor.add("T", "\xfb\xff\xbf\xfb\xff\xbf\xfb\xff\xbf");
   EXPECT_EQ(redactor.redact("x +/+/+/+/+/+/ y"), "x [REDACTED:T] y");
   EXPECT_EQ(redactor.redact("x -_-_-_-_-_-_ y"), "x [REDACTED:T] y");
+}
+
+TEST(Redactor, FindsDigitsThatAreBrokenIntoLines) {
+  std::string value;
+  for (int i = 0; i < 118; ++i) value += static_cast<char>('!' + i * 7 % 90);
+  Redactor redactor;
+  redactor.add("T", value);
+  std::string hex;
+  for (const char c : value) hex += fmt::format("{:02x}", c);
+  for (const std::string& digits : {base64(value), base64("x" + value), hex}) {
+    for (const size_t width : {60U, 64U, 76U}) {
+      std::string text = "a\n";
+      for (size_t at = 0; at < digits.size(); at += width)
+        text += digits.substr(at, width) + "\r\n";
+      const std::string out = redactor.redact(text + "end\n");
+      EXPECT_TRUE(redactor.finds(text));
+      EXPECT_LT(out.size(), sizeof "a\n????[REDACTED:T]==\r\nend\n") << out;
+      EXPECT_EQ(out.substr(out.size() - 6), "\r\nend\n");
+      for (const size_t cut : {1U, 7U, 61U, 100U}) {
+        StreamRedactor stream(redactor);
+        std::string streamed;
+        for (size_t at = 0; at < text.size(); at += cut)
+          streamed += stream.feed(text.substr(at, cut));
+        streamed += stream.finish();
+        EXPECT_EQ(streamed + "end\n", out) << cut;
+      }
+    }
+  }
+}
+
+TEST(Redactor, AListOfNumbersIsNotASecretInLines) {
+  Redactor redactor;
+  redactor.add("PIN", "123456");
+  EXPECT_EQ(redactor.redact("30\n31\n32\n33\n34\n35\n36\n37\n"),
+            "30\n31\n32\n33\n34\n35\n36\n37\n");
 }
 
 TEST(Redactor, IgnoresShortValues) {
