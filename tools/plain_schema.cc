@@ -47,12 +47,23 @@ bool is_at_least(const Json& number, int64_t minimum) {
 }  // namespace
 
 PlainSchema::PlainSchema(const json& lowered) {
+  is_plain_ = lowered.is_object();
   for (const auto& [key, value] : lowered.items()) is_plain_ = is_plain_ && take(key, value);
+  is_complete_ = is_complete_ && is_plain_;
+}
+
+void PlainSchema::add(std::vector<PlainSchema>& parts, const json& schema) {
+  parts.emplace_back(schema);
+  is_complete_ = is_complete_ && parts.back().is_complete_;
 }
 
 /// Returns false for a keyword, or a form of it, that is not known here.
 bool PlainSchema::take(const std::string& key, const json& value) {
-  if (key == "$comment" || key == "definitions") return true;
+  if (key == "$comment") return true;
+  if (key == "definitions") {
+    is_complete_ = is_complete_ && value.empty();  // the library reads them
+    return true;
+  }
   if (key == "type") {
     types_ = types_named(value);
     return *types_ != 0;
@@ -78,15 +89,18 @@ bool PlainSchema::take(const std::string& key, const json& value) {
     return true;
   }
   if (key == "additionalProperties" || (key == "items" && value.is_object())) {
-    (key == "items" ? items_ : other_members_).emplace_back(value);
+    add(key == "items" ? items_ : other_members_, value);
     return true;
   }
-  if (key == "properties") {
-    for (const auto& [name, schema] : value.items()) properties_.emplace(name, schema);
+  if (key == "properties" && value.is_object()) {
+    for (const auto& [name, schema] : value.items()) {
+      const PlainSchema& added = properties_.emplace(name, schema).first->second;
+      is_complete_ = is_complete_ && added.is_complete_;
+    }
     return true;
   }
-  if (key != "anyOf") return false;
-  for (const json& schema : value) any_of_.emplace_back(schema);
+  if (key != "anyOf" || !value.is_array() || value.empty()) return false;
+  for (const json& schema : value) add(any_of_, schema);
   return true;
 }
 

@@ -22,6 +22,10 @@ class PlainSchema {
   /// `lowered` is a result of lower_schema(), or a part of it.
   explicit PlainSchema(const nlohmann::json& lowered);
 
+  /// Whether every keyword of the schema, at every depth, is known here. The library takes such a
+  /// schema without an error.
+  [[nodiscard]] bool is_complete() const { return is_complete_; }
+
   [[nodiscard]] bool accepts(const nlohmann::json& document) const;
   [[nodiscard]] bool accepts(const nlohmann::ordered_json& document) const;
 
@@ -32,7 +36,10 @@ class PlainSchema {
   template <class Json>
   [[nodiscard]] bool takes_members(const Json& object) const;
 
-  bool is_plain_ = true;                           ///< false: a keyword is not known here
+  void add(std::vector<PlainSchema>& parts, const nlohmann::json& schema);
+
+  bool is_plain_ = true;  ///< false: a keyword is not known here
+  bool is_complete_ = true;
   std::optional<uint32_t> types_;                  ///< as bits
   std::optional<std::vector<std::string>> texts_;  ///< the values of `enum`
   std::optional<int64_t> minimum_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -174,13 +175,33 @@ std::string retold(const std::string& text, const json* value, const json* schem
 struct JsonSchema::Compiled {
   explicit Compiled(json lowered) : document(std::move(lowered)), plain(document) {}
 
+  /// Fills `schema` and `definitions`. Throws what the library throws for a malformed schema.
+  Result<void> fill() {
+    GALLEY_ASSIGN(definitions, definitions_of_own_constraints(document));
+    fill(document, schema);
+    for (auto& [name, definition] : definitions) {
+      fill(json{{"allOf", json::array({json{{"$ref", "#/definitions/" + name}}})},
+                {"definitions", document["definitions"]}},
+           definition);
+    }
+    return {};
+  }
+
   json document;  ///< lowered
   PlainSchema plain;
+  std::once_flag is_filled;  ///< of a complete plain schema: by the first document it rejects
   CompiledDefinitions definitions;
   valijson::Schema schema;
+
+ private:
+  void fill(const json& from, valijson::Schema& to) const {
+    valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+    add_own_constraints(parser, definitions);
+    parser.populateSchema(NlohmannJsonAdapter(from), to);
+  }
 };
 
-JsonSchema::JsonSchema(std::unique_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
+JsonSchema::JsonSchema(std::unique_ptr<Compiled> compiled) : compiled_(std::move(compiled)) {}
 JsonSchema::JsonSchema(JsonSchema&&) noexcept = default;
 JsonSchema& JsonSchema::operator=(JsonSchema&&) noexcept = default;
 JsonSchema::~JsonSchema() = default;
@@ -199,19 +220,9 @@ Result<JsonSchema> JsonSchema::compile(std::string_view schema_text) {
   }
   GALLEY_ASSIGN(json lowered, lower_schema(*parsed));
   auto compiled = std::make_unique<Compiled>(std::move(lowered));
-  GALLEY_ASSIGN(compiled->definitions, definitions_of_own_constraints(compiled->document));
+  if (compiled->plain.is_complete()) return JsonSchema(std::move(compiled));
   try {
-    const auto fill = [&](const json& document, valijson::Schema& schema) {
-      valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-      add_own_constraints(parser, compiled->definitions);
-      parser.populateSchema(NlohmannJsonAdapter(document), schema);
-    };
-    fill(compiled->document, compiled->schema);
-    for (auto& [name, schema] : compiled->definitions) {
-      fill(json{{"allOf", json::array({json{{"$ref", "#/definitions/" + name}}})},
-                {"definitions", compiled->document["definitions"]}},
-           schema);
-    }
+    GALLEY_TRY(compiled->fill());
   } catch (const std::exception& error) {
     return fail(ErrorKind::kInvalid, "schema.syntax",
                 std::string("the schema is malformed: ") + error.what());
@@ -223,6 +234,9 @@ std::vector<SchemaViolation> JsonSchema::check(const json& document) const {
   if (compiled_->plain.accepts(document)) return {};
   valijson::ValidationResults results;
   try {
+    if (compiled_->plain.is_complete()) {
+      std::call_once(compiled_->is_filled, [&] { (void)compiled_->fill(); });
+    }
     valijson::Validator validator;
     if (validator.validate(compiled_->schema, NlohmannJsonAdapter(document), &results)) return {};
   } catch (const std::exception& error) {

@@ -26,7 +26,8 @@ inline constexpr size_t kMaxSchemaBytes = size_t{4} << 20U;  ///< the text of on
 ///            not know are lowered to draft 7; compile() refuses those that cannot be lowered.
 ///            Patterns run in linear time (RE2). `format` is checked for uri, date-time, email,
 ///            uuid and regex. Other formats, `title`, `default` and the like are annotations.
-/// Ownership: self-contained. Threads: immutable, safe to share.
+/// Ownership: self-contained. Threads: safe to share. The library compiles a plain schema
+///            once, when a document must be explained.
 class JsonSchema {
  public:
   /// Errors: kInvalid, reason `schema.syntax`, `schema.unsupported` (names keyword and place),
@@ -44,8 +45,8 @@ class JsonSchema {
 
  private:
   struct Compiled;
-  explicit JsonSchema(std::unique_ptr<const Compiled> compiled);
-  std::unique_ptr<const Compiled> compiled_;
+  explicit JsonSchema(std::unique_ptr<Compiled> compiled);
+  std::unique_ptr<Compiled> compiled_;
 };
 
 /// The violations as one message: "/edits/0/oldText: …; /path: …", limited to a few.

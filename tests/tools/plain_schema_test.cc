@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/schema.h"
+#include "tools/schema_lowering.h"
 
 namespace galley {
 namespace {
@@ -116,6 +117,25 @@ TEST(PlainSchema, MessagesAreThoseOfTheLibrary) {
           << schema << " " << document;
     }
   }
+}
+
+/// Such a schema is compiled by the library only when a document must be explained, so it must be
+/// free of errors.
+TEST(PlainSchema, IsCompleteOnlyWithoutUnknownKeywordsAtAnyDepth) {
+  const json plain = {{"type", "object"},
+                      {"properties", {{"a", {{"items", {{"minimum", 0}}}}}}},
+                      {"additionalProperties", {{"anyOf", {{{"enum", {"x"}}}}}}}};
+  EXPECT_TRUE(PlainSchema(*lower_schema(plain)).is_complete()) << "it adds empty definitions";
+  for (const json& part : {json{{"pattern", "("}}, json{{"type", "text"}}, json{{"minLength", 2}},
+                           json{{"anyOf", json::array()}}, json{{"properties", 1}}, json(3)}) {
+    EXPECT_FALSE(PlainSchema(part).is_complete()) << part;
+    EXPECT_FALSE(PlainSchema(json{{"items", part}}).is_complete()) << part;
+    EXPECT_FALSE(PlainSchema(json{{"additionalProperties", part}}).is_complete()) << part;
+    EXPECT_FALSE(PlainSchema(json{{"anyOf", json::array({plain, part})}}).is_complete()) << part;
+    EXPECT_FALSE(PlainSchema(json{{"properties", {{"a", {{"items", part}}}}}}).is_complete())
+        << part;
+  }
+  EXPECT_FALSE(PlainSchema(json{{"definitions", {{"a", {{"pattern", "("}}}}}}).is_complete());
 }
 
 }  // namespace
