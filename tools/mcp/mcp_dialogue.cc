@@ -79,7 +79,8 @@ void McpDialogue::ask_initialize() {
   ordered_json params;
   params["protocolVersion"] =
       errand_.version.empty() ? handshake_versions().back() : errand_.version;
-  params["capabilities"]["roots"]["listChanged"] = false;
+  params["capabilities"] = ordered_json::object();
+  if (!errand_.root.empty()) params["capabilities"]["roots"]["listChanged"] = false;
   params["clientInfo"] = client_info();
   ask("initialize", std::move(params), Step::kInitialize);
 }
@@ -178,7 +179,7 @@ void McpDialogue::take_request(const RpcMessage& message) {
   }
   if (message.method == "ping") {
     out_ += result_line(message.id, ordered_json::object()) + "\n";
-  } else if (message.method == "roots/list") {
+  } else if (message.method == "roots/list" && !errand_.root.empty()) {
     ordered_json root;
     root["uri"] = file_uri(errand_.root);
     root["name"] = last_component(errand_.root);

@@ -23,7 +23,7 @@ struct McpClientTask {
   };
   std::string version;       ///< of the protocol; empty: ask the server for its versions
   bool skips_probe = false;  ///< if `version` is empty: do not ask; the server cannot answer
-  std::string root;          ///< absolute path of the workspace, for a server that asks
+  std::string root;  ///< absolute path of the workspace, for a server that asks; may be empty
   std::optional<Call> call;  ///< absent: only the definitions are read
   /// Checks the definitions each time they are read; its error ends the dialogue.
   std::function<Result<void>(const std::vector<nlohmann::json>&)> check;
@@ -68,6 +68,10 @@ class McpDialogue {
   [[nodiscard]] std::string take(std::string_view piece);
   /// Whether the dialogue is over. Then the server's input may be closed.
   [[nodiscard]] bool is_over() const { return step_ == Step::kOver; }
+  /// The agreed version of the protocol; empty before it is known.
+  [[nodiscard]] const std::string& version() const { return reply_.version; }
+  /// The id of the last request; a larger one means that this one was answered.
+  [[nodiscard]] int64_t last_id() const { return last_id_; }
   /// The result; an error also while the dialogue is not over.
   [[nodiscard]] Result<McpReply> outcome() const;
 

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
-#include <stop_token>
-#include <thread>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/printable.h"
 #include "staging/overlay/overlay.h"
-#include "staging/sandbox/process_streams.h"
 #include "tools/json_input.h"
+#include "tools/mcp/mcp_server_run.h"
 #include "tools/program_effects.h"
 #include "tools/schema.h"
 
@@ -23,70 +20,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 using std::chrono::milliseconds;
-
-/// The time that a server has to exit after its input was closed.
-constexpr milliseconds kServerEndTime{500};
-
-/// Kills a server that does not exit.
-///
-/// Threads: arm() and the destructor on one thread; another thread waits.
-class EndTimer {
- public:
-  [[nodiscard]] std::stop_token token() const { return end_.get_token(); }
-  void end_now() { end_.request_stop(); }
-  void arm() {
-    if (waiter_.joinable()) return;
-    waiter_ = std::jthread([this](const std::stop_token& is_done) {
-      std::mutex mutex;
-      std::unique_lock lock(mutex);
-      std::condition_variable_any wake;
-      wake.wait_for(lock, is_done, kServerEndTime, [] { return false; });
-      if (!is_done.stop_requested()) end_.request_stop();
-    });
-  }
-
- private:
-  std::stop_source end_;
-  std::jthread waiter_;  ///< the last member: joined before end_ is destroyed
-};
-
-Error server_error(ErrorKind kind, std::string reason, const std::string& message) {
-  return {kind, std::move(reason), message, "", 0};
-}
-
-/// The result of a run. An error that ended the dialogue comes first, then errors of the sandbox.
-Result<McpReply> judged(const TrustedMcpServer& server, const McpDialogue& dialogue,
-                        const CommandResult& ran) {
-  const std::string named = "the MCP server '" + server.name + "'";
-  auto outcome = dialogue.outcome();
-  if (!outcome && dialogue.is_over()) {
-    Error error = outcome.error();
-    if (error.message.starts_with("the server ")) error.message.replace(0, 10, named);
-    return fail(std::move(error));
-  }
-  if (ran.breach && ran.breach->kind == LimitKind::kWall) {
-    return fail(server_error(ErrorKind::kTimeout, "tool.timeout",
-                             named + " gave no answer in the " + std::to_string(ran.breach->limit) +
-                                 " ms it has; it was ended, and nothing was staged"));
-  }
-  if (ran.breach) {
-    Error error = ran.breach->error();
-    error.message = named + ": " + error.message;
-    return fail(std::move(error));
-  }
-  if (!outcome) {
-    std::string message = named + " " + end_of_program(ran) + " before it answered";
-    const std::string complaint = output_tail(ran.standard_error);
-    if (!complaint.empty()) message += "; it says: " + complaint;
-    return fail(server_error(ErrorKind::kIo, "tool.exit", message));
-  }
-  if (!ran.refused.empty()) {
-    return fail(server_error(ErrorKind::kIo, "tool.effects",
-                             named + " left '" + printable_line(ran.refused.front().path) +
-                                 "', which " + ran.refused.front().why + "; nothing was staged"));
-  }
-  return outcome;
-}
 
 /// The texts of a list of content blocks.
 std::string texts_of(const json& content) {
@@ -114,7 +47,7 @@ class McpTool final : public Tool {
   Result<Intent> intent(const json& /*args*/, const PathOrigin& /*origin*/) const override {
     Intent intent;
     intent.is_open_ended = true;
-    const std::string& program = server_->command.front();
+    const std::string program = mcp_server_command(*server_).argv.front();
     intent.programs = {program.substr(program.rfind('/') + 1)};
     return intent;
   }
@@ -222,47 +155,6 @@ class McpTool final : public Tool {
 };
 
 }  // namespace
-
-Command mcp_server_command(const TrustedMcpServer& server) {
-  Command command;
-  command.argv = server.command;
-  command.environment = server.environment;
-  command.readable = server.readable;
-  command.limits.wall = server.timeout;
-  command.limits.max_memory_bytes = server.memory_bytes;
-  if (server.uses_network) command.network = NetworkAccess::kHost;
-  // A server's exit status says nothing about its answer; many servers are ended by a signal.
-  command.effects = server.writes ? EffectsRule::kStageAlways : EffectsRule::kDrop;
-  return command;
-}
-
-Result<McpServerRun> run_mcp_server(
-    const TrustedMcpServer& server, McpClientTask errand, Command command,
-    const std::function<Result<CommandResult>(const Command&)>& run) {
-  GALLEY_ASSIGN(command.input_relay, InputRelay::fed());
-  McpDialogue dialogue(std::move(errand));
-  EndTimer timer;
-  InputRelay& relay = *command.input_relay;
-  relay.feed(dialogue.begin());
-  command.passes_all_output = true;
-  command.end = timer.token();
-  command.on_output = [&, watch = std::move(command.on_output)](OutputStream stream,
-                                                                std::string_view text) {
-    if (watch) watch(stream, text);
-    if (stream != OutputStream::kStdout || dialogue.is_over()) return;
-    relay.feed(dialogue.take(text));
-    if (!dialogue.is_over()) return;
-    relay.end_input();
-    if (dialogue.outcome()) {
-      timer.arm();
-    } else {
-      timer.end_now();
-    }
-  };
-  GALLEY_ASSIGN(CommandResult ran, run(command));
-  Result<McpReply> reply = judged(server, dialogue, ran);
-  return McpServerRun{std::move(reply), std::move(ran)};
-}
 
 Result<std::unique_ptr<const Tool>> make_mcp_tool(std::shared_ptr<const TrustedMcpServer> server,
                                                   const json& definition) {

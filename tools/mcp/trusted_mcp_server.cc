@@ -3,9 +3,12 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "tools/json_input.h"
 #include "tools/output_sanitizer.h"
 #include "tools/schema.h"
@@ -52,6 +55,88 @@ tl::unexpected<Error> bad(const char* reason, const std::string& message) {
   return fail(ErrorKind::kInvalid, reason, message);
 }
 
+constexpr const char* kSecretPattern = R"(\$ENV\.([A-Za-z_][A-Za-z0-9_]*))";
+
+/// The host of a URL that curl and this program read alike: no user, no fragment, no escapes in the
+/// host. Empty if it is not one.
+std::string host_of(const std::string& url) {
+  static const re2::RE2 kUrl(
+      R"(https?://([A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?))"
+      R"((?:[/?][A-Za-z0-9\-._~!$&'()*+,;=:@%/?]*)?)");
+  std::string host;
+  if (url.size() > TrustedMcpServer::kMaxUrlBytes || !re2::RE2::FullMatch(url, kUrl, &host)) {
+    return {};
+  }
+  return host;
+}
+
+/// A secret must not pass a network in plain text.
+bool is_on_this_machine(const std::string& host) {
+  static const re2::RE2 kLoopback(
+      R"((?:localhost|127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}|\[::1\])(?::[0-9]+)?)");
+  return re2::RE2::FullMatch(host, kLoopback);
+}
+
+/// Headers that the transport sets.
+bool is_own_header(const std::string& name) {
+  static constexpr std::string_view kOwn[] = {"accept",
+                                              "connection",
+                                              "content-length",
+                                              "content-type",
+                                              "expect",
+                                              "host",
+                                              "mcp-method",
+                                              "mcp-name",
+                                              "te",
+                                              "upgrade",
+                                              "mcp-session-id",
+                                              "content-encoding",
+                                              "mcp-protocol-version",
+                                              "transfer-encoding"};
+  return std::find(std::begin(kOwn), std::end(kOwn), to_lower(name)) != std::end(kOwn);
+}
+
+Result<void> check_remote(const TrustedMcpServer& server) {
+  const std::string host = host_of(server.url);
+  if (host.empty()) {
+    return bad("mcp.url", "'" + short_line(server.url) +
+                              "' is not a URL that can be asked: https://HOST[:PORT][/PATH], "
+                              "without a user name, a fragment and unusual characters");
+  }
+  if (server.url.starts_with("http://") && !is_on_this_machine(host)) {
+    return bad("mcp.url", "'" + short_line(server.url) +
+                              "' is not encrypted: use https, or a server of this machine");
+  }
+  if (!server.command.empty() || !server.environment.empty() || !server.readable.empty()) {
+    return bad("mcp.url",
+               "a server with a URL is not started, so it has no command, environment "
+               "or folder");
+  }
+  if (server.writes || !server.uses_network) {
+    return bad("mcp.url", "a server with a URL is on the network and does not write to the tree");
+  }
+  std::set<std::string> named;
+  for (const auto& [name, value] : server.headers) {
+    const bool is_sound =
+        is_http_token(name) && !is_own_header(name) &&
+        value.size() <= TrustedMcpServer::kMaxHeaderBytes &&
+        std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    if (!is_sound) {
+      return bad("mcp.header", "'" + short_line(name) +
+                                   "' is not a header that can be sent: NAME: VALUE of ASCII, and "
+                                   "none that the transport sets itself");
+    }
+    static const re2::RE2 kSecret(kSecretPattern);
+    re2::StringPiece rest(value);
+    std::string secret;
+    while (re2::RE2::FindAndConsume(&rest, kSecret, &secret)) named.insert(secret);
+  }
+  if (named == std::set<std::string>(server.secrets.begin(), server.secrets.end())) return {};
+  return bad("mcp.header",
+             "the secrets in headers ($ENV.NAME) are those of --secret NAME: name "
+             "each in both");
+}
+
 Result<void> check_words(const std::vector<std::string>& words, const char* reason) {
   const bool is_sound = words.size() <= TrustedMcpServer::kMaxServerWords &&
                         std::all_of(words.begin(), words.end(), [](const std::string& word) {
@@ -70,8 +155,10 @@ Result<void> TrustedMcpServer::check() const {
     return bad("tool.name", "'" + short_line(name) +
                                 "' is not a name for an MCP server: 1 to 64 of A-Z a-z 0-9 _ -");
   }
-  if (command.empty() || command.front().empty()) {
-    return bad("mcp.command", "an MCP server needs its command after --");
+  if (!url.empty() || !headers.empty()) {
+    GALLEY_TRY(check_remote(*this));
+  } else if (command.empty() || command.front().empty()) {
+    return bad("mcp.command", "an MCP server needs its command after --, or --url");
   }
   GALLEY_TRY(check_words(command, "mcp.command"));
   GALLEY_TRY(check_words(readable, "mcp.readable"));
@@ -100,6 +187,10 @@ ordered_json TrustedMcpServer::to_json() const {
   out["format"] = kFormat;
   out["name"] = name;
   out["command"] = command;
+  if (!url.empty()) {
+    out["url"] = url;
+    out["headers"] = headers;
+  }
   out["environment"] = environment;
   out["readable"] = readable;
   out["secrets"] = secrets;
@@ -121,6 +212,10 @@ std::optional<TrustedMcpServer> TrustedMcpServer::from_json(const json& document
     TrustedMcpServer server;
     server.name = document.at("name").get<std::string>();
     server.command = document.at("command").get<std::vector<std::string>>();
+    if (document.contains("url")) {
+      server.url = document.at("url").get<std::string>();
+      server.headers = document.at("headers").get<std::map<std::string, std::string>>();
+    }
     server.environment = document.at("environment").get<std::map<std::string, std::string>>();
     server.readable = document.at("readable").get<std::vector<std::string>>();
     server.secrets = document.at("secrets").get<std::vector<std::string>>();
@@ -143,6 +238,8 @@ std::optional<TrustedMcpServer> TrustedMcpServer::from_json(const json& document
     return {};
   }
 }
+
+std::string TrustedMcpServer::host() const { return host_of(url); }
 
 ContentId TrustedMcpServer::hash() const {
   json document = to_json();
@@ -197,6 +294,7 @@ Result<ToolInfo> TrustedMcpServer::tool_info(const json& definition) const {
   if (info.description.find_first_not_of(" \t\r\n") == std::string::npos) {
     info.description = "A tool of the MCP server " + name + ", which does not describe it.";
   }
+  if (!url.empty()) info.description += "\n\nIt is asked over HTTP at " + host() + ".";
   const auto input = definition.find("inputSchema");
   if (input == definition.end() || !input->is_object() || text_member(*input, "type") != "object") {
     return bad("tool.schema", "the tool '" + short_line(info.name) +
@@ -215,7 +313,7 @@ Result<ToolInfo> TrustedMcpServer::tool_info(const json& definition) const {
   if (writes) info.capabilities.emplace_back("fs:write");
   if (uses_network) info.capabilities.emplace_back("net:host");
   info.annotations.read_only = !writes && !uses_network;
-  info.annotations.destructive = writes;
+  info.annotations.destructive = writes || !url.empty();
   info.annotations.open_world = true;
   info.is_reversible = writes && !uses_network;
   // Effects outside the tree cannot be undone.
@@ -223,6 +321,25 @@ Result<ToolInfo> TrustedMcpServer::tool_info(const json& definition) const {
   const bool is_grave = uses_network || hints_at(definition, "destructiveHint");
   info.risk_level = is_grave ? ToolInfo::Risk::kHigh : ToolInfo::Risk::kMedium;
   return info;
+}
+
+bool is_http_token(std::string_view name) {
+  static const re2::RE2 kToken("[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}");
+  return re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()), kToken);
+}
+
+std::string with_secrets(const std::string& value,
+                         const std::map<std::string, std::string>& secrets) {
+  static const re2::RE2 kNext(std::string("(?s)(.*?)") + kSecretPattern);
+  std::string out;
+  re2::StringPiece rest(value);
+  std::string before;
+  std::string name;
+  while (re2::RE2::Consume(&rest, kNext, &before, &name)) {
+    const auto secret = secrets.find(name);
+    out += before + (secret == secrets.end() ? "$ENV." + name : secret->second);
+  }
+  return out.append(rest.data(), rest.size());
 }
 
 }  // namespace galley
