@@ -1,6 +1,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "staging/formats/answer.h"
+#include "staging/formats/dialect_marks.h"
 #include "staging/formats/read_edits.h"
 #include "staging/printing/git_diff.h"
 #include "tools/call_arguments.h"
@@ -35,8 +37,10 @@ Result<TextEdit> text_edit(EditSet& set, Pair pair) {
 }
 
 /// Edits of one file. A single edit with an empty old text has the whole text of a new file.
-Result<Operation> edits_of_file(const RelPath& path, std::vector<Pair> pairs, bool check_only) {
+Result<Operation> edits_of_file(const RelPath& path, std::vector<Pair> pairs, bool check_only,
+                                EditForm form) {
   EditFiles operation;
+  operation.form = std::move(form);
   operation.check_only = check_only;
   operation.edits.format = EditFormat::kEdits;
   FileEdit file;
@@ -74,6 +78,9 @@ Result<void> bring_inside(std::string& path, const PathOrigin& origin) {
 Result<Operation> patch_operation(std::string text, EditFormat format, const json& args,
                                   const PathOrigin& origin) {
   EditFiles operation;
+  // A correction names files from the root.
+  const char* key = args.contains("input") ? "input" : "patch";
+  if (origin.cwd.is_root()) operation.form.document = key;
   operation.check_only = text_member(args, "strategy") == "check";
   ReadOptions options;
   options.is_delimited = true;
@@ -104,17 +111,23 @@ Result<Operation> adapt_edit(const json& args, const PathOrigin& origin) {
     return edits_of_file(path,
                          {{text_member(args, "old_string"), text_member(args, "new_string"),
                            flag_of(args, "replace_all")}},
-                         text_member(args, "strategy") == "check");
+                         text_member(args, "strategy") == "check",
+                         {path_key, "", "", "old_string", "new_string"});
   }
   const std::string patch = text_member(args, "patch");
   auto read = patch_operation(patch, EditFormat::kAuto, args, origin);
   if (!read && read.error().reason == "edit.no_file_name") {
-    // Hunks alone are enough here: the file is a separate argument.
+    // Hunks or blocks alone are enough here: the file is a separate argument.
+    const bool has_blocks = divide_answer(patch).format() == EditFormat::kSearchReplace;
     const std::string header =
         "--- " + quote_path("a/" + path.str()) + "\n+++ " + quote_path("b/" + path.str()) + "\n";
-    read = patch_operation(header + patch, EditFormat::kUnified, args, {origin.root});
+    read = has_blocks ? patch_operation(block_name_line(path.str()) + "\n" + patch,
+                                        EditFormat::kSearchReplace, args, {origin.root})
+                      : patch_operation(header + patch, EditFormat::kUnified, args, {origin.root});
   }
   GALLEY_ASSIGN(Operation operation, std::move(read));
+  // A correction names files from the root, and the argument begins at the folder of the call.
+  if (origin.cwd.is_root()) std::get<EditFiles>(operation).form.path = path_key;
   auto& edits = std::get<EditFiles>(operation).edits;
   if (edits.files.size() != 1) {
     return fail(ErrorKind::kInvalid, "args.one_file",
@@ -138,7 +151,8 @@ Result<Operation> adapt_multi_edit(const json& args, const PathOrigin& origin) {
     pairs.push_back({text_member(edit, "old_string"), text_member(edit, "new_string"),
                      flag_of(edit, "replace_all")});
   }
-  return edits_of_file(path, std::move(pairs), false);
+  return edits_of_file(path, std::move(pairs), false,
+                       {"file_path", "", "edits", "old_string", "new_string"});
 }
 
 Result<Operation> adapt_apply_patch(const json& args, const PathOrigin& origin) {
@@ -151,7 +165,7 @@ Result<Operation> adapt_replace(const json& args, const PathOrigin& origin) {
   return edits_of_file(path,
                        {{text_member(args, "old_string"), text_member(args, "new_string"),
                          flag_of(args, "allow_multiple")}},
-                       false);
+                       false, {"file_path", "", "", "old_string", "new_string"});
 }
 
 Result<Operation> adapt_edit_file(const json& args, const PathOrigin& origin) {
@@ -160,7 +174,8 @@ Result<Operation> adapt_edit_file(const json& args, const PathOrigin& origin) {
   for (const json& edit : args.at("edits")) {
     pairs.push_back({text_member(edit, "oldText"), text_member(edit, "newText"), false});
   }
-  return edits_of_file(path, std::move(pairs), flag_of(args, "dryRun"));
+  return edits_of_file(path, std::move(pairs), flag_of(args, "dryRun"),
+                       {"path", "", "edits", "oldText", "newText"});
 }
 
 Result<Operation> adapt_view(const json& args, const RelPath& path) {
@@ -225,7 +240,8 @@ Result<Operation> adapt_text_editor(const json& args, const PathOrigin& origin) 
       return fail(ErrorKind::kInvalid, "args.empty_old_text",
                   "old_str is empty, which names no place; use insert or create");
     }
-    return edits_of_file(path, {{old_text, text_member(args, "new_str"), false}}, false);
+    return edits_of_file(path, {{old_text, text_member(args, "new_str"), false}}, false,
+                         {"path", "", "", "old_str", "new_str"});
   }
   if (command == "insert") return adapt_insert(args, path);
   return fail(ErrorKind::kInvalid, "args.undo_edit",

@@ -68,9 +68,19 @@ struct WriteFile {
   std::optional<uint32_t> mode = {};  ///< permission bits; absent: unchanged
 };
 
+/// The members of a call's arguments that have its edits, for a correction in the same form.
+struct EditForm {
+  std::string path = {};      ///< of the file; empty: the document names its files
+  std::string document = {};  ///< a document in some dialect; empty: texts to replace
+  std::string list = {};      ///< the list of pairs; empty: there is one pair
+  std::string old_text = {};
+  std::string new_text = {};
+};
+
 /// An edit of text in any dialect: every dialect compiles to an EditSet.
 struct EditFiles {
   EditSet edits;
+  EditForm form = {};                ///< without names: no correction in that form
   bool check_only = false;           ///< report the result, stage nothing
   std::vector<std::string> choices;  ///< candidate ids from an ambiguity error
 };
@@ -103,10 +113,9 @@ struct ChangeMode {
   uint32_t mode = 0;
 };
 
-/// Owners belong to the disk and are never staged: only a call that changes nothing succeeds.
 struct ChangeOwner {
   RelPath path = RelPath::root();
-  std::optional<uint32_t> user = {};
+  std::optional<uint32_t> user = {};  ///< absent: it stays
   std::optional<uint32_t> group = {};
 };
 

@@ -1,5 +1,6 @@
 #include "tools/perform.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -19,7 +20,6 @@ struct Perform {
   ToolResult operator()(const ListDirectory& op) { return result_of(perform_list(op, context)); }
   ToolResult operator()(const FileInfo& op) { return result_of(perform_info(op, context)); }
   ToolResult operator()(const MeasureUsage& op) { return result_of(perform_usage(op, context)); }
-  ToolResult operator()(const ChangeOwner& op) { return result_of(perform_owner(op, context)); }
   ToolResult operator()(const FindFiles& op) { return result_of(perform_find(op, context)); }
   ToolResult operator()(const SearchText& op) { return result_of(perform_search(op, context)); }
   ToolResult operator()(const FindReferences& op) {
@@ -52,6 +52,17 @@ Result<void> add_paths(const FileEdit& file, Intent& intent) {
     if (!keeps_source || !is_source) intent.writes.push_back(std::move(path));
   }
   return {};
+}
+
+/// The last line that the edits name only by its number. After another edit, a number may mean any
+/// line.
+uint64_t last_number(const FileEdit& file) {
+  uint64_t last = 0;
+  for (const TextEdit& edit : file.text_edits) {
+    if (edit.kind == TextEdit::Kind::kReplace || !edit.anchor_hash.empty()) continue;
+    last = std::max<uint64_t>({last, edit.first_line, edit.last_line});
+  }
+  return last > 0 && file.text_edits.size() > 1 ? UINT64_MAX : last;
 }
 
 struct IntentOf {
@@ -95,7 +106,13 @@ struct IntentOf {
   /// The backup's name is known, and judged, only when it is made.
   Result<void> operator()(const BackUpFile& op) { return read(op.path); }
   Result<void> operator()(const EditFiles& op) {
-    for (const FileEdit& file : op.edits.files) GALLEY_TRY(add_paths(file, intent));
+    for (const FileEdit& file : op.edits.files) {
+      GALLEY_TRY(add_paths(file, intent));
+      const uint64_t last = last_number(file);
+      if (last == 0) continue;
+      GALLEY_ASSIGN(RelPath path, RelPath::parse(file.path));
+      intent.numbered.emplace_back(std::move(path), last);
+    }
     return {};
   }
   Result<void> operator()(const RunCommand& op) {

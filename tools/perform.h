@@ -21,7 +21,6 @@ Performed perform_read(const ReadFile& read, ToolContext& context);
 Performed perform_list(const ListDirectory& list, ToolContext& context);
 Performed perform_info(const FileInfo& info, ToolContext& context);
 Performed perform_usage(const MeasureUsage& usage, ToolContext& context);
-Performed perform_owner(const ChangeOwner& owner, ToolContext& context);
 Performed perform_find(const FindFiles& find, ToolContext& context);
 Performed perform_search(const SearchText& search, ToolContext& context);
 Performed perform_references(const FindReferences& find, ToolContext& context);

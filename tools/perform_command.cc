@@ -110,6 +110,12 @@ ToolResult perform_command(const RunCommand& run, ToolContext& context) {
   ordered_json data = command_data(*result);
   if (result->breach) {
     ToolError error = tool_error_from(result->breach->error());
+    const bool is_cut = result->breach->kind == LimitKind::kWall && run.timeout &&
+                        static_cast<uint64_t>(run.timeout->count()) > result->breach->limit;
+    if (is_cut) {
+      error.message += "; it asked for " + std::to_string(run.timeout->count()) +
+                       " ms, which is more than sandbox.timeout_ms or the caller allows";
+    }
     error.details = std::make_shared<const ordered_json>(std::move(data));
     return ToolResult::failure(std::move(error));
   }

@@ -59,6 +59,7 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
   options.match.choices = edit.choices;
   options.is_over = [&context] { return context.is_over(); };
   options.earlier = context.earlier;
+  options.is_stale = context.is_stale;
   options.may_read = context.may_read;
   std::optional<Overlay::Entries> before;
   if (edit.check_only) before = context.overlay.entries();
@@ -67,7 +68,11 @@ ToolResult perform_edit(const EditFiles& edit, ToolContext& context) {
     return failed(context.interruption("send fewer edits in one call"));
   }
   if (!outcome) return failed(outcome.error());
-  if (!outcome->is_complete) return ToolResult::failure(error_of(*outcome));
+  if (!outcome->is_complete) {
+    ToolError error = error_of(*outcome);
+    if (context.args != nullptr) add_corrected_call(edit.form, *context.args, *outcome, error);
+    return ToolResult::failure(std::move(error));
+  }
   auto data = edit_data(edit, *outcome, *diff, context);
   if (before) context.overlay.restore(std::move(*before));
   if (!data) return failed(data.error());

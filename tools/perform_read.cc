@@ -213,12 +213,13 @@ ordered_json time_text(int64_t time_ns) {
   return time_ns == 0 ? ordered_json() : ordered_json(rfc3339_utc(time_ns));
 }
 
-void put_stat(const std::optional<FileStat>& stat, ordered_json& data) {
+void put_stat(const std::optional<FileStat>& stat, const std::optional<Node::Owner>& staged,
+              ordered_json& data) {
   data["modified"] = stat ? time_text(stat->mtime_ns) : ordered_json();
   data["changed"] = stat ? time_text(stat->ctime_ns) : ordered_json();
   data["created"] = stat ? time_text(stat->birth_ns) : ordered_json();
-  data["uid"] = stat ? ordered_json(stat->uid) : ordered_json();
-  data["gid"] = stat ? ordered_json(stat->gid) : ordered_json();
+  data["uid"] = staged ? ordered_json(staged->uid) : stat ? ordered_json(stat->uid) : nullptr;
+  data["gid"] = staged ? ordered_json(staged->gid) : stat ? ordered_json(stat->gid) : nullptr;
 }
 
 }  // namespace
@@ -246,7 +247,7 @@ Performed perform_info(const FileInfo& info, ToolContext& context) {
   }
   if (!info.with_stat) return data;
   GALLEY_ASSIGN(const auto stat, stat_of(info.path, node, context));
-  put_stat(stat, data);
+  put_stat(stat, node.owner, data);
   return data;
 }
 
@@ -274,20 +275,6 @@ Performed perform_usage(const MeasureUsage& usage, ToolContext& context) {
   data["files"] = files;
   data["directories"] = directories;
   return data;
-}
-
-Performed perform_owner(const ChangeOwner& owner, ToolContext& context) {
-  GALLEY_ASSIGN(const Node node, context.overlay.node_without_content(owner.path));
-  if (node.kind == FileKind::kAbsent) return nothing_at(owner.path);
-  GALLEY_ASSIGN(const auto stat, stat_of(owner.path, node, context));
-  const bool is_same = stat && (!owner.user || *owner.user == stat->uid) &&
-                       (!owner.group || *owner.group == stat->gid);
-  if (is_same) return ordered_json{{"changed", false}};
-  return fail(ErrorKind::kRefused, "fs.owner_not_staged",
-              "the owner of '" + owner.path.str() +
-                  "' cannot be changed here: owners are not staged, and Galley never writes as "
-                  "another user; ask an administrator to run chown after the commit",
-              owner.path.str());
 }
 
 }  // namespace galley

@@ -99,6 +99,12 @@ struct ChangeTree {
     return {};
   }
 
+  Result<void> operator()(const ChangeOwner& op) {
+    GALLEY_ASSIGN(data["changed"], overlay.set_owner(op.path, {op.user, op.group}));
+    data["filePath"] = op.path.str();
+    return {};
+  }
+
   Result<void> operator()(const MakeSymlink& op) {
     GALLEY_ASSIGN(const Node before, overlay.node_without_content(op.path));
     if (op.must_be_new && before.kind != FileKind::kAbsent) return exists_already(op.path);
@@ -199,12 +205,14 @@ struct ChangeTree {
 bool touches_named_paths_only(const Operation& operation) {
   return std::holds_alternative<WriteFile>(operation) ||
          std::holds_alternative<ChangeMode>(operation) ||
+         std::holds_alternative<ChangeOwner>(operation) ||
          std::holds_alternative<MakeSymlink>(operation);
 }
 
 RelPath named_path(const Operation& operation) {
   if (const auto* write = std::get_if<WriteFile>(&operation)) return write->path;
   if (const auto* mode = std::get_if<ChangeMode>(&operation)) return mode->path;
+  if (const auto* owner = std::get_if<ChangeOwner>(&operation)) return owner->path;
   return std::get<MakeSymlink>(operation).path;
 }
 

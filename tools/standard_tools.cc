@@ -83,6 +83,7 @@ class CatalogueTool final : public Tool {
     Overlay::Entries before;
     if (operations.size() > 1) before = context.overlay.entries();
     std::vector<JsonDocument> results;
+    context.args = operations.size() == 1 ? &args : nullptr;
     for (const Operation& operation : operations) {
       ToolResult result = perform(operation, context);
       if (!result.ok) {

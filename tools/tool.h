@@ -104,8 +104,10 @@ struct PathOrigin {
 /// reads it; the gate judges the resulting change set.
 struct Intent {
   std::vector<RelPath> reads;
-  std::vector<RelPath> writes;        ///< created, changed, removed or moved, both ends of a move
-  std::vector<RelPath> replaces;      ///< those of `writes` whose whole content is given or deleted
+  std::vector<RelPath> writes;    ///< created, changed, removed or moved, both ends of a move
+  std::vector<RelPath> replaces;  ///< those of `writes` whose whole content is given or deleted
+  /// Paths with edits that name their place only by line numbers, and the last such number.
+  std::vector<std::pair<RelPath, uint64_t>> numbered = {};
   std::vector<std::string> programs;  ///< names as given; the command runner resolves them later
   bool is_open_ended = false;         ///< its effects are known only afterwards, as of a command
   /// The timeout in the arguments. It applies unless the caller gives one.
@@ -139,6 +141,8 @@ struct ToolContext {
   MatchStep last_step = MatchStep::kMended;         ///< the least exact match step for edits
   std::vector<std::string> strict{};                ///< leniencies that are refused
   EarlierVersions earlier{};                        ///< for edits that do not fit; may be empty
+  IsStale is_stale{};                               ///< for line numbers of edits; may be empty
+  const nlohmann::json* args = nullptr;             ///< of this call, for corrections; borrowed
   std::stop_token stop{};                           ///< a stop request ends the call
   std::shared_ptr<const ParsedArguments> parsed{};  ///< of this call's Intent; may be null
   /// Calls another tool with the same checks and its own record; empty: no tool can be called.

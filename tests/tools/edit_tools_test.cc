@@ -311,6 +311,21 @@ TEST_F(EditTools, RepeatedLinesWithoutProofAreAddedAndReported) {
   }
 }
 
+TEST_F(EditTools, RepeatedTextInALineIsAddedAndReported) {
+  const std::vector<std::pair<json, std::string>> edits = {
+      {{{"file_path", "f"}, {"old_string", "[1"}, {"new_string", "[1, 2"}}, "a = [1, 2, 2]\n"},
+      {{{"file_path", "f"}, {"old_string", "1]"}, {"new_string", "0, 1]"}}, "a = [0, 0, 1]\n"}};
+  for (const auto& [args, twice] : edits) {
+    put("f", "a = [1]\n");
+    EXPECT_TRUE(done("Edit", args)["report"]["leniencies"].empty()) << args;
+    const auto again = done("Edit", args);
+    ASSERT_EQ(again["report"]["leniencies"].size(), 1U) << again;
+    EXPECT_EQ(again["report"]["leniencies"][0]["rule"], "repeated_lines");
+    EXPECT_EQ(staged("f"), twice);
+    overlay_.restore({});
+  }
+}
+
 TEST_F(EditTools, AnExistingLineDoesNotProveAnEarlierEdit) {
   put("f.js", "var a;\nvar fs = 1;\n");
   const json edit = {
@@ -408,6 +423,42 @@ TEST_F(EditTools, Utf8LettersAreRefusedInAFileWithAnotherEncoding) {
   done("Write", {{"file_path", "gbk.py"}, {"content", "# \xc3\xa9\n"}});
 }
 
+TEST_F(EditTools, EditsByNumberAreRefusedInAFileWithWideCharacters) {
+  const auto wide = [](const std::string& text, size_t size, bool is_big) {
+    std::string out;
+    for (const char c : text) {
+      const std::string zeros(size - 1, '\0');
+      out += is_big ? zeros + c : c + zeros;
+    }
+    return out;
+  };
+  const std::vector<std::string> files = {
+      wide("one\ntwo\n", 2, false), wide("one\ntwo\n", 2, true), wide("one\ntwo\n", 4, false),
+      wide("one\ntwo\n", 4, true),
+      "\xFF\xFE" + std::string(2, '\0') + wide("one\ntwo\n", 4, false)};
+  for (const std::string& file : files) {
+    for (const std::string added : {"abcd", "\xc3\xa9", "\n"}) {
+      put("wide.txt", file);
+      EXPECT_EQ(refused("str_replace_editor", {{"command", "insert"},
+                                               {"path", "wide.txt"},
+                                               {"insert_line", 1},
+                                               {"insert_text", added}}),
+                "ERUNTIME patch.encoding");
+    }
+  }
+  put("binary.dat", std::string("a\0b\nc", 5));
+  done("str_replace_editor",
+       {{"command", "insert"}, {"path", "binary.dat"}, {"insert_line", 1}, {"insert_text", "x"}});
+}
+
+TEST_F(EditTools, Utf8LettersAreRefusedInIso2022Jp) {
+  put("mail.txt", "name = 1\n\x1B$B$3$s\x1B(B\n");
+  const json letters = {
+      {"file_path", "mail.txt"}, {"old_string", "name"}, {"new_string", "n\xc3\xa4me"}};
+  EXPECT_EQ(refused("Edit", letters), "ERUNTIME patch.encoding");
+  done("Edit", {{"file_path", "mail.txt"}, {"old_string", "name"}, {"new_string", "title"}});
+}
+
 TEST_F(EditTools, AMissingFileSuggestsTheFileWithThatNameNearby) {
   put("src/app/main.py", "x = 1\n");
   const auto told = [this](const std::string& name) {
@@ -416,19 +467,30 @@ TEST_F(EditTools, AMissingFileSuggestsTheFileWithThatNameNearby) {
   };
   EXPECT_THAT(told("app/main.py"), ::testing::HasSubstr("'src/app/main.py' does"));
   EXPECT_THAT(told("ws/src/app/main.py"), ::testing::HasSubstr("'src/app/main.py' does"));
-  EXPECT_THAT(told("main.py"), ::testing::Not(::testing::HasSubstr("src/app")));
+  EXPECT_THAT(told("main.py"), ::testing::HasSubstr("'src/app/main.py' does"));
+  EXPECT_THAT(told("source/app/main.py"), ::testing::HasSubstr("'src/app/main.py' does"));
+  put(".cache/app/main.py", "x = 1\n");
+  put("lib/core/main.py", "x = 1\n");
+  EXPECT_THAT(told("source/app/main.py"), ::testing::HasSubstr("'src/app/main.py' does"));
+  EXPECT_THAT(told("main.py"), ::testing::Not(::testing::HasSubstr("does:")));
   put("lib/app/main.py", "x = 1\n");
-  EXPECT_THAT(told("app/main.py"), ::testing::Not(::testing::HasSubstr("src/app")));
+  for (const char* name : {"app/main.py", "source/app/main.py"}) {
+    EXPECT_THAT(told(name), ::testing::Not(::testing::HasSubstr("does:"))) << name;
+  }
 }
 
 TEST_F(EditTools, EscapeSequencesInTheOldTextAreReported) {
-  put("f", "one\ntwo\n");
-  const auto error =
-      call("Edit", {{"file_path", "f"}, {"old_string", "one\\ntwo"}, {"new_string", "one\\n2"}})
-          .error;
-  EXPECT_EQ(error->reason, "patch.context_not_found");
-  EXPECT_THAT(error->message, ::testing::HasSubstr("escape sequences"));
-  EXPECT_THAT(error->message, ::testing::HasSubstr("line 1"));
+  put("f", "one\ntwo\nthree\n");
+  for (const char* old_text : {"one\\ntwo", "one\\r\\ntwo", "one\\ntwo\n", "one\\n\ntwo\\n\n",
+                               "one\\r\\ntwo\\r\\n", "one\\ntwo\nthree"}) {
+    const auto error =
+        call("Edit", {{"file_path", "f"}, {"old_string", old_text}, {"new_string", "one\\n2"}})
+            .error;
+    ASSERT_TRUE(error) << old_text;
+    EXPECT_EQ(error->reason, "patch.context_not_found");
+    EXPECT_THAT(error->message, ::testing::HasSubstr("escape sequences")) << old_text;
+    EXPECT_THAT(error->message, ::testing::HasSubstr("line 1"));
+  }
 }
 
 TEST_F(EditTools, APatchInACompleteArgumentIsNotTreatedAsCutOff) {

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "staging/fs/memory_directory.h"
 #include "staging/overlay/overlay.h"
+#include "support/json_equality.h"
 #include "tools/json_input.h"
 #include "tools/registry.h"
 #include "tools/standard_tools.h"
