@@ -1,80 +1,318 @@
 #include "engine/commit/blob_store.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/file_mode.h"
 #include "base/limits.h"
+#include "base/rel_path.h"
 #include "base/result.h"
+#include "engine/commit/content_delta.h"
 #include "staging/fs/holes.h"
 
 namespace galley {
 namespace {
 
 constexpr size_t kShardDigits = 2;
+/// Contents are read and compared in pieces of this size.
+constexpr uint64_t kReadBytes = uint64_t{1} << 20U;
 
-RelPath shard_path(const ContentId& id) {
-  auto path = RelPath::parse("blob/" + id.hex().substr(0, kShardDigits));
-  GALLEY_CHECK(path.has_value());
-  return std::move(*path);
+/// Where an earlier Galley stored contents. A pull can put files there, so they are only read.
+RelPath unbound_place() { return chosen_path("blob"); }
+
+RelPath shard_path(const RelPath& place, const ContentId& id) {
+  return chosen_path(place.str() + "/" + id.hex().substr(0, kShardDigits));
 }
 
 RelPath name_of(const ContentId& id, std::string_view suffix) {
-  auto path = RelPath::parse(id.hex() + std::string(suffix));
-  GALLEY_CHECK(path.has_value());
-  return std::move(*path);
+  return chosen_path(id.hex() + std::string(suffix));
 }
 
-Error damaged(const ContentId& id) {
-  return Error{ErrorKind::kIo, "blob.damaged",
+constexpr std::string_view kDamaged = "blob.damaged";
+Error damaged(const RelPath& place, const ContentId& id) {
+  return Error{ErrorKind::kIo, std::string(kDamaged),
                "the kept content " + id.hex() + " is missing or damaged; run `galley doctor`",
-               ".galley/" + shard_path(id).str(), 0};
+               ".galley/" + shard_path(place, id).str(), 0};
+}
+
+struct OpenedFile {
+  std::unique_ptr<File> file;
+  uint64_t size = 0;
+};
+
+/// Returns nullopt if it does not exist.
+Result<std::optional<OpenedFile>> open_if_there(const Directory& state_root, const RelPath& place,
+                                                const ContentId& id, std::string_view ending) {
+  GALLEY_ASSIGN(const RelPath path, shard_path(place, id).join(name_of(id, ending)));
+  auto file = state_root.open_file(path);
+  if (!file && file.error().kind == ErrorKind::kNotFound) return std::optional<OpenedFile>();
+  if (!file) return fail(file.error());
+  GALLEY_ASSIGN(const FileStat stat, (*file)->stat());
+  return std::optional(OpenedFile{std::move(*file), stat.size});
+}
+
+/// A content on the disk, read in pieces. Its bytes are not verified.
+class StoredBlob {
+ public:
+  /// Errors: kIo `blob.damaged` if it or its base is missing or is not a blob.
+  static Result<StoredBlob> open(const Directory& state_root, const RelPath& place,
+                                 const ContentId& id) {
+    GALLEY_ASSIGN(auto whole, open_if_there(state_root, place, id, ""));
+    if (whole && whole->size > limits::kMaxFileBytes) return fail(damaged(place, id));
+    if (whole) {
+      auto delta = ContentDelta::whole(id, whole->size);
+      return StoredBlob(std::move(delta), std::move(whole->file), nullptr);
+    }
+    GALLEY_ASSIGN(auto changes, open_if_there(state_root, place, id, kDeltaEnding));
+    if (!changes) return fail(damaged(place, id));
+    GALLEY_ASSIGN(const std::string head, changes->file->read_at(0, kDeltaHeadBytes));
+    auto delta = parse_delta(head, changes->size);
+    if (!delta) return fail(damaged(place, id));
+    GALLEY_ASSIGN(auto base, open_if_there(state_root, place, delta->base, ""));
+    if (!base || base->size != delta->base_size) return fail(damaged(place, delta->base));
+    return StoredBlob(std::move(*delta), std::move(base->file), std::move(changes->file));
+  }
+
+  [[nodiscard]] const ContentDelta& delta() const { return delta_; }
+  [[nodiscard]] bool is_delta() const { return changes_ != nullptr; }
+
+  using Use = std::function<bool(std::string_view)>;
+  /// Passes on the content, piece by piece. Returns false if `use` did, or if a file became
+  /// shorter.
+  Result<bool> read(const Use& use) const {
+    uint64_t added_at = is_delta() ? delta_.encoded_bytes() - delta_.added() : 0;
+    for (const DeltaPiece& piece : delta_.pieces) {
+      GALLEY_ASSIGN(bool goes_on, read_range(*base_, piece.from, piece.copied, use));
+      if (goes_on && piece.added > 0) {
+        GALLEY_ASSIGN(goes_on, read_range(*changes_, added_at, piece.added, use));
+      }
+      if (!goes_on) return false;
+      added_at += piece.added;
+    }
+    return true;
+  }
+
+ private:
+  StoredBlob(ContentDelta delta, std::unique_ptr<File> base, std::unique_ptr<File> changes)
+      : delta_(std::move(delta)), base_(std::move(base)), changes_(std::move(changes)) {}
+
+  static Result<bool> read_range(File& file, uint64_t from, uint64_t count, const Use& use) {
+    while (count > 0) {
+      const uint64_t wanted = std::min(count, kReadBytes);
+      GALLEY_ASSIGN(const std::string bytes, file.read_at(from, static_cast<size_t>(wanted)));
+      if (bytes.size() != wanted || !use(bytes)) return false;
+      from += wanted;
+      count -= wanted;
+    }
+    return true;
+  }
+
+  ContentDelta delta_;
+  std::unique_ptr<File> base_;     ///< the file that the pieces are copied from
+  std::unique_ptr<File> changes_;  ///< of a delta
+};
+
+/// Nullopt if it is missing or damaged. A failed read is an error: its bytes may be right.
+Result<std::optional<StoredBlob>> open_undamaged(const Directory& state_root, const RelPath& place,
+                                                 const ContentId& id) {
+  auto blob = StoredBlob::open(state_root, place, id);
+  if (!blob && blob.error().reason == kDamaged) return std::optional<StoredBlob>();
+  if (!blob) return fail(blob.error());
+  return std::optional(std::move(*blob));
+}
+
+/// The stored form of a content, if its bytes are right.
+Result<std::optional<StoredBlob>> find_intact(const Directory& state_root, const RelPath& place,
+                                              const ContentId& id, std::string_view content) {
+  GALLEY_ASSIGN(auto blob, open_undamaged(state_root, place, id));
+  if (!blob || blob->delta().size != content.size()) return std::optional<StoredBlob>();
+  std::string_view rest = content;
+  GALLEY_ASSIGN(const bool is_equal, blob->read([&](std::string_view bytes) {
+    if (rest.substr(0, bytes.size()) != bytes) return false;
+    rest.remove_prefix(bytes.size());
+    return true;
+  }));
+  if (!is_equal) blob.reset();
+  return blob;
+}
+
+/// The content as a delta, if that is small. The base of the replaced content becomes its base.
+Result<std::optional<ContentDelta>> small_delta(const Directory& state_root, const RelPath& place,
+                                                std::string_view content,
+                                                const ReplacedContent& replaced) {
+  GALLEY_ASSIGN(const auto old, open_undamaged(state_root, place, replaced.id));
+  if (!old || old->delta().size != replaced.bytes.size()) return std::optional<ContentDelta>();
+  ContentDelta delta = old->delta().changed(replaced.bytes, content);
+  return delta.is_worthwhile() ? std::optional(std::move(delta)) : std::nullopt;
+}
+
+Result<void> remove_if_there(const WritableDirectory& directory, const RelPath& name) {
+  auto removed = directory.remove_file(name);
+  if (!removed && removed.error().os_error != ENOENT) return removed;
+  return {};
+}
+
+Result<bool> is_there(const Directory& directory, const RelPath& name) {
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(name));
+  return stat.kind != FileKind::kAbsent;
+}
+
+/// Makes a file durable under its name. The second name is removed after everything is on the
+/// disk: a process that finds both names flushes again.
+Result<void> make_durable(const WritableDirectory& state_root, const RelPath& place,
+                          const ContentId& id, const WritableDirectory& directory,
+                          std::string_view ending) {
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(name_of(id, ending)));
+  if (stat.nlink == 1) return {};
+  GALLEY_TRY(directory.sync());
+  for (RelPath above = place; !above.is_root(); above = above.parent()) {
+    GALLEY_ASSIGN(const auto opened, state_root.open_writable_directory(above));
+    GALLEY_TRY(opened->sync());
+  }
+  GALLEY_TRY(state_root.sync());
+  return remove_if_there(directory, name_of(id, std::string(ending) + ".new"));
+}
+
+/// Writes the file with both names. A damaged file stays until the new one is on the disk.
+Result<void> write_file(const WritableDirectory& directory, const ContentId& id,
+                        std::string_view ending, std::string_view bytes) {
+  const RelPath temporary = name_of(id, std::string(ending) + ".new");
+  const RelPath third = name_of(id, ".put");
+  for (const std::string_view left : {".new", ".delta.new", ".put"}) {  // by an interrupted write
+    GALLEY_TRY(remove_if_there(directory, name_of(id, left)));
+  }
+  {
+    GALLEY_ASSIGN(const auto file,
+                  directory.open_writable_file(temporary, OpenMode::kCreateNew, kPrivateFile));
+    GALLEY_TRY(write_with_holes(*file, bytes));
+    GALLEY_TRY(file->sync_data());
+  }
+  auto linked = directory.make_hard_link(temporary, directory, name_of(id, ending));
+  if (linked || linked.error().os_error != EEXIST) return linked;
+  GALLEY_TRY(directory.make_hard_link(temporary, directory, third));
+  return directory.rename(third, directory, name_of(id, ending), RenameMode::kReplace);
+}
+
+/// Notes that deltas have this base: if it is lost and written again, it must be stored whole.
+Result<void> mark_base(const WritableDirectory& state_root, const RelPath& place,
+                       const ContentId& base) {
+  GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard_path(place, base)));
+  GALLEY_ASSIGN(const bool is_marked, is_there(*directory, name_of(base, kBaseEnding)));
+  if (is_marked) return {};
+  GALLEY_TRY(directory->open_writable_file(name_of(base, kBaseEnding), OpenMode::kOpenOrCreate,
+                                           kPrivateFile));
+  return directory->sync();
+}
+
+/// Whether deltas may need this content, or older journals, which do not name another base.
+Result<bool> must_be_whole(const WritableDirectory& directory, const ContentId& id) {
+  for (const std::string_view ending : {std::string_view(), kDeltaEnding, kBaseEnding}) {
+    GALLEY_ASSIGN(const bool found, is_there(directory, name_of(id, ending)));
+    if (found) return true;
+  }
+  return false;
+}
+
+/// Reads a content of this place.
+Result<Content> read_at_place(const Directory& state_root, const RelPath& place,
+                              const ContentId& id) {
+  GALLEY_ASSIGN(const StoredBlob blob, StoredBlob::open(state_root, place, id));
+  std::string content;
+  content.reserve(blob.delta().size);
+  GALLEY_ASSIGN(const bool is_complete, blob.read([&](std::string_view bytes) {
+    content.append(bytes);
+    return true;
+  }));
+  if (is_complete && ContentId::of(content) == id) {
+    return std::make_shared<const std::string>(std::move(content));
+  }
+  return damaged(place, id);
 }
 
 }  // namespace
 
-Result<Content> read_blob(const Directory& state_root, const ContentId& id) {
-  GALLEY_ASSIGN(const RelPath path, shard_path(id).join(name_of(id, "")));
-  auto content = read_file(state_root, path, limits::kMaxFileBytes);
-  if (!content) {
-    if (content.error().kind == ErrorKind::kNotFound) return damaged(id);
-    return content.error();
-  }
-  if (ContentId::of(*content) != id) return damaged(id);
-  return std::make_shared<const std::string>(std::move(*content));
+Result<Content> read_blob(const Directory& state_root, const RelPath& place, const ContentId& id) {
+  auto bound = read_at_place(state_root, place, id);
+  if (bound || bound.error().reason != kDamaged) return bound;
+  auto unbound = read_at_place(state_root, unbound_place(), id);
+  return unbound ? unbound : bound;
 }
 
-Result<void> write_blob(const WritableDirectory& state_root, const ContentId& id,
-                        std::string_view content) {
-  const RelPath shard = shard_path(id);
-  const RelPath name = name_of(id, "");
-  const RelPath temporary = name_of(id, ".new");
+Result<std::map<ContentId, uint64_t>> write_blob(const WritableDirectory& state_root,
+                                                 const RelPath& place, const ContentId& id,
+                                                 std::string_view content,
+                                                 const std::optional<ReplacedContent>& replaced) {
+  std::map<ContentId, uint64_t> named{{id, content.size()}};
+  const RelPath shard = shard_path(place, id);
   GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
   GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard));
   // Accepted only after its bytes were checked: an unsynced leftover of a crash may be torn.
-  if (!read_blob(state_root, id)) {
-    for (const RelPath* old : {&temporary, &name}) {
-      auto removed = directory->remove_file(*old);
-      if (!removed && removed.error().os_error != ENOENT) return removed;
-    }
-    {
-      GALLEY_ASSIGN(const auto file,
-                    directory->open_writable_file(temporary, OpenMode::kCreateNew, kPrivateFile));
-      GALLEY_TRY(write_with_holes(*file, content));
-      GALLEY_TRY(file->sync_data());
-    }
-    GALLEY_TRY(directory->make_hard_link(temporary, *directory, name));
+  GALLEY_ASSIGN(const auto intact, find_intact(state_root, place, id, content));
+  if (intact) {
+    named.emplace(intact->delta().base, intact->delta().base_size);
+    const std::string_view ending = intact->is_delta() ? kDeltaEnding : "";
+    GALLEY_TRY(make_durable(state_root, place, id, *directory, ending));
+    return named;
   }
-  // The second name is removed after everything is on the disk: a process that finds both names
-  // flushes again.
-  GALLEY_ASSIGN(const FileStat stat, directory->stat(name));
-  if (stat.nlink == 1) return {};
-  GALLEY_TRY(directory->sync());
-  GALLEY_ASSIGN(const auto parent, state_root.open_writable_directory(shard.parent()));
-  GALLEY_TRY(parent->sync());
-  GALLEY_TRY(state_root.sync());
-  auto removed = directory->remove_file(temporary);
-  if (!removed && removed.error().os_error != ENOENT) return removed;
+  GALLEY_ASSIGN(const bool is_whole, must_be_whole(*directory, id));
+  std::optional<ContentDelta> delta;
+  if (replaced && !is_whole) {
+    GALLEY_ASSIGN(delta, small_delta(state_root, place, content, *replaced));
+  }
+  if (delta) {
+    named.emplace(delta->base, delta->base_size);
+    GALLEY_TRY(mark_base(state_root, place, delta->base));
+    GALLEY_TRY(write_file(*directory, id, kDeltaEnding, delta->encode(content)));
+    GALLEY_TRY(make_durable(state_root, place, id, *directory, kDeltaEnding));
+    return named;
+  }
+  GALLEY_TRY(write_file(*directory, id, "", content));
+  GALLEY_TRY(make_durable(state_root, place, id, *directory, ""));
+  GALLEY_TRY(remove_if_there(*directory, name_of(id, kDeltaEnding)));
+  return named;
+}
+
+Result<void> remove_blob(const WritableDirectory& state_root, const RelPath& place,
+                         const ContentId& id) {
+  for (const RelPath& at : {place, unbound_place()}) {
+    const auto directory = state_root.open_writable_directory(shard_path(at, id));
+    if (!directory && directory.error().kind == ErrorKind::kNotFound) continue;
+    if (!directory) return fail(directory.error());
+    for (const std::string_view ending :
+         {std::string_view(".new"), std::string_view(".delta.new"), std::string_view(".put"),
+          std::string_view(), kDeltaEnding, kBaseEnding}) {
+      GALLEY_TRY(remove_if_there(**directory, name_of(id, ending)));
+    }
+  }
   return {};
+}
+
+Result<std::map<ContentId, uint64_t>> write_blobs(
+    const WritableDirectory& state_root, const RelPath& place, const std::vector<JournalOp>& ops,
+    const std::function<Result<Content>(const Node&)>& content_of) {
+  std::map<ContentId, uint64_t> named;
+  const auto is_blob = [](const Node& node) {
+    const bool is_file = node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
+    return is_file && node.size > kMaxImageBytes;
+  };
+  for (const JournalOp& op : ops) {
+    Content old;
+    // What is replaced comes first: the new content is often a small change of it.
+    for (const Node* node : {&op.before.node, &op.after.node}) {
+      if (!is_blob(*node)) continue;
+      GALLEY_ASSIGN(const Content content, content_of(*node));
+      std::optional<ReplacedContent> replaced;
+      if (old != nullptr) replaced = ReplacedContent{op.before.node.content, *old};
+      GALLEY_ASSIGN(auto written, write_blob(state_root, place, node->content, *content, replaced));
+      named.merge(written);
+      old = content;
+    }
+  }
+  return named;
 }
 
 }  // namespace galley

@@ -50,7 +50,10 @@ Result<const Inheritance::InheritedProperties*> Inheritance::of_parent(const Rel
   if (known != parents_.end()) return &known->second;
   InheritedProperties inherited;
   GALLEY_ASSIGN(const FileStat stat, workspace_->stat(parent));
-  if ((stat.mode & kSetGroupId) != 0) inherited.gid = stat.gid;
+  // The group that the directory has after the commit.
+  const auto op = index_.find(parent);
+  const auto given = op == index_.end() ? std::nullopt : plan_->ops[op->second].after.node.owner;
+  if ((stat.mode & kSetGroupId) != 0) inherited.gid = given ? given->gid : stat.gid;
   GALLEY_ASSIGN(const auto attributes, workspace_->attributes(parent));
   for (const auto& attribute : attributes) {
     if (attribute.name == kDefaultAcl) inherited.default_acl = attribute.value;
@@ -91,6 +94,14 @@ const JournalSide* Inheritance::source_of(const JournalOp& op) const {
 
 Result<void> Inheritance::fill(JournalOp& op) {
   if (op.after.node.kind == FileKind::kAbsent) return {};
+  GALLEY_TRY(take_over(op));
+  if (!op.after.node.owner) return {};
+  op.after.uid = op.after.node.owner->uid;
+  op.after.gid = op.after.node.owner->gid;
+  return {};
+}
+
+Result<void> Inheritance::take_over(JournalOp& op) {
   op.after.uid = uid_;
   op.after.gid = gid_;
   const JournalSide* source = source_of(op);

@@ -14,7 +14,7 @@ namespace galley {
 
 /// Decides the owner, attributes and ACL of a new inode. It takes them from the object that the
 /// inode replaces, was renamed from, or restores. Else its directory passes them on, as in open(2)
-/// and mkdir(2).
+/// and mkdir(2). A staged owner goes first.
 ///
 /// Ownership: borrows the plan and the workspace. Threads: confined to one thread.
 class Inheritance {
@@ -39,6 +39,7 @@ class Inheritance {
     std::optional<std::string> default_acl;
   };
   Result<const InheritedProperties*> of_parent(const RelPath& path);
+  Result<void> take_over(JournalOp& op);
   Result<void> inherit(JournalOp& op);
   [[nodiscard]] const JournalSide* source_of(const JournalOp& op) const;
   [[nodiscard]] const JournalOp* undone(const JournalOp& op) const;

@@ -215,12 +215,37 @@ TEST(StateDirectory, AnInterruptedCreationIsSyncedBeforeUse) {
 TEST(BlobStore, AnInterruptedBlobIsSyncedBeforeUse) {
   const std::string content = "large enough for a test";
   const ContentId id = ContentId::of(content);
+  kill_rely_and_cut([](const WritableDirectory&) {},
+                    [&](const WritableDirectory& state) {
+                      static_cast<void>(write_blob(state, rel("blob/own"), id, content));
+                    },
+                    [&](const WritableDirectory& state) {
+                      ASSERT_TRUE(write_blob(state, rel("blob/own"), id, content));
+                    },
+                    [&](const WritableDirectory& state) {
+                      const auto found = read_blob(state, rel("blob/own"), id);
+                      ASSERT_TRUE(found) << found.error().message;
+                      EXPECT_EQ(**found, content);
+                    });
+}
+
+TEST(BlobStore, AnInterruptedDeltaIsSyncedBeforeUse) {
+  const std::string base(3000, 'b');
+  const std::string content = std::string(base).insert(1000, "x");
+  const ContentId id = ContentId::of(content);
+  const ReplacedContent replaced{ContentId::of(base), base};
   kill_rely_and_cut(
-      [](const WritableDirectory&) {},
-      [&](const WritableDirectory& state) { static_cast<void>(write_blob(state, id, content)); },
-      [&](const WritableDirectory& state) { ASSERT_TRUE(write_blob(state, id, content)); },
       [&](const WritableDirectory& state) {
-        const auto found = read_blob(state, id);
+        ASSERT_TRUE(write_blob(state, rel("blob/own"), replaced.id, base));
+      },
+      [&](const WritableDirectory& state) {
+        static_cast<void>(write_blob(state, rel("blob/own"), id, content, replaced));
+      },
+      [&](const WritableDirectory& state) {
+        ASSERT_TRUE(write_blob(state, rel("blob/own"), id, content, replaced));
+      },
+      [&](const WritableDirectory& state) {
+        const auto found = read_blob(state, rel("blob/own"), id);
         ASSERT_TRUE(found) << found.error().message;
         EXPECT_EQ(**found, content);
       });
@@ -230,9 +255,9 @@ TEST(BlobStore, ADamagedBlobIsRewritten) {
   const auto state = make_memory_directory();
   const std::string content = "large enough for a test";
   const ContentId id = ContentId::of(content);
-  put_file(*state, "blob/" + id.hex().substr(0, 2) + "/" + id.hex(), "large eno");
-  ASSERT_TRUE(write_blob(*state, id, content));
-  EXPECT_EQ(**read_blob(*state, id), content);
+  put_file(*state, "blob/own/" + id.hex().substr(0, 2) + "/" + id.hex(), "large eno");
+  ASSERT_TRUE(write_blob(*state, rel("blob/own"), id, content));
+  EXPECT_EQ(**read_blob(*state, rel("blob/own"), id), content);
 }
 
 }  // namespace
