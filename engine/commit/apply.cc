@@ -6,6 +6,7 @@
 #include "base/file_mode.h"
 #include "base/result.h"
 #include "engine/commit/mutant.h"
+#include "staging/overlay/ownership.h"
 
 namespace galley {
 namespace {
@@ -98,10 +99,13 @@ Result<std::optional<ConflictPath>> Applier::look_before(const Step& step,
   if (is_closing) return std::optional<ConflictPath>();
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
   if (stat.kind == FileKind::kDirectory && here.before.node.kind == FileKind::kDirectory) {
-    return std::optional<ConflictPath>();
+    const Node node = with_owner_like(here.before.node, here.before.node, stat);
+    if (node == here.before.node) return std::optional<ConflictPath>();
+    return std::optional<ConflictPath>(make_conflict(here.path, here.before.node, node));
   }
   if (is_same_object(stat, bases_->stats[step.op])) return std::optional<ConflictPath>();
-  GALLEY_ASSIGN(const Node node, observe(at, stat));
+  GALLEY_ASSIGN(const Node found, observe(at, stat));
+  const Node node = with_owner_like(found, here.before.node, stat);
   if (node == here.before.node) return std::optional<ConflictPath>();
   return std::optional<ConflictPath>(make_conflict(here.path, here.before.node, node));
 }
@@ -129,11 +133,10 @@ Result<std::optional<ConflictPath>> Applier::apply(size_t index) {
       mark(StepMethod::kPlain);
       break;
     case StepKind::kMode:
-      GALLEY_TRY(set_mode(here, at));
-      mark(StepMethod::kPlain);
+      GALLEY_TRY(set_mode(step, at));
       break;
     case StepKind::kOpen:
-      GALLEY_TRY(at.directory->set_mode(at.name, bases_->stats[step.op].mode | kOwnerAll));
+      GALLEY_TRY(at.directory->set_mode(at.name, base_mode(step.op) | kOwnerAll));
       opened_.insert(step.op);
       mark(StepMethod::kPlain);
       break;
@@ -263,9 +266,28 @@ Result<void> Applier::exchange(const Step& step, const Location& at) {
   return slots.rename(slot, *again.directory, again.name, RenameMode::kReplace);
 }
 
-Result<void> Applier::set_mode(const JournalOp& here, const Location& at) const {
+/// The mode is last: chown(2) clears bits of it, and it belongs to the new owner. Both are set
+/// through one descriptor: the name may get a file of another user meanwhile, which must not become
+/// a program that runs with the rights of the given owner. For the same reason no setuid bit stays.
+Result<void> Applier::set_mode(const Step& step, const Location& at) {
+  const JournalOp& here = op(step);
+  const bool is_new = here.before.node.kind != here.after.node.kind;
   GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
-  return at.directory->set_mode(at.name, here.after.node.mode | (stat.mode & kSpecialBits));
+  if (here.after.node.kind != FileKind::kDirectory) {  // its owner never changes in place
+    GALLEY_TRY(at.directory->set_mode(at.name, here.after.node.mode | (stat.mode & kSpecialBits)));
+    mark(StepMethod::kPlain);
+    return {};
+  }
+  GALLEY_ASSIGN(const auto own, open_seen_directory(at, is_new ? stat : bases_->stats[step.op]));
+  const uint32_t mode = here.after.node.mode | (stat.mode & kKeptSpecialBits);
+  if (changes_owner(here.before.node, here.after.node)) {
+    GALLEY_TRY(own->set_owner(RelPath::root(), here.after.uid, here.after.gid));
+    mark(StepMethod::kPlain);
+    return own->set_mode(RelPath::root(), mode);
+  }
+  GALLEY_TRY(own->set_mode(RelPath::root(), mode));
+  mark(StepMethod::kPlain);
+  return {};
 }
 
 Result<std::optional<ConflictPath>> Applier::look(const Step& step, StepMethod method) {
@@ -312,6 +334,7 @@ bool Applier::has_bytes(const Location& at, const Node& expected) const {
   if (!stat || stat->size != expected.size || (stat->mode & kPermissionBits) != expected.mode) {
     return false;
   }
+  if (expected.owner && expected.owner != owner_of(*stat)) return false;
   const auto bytes = (*file)->read_at(0, known->second->size() + 1);
   return bytes && *bytes == *known->second;
 }
@@ -322,8 +345,11 @@ Result<std::optional<ConflictPath>> Applier::look_at(const Location& at, const R
   // neither.
   const bool is_caught = at.directory == &slots_->directory();
   if (is_caught && has_bytes(at, expected.node)) return std::optional<ConflictPath>();
-  GALLEY_ASSIGN(const Node caught,
-                at.directory == &slots_->directory() ? observe_slot(at) : observe(at));
+  GALLEY_ASSIGN(Node caught, is_caught ? observe_slot(at) : observe(at));
+  if (expected.node.owner) {
+    GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
+    caught = with_owner(caught, owner_of(stat));
+  }
   bool is_base = caught == expected.node;
   if (is_base && caught.kind == FileKind::kDirectory) {
     GALLEY_ASSIGN(const auto directory, at.directory->open_directory(at.name));
@@ -371,7 +397,7 @@ Result<void> Applier::undo_one(const DoneStep& done) {
       undone = undo_mode(step, at);
       break;
     case StepKind::kOpen:
-      undone = at.directory->set_mode(at.name, bases_->stats[step.op].mode);
+      undone = at.directory->set_mode(at.name, base_mode(step.op));
       break;
     case StepKind::kRemoveDirectory:
       undone = undo_remove(step.op, at);
@@ -457,9 +483,17 @@ Result<void> Applier::undo_exchange(const Step& step, StepMethod method) {
 Result<void> Applier::undo_mode(const Step& step, const Location& at) const {
   const JournalOp& here = op(step);
   const bool is_new = here.before.node.kind != here.after.node.kind;
-  uint32_t mode = is_new ? here.after.node.mode : bases_->stats[step.op].mode;
+  if (here.after.node.kind != FileKind::kDirectory) {
+    return at.directory->set_mode(at.name, bases_->stats[step.op].mode);
+  }
+  GALLEY_ASSIGN(const FileStat stat, at.directory->stat(at.name));
+  GALLEY_ASSIGN(const auto own, open_seen_directory(at, is_new ? stat : bases_->stats[step.op]));
+  uint32_t mode = is_new ? here.after.node.mode : base_mode(step.op);
   if (is_new || opened_.count(step.op) != 0) mode |= kOwnerAll;
-  return at.directory->set_mode(at.name, mode);
+  if (changes_owner(here.before.node, here.after.node)) {
+    GALLEY_TRY(own->set_owner(RelPath::root(), here.before.uid, here.before.gid));
+  }
+  return own->set_mode(RelPath::root(), mode);
 }
 
 /// The `before` side of an operation while the directory is open.
@@ -473,7 +507,7 @@ JournalSide Applier::as_opened(size_t index) const {
 Result<void> Applier::undo_remove(size_t index, const Location& at) const {
   const JournalSide before = as_opened(index);
   const RelPath slot = Slots::name(index, kBack);
-  const uint32_t special = bases_->stats[index].mode & kSpecialBits;
+  const uint32_t special = base_mode(index) & kKeptSpecialBits;
   std::vector<std::string> unkept;
   GALLEY_ASSIGN(const Slots::ObjectMetadata given,
                 slots_->write(slot, plan_->ops[index].path, before, nullptr, {}, unkept));

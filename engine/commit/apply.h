@@ -71,7 +71,7 @@ class Applier {
   Result<void> move(const Step& step);
   Result<void> rename(const RelPath& from, const RelPath& to);
   Result<std::unique_ptr<WritableDirectory>> parent_of(const RelPath& path);
-  Result<void> set_mode(const JournalOp& op, const Location& at) const;
+  Result<void> set_mode(const Step& step, const Location& at);
   /// Returns the conflict in the object that a step caught, if any.
   Result<std::optional<ConflictPath>> look(const Step& step, StepMethod method);
   Result<std::optional<ConflictPath>> look_at(const Location& at, const RelPath& path,
@@ -95,6 +95,10 @@ class Applier {
   const Contents* contents_;
   RemovedDirectories removed_directories_;
   [[nodiscard]] JournalSide as_opened(size_t index) const;
+  /// The mode of a directory before the commit.
+  [[nodiscard]] uint32_t base_mode(size_t index) const {
+    return bases_->stats[index].mode & (kPermissionBits | kKeptSpecialBits);
+  }
   size_t current_ = 0;
   std::set<size_t> opened_;  ///< operations whose directory is open until the end
   std::vector<DoneStep> done_;

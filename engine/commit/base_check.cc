@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/file_mode.h"
+#include "staging/overlay/ownership.h"
 
 namespace galley {
 
@@ -33,6 +34,7 @@ class BaseCheck {
   Result<void> check(size_t i);
   Result<void> conflict_above(const Change& change, const Error& error);
   Result<void> check_emptied(const Change& change, const Location& at);
+  Result<void> check_owner(const Change& change) const;
   Result<void> check_writable(const Change& change, const Location& at, const FileStat& stat);
   Result<Node> node_now(const Change& change, const Location& at, const FileStat& stat) const;
   Result<void> record_before(size_t i, const Location& at, const FileStat& stat);
@@ -92,10 +94,12 @@ Result<void> BaseCheck::check(size_t i) {
   auto now = node_now(change, *at, stat);
   if (!now && now.error().kind == ErrorKind::kNotFound) now = Node();  // removed meanwhile
   if (!now) return now.error();
+  *now = with_owner_like(*now, change.before, stat);
   if (*now != change.before) {
     conflict(change, *now);
     return {};
   }
+  GALLEY_TRY(check_owner(change));
   if (stat.kind == FileKind::kAbsent) return {};
   if (stat.mount != view_.mount()) {
     return fail(ErrorKind::kRefused, "commit.crosses_mount",
@@ -121,12 +125,19 @@ Result<void> BaseCheck::conflict_above(const Change& change, const Error& error)
   return {};
 }
 
+/// A change of owner may have been staged by another user.
+Result<void> BaseCheck::check_owner(const Change& change) const {
+  if (!change.after.owner || change.after.owner == change.before.owner) return {};
+  return check_owner_change(change.path, change.before.owner, *change.after.owner);
+}
+
 /// Reports an unwritable directory before anything is touched, not between the swaps.
 Result<void> BaseCheck::check_writable(const Change& change, const Location& at,
                                        const FileStat& stat) {
   // A mode is set in place, unless other names share the inode: then a new file is made.
   const bool is_mode_only =
-      change.before.kind == change.after.kind && change.before.content == change.after.content;
+      change.before.kind == change.after.kind && change.before.content == change.after.content &&
+      (change.before.kind == FileKind::kDirectory || !changes_owner(change.before, change.after));
   const bool is_in_place =
       is_mode_only && (change.before.kind == FileKind::kDirectory || stat.nlink <= 1);
   if (is_in_place || !writable_.insert(change.path.parent()).second) return {};
@@ -205,10 +216,13 @@ ConflictPath make_conflict(const RelPath& path, const Node& expected, const Node
   conflict.found = found;
   const std::string name = "'" + path.str() + "'";
   if (expected.kind == found.kind && expected.kind != FileKind::kAbsent) {
-    const bool is_mode = expected.content == found.content && expected.mode != found.mode &&
-                         expected.size == found.size;
-    conflict.message = is_mode ? "the mode of " + name + " was changed since it was read"
-                               : name + " was changed since it was read";
+    const bool is_same_content = expected.content == found.content && expected.size == found.size;
+    const bool is_mode = is_same_content && expected.mode != found.mode;
+    const bool is_owner = is_same_content && !is_mode && expected.owner != found.owner;
+    conflict.message = (is_mode    ? "the mode of " + name
+                        : is_owner ? "the owner of " + name
+                                   : name) +
+                       " was changed since it was read";
   } else if (found.kind == FileKind::kAbsent) {
     conflict.message = name + " is gone since it was read";
   } else if (expected.kind == FileKind::kAbsent) {
@@ -241,9 +255,10 @@ Result<Node> seen_at(const Read& read, WorkspaceView& view) {
   if (are_files && is_signature_of(read.base, read.node.size, stat)) {
     Node node = read.node;
     node.mode = stat.mode & 0777U;
-    return node;
+    return with_owner_like(node, read.node, stat);
   }
-  return observe(at, stat);
+  GALLEY_ASSIGN(const Node node, observe(at, stat));
+  return with_owner_like(node, read.node, stat);
 }
 
 /// The present node; a path below an object that is not a directory is absent.
@@ -304,6 +319,7 @@ Result<std::vector<ConflictPath>> check_made(const ChangeSet& changes, Plan& pla
     if (at) {
       GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
       GALLEY_ASSIGN(now, observe(*at, stat));
+      now = with_owner_like(now, change.after, stat);
       if (now.kind != FileKind::kAbsent && stat.mount != view.mount()) {
         return fail(ErrorKind::kRefused, "commit.crosses_mount",
                     "'" + change.path.str() + "' is a mount point; unmount it first",

@@ -491,14 +491,14 @@ Result<void> BranchAttempt::write_journal() {
   JournalWriter writer(*file);
   GALLEY_TRY(writer.begin(journal_));
   for (const auto& [id, node] : contents) {
+    if (node.size > kMaxImageBytes) continue;
     GALLEY_ASSIGN(const Content content, proposal_.content(node));
-    if (node.size <= kMaxImageBytes) {
-      GALLEY_TRY(writer.image(id, *content));
-      continue;
-    }
-    GALLEY_TRY(write_blob(target_.state.root(), id, *content));
-    GALLEY_TRY(writer.blob(id, node.size));
+    GALLEY_TRY(writer.image(id, *content));
   }
+  GALLEY_ASSIGN(journal_.blobs,
+                write_blobs(target_.state.root(), target_.state.own("blob"), journal_.ops,
+                            [&](const Node& node) { return proposal_.content(node); }));
+  for (const auto& [id, size] : journal_.blobs) GALLEY_TRY(writer.blob(id, size));
   GALLEY_TRY(writer.finish());
   GALLEY_TRY(JournalTrailer(*file, writer).applied(session_));
   switch (options_.durability) {
@@ -556,6 +556,12 @@ Result<void> check_git_can_store(const ChangeSet& changes, const GitBranch& bran
                               "set 0644 or 0755",
                               change.path.str(), change.after.mode),
                   change.path.str());
+    }
+    if (change.after.owner) {
+      return fail(
+          ErrorKind::kRefused, "git.owner",
+          "git stores no owners: leave that of '" + change.path.str() + "' out of the change",
+          change.path.str());
     }
     const std::string& path = change.path.str();
     const bool is_modules = folded_name(change.path.name()) == ".gitmodules";

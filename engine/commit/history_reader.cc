@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <galley/path.h>
 #include "engine/commit/blob_store.h"
 
 namespace galley {
@@ -10,8 +11,12 @@ namespace {
 /// The images of one journal, and its blobs, read from the disk.
 class JournalStore final : public ContentStore {
  public:
-  JournalStore(TxId id, std::map<ContentId, Content> images, std::unique_ptr<Directory> state_root)
-      : id_(id), images_(std::move(images)), state_root_(std::move(state_root)) {}
+  JournalStore(TxId id, std::map<ContentId, Content> images, std::unique_ptr<Directory> state_root,
+               RelPath blobs)
+      : id_(id),
+        images_(std::move(images)),
+        state_root_(std::move(state_root)),
+        blobs_(std::move(blobs)) {}
 
   Result<void> keep(const ContentId& /*id*/, const Content& /*content*/) override {
     return fail(ErrorKind::kInternal, "history.read_only", "a journal takes no new content");
@@ -19,7 +24,7 @@ class JournalStore final : public ContentStore {
   Result<Content> get(const ContentId& id) const override {
     const auto found = images_.find(id);
     if (found != images_.end()) return found->second;
-    auto blob = read_blob(*state_root_, id);
+    auto blob = read_blob(*state_root_, blobs_, id);
     if (blob || blob.error().reason != "blob.damaged") return blob;
     GALLEY_ASSIGN(const bool is_kept, has_journal());
     if (is_kept) return blob;
@@ -43,6 +48,7 @@ class JournalStore final : public ContentStore {
   TxId id_;
   std::map<ContentId, Content> images_;
   std::unique_ptr<Directory> state_root_;
+  RelPath blobs_;
 };
 
 }  // namespace
@@ -124,8 +130,8 @@ Result<CommittedTransaction> load_committed(const StateDirectory& state, TxId id
   transaction.journal = std::move(verdict->journal);
   transaction.changes = transaction.journal.changes();
   GALLEY_ASSIGN(auto root, state.root().open_directory(RelPath::root()));
-  transaction.store =
-      std::make_shared<JournalStore>(id, std::move(transaction.journal.images), std::move(root));
+  transaction.store = std::make_shared<JournalStore>(id, std::move(transaction.journal.images),
+                                                     std::move(root), state.own("blob"));
   transaction.journal.images.clear();
   return transaction;
 }

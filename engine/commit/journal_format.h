@@ -49,7 +49,8 @@ inline constexpr uint8_t kCodecRaw = 0;
 inline constexpr size_t kImagePrefixBytes = 1 + 8 + 32;  ///< codec, length, content id
 inline constexpr size_t kCommitPayloadBytes = 8 + 4 + 8 + 32;
 
-enum OpFlags : uint8_t { kHasRenamedFrom = 1, kHasCopiedFrom = 2 };
+/// With the last two, the owner of that side is part of the change; an older reader ignores them.
+enum OpFlags : uint8_t { kHasRenamedFrom = 1, kHasCopiedFrom = 2, kOwnsBefore = 4, kOwnsAfter = 8 };
 
 // The reader and the writer share these limits. The reader accepts everything that
 // check_journal_limits() accepts.

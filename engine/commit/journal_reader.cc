@@ -7,6 +7,7 @@
 #include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/mutant.h"
+#include "staging/overlay/ownership.h"
 
 namespace galley {
 namespace {
@@ -194,6 +195,11 @@ bool JournalParser::read_op(LittleEndianReader in) {
   if (!has_sources || !read_side(in, op.before) || !read_side(in, op.after) || !in.is_done()) {
     return problem("an operation cannot be read");
   }
+  const auto take_owner = [](JournalSide& side) {
+    side.node = with_owner(side.node, {side.uid, side.gid});
+  };
+  if ((flags & kOwnsBefore) != 0) take_owner(op.before);
+  if ((flags & kOwnsAfter) != 0) take_owner(op.after);
   const bool is_directory = op.after.node.kind == FileKind::kDirectory;
   if ((op.after.special & ~(is_directory ? kSticky | kSetGroupId : 0U)) != 0) {
     return problem("it gives a file bits by which it would run as another");

@@ -131,8 +131,11 @@ Result<std::string> RuleCheck::check_gifts(const JournalOp& op) {
     if (std::any_of(sources.begin(), sources.end(), matches)) return true;
     return was_so_once(op.path, matches);
   };
+  // A call of the transaction set the owner, which its commit has judged. The journal of another
+  // place may not give anything away (ADR 106).
+  const bool is_staged = side.node.owner.has_value() && trust_ == JournalTrust::kOwn;
   // Only root can change an owner.
-  if (is_root_user() && !is_own_user(side.uid)) {
+  if (is_root_user() && !is_own_user(side.uid) && !is_staged) {
     GALLEY_ASSIGN(const bool has,
                   is_known([&](const JournalSide& one) { return one.uid == side.uid; }));
     if (!has) {

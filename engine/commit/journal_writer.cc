@@ -79,6 +79,8 @@ std::string encode_op(const JournalOp& op) {
   uint8_t flags = 0;
   if (op.renamed_from) flags |= kHasRenamedFrom;
   if (op.copied_from) flags |= kHasCopiedFrom;
+  if (op.before.node.owner) flags |= kOwnsBefore;
+  if (op.after.node.owner) flags |= kOwnsAfter;
   out.u8(flags);
   out.text(op.path.str());
   if (op.renamed_from) out.text(op.renamed_from->str());

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "staging/overlay/ownership.h"
 
 namespace galley {
 namespace {
@@ -125,7 +126,8 @@ class Planner {
       }
     } else if (before == FileKind::kAbsent) {
       sort_creation(i);
-    } else if (before == after && change.before.content == change.after.content) {
+    } else if (before == after && change.before.content == change.after.content &&
+               (after == FileKind::kDirectory || !changes_owner(change.before, change.after))) {
       sort_mode(i);
     } else if (after == FileKind::kDirectory) {
       to_directories_.push_back({StepKind::kExchange, i, 0});

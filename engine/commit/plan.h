@@ -11,7 +11,7 @@ namespace galley {
 
 /// One atomic change of the apply step to the workspace. Every kind has an inverse.
 enum class StepKind : uint8_t {
-  kMode,             ///< chmod in place
+  kMode,             ///< chmod in place; of a directory also chown
   kOpen,             ///< make a directory writable for its owner until it is closed or removed
   kExchange,         ///< slot and path change places
   kPlace,            ///< slot goes to a path that is absent

@@ -22,6 +22,7 @@
 #include "engine/commit/slots.h"
 #include "engine/commit/workspace_view.h"
 #include "engine/commit/writer_lock.h"
+#include "staging/overlay/ownership.h"
 
 // The state machine of one commit. Arrows are functions; below each state is the tree after a
 // crash:
@@ -223,7 +224,10 @@ Result<void> Publisher::Attempt::check_links() {
                         op.before.node.kind == FileKind::kRegular &&
                         bases_.stats[step.op].nlink > 1;
     if (!breaks) continue;
-    const std::string kept = is_mode ? "the old mode" : "the old content";
+    const bool is_owner = !is_mode && op.before.node.content == op.after.node.content;
+    const std::string kept = is_mode    ? "the old mode"
+                             : is_owner ? "the old owner"
+                                        : "the old content";
     if (options().hard_links == HardLinks::kRefuse) {
       return fail(ErrorKind::kRefused, "commit.hard_link",
                   "'" + op.path.str() + "' has other hard links, which would keep " + kept +
@@ -278,6 +282,13 @@ std::map<size_t, int64_t> Publisher::Attempt::times_in_order() const {
   return times;
 }
 
+Error owner_not_set(const JournalOp& op) {
+  return Error{ErrorKind::kRefused, "owner.not_permitted",
+               "this file system does not let '" + op.path.str() + "' belong to " +
+                   owner_text(*op.after.node.owner) + "; leave its owner out of the change",
+               op.path.str(), 0};
+}
+
 Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
   GALLEY_ASSIGN(slots_, Slots::create(state_, journal_.id));
   Inheritance inheritance(plan_, *publisher_.workspace_, slots_->ours());
@@ -293,11 +304,15 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
     }
     Slots::WriteOptions how;
     if (const auto time = times.find(index); time != times.end()) how.mtime_ns = time->second;
+    if (gets_only_owner(op)) how.mtime_ns = op.before.mtime_ns;
     if (op.after.node.kind == FileKind::kDirectory) {
       GALLEY_ASSIGN(how.has_set_group_id, inheritance.has_set_group_id(op.path));
     }
     GALLEY_ASSIGN(const Slots::ObjectMetadata given,
                   slots_->write(Slots::name(index), op.path, op.after, content, how, warnings_));
+    if (op.after.node.owner && op.after.node.owner != Owner{given.uid, given.gid}) {
+      return owner_not_set(op);
+    }
     // The journal records the actual values. Otherwise recovery would change correct objects.
     op.after.uid = given.uid;
     op.after.gid = given.gid;
@@ -312,10 +327,7 @@ Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
   for (const auto& op : journal_.ops) {
     for (const Node* node : {&op.before.node, &op.after.node}) {
       if (!has_content(*node) || !done.insert(node->content).second) continue;
-      if (node->size > kMaxImageBytes) {
-        GALLEY_TRY(writer.blob(node->content, node->size));
-        continue;
-      }
+      if (node->size > kMaxImageBytes) continue;
       GALLEY_ASSIGN(const Content content, proposal_.content(*node));
       GALLEY_TRY(writer.image(node->content, *content));
       if (node != &op.before.node || held_bytes_ + node->size > kMaxHeldBytes) continue;
@@ -323,6 +335,7 @@ Result<void> Publisher::Attempt::write_images(JournalWriter& writer) {
       base_contents_.emplace(node->content, content);
     }
   }
+  for (const auto& [id, size] : journal_.blobs) GALLEY_TRY(writer.blob(id, size));
   return {};
 }
 
@@ -343,13 +356,9 @@ Result<void> Publisher::Attempt::write_journal() {
   journal_.ops = plan_.ops;  // with the inherited metadata of new inodes
   const auto prepare = [&]() -> Result<void> {
     // Blobs first: the journal may only name durable contents.
-    for (const auto& op : journal_.ops) {
-      for (const Node* node : {&op.before.node, &op.after.node}) {
-        if (!has_content(*node) || node->size <= kMaxImageBytes) continue;
-        GALLEY_ASSIGN(const Content content, proposal_.content(*node));
-        GALLEY_TRY(write_blob(state_.root(), node->content, *content));
-      }
-    }
+    GALLEY_ASSIGN(journal_.blobs,
+                  write_blobs(state_.root(), state_.own("blob"), journal_.ops,
+                              [&](const Node& node) { return proposal_.content(node); }));
     GALLEY_ASSIGN(journal_file_,
                   state_.journals().open_writable_file(journal_name(journal_.id),
                                                        OpenMode::kCreateNew, kPrivateFile));

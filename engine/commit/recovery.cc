@@ -295,9 +295,10 @@ Result<void> Recoverer::make_missing_directory(const JournaledPath& fold) {
   }
   if (!at) return at.error();
   GALLEY_ASSIGN(const FileStat parent, at->directory->stat(RelPath::root()));
-  const bool has_set_group_id = (parent.mode & kSetGroupId) != 0;
-  GALLEY_ASSIGN(const RelPath slot, slots.write_complete(index_of(fold), fold.op->path, fold.target,
-                                                         nullptr, has_set_group_id));
+  Slots::WriteOptions how;
+  how.has_set_group_id = (parent.mode & kSetGroupId) != 0;
+  GALLEY_ASSIGN(const RelPath slot,
+                slots.write_complete(index_of(fold), fold.op->path, fold.target, nullptr, how));
   auto placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kNoReplace);
   if (!placed && is_unsupported(placed.error())) {
     placed = slots.directory().rename(slot, *at->directory, at->name, RenameMode::kReplace);
@@ -320,7 +321,7 @@ Result<void> Recoverer::put_content(const JournaledPath& fold) {
   // other names, possibly outside the workspace, which must keep their mode.
   const bool is_whole =
       (fold.op->before.node.content == fold.op->after.node.content || !fold.may_be_torn) &&
-      seen.stat.nlink <= 1;
+      seen.stat.nlink <= 1 && seen.node.owner == fold.target.node.owner;
   if (is_whole && seen.node.kind == wanted && seen.node.content == fold.target.node.content) {
     report(Kind::kSetMode, fold, "mode set");
     if (options_.dry_run) return {};
@@ -338,7 +339,7 @@ Result<Content> Recoverer::content_of(const Node& node) const {
       if (found != verdict.journal.images.end()) return found->second;
     }
   }
-  return read_blob(state_.root(), node.content);
+  return read_blob(state_.root(), state_.own("blob"), node.content);
 }
 
 Result<void> Recoverer::put(const JournaledPath& fold, const Seen& seen) {
@@ -348,8 +349,11 @@ Result<void> Recoverer::put(const JournaledPath& fold, const Seen& seen) {
   if (fold.is_backward) {
     GALLEY_ASSIGN(slot, slots.caught(index_of(fold), fold.target));
   }
+  Slots::WriteOptions how;
+  if (gets_only_owner(*fold.op)) how.mtime_ns = fold.op->before.mtime_ns;
   if (!slot) {
-    GALLEY_ASSIGN(slot, slots.write_complete(index_of(fold), fold.op->path, fold.target, content));
+    GALLEY_ASSIGN(slot,
+                  slots.write_complete(index_of(fold), fold.op->path, fold.target, content, how));
   }
   return swap_in(fold, seen, slots, *slot);
 }
@@ -411,9 +415,10 @@ Result<void> Recoverer::write_anew(const JournaledPath& fold) {
   if (path_state != PathState::kDone) return {};
   // A change of mode keeps the time of the last write, unless it broke a hard link.
   const JournalSide& before = fold.op->before;
+  // A change of owner keeps it too, but in a new inode.
   const bool is_broken_link = before.node.kind == FileKind::kRegular &&
                               before.node.content == seen.node.content &&
-                              before.mtime_ns != seen.stat.mtime_ns;
+                              (before.mtime_ns != seen.stat.mtime_ns || fold.has_owner);
   if (!is_written_by_us(fold) && !is_broken_link) return {};
   report(Kind::kPut, fold, "written anew, because a flush of it may have failed");
   return options_.dry_run ? Result<void>() : put(fold, seen);
@@ -422,14 +427,36 @@ Result<void> Recoverer::write_anew(const JournaledPath& fold) {
 Result<void> Recoverer::set_directory_mode(const JournaledPath& fold) {
   if (fold.target.node.kind != FileKind::kDirectory) return {};
   GALLEY_ASSIGN(const Seen seen, look(fold));
-  const bool is_wrong =
-      seen.node.kind == FileKind::kDirectory && seen.node.mode != fold.target.node.mode;
-  if (!is_wrong) return {};
-  report(Kind::kSetMode, fold, "mode set");
-  if (options_.dry_run) return {};
+  if (seen.node.kind != FileKind::kDirectory) return {};
+  const bool is_wrong_owner =
+      seen.node.owner != fold.target.node.owner && is_known_owner(fold, seen);
+  if (seen.node.mode == fold.target.node.mode && !is_wrong_owner) return {};
+  const char* const what = is_wrong_owner ? "owner and mode set" : "mode set";
+  if (options_.dry_run) {
+    report(Kind::kSetMode, fold, what);
+    return {};
+  }
   GALLEY_ASSIGN(const Location at, view_.locate(fold.op->path));
-  GALLEY_ASSIGN(const uint32_t special, restore_inheritance(fold, seen, at));
-  return at.directory->set_mode(at.name, fold.target.node.mode | special);
+  // As Applier::set_mode(): another program may give its name to a file.
+  const auto own = open_seen_directory(at, seen.stat);
+  const int code = own ? 0 : own.error().os_error;
+  if (code == ENOENT || code == ENOTDIR || code == ELOOP) {
+    keep(fold);
+    return {};
+  }
+  if (!own) return own.error();
+  report(Kind::kSetMode, fold, what);
+  if (is_wrong_owner) {
+    const auto set = (*own)->set_owner(RelPath::root(), fold.target.uid, fold.target.gid);
+    const int why = set ? 0 : set.error().os_error;
+    const bool is_refused = why == EPERM || why == EINVAL;
+    const Node::Owner wanted{fold.target.uid, fold.target.gid};
+    if (is_refused) return owner_not_recovered(fold.op->path, wanted, why);
+    GALLEY_TRY(set);
+  }
+  GALLEY_ASSIGN(const FileStat parent, at.directory->stat(RelPath::root()));
+  GALLEY_ASSIGN(const uint32_t special, restore_inheritance(fold, seen, **own, parent));
+  return (*own)->set_mode(RelPath::root(), fold.target.node.mode | special);
 }
 
 Result<void> Recoverer::finish() {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "base/file_mode.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
+#include "staging/fs/user_state.h"
+#include "staging/overlay/ownership.h"
 
 namespace galley {
 namespace {
@@ -69,6 +72,7 @@ Seen unreadable(const JournaledPath& fold, const FileStat& stat) {
       [&](const JournaledPath::Image& image) { return is_same_content(image.node, target); });
   const bool is_whole = is_same && stat.size == target.size;
   if (is_whole) seen.node.content = target.content;
+  if (fold.has_owner) seen.node.owner = owner_of(stat);
   seen.is_unreadable = !is_whole;
   return seen;
 }
@@ -86,11 +90,23 @@ Result<bool> is_ours(const JournaledPath& fold, const Location& caught, const No
   });
 }
 
+/// The paths whose owner a journal changes.
+std::set<RelPath> paths_with_owner(const std::vector<JournalVerdict>& journals) {
+  std::set<RelPath> paths;
+  for (const auto& verdict : journals) {
+    for (const auto& op : verdict.journal.ops) {
+      if (op.before.node.owner || op.after.node.owner) paths.insert(op.path);
+    }
+  }
+  return paths;
+}
+
 }  // namespace
 
 JournaledPaths merge_journals(const std::vector<JournalVerdict>& journals,
                               const std::string& session) {
   JournaledPaths folds;
+  const std::set<RelPath> owned = paths_with_owner(journals);
   for (const auto& verdict : journals) {
     const Journal& journal = verdict.journal;
     const bool is_unflushed = is_same_session(journal.unflushed_boot.value_or(""), session) &&
@@ -100,11 +116,16 @@ JournaledPaths merge_journals(const std::vector<JournalVerdict>& journals,
       fold.journal = &journal;
       fold.op = &op;
       fold.is_backward = journal.is_aborted && !is_mutant(Mutant::kAbortGoesForward);
+      fold.has_owner = owned.contains(op.path);
+      const auto node_of = [&fold](const JournalSide& side) {
+        return fold.has_owner ? with_owner(side.node, {side.uid, side.gid}) : side.node;
+      };
       fold.target = fold.is_backward ? op.before : op.after;
+      fold.target.node = node_of(fold.target);
       fold.may_be_torn = fold.may_be_torn || journal.boot != session || session.empty();
       fold.is_unflushed = fold.is_unflushed || is_unflushed;
-      fold.known.push_back({op.before.node, op.before.mtime_ns, &journal, &op});
-      fold.known.push_back({op.after.node, 0, &journal, &op});
+      fold.known.push_back({node_of(op.before), op.before.mtime_ns, &journal, &op});
+      fold.known.push_back({node_of(op.after), 0, &journal, &op});
       if (!op.renamed_from) continue;
       // A moved inode keeps the timestamp it had under its old name.
       for (const auto& source : journal.ops) {
@@ -133,7 +154,7 @@ Result<Seen> look(const JournaledPath& fold, WorkspaceView& view, bool is_dry) {
   }
   if (!node && node.error().os_error == EACCES && is_dry) return Seen{};
   if (!node) return node.error();
-  seen.node = *node;
+  seen.node = fold.has_owner ? with_owner(*node, owner_of(seen.stat)) : *node;
   return seen;
 }
 
@@ -141,7 +162,10 @@ Result<bool> is_as_seen(const JournaledPath& fold, const Seen& seen, const Locat
   const auto node = observe_slot(caught);
   if (!node && node.error().os_error == EACCES) return false;  // owned by another user
   if (!node) return node.error();
-  return seen.is_unreadable ? is_ours(fold, caught, *node) : Result<bool>(*node == seen.node);
+  if (seen.is_unreadable) return is_ours(fold, caught, *node);
+  Node expected = seen.node;
+  expected.owner.reset();
+  return *node == expected;
 }
 
 Result<void> OpenedDirectories::open(const JournaledPaths& folds, WorkspaceView& view) {
@@ -162,7 +186,8 @@ Result<void> OpenedDirectories::open_one(const JournaledPaths& folds, const Jour
   if (!at) return {};  // the code that needs it reports the reason
   GALLEY_ASSIGN(const FileStat stat, at->directory->stat(at->name));
   const bool is_closed = stat.kind == FileKind::kDirectory && (stat.mode & kOwnerAll) != kOwnerAll;
-  if (!is_closed || !at->directory->set_mode(at->name, stat.mode | kOwnerAll)) return {};
+  if (!is_closed || !at->directory->set_mode(at->name, (stat.mode & ~kSetUserId) | kOwnerAll))
+    return {};
   modes_.emplace(path, stat.mode);
   return {};
 }
@@ -192,7 +217,7 @@ Result<void> OpenedDirectories::close_one(const RelPath& path, uint32_t open, ui
   const bool is_open = stat.kind == FileKind::kDirectory &&
                        (stat.mode & kPermissionBits) == (open & kPermissionBits);
   if (!is_open) return {};
-  const uint32_t special = stat.mode & ~kPermissionBits;
+  const uint32_t special = stat.mode & kKeptSpecialBits;
   return at->directory->set_mode(at->name, (closed & kPermissionBits) | special);
 }
 
@@ -210,16 +235,18 @@ Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceVi
   const bool is_image = std::any_of(
       fold.known.begin(), fold.known.end(),
       [&](const JournaledPath::Image& image) { return is_same_content(image.node, seen.node); });
-  if (fold.may_be_torn && is_image) return PathState::kKnown;
+  // It may also lack its owner, and then has that of the process. No power cut makes a third one.
+  const bool may_be_torn =
+      fold.may_be_torn && (is_known_owner(fold, seen) || seen.stat.uid == effective_user());
+  if (may_be_torn && is_image) return PathState::kKnown;
   // The content of the target with the mode of another image: the change was half done.
   if (is_same_content(seen.node, fold.target.node)) {
     const bool is_our_mode = std::any_of(
         fold.known.begin(), fold.known.end(),
         [&](const JournaledPath::Image& image) { return image.node.mode == seen.node.mode; });
-    return is_our_mode ? PathState::kKnown : PathState::kForeign;
+    return is_our_mode && is_known_owner(fold, seen) ? PathState::kKnown : PathState::kForeign;
   }
-  if (!fold.may_be_torn || seen.node.kind != FileKind::kRegular ||
-      seen.node.size > kMaxImageBytes) {
+  if (!may_be_torn || seen.node.kind != FileKind::kRegular || seen.node.size > kMaxImageBytes) {
     return PathState::kForeign;
   }
   GALLEY_ASSIGN(const Location at, view.locate(fold.op->path));
@@ -232,15 +259,20 @@ Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceVi
 }
 
 Result<uint32_t> restore_inheritance(const JournaledPath& fold, const Seen& seen,
-                                     const Location& at) {
-  const uint32_t special = seen.stat.mode & ~kPermissionBits;
+                                     const WritableDirectory& own, const FileStat& parent) {
+  const uint32_t special = seen.stat.mode & kKeptSpecialBits;
   const bool is_old = fold.op->before.node.kind == FileKind::kDirectory;
   if (is_old || !fold.may_be_torn) return special;
   // As when it was made: if the owner cannot be set, the object stays ours, with the mode that was
   // narrowed then.
-  static_cast<void>(at.directory->set_owner(at.name, fold.target.uid, fold.target.gid));
-  GALLEY_ASSIGN(const FileStat parent, at.directory->stat(RelPath::root()));
+  static_cast<void>(own.set_owner(RelPath::root(), fold.target.uid, fold.target.gid));
   return special | (parent.mode & kSetGroupId);
+}
+
+bool is_known_owner(const JournaledPath& fold, const Seen& seen) {
+  return std::any_of(fold.known.begin(), fold.known.end(), [&](const JournaledPath::Image& image) {
+    return image.node.owner == seen.node.owner;
+  });
 }
 
 bool is_known_kind(const JournaledPath& fold, FileKind kind) {

@@ -18,6 +18,7 @@ struct JournaledPath {
   JournalSide target;         ///< the state that the path must get
   bool is_backward = false;   ///< that journal was aborted
   bool may_be_torn = false;   ///< power was lost, or may have been lost, since it was written
+  bool has_owner = false;     ///< a journal changes its owner: all nodes have their owners
   bool is_unflushed = false;  ///< a flush of it failed: its contents may be only in the page cache
   struct Image {
     Node node;
@@ -82,7 +83,9 @@ Result<PathState> judge(const JournaledPath& fold, const Seen& seen, WorkspaceVi
 /// Sets owner and group of a new directory again when a power cut may have lost them, and returns
 /// the special bits of its mode: its own and those that its parent passes on.
 Result<uint32_t> restore_inheritance(const JournaledPath& fold, const Seen& seen,
-                                     const Location& at);
+                                     const WritableDirectory& own, const FileStat& parent);
+/// Whether the present owner is that of an image, or no journal changes the owner.
+[[nodiscard]] bool is_known_owner(const JournaledPath& fold, const Seen& seen);
 /// Whether the path is this kind of object in some image of the chain. A path that changes between
 /// a directory and another kind is also absent for a moment during recovery.
 [[nodiscard]] bool is_known_kind(const JournaledPath& fold, FileKind kind);

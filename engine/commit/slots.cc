@@ -11,6 +11,7 @@
 #include "engine/commit/mutant.h"
 #include "engine/commit/retire.h"
 #include "staging/fs/holes.h"
+#include "staging/overlay/ownership.h"
 
 namespace galley {
 
@@ -160,6 +161,19 @@ Result<Slots::ObjectMetadata> give(const Location& at, const FileStat& ours, con
 
 }  // namespace
 
+bool gets_only_owner(const JournalOp& op) {
+  return op.after.node.kind == FileKind::kRegular &&
+         op.after.node.content == op.before.node.content &&
+         changes_owner(op.before.node, op.after.node);
+}
+
+Error owner_not_recovered(const RelPath& path, const Owner& owner, int os_error) {
+  return Error{ErrorKind::kRefused, "owner.not_permitted",
+               "recovery may not give '" + path.str() + "' to " + owner_text(owner) +
+                   "; run `galley recover` as a user who may, for example as root",
+               path.str(), os_error};
+}
+
 RelPath Slots::name(size_t op, std::string_view suffix) {
   auto path = RelPath::parse(std::to_string(op) + std::string(suffix));
   GALLEY_CHECK(path.has_value());
@@ -183,16 +197,18 @@ Result<Slots> Slots::open_or_create(const StateDirectory& state, TxId id) {
 }
 
 Result<RelPath> Slots::write_complete(size_t op, const RelPath& path, const JournalSide& side,
-                                      const Content& content, bool has_set_group_id) const {
+                                      const Content& content, WriteOptions how) const {
   const RelPath writing = name(op, kWritingSuffix);
   GALLEY_TRY(remove_tree(*directory_, writing));
-  WriteOptions how;
   // Its bytes must be durable before its name is: the next run would not recognise a torn file as
   // ours, because it is newer than the journal.
   how.is_synced = !is_mutant(Mutant::kSlotNotSynced);
-  how.has_set_group_id = has_set_group_id;
   std::vector<std::string> lost_properties;
-  GALLEY_TRY(write(writing, path, side, content, how, lost_properties));
+  GALLEY_ASSIGN(const ObjectMetadata given,
+                write(writing, path, side, content, how, lost_properties));
+  if (side.node.owner && *side.node.owner != Owner{given.uid, given.gid}) {
+    return owner_not_recovered(path, *side.node.owner, 0);
+  }
   GALLEY_ASSIGN(RelPath slot, free_name(op, path));
   GALLEY_TRY(directory_->rename(writing, *directory_, slot, RenameMode::kReplace));
   return slot;
@@ -217,7 +233,8 @@ Result<std::optional<RelPath>> Slots::caught(size_t op, const JournalSide& side)
     GALLEY_ASSIGN(const FileStat stat, directory_->stat(slot));
     if (stat.kind != FileKind::kRegular || stat.uid != side.uid || stat.gid != side.gid) continue;
     GALLEY_ASSIGN(const Node node, observe_slot(Location{directory_.get(), slot}));
-    if (node == side.node) return std::optional<RelPath>(slot);
+    const bool is_it = with_owner_like(node, side.node, stat) == side.node;
+    if (is_it) return std::optional<RelPath>(slot);
   }
   return none;
 }

@@ -53,9 +53,10 @@ class Slots {
 
   /// Makes the object of one side for recovery, synced, under an unused name. Until it is complete
   /// it has another name, so that a later run can tell it from a caught object.
+  /// Errors: kRefused `owner.not_permitted`: it could not get the owner that its node has.
   [[nodiscard]] Result<RelPath> write_complete(size_t op, const RelPath& path,
                                                const JournalSide& side, const Content& content,
-                                               bool has_set_group_id = false) const;
+                                               WriteOptions how) const;
 
   /// Returns a name that no interrupted earlier run used for this operation. A caught object may
   /// still have such an earlier name. `path` is the operation's path, for the message.
@@ -87,6 +88,10 @@ class Slots {
   mutable std::map<uint32_t, bool> made_with_;
 };
 
+/// The error for a path to which recovery may not give its owner.
+[[nodiscard]] Error owner_not_recovered(const RelPath& path, const Node::Owner& owner,
+                                        int os_error);
+
 /// Does the same as observe() for an object in the slots. If the mode forbids its owner to read it,
 /// the mode is changed during the read. Do not use it in the workspace.
 Result<Node> observe_slot(const Location& at);
@@ -100,6 +105,9 @@ Result<std::string> read_slot(const Location& at);
 /// as an image.
 Result<void> sweep_slots(const StateDirectory& state, const Journal& journal, bool may_be_torn,
                          std::vector<JournalNote>& notes);
+
+/// Whether a file gets a new inode only for its owner. It keeps the time of its last write.
+[[nodiscard]] bool gets_only_owner(const JournalOp& op);
 
 /// Moves an object that is in the way to `rescue/<tx>/<path>`, and adds a note with that place.
 Result<void> rescue(const StateDirectory& state, TxId id, const WritableDirectory& from,

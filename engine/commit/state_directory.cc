@@ -297,7 +297,7 @@ Result<std::optional<StateDirectory>> StateDirectory::open(const WritableDirecto
   if (!found.format) return std::optional<StateDirectory>();
   if (!found.is_flushed) GALLEY_TRY(finish_creation(workspace, *found.root));
   // If it cannot be written, nothing else can be written either.
-  if (!found.has_ignore_file) (void)replace_file(*found.root, kIgnoreFile, kIgnoreAll);
+  if (!found.has_ignore_file) (void)replace_shared_file(*found.root, kIgnoreFile, kIgnoreAll);
   GALLEY_ASSIGN(auto state,
                 open_parts(std::move(found.root), found.format->id, MissingPart::kMake));
   return std::optional<StateDirectory>(std::move(state));

@@ -18,7 +18,7 @@ namespace galley {
 ///     j/<tx>.j             journals committed and not yet retired
 ///     undo/<tx>.j          retired journals: the history
 ///     slot/<tx>/<n>        new inodes before the swap, the caught old ones after it
-///     blob/<hh>/<hash>     contents over kMaxImageBytes
+///     blob/<uuid>/         contents over kMaxImageBytes (blob_store.h)
 ///     stage/<sid>/         overlays that outlive their process (stage_directory.h)
 ///     contents/<sid>/      staged contents, shared by a stage and its forks (stage_directory.h)
 ///     rescue/, quarantine/ foreign bytes moved aside, unusable journals

@@ -39,6 +39,14 @@ Result<Location> WorkspaceView::locate(const RelPath& path) {
   return Location{found->second.get(), std::move(name)};
 }
 
+Result<std::unique_ptr<WritableDirectory>> open_seen_directory(const Location& at,
+                                                               const FileStat& seen) {
+  GALLEY_ASSIGN(auto opened, at.directory->open_writable_directory(at.name));
+  GALLEY_ASSIGN(const FileStat stat, opened->stat(RelPath::root()));
+  if (stat.device == seen.device && stat.inode == seen.inode) return opened;
+  return os_error(ENOENT, "cannot open the directory that was seen as", at.name.str());
+}
+
 Result<ContentId> hash_file(File& file, uint64_t size) {
   ContentHasher hasher;
   // One byte more than expected, so that a file of the expected size needs one read.

@@ -4,10 +4,14 @@
 #include <memory>
 #include <optional>
 
+#include "base/file_mode.h"
 #include "staging/fs/directory.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {
+
+/// The special bits that a directory keeps when its mode is set. Setuid means nothing there.
+inline constexpr uint32_t kKeptSpecialBits = kSetGroupId | kSticky;
 
 /// A name in an open directory.
 struct Location {
@@ -39,6 +43,12 @@ class WorkspaceView {
   std::map<RelPath, std::unique_ptr<WritableDirectory>> parents_;
   std::optional<uint64_t> mount_;
 };
+
+/// Opens the directory that `seen` describes, so that its owner and mode can be changed although
+/// another program may give its name to another object meanwhile.
+/// Errors: ENOENT, ENOTDIR or ELOOP when it no longer has the name.
+Result<std::unique_ptr<WritableDirectory>> open_seen_directory(const Location& at,
+                                                               const FileStat& seen);
 
 /// Returns the node at a name, with its content hashed; kOther for special files. Stores the stat
 /// in `stat`.

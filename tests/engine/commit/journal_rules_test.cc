@@ -97,6 +97,16 @@ TEST_F(JournalRules, AFileMustNotGetAnOwnerThatItDidNotHave) {
   EXPECT_EQ(broken(JournalTrust::kForeign), "");
 }
 
+TEST_F(JournalRules, AStagedOwnerCountsOnlyInAnOwnJournal) {
+  if (!is_root_user()) GTEST_SKIP() << "only root can give files away";
+  JournalSide after = side(FileKind::kRegular, "old");
+  after.uid = kStranger;
+  after.node.owner = Node::Owner{after.uid, after.gid};
+  change("a", side(FileKind::kRegular, "old"), after);
+  EXPECT_EQ(broken(), "");
+  EXPECT_NE(broken(JournalTrust::kForeign), "");
+}
+
 TEST_F(JournalRules, ALinkMustNotLeadOutsideTheWorkspace) {
   change("l", JournalSide{}, side(FileKind::kSymlink, "a"));
   EXPECT_EQ(broken(), "");

@@ -104,6 +104,21 @@ TEST(Journal, ReadsBackWhatWasWritten) {
   EXPECT_FALSE(read.applied_boot);
 }
 
+TEST(Journal, AnOwnerBelongsToTheChangeOnlyIfACallSetIt) {
+  Journal written = five_files();
+  JournalSide& side = written.ops[0].after;
+  side.node.kind = FileKind::kRegular;
+  side.uid = 1000;
+  side.gid = 1001;
+  EXPECT_EQ(parse_journal(encode(written)).journal.ops, written.ops);
+  side.node.owner = Node::Owner{1000, 1001};
+  const JournalVerdict verdict = parse_journal(encode(written));
+  ASSERT_EQ(verdict.state, JournalState::kCommitted) << verdict.problem;
+  EXPECT_EQ(verdict.journal.ops, written.ops);
+  EXPECT_EQ(verdict.journal.changes()[0].after.owner, side.node.owner);
+  EXPECT_FALSE(verdict.journal.changes()[0].before.owner);
+}
+
 TEST(Journal, AFailedFlushIsValidUntilTheNextAppliedRecord) {
   const auto directory = make_memory_directory();
   auto file = directory->open_writable_file(path("j"), OpenMode::kCreateNew);

@@ -4,6 +4,7 @@
 
 #include "engine/commit/history_reader.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/fault_directory.h"
 #include "staging/fs/memory_directory.h"
 #include "support/commit_fixture.h"
 #include "support/scratch_directory.h"
@@ -334,6 +335,102 @@ TEST_P(PublisherFacts, ATimeoutNamesTheHolderOfTheLock) {
   EXPECT_EQ(outcome.error().reason, "commit.locked");
   EXPECT_NE(outcome.error().message.find("process " + std::to_string(getpid())), std::string::npos)
       << outcome.error().message;
+}
+
+/// Another user owns the directory, and gives its name to a script of theirs in the last instant.
+TEST(DirectoryOwners, AFileThatTakesTheNameOfADirectoryIsNeverGivenAway) {
+  constexpr uint32_t kAttacker = 54401;
+  const auto publish_with = [&](size_t attack_at, size_t kill_at, bool is_undone) {
+    const auto tree = std::make_shared<MemoryTree>();
+    const auto raw = open_memory_tree(tree);
+    put_file(*raw, "up/d/f", "f");
+    put_file(*raw, "z", "z");
+    const RelPath directory = rel("up/d");
+    EXPECT_TRUE(raw->set_owner(directory, kAttacker, kAttacker));
+    EXPECT_TRUE(raw->set_mode(directory, 04755));
+    const Proposal proposal =
+        ChangeBuilder(*raw).give("up/d", kGivenUser).write("z", "new").proposal();
+    const auto attack = [&] {
+      EXPECT_TRUE(raw->rename(directory, *raw, rel("up/old"), RenameMode::kNoReplace));
+      put_file(*raw, "up/d", "#!/bin/sh", 0755);
+      EXPECT_TRUE(raw->set_owner(directory, kAttacker, kAttacker));
+      if (is_undone) save_file(*raw, "z", "mine");
+    };
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = kill_at == 0 ? attack_at : kill_at;
+    plan->kills = kill_at != 0;
+    if (kill_at == 0) plan->before = attack;
+    static_cast<void>(publish(*make_fault_directory(open_memory_tree(tree), plan), proposal));
+    bool is_over = plan->calls.size() < plan->at;
+    if (kill_at != 0 && !is_over) {
+      const auto later = std::make_shared<FaultPlan>();
+      later->at = attack_at;
+      later->before = attack;
+      static_cast<void>(reopen(*make_fault_directory(open_memory_tree(tree), later), "next boot"));
+      is_over = later->calls.size() < attack_at;
+    }
+    const FileStat found = raw->stat(directory).value();
+    if (found.kind != FileKind::kRegular) return !is_over;
+    EXPECT_EQ(found.uid, kAttacker) << attack_at << " " << kill_at;
+    EXPECT_EQ(found.mode, 0755U) << attack_at << " " << kill_at;
+    return !is_over;
+  };
+  size_t attacks = 0;
+  for (const bool is_undone : {false, true}) {
+    for (size_t at = 1; publish_with(at, 0, is_undone); ++at) ++attacks;
+  }
+  size_t calls = attacks / 2;
+  for (size_t kill = 1; kill <= calls; ++kill) {
+    for (size_t at = 1; publish_with(at, kill, false); ++at) ++attacks;
+  }
+  EXPECT_GT(attacks, 2 * calls);
+}
+
+TEST(DirectoryOwners, ARecoveryThatMayNotSetAnOwnerSaysSoAndALaterOneSetsIt) {
+  size_t refusals = 0;
+  for (size_t kill = 1;; ++kill) {
+    const auto tree = std::make_shared<MemoryTree>();
+    const auto raw = open_memory_tree(tree);
+    put_file(*raw, "a", "a");
+    put_file(*raw, "d/f", "f");
+    const auto old = picture_of(*raw);
+    const int64_t time = raw->stat(rel("a")).value().mtime_ns;
+    const Proposal proposal =
+        ChangeBuilder(*raw).give("a", kGivenUser).give("d", kGivenUser).proposal();
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = kill;
+    plan->kills = true;
+    static_cast<void>(publish(*make_fault_directory(open_memory_tree(tree), plan), proposal));
+    if (plan->calls.size() < kill) break;
+    tree->user = MemoryUser{};  // root without CAP_CHOWN
+    const auto recovered = reopen(*raw);
+    tree->user.reset();
+    if (!recovered) {
+      ++refusals;
+      EXPECT_EQ(recovered.error().reason, "owner.not_permitted") << recovered.error().message;
+      EXPECT_NE(recovered.error().message.find(std::to_string(kGivenUser)), std::string::npos);
+      ASSERT_TRUE(reopen(*raw));
+    }
+    const auto found = picture_of(*raw);
+    const TreePicture given = {{"a", "f given 644 a"}, {"d", "d given 755 "}, {"d/f", "f 644 f"}};
+    EXPECT_TRUE(found == old || found == given) << kill;
+    EXPECT_EQ(raw->stat(rel("a")).value().mtime_ns, time) << kill;
+  }
+  EXPECT_GT(refusals, 0U);
+}
+
+TEST(DirectoryOwners, AfterARebootTheOwnerThatAnotherProgramSetStays) {
+  constexpr uint32_t kOther = 54402;
+  const auto raw = make_memory_directory();
+  put_file(*raw, "a", "a");
+  put_file(*raw, "b", "b");
+  ChangeBuilder change(*raw);
+  change.give("a", kGivenUser).write("b", "new").give("b", kGivenUser);
+  ASSERT_TRUE(publish(*raw, change.proposal()));
+  for (const char* name : {"a", "b"}) ASSERT_TRUE(raw->set_owner(rel(name), kOther, kOther));
+  const auto recovered = reopen(*raw, "next boot");
+  ASSERT_TRUE(recovered) << recovered.error().message;
+  for (const char* name : {"a", "b"}) EXPECT_EQ(raw->stat(rel(name)).value().uid, kOther) << name;
 }
 
 }  // namespace
