@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
+#include "base/printable.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/undo.h"
 #include "staging/overlay/overlay.h"
@@ -64,6 +66,8 @@ size_t TurnSummary::files() const {
 
 std::vector<TxId> TurnSummary::in_effect() const { return ids_in_effect(transactions); }
 
+std::string TurnSummary::name() const { return id.str() + (last ? ".." + last->str() : ""); }
+
 std::vector<TurnSummary> turns_of(const std::vector<TxSummary>& transactions) {
   std::vector<TurnSummary> turns;
   std::map<std::pair<std::string, uint64_t>, size_t> known;
@@ -103,8 +107,10 @@ Result<TxId> newest_undo_of_session(const History& history, const std::string& s
               "all, and `galley redo ID` takes back one of others");
 }
 
-Result<TurnSummary> find_turn(const History& history, const std::string& text,
-                              const std::string& session) {
+namespace {
+
+Result<TurnSummary> find_one_turn(const History& history, const std::string& text,
+                                  const std::string& session) {
   const bool is_own_last = text == "last" && !session.empty();
   GALLEY_ASSIGN(const TxId id, is_own_last ? newest_of_session(history, session)
                                            : history.resolve(text == "last" ? "" : text));
@@ -114,14 +120,88 @@ Result<TurnSummary> find_turn(const History& history, const std::string& text,
     add_older(wanted, turn);
     return turn;
   }
-  HistoryFilter filter;
-  filter.session = wanted.session;
-  GALLEY_ASSIGN(const auto all, history.list(filter));
+  GALLEY_ASSIGN(const auto all, list_session(history, wanted.session));
   for (const TxSummary& one : all) {
     if (is_same_turn(one, wanted)) add_older(one, turn);
   }
   return turn;
 }
+
+std::string session_words(const TurnSummary& turn) {
+  return turn.session.empty() ? "no session" : "the session '" + printable_line(turn.session) + "'";
+}
+
+/// The turns of one session from `first` to `last`, as one.
+Result<TurnSummary> join_turns(const History& history, TurnSummary first, const TurnSummary& last) {
+  if (first.session != last.session) {
+    return fail(ErrorKind::kUsage, "turn.range",
+                "turn " + first.id.str() + " is of " + session_words(first) + " and turn " +
+                    last.id.str() + " of " + session_words(last) +
+                    ": a range takes turns of one session. Name those of each with its own --turn");
+  }
+  if (first.id > last.id) {
+    return fail(ErrorKind::kUsage, "turn.range",
+                "turn " + first.id.str() + " is after turn " + last.id.str() +
+                    ": write the range as " + last.id.str() + ".." + first.id.str());
+  }
+  if (first.id == last.id) return first;
+  GALLEY_ASSIGN(const auto all, list_session(history, first.session));
+  first.transactions.clear();
+  for (const TurnSummary& turn : turns_of(all)) {
+    if (turn.session != first.session || turn.id < first.id || turn.id > last.id) continue;
+    first.transactions.insert(first.transactions.end(), turn.transactions.begin(),
+                              turn.transactions.end());
+  }
+  std::sort(first.transactions.begin(), first.transactions.end(),
+            [](const TxSummary& a, const TxSummary& b) { return a.id > b.id; });
+  first.last = last.id;
+  return first;
+}
+
+}  // namespace
+
+Result<TurnSummary> find_turn(const History& history, const std::string& text,
+                              const std::string& session) {
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos) return find_one_turn(history, text, session);
+  const std::string begin = text.substr(0, dots);
+  const std::string end = text.substr(dots + 2);
+  if (begin.empty() || end.empty()) {
+    return fail(ErrorKind::kUsage, "turn.range",
+                "a range of turns has a first and a last one, as in 3..5 or 3..last, not '" +
+                    printable_line(text) + "'");
+  }
+  GALLEY_ASSIGN(TurnSummary first, find_one_turn(history, begin, session));
+  GALLEY_ASSIGN(const TurnSummary last, find_one_turn(history, end, session));
+  return join_turns(history, std::move(first), last);
+}
+
+Result<TurnSummary> newest_undone_turn(const History& history, const std::string& session,
+                                       const std::string& agent) {
+  GALLEY_ASSIGN(TxId id, session.empty() ? newest_undo(history, agent)
+                                         : newest_undo_of_session(history, session));
+  for (;;) {
+    GALLEY_ASSIGN(const auto transaction, history.outline(id));
+    const auto undone = transaction->journal.meta.undoes;
+    if (!undone || *undone >= id) break;
+    id = *undone;
+  }
+  return find_one_turn(history, id.str(), session);
+}
+
+namespace {
+
+/// Adds a later change of the path. A node without an owner means "as the file has" (ADR 106).
+void add_later(Change& joined, const Change& later) {
+  const bool keeps_owner = !later.after.owner && later.after.kind == joined.after.kind;
+  const std::optional<Node::Owner> owner = keeps_owner ? joined.after.owner : later.after.owner;
+  joined.after = later.after;
+  joined.after.owner = owner;
+  const bool is_first = !joined.before.owner && joined.before.kind == later.before.kind;
+  if (is_first) joined.before.owner = later.before.owner;
+}
+
+}  // namespace
 
 Result<Proposal> change_together(const History& history, std::vector<TxId> ids) {
   std::sort(ids.begin(), ids.end());
@@ -133,7 +213,7 @@ Result<Proposal> change_together(const History& history, std::vector<TxId> ids) 
     for (const Change& change : transaction->changes) {
       const auto [at, is_new] = changes.try_emplace(
           change.path, Change{change.path, change.before, change.after, {}, {}, {}});
-      if (!is_new) at->second.after = change.after;
+      if (!is_new) add_later(at->second, change);
     }
   }
   ChangeSet together;

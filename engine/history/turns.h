@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace galley {
 /// transaction.
 struct TurnSummary {
   TxId id;
-  int64_t time_ns = 0;  ///< of its first transaction
+  std::optional<TxId> last;  ///< of a range of turns: the number of the last one
+  int64_t time_ns = 0;       ///< of its first transaction
   std::string agent;
   std::string session;                  ///< may be empty
   std::string title;                    ///< the beginning of its prompt, or the commit's reason
@@ -26,14 +28,17 @@ struct TurnSummary {
   [[nodiscard]] size_t files() const;
   /// The transactions that are still in effect, newest first.
   [[nodiscard]] std::vector<TxId> in_effect() const;
+  /// As find_turn() takes it: `3`, or `3..5`.
+  [[nodiscard]] std::string name() const;
 };
 
 /// Groups transactions, newest first, to turns, newest first. Undos by no session are not turns.
 [[nodiscard]] std::vector<TurnSummary> turns_of(const std::vector<TxSummary>& transactions);
 
 /// The turn that has this transaction; `text` is an id as History::resolve() takes it, or `last`
-/// for the newest turn that is in effect: of `session`, if that is not empty.
-/// Errors: as History::resolve() and newest_of_session().
+/// for the newest turn that is in effect: of `session`, if that is not empty. `A..B` are the turns
+/// of one session from A to B, together.
+/// Errors: as History::resolve() and newest_of_session(); kUsage `turn.range`.
 Result<TurnSummary> find_turn(const History& history, const std::string& text,
                               const std::string& session);
 
@@ -43,6 +48,12 @@ Result<TxId> newest_of_session(const History& history, const std::string& sessio
 /// The newest undo in effect that a session made, without undos of undos.
 /// Errors: kNotFound `history.nothing_to_redo`.
 Result<TxId> newest_undo_of_session(const History& history, const std::string& session);
+
+/// The newest turn of which something is undone: by `session`, if that is not empty, or by `agent`,
+/// if that is not.
+/// Errors: kNotFound `history.nothing_to_redo`.
+Result<TurnSummary> newest_undone_turn(const History& history, const std::string& session,
+                                       const std::string& agent);
 
 /// The change from before the first of these transactions to after the last: paths that others
 /// changed in between have their changes too.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/glob.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "engine/commit/history_reader.h"
 #include "engine/history/dependency.h"
 #include "staging/overlay/overlay.h"
@@ -126,9 +128,8 @@ namespace {
 /// Rebases the reverse of one transaction onto the staged tree. Files that were renamed since are
 /// followed.
 Result<RebaseOutcome> rebase_reverse(const History& history, const TxRecord& record,
-                                     const UndoOptions& options, Overlay& staged,
-                                     LaterHistory& since) {
-  GALLEY_ASSIGN(const ReverseChange reverse, reverse_of(record.id, record.proposal, options));
+                                     const ReverseChange& reverse, const UndoOptions& options,
+                                     Overlay& staged, LaterHistory& since) {
   RebaseOptions rebasing = rebase_options(record.id, options);
   GALLEY_ASSIGN(RebaseOutcome outcome, rebase(reverse.change, staged, rebasing));
   if (std::holds_alternative<Rebased>(outcome)) return outcome;
@@ -148,14 +149,95 @@ void add_merged(std::vector<MergedPath> found, std::vector<MergedPath>& merged) 
   }
 }
 
-std::string together_message(const std::vector<TxId>& ids) {
-  constexpr size_t kNamed = 10;
-  std::string text;
-  for (size_t i = 0; i < std::min(ids.size(), kNamed); ++i) {
-    text += (i == 0 ? "undo " : ", ") + ids[i].str();
+/// The files that several transactions have under the named paths, with all names that renames in
+/// these transactions gave them.
+class FilesOfSeveral {
+ public:
+  /// Errors: kUsage `undo.unknown_path`.
+  static Result<FilesOfSeveral> find(const History& history, const std::vector<TxId>& ids,
+                                     const std::vector<RelPath>& wanted) {
+    FilesOfSeveral files;
+    std::set<RelPath> changed;
+    std::vector<std::pair<RelPath, RelPath>> renames;
+    for (const TxId id : ids) {
+      GALLEY_ASSIGN(const auto transaction, history.outline(id));
+      for (const Change& change : transaction->changes) {
+        changed.insert(change.path);
+        if (change.renamed_from) renames.emplace_back(change.path, *change.renamed_from);
+      }
+    }
+    for (const RelPath& one : wanted) {
+      bool is_known = false;
+      for (const RelPath& path : changed) {
+        if (!pathspec_names(one.str(), path.str())) continue;
+        files.names_.insert(path);
+        is_known = true;
+      }
+      if (!is_known) return unknown(one, changed);
+    }
+    for (bool grows = !renames.empty(); grows;) {
+      grows = false;
+      for (const auto& [path, from] : renames) {
+        if (files.has(path) == files.has(from)) continue;
+        files.names_.insert({path, from});
+        grows = true;
+      }
+    }
+    return files;
   }
-  const size_t more = ids.size() - std::min(ids.size(), kNamed);
-  return more == 0 ? text : text + " and " + std::to_string(more) + " more";
+
+  [[nodiscard]] bool has(const RelPath& path) const { return names_.contains(path); }
+
+ private:
+  static tl::unexpected<Error> unknown(const RelPath& wanted, const std::set<RelPath>& changed) {
+    std::vector<std::string> paths;
+    for (const RelPath& path : changed) paths.push_back(path.str());
+    const auto near = nearest_pathspec(wanted.str(), paths);
+    return fail(ErrorKind::kUsage, "undo.unknown_path",
+                "none of these transactions changed '" + wanted.str() + "'" +
+                    (near ? "; did you mean '" + *near + "'?" : ""),
+                wanted.str());
+  }
+
+  std::set<RelPath> names_;
+};
+
+/// "9, 8, 7", or the first ten "and 3 more".
+std::string named_ids(const std::vector<TxId>& ids) {
+  constexpr size_t kNamed = 10;
+  std::vector<std::string> names;
+  for (const TxId id : ids) names.push_back(id.str());
+  return join_some(names, kNamed);
+}
+
+ReverseChange reverse_below(const TxRecord& record, const FilesOfSeveral& files);
+
+/// What an undo of parts took back; nothing if the transaction is not such an undo.
+Result<std::vector<TxId>> undone_in_part(const History& history, TxId id) {
+  std::vector<TxId> undone;
+  const auto transaction = history.outline(id);
+  if (!transaction && transaction.error().kind == ErrorKind::kNotFound) return undone;  // pruned
+  if (!transaction) return fail(transaction.error());
+  const CommitMeta& meta = (*transaction)->journal.meta;
+  if (meta.tool != kPartialUndoTool || !meta.undoes) return undone;
+  undone = meta.also_undoes;
+  undone.push_back(*meta.undoes);
+  return undone;
+}
+
+/// Leaves out undos of parts that also took back transactions which are not in the list.
+Result<void> drop_undos_of_others(const History& history, std::vector<TxId>& ids) {
+  const std::set<TxId> known(ids.begin(), ids.end());
+  const auto is_known = [&](TxId id) { return known.contains(id); };
+  std::vector<TxId> left;
+  for (const TxId id : ids) {
+    GALLEY_ASSIGN(const auto undone, undone_in_part(history, id));
+    const bool is_mixed = std::any_of(undone.begin(), undone.end(), is_known) &&
+                          !std::all_of(undone.begin(), undone.end(), is_known);
+    if (!is_mixed) left.push_back(id);
+  }
+  ids = std::move(left);
+  return {};
 }
 
 }  // namespace
@@ -169,14 +251,26 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
                     " transactions, not " + std::to_string(ids.size()) +
                     "; undo the newest turns first with: galley undo --turn N");
   }
+  GALLEY_TRY(drop_undos_of_others(history, ids));
   std::sort(ids.begin(), ids.end(), std::greater<>());
+  std::optional<FilesOfSeveral> files;
+  if (!options.paths.empty()) {
+    GALLEY_ASSIGN(files, FilesOfSeveral::find(history, ids, options.paths));
+  }
   Overlay staged(workspace, make_memory_store(), clock);
-  UndoPlan plan{ids.front(),           {ids.begin() + 1, ids.end()}, TxId(), std::string(kUndoTool),
-                together_message(ids), Proposal::from({}, nullptr),  {},     {}};
+  UndoPlan plan{TxId(), {}, TxId(), std::string(kUndoTool), "", Proposal::from({}, nullptr),
+                {},     {}};
+  std::vector<TxId> undone;
   for (const TxId id : ids) {
     GALLEY_ASSIGN(const TxRecord record, history.load(id));
+    GALLEY_ASSIGN(const ReverseChange reverse,
+                  files ? reverse_below(record, *files) : reverse_of(id, record.proposal, options));
+    if (files && reverse.change.is_empty()) continue;
+    if (reverse.is_partial) plan.tool = kPartialUndoTool;
+    undone.push_back(id);
     LaterHistory since;
-    GALLEY_ASSIGN(RebaseOutcome outcome, rebase_reverse(history, record, options, staged, since));
+    GALLEY_ASSIGN(RebaseOutcome outcome,
+                  rebase_reverse(history, record, reverse, options, staged, since));
     if (auto* conflict = std::get_if<RebaseConflict>(&outcome)) {
       return UndoOutcome(
           UndoConflict{id, std::move(conflict->paths), std::move(since.dependencies)});
@@ -187,6 +281,10 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
   }
   plan.proposal = Proposal::freeze(staged);
   if (plan.proposal.is_empty()) return UndoOutcome(NothingToUndo{ids.front()});
+  if (undone.size() < ids.size()) plan.tool = kPartialUndoTool;
+  plan.undoes = undone.front();
+  plan.also_undoes.assign(undone.begin() + 1, undone.end());
+  plan.message = "undo " + named_ids(undone);
   return UndoOutcome(std::move(plan));
 }
 
@@ -194,11 +292,17 @@ std::vector<TxId> ids_in_effect(const std::vector<TxSummary>& transactions) {
   std::set<TxId> known;
   for (const TxSummary& one : transactions) known.insert(one.id);
   std::vector<TxId> ids;
+  std::set<TxId> parts;
   for (const TxSummary& one : transactions) {
     const bool is_undo_within =
         one.undoes && one.tool != kPartialUndoTool && known.contains(*one.undoes);
-    if (!one.undone_by && !is_undo_within && one.problem.empty()) ids.push_back(one.id);
+    if (one.undone_by || is_undo_within || !one.problem.empty()) continue;
+    ids.push_back(one.id);
+    parts.insert(one.partly_undone_by.begin(), one.partly_undone_by.end());
   }
+  for (const TxId id : ids) parts.erase(id);
+  ids.insert(ids.end(), parts.begin(), parts.end());
+  std::sort(ids.begin(), ids.end(), std::greater<>());
   return ids;
 }
 
@@ -211,6 +315,61 @@ Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace
     if (plan->tool == kUndoTool) plan->tool = kRedoTool;
     plan->redoes = record.meta.undoes.value_or(undo);
     plan->message = "redo " + plan->redoes.str();
+  }
+  return outcome;
+}
+
+namespace {
+
+tl::unexpected<Error> undo_of_more(const std::string& turn, TxId undo,
+                                   const std::vector<TxId>& others) {
+  return fail(ErrorKind::kUsage, "undo.of_more",
+              "turn " + turn + " was undone by transaction " + undo.str() + ", which also undid " +
+                  named_ids(others) + "; bring all of that back with: galley redo " + undo.str());
+}
+
+}  // namespace
+
+Result<UndoOutcome> plan_redo_together(const History& history, const Directory& workspace,
+                                       const std::vector<TxSummary>& transactions,
+                                       const std::string& turn, const Clock& clock,
+                                       const UndoOptions& options) {
+  std::set<TxId> own;
+  std::set<TxId> undos;
+  for (const TxSummary& one : transactions) own.insert(one.id);
+  for (const TxSummary& one : transactions) {
+    if (one.undone_by) undos.insert(*one.undone_by);
+    undos.insert(one.partly_undone_by.begin(), one.partly_undone_by.end());
+  }
+  // The turn's own undos are what it did.
+  for (const TxId id : own) undos.erase(id);
+  if (undos.empty()) {
+    return fail(ErrorKind::kUsage, "undo.not_undone",
+                "turn " + turn + " is not undone, so there is nothing to redo");
+  }
+  for (const TxId undo : undos) {
+    GALLEY_ASSIGN(const auto transaction, history.outline(undo));
+    const CommitMeta& meta = transaction->journal.meta;
+    std::vector<TxId> undone = meta.also_undoes;
+    if (meta.undoes) undone.insert(undone.begin(), *meta.undoes);
+    std::vector<TxId> others;
+    for (const TxId id : undone) {
+      GALLEY_ASSIGN(const auto parts, undone_in_part(history, id));
+      const bool is_of_own =
+          !parts.empty() &&
+          std::all_of(parts.begin(), parts.end(), [&](TxId part) { return own.contains(part); });
+      if (!own.contains(id) && !is_of_own) others.push_back(id);
+    }
+    if (!others.empty()) return undo_of_more(turn, undo, others);
+  }
+  GALLEY_ASSIGN(
+      UndoOutcome outcome,
+      plan_undo_together(history, workspace, {undos.begin(), undos.end()}, clock, options));
+  if (auto* plan = std::get_if<UndoPlan>(&outcome)) {
+    plan->tool = kRedoTool;
+    plan->redoes = *own.begin();
+    plan->turn = turn;
+    plan->message = "redo turn " + turn;
   }
   return outcome;
 }
@@ -254,6 +413,12 @@ class Selection {
                     (near ? "did you mean '" + *near + "'? " : "") + "`galley show " + id_.str() +
                     "` lists what it changed",
                 wanted.str());
+  }
+
+  void take_if(const FilesOfSeveral& files) {
+    for (const Change& change : *changes_) {
+      if (files.has(change.path)) take_with_partner(change.path);
+    }
   }
 
   /// Adds the directories that the selected paths need, or that they leave empty.
@@ -307,8 +472,8 @@ Result<std::set<size_t>> ranges_of(TxId id, const HunkSelection& chosen,
   for (const uint32_t hunk : chosen.hunks) {
     if (hunk == 0 || hunk > file.diff.hunks.size()) {
       return fail(ErrorKind::kUsage, "undo.unknown_hunk",
-                  "transaction " + id.str() + " has " + std::to_string(file.diff.hunks.size()) +
-                      " hunks in '" + chosen.path.str() + "', so there is no hunk " +
+                  "transaction " + id.str() + " has " + counted(file.diff.hunks.size(), "hunk") +
+                      " in '" + chosen.path.str() + "', so there is no hunk " +
                       std::to_string(hunk),
                   chosen.path.str());
     }
@@ -383,6 +548,16 @@ class Reversal {
   std::shared_ptr<LayeredStore> store_;
   std::map<RelPath, Change> result_;
 };
+
+/// The part of a transaction that has these files, reversed. Empty if it has none.
+ReverseChange reverse_below(const TxRecord& record, const FilesOfSeveral& files) {
+  Selection selection(record.id, record.proposal.changes());
+  selection.take_if(files);
+  selection.take_directories();
+  Reversal reversal(record.id, record.proposal);
+  reversal.add_whole(selection);
+  return ReverseChange{reversal.finish(), !selection.is_everything()};
+}
 
 }  // namespace
 

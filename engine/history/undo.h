@@ -44,6 +44,7 @@ struct UndoPlan {
   Proposal proposal;
   std::vector<MergedPath> merged;        ///< empty when the undo is exact
   std::vector<Dependency> dependencies;  ///< later transactions on the same paths, oldest first
+  std::string turn = {};                 ///< for a redo of turns: TurnSummary::name()
 };
 
 /// The undo does not fit.
@@ -72,7 +73,8 @@ Result<UndoOutcome> plan_undo(const History& history, const Directory& workspace
 
 /// Plans the undo of several transactions together, newest first: all of them or none. Changes that
 /// others made in between stay, merged by lines; a place where they do not fit is a conflict, which
-/// names the transaction. `ids` must not be empty.
+/// names the transaction. `ids` must not be empty. A path of the options also means the other names
+/// that its file had in these transactions.
 /// Errors: as plan_undo; kQuota `limit.undone_together` above kMaxUndoneTogether.
 Result<UndoOutcome> plan_undo_together(const History& history, const Directory& workspace,
                                        std::vector<TxId> ids, const Clock& clock,
@@ -80,8 +82,9 @@ Result<UndoOutcome> plan_undo_together(const History& history, const Directory& 
 /// The maximum number of transactions that one undo takes back.
 inline constexpr size_t kMaxUndoneTogether = 10'000;
 
-/// Returns the transactions of a list that are in effect: without undone ones, and without undos of
-/// others in the list.
+/// Returns the transactions of a list that are in effect, newest first: without undone ones, and
+/// without undos of others in the list, but with the undos of parts of them, which an undo of the
+/// rest builds on.
 [[nodiscard]] std::vector<TxId> ids_in_effect(const std::vector<TxSummary>& transactions);
 
 /// Returns the newest undo in effect that this agent made and that is not itself the undo of an
@@ -94,6 +97,15 @@ Result<TxId> newest_undo(const History& history, std::string_view agent);
 /// Errors: kNotFound `history.nothing_to_redo`; kUsage `undo.not_undone`; otherwise as plan_undo.
 Result<UndoOutcome> plan_redo(const History& history, const Directory& workspace, TxId id,
                               const Clock& clock, const UndoOptions& options = {});
+
+/// Plans the undo of all undos in effect of these transactions: all of them or none. `turn` is the
+/// name of what they are, for people.
+/// Errors: kUsage `undo.not_undone`, `undo.of_more` if such an undo has also undone others;
+///         otherwise as plan_undo_together.
+Result<UndoOutcome> plan_redo_together(const History& history, const Directory& workspace,
+                                       const std::vector<TxSummary>& transactions,
+                                       const std::string& turn, const Clock& clock,
+                                       const UndoOptions& options = {});
 
 /// The part of a transaction to undo, reversed: from the state it left to the state before it.
 struct ReverseChange {
