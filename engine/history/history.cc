@@ -78,6 +78,7 @@ void UndoRelations::take(TxId id, const CommitMeta& meta) {
   if (!meta.undoes || whole_.contains(id)) return;
   if (meta.tool == kPartialUndoTool) {
     parts_[*meta.undoes].push_back(id);
+    for (const TxId also : meta.also_undoes) parts_[also].push_back(id);
     return;
   }
   whole_.try_emplace(*meta.undoes, id);

@@ -1,6 +1,7 @@
 #include "engine/history/index_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/clock.h"
@@ -213,17 +214,21 @@ Result<void> add_paths(Database::Statement& statement, bool with_lines, TxSummar
 }
 
 Result<void> add_partial_undos(const Database& database, std::vector<TxSummary>& found) {
-  GALLEY_ASSIGN(auto statement,
-                database.prepare("SELECT id FROM transactions WHERE undoes = ? AND tool = ? AND "
-                                 "undone_by IS NULL ORDER BY id DESC"));
+  GALLEY_ASSIGN(auto rows,
+                database.prepare("SELECT id, undoes, also_undoes FROM transactions WHERE tool = ? "
+                                 "AND undone_by IS NULL ORDER BY id DESC"));
+  rows.bind(kPartialUndoTool);
+  std::map<TxId, std::vector<TxId>> undos;
+  for (;;) {
+    GALLEY_ASSIGN(const bool has_row, rows.step());
+    if (!has_row) break;
+    const TxId undo{static_cast<uint64_t>(rows.integer(0))};
+    undos[TxId{static_cast<uint64_t>(rows.integer(1))}].push_back(undo);
+    for (const TxId also : ids_of(rows.text(2))) undos[also].push_back(undo);
+  }
   for (TxSummary& summary : found) {
-    statement.bind(static_cast<int64_t>(summary.id.value)).bind(kPartialUndoTool);
-    for (;;) {
-      GALLEY_ASSIGN(const bool has_row, statement.step());
-      if (!has_row) break;
-      summary.partly_undone_by.push_back(TxId{static_cast<uint64_t>(statement.integer(0))});
-    }
-    statement.reset();
+    const auto known = undos.find(summary.id);
+    if (known != undos.end()) summary.partly_undone_by = known->second;
   }
   return {};
 }

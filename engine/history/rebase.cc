@@ -11,6 +11,7 @@
 #include "engine/commit/base_check.h"
 #include "staging/fs/creation_mode.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/ownership.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/merge.h"
@@ -67,6 +68,11 @@ std::string_view kind_with_article(FileKind kind) {
   return "a special file";
 }
 
+Node without_owner(Node node) {
+  node.owner.reset();
+  return node;
+}
+
 /// One rebase in progress: the wanted nodes, laid over the present ones.
 class RebaseRun {
  public:
@@ -117,6 +123,12 @@ class RebaseRun {
   };
 
   Result<Look> look(const RelPath& path) {
+    const auto change = by_path_.find(path);
+    return look(path, change == by_path_.end() ? nullptr : change->second);
+  }
+
+  /// The node has an owner if the change has.
+  Result<Look> look(const RelPath& path, const Change* change) {
     Look found;
     auto node = view_.node(path);
     if (!node && is_behind_leaving_link(path, node.error())) return found;
@@ -127,6 +139,9 @@ class RebaseRun {
     }
     if (!node) return fail(node.error());
     found.node = *node;
+    if (change != nullptr && (change->before.owner || change->after.owner)) {
+      GALLEY_ASSIGN(found.node.owner, view_.owner(path));
+    }
     const auto entry = view_.entries().find(path);
     if (entry != view_.entries().end()) found.stamp = entry->second.base;
     return found;
@@ -191,16 +206,20 @@ class RebaseRun {
   }
 
   Result<void> plan_path(const Change& change) {
-    GALLEY_ASSIGN(const Look found, look(change.path));
+    GALLEY_ASSIGN(Look found, look(change.path));
     if (!found.problem.empty()) {
       return conflict(change, found.node, "conflict.parent", found.problem);
+    }
+    // A change of kind may have an owner on one side only.
+    if (!change.before.owner && without_owner(found.node) == change.before) {
+      found.node = change.before;
     }
     if (found.node == change.before) {
       GALLEY_TRY(plan(change.path, found, change.after));
       name_source(change);
       return {};
     }
-    if (found.node == change.after) {
+    if (found.node == change.after || without_owner(found.node) == change.after) {
       merged_.push_back({change.path, "already so", 0});
       return {};
     }
@@ -254,7 +273,7 @@ class RebaseRun {
     if (are_files && now == FileKind::kAbsent) {
       const auto moved = options_->moved.find(change.path);
       if (moved != options_->moved.end()) {
-        GALLEY_ASSIGN(const Look there, look(moved->second));
+        GALLEY_ASSIGN(const Look there, look(moved->second, &change));
         if (there.node.kind == FileKind::kRegular && !by_path_.contains(moved->second)) {
           return merge_at(change, there, moved->second);
         }
@@ -368,10 +387,12 @@ class RebaseRun {
   }
 
   Result<void> merge_directory(const Change& change, const Look& found) {
-    // Only the mode differs, and removing or replacing the directory does not depend on its mode.
+    // Only mode or owner differ, which a directory that is removed or replaced does not need.
     if (change.after.kind != FileKind::kDirectory) return plan(change.path, found, change.after);
-    return conflict(change, found.node, "conflict.mode",
-                    "the mode of '" + change.path.str() + "' was changed since");
+    const bool is_owner = found.node.mode == change.before.mode;
+    return conflict(change, found.node, is_owner ? "conflict.owner" : "conflict.mode",
+                    std::string(is_owner ? "the owner" : "the mode") + " of '" + change.path.str() +
+                        "' was changed since");
   }
 
   Result<void> merge_at(const Change& change, const Look& found, const RelPath& path) {
@@ -596,7 +617,8 @@ std::string PathConflict::version() const {
   std::string sides;
   for (const Node* node : {&expected, &found, &wanted}) {
     sides += std::to_string(static_cast<int>(node->kind)) + " " + std::to_string(node->mode) + " " +
-             (has_content(*node) ? node->content.hex() : std::string()) + "\n";
+             (has_content(*node) ? node->content.hex() : std::string()) +
+             (node->owner ? " " + owner_text(*node->owner) : std::string()) + "\n";
   }
   return ContentId::of(sides).hex().substr(0, kDigits);
 }
@@ -693,6 +715,8 @@ Result<void> stage_rebased(const Proposal& rebased, Overlay& staged) {
       GALLEY_ASSIGN(const Content bytes, staged.read(one.path));
       GALLEY_TRY(staged.store()->put(bytes));
     }
+    const bool has_base = entry.before.kind == one.before.kind;
+    if (has_base && !entry.before.owner) entry.before.owner = one.before.owner;
     entry.now = one.after;
     entry.renamed_from.reset();
     entry.copied_from.reset();
@@ -846,6 +870,11 @@ FileMerge merge_file(const FileSides& sides, const RebaseOptions& options,
     }
     merge.node.mode = chosen_mode(sides, resolution->choices.front());
     merge.is_resolved = true;
+  }
+  if (sides.found.owner == sides.base.owner) {
+    merge.node.owner = sides.wanted.owner;
+  } else if (sides.wanted.owner != sides.base.owner && sides.wanted.owner != sides.found.owner) {
+    return misfit("conflict.owner", "has another owner since, and another one is wanted");
   }
   const bool has_text = resolution != nullptr && resolution->is_whole &&
                         resolution->choices.front().side == Resolution::Side::kText;

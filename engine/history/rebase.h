@@ -24,7 +24,7 @@ using MergeMode = UndoOptions::Merge;
 struct PathConflict : Conflict::Path {
   std::string reason;  ///< `conflict.changed`, `conflict.lines`, `conflict.exists`,
                        ///< `conflict.missing`, `conflict.not_empty`, `conflict.parent`,
-                       ///< `conflict.mode`, `conflict.binary`, `conflict.kind`
+                       ///< `conflict.mode`, `conflict.owner`, `conflict.binary`, `conflict.kind`
   Node wanted;         ///< the node that the change would put there
 
   /// Names the three sides: it changes when one of them does.

@@ -3,8 +3,10 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
+#include "engine/commit/blob_store.h"
 #include "engine/commit/journal.h"
 #include "engine/commit/state_directory.h"
 #include "staging/fs/directory.h"
@@ -41,11 +43,11 @@ Result<Retired> look_at(const StateDirectory& state, const Directory& directory,
   return retired;
 }
 
-Result<std::map<ContentId, uint64_t>> blobs_on_disk(const Directory& root) {
-  std::map<ContentId, uint64_t> blobs;
-  GALLEY_ASSIGN(const RelPath top, RelPath::parse("blob"));
+/// Adds the contents of one place, and the bytes that all files of each one need.
+Result<void> add_blobs(const Directory& root, const RelPath& top,
+                       std::map<ContentId, uint64_t>& blobs) {
   GALLEY_ASSIGN(const FileStat there, root.stat(top));
-  if (there.kind != FileKind::kDirectory) return blobs;
+  if (there.kind != FileKind::kDirectory) return {};
   GALLEY_ASSIGN(const auto directory, root.open_directory(top));
   GALLEY_ASSIGN(const auto shards, directory->list());
   for (const DirectoryEntry& shard : shards) {
@@ -54,12 +56,25 @@ Result<std::map<ContentId, uint64_t>> blobs_on_disk(const Directory& root) {
     GALLEY_ASSIGN(const auto opened, directory->open_directory(*name));
     GALLEY_ASSIGN(const auto files, opened->list());
     for (const DirectoryEntry& file : files) {
-      const auto id = ContentId::from_hex(file.name);
+      std::string_view hex = file.name;
+      for (const std::string_view ending : {kDeltaEnding, kBaseEnding}) {
+        if (hex.ends_with(ending)) hex.remove_suffix(ending.size());
+      }
+      const auto id = ContentId::from_hex(hex);
       if (!id || file.name.substr(0, 2) != shard.name) continue;
       GALLEY_ASSIGN(const RelPath path, RelPath::parse(file.name));
       GALLEY_ASSIGN(const FileStat stat, opened->stat(path));
-      blobs.emplace(*id, on_disk(stat.size));
+      blobs[*id] += on_disk(stat.size);
     }
+  }
+  return {};
+}
+
+/// Those below the id, and those of an earlier Galley.
+Result<std::map<ContentId, uint64_t>> blobs_on_disk(const StateDirectory& state) {
+  std::map<ContentId, uint64_t> blobs;
+  for (const RelPath& top : {state.own("blob"), chosen_path("blob")}) {
+    GALLEY_TRY(add_blobs(state.root(), top, blobs));
   }
   return blobs;
 }
@@ -117,7 +132,7 @@ class Pruning {
       if (!one->is_readable) may_drop_blobs_ = false;
       keep(*one);
     }
-    GALLEY_ASSIGN(blobs_, blobs_on_disk(state_->root()));
+    GALLEY_ASSIGN(blobs_, blobs_on_disk(*state_));
     GALLEY_ASSIGN(const auto of_sessions, blobs_of_sessions(*state_));
     if (of_sessions) needed_.insert(of_sessions->begin(), of_sessions->end());
     if (!of_sessions) may_drop_blobs_ = false;
@@ -159,9 +174,7 @@ class Pruning {
     if (dropped_blobs_.empty()) return {};
     GALLEY_TRY(state_->undo().sync());
     for (const ContentId& blob : dropped_blobs_) {
-      const std::string hex = blob.hex();
-      GALLEY_ASSIGN(const RelPath path, RelPath::parse("blob/" + hex.substr(0, 2) + "/" + hex));
-      GALLEY_TRY(state_->root().remove_file(path));
+      GALLEY_TRY(remove_blob(state_->root(), state_->own("blob"), blob));
     }
     return {};
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/commit/history_reader.h"
 #include "engine/history/undo.h"
 #include "tests/engine/history/history_workspace.h"
 
@@ -124,6 +125,34 @@ TEST_F(RetentionTest, ReadingAContentThatWasPrunedMeanwhileIsNotFound) {
   ASSERT_FALSE(content.has_value());
   EXPECT_EQ(content.error().reason, "history.pruned") << content.error().message;
   EXPECT_EQ(content.error().kind, ErrorKind::kNotFound);
+}
+
+TEST_F(RetentionTest, TheBaseOfADeltaIsKeptAsLongAsTheDelta) {
+  std::string large;
+  for (int i = 0; large.size() < size_t{2} << 20U; ++i) large += std::to_string(i) + " line\n";
+  const std::string second = "second\nfirst\n" + large;
+  const std::string third = "third\nfirst\n" + large;
+  workspace_.commit_file("large.txt", large);              // 6
+  workspace_.commit_file("large.txt", "first\n" + large);  // 7
+  workspace_.commit_file("large.txt", second);             // 8
+  workspace_.commit_file("large.txt", third);              // 9
+  workspace_.retire_all();
+  EXPECT_EQ(prune({1, 0, 0}).blobs, 1U);  // that of 7; 6 has the base of both sides of 9
+  const auto left = load_committed(workspace_.state(), TxId{9});
+  ASSERT_TRUE(left.has_value());
+  const Change& change = left->changes.at(0);
+  EXPECT_EQ(**left->store->get(change.before.content), second);
+  EXPECT_EQ(**left->store->get(change.after.content), third);
+  workspace_.undo(TxId{9});
+  EXPECT_EQ(workspace_.read("large.txt"), second);
+  workspace_.commit_file("large.txt", "small\n");
+  workspace_.commit_file("large.txt", "smaller\n");
+  workspace_.retire_all();
+  EXPECT_EQ(prune({1, 0, 0}).blobs, 3U);
+  const auto use = disk_use(workspace_.state());
+  for (const DiskUse::Part& part : use->parts) {
+    EXPECT_TRUE(part.name != "blob" || part.files == 0);
+  }
 }
 
 TEST_F(RetentionTest, APrunedTransactionDiffersFromAnUnknownOne) {
