@@ -38,6 +38,13 @@ tl::unexpected<Error> damaged(const std::string& why) {
               fmt::format(".galley/{}", kLogName));
 }
 
+/// A log that is not a regular file cannot be opened. That is damage, and has its remedy.
+Error as_damage(Error error) {
+  const bool is_no_file = error.reason == "path.is_directory" ||
+                          error.reason == "path.is_symlink" || error.reason == "path.special_file";
+  return is_no_file ? damaged(error.message).value() : std::move(error);
+}
+
 /// The end of the log: the last complete record, and the bytes of an incomplete one.
 struct Tail {
   AuditPosition position;
@@ -190,8 +197,9 @@ Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
 
 Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
                                               std::vector<nlohmann::json> records) {
-  GALLEY_ASSIGN(auto log,
-                directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate));
+  auto opened = directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate);
+  if (!opened) return fail(as_damage(std::move(opened.error())));
+  const auto log = *std::move(opened);
   GALLEY_ASSIGN(const FileStat stat, log->stat());
   GALLEY_ASSIGN(const std::optional<AuditHead> head, read_audit_head(head_file));
   AuditPosition position;
@@ -261,9 +269,10 @@ Result<std::vector<size_t>> AuditLog::missing(const std::vector<std::string>& re
     wanted.emplace(json_text(parsed["execution_id"]), i);
   }
   GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kLogName)));
+  const bool is_file = stat.kind == FileKind::kRegular;  // else it has no records
   // New records are near the end, so the search begins there and takes larger parts each time.
   constexpr uint64_t kGrowth = 8;
-  for (uint64_t window = kTailBytes; !wanted.empty(); window *= kGrowth) {
+  for (uint64_t window = kTailBytes; is_file && !wanted.empty(); window *= kGrowth) {
     const uint64_t from = stat.size > window ? stat.size - window : 0;
     GALLEY_TRY(for_each_audit_line(
         *directory_, name_of(kLogName),
@@ -310,14 +319,17 @@ Result<bool> AuditLog::is_there() const {
 
 namespace {
 
-Result<ContentId> hash_of_log(const Directory& directory) {
+/// Nothing if the log is not a regular file.
+Result<std::optional<ContentId>> hash_of_log(const Directory& directory) {
   constexpr size_t kChunk = size_t{1} << 20U;
+  GALLEY_ASSIGN(const FileStat stat, directory.stat(name_of(kLogName)));
+  if (stat.kind != FileKind::kRegular) return std::optional<ContentId>();
   GALLEY_ASSIGN(const auto file, directory.open_file(name_of(kLogName)));
   ContentHasher hasher;
   for (uint64_t offset = 0;; offset += kChunk) {
     GALLEY_ASSIGN(const std::string bytes, file->read_at(offset, kChunk));
     hasher.update(bytes);
-    if (bytes.size() < kChunk) return hasher.finish();
+    if (bytes.size() < kChunk) return std::optional<ContentId>(hasher.finish());
   }
 }
 
@@ -350,10 +362,10 @@ Result<std::string> AuditLog::begin_new_log() {
                   [](const AuditDefect& defect) { return defect.reason == "audit.lost"; });
   if (is_sound) return std::string();
   nlohmann::ordered_json output;
-  GALLEY_ASSIGN(const ContentId whole, hash_of_log(*directory_));
+  GALLEY_ASSIGN(const auto whole, hash_of_log(*directory_));
   GALLEY_ASSIGN(std::string name, set_log_aside(*directory_));
   output["closed"] = name;
-  output["closed_sha256"] = whole.hex();
+  if (whole) output["closed_sha256"] = whole->hex();
   if (found && found->sound.seq > 0) {
     output["last_known_seq"] = found->sound.seq;
     output["last_known_hash"] = found->sound.hash.hex();
@@ -385,7 +397,7 @@ Result<void> AuditLog::settle(const std::vector<std::string>& records) {
 Result<std::string> AuditLog::first_timestamp() const {
   std::string first;
   GALLEY_ASSIGN(const FileStat stat, directory_->stat(name_of(kLogName)));
-  if (stat.kind == FileKind::kAbsent) return first;
+  if (stat.kind != FileKind::kRegular) return first;
   GALLEY_ASSIGN(const auto log, directory_->open_file(name_of(kLogName)));
   GALLEY_ASSIGN(const std::string bytes, log->read_at(0, kTailBytes));
   return audit_timestamp(std::string_view(bytes).substr(0, bytes.find('\n')));
@@ -410,10 +422,15 @@ Result<AuditVerification> AuditLog::verify_locked(File* head_file) const {
     GALLEY_ASSIGN(head, read_audit_head(*head_file));
   }
   AuditChainCheck check(head);
-  GALLEY_TRY(for_each_audit_line(
+  auto read = for_each_audit_line(
       *directory_, name_of(kLogName),
-      [&](std::string_view line, bool is_whole) { check.take(line, is_whole); }));
-  return check.finish();
+      [&](std::string_view line, bool is_whole) { check.take(line, is_whole); });
+  if (read) return check.finish();
+  const Error error = as_damage(std::move(read.error()));
+  if (error.reason != "audit.damaged") return fail(error);
+  AuditVerification found;
+  found.defects.push_back({0, 0, "audit.malformed", error.message});
+  return found;
 }
 
 }  // namespace galley

@@ -48,15 +48,16 @@ enum class AuditKind : uint8_t {
   kLink,
   kRun,
   kComment,
+  kPush,
   kGap,
 };
 /// The names of the kinds in records, in the same order.
-inline constexpr std::array<std::string_view, 28> kAuditKindNames = {
+inline constexpr std::array<std::string_view, 29> kAuditKindNames = {
     "call",          "call.dry_run", "calls.dropped", "begun",       "exec",          "edit",
     "edits.dropped", "fix",          "index",         "savepoint",   "rollback",      "fork",
     "commit",        "undo",         "redo",          "refusal",     "conflict",      "approval",
     "confirmation",  "grant",        "revocation",    "tools.added", "tools.removed", "adoption",
-    "link",          "run",          "comment",       "audit.gap"};
+    "link",          "run",          "comment",       "push",        "audit.gap"};
 
 [[nodiscard]] constexpr std::string_view to_string(AuditKind kind) {
   return kAuditKindNames.at(static_cast<size_t>(kind));

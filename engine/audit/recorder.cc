@@ -64,13 +64,16 @@ bool Recorder::is_silent(AuditKind kind) const {
   }
 }
 
+Result<void> Recorder::make_room() {
+  return held_bytes_ > kMaxHeldRecordBytes ? write_held() : Result<void>();
+}
+
 Result<void> Recorder::record(AuditEvent event) {
   if (time_ != RecordTime::kAtEnd || is_refusal(event)) return record_now(std::move(event));
   complete(event);
   held_.push_back(audit_record(event, clock_->wall_ns()));
   held_bytes_ += held_.back().size();
-  const bool is_too_much = held_bytes_ > kMaxHeldRecordBytes && log_() != nullptr;
-  return is_too_much ? write_held() : Result<void>();
+  return {};
 }
 
 Result<void> Recorder::record_now(AuditEvent event) {

@@ -16,9 +16,9 @@ namespace galley {
 /// The time at which events are recorded.
 enum class RecordTime : uint8_t {
   kAtOnce,  ///< at once; for stored transactions and the workspace's own actions
-  kAtEnd,   ///< refusals at once, other events at the end of the transaction; for transactions in
-            ///< memory
-  kCalls,   ///< only tool calls, at once; for a preview
+  kAtEnd,  ///< refusals and starts of programs at once, other events at the end of the transaction;
+           ///< for transactions in memory
+  kCalls,  ///< only tool calls, at once; for a preview
 };
 
 /// Records the events of one transaction.
@@ -36,7 +36,10 @@ class Recorder {
   Recorder(const Owner& log, const Clock& clock, RecordTime time, std::string tx = {})
       : log_([&log] { return log.get(); }), clock_(&clock), time_(time), tx_(std::move(tx)) {}
 
-  /// Writes the record of one event, or holds it until write_held().
+  /// Writes the held records if they are larger than kMaxHeldRecordBytes. It is called before an
+  /// effect: after it, holding the record cannot fail.
+  Result<void> make_room();
+  /// Writes the record of one event, or holds it until write_held(). Holding does not fail.
   Result<void> record(AuditEvent event);
   /// Records an event that is never held: the outcome of a commit.
   Result<void> record_now(AuditEvent event);
@@ -46,7 +49,7 @@ class Recorder {
   /// Whether events of this kind are never written, so their records need not be built.
   [[nodiscard]] bool is_silent(AuditKind kind) const;
   /// Whether events other than tool calls and refusals are held or dropped. Recording such an event
-  /// fails only if an early write fails (kMaxHeldRecordBytes).
+  /// does not fail.
   [[nodiscard]] bool holds() const { return time_ != RecordTime::kAtOnce; }
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   /// The id of the transaction while it is open.
@@ -69,7 +72,7 @@ class Recorder {
 /// The record of a program's start has the id of the record of its end, followed by this suffix.
 inline constexpr std::string_view kBegunSuffix = "-begun";
 
-/// If the held records are larger than this, they are written early.
+/// If the held records are larger than this, they are written before the next effect.
 inline constexpr size_t kMaxHeldRecordBytes = size_t{16} << 20U;
 
 }  // namespace galley

@@ -299,6 +299,31 @@ TEST_F(AuditTest, ADamagedLogIsRenamedAndTheNewLogNamesIt) {
   }
 }
 
+TEST_F(AuditTest, ALogThatIsNotAFileIsDamageWithTheSameRemedy) {
+  const RelPath log = *RelPath::parse("audit.jsonl");
+  append(2);
+  for (const int number : {1, 2}) {
+    ASSERT_TRUE(directory_->remove_file(log));
+    if (number == 1) {
+      ASSERT_TRUE(directory_->make_directory(log, 0700));
+    } else {
+      ASSERT_TRUE(directory_->make_symlink(log, "audit.head"));
+    }
+    const auto refused = log_.append(event("x"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().reason, "audit.damaged");
+    EXPECT_NE(refused.error().message.find("galley doctor --repair"), std::string::npos);
+    EXPECT_EQ(log_.append_missing({audit_record(event("y"), kNow)}).error().reason,
+              "audit.damaged");
+    EXPECT_EQ(defects(), "audit.malformed@0/0");
+    const std::string name = "audit." + std::to_string(number) + ".jsonl";
+    EXPECT_EQ(*log_.begin_new_log(), name);
+    EXPECT_EQ(nlohmann::json::parse(lines().at(0))["output"]["closed"], name);
+    EXPECT_EQ(defects(), "audit.lost@1/1");
+    EXPECT_TRUE(log_.append(event("z")));
+  }
+}
+
 TEST_F(AuditTest, AfterADamagedLastRecordAppendingFailsWithARemedy) {
   append(2);
   auto all = lines();
