@@ -1,6 +1,7 @@
 #include "engine/calls/early_policy.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/calls/tool_names.h"
@@ -142,6 +143,7 @@ std::optional<Error> EarlyPolicy::refusal_by_rules(const Action& action) const {
     const Judgement capability = policy_.judge_capability(needed, who_);
     if (capability.decision == Decision::kDeny) return error_of(capability);
   }
+  if (auto too_long = refusal_of_time(action.intent)) return too_long;
   for (const RelPath& path : action.intent.reads) {
     const Judgement read = judge_source(path, action.only_looks);
     if (read.decision == Decision::kDeny) return error_of(read);
@@ -151,6 +153,20 @@ std::optional<Error> EarlyPolicy::refusal_by_rules(const Action& action) const {
     if (write.decision == Decision::kDeny) return error_of(write);
   }
   return {};
+}
+
+/// A command that asks for more time than it gets would run to the limit, and only then lose its
+/// changes.
+std::optional<Error> EarlyPolicy::refusal_of_time(const Intent& intent) const {
+  const std::chrono::milliseconds most(config_->sandbox.timeout_ms);
+  if (!intent.timeout || most.count() == 0 || *intent.timeout <= most) return {};
+  return Error{ErrorKind::kUsage,
+               "exec.timeout",
+               "the call asks for " + std::to_string(intent.timeout->count()) +
+                   " ms and sandbox.timeout_ms allows " + std::to_string(most.count()) +
+                   ": ask for less, or have a person raise it in galley.toml and run galley trust",
+               {},
+               0};
 }
 
 Result<void> check_file_size(const LimitsConfig& limits, const RelPath& path, const Node& before,

@@ -63,6 +63,8 @@ class EarlyPolicy {
  private:
   [[nodiscard]] std::optional<Error> refusal_by_session(const Action& action) const;
   [[nodiscard]] std::optional<Error> refusal_by_rules(const Action& action) const;
+  /// Returns an error if the call asks for more time than `sandbox.timeout_ms`.
+  [[nodiscard]] std::optional<Error> refusal_of_time(const Intent& intent) const;
   /// Returns an error if the tool is not in the caller's tool profile.
   [[nodiscard]] std::optional<Error> not_in_profile(std::string_view tool) const;
   /// Returns an error if no tool in the caller's tool profile runs commands.

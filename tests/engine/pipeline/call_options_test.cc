@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include <galley/workspace.h>
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
 #include "staging/sandbox/fake_command_runner.h"
+#include "support/json_equality.h"
 #include "support/temp_directory.h"
 
 namespace galley {
@@ -254,6 +257,43 @@ TEST_F(CallOptionsTest, AWriteIsRefusedIfTheFileWasAbsentWhenItWasRead) {
   EXPECT_TRUE(transaction_->call("Write", R"({"file": "other.txt", "content": "mine\n"})"));
 }
 
+TEST_F(CallOptionsTest, AWriteIsRefusedIfTheFileWasSavedSinceASearchOrAListing) {
+  const std::vector<std::pair<const char*, const char*>> looks = {
+      {"Grep", R"({"pattern": "one"})"},
+      {"Glob", R"({"pattern": "*.md"})"},
+      {"Bash", R"({"command": "cat a.txt"})"}};
+  for (const auto& [tool, arguments] : looks) {
+    tree_.write("a.txt", "one\n");
+    auto workspace = *Workspace::open(tree_.path(), WorkspaceOptions{.runner = &runner_});
+    Transaction transaction = *workspace->begin({"bot", "why"});
+    ASSERT_TRUE(transaction.call(tool, arguments)) << tool;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the tick of times of files
+    tree_.write("a.txt", "one\nby a person\n");
+    const std::string fresh = std::string(tool) + ".txt";
+    tree_.write(fresh, "by a person\n");
+    for (const std::string& name : {std::string("a.txt"), fresh}) {
+      const std::string all_of_it = json{{"file", name}, {"content", "ONE\n"}}.dump();
+      const CallResult lost = transaction.call("Write", all_of_it);
+      ASSERT_FALSE(lost) << tool << name;
+      EXPECT_EQ(lost.error().reason, "file.changed_since_read");
+      ASSERT_TRUE(transaction.call("Read", json{{"file", name}}.dump()));
+      EXPECT_TRUE(transaction.call("Write", all_of_it)) << "it was seen now";
+    }
+  }
+}
+
+TEST_F(CallOptionsTest, AFirstWriteNeedsNoLook) {
+  ASSERT_TRUE(transaction_->call("Glob", R"({"pattern": "*.md"})"));
+  EXPECT_TRUE(transaction_->call("Write", R"({"file": "a.txt", "content": "ONE\n"})"))
+      << "it is older than the look";
+  EXPECT_TRUE(transaction_->call("Write", R"({"file": "b.txt", "content": "b\n"})"));
+  EXPECT_TRUE(transaction_->call("Write", R"({"file": "b.txt", "content": "B\n"})")) << "its own";
+  auto other = *Workspace::open(tree_.path());
+  Transaction first = *other->begin({"bot", "why"});
+  tree_.write("late.txt", "late\n");
+  EXPECT_TRUE(first.call("Write", R"({"file": "late.txt", "content": "x\n"})")) << "no look yet";
+}
+
 TEST_F(CallOptionsTest, ADeleteIsRefusedIfTheFileChangedSinceItWasRead) {
   tree_.write("dir/b.txt", "b\n");
   ASSERT_TRUE(read_apart(*workspace_));
@@ -282,6 +322,57 @@ TEST_F(CallOptionsTest, AnEditKeepsChangesThatWereSavedAfterTheRead) {
   ASSERT_TRUE(transaction_->call(
       "Edit", R"({"file_path": "a.txt", "old_string": "one", "new_string": "ONE"})"));
   EXPECT_EQ(*transaction_->read("a.txt"), "ONE\nby a person\n");
+}
+
+TEST_F(CallOptionsTest, AnEditOfASavedFileIsNoLookAtTheSave) {
+  ASSERT_TRUE(read_apart(*workspace_));
+  tree_.write("a.txt", "one\nby a person\n");
+  ASSERT_TRUE(transaction_->call(
+      "Edit", R"({"file_path": "a.txt", "old_string": "one", "new_string": "ONE"})"));
+  const CallResult lost =
+      transaction_->call("Write", R"({"file": "a.txt", "content": "all of it\n"})");
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().reason, "file.changed_since_read");
+  EXPECT_EQ(*transaction_->read("a.txt"), "ONE\nby a person\n");
+}
+
+TEST_F(CallOptionsTest, ALineNumberIsRefusedIfTheLinesAboveItChangedSinceTheyWereRead) {
+  tree_.write("a.txt", "one\ntwo\nthree\n");
+  const auto insert = [&](int line) {
+    return transaction_->call("str_replace_based_edit_tool", json{{"command", "insert"},
+                                                                  {"path", "a.txt"},
+                                                                  {"insert_line", line},
+                                                                  {"insert_text", "new\n"}}
+                                                                 .dump());
+  };
+  ASSERT_TRUE(read_apart(*workspace_));
+  tree_.write("a.txt", "one\nby a person\ntwo\nthree\n");
+  const CallResult moved = insert(2);
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().reason, "file.changed_since_read");
+  EXPECT_THAT(moved.error().message, HasSubstr("\n one\n+by a person\n two\n"));
+  const char* edit = R"({"file_path": "a.txt", "old_string": "two", "new_string": "TWO"})";
+  EXPECT_TRUE(transaction_->call("Edit", edit)) << "its text shows the place";
+  EXPECT_EQ(*transaction_->read("a.txt"), "one\nby a person\nTWO\nthree\n");
+  EXPECT_TRUE(insert(1)) << "the line above is as it was";
+  EXPECT_EQ(*transaction_->read("a.txt"), "one\nnew\nby a person\nTWO\nthree\n");
+  EXPECT_FALSE(insert(2)) << "edits do not show the save";
+  ASSERT_TRUE(transaction_->call("Read", R"({"file": "a.txt"})"));
+  EXPECT_TRUE(insert(2));
+}
+
+TEST_F(CallOptionsTest, ALineNumberOfAChangedFileDoesNotChooseBetweenEqualLines) {
+  const std::string block = "begin\n  same\nend\n";
+  tree_.write("a.txt", block + block + block);
+  ASSERT_TRUE(read_apart(*workspace_));
+  tree_.write("a.txt", block + "by a person\n" + block + "x\ny\n" + block);
+  const char* patch =
+      R"({"input": "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n begin\n-  same\n+  other\n end\n"})";
+  const CallResult open = transaction_->call("apply_patch", patch);
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().reason, "patch.ambiguous");
+  ASSERT_TRUE(read_apart(*workspace_));
+  EXPECT_TRUE(transaction_->call("apply_patch", patch)) << "its numbers are of what was seen";
 }
 
 TEST_F(CallOptionsTest, ASessionKnowsItsOwnChanges) {
