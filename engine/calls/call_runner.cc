@@ -32,7 +32,8 @@ Command bounded_by_call(Command command, const CallOptions& options, const RelPa
     command.network = NetworkAccess::kNone;
   }
   command.is_deterministic |= options.deterministic;
-  if (options.stop.stop_possible()) command.stop = options.stop;
+  // A command with its own token cleans up after a cancelled call.
+  if (!command.stop.stop_possible()) command.stop = options.stop;
   return command;
 }
 

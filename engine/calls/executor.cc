@@ -46,6 +46,33 @@ ToolResult unrecorded(const Error& why) {
   return ToolResult::failure(std::move(error));
 }
 
+/// `texts` are the text that the session saw last and the present one; the error shows the save
+/// with them.
+ToolError unseen_error(const RelPath& path, const std::string& why,
+                       const std::optional<std::pair<Content, Content>>& texts) {
+  ToolError error{
+      ToolErrorCode::kRuntime,
+      "file.changed_since_read",
+      "'" + path.str() + "' was saved by another program since this session looked" + why,
+      nullptr,
+      {}};
+  if (!texts) return error;
+  ordered_json details = {{"path", path.str()}};
+  CallDiff::put_between(path, *texts->first, *texts->second, details);
+  error.message += "; since then these lines were changed:\n";
+  error.message += details["diff"].get_ref<const std::string&>();
+  error.details = std::make_shared<const ordered_json>(std::move(details));
+  return error;
+}
+
+/// True if both texts have the same first `lines` lines, or are equal.
+bool begin_alike(std::string_view one, std::string_view other, uint64_t lines) {
+  size_t end = 0;
+  for (; lines > 0 && end < one.size(); --lines)
+    end = std::min(one.find('\n', end), one.size() - 1) + 1;
+  return lines == 0 ? other.substr(0, end) == one.substr(0, end) : one == other;
+}
+
 tl::unexpected<Error> malformed_calls(const std::string& why) {
   return fail(ErrorKind::kInvalid, "calls.malformed",
               "the document of calls is malformed: " + why +
@@ -64,6 +91,7 @@ Result<ToolCall> ToolCall::parse(std::string tool, std::string_view args_text) {
 
 Result<std::vector<ToolCall>> parse_calls(std::string_view text) {
   GALLEY_ASSIGN(json document, parse_json(text));
+  if (document.is_object()) document = json::array({std::move(document)});  // a single call
   static const auto schema = JsonSchema::compile(R"({"type":"array","items":{"type":"object",
     "required":["tool"],"additionalProperties":false,"properties":{"tool":{"type":"string"},
     "args":{"type":"object"},"call_id":{"type":"string"},"reason":{"type":"string"}}}})");
@@ -112,7 +140,18 @@ tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
   Action& action = what.action;
   if (!recorder_->is_silent(action.record.kind)) name_execution(action.record);
   if (action.record.error) return Allowed(std::move(what));  // it will not be performed
+  const auto unrecorded_action = [&](const Error& error) {
+    Ran refused(std::move(what), error);
+    refused.is_silent_ = true;
+    refused.result_ = unrecorded(error);
+    return tl::make_unexpected(std::move(refused));
+  };
+  if (const auto room = recorder_->make_room(); !room) return unrecorded_action(room.error());
   auto no = refusal(action);
+  if (!no && options_.stop.stop_requested()) {  // no person is asked, no kept answer is used
+    no = Error{
+        ErrorKind::kTimeout, "call.cancelled", "the call was cancelled; nothing was staged", {}, 0};
+  }
   if (!no && options_.desk) no = confirm_call(action, *options_.desk);
   if (no) {
     const bool is_silent = no->reason == kUnanswered;
@@ -121,12 +160,7 @@ tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
     return tl::make_unexpected(std::move(refused));
   }
   if (!action.runs_program) return Allowed(std::move(what));
-  if (const auto begun = record_begin(action); !begun) {
-    Ran refused(std::move(what), begun.error());
-    refused.is_silent_ = true;
-    refused.result_ = unrecorded(begun.error());
-    return tl::make_unexpected(std::move(refused));
-  }
+  if (const auto begun = record_begin(action); !begun) return unrecorded_action(begun.error());
   return Allowed(std::move(what));
 }
 
@@ -212,32 +246,48 @@ std::optional<ToolError> Executor::refusal_of_unseen(const Intent& intent, Overl
     replaced.insert(replaced.end(), below.begin(), below.end());
   }
   for (const RelPath& path : replaced) {
-    const auto there = overlay.node(path);
-    const bool is_known = !there || there->kind != FileKind::kRegular ||
-                          options_.seen->knows(session(), path, there->content);
-    if (is_known) continue;
-    ToolError error{ToolErrorCode::kRuntime,
-                    "file.changed_since_read",
-                    "'" + path.str() +
-                        "' was saved by another program since this session saw it, and writing "
-                        "or deleting all of it would drop that save: read it again first",
-                    nullptr,
-                    {}};
-    const Content before = options_.seen->last_text(session(), path);
-    const auto may_read =
-        scope_->reading_rule(options_.policy ? options_.policy->reading_rule() : nullptr);
-    const bool is_shown =
-        before != nullptr && there->size <= kMaxSeenText && (!may_read || may_read(path));
-    const auto after = is_shown ? overlay.read(path) : Result<Content>(Error());
-    if (!after) return error;
-    nlohmann::ordered_json details = {{"path", path.str()}};
-    CallDiff::put_between(path, *before, **after, details);
-    error.message += "; since then these lines were changed:\n";
-    error.message += details["diff"].get_ref<const std::string&>();
-    error.details = std::make_shared<const nlohmann::ordered_json>(std::move(details));
-    return error;
+    if (!is_unseen(path, overlay)) continue;
+    return unseen_error(path,
+                        ", and writing or deleting all of it would drop that save: read it again "
+                        "first",
+                        seen_and_now(path, overlay));
   }
   return {};
+}
+
+std::optional<ToolError> Executor::refusal_of_stale_numbers(const Intent& intent,
+                                                            Overlay& overlay) const {
+  if (options_.seen == nullptr) return {};
+  for (const auto& [path, last] : intent.numbered) {
+    if (!is_unseen(path, overlay)) continue;
+    const auto texts = seen_and_now(path, overlay);
+    if (texts && begin_alike(*texts->first, *texts->second, last)) continue;
+    return unseen_error(path, ", so its lines may have other numbers now: read it again first",
+                        texts);
+  }
+  return {};
+}
+
+bool Executor::is_unseen(const RelPath& path, Overlay& overlay) const {
+  const auto there = overlay.node(path);
+  if (!there || there->kind != FileKind::kRegular) return false;
+  if (!options_.seen->knows(session(), path, there->content)) return true;
+  const auto entry = overlay.entries().find(path);
+  return entry != overlay.entries().end() && entry->second.now == entry->second.before &&
+         options_.seen->looked_before(session(), path, entry->second.base.ctime_ns);
+}
+
+std::optional<std::pair<Content, Content>> Executor::seen_and_now(const RelPath& path,
+                                                                  Overlay& overlay) const {
+  const Content before = options_.seen->last_text(session(), path);
+  const auto node = overlay.node(path);
+  const auto may_read =
+      scope_->reading_rule(options_.policy ? options_.policy->reading_rule() : nullptr);
+  const bool is_shown =
+      before != nullptr && node && node->size <= kMaxSeenText && (!may_read || may_read(path));
+  auto after = is_shown ? overlay.read(path) : Result<Content>(Error());
+  if (!after) return {};
+  return std::pair(before, *std::move(after));
 }
 
 /// Records the paths that a call looked for in vain. A file that another program creates there is
@@ -267,12 +317,18 @@ void Executor::note_seen(const Action& action, const ChangeSet& changes, Overlay
     if (entry != overlay.entries().end()) note(path, entry->second.now);
   }
   for (const Change& change : changes) {
+    // An edit of a file that another program has saved since shows only a part of that save.
+    const bool is_blind = change.before.kind == FileKind::kRegular &&
+                          !options_.seen->knows(session(), change.path, change.before.content);
+    if (is_blind) continue;
     note(change.path, change.before, false);
     note(change.path, change.after);
   }
 }
 
-std::string Executor::session() const { return options_.agent + "\n" + options_.session_id; }
+std::string Executor::session() const {
+  return options_.seen_by.empty() ? options_.agent + "\n" + options_.session_id : options_.seen_by;
+}
 
 /// Sets start, end and duration. The action ends now.
 void Executor::measure(const Arrival& arrival, ToolMeta& meta) const {
@@ -290,7 +346,8 @@ Result<void> Executor::record_begin(Action& action) {
   AuditEvent begun = action.record;
   begun.kind = AuditKind::kBegun;
   begun.execution_id += kBegunSuffix;
-  return recorder_->record(std::move(begun));
+  GALLEY_TRY(recorder_->record(std::move(begun)));
+  return recorder_->write_held();  // a transaction in memory may end without a commit
 }
 
 void Executor::name_execution(AuditEvent& event) const {

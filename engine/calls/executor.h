@@ -61,6 +61,7 @@ struct ExecutorOptions : CallOptions {
   /// Gets approvals for calls that need one. Without it every call may run.
   std::optional<ConfirmationContext> desk;
   SeenContents* seen = nullptr;           ///< of the workspace; null: nothing is remembered
+  std::string seen_by;                    ///< who has seen it; empty: the agent's session
   KnownSecrets* known_secrets = nullptr;  ///< of the workspace; null: only the call's own
   bool secrets_in_files = false;          ///< secrets.in_files of galley.toml
   /// Staged changes are never committed, and no tool has effects outside of the tree.
@@ -135,6 +136,14 @@ class Executor {
   /// this session last saw it.
   [[nodiscard]] std::optional<ToolError> refusal_of_unseen(const Intent& intent,
                                                            Overlay& overlay) const;
+  /// Returns an error with a diff if the call names lines by their numbers, and another program
+  /// changed the file up to there after this session last saw it.
+  [[nodiscard]] std::optional<ToolError> refusal_of_stale_numbers(const Intent& intent,
+                                                                  Overlay& overlay) const;
+  /// The text of the file that the session saw last and the present one, if both may be shown.
+  [[nodiscard]] std::optional<std::pair<Content, Content>> seen_and_now(const RelPath& path,
+                                                                        Overlay& overlay) const;
+  [[nodiscard]] bool is_unseen(const RelPath& path, Overlay& overlay) const;
   [[nodiscard]] std::string session() const;
   void note_absent(const Intent& intent, const Overlay& overlay) const;
   void note_seen(const Action& action, const ChangeSet& changes, Overlay& overlay) const;

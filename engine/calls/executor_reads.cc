@@ -86,7 +86,7 @@ size_t Executor::stage_reads(Overlay& overlay, const std::vector<ToolCall>& call
                              std::vector<ToolResult>& results) {
   if (stack_.is_nested()) return 0;
   std::vector<ParallelRead> side = parallel_reads(calls, first);
-  if (side.empty()) return 0;
+  if (side.empty() || !recorder_->make_room()) return 0;  // one after another, an error is told
   const size_t block = (side.size() + kBlocks - 1) / kBlocks;
   std::vector<Overlay> views;
   for (size_t begin = 0; begin < side.size(); begin += block) {

@@ -10,6 +10,7 @@
 #include "engine/calls/retry_rule.h"
 #include "engine/calls/sanitizer.h"
 #include "engine/calls/secrets.h"
+#include "engine/calls/seen_contents.h"
 #include "staging/overlay/restaged.h"
 #include "staging/sandbox/fixed_time.h"
 #include "tools/call_arguments.h"
@@ -152,19 +153,37 @@ class UsageProbe {
 };
 
 /// Tools must not throw. If one does, the process must survive.
+ToolResult threw(const Tool& tool, std::string cause) {
+  return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
+                              "the tool '" + tool.info().name +
+                                  "' failed inside, nothing was staged; the record has the cause",
+                              nullptr, std::move(cause)});
+}
+
 ToolResult run_guarded(const Tool& tool, const json& args, ToolContext& context) {
-  const auto threw = [&tool](std::string cause) {
-    return ToolResult::failure({ToolErrorCode::kRuntime, "tool.threw",
-                                "the tool '" + tool.info().name +
-                                    "' failed inside, nothing was staged; the record has the cause",
-                                nullptr, std::move(cause)});
-  };
   try {
     return tool.run(args, context);
   } catch (const std::exception& error) {
-    return threw(error.what());
+    return threw(tool, error.what());
   } catch (...) {
-    return threw("an exception of an unknown type");
+    return threw(tool, "an exception of an unknown type");
+  }
+}
+
+/// Cleans the texts of an answer in place.
+void clean_guarded(const Tool& tool, const TextSanitizer& clean, ToolResult& result) {
+  const auto fail_with = [&result](ToolResult failure) {
+    failure.meta = std::move(result.meta);
+    result = std::move(failure);
+  };
+  try {
+    auto cleaned = sanitized_answer(*result.data, clean);
+    if (!cleaned) return fail_with(ToolResult::failure(tool_error_from(cleaned.error())));
+    result.data = std::make_shared<const ordered_json>(*std::move(cleaned));
+  } catch (const std::exception& error) {
+    fail_with(threw(tool, error.what()));
+  } catch (...) {
+    fail_with(threw(tool, "an exception of an unknown type"));
   }
 }
 
@@ -279,6 +298,12 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   action.intent = *std::move(intent);
   action.runs_program = action.intent.is_open_ended;
   if (auto no = refusal_of_unseen(action.intent, overlay)) return refuse(*std::move(no));
+  if (auto no = refusal_of_stale_numbers(action.intent, overlay)) return refuse(*std::move(no));
+  const bool looks = action.only_looks || action.runs_program;
+  // Times of files are those of the system, also in tests.
+  if (looks && options_.seen != nullptr) {
+    options_.seen->note_look(session(), SystemClock().wall_ns());
+  }
   if (auto no = input_refusal(*what.args)) refuse(*std::move(no));
 }
 
@@ -447,6 +472,11 @@ ToolContext Executor::context_for(const ToolInfo& info, const Attempt& attempt, 
       .last_step = options_.last_step,
       .strict = options_.strict,
       .earlier = options_.earlier,
+      .is_stale =
+          [this](const RelPath& path, std::string_view content) {
+            return options_.seen != nullptr &&
+                   !options_.seen->knows(session(), path, ContentId::of(content));
+          },
       .stop = options_.stop,
       .cwd = scope_->cwd()};
   context.call.secrets = context.secrets;
@@ -481,9 +511,8 @@ void Executor::judge_result(const ToolRegistry::Entry& entry, const ToolContext&
   }
   if (context.deadline.has_passed(context.clock)) return fail_with(took_too_long(info, time));
   if (const TextSanitizer clean = entry.tool->sanitizer()) {
-    auto cleaned = sanitized_answer(*result.data, clean);
-    if (!cleaned) return fail_with(tool_error_from(cleaned.error()));
-    result.data = std::make_shared<const ordered_json>(*std::move(cleaned));
+    clean_guarded(*entry.tool, clean, result);
+    if (!result.ok) return;
   }
   if (const auto violations = entry.output.check(*result.data); !violations.empty()) {
     ToolError error = validation_error("tool.output",

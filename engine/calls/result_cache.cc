@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "staging/overlay/ownership.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -38,6 +39,7 @@ std::optional<ContentId> fingerprint(Overlay& overlay, const RelPath& path) {
   const auto node = overlay.node(path);
   if (!node) return {};
   text += std::to_string(node->mode) + ' ' + node->content.hex();
+  if (node->owner) text += ' ' + owner_text(*node->owner);
   return ContentId::of(text);
 }
 

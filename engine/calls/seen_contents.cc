@@ -7,19 +7,38 @@ namespace galley {
 void SeenContents::note(const std::string& session, const RelPath& path, const ContentId& content,
                         Content text) {
   const std::lock_guard lock(mutex_);
-  const auto [at, is_new] = seen_.try_emplace({session, path});
-  std::deque<ContentId>& versions = at->second.versions;
+  const Key key(session, path);
+  std::deque<ContentId>& versions = file_of(key).first->versions;
   if (std::find(versions.begin(), versions.end(), content) == versions.end()) {
     versions.push_back(content);
     if (versions.size() > kMaxSeenVersions) versions.pop_front();
   }
-  keep(at->first, std::move(text));
-  if (!is_new) return;
-  by_age_.push_back(at->first);
-  if (by_age_.size() <= kMaxSeenFiles) return;
-  drop_text(by_age_.front());
-  seen_.erase(by_age_.front());
-  by_age_.pop_front();
+  keep(key, std::move(text));
+}
+
+void SeenContents::note_look(const std::string& session, int64_t wall_ns) {
+  const std::lock_guard lock(mutex_);
+  const auto [root, is_new] = file_of({session, RelPath::root()});
+  if (is_new) root->look_ns = wall_ns;
+}
+
+bool SeenContents::looked_before(const std::string& session, const RelPath& path,
+                                 int64_t wall_ns) const {
+  const std::lock_guard lock(mutex_);
+  const auto root = seen_.find({session, RelPath::root()});
+  return root != seen_.end() && root->second.look_ns < wall_ns && !seen_.contains({session, path});
+}
+
+std::pair<SeenContents::File*, bool> SeenContents::file_of(const Key& key) {
+  const auto [at, is_new] = seen_.try_emplace(key);
+  if (!is_new) return {&at->second, false};
+  by_age_.push_back(key);
+  if (by_age_.size() > kMaxSeenFiles) {
+    drop_text(by_age_.front());
+    seen_.erase(by_age_.front());
+    by_age_.pop_front();
+  }
+  return {&at->second, true};
 }
 
 void SeenContents::keep(const Key& key, Content text) {

@@ -27,6 +27,12 @@ class SeenContents {
   /// a file is ContentId().
   void note(const std::string& session, const RelPath& path, const ContentId& content,
             Content text = nullptr);
+  /// Notes that the session looks at the workspace, and when it did so first (system clock). A
+  /// search, a listing or a command shows more files than are noted one by one.
+  void note_look(const std::string& session, int64_t wall_ns);
+  /// Whether the session never saw the file, but has looked at the workspace before that time.
+  [[nodiscard]] bool looked_before(const std::string& session, const RelPath& path,
+                                   int64_t wall_ns) const;
   /// Whether the session has seen this content, or never saw the file.
   [[nodiscard]] bool knows(const std::string& session, const RelPath& path,
                            const ContentId& content) const;
@@ -40,9 +46,12 @@ class SeenContents {
   using Key = std::pair<std::string, RelPath>;
   struct File {
     std::deque<ContentId> versions;
-    Content text;        ///< of the newest; null if it is not kept
-    uint64_t order = 0;  ///< of the text, in by_text_
+    Content text;         ///< of the newest; null if it is not kept
+    uint64_t order = 0;   ///< of the text, in by_text_
+    int64_t look_ns = 0;  ///< for the root: when the session looked first
   };
+  /// Returns the file, and whether it is new. Forgets the oldest if there are too many.
+  std::pair<File*, bool> file_of(const Key& key);
   void keep(const Key& key, Content text);
   void drop_text(const Key& key);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "staging/overlay/ownership.h"
 #include "staging/overlay/restaged.h"
 
 namespace galley {
@@ -19,7 +20,7 @@ struct Row {
 };
 
 // apply_patch can create, change, move and remove files. A tool that writes files can change them.
-constexpr std::array<Row, 9> kRows = {{
+constexpr std::array<Row, 10> kRows = {{
     {ToolEffect::kEdit,
      {"Edit", "MultiEdit", "replace", "edit_file", "Write", "write_file", "apply_patch",
       "str_replace_based_edit_tool", "str_replace_editor", "fs.write", "filesystem"}},
@@ -32,6 +33,7 @@ constexpr std::array<Row, 9> kRows = {{
      {"Copy", "Write", "write_file", "apply_patch", "str_replace_based_edit_tool",
       "str_replace_editor", "fs.copy", "fs.write", "filesystem"}},
     {ToolEffect::kChmod, {"Chmod", "fs.chmod"}},
+    {ToolEffect::kChown, {"fs.chown"}},
     {ToolEffect::kSymlink, {"Symlink", "fs.symlink"}},
     {ToolEffect::kMakeDirectory, {"MakeDirectory", "create_directory", "fs.mkdir"}},
     {ToolEffect::kRun, {"Bash", "run_command", "run_shell_command"}},
@@ -96,6 +98,7 @@ class EffectCollector {
     }
     if (node.content != old_node.content) put(path, ToolEffect::kEdit);
     if (node.mode != old_node.mode) put(path, ToolEffect::kChmod);
+    if (changes_owner(old_node, node)) put(path, ToolEffect::kChown);
   }
 
   std::vector<StagedEffect> take() { return std::move(effects_); }
@@ -115,7 +118,11 @@ class EffectCollector {
   void put(const RelPath& path, ToolEffect effect) { effects_.push_back({path, effect}); }
 
   void add_directory(const RelPath& path, const Node& old_node, const Node& node) {
-    if (node.kind == old_node.kind) return put(path, ToolEffect::kChmod);
+    if (node.kind == old_node.kind) {
+      if (changes_owner(old_node, node)) put(path, ToolEffect::kChown);
+      if (node.mode != old_node.mode) put(path, ToolEffect::kChmod);
+      return;
+    }
     const bool is_made = node.kind == FileKind::kDirectory;
     if (goes_with_files(path, now_, is_made)) return;
     put(path, is_made ? ToolEffect::kMakeDirectory : ToolEffect::kDelete);

@@ -17,6 +17,7 @@ enum class ToolEffect : uint8_t {
   kMove,
   kCopy,
   kChmod,
+  kChown,
   kSymlink,
   kMakeDirectory,
   kRun,     ///< run a program

@@ -4,6 +4,7 @@
 
 #include "base/process_usage.h"
 #include "staging/sandbox/fake_command_runner.h"
+#include "support/json_equality.h"
 #include "tests/engine/calls/executor_fixture.h"
 #include "tools/tool_definition.h"
 

@@ -274,6 +274,10 @@ TEST(ParseCalls, ReadsAnArrayOfCalls) {
   EXPECT_EQ((*calls)[0].call_id, "7");
   EXPECT_EQ((*calls)[0].args->at("file"), "a");
   EXPECT_EQ((*calls)[1].args, nullptr);
+  const auto single = parse_calls(R"({"tool":"Write","args":{"file":"a","content":""}})");
+  ASSERT_TRUE(single) << single.error().message;
+  ASSERT_EQ(single->size(), 1U);
+  EXPECT_EQ((*single)[0].args->at("file"), "a");
 }
 
 TEST(ParseCalls, AnErrorNamesThePlaceOfTheInvalidValue) {

@@ -21,6 +21,18 @@ TEST(SeenContentsTest, KnowsOnlyContentsThatTheSessionHasSeen) {
   EXPECT_TRUE(seen.knows("a", seen_path("f"), content(1))) << "it is known still";
 }
 
+TEST(SeenContentsTest, KnowsWhenASessionLookedFirst) {
+  SeenContents seen;
+  EXPECT_FALSE(seen.looked_before("a", seen_path("f"), 100)) << "it never looked";
+  seen.note_look("a", 10);
+  seen.note_look("a", 50);
+  EXPECT_TRUE(seen.looked_before("a", seen_path("f"), 20));
+  EXPECT_FALSE(seen.looked_before("a", seen_path("f"), 10));
+  EXPECT_FALSE(seen.looked_before("b", seen_path("f"), 20)) << "another session";
+  seen.note("a", seen_path("f"), content(1));
+  EXPECT_FALSE(seen.looked_before("a", seen_path("f"), 20)) << "its content counts now";
+}
+
 // Limit: kMaxSeenFiles of engine/calls/seen_contents.h
 // Limit: kMaxSeenVersions of engine/calls/seen_contents.h
 TEST(SeenContentsTest, IsBounded) {
