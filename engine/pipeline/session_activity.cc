@@ -1,0 +1,175 @@
+#include "engine/pipeline/session_activity.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "engine/commit/stage_directory.h"
+#include "engine/history/history.h"
+#include "engine/pipeline/run_capture.h"
+#include "engine/pipeline/workspace_state.h"
+#include "engine/stages/stored_stage.h"
+
+namespace galley {
+namespace {
+
+bool is_file_change(const Overlay::Entry& entry) {
+  const auto is_file = [](const Node& node) {
+    return node.kind != FileKind::kAbsent && node.kind != FileKind::kDirectory;
+  };
+  return entry.before != entry.now && (is_file(entry.before) || is_file(entry.now));
+}
+
+/// Returns the changed files of a transaction; nullopt while another process has it open.
+/// Errors: it was committed in the meantime, or is damaged.
+Result<std::optional<std::vector<RelPath>>> staged_paths(WorkspaceState& state,
+                                                         const std::string& tx) {
+  std::optional<std::vector<RelPath>> paths;
+  auto stage = StoredStage::open(*state.persistent.state(), tx, std::chrono::milliseconds::zero());
+  if (!stage && stage.error().reason == "stage.busy") return paths;
+  if (!stage) return fail(stage.error());
+  GALLEY_ASSIGN(Overlay::Entries entries, stage->load());
+  if (auto written = changes_of_live_run(state, tx)) entries = *std::move(written);
+  paths.emplace();
+  for (const auto& [path, entry] : entries) {
+    if (is_file_change(entry)) paths->push_back(path);
+  }
+  return paths;
+}
+
+Result<std::vector<OpenWork>> open_work(WorkspaceState& state) {
+  std::vector<OpenWork> found;
+  GALLEY_ASSIGN(const auto infos, list_stages(*state.persistent.state()));
+  for (const StageInfo& info : infos) {
+    const auto about = StoredStage::look_at(*state.persistent.state(), info.id);
+    if (!about) continue;
+    auto paths = staged_paths(state, info.id);
+    if (!paths) continue;
+    found.push_back({info.id, about->session, about->agent, about->begun_ns,
+                     std::max(about->begun_ns, info.mtime_ns), *std::move(paths)});
+  }
+  std::sort(found.begin(), found.end(), [](const OpenWork& a, const OpenWork& b) {
+    return std::tie(a.begun_ns, a.tx) < std::tie(b.begun_ns, b.tx);
+  });
+  return found;
+}
+
+std::vector<SessionActivity> sessions_of(const std::vector<OpenWork>& open,
+                                         const std::vector<TxSummary>& commits) {
+  std::vector<SessionActivity> sessions;
+  std::map<std::string, size_t> known;
+  const auto of = [&](const std::string& session, const std::string& agent) -> SessionActivity& {
+    const auto [at, is_new] = known.try_emplace(session, sessions.size());
+    if (is_new || session.empty()) {
+      at->second = sessions.size();
+      sessions.push_back({session, agent, 0, 0, {}});
+    }
+    return sessions[at->second];
+  };
+  for (const TxSummary& one : commits) {
+    if (one.session.empty()) continue;
+    SessionActivity& session = of(one.session, one.agent);
+    session.active_ns = std::max(session.active_ns, one.time_ns);
+    ++session.commits;
+  }
+  for (const OpenWork& one : open) {
+    SessionActivity& session = of(one.session, one.agent);
+    session.active_ns = std::max(session.active_ns, one.changed_ns);
+    session.open.push_back(one);
+  }
+  std::stable_sort(
+      sessions.begin(), sessions.end(), [](const SessionActivity& a, const SessionActivity& b) {
+        return std::tuple(a.open.empty(), -a.active_ns) < std::tuple(b.open.empty(), -b.active_ns);
+      });
+  return sessions;
+}
+
+/// Whether a commit is by the session of an open transaction. If one of them names none, the agent
+/// decides: a run has no session, but the editor in front of it has some.
+bool is_by(const TxSummary& commit, const OpenWork& work) {
+  if (!commit.session.empty() && !work.session.empty()) return commit.session == work.session;
+  return commit.owner.value_or(commit.agent) == work.agent;
+}
+
+/// The paths of open transactions, which must outlive it, each with those that changed it.
+class Overlaps {
+ public:
+  explicit Overlaps(const std::vector<OpenWork>& open) {
+    for (const OpenWork& work : open) {
+      if (!work.paths) continue;
+      for (const RelPath& path : *work.paths) staged_[path].push_back(&work);
+    }
+    for (const auto& [path, works] : staged_) {
+      const OpenWork& first = *works.front();
+      const bool is_shared = std::any_of(works.begin() + 1, works.end(), [&](const OpenWork* one) {
+        return first.session.empty() || one->session != first.session;
+      });
+      if (is_shared) (void)at(path);
+    }
+  }
+
+  void add(const TxSummary& commit) {
+    std::set<RelPath> paths;
+    for (const TxSummary::Path& one : commit.paths) {
+      if (one.is_directory) continue;
+      paths.insert(one.path);
+      if (one.from && one.status == 'R') paths.insert(*one.from);
+    }
+    for (const RelPath& path : paths) {
+      const auto found = staged_.find(path);
+      if (found == staged_.end()) continue;
+      const auto& works = found->second;
+      const bool is_later = std::any_of(works.begin(), works.end(), [&](const OpenWork* work) {
+        return work->begun_ns < commit.time_ns && !is_by(commit, *work);
+      });
+      if (is_later) at(path).committed.push_back({commit.session, commit.agent, commit.id.str()});
+    }
+  }
+
+  [[nodiscard]] std::vector<PathOverlap> take() {
+    std::vector<PathOverlap> list;
+    for (auto& [path, overlap] : found_) list.push_back(std::move(overlap));
+    return list;
+  }
+
+ private:
+  PathOverlap& at(const RelPath& path) {
+    const auto [overlap, is_new] = found_.try_emplace(path);
+    if (!is_new) return overlap->second;
+    overlap->second.path = path;
+    for (const OpenWork* work : staged_.at(path)) {
+      overlap->second.staged.push_back({work->session, work->agent, work->tx});
+    }
+    return overlap->second;
+  }
+
+  std::map<RelPath, std::vector<const OpenWork*>> staged_;
+  std::map<RelPath, PathOverlap> found_;
+};
+
+}  // namespace
+
+Result<WorkspaceActivity> activity_of(const Workspace& workspace) {
+  WorkspaceActivity activity;
+  WorkspaceState& state = WorkspaceAccess::of(workspace);
+  GALLEY_TRY(state.persistent.refresh());
+  if (state.persistent.state() == nullptr) return activity;
+  GALLEY_ASSIGN(const std::vector<OpenWork> open, open_work(state));
+  HistoryFilter newest;
+  newest.limit = kMaxActivityCommits + 1;
+  newest.with_lines = false;
+  GALLEY_ASSIGN(auto commits, History(*state.persistent.state()).list(newest));
+  activity.is_cut = commits.size() > kMaxActivityCommits;
+  if (activity.is_cut) commits.pop_back();
+  std::erase_if(commits, [](const TxSummary& one) { return !one.problem.empty(); });
+  activity.sessions = sessions_of(open, commits);
+  Overlaps overlaps(open);
+  for (const TxSummary& commit : commits) overlaps.add(commit);
+  activity.overlaps = overlaps.take();
+  return activity;
+}
+
+}  // namespace galley
