@@ -16,6 +16,7 @@
 #include "engine/check/work_tree_ends.h"
 #include "engine/commit/writer_lock.h"
 #include "staging/git/git_raw_diff.h"
+#include "staging/text/merge.h"
 
 namespace galley {
 namespace {
@@ -252,6 +253,23 @@ Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
   return fix;
 }
 
+/// Merges the fix into a file that has other changes; nullopt if they touch the same lines, or if
+/// git stores the file in another form.
+Result<std::optional<FileFix>> merged_fix(const GitProgram& git, const FixPlaces& places,
+                                          const WorkTreeConverter& form, const FixedFile& file) {
+  const auto held = read_file_and_stat(places.work_tree, file.path, limits::kMaxFileBytes);
+  if (!held) return std::optional<FileFix>();
+  GALLEY_ASSIGN(const std::string stored, form.stored_id(file.path.str(), held->bytes));
+  GALLEY_ASSIGN(const std::string as_it_is, store_blob(git, held->bytes, {}));
+  if (stored != as_it_is) return std::optional<FileFix>();
+  const Lines base(file.before);
+  const Lines ours(held->bytes);
+  const Lines theirs(file.after);
+  const Merge merge = merge_lines(base, ours, theirs);
+  if (!merge.is_clean()) return std::optional<FileFix>();
+  return FileFix{file.path, held->bytes, merged_text(merge, base, ours, theirs), held->stat.mode};
+}
+
 /// The files of a fix, and its journal.
 struct FixPlan {
   std::vector<FixedFile> files;
@@ -310,14 +328,18 @@ Result<FixPlan> plan_fix(const GitProgram& git, const GitLayout& layout, const P
   const WorkTreeConverter form(git, layout.work_tree);
   for (const FixedFile& file : plan.files) {
     GALLEY_ASSIGN(auto fix, file_fix(places.work_tree, form, file));
-    if (fix) {
-      plan.journal.files.push_back({file.path, file.old_id, file.new_id, ContentId::of(fix->held),
-                                    ContentId::of(fix->fixed)});
-      plan.following.push_back(*std::move(fix));
-      continue;
+    if (!fix) {
+      GALLEY_ASSIGN(const std::string filter, filter_of(git, layout.work_tree, file.path.str()));
+      if (!filter.empty()) {
+        put.filtered.push_back(file.path);
+        continue;
+      }
+      GALLEY_ASSIGN(fix, merged_fix(git, places, form, file));
+      if (!fix) continue;
     }
-    GALLEY_ASSIGN(const std::string filter, filter_of(git, layout.work_tree, file.path.str()));
-    if (!filter.empty()) put.filtered.push_back(file.path);
+    plan.journal.files.push_back(
+        {file.path, file.old_id, file.new_id, ContentId::of(fix->held), ContentId::of(fix->fixed)});
+    plan.following.push_back(*std::move(fix));
   }
   return plan;
 }

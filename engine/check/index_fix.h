@@ -26,17 +26,16 @@ struct FixPlaces {
 
 /// The result of putting fixes into the index.
 struct IndexFix {
-  std::vector<RelPath> staged;  ///< in the index now
-  std::vector<RelPath>
-      followed;  ///< paths of `staged` whose file in the work tree was and is equal to the index
+  std::vector<RelPath> staged;    ///< in the index now
+  std::vector<RelPath> followed;  ///< paths of `staged` whose file in the work tree is fixed, too
   std::vector<RelPath> filtered;  ///< paths of `staged` whose file is unchanged, because git writes
                                   ///< it through a filter, which is not run
 };
 
 /// Writes `change` to the index under git's own index.lock: all of it or nothing. Its base is the
 /// present contents of the index. A file of the work tree that git considers equal to the index
-/// gets the new content too, as git would write it. A file that differs is left alone. Nothing else
-/// is written.
+/// gets the new content too, as git would write it. The fix is merged into a file with changes of
+/// other lines. Nothing else is written.
 ///
 ///     new files are in .galley -> journal -> index.lock is made -> a copy of the index is changed
 ///     -> it becomes the index -> each file is exchanged -> index.lock, journal, files are removed

@@ -1,10 +1,13 @@
 #include "engine/git_hooks/hook_files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <vector>
 
 #include "staging/fs/host_file.h"
+#include "staging/fs/replace_file.h"
+#include "staging/fs/user_state.h"
 
 namespace galley {
 
@@ -16,8 +19,16 @@ RelPath name_of(const std::string& hook) { return RelPath::parse(hook).value(); 
 
 RelPath earlier_name_of(const std::string& hook) { return name_of(earlier_hook_name(hook)); }
 
-/// The name of the file that is completed before it gets the hook's name.
-RelPath new_name_of(const std::string& hook) { return name_of(hook + ".galley-new"); }
+/// Makes the file that is completed before it gets the hook's name. Anything but a file of this
+/// user that has its name is in the way.
+Result<ScratchFile> make_new_hook(const WritableDirectory& directory, const std::string& hook) {
+  const std::string ending = ".galley-new";
+  const RelPath name = name_of(hook + ending);
+  GALLEY_ASSIGN(const FileStat there, directory.stat(name));
+  const bool is_ours = there.kind == FileKind::kRegular && is_own_user(there.uid);
+  if (there.kind != FileKind::kAbsent && !is_ours) GALLEY_TRY(remove_tree(directory, name));
+  return make_scratch(directory, hook, ending, kHookMode);
+}
 
 bool is_same_object(const FileStat& a, const FileStat& b) {
   return a.kind != FileKind::kAbsent && a.inode == b.inode && a.device == b.device;
@@ -110,26 +121,21 @@ Result<std::vector<HookChange>> HookFiles::plan_uninstall(
   return changes;
 }
 
+/// Gives the existing hook its second name, unless another process did that meanwhile.
+Result<void> HookFiles::keep(const std::string& hook) const {
+  auto kept = directory_->make_hard_link(name_of(hook), *directory_, earlier_name_of(hook));
+  if (!kept && kept.error().os_error != EEXIST) return kept;
+  return {};
+}
+
 /// Before the rename, the new file is complete and the old one has its second name.
 Result<void> HookFiles::write(const HookChange& change) const {
-  const RelPath fresh = new_name_of(change.hook);
-  GALLEY_TRY(remove_tree(*directory_, fresh));
-  {
-    GALLEY_ASSIGN(const auto file,
-                  directory_->open_writable_file(fresh, OpenMode::kCreateNew, kHookMode));
-    GALLEY_TRY(file->write_at(0, hook_script(*find_hook_kind(change.hook))));
-    GALLEY_TRY(file->set_mode(kHookMode));
-    GALLEY_TRY(file->sync());
-  }
-  if (change.step == HookStep::kWriteAndKeep) {
-    const auto kept = directory_->stat(earlier_name_of(change.hook));
-    const bool is_kept = kept && kept->kind != FileKind::kAbsent;
-    if (!is_kept) {
-      GALLEY_TRY(directory_->make_hard_link(name_of(change.hook), *directory_,
-                                            earlier_name_of(change.hook)));
-    }
-  }
-  return directory_->rename(fresh, *directory_, name_of(change.hook), RenameMode::kReplace);
+  GALLEY_ASSIGN(const ScratchFile fresh, make_new_hook(*directory_, change.hook));
+  GALLEY_TRY(fresh.file->write_at(0, hook_script(*find_hook_kind(change.hook))));
+  GALLEY_TRY(fresh.file->set_mode(kHookMode));
+  GALLEY_TRY(fresh.file->sync());
+  if (change.step == HookStep::kWriteAndKeep) GALLEY_TRY(keep(change.hook));
+  return directory_->rename(fresh.name, *directory_, name_of(change.hook), RenameMode::kReplace);
 }
 
 Result<void> HookFiles::carry_out(const std::vector<HookChange>& changes) const {

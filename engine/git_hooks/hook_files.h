@@ -54,6 +54,7 @@ class HookFiles {
  private:
   struct Found;
   [[nodiscard]] Result<Found> look_at(const HookKind& kind) const;
+  Result<void> keep(const std::string& hook) const;
   Result<void> write(const HookChange& change) const;
   const WritableDirectory* directory_;
 };

@@ -25,9 +25,10 @@ Result<std::vector<RunHistory>> RunRepository::history(const std::vector<RunRef>
     const auto count = number_of<uint64_t>(output_line(counted.output));
     if (counted.status != 0 || !count || *count == 0) continue;
     // A detached HEAD adds nothing if a branch has the same commit.
-    const bool is_known = std::any_of(all.begin(), all.end(),
-                                      [&](const RunHistory& one) { return one.ref.id == ref.id; });
-    if (is_known) continue;
+    const bool is_known = std::any_of(refs.begin(), refs.end(), [&](const RunRef& one) {
+      return one.id == ref.id && one.name != "HEAD";
+    });
+    if (ref.name == "HEAD" && is_known) continue;
     GALLEY_ASSIGN(const std::string log,
                   with_run_.run(new_in({"log", "--no-color", "--no-decorate", "--format=%H %s",
                                         "--max-count=" + std::to_string(RunHistory::kListed)},

@@ -534,14 +534,25 @@ class Fixes(CheckCase):
         self.assertEqual(self.index_of("other.md"), b"lower\n")
         self.assertEqual(self.run_git(self.repo, "status", "--porcelain"), b"M  a.txt\nA  other.md\n")
 
-    def test_a_file_with_other_changes_is_not_fixed(self):
+    def test_a_file_with_other_changes_of_the_same_lines_is_not_fixed(self):
         self.put(self.repo, {"a.txt": "lower\n"})
         self.run_git(self.repo, "add", "-A")
         self.put(self.repo, {"a.txt": "lower\nand more\n"})
-        said = self.check(self.repo, "--fix")
-        self.assertEqual(said["fixed"], {"staged": ["a.txt"], "followed": []})
+        said = self.galley("check", "--staged", "--fix", work=self.repo, env=WHO)
+        self.assertIn(b"other changes of the same lines", said.stderr)
         self.assertEqual(self.index_of("a.txt"), b"UPPER\n")
         self.assertEqual((self.repo / "a.txt").read_bytes(), b"lower\nand more\n")
+
+    def test_a_fix_is_merged_into_a_file_with_changes_of_other_lines(self):
+        self.put(self.repo, {"a.txt": "lower\n\nkept\nlast\n", "b.txt": "lower\n\nkept\nlast\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.put(self.repo, {"a.txt": "lower\n\nkept\nlast, changed\n", "b.txt": "lower\r\n\r\nkept\r\nmine\r\n"})
+        self.run_git(self.repo, "config", "core.autocrlf", "input")
+        said = self.check(self.repo, "--fix")
+        self.assertEqual(said["fixed"], {"staged": ["a.txt", "b.txt"], "followed": ["a.txt"]})
+        self.assertEqual(self.index_of("a.txt"), b"UPPER\n\nkept\nlast\n")
+        self.assertEqual((self.repo / "a.txt").read_bytes(), b"UPPER\n\nkept\nlast, changed\n")
+        self.assertEqual((self.repo / "b.txt").read_bytes(), b"lower\r\n\r\nkept\r\nmine\r\n")
 
     def test_a_clean_file_follows_in_the_form_that_git_gives_it(self):
         """For each (configuration, attributes): the bytes that git writes for
