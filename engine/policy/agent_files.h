@@ -21,14 +21,16 @@ inline constexpr std::string_view kOpencodeFileWithComments = "opencode.jsonc";
 /// In the user's home, like those of codex and Claude Code.
 inline constexpr std::string_view kOpencodeUserFolder = ".config/opencode";
 
-inline constexpr std::array<std::string_view, 8> kAgentFiles = {kCodexFolder,
-                                                                kClaudeFolder,
-                                                                kClaudeServers,
-                                                                kGeminiFolder,
-                                                                kOpencodeFolder,
-                                                                kOpencodeFile,
-                                                                kOpencodeFileWithComments,
-                                                                kOpencodeUserFolder};
+inline constexpr std::array<std::string_view, 10> kAgentFiles = {kCodexFolder,
+                                                                 kClaudeFolder,
+                                                                 kClaudeServers,
+                                                                 kGeminiFolder,
+                                                                 kOpencodeFolder,
+                                                                 kOpencodeFile,
+                                                                 kOpencodeFileWithComments,
+                                                                 kOpencodeUserFolder,
+                                                                 ".qwen",
+                                                                 ".cursor"};
 
 /// Whether the path is one of these paths or below one, in any spelling that a case-insensitive
 /// file system accepts.

@@ -76,8 +76,11 @@ Result<Capability> parse_open(Capability capability, const Parts& parts) {
   if (!is_open_word(parts.domain)) {
     return invalid(capability.text, "a domain has letters, digits, `_`, `-` and `.`");
   }
-  if (!is_open_word(parts.action)) {
-    return invalid(capability.text, "an action has letters, digits, `_`, `-`, `.`, `*` and `?`");
+  std::string action(parts.action);
+  std::replace(action.begin(), action.end(), '/', '.');
+  if (!is_open_word(action)) {
+    return invalid(capability.text,
+                   "an action has letters, digits, `_`, `-`, `.`, `/`, `*` and `?`");
   }
   if (parts.has_pattern && parts.pattern.empty()) {
     return invalid(capability.text, "it ends in a colon");

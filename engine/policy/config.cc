@@ -76,9 +76,13 @@ void read_effects(ConfigTable& table, EffectRules& effects) {
   with_line(table, "max_deleted_bytes", effects.max_deleted_bytes);
   table.choice("over_limit", effects.over_limit, kDecisions);
   const std::pair<std::string_view, EffectRule<Decision>*> decisions[] = {
-      {"executable_bit", &effects.executable_bit},  {"symlinks", &effects.symlinks},
-      {"type_changes", &effects.type_changes},      {"binaries", &effects.binaries},
-      {"submodules", &effects.submodules},          {"case_collisions", &effects.case_collisions},
+      {"executable_bit", &effects.executable_bit},
+      {"owners", &effects.owners},
+      {"symlinks", &effects.symlinks},
+      {"type_changes", &effects.type_changes},
+      {"binaries", &effects.binaries},
+      {"submodules", &effects.submodules},
+      {"case_collisions", &effects.case_collisions},
       {"git_directories", &effects.git_directories}};
   for (const auto& [key, rule] : decisions) {
     table.choice(key, rule->value, kDecisions);
@@ -315,6 +319,12 @@ void read_edits(ConfigTable& table, EditsConfig& edits) {
                                                {"unicode", MatchStep::kUnicode},
                                                {"mended", MatchStep::kMended}});
   table.texts("strict", edits.strict);
+  const auto names = leniency_names();
+  for (const std::string& name : edits.strict) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return table.refuse(
+        "strict", fmt::format("cannot hold \"{}\": it takes {}", name, fmt::join(names, ", ")));
+  }
   table.count("max_fuzz", edits.max_fuzz);
   table.count("max_offset", edits.max_offset);
 }

@@ -60,6 +60,7 @@ struct EffectRules {
   EffectRule<std::optional<uint64_t>> max_deleted_bytes;
   Decision over_limit = Decision::kDeny;  ///< the decision if one of these four limits is exceeded
   EffectRule<Decision> executable_bit{Decision::kAllow};
+  EffectRule<Decision> owners{Decision::kAllow};
   EffectRule<Decision> symlinks{Decision::kAllow};
   EffectRule<Decision> type_changes{Decision::kAllow};
   EffectRule<Decision> binaries{Decision::kAllow};

@@ -31,6 +31,7 @@ constexpr ConfigKeyText kTexts[] = {
     {"policy.effects.over_limit", "The decision for a proposal over one of these four limits.", ""},
     {"policy.effects.executable_bit", "The decision when a file gets or loses its executable bit.",
      ""},
+    {"policy.effects.owners", "The decision when a path gets another owner or group.", ""},
     {"policy.effects.symlinks",
      "The decision when a symbolic link is made or changed; one that leads outside is always "
      "refused.",

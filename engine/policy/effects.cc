@@ -1,10 +1,13 @@
 #include "engine/policy/effects.h"
+#include "staging/overlay/ownership.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "base/text.h"
 
 namespace galley {
 namespace {
@@ -62,7 +65,8 @@ class EffectJudge {
              std::string_view unit) {
     if (!rule.value || found <= *rule.value) return;
     add(config_->policy.effects.over_limit, key, rule.line, "",
-        fmt::format("the change has {} {}, more than the {} allowed", found, unit, *rule.value),
+        fmt::format("the change has {}, more than the {} allowed", counted(found, unit),
+                    *rule.value),
         "split it into smaller proposals, or ask a person to raise the limit");
   }
 
@@ -112,6 +116,10 @@ Result<void> judge_one(const EffectRules& rules, const ProposedTree& tree, const
     judge.effect("executable_bit", rules.executable_bit, change.path,
                  (change.after.mode & kExecutableBits) != 0 ? "it becomes executable"
                                                             : "it stops being executable");
+  }
+  if (change.after.owner && change.after.owner != change.before.owner) {
+    judge.effect("owners", rules.owners, change.path,
+                 "it is given to " + owner_text(*change.after.owner));
   }
   if (change.after.kind == FileKind::kSymlink) {
     judge.effect("symlinks", rules.symlinks, change.path, "a symbolic link is made or changed");
@@ -203,11 +211,10 @@ Result<void> judge_effects(const Config& config, const ProposedTree& tree,
   const EffectRules& rules = config.policy.effects;
   EffectJudge judge(config, out);
   const Totals totals = add_up(tree, pure_rename_sources(tree));
-  judge.limit("max_files", rules.max_files, totals.files, "changed files");
-  judge.limit("max_changed_bytes", rules.max_changed_bytes, totals.changed_bytes,
-              "bytes of new content");
-  judge.limit("max_deletes", rules.max_deletes, totals.deletes, "deleted files");
-  judge.limit("max_deleted_bytes", rules.max_deleted_bytes, totals.deleted_bytes, "deleted bytes");
+  judge.limit("max_files", rules.max_files, totals.files, "changed file");
+  judge.limit("max_changed_bytes", rules.max_changed_bytes, totals.changed_bytes, "new byte");
+  judge.limit("max_deletes", rules.max_deletes, totals.deletes, "deleted file");
+  judge.limit("max_deleted_bytes", rules.max_deleted_bytes, totals.deleted_bytes, "deleted byte");
   for (const Change& change : tree.proposal().changes()) {
     if (change.path.is_protected()) continue;
     GALLEY_TRY(judge_one(rules, tree, change, judge));

@@ -164,6 +164,23 @@ std::string sandbox_section(const std::vector<std::string>& folders, FoundComman
   return (is_on ? "\n" + keys + line.substr(2) + "\n" : "# " + keys + line + "#\n");
 }
 
+/// How the package managers of the project keep their caches from one run to the next.
+std::string cache_lines(const ProjectSurvey& found) {
+  std::string layers;
+  const auto add = [&](std::initializer_list<std::string_view> files, std::string_view folder) {
+    if (found.has(files)) layers += fmt::format(" --layer {}", folder);
+  };
+  add({"package.json"}, "~/.npm");
+  add({"pyproject.toml", "requirements.txt", "setup.py"}, "~/.cache/pip");
+  add({"Cargo.toml"}, "~/.cargo");
+  add({"go.mod"}, "~/go/pkg/mod");
+  if (layers.empty()) return {};
+  return "\n# --- The home folder of a run is a new one. To use the caches of yours, and to write "
+         "none "
+         "of them:\n# --- galley run" +
+         layers + " -- COMMAND\n";
+}
+
 std::string other_sections(const std::vector<std::string>& folders, FoundCommands commands) {
   return R"(
 # --- the rest, with its defaults
@@ -190,7 +207,7 @@ Result<std::string> recommended_config(const Directory& root, const FoundProgram
   std::vector<std::string> folders;
   const std::string text = command_section(found, programs, commands, folders);
   return policy_section() + builtin_section(found, programs) + text +
-         other_sections(folders, commands);
+         other_sections(folders, commands) + cache_lines(found);
 }
 
 namespace {
@@ -384,10 +401,13 @@ void Recommendations::add_rust() {
   const std::string time(kTestTime);
   add("cargo fmt", {"cargo", "fmt"}, "cargo-fmt",
       fmt::format("{}{}", "paths = [\"*.rs\"]\n", kFix));
-  add("cargo check", {"cargo", "check", "--offline", "--all-targets", "--message-format", "json"},
-      "cargo", time + parser + keep);
+  if (!has_program("cargo-clippy")) {  // clippy reports all that check does
+    add("cargo check", {"cargo", "check", "--offline", "--all-targets", "--message-format", "json"},
+        "cargo", time + parser + keep);
+  }
   add("cargo clippy",
-      {"cargo", "clippy", "--offline", "--message-format", "json", "--", "-D", "warnings"},
+      {"cargo", "clippy", "--offline", "--all-targets", "--message-format", "json", "--", "-D",
+       "warnings"},
       "cargo-clippy", time + parser + keep);
   add("cargo test", {"cargo", "test", "--offline"}, "cargo", time + "parser = \"cargo\"\n" + keep);
 }

@@ -9,6 +9,7 @@
 
 #include "base/printable.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/ownership.h"
 #include "staging/text/lines.h"
 
 namespace galley {
@@ -206,7 +207,7 @@ Json verdict_of(const Verdict& verdict) {
   return json;
 }
 
-/// The changed directories, which git's diff does not show.
+/// The changed directories and owners, which git's diff does not show.
 Json directories_of(const Proposal& proposal) {
   Json list = Json::array();
   for (const Change* change : bare_directories(proposal.changes())) {
@@ -215,10 +216,17 @@ Json directories_of(const Proposal& proposal) {
       list.push_back("new directory " + name);
     } else if (change->after.kind != FileKind::kDirectory) {
       list.push_back("deleted directory " + name);
-    } else {
+    } else if (change->before.mode != change->after.mode) {
       list.push_back(fmt::format("mode of {} from {:o} to {:o}", name, change->before.mode,
                                  change->after.mode));
     }
+  }
+  for (const Change& change : proposal.changes()) {
+    if (!change.after.owner || change.after.owner == change.before.owner) continue;
+    list.push_back(
+        fmt::format("owner of {} {}to {}", printable_line(change.path.str()),
+                    change.before.owner ? "from " + owner_text(*change.before.owner) + " " : "",
+                    owner_text(*change.after.owner)));
   }
   return list;
 }

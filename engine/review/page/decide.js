@@ -36,13 +36,19 @@ function findChoices() {
 
 function piecesOf(file) {
   const found = [];
-  const lines = file.parts.flatMap((part) => part.lines || []).join("\n");
-  if (file.piece !== undefined) found.push({piece: file.piece, name: file.path, key: `${file.path}\n${file.status}\n${lines}`});
-  if (file.mode_piece !== undefined) found.push({piece: file.mode_piece, name: `${file.path}, mode`, key: `${file.path}\nmode`});
+  const seen = new Map();
+  // Equal changes of one file differ by their order.
+  const add = (piece, name, ...about) => {
+    const text = JSON.stringify([file.path, ...about]);
+    seen.set(text, (seen.get(text) || 0) + 1);
+    found.push({piece, name, key: JSON.stringify([text, seen.get(text)])});
+  };
+  const lines = file.parts.flatMap((part) => part.lines || []);
+  if (file.piece !== undefined) add(file.piece, file.path, "file", file.status, lines);
+  if (file.mode_piece !== undefined) add(file.mode_piece, `${file.path}, mode`, "mode");
   for (const part of file.parts) {
     if (part.piece === undefined) continue;
-    const changed = part.lines.filter((line) => line[0] !== " ").join("\n");
-    found.push({piece: part.piece, name: `${file.path}:${part.new}`, key: `${file.path}\n${changed}`});
+    add(part.piece, `${file.path}:${part.new}`, "part", part.lines.filter((line) => line[0] !== " "));
   }
   return found;
 }

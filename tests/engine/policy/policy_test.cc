@@ -221,6 +221,11 @@ TEST_F(PolicyTest, EffectRulesJudgeTheProposedKindAndMode) {
   ASSERT_TRUE(overlay_.set_mode(rel("src/a.c"), 0755));
   EXPECT_EQ(decide("executable_bit"), Decision::kDeny);
   EXPECT_EQ(decide("symlinks"), Decision::kAllow);
+  EXPECT_EQ(decide("owners"), Decision::kAllow);
+  if (::geteuid() == 0) {
+    ASSERT_TRUE(overlay_.set_owner(rel("src/a.c"), {12345, {}}));
+    EXPECT_EQ(decide("owners"), Decision::kDeny);
+  }
   overlay_.restore(clean);
   ASSERT_TRUE(overlay_.make_symlink(rel("ln"), "README.md"));
   EXPECT_EQ(decide("symlinks"), Decision::kDeny);

@@ -78,12 +78,15 @@ TEST(RecommendedConfig, FindsLanguagesFormattersAndTests) {
         "\n[[validator]]\nbuiltin = \"yaml\"", "\n[[validator]]\nbuiltin = \"xml\"",
         "# name = \"clang-format\"", "# name = \"prettier\"", "# name = \"ruff\"",
         "# name = \"ruff format\"", "# name = \"cargo fmt\"", "# name = \"gofmt\"",
-        "# name = \"npm lint\"", "# name = \"npm test\"", "# name = \"cargo check\"",
-        "# name = \"cargo clippy\"", "# name = \"cargo test\"", "# name = \"go vet\"",
-        "# name = \"go test\"", "# name = \"pytest\"", "# name = \"build and test\""}) {
+        "# name = \"npm lint\"", "# name = \"npm test\"", "# name = \"cargo clippy\"",
+        "# name = \"cargo test\"", "# name = \"go vet\"", "# name = \"go test\"",
+        "# name = \"pytest\"", "# name = \"build and test\""}) {
     EXPECT_THAT(*text, HasSubstr(expected));
   }
   EXPECT_THAT(*text, Not(HasSubstr("npm build")));
+  EXPECT_THAT(*text, Not(HasSubstr("cargo check"))) << "clippy reports the same";
+  EXPECT_THAT(*text, HasSubstr("# --- galley run --layer ~/.npm --layer ~/.cache/pip --layer "
+                               "~/.cargo --layer ~/go/pkg/mod -- COMMAND\n"));
 }
 
 TEST(RecommendedConfig, NoCommandWithoutAParserHasOnlyNew) {
@@ -97,7 +100,7 @@ TEST(RecommendedConfig, NoCommandWithoutAParserHasOnlyNew) {
     commands += one.command.empty() ? 0 : 1;
     EXPECT_FALSE(one.only_new && one.parser == OutputParser::kNone) << one.name;
   }
-  EXPECT_EQ(commands, 15U);
+  EXPECT_EQ(commands, 14U);
 }
 
 TEST(RecommendedConfig, NamesMissingProgramsAndTheFoldersOfFoundPrograms) {
@@ -112,6 +115,7 @@ TEST(RecommendedConfig, NamesMissingProgramsAndTheFoldersOfFoundPrograms) {
   const auto text = recommended_config(tree.directory(), programs);
   ASSERT_TRUE(text);
   EXPECT_THAT(*text, HasSubstr("not found here: cargo clippy, go vet, go test\n"));
+  EXPECT_THAT(*text, HasSubstr("name = \"cargo check\""));
   EXPECT_THAT(*text, HasSubstr("# readable = [\"~/.cargo\", \"~/.rustup\"]"));
   EXPECT_THAT(*text, Not(HasSubstr("name = \"go vet\"")));
   EXPECT_THAT(*text, HasSubstr("name = \"gofmt\""));
@@ -138,7 +142,7 @@ TEST(RecommendedConfig, CommandsAreSwitchedOnOnRequest) {
     return names;
   };
   EXPECT_THAT(commands_of(FoundCommands::kAsComments), IsEmpty());
-  EXPECT_THAT(commands_of(FoundCommands::kSwitchedOn), IsSupersetOf({"cargo check", "go vet"}));
+  EXPECT_THAT(commands_of(FoundCommands::kSwitchedOn), IsSupersetOf({"cargo clippy", "go vet"}));
 }
 
 TEST(RecommendedConfig, CommandsThatJudgeNothingAreNotRecommended) {
