@@ -36,22 +36,29 @@ bool is_supervised(const RunNote& note) {
          note.supervisor.start != 0 && ProcessIdentity::of(note.supervisor.pid) == note.supervisor;
 }
 
-Result<void> pin(const RunFolder& folder, const ChangeSet& changes) {
+/// Opens the mounted overlay of a run; null if its program has not begun or has ended.
+Result<std::unique_ptr<WritableDirectory>> open_mount(const RunFolder& folder) {
   const auto note = folder.note();
-  if (!note && note.error().kind == ErrorKind::kNotFound) return {};  // it has not begun yet
+  if (!note && note.error().kind == ErrorKind::kNotFound) return nullptr;  // it has not begun yet
   if (!note) return not_pinned(folder, note.error().message);
-  if (note->mount_fd < 0) return {};  // its program has ended
+  if (note->mount_fd < 0) return nullptr;  // its program has ended
   // The caller tries again, because the process may have ended just now. It is also invisible from
   // another PID namespace.
   if (!is_supervised(*note)) return not_pinned(folder, "its process cannot be seen");
-  const auto mount = open_writable_disk_directory("/proc/" + std::to_string(note->supervisor.pid) +
-                                                  "/fd/" + std::to_string(note->mount_fd));
+  auto mount = open_writable_disk_directory("/proc/" + std::to_string(note->supervisor.pid) +
+                                            "/fd/" + std::to_string(note->mount_fd));
   // The descriptor is closed after the program died.
-  if (!mount && mount.error().kind == ErrorKind::kNotFound) return {};
+  if (!mount && mount.error().kind == ErrorKind::kNotFound) return nullptr;
   if (!mount) return not_pinned(folder, mount.error().message);
+  return mount;
+}
+
+Result<void> pin(const RunFolder& folder, const ChangeSet& changes) {
+  GALLEY_ASSIGN(const auto mount, open_mount(folder));
+  if (mount == nullptr) return {};
   GALLEY_ASSIGN(const auto upper,
                 folder.directory().open_writable_directory(*RelPath::parse("upper")));
-  const auto pinned = pin_view({**mount, *upper}, changes);
+  const auto pinned = pin_view({*mount, *upper}, changes);
   return pinned ? pinned : not_pinned(folder, pinned.error().message);
 }
 
@@ -72,6 +79,20 @@ Result<void> pin_while_live(const StateDirectory& state, const std::string& id,
 }
 
 }  // namespace
+
+Result<OpenView> OpenView::open(const StateDirectory& state, const std::string& tx) {
+  GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(state, tx));
+  GALLEY_ASSIGN(auto mount, open_mount(folder));
+  if (mount == nullptr) {
+    return fail(ErrorKind::kNotFound, "run.not_found", "the run " + tx + " has ended");
+  }
+  GALLEY_ASSIGN(auto upper, folder.directory().open_writable_directory(*RelPath::parse("upper")));
+  return OpenView(std::move(mount), std::move(upper));
+}
+
+Result<void> OpenView::put(const RelPath& path, const Node& node, std::string_view bytes) const {
+  return put_in_view({*mount_, *upper_}, path, node, bytes);
+}
 
 Result<void> pin_live_views(const StateDirectory& state, const ChangeSet& changes) {
   GALLEY_ASSIGN(const auto ids, RunFolder::list(state));

@@ -109,6 +109,15 @@ Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirec
   return entries_of(folder, text);
 }
 
+Result<void> set_base(const RunFolder& folder, const StateDirectory& state, const RelPath& path,
+                      const Node& seen) {
+  GALLEY_ASSIGN(Overlay::Entries basis, settled_basis(folder, state));
+  Overlay::Entry held;
+  held.before = held.now = seen;
+  basis.insert_or_assign(path, std::move(held));
+  return replace_basis(folder, basis);
+}
+
 Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const ContentId& proposal,
                              const Overlay::Entries& captured) {
   GALLEY_ASSIGN(const std::string text, read(folder, kBasis));

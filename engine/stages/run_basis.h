@@ -45,6 +45,11 @@ Result<void> replace_basis(const RunFolder& folder, const Overlay::Entries& entr
 /// Errors: kInvalid `run.damaged`.
 Result<Overlay::Entries> settled_basis(const RunFolder& folder, const StateDirectory& state);
 
+/// Sets the base of one path of a live run: `seen`, whose content is in the store of the stage. The
+/// caller holds the writer lock.
+Result<void> set_base(const RunFolder& folder, const StateDirectory& state, const RelPath& path,
+                      const Node& seen);
+
 /// Notes that `captured`, all changes of the run so far, is about to be committed. It becomes the
 /// basis after the commit.
 Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const ContentId& proposal,

@@ -8,6 +8,7 @@
 
 #include "base/file_mode.h"
 #include "base/limits.h"
+#include "engine/commit/outcome.h"
 #include "engine/stages/savepoints.h"
 #include "staging/fs/replace_file.h"
 #include "staging/fs/user_state.h"
@@ -88,9 +89,15 @@ Result<StageHeader> read_stage_header(const Directory& directory, const std::str
   rest.remove_prefix(kAboutMagic.size());
   StageHeader about;
   const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), about.begun_ns);
-  if (code != std::errc() || end == rest.data() + rest.size() || *end != '\n')
-    return damaged_stage(id);
-  rest.remove_prefix(static_cast<size_t>(end - rest.data()) + 1);
+  if (code != std::errc()) return damaged_stage(id);
+  rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+  const size_t first_line = rest.find('\n');
+  if (first_line == std::string_view::npos) return damaged_stage(id);
+  if (first_line > 0) {
+    about.session = rest.substr(1, first_line - 1);
+    if (rest.front() != ' ' || !is_session_id(about.session)) return damaged_stage(id);
+  }
+  rest.remove_prefix(first_line + 1);
   const size_t line = rest.find('\n');
   if (line == std::string_view::npos) return damaged_stage(id);
   about.agent = rest.substr(0, line);
@@ -106,9 +113,10 @@ Result<StageHeader> read_stage_header(const Directory& directory, const std::str
 namespace {
 
 Result<void> write_stage_header(const WritableDirectory& directory, const StageHeader& about) {
-  return replace_file(directory, "about",
-                      fmt::format("{}{}\n{}\n{}", kAboutMagic, about.begun_ns,
-                                  one_line(about.agent), about.message));
+  return replace_file(
+      directory, "about",
+      fmt::format("{}{}{}{}\n{}\n{}", kAboutMagic, about.begun_ns, about.session.empty() ? "" : " ",
+                  about.session, one_line(about.agent), about.message));
 }
 
 }  // namespace

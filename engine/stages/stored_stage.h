@@ -34,6 +34,7 @@ struct StageHeader {
   bool has_markers = false;                    ///< the staged state has conflict markers
   std::vector<std::string> contributors = {};  ///< other agents that staged changes in it
   uint32_t uid = 0;                            ///< the system user that owns it
+  std::string session = {};                    ///< of the agent that began it; may be empty
 };
 
 /// Whether `agent` began the transaction as the system user of this process.
@@ -41,7 +42,7 @@ struct StageHeader {
 
 /// The files of a stored transaction, in its stage.
 ///
-///     about       "galley stage 1", its start time, agent, reason
+///     about       "galley stage 1", its start time and, if known, its session, agent, reason
 ///     overlay     the staged state (staging/overlay/overlay_file.h). A save appends changes. If
 ///                 the appended part is longer than the rest, a new file replaces this one.
 ///     overlay.new the replaced file, for reuse
