@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "engine/commit/journal_rules.h"
 #include "engine/commit/recovery.h"
 #include "engine/commit/stage_directory.h"
@@ -118,8 +119,8 @@ Result<void> bind_all(const StateDirectory& state) {
 
 Result<void> list_contents(const StateDirectory& state, std::vector<std::string>& effects) {
   GALLEY_ASSIGN(const DiskUse use, disk_use(state));
-  effects.push_back(
-      fmt::format("{} transactions become the history, which can be undone", use.transactions));
+  effects.push_back("becomes the history, which can be undone: " +
+                    counted(use.transactions, "transaction"));
   GALLEY_ASSIGN(const auto stages, list_stages(state));
   for (const StageInfo& stage : stages) {
     effects.push_back("open transaction " + stage.id + ": can be committed from then on");

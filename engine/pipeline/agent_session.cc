@@ -39,13 +39,14 @@ Result<void> write_kept(const StateDirectory& state, WritableFile& file, const J
   JournalWriter writer(file);
   GALLEY_TRY(writer.begin(journal));
   for (const auto& [id, content] : journal.images) {
-    if (content->size() <= kMaxImageBytes) {
-      GALLEY_TRY(writer.image(id, *content));
-      continue;
-    }
-    GALLEY_TRY(write_blob(state.root(), id, *content));
-    GALLEY_TRY(writer.blob(id, content->size()));
+    if (content->size() <= kMaxImageBytes) GALLEY_TRY(writer.image(id, *content));
   }
+  const auto content_of = [&](const Node& node) -> Result<Content> {
+    return journal.images.at(node.content);
+  };
+  GALLEY_ASSIGN(const auto blobs,
+                write_blobs(state.root(), state.own("blob"), journal.ops, content_of));
+  for (const auto& [id, size] : blobs) GALLEY_TRY(writer.blob(id, size));
   return writer.finish();
 }
 
@@ -91,6 +92,12 @@ Result<Journal> journal_of(const Proposal& proposal, const WorkspaceId& workspac
     }
   }
   return journal;
+}
+
+bool is_of_an_op(const Journal& journal, const ContentId& content) {
+  return std::any_of(journal.ops.begin(), journal.ops.end(), [&](const JournalOp& op) {
+    return op.before.node.content == content || op.after.node.content == content;
+  });
 }
 
 /// A new file has no earlier text of others. What a formatter made of it is the agent's, too.
@@ -167,9 +174,9 @@ AgentSession::Turn AgentSession::turn() const {
 Result<void> AgentSession::begin_turn(std::string_view prompt) const {
   const RelPath file = place("turn");
   GALLEY_TRY(make_directories(state_->root(), file.parent(), kPrivateDirectory));
-  return replace_file(state_->root(), file.str(),
-                      fmt::format("{}\n{}\n{}\n", kTurnMagic, turn().number + 1,
-                                  first_words(prompt, kMaxPromptBytes)));
+  return replace_shared_file(state_->root(), file.str(),
+                             fmt::format("{}\n{}\n{}\n", kTurnMagic, turn().number + 1,
+                                         first_words(prompt, kMaxPromptBytes)));
 }
 
 Result<void> AgentSession::keep_edit(std::string_view call, const Proposal& proposal,
@@ -203,7 +210,8 @@ Result<std::optional<AgentSession::MadeEdit>> AgentSession::made_edit(std::strin
   auto store = make_memory_store();
   for (const auto& [id, content] : journal.images) GALLEY_TRY(store->put(content));
   for (const auto& [id, size] : journal.blobs) {
-    GALLEY_ASSIGN(const Content content, read_blob(state_->root(), id));
+    if (!is_of_an_op(journal, id)) continue;  // the base of a delta
+    GALLEY_ASSIGN(const Content content, read_blob(state_->root(), state_->own("blob"), id));
     GALLEY_TRY(store->put(content));
   }
   GALLEY_ASSIGN(MadeEdit made, without_others(journal, workspace, store, clock));
@@ -249,6 +257,10 @@ Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_
     for (const DirectoryEntry& file : files) {
       const RelPath name = chosen_path(file.name);
       GALLEY_ASSIGN(const FileStat stat, (*session)->stat(name));
+      if (stat.kind == FileKind::kAbsent) {  // another process removed it
+        --left;
+        continue;
+      }
       const int64_t lasts = !file.name.ends_with(".j") ? kSessionLastsNs : kKeptEditLastsNs;
       if (now_ns - stat.mtime_ns <= lasts) continue;
       ++done.files;

@@ -15,6 +15,8 @@
 
 namespace galley {
 
+class Workspace;
+
 /// The state of an agent's session between the calls of its hook, below
 /// `.galley/sessions/<workspace id>/<hash of the session's id>/`:
 ///
@@ -89,5 +91,10 @@ Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_
 
 /// The first line of a text with a character other than a blank, at most `max_bytes` long.
 [[nodiscard]] std::string first_words(std::string_view text, size_t max_bytes);
+
+/// The id of the newest open transaction that `agent` began in the session of this workspace
+/// (WorkspaceOptions::session); empty if there is none, or no session.
+[[nodiscard]] Result<std::string> transaction_of_session(const Workspace& workspace,
+                                                         const std::string& agent);
 
 }  // namespace galley

@@ -62,9 +62,9 @@ Result<void> keep_approval(const StateDirectory& state, const ContentId& proposa
   GALLEY_TRY(make_directories(state.root(), place.parent(), kPrivateDirectory));
   std::string who = by;
   for (char& c : who) c = c == '\n' ? ' ' : c;
-  return replace_file(state.root(), place.str(),
-                      fmt::format("{}\n{}\n{}\n{}\n", kApprovalMagic, now_ns,
-                                  ids.empty() ? "0" : ids.back().str(), who));
+  return replace_shared_file(state.root(), place.str(),
+                             fmt::format("{}\n{}\n{}\n{}\n", kApprovalMagic, now_ns,
+                                         ids.empty() ? "0" : ids.back().str(), who));
 }
 
 Result<std::optional<GivenApproval>> find_approval(const StateDirectory& state,

@@ -73,9 +73,9 @@ Result<void> ConfirmationStore::write(const AskedCall& call) const {
                                            {"tool", call.question.tool},
                                            {"arguments", call.question.arguments},
                                            {"why", call.question.why}};
-  return replace_file(state_->root(), place.str(),
-                      fmt::format("{}{}\n{}\n{}\n", kQuestionMagic, call.asked_ns,
-                                  one_line(call.by), json_text(document)));
+  return replace_shared_file(state_->root(), place.str(),
+                             fmt::format("{}{}\n{}\n{}\n", kQuestionMagic, call.asked_ns,
+                                         one_line(call.by), json_text(document)));
 }
 
 Result<std::vector<AskedCall>> ConfirmationStore::list(int64_t now_ns) const {

@@ -204,8 +204,8 @@ Result<void> write_file(const WritableDirectory& folder, const RelPath& path,
 Result<void> write_record(const WritableDirectory& folder, const TrustedTools& tools,
                           const std::string& root) {
   using Handler = nlohmann::json::error_handler_t;
-  return replace_file(folder, kRecordName,
-                      to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n");
+  return replace_shared_file(folder, kRecordName,
+                             to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n");
 }
 
 /// Creates every folder with a fixed mode, whatever the umask is.

@@ -118,9 +118,10 @@ Result<void> GrantStore::keep(const Grant& grant) const {
   GALLEY_TRY(make_directories(state_->root(), place.parent(), kPrivateDirectory));
   std::string by = grant.by;
   for (char& c : by) c = static_cast<uint8_t>(c) < ' ' ? ' ' : c;
-  return replace_file(state_->root(), place.str(),
-                      fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, grant.decided_ns, by,
-                                  grant.agent, grant.is_revoked ? "!" : "", grant.capability));
+  return replace_shared_file(
+      state_->root(), place.str(),
+      fmt::format("{}\n{}\n{}\n{}\n{}{}\n", kGrantMagic, grant.decided_ns, by, grant.agent,
+                  grant.is_revoked ? "!" : "", grant.capability));
 }
 
 Result<GrantBook::Pages> pages_of(const std::vector<Grant>& grants) {

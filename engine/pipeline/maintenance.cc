@@ -129,7 +129,7 @@ Result<std::vector<Check>> examine_journals(const Workspace& workspace) {
                            : "")});
     }
   }
-  if (checks.empty()) checks.push_back(ok("journals", fmt::format("{} journals are whole", count)));
+  if (checks.empty()) checks.push_back(ok("journals", "whole: " + counted(count, "journal")));
   return checks;
 }
 
@@ -164,19 +164,19 @@ Result<Check> examine_recovery(const Workspace& workspace) {
   }
   if (report->is_clean()) return ok("recovery", "nothing is unfinished");
   return Check{"recovery", CheckStatus::kWarning,
-               fmt::format("{} steps of a transaction are unfinished", report->actions.size()),
+               "unfinished: " + counted(report->actions.size(), "step") + " of a transaction",
                "the next command finishes them; galley recover --dry-run shows which"};
 }
 
 Result<Check> examine_audit(const Workspace& workspace) {
   GALLEY_ASSIGN(const AuditVerification found, persistent_of(workspace).verify_audit());
-  if (found.is_intact()) return ok("audit", fmt::format("{} records, chain whole", found.records));
+  if (found.is_intact()) return ok("audit", counted(found.records, "record") + ", chain whole");
   const auto worst = std::find_if(found.defects.begin(), found.defects.end(),
                                   [](const auto& each) { return each.reason != "audit.lost"; });
   if (worst == found.defects.end()) {
     return Check{
         "audit", CheckStatus::kWarning,
-        fmt::format("{} records, chain whole; {}", found.records, found.defects.front().message),
+        counted(found.records, "record") + ", chain whole; " + found.defects.front().message,
         "what was lost cannot be restored; the log says where"};
   }
   const bool is_mended = worst->reason == "audit.truncated" || worst->reason == "audit.unrecorded";
@@ -191,7 +191,7 @@ Result<Check> examine_audit(const Workspace& workspace) {
 
 Result<Check> examine_disk(const Workspace& workspace) {
   GALLEY_ASSIGN(const DiskUse use, disk_use(*persistent_of(workspace).state()));
-  std::string text = fmt::format("{} bytes in {} transactions", use.bytes, use.transactions);
+  std::string text = counted(use.bytes, "byte") + " in " + counted(use.transactions, "transaction");
   for (const DiskUse::Part& part : use.parts) {
     if (part.bytes > 0) text += fmt::format(", {} {}", part.name, part.bytes);
   }

@@ -62,7 +62,7 @@ Result<void> trust_mcp_server(const UserSettings& settings, const std::string& r
   }
   GALLEY_ASSIGN(const auto home,
                 make_disk_directory(tools_folder(settings, root), kPrivateDirectory));
-  return replace_file(*home, file_of(server.name), text);
+  return replace_shared_file(*home, file_of(server.name), text);
 }
 
 Result<std::vector<TrustedMcpServer>> trusted_mcp_servers(const UserSettings& settings,

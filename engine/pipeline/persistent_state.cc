@@ -9,6 +9,7 @@
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/maintenance.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/replace_file.h"
 #include "staging/git/git_branch.h"
 
 namespace galley {
@@ -190,12 +191,10 @@ Result<void> PersistentState::write_config(const std::string& text, bool force) 
                 "galley.toml exists already; replace it with --force, or see what init would "
                 "write with --dry-run");
   }
-  GALLEY_ASSIGN(const RelPath scratch, RelPath::parse("galley.toml.new"));
-  GALLEY_ASSIGN(const auto file, root.open_writable_file(scratch, OpenMode::kOpenOrCreate, 0644));
-  GALLEY_TRY(file->truncate(0));
-  GALLEY_TRY(file->write_at(0, text));
-  GALLEY_TRY(file->sync());
-  return root.rename(scratch, root, name, RenameMode::kReplace);
+  GALLEY_ASSIGN(const ScratchFile fresh, make_scratch(root, name.str(), ".new", 0644));
+  GALLEY_TRY(fresh.file->write_at(0, text));
+  GALLEY_TRY(fresh.file->sync());
+  return root.rename(fresh.name, root, name, RenameMode::kReplace);
 }
 
 // --- the audit log --------------------------------------------------------------------------

@@ -183,16 +183,16 @@ Result<void> rebase_left_run(WorkspaceState& workspace, const RunFolder& folder,
   return folder.write_note(note);
 }
 
-std::optional<size_t> changes_of_live_run(WorkspaceState& workspace, const std::string& tx) {
+std::optional<Overlay::Entries> changes_of_live_run(WorkspaceState& workspace,
+                                                    const std::string& tx) {
   const auto folder = RunFolder::open(*workspace.persistent.state(), tx);
   if (!folder) return std::nullopt;
   const auto is_live = folder->is_live();
   if (!is_live || !*is_live) return std::nullopt;
-  const auto capture =
-      capture_run(workspace, *folder, make_memory_store(),
-                  git_ignore_rule(workspace.place.path, workspace.place.clock()), true);
+  auto capture = capture_run(workspace, *folder, make_memory_store(),
+                             git_ignore_rule(workspace.place.path, workspace.place.clock()), true);
   if (!capture || !capture->report.refused.empty()) return std::nullopt;
-  return capture->entries.size();
+  return std::move(capture->entries);
 }
 
 }  // namespace galley

@@ -50,10 +50,10 @@ struct RunCapture {
                                            const std::shared_ptr<ContentStore>& store,
                                            const std::string& position);
 
-/// Returns how many paths a live run has changed so far. Returns nothing if no program runs in this
+/// Returns the paths that a live run has changed so far. Returns nothing if no program runs in this
 /// transaction, or if its layer cannot be read now.
-[[nodiscard]] std::optional<size_t> changes_of_live_run(WorkspaceState& workspace,
-                                                        const std::string& tx);
+[[nodiscard]] std::optional<Overlay::Entries> changes_of_live_run(WorkspaceState& workspace,
+                                                                  const std::string& tx);
 
 /// A program to start on the view of a stored transaction.
 struct RunRequest {

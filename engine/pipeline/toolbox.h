@@ -49,6 +49,9 @@ class Toolbox {
 
   KnownSecrets known_secrets;  ///< secrets that tools of this process received
   SeenContents seen;           ///< contents that sessions of this process have seen
+  /// Several clients share the session, so what one has read is not known to the others: only what
+  /// a stored transaction has seen counts, for its own calls.
+  bool is_shared = false;
 
  private:
   const Place* place_;

@@ -79,7 +79,9 @@ ExecutorOptions Transaction::executor_options(const CallOptions& call) const {
   options.root = workspace.place.path;
   options.agent = state_->options.agent;
   options.owner = state_->options.owner;
-  options.seen = &workspace.tools.seen;
+  if (workspace.tools.is_shared) options.seen_by = id();
+  const bool is_remembered = !workspace.tools.is_shared || state_->stage;
+  if (is_remembered) options.seen = &workspace.tools.seen;
   options.is_preview = state_->options.is_preview;
   options.deterministic |= state_->options.is_deterministic;
   SessionBounds session;
@@ -319,7 +321,10 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   });
   GALLEY_TRY(passed);
   auto* receipt = std::get_if<Receipt>(&*outcome);
-  if (receipt == nullptr) return *std::move(outcome);
+  if (receipt == nullptr) {
+    GALLEY_TRY(state_->recorder.write_held());
+    return *std::move(outcome);
+  }
   // The commit is done. Later failures are reported as warnings and do not change the outcome.
   if (state_->live_run) {
     // A checkpoint: the run goes on above it.
@@ -339,7 +344,7 @@ Result<CommitOutcome> Transaction::commit(const CommitRequest& request) {
   if (const auto dropped = drop_stage(); !dropped) {
     receipt->warnings.push_back("what was kept of the open transaction " + id() +
                                 " could not be cleared away (" + dropped.error().message +
-                                "); clear it with: galley rollback --tx " + id());
+                                "); galley gc removes it two weeks later");
   }
   return *std::move(outcome);
 }
@@ -426,8 +431,13 @@ Result<Transaction> Transaction::fork() {
     if (state_->saved_version != state_->overlay.version()) GALLEY_TRY(save());
     // A fork of another agent's transaction keeps its owner, so it is still judged by the owner's
     // rules.
-    const StageHeader about{state_->stage->about().agent, state_->options.message,
-                            workspace.place.clock().wall_ns(), state_->options.has_markers};
+    const StageHeader about{state_->stage->about().agent,
+                            state_->options.message,
+                            workspace.place.clock().wall_ns(),
+                            state_->options.has_markers,
+                            {},
+                            0,
+                            state_->stage->about().session};
     GALLEY_ASSIGN(child, state_->stage->fork(*workspace.persistent.state(), about));
     event.output = json_document({{"tx", child->id()}});
     return {};
@@ -500,7 +510,8 @@ Result<Transaction> Workspace::begin_stored(const TransactionOptions& options) {
   GALLEY_TRY(follow_branch(*state_));
   GALLEY_TRY(check_agent_is_known(state_->rules.config, options.agent));
   GALLEY_TRY(state_->persistent.ensure());
-  const StageHeader about{options.agent, options.message, state_->place.clock().wall_ns()};
+  StageHeader about{options.agent, options.message, state_->place.clock().wall_ns()};
+  about.session = state_->options.session;
   GALLEY_ASSIGN(StoredStage stage, StoredStage::create(*state_->persistent.state(), about));
   return Transaction::of_stage(*state_, std::move(stage), options.agent);
 }

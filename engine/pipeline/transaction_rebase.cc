@@ -21,7 +21,7 @@ Result<void> check_all_used(const std::map<RelPath, Resolution>& resolutions,
                             const PartialRebase& plan) {
   for (const auto& [path, resolution] : resolutions) {
     const bool is_used = std::any_of(
-        plan.fits.merged.begin(), plan.fits.merged.end(), [&](const MergedPath& merged) {
+        plan.fits.merged.begin(), plan.fits.merged.end(), [&path = path](const MergedPath& merged) {
           return merged.path == path && merged.how.starts_with("resolved");
         });
     if (is_used) continue;

@@ -177,7 +177,8 @@ Result<void> keep_record(const UserSettings& settings, const std::string& root, 
   }
   GALLEY_ASSIGN(const auto folder, make_disk_directory(settings.trust_path, kPrivateDirectory));
   using Handler = nlohmann::json::error_handler_t;
-  return replace_file(*folder, name.str(), document.dump(-1, ' ', false, Handler::replace) + "\n");
+  return replace_shared_file(*folder, name.str(),
+                             document.dump(-1, ' ', false, Handler::replace) + "\n");
 }
 
 /// The record's name for the approval of these bytes.
@@ -217,7 +218,7 @@ Result<std::vector<RulesRecord>> rules_records(const Directory& folder) {
     auto record = parse_rules_record(text.value_or(""));
     if (!record) continue;
     const auto stat = folder.stat(*name);
-    if (!stat) continue;  // another process dropped it
+    if (!stat || stat->kind == FileKind::kAbsent) continue;  // another process dropped it
     record->approval.given_ns = stat->mtime_ns;
     record->name = *name;
     records.push_back(*std::move(record));

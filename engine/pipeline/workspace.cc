@@ -129,6 +129,34 @@ Result<void> Workspace::approve(const ContentId& proposal, const std::string& by
   return keep_approval(*state_->persistent.state(), proposal, by, state_->place.clock().wall_ns());
 }
 
+Result<Workspace::Push> Workspace::push(const std::string& remote, const TransactionOptions& who) {
+  const GitBranch* branch = state_->place.branch();
+  if (branch == nullptr) {
+    return fail(ErrorKind::kUsage, "push.no_branch",
+                "only a branch can be pushed: galley --repo DIR --ref BRANCH push");
+  }
+  GALLEY_TRY(state_->persistent.ensure());
+  Recorder recorder = state_->persistent.recorder();
+  Action action;
+  action.record.kind = AuditKind::kPush;
+  action.record.tool = "push";
+  const auto there = who.agent.empty()
+                         ? branch->remote(remote)
+                         : Result<GitRemote>(fail(ErrorKind::kRefused, "push.by_agent",
+                                                  "only a person may push: leave out --agent"));
+  action.record.reason = branch->name() + (there ? " to " + there->shown() : std::string());
+  action.runs_program = true;
+  GitPush pushed;
+  const auto push = [&](AuditEvent& record) -> Result<void> {
+    if (!there) return fail(there.error());
+    GALLEY_ASSIGN(pushed, branch->push(*there));
+    record.reason += ": " + pushed.to;
+    return {};
+  };
+  GALLEY_TRY(perform_outside_transaction(state_->rules, who, recorder, std::move(action), push));
+  return Push{branch->name(), pushed.address, pushed.from, pushed.to};
+}
+
 const Error* Workspace::state_distrust() const { return state_->persistent.doubt(); }
 
 Result<void> Workspace::open_adopted_state() {

@@ -6,6 +6,7 @@
 
 #include "engine/audit/recorder.h"
 #include "engine/commit/stage_directory.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/run_capture.h"
 #include "engine/pipeline/workspace_state.h"
@@ -135,7 +136,8 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
       const auto entries = stage->load();
       if (!entries) continue;
       for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
-      if (const auto written = changes_of_live_run(*state_, info.id)) status.changes = *written;
+      if (const auto written = changes_of_live_run(*state_, info.id))
+        status.changes = written->size();
     }
     found.push_back(std::move(status));
   }
@@ -143,6 +145,25 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
     return std::tie(a.begun_ns, a.id) < std::tie(b.begun_ns, b.id);
   });
   return found;
+}
+
+Result<std::string> transaction_of_session(const Workspace& workspace, const std::string& agent) {
+  const std::string& session = WorkspaceAccess::of(workspace).options.session;
+  PersistentState& persistent = persistent_of(workspace);
+  if (session.empty()) return std::string();
+  GALLEY_TRY(persistent.refresh());
+  if (persistent.state() == nullptr) return std::string();
+  GALLEY_ASSIGN(const auto infos, list_stages(*persistent.state()));
+  std::string newest;
+  int64_t begun_ns = 0;
+  for (const StageInfo& info : infos) {
+    const auto about = StoredStage::look_at(*persistent.state(), info.id);
+    const bool is_it = about && about->session == session && is_own(*about, agent);
+    if (!is_it || about->begun_ns < begun_ns) continue;
+    newest = info.id;
+    begun_ns = about->begun_ns;
+  }
+  return newest;
 }
 
 }  // namespace galley

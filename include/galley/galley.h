@@ -2,6 +2,7 @@
 
 /// Includes everything that a program needs to edit a workspace in transactions (docs/library.md).
 /// Each header can also be included alone.
+#include <galley/call_queue.h>
 #include <galley/config.h>
 #include <galley/define_tool.h>
 #include <galley/edit.h>

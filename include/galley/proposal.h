@@ -16,10 +16,21 @@ struct Read;
 
 /// The state of one path on one side of a change (before or after). A value.
 struct Node {
+  /// User and group of a path, as numbers.
+  struct Owner {
+    uint32_t uid = 0;
+    uint32_t gid = 0;
+
+    bool operator==(const Owner&) const = default;
+  };
+
   FileKind kind = FileKind::kAbsent;
   uint32_t mode = 0;  ///< permission bits & 0777; 0 for a symlink or an absent path
   ContentId content;  ///< of the file's bytes or the symlink's target; else zero
   uint64_t size = 0;  ///< bytes of the content
+  /// Set on both sides if the transaction stages the owner of the path; a new path has it only on
+  /// the side after. Else the owner is not part of the change.
+  std::optional<Owner> owner = {};
 
   bool operator==(const Node&) const = default;
 };

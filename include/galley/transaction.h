@@ -148,6 +148,8 @@ class [[nodiscard]] CallResult {
 ///            workspace is untouched, or marked for recovery (ErrorKind::kUndecided).
 class Transaction {
  public:
+  class CallQueue;  ///< calls on a thread of its own (galley/call_queue.h)
+
   Transaction(Transaction&&) noexcept;
   Transaction& operator=(Transaction&&) noexcept;
   ~Transaction();

@@ -101,6 +101,14 @@ class Workspace {
     int64_t decided_ns = 0;  ///< wall clock
   };
 
+  /// A push of the branch of a git workspace.
+  struct Push {
+    std::string branch;   ///< the whole name, `refs/heads/main`
+    std::string address;  ///< of the other repository, without a password
+    std::string from;     ///< the commit that its branch had; empty: it had no such branch
+    std::string to;       ///< the commit that it has now
+  };
+
   /// Opens the workspace that contains `path`: the nearest parent directory with a `.git` or a
   /// trusted `.galley`, else the outermost one with a galley.toml, else `path` itself.
   /// Errors: those of the class; kInvalid `tool.*`, which names the tool, for one of options.tools.
@@ -229,6 +237,13 @@ class Workspace {
   /// Errors: kUsage `query.sql`, `query.not_read_only`; kTimeout `query.timeout`; kQuota
   ///         `query.memory`.
   Result<QueryResult> query(std::string_view sql) const;
+
+  /// Pushes the branch of a git workspace to another repository, where it must not have moved. A
+  /// failure changes nothing here. Only a person may push.
+  /// Errors: kUsage `push.no_branch`, `push.unknown_remote`; kConflict `push.remote_moved`;
+  ///         kRefused `push.by_agent`, `push.remote_refused`, `push.remote_is_a_folder`,
+  ///         `push.odd_config`; kIo `push.failed`; kUndecided `push.unknown`.
+  Result<Push> push(const std::string& remote, const TransactionOptions& who = {});
 
   // --- tools ------------------------------------------------------------------------------------
   /// Adds a tool. Running calls keep their tools.

@@ -299,6 +299,8 @@ const std::set<std::string>& quiet_entries() {
       "transcribe_to", "InnerTransaction", "conflicts", "keep_output",
       // of a workspace; a transaction that was begun holds nothing yet
       "begin", "begin_view", "begin_stored", "resume", "judge",
+      // only of a git workspace (test_git_workspaces.py)
+      "push",
       // which tools there are
       "add_tool", "remove_tool", "clear_tools", "enable_tool"};
   return names;

@@ -1,9 +1,12 @@
-// Those sample calls of fixtures/specs whose tool a program makes with define_tool: the Calculator
-// of examples/calculator.h. tests/system/test_specs.py runs the others.
+// Those samples of fixtures/specs whose tool a program makes with define_tool: the Calculator of
+// examples/calculator.h. tests/system/test_specs.py runs the others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -16,12 +19,13 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<json> calculator_samples() {
+/// The samples of Nachos's document that have this member.
+std::vector<json> samples_with(const std::string& member) {
   std::ifstream file(GALLEY_SOURCE_DIR "/fixtures/specs/nachos.json");
   std::vector<json> found;
   const json document = json::parse(file);
   for (const json& sample : document.at("samples")) {
-    if (sample.contains("own_tool")) found.push_back(sample);
+    if (sample.contains(member)) found.push_back(sample);
   }
   return found;
 }
@@ -34,6 +38,19 @@ class SpecSamples : public ::testing::Test {
     auto opened = Workspace::open(tree_.path(), options);
     EXPECT_TRUE(opened) << opened.error().message;
     workspace_ = *std::move(opened);
+  }
+
+  bool is_valid(const std::string& arguments) {
+    const auto complaints = workspace_->check_call("calculator", arguments);
+    EXPECT_TRUE(complaints) << complaints.error().message;
+    return complaints && complaints->empty();
+  }
+  json answer(const std::string& arguments) {
+    const auto shape = tool_shape_named("nachos");
+    auto transaction = workspace_->begin({.agent = "ann"});
+    EXPECT_TRUE(transaction);
+    const auto called = transaction->call("calculator", arguments);
+    return (*shape)->result(**shape, "calculator", "", called.result());
   }
 
   TempDirectory tree_;
@@ -53,25 +70,56 @@ TEST_F(SpecSamples, TheDefinitionOfTheCalculatorEqualsItsDocument) {
 }
 
 TEST_F(SpecSamples, TheAnswersOfTheCalculatorEqualItsDocument) {
-  const auto shape = tool_shape_named("nachos");
-  const std::vector<json> samples = calculator_samples();
-  EXPECT_EQ(samples.size(), 4U) << "fixtures/specs/nachos.json";
+  const std::vector<json> samples = samples_with("own_tool");
+  EXPECT_EQ(samples.size(), 1U) << "fixtures/specs/nachos.json";
   for (const json& sample : samples) {
-    const std::string tool = sample.at("tool");
     const std::string arguments = sample.at("args").dump();
-    const auto complaints = workspace_->check_call(tool, arguments);
-    ASSERT_TRUE(complaints) << complaints.error().message;
-    EXPECT_EQ(complaints->empty(), sample.at("valid").get<bool>()) << arguments;
-
-    auto transaction = workspace_->begin({.agent = "ann"});
-    ASSERT_TRUE(transaction);
-    const auto called = transaction->call(tool, arguments);
-    const json answer = (*shape)->result(**shape, tool, "", called.result());
+    EXPECT_EQ(is_valid(arguments), sample.at("valid").get<bool>()) << arguments;
+    const json given = answer(arguments);
     for (const auto& [key, value] : sample.at("answer").items()) {
-      EXPECT_EQ(answer.value(json::json_pointer(key), json()), value) << answer.dump();
+      EXPECT_EQ(given.value(json::json_pointer(key), json()), value) << given.dump();
     }
-    EXPECT_TRUE(answer.at("metadata").at("duration").is_number_integer());
+    EXPECT_TRUE(given.at("metadata").at("duration").is_number_integer());
   }
+  const json wrong = {{"expression", "evil()"}};
+  const json refused = answer(wrong.dump());
+  EXPECT_EQ(refused["error"]["code"], "VALIDATION_ERROR") << refused.dump();
+}
+
+/// The arguments of a call in TypeScript: `sessionId: 'test', …`.
+std::string arguments_in(const std::string& text) {
+  static const std::regex kMember(R"((\w+): '([^']*)')");
+  json found;
+  for (std::sregex_iterator at(text.begin(), text.end(), kMember), end; at != end; ++at) {
+    found[(*at)[1].str()] = (*at)[2].str();
+  }
+  return found.dump();
+}
+
+TEST_F(SpecSamples, TheUnitTestsOfTheDocumentPassUnchanged) {
+  const std::vector<json> samples = samples_with("unit_tests");
+  ASSERT_EQ(samples.size(), 1U) << "fixtures/specs/nachos.json";
+  const std::string code = samples[0].at("unit_tests");
+  const std::regex statement(R"(const (\w+) = (?:await )?tool\.(validate|execute)\(\{([^}]*)\}\);)"
+                             R"(|expect\((\w+)\.([\w.]+)\)\.toBe\((\w+)\);)");
+  std::map<std::string, json> answers;
+  int compared = 0;
+  for (std::sregex_iterator at(code.begin(), code.end(), statement), end; at != end; ++at) {
+    const std::smatch& part = *at;
+    if (part[2] == "validate") {
+      answers[part[1]] = {{"valid", is_valid(arguments_in(part[3]))}};
+    } else if (part[2] == "execute") {
+      answers[part[1]] = answer(arguments_in(part[3]));
+    } else {
+      std::string place = "/" + part[5].str();
+      std::ranges::replace(place, '.', '/');
+      const json& given = answers.at(part[4]);
+      EXPECT_EQ(given.value(json::json_pointer(place), json()), json::parse(part[6].str()))
+          << part[0] << " " << given.dump();
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 4);
 }
 
 }  // namespace

@@ -234,6 +234,7 @@ TEST_F(ToolRuns, ToolHealthCallsTheHealthCheckOfTheTool) {
   Workspace& workspace = open(std::move(options));
   EXPECT_EQ(said(workspace.begin()->call("Greet", "{}")), "{}");
   EXPECT_TRUE(workspace.tool_health("Greet")->healthy);
+  EXPECT_EQ(workspace.tool_health("Greet")->error, "");
   health = Error{ErrorKind::kIo, "greet.hoarse", "Workspace not accessible", "", 0};
   EXPECT_FALSE(workspace.tool_health("Greet")->healthy);
   EXPECT_THAT(workspace.tool_health("Greet")->error, HasSubstr("Workspace not accessible"));
@@ -426,6 +427,26 @@ TEST_F(ToolRuns, LimitsOfTheConfigurationApply) {
   EXPECT_EQ(said(transaction->call("Read", R"({"file_path":"f3"})")), "limit.rate");
   clock_.pass(std::chrono::minutes(1));
   EXPECT_TRUE(transaction->call("Read", R"({"file_path":"f3"})"));
+}
+
+TEST_F(ToolRuns, TimeMemoryAndCallsAtOnceAreThoseOfTheConfiguration) {
+  tree_.write("galley.toml",
+              "[tools.Own]\ntimeout_ms = 1000\nmax_concurrent = 1\nmax_queued = 0\n"
+              "[tools.Bash]\nmax_memory_bytes = 100000000\n");
+  std::string second;
+  std::chrono::milliseconds spent{900};
+  Workspace& workspace = open({.tools = {writing_tool("Own", [&](ToolRun&) -> Result<std::string> {
+                                 second = said(workspace_->begin()->call("Own", "{}"));
+                                 clock_.pass(spent);
+                                 return std::string("{}");
+                               })}});
+  auto transaction = workspace.begin();
+  EXPECT_EQ(said(transaction->call("Own", "{}")), "{}");
+  EXPECT_EQ(second, "limit.tool_queue");
+  spent = std::chrono::milliseconds(1100);
+  EXPECT_EQ(said(transaction->call("Own", "{}")), "tool.timeout");
+  EXPECT_TRUE(transaction->call("Bash", R"({"command":"true"})"));
+  EXPECT_EQ(runner_.commands().back().limits.max_memory_bytes, 100'000'000U);
 }
 
 TEST_F(ToolRuns, AToolThatThrowsThreeTimesIsUnhealthyForAMinute) {
