@@ -1,4 +1,4 @@
-#include "cli/http.h"
+#include "server/http/http.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,9 +9,13 @@ namespace galley {
 namespace {
 
 constexpr int kBadRequest = 400;
+constexpr int kLengthRequired = 411;
 constexpr int kTooLarge = 413;
 constexpr std::string_view kTokenLetters =
     "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// What a client that sends `Expect: 100-continue` waits for.
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 HttpParse refused(int status) { return {std::nullopt, status}; }
 
@@ -59,20 +63,32 @@ std::string_view reason_of(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 303:
       return "See Other";
+    case 401:
+      return "Unauthorized";
     case 403:
       return "Forbidden";
     case 404:
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
     case 409:
       return "Conflict";
+    case kLengthRequired:
+      return "Length Required";
     case 413:
       return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
     case 500:
       return "Internal Server Error";
+    case 503:
+      return "Service Unavailable";
     default:
       return "Bad Request";
   }
@@ -85,15 +101,15 @@ std::string HttpRequest::header(const std::string& name) const {
   return found == headers.end() ? std::string() : found->second;
 }
 
-HttpParse parse_http(std::string_view bytes) {
+HttpParse parse_http(std::string_view bytes, const HttpRules& rules) {
   constexpr std::string_view kEnd = "\r\n\r\n";
   const size_t end = bytes.substr(0, kMaxHttpHeadBytes).find(kEnd);
   if (end == std::string_view::npos) {
-    return bytes.size() < kMaxHttpHeadBytes ? HttpParse() : refused(kTooLarge);
+    return bytes.size() < kMaxHttpHeadBytes ? HttpParse{{}, 0, 1} : refused(kTooLarge);
   }
   HttpRequest request;
   if (!read_head(bytes.substr(0, end), request)) return refused(kBadRequest);
-  if (request.headers.count("transfer-encoding") != 0) return refused(kBadRequest);
+  if (request.headers.count("transfer-encoding") != 0) return refused(kLengthRequired);
   const std::string length = request.header("content-length");
   size_t size = 0;
   if (!length.empty()) {
@@ -101,24 +117,51 @@ HttpParse parse_http(std::string_view bytes) {
     if (code == std::errc::result_out_of_range) return refused(kTooLarge);
     if (code != std::errc() || rest != length.data() + length.size()) return refused(kBadRequest);
   }
-  if (size > kMaxHttpBodyBytes) return refused(kTooLarge);
+  if (size > rules.max_body_bytes) return refused(kTooLarge);
   const std::string_view body = bytes.substr(end + kEnd.size());
-  if (body.size() < size) return {};
+  const bool expects = to_lower(request.header("expect")) == "100-continue" && body.empty();
+  const bool is_unknown = expects || size > kMaxUnknownBodyBytes;
+  const bool is_awaited = !is_unknown || !rules.admits || rules.admits(request);
+  if (!is_awaited) return {std::move(request), 0};
+  if (body.size() < size) return {{}, 0, size - body.size(), expects ? kContinue : ""};
   if (body.size() > size) return refused(kBadRequest);  // the client must wait for our answer
   request.body = body;
   return {std::move(request), 0};
 }
 
-std::string http_text(const HttpResponse& response) {
+namespace {
+
+std::string head_text(const HttpResponse& response) {
   std::string text = "HTTP/1.1 " + std::to_string(response.status) + " ";
   text += reason_of(response.status);
   text += "\r\nContent-Type: " + response.type +
-          "; charset=utf-8\r\nContent-Length: " + std::to_string(response.body.size()) +
-          "\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-          "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
-          "X-Frame-Options: DENY\r\n";
+          "; charset=utf-8\r\nConnection: close\r\nCache-Control: no-store\r\n"
+          "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
+          "Cross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n";
   for (const auto& [name, value] : response.headers) text += name + ": " + value + "\r\n";
-  return text + "\r\n" + response.body;
+  return text;
+}
+
+}  // namespace
+
+std::string http_text(const HttpResponse& response) {
+  return head_text(response) + "Content-Length: " + std::to_string(response.body.size()) +
+         "\r\n\r\n" + response.body;
+}
+
+std::string http_stream_head(const HttpResponse& response) { return head_text(response) + "\r\n"; }
+
+bool HttpHost::is_meant_by(const HttpRequest& request) const {
+  const std::string host = request.header("host");
+  const std::string origin = request.header("origin");
+  if (name.empty()) return origin.empty();
+  const auto is_ours = [this](std::string_view given) {
+    return given == name || (!alias.empty() && given == alias);
+  };
+  constexpr std::string_view kScheme = "http://";
+  return is_ours(host) &&
+         (origin.empty() || (origin.starts_with(kScheme) &&
+                             is_ours(std::string_view(origin).substr(kScheme.size()))));
 }
 
 }  // namespace galley
