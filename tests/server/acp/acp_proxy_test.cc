@@ -1,0 +1,362 @@
+#include "server/acp/acp_proxy.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+/// A run in memory.
+class FakeWorld final : public AcpWorld {
+ public:
+  Result<void> check_folder(const std::string& path) override {
+    if (path.starts_with("/w")) return {};
+    return fail(ErrorKind::kUsage, "acp.outside", "not here");
+  }
+  Result<AcpFile> read(const std::string& /*session*/, const std::string& path) override {
+    return AcpFile{files[path], unchanged};
+  }
+  Result<void> write(const std::string& /*session*/, const std::string& path,
+                     const std::string& text) override {
+    files[path] = text;
+    return {};
+  }
+  Result<void> begin_turn(const std::string& session, const std::string& prompt,
+                          bool is_alone) override {
+    alone.push_back(is_alone);
+    begun.push_back(session + ": " + prompt);
+    return {};
+  }
+  Result<std::vector<AcpChange>> staged(const std::string& /*session*/) override {
+    ++looks;
+    return changes;
+  }
+  Result<AcpVerdict> judge(const std::string& /*session*/) override { return verdict; }
+  Result<AcpCommit> commit(const std::string& /*session*/, const AcpVerdict& /*verdict*/,
+                           const AcpDecision& decision) override {
+    decisions.push_back(decision);
+    AcpCommit made = result;
+    made.is_taken_back = result.kind != AcpCommit::Kind::kChanged && !decision.rejected.empty();
+    return made;
+  }
+  Result<void> take_saved(const std::string& /*session*/,
+                          const std::vector<std::string>& paths) override {
+    taken = paths;
+    verdict = {};
+    return {};
+  }
+
+  std::map<std::string, std::string> files;
+  std::vector<std::string> begun;
+  std::vector<bool> alone;
+  std::vector<AcpChange> changes;
+  std::vector<AcpDecision> decisions;
+  std::vector<std::string> taken;
+  AcpVerdict verdict;
+  AcpCommit result;
+  bool unchanged = false;
+  int looks = 0;
+};
+
+std::vector<json> messages(const std::string& lines) {
+  std::vector<json> all;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = lines.find('\n', at);
+    all.push_back(json::parse(lines.substr(at, end - at)));
+    at = end + 1;
+  }
+  return all;
+}
+
+AcpVerdict verdict_on(size_t parts) {
+  AcpVerdict verdict;
+  verdict.proposal = "1";
+  verdict.is_approved = true;
+  for (size_t i = 0; i < parts; ++i) {
+    verdict.parts.push_back({"f" + std::to_string(i), "old\n", "new\n", "", "1", false});
+  }
+  return verdict;
+}
+
+struct AcpProxyTest : ::testing::Test {
+  /// A prompt, and the agent's answer to it.
+  void take_turn(const std::string& id = "1") {
+    proxy.take_from_editor(R"({"jsonrpc":"2.0","id":)" + id +
+                           R"(,"method":"session/prompt","params":{"sessionId":"s","prompt":)"
+                           R"([{"type":"text","text":"do it"}]}})"
+                           "\n");
+    prompts = messages(proxy.for_agent());
+    proxy.take_from_agent(R"({"jsonrpc":"2.0","id":)" + id +
+                          R"(,"result":{"stopReason":"end_turn"}})"
+                          "\n");
+  }
+  /// The last question to the editor.
+  json question() {
+    said = proxy.for_editor();
+    const auto all = messages(said);
+    const auto last = std::find_if(all.rbegin(), all.rend(), [](const json& one) {
+      return one.value("method", "") == "session/request_permission";
+    });
+    return last == all.rend() ? json() : *last;
+  }
+  void answer(const json& asked, const std::string& option) {
+    proxy.take_from_editor(
+        json{{"jsonrpc", "2.0"},
+             {"id", asked.at("id")},
+             {"result", {{"outcome", {{"outcome", "selected"}, {"optionId", option}}}}}}
+            .dump() +
+        "\n");
+  }
+
+  FakeWorld world;
+  AcpProxy proxy{world, AcpCommitTime::kAsk, "/w"};
+  std::vector<json> prompts;
+  std::string said;
+};
+
+TEST_F(AcpProxyTest, OtherMessagesPassByteForByteInPieces) {
+  const std::string line = "{\"jsonrpc\": \"2.0\",  \"method\":\"x/y\", \"params\":{\"a\":1.50}}\n";
+  for (const char byte : line) proxy.take_from_editor(std::string(1, byte));
+  EXPECT_EQ(proxy.for_agent(), line);
+  proxy.take_from_agent(line + line);
+  EXPECT_EQ(proxy.for_editor(), line + line);
+  EXPECT_EQ(proxy.for_agent(), "");
+}
+
+TEST_F(AcpProxyTest, AMessageIsOneParseAndNoCallOfTheWorld) {
+  for (int i = 0; i < 1000; ++i) {
+    proxy.take_from_agent(R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",)"
+                          R"("update":{"sessionUpdate":"agent_message_chunk"}}})"
+                          "\n");
+  }
+  EXPECT_EQ(messages(proxy.for_editor()).size(), 1000U);
+  EXPECT_FALSE(proxy.has_rest());
+  EXPECT_EQ(world.looks, 0);
+}
+
+TEST_F(AcpProxyTest, ThePromptIsAnsweredAfterTheDecision) {
+  world.verdict = verdict_on(2);
+  world.result = {AcpCommit::Kind::kCommitted, "Committed as 1", {}};
+  take_turn();
+  EXPECT_EQ(world.begun, std::vector<std::string>{"s: do it"});
+  const json asked = question();
+  EXPECT_THAT(said, ::testing::Not(HasSubstr("stopReason")));
+  EXPECT_EQ(asked["params"]["toolCall"]["content"][1]["path"], "/w/f0");
+  answer(asked, "choose");
+  answer(question(), "reject");
+  answer(question(), "accept");
+  ASSERT_EQ(world.decisions.size(), 1U);
+  EXPECT_EQ(world.decisions[0].rejected, std::vector<size_t>{0});
+  EXPECT_TRUE(world.decisions[0].is_by_person);
+  EXPECT_THAT(proxy.for_editor(), HasSubstr("stopReason"));
+  world.verdict = {};
+  take_turn("2");
+  EXPECT_THAT(prompts.back()["params"]["prompt"][0]["text"].get<std::string>(), HasSubstr("f0"));
+}
+
+TEST_F(AcpProxyTest, TurnsOfSeveralSessionsAreDecidedOneAfterTheOther) {
+  world.verdict = verdict_on(1);
+  take_turn("1");
+  take_turn("2");
+  const json first = question();
+  answer(first, "later");
+  const json second = question();
+  EXPECT_NE(first["id"], second["id"]);
+  answer(first, "commit");  // an answer that was given before counts no more
+  EXPECT_TRUE(world.decisions.empty());
+  EXPECT_TRUE(proxy.is_in_turn());
+  answer(second, "commit");
+  EXPECT_EQ(world.decisions.size(), 1U);
+  EXPECT_FALSE(proxy.is_in_turn());
+}
+
+TEST_F(AcpProxyTest, AnUnknownAnswerCommitsNothing) {
+  world.verdict = verdict_on(2);
+  for (const char* option : {"", "saved", "yes"}) {
+    take_turn(option == std::string() ? "1" : option == std::string("saved") ? "2" : "3");
+    answer(question(), option);
+    EXPECT_THAT(proxy.for_editor(), HasSubstr("stopReason"));
+  }
+  take_turn("4");
+  answer(question(), "choose");
+  answer(question(), "commit");
+  EXPECT_THAT(proxy.for_editor(), HasSubstr("stopReason"));
+  EXPECT_TRUE(world.decisions.empty());
+}
+
+TEST_F(AcpProxyTest, AConflictTakesWhatWasSavedOnlyAfterAYes) {
+  world.verdict = verdict_on(1);
+  world.result = {AcpCommit::Kind::kConflict, "f0 was saved", {"f0"}};
+  take_turn();
+  answer(question(), "commit");
+  EXPECT_TRUE(world.taken.empty());
+  answer(question(), "saved");
+  EXPECT_EQ(world.taken, std::vector<std::string>{"f0"});
+  EXPECT_THAT(proxy.for_editor(), HasSubstr("stopReason"));
+}
+
+TEST_F(AcpProxyTest, TheEndAnswersEveryRequest) {
+  world.verdict = verdict_on(1);
+  proxy.take_from_editor(
+      "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"session/list\",\"params\":{}}\n");
+  take_turn();
+  (void)proxy.for_editor();
+  proxy.end();
+  const auto all = messages(proxy.for_editor());
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0]["id"], "a");
+  EXPECT_THAT(all[0]["error"]["message"].get<std::string>(), HasSubstr("has ended"));
+  EXPECT_EQ(all[1]["result"]["stopReason"], "end_turn");
+}
+
+TEST_F(AcpProxyTest, AMessageOfTheAgentIsOneLineForEveryEditor) {
+  proxy.take_from_agent(
+      "{\"method\":\"x\",\r\"params\":\"a\xE2\x80\xA8{\xE2\x80\xA9\xC2\x85\"}\r\n");
+  EXPECT_EQ(proxy.for_editor(), "{\"method\":\"x\", \"params\":\"a\\u2028{\\u2029\\u0085\"}\r\n");
+  for (const char* method : {"terminal/kill", "fs/write_text_file"}) {
+    proxy.take_from_agent(json{{"method", method}}.dump() + "\n");
+  }
+  EXPECT_EQ(proxy.for_editor(), "");
+}
+
+TEST_F(AcpProxyTest, HalfSurrogatePairsAreReplaced) {
+  proxy.take_from_agent("{\"method\":\"x\",\"params\":\"\\ud83d \\ud83d\\ude00 \\\\ud83d\"}\n");
+  EXPECT_EQ(proxy.for_editor(),
+            "{\"method\":\"x\",\"params\":\"\\ufffd \\ud83d\\ude00 \\\\ud83d\"}\n");
+  EXPECT_EQ(proxy.for_agent(), "");
+}
+
+TEST_F(AcpProxyTest, ARefusedMessageLeavesNobodyWaiting) {
+  const std::string tail = ",\"result\":\"" + std::string(kMaxAcpLineBytes, 'x') + "\"}\n";
+  proxy.take_from_editor(
+      "{\"id\":7,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s\"}}\n");
+  (void)proxy.for_agent();
+  proxy.take_from_agent("{\"id\":7" + tail);
+  const auto all = messages(proxy.for_editor());
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0]["id"], 7);
+  EXPECT_TRUE(all[0].contains("error"));
+  EXPECT_FALSE(proxy.is_in_turn());
+  proxy.take_from_editor("{\"id\":9" + tail);
+  const auto told = messages(proxy.for_agent());
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0]["id"], 9);
+}
+
+TEST_F(AcpProxyTest, AReadThatTheEditorCannotAnswerGetsTheTextOfTheRun) {
+  world.unchanged = true;
+  world.files["/w/a"] = "run\n";
+  proxy.take_from_editor(
+      R"({"id":1,"method":"initialize","params":{"clientCapabilities":{"fs":{"readTextFile":true}}}})"
+      "\n");
+  (void)proxy.for_agent();
+  proxy.take_from_agent(
+      R"({"id":5,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/w/a"}})"
+      "\n");
+  const auto asked = messages(proxy.for_editor());
+  ASSERT_EQ(asked.size(), 1U);
+  proxy.take_from_editor("{\"id\":" + asked[0]["id"].dump() + ",\"result\":\"" +
+                         std::string(kMaxAcpLineBytes, 'x') + "\"}\n");
+  const auto read = messages(proxy.for_agent());
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read[0]["id"], 5);
+  EXPECT_EQ(read[0]["result"]["content"], "run\n");
+}
+
+TEST_F(AcpProxyTest, AnAgentThatDoesNotReadGetsABoundedNumberOfFiles) {
+  world.files["/w/a"] = std::string(size_t{8} << 20U, 'x');
+  for (int i = 0; i < 10; ++i) {
+    proxy.take_from_agent(
+        R"({"id":5,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/w/a"}})"
+        "\n");
+  }
+  EXPECT_LT(proxy.for_agent().size(), kAcpUnsentBytes + (size_t{9} << 20U));
+}
+
+TEST_F(AcpProxyTest, TheAgentIsToldOnlyOfWhatWasTakenBack) {
+  world.verdict = verdict_on(1);
+  world.result.kind = AcpCommit::Kind::kChanged;
+  take_turn();
+  for (int look = 0; look < 3; ++look) answer(question(), "drop");
+  world.verdict = {};
+  take_turn("2");
+  EXPECT_THAT(prompts.back().dump(), ::testing::Not(HasSubstr("taken back")));
+}
+
+TEST_F(AcpProxyTest, AQuestionSaysWhatItLeavesOut) {
+  world.verdict = verdict_on(60);
+  take_turn();
+  EXPECT_THAT(question().dump(), HasSubstr("Not shown here: 10 more changes"));
+}
+
+TEST_F(AcpProxyTest, ATurnIsAloneIfNoOtherOneGoesOn) {
+  for (const char* id : {"1", "2"}) {
+    proxy.take_from_editor(std::string("{\"id\":") + id +
+                           ",\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"s" + id +
+                           "\"}}\n");
+  }
+  EXPECT_EQ(world.alone, (std::vector<bool>{true, false}));
+}
+
+// Limit: kMaxAcpPending of server/acp/acp_proxy.h
+TEST_F(AcpProxyTest, TooManyRequestsAreRefused) {
+  for (size_t i = 0; i <= kMaxAcpPending; ++i) {
+    proxy.take_from_editor(json{{"jsonrpc", "2.0"}, {"id", i}, {"method", "x"}}.dump() + "\n");
+  }
+  EXPECT_EQ(messages(proxy.for_agent()).size(), kMaxAcpPending);
+  const auto refused = messages(proxy.for_editor());
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0]["id"], kMaxAcpPending);
+}
+
+// Limit: kMaxAcpDiffText of server/acp/acp_proxy.h
+TEST_F(AcpProxyTest, LongDiffsAreCut) {
+  world.changes = {{"a", std::string(300'000, 'a'), std::string(300'000, 'b'), "", "1", false}};
+  proxy.take_from_agent(R"({"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",)"
+                        R"("update":{"sessionUpdate":"tool_call_update","status":"completed"}}})"
+                        "\n");
+  (void)proxy.for_editor();
+  ASSERT_TRUE(proxy.has_rest());
+  proxy.rest();
+  const auto shown = messages(proxy.for_editor());
+  ASSERT_EQ(shown.size(), 1U);
+  const json& diff = shown[0]["params"]["update"]["content"][0];
+  EXPECT_LT(diff["oldText"].get<std::string>().size(), kMaxAcpDiffText + 100);
+  EXPECT_THAT(diff["newText"].get<std::string>(), ::testing::EndsWith("[cut]"));
+  EXPECT_FALSE(proxy.has_rest());
+}
+
+// Limit: kMaxAcpParts of server/acp/acp_proxy.h
+TEST_F(AcpProxyTest, TooManyPartsAreDecidedTogether) {
+  for (const size_t count : {kMaxAcpParts, kMaxAcpParts + 1}) {
+    world.verdict = verdict_on(count);
+    take_turn(std::to_string(count));
+    const json asked = question();
+    EXPECT_EQ(asked.dump().find("\"choose\"") == std::string::npos, count > kMaxAcpParts);
+    answer(asked, "drop");
+    EXPECT_EQ(world.decisions.back().rejected.size(), count);
+    (void)proxy.for_editor();
+  }
+}
+
+// Limit: kMaxAcpNote of server/acp/acp_proxy.h
+TEST_F(AcpProxyTest, WhatTheAgentIsToldIsBounded) {
+  world.verdict = verdict_on(1);
+  world.verdict.parts[0].new_text = std::string(100'000, 'x');
+  take_turn();
+  answer(question(), "drop");
+  world.verdict = {};
+  take_turn("2");
+  EXPECT_LT(prompts.back()["params"]["prompt"][0]["text"].get<std::string>().size(),
+            kMaxAcpNote + 100);
+}
+
+}  // namespace
+}  // namespace galley
