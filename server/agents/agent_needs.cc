@@ -93,7 +93,8 @@ std::string AgentNeeds::text() const {
 const AgentProgram* agent_of_program(std::string_view program) {
   const std::string_view name = program.substr(program.rfind('/') + 1);  // npos + 1 is 0
   for (const AgentProgram& agent : agent_programs()) {
-    if (agent.name == name) return &agent;
+    const bool is_its_own = agent.name == name;
+    if (is_its_own || (!name.empty() && agent.acp_program == name)) return &agent;
   }
   return nullptr;
 }
@@ -117,8 +118,12 @@ AgentNeeds agent_needs(const AgentProgram& agent, const std::string& home) {
 }
 
 AgentEntry consent_entry(const AgentNeeds& needs, const std::string& consents) {
+  // The program for editors has its own consent, because a person can allow each.
+  const bool is_acp = needs.program.ends_with("/" + std::string(needs.agent->acp_program)) &&
+                      !needs.agent->acp_program.empty();
+  const std::string_view name = is_acp ? needs.agent->acp_program : needs.agent->name;
   return {AgentPart::kRun,
-          {consents + "/" + std::string(needs.agent->name)},
+          {consents + "/" + std::string(name)},
           {GeneratedFile("", "#", needs.text())},
           false,
           {consents},

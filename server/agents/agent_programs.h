@@ -91,7 +91,13 @@ struct AgentProgram {
   std::vector<std::string_view> hosts;                                  ///< for people
   std::vector<std::string_view> options;                                ///< before its arguments
   std::string_view login;  ///< what to do if it is not logged in
+  /// The program that speaks the Agent Client Protocol for it; empty: its own.
+  std::string_view acp_program;
+  std::vector<std::string_view> acp_words;  ///< arguments that make its own program speak it
 };
+
+/// The word for every agent in place of a name.
+inline constexpr std::string_view kAllAgents = "all";
 
 /// The table of agents.
 [[nodiscard]] const std::vector<AgentProgram>& agent_programs();

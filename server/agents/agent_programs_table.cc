@@ -37,6 +37,7 @@ AgentProgram codex() {
   // It cannot make its own sandbox inside Galley's, which replaces it.
   agent.options = {"-c", "sandbox_mode=danger-full-access"};
   agent.login = "log in with codex login, or set CODEX_API_KEY";
+  agent.acp_program = "codex-acp";
   return agent;
 }
 
@@ -52,6 +53,7 @@ AgentProgram claude() {
                      "CLAUDE_CODE_USE_VERTEX"};
   agent.hosts = {"api.anthropic.com", "claude.ai", "platform.claude.com"};
   agent.login = "type /login in claude, or set ANTHROPIC_API_KEY";
+  agent.acp_program = "claude-code-acp";
   return agent;
 }
 
@@ -71,6 +73,7 @@ AgentProgram gemini() {
   agent.hosts = {"generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com",
                  "oauth2.googleapis.com"};
   agent.login = "sign in with gemini, or set GEMINI_API_KEY";
+  agent.acp_words = {"--experimental-acp"};
   return agent;
 }
 
@@ -83,6 +86,7 @@ AgentProgram opencode() {
   agent.variables = with_model_keys({"OPENCODE_API_KEY"});
   agent.hosts = {"opencode.ai", "models.dev", "the provider of your model"};
   agent.login = "log in with opencode auth login, or set the key of your model's provider";
+  agent.acp_words = {"acp"};
   return agent;
 }
 
@@ -94,6 +98,7 @@ AgentProgram qwen() {
   agent.variables = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY"};
   agent.hosts = {"chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com"};
   agent.login = "type /auth in qwen, or set OPENAI_API_KEY";
+  agent.acp_words = {"--experimental-acp"};
   return agent;
 }
 
@@ -105,6 +110,7 @@ AgentProgram cline() {
   agent.variables = with_model_keys({"CLINE_API_KEY"});
   agent.hosts = {"api.cline.bot", "the provider of your model"};
   agent.login = "log in with cline auth";
+  agent.acp_words = {"--acp"};
   return agent;
 }
 
@@ -120,6 +126,7 @@ AgentProgram goose() {
   agent.login =
       "the desktop's keyring is not reachable in the run: set the key of your model's provider, or "
       "store it with GOOSE_DISABLE_KEYRING=1 goose configure";
+  agent.acp_words = {"acp"};
   return agent;
 }
 

@@ -92,17 +92,26 @@ std::string hook_reports(HookProtocol protocol, std::string_view text) {
   return json_text(answer) + "\n";
 }
 
-std::string hook_denies(HookProtocol protocol, std::string_view reason) {
+namespace {
+
+std::string decided_before_use(const char* decision, std::string_view reason) {
   ordered_json answer;
-  if (protocol == HookProtocol::kPreToolUse) {
-    ordered_json& decision = answer["hookSpecificOutput"];
-    decision["hookEventName"] = "PreToolUse";
-    decision["permissionDecision"] = "deny";
-    decision["permissionDecisionReason"] = reason;
-  } else {
-    answer["decision"] = "deny";
-    answer["reason"] = reason;
-  }
+  ordered_json& output = answer["hookSpecificOutput"];
+  output["hookEventName"] = "PreToolUse";
+  output["permissionDecision"] = decision;
+  output["permissionDecisionReason"] = reason;
+  return json_text(answer) + "\n";
+}
+
+}  // namespace
+
+std::string hook_asks(std::string_view reason) { return decided_before_use("ask", reason); }
+
+std::string hook_denies(HookProtocol protocol, std::string_view reason) {
+  if (protocol == HookProtocol::kPreToolUse) return decided_before_use("deny", reason);
+  ordered_json answer;
+  answer["decision"] = "deny";
+  answer["reason"] = reason;
   return json_text(answer) + "\n";
 }
 

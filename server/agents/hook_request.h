@@ -59,6 +59,8 @@ struct HookRequest {
 [[nodiscard]] std::string hook_reports(HookProtocol protocol, std::string_view text);
 /// The output of a hook that denies the call and tells the model why.
 [[nodiscard]] std::string hook_denies(HookProtocol protocol, std::string_view reason);
+/// The output of a hook that lets a person decide at the agent's own prompt; for Claude Code.
+[[nodiscard]] std::string hook_asks(std::string_view reason);
 /// The output of a hook that lets the call through with `input` instead.
 [[nodiscard]] std::string hook_replaces(HookProtocol protocol, const nlohmann::json& input);
 

@@ -200,4 +200,23 @@ Result<HookAction> hook_action_of(const HookRequest& request, const StagedProgra
                "", 0};
 }
 
+std::string foreign_capability(const HookRequest& request) {
+  constexpr std::string_view kPrefix = "mcp__";
+  constexpr std::string_view kBetween = "__";
+  constexpr std::string_view kCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  const std::string_view tool = request.tool;
+  const bool is_one = request.protocol == HookProtocol::kPreToolUse && tool.starts_with(kPrefix) &&
+                      tool.find_first_not_of(kCharacters) == std::string_view::npos;
+  if (!is_one) return {};
+  const std::string_view name = tool.substr(kPrefix.size());
+  const size_t middle = name.find(kBetween);
+  // With a second separator, or a longer one, it is not known where the server's name ends.
+  if (middle == 0 || middle == std::string_view::npos || middle != name.rfind(kBetween)) return {};
+  const std::string_view rest = name.substr(middle + kBetween.size());
+  // A server named like Galley's own would seem to be it.
+  if (rest.empty() || name.substr(0, middle) == "galley") return {};
+  return "mcp:" + std::string(name.substr(0, middle)) + "/" + std::string(rest);
+}
+
 }  // namespace galley

@@ -65,4 +65,8 @@ struct HookSettings {
                                                             const HookSettings& settings,
                                                             const IsOffered& is_offered);
 
+/// The capability that lets a tool of another MCP server pass: `mcp:github/create_issue` for
+/// `mcp__github__create_issue`. Empty if the name may mean another server or tool.
+[[nodiscard]] std::string foreign_capability(const HookRequest& request);
+
 }  // namespace galley

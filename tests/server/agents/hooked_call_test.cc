@@ -195,6 +195,25 @@ TEST(HookedCall, OnlyToolsThatGalleyOffersPassAsItsOwn) {
   }
 }
 
+TEST(HookedCall, AForeignToolIsNamedByServerAndToolOnlyIfBothAreCertain) {
+  const auto capability = [](HookProtocol protocol, const std::string& tool) {
+    HookRequest request;
+    request.protocol = protocol;
+    request.tool = tool;
+    return foreign_capability(request);
+  };
+  EXPECT_EQ(capability(kClaude, "mcp__github__create_issue"), "mcp:github/create_issue");
+  EXPECT_EQ(capability(kClaude, "mcp__my-db_2__run.it"), "mcp:my-db_2/run.it");
+  for (const char* other :
+       {"", "mcp__", "mcp__github", "mcp__github__", "mcp____x", "mcp__a__b__c", "mcp__a___b",
+        "mcp__a__*", "mcp__a__b:c", "mcp__a__b/c", "Mcp__a__b", "mcp__galley__x"}) {
+    EXPECT_EQ(capability(kClaude, other), "") << other;
+  }
+  // Their names do not say where the server's name ends.
+  EXPECT_EQ(capability(kGemini, "mcp_github_create_issue"), "");
+  EXPECT_EQ(capability(kOpencode, "mcp__github__create_issue"), "");
+}
+
 TEST(HookedCall, APatchKeepsBothDirectories) {
   const std::string command = "cd sub && apply_patch <<'E'\np\nE\n";
   const auto edit = action(kOpencode, "bash", {{"command", command}, {"workdir", "top"}});
