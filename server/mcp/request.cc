@@ -42,7 +42,7 @@ void McpServer::Request::progress(double done, std::optional<double> total,
   params["progress"] = done;
   if (total) params["total"] = *total;
   if (!message.empty()) params["message"] = message;
-  server_->send(notification_line("notifications/progress", params));
+  server_->send({notification_line("notifications/progress", params), task_->origin.stream});
 }
 
 void McpServer::Request::log(std::string_view level, const ordered_json& data) {
@@ -61,7 +61,7 @@ void McpServer::Request::log(std::string_view level, const ordered_json& data) {
   params["level"] = level;
   params["logger"] = server_->features_->identity().name;
   params["data"] = data;
-  server_->send(notification_line("notifications/message", params));
+  server_->send({notification_line("notifications/message", params), task_->origin.stream});
 }
 
 bool McpServer::Request::client_can(std::string_view capability) const {
@@ -92,7 +92,7 @@ json McpServer::Request::wait_for_answer(std::string_view method, const ordered_
   const RpcId id = "galley-" + std::to_string(++server_->last_question_);
   server_->questions_.emplace(id, Question{});
   lock.unlock();
-  server_->send(request_line(id, method, params));
+  server_->send({request_line(id, method, params), task_->origin.stream});
   lock.lock();
   server_->wake_.wait_for(lock, kAnswerTime, [&] {
     return server_->questions_.at(id).is_answered || server_->is_over_ ||

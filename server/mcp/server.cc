@@ -57,19 +57,26 @@ void McpServer::take(std::string_view line) {
   if (Task task = accept(line)) enqueue(std::move(task));
 }
 
+void McpServer::take(RpcMessage message, Origin origin) {
+  if (Task task = accept(std::move(message), origin)) enqueue(std::move(task));
+}
+
 /// Handles one line. Returns the request in it, if the features must handle it.
 McpServer::Task McpServer::accept(std::string_view line) {
   auto read = read_message(line);
   if (const auto* broken = std::get_if<BrokenMessage>(&read)) {
-    refuse(broken->id, broken->error);
+    refuse(broken->id, broken->error, {});
     return nullptr;
   }
-  auto& message = std::get<RpcMessage>(read);
+  return accept(std::move(std::get<RpcMessage>(read)), {});
+}
+
+McpServer::Task McpServer::accept(RpcMessage message, Origin origin) {
   switch (message.kind) {
     case RpcMessage::Kind::kRequest:
-      return accept_request(std::move(message));
+      return accept_request(std::move(message), origin);
     case RpcMessage::Kind::kNotification:
-      take_notification(message);
+      take_notification(message, origin);
       break;
     case RpcMessage::Kind::kResponse:
       take_response(std::move(message));
@@ -80,18 +87,18 @@ McpServer::Task McpServer::accept(std::string_view line) {
 
 /// Refuses an invalid request. If its id belongs to a request in progress, that request gets its
 /// own answer, so the refusal must not have the id.
-void McpServer::refuse(std::optional<RpcId> id, const RpcError& error) {
-  if (id && is_in_progress(*id)) id.reset();
-  send(error_line(id, error));
+void McpServer::refuse(const std::optional<RpcId>& id, const RpcError& error, Origin origin) {
+  const bool is_other = id && is_in_progress({origin.client, *id});
+  send({error_line(is_other ? std::nullopt : id, error), origin.stream, true, error.code, true});
 }
 
-bool McpServer::is_in_progress(const RpcId& id) const {
+bool McpServer::is_in_progress(const Key& key) const {
   const std::lock_guard lock(mutex_);
-  return running_.count(id) != 0 || listeners_.count(id) != 0;
+  return running_.count(key) != 0 || listeners_.count(key) != 0;
 }
 
 void McpServer::refuse_long_line() {
-  send(error_line({}, {rpc::kInvalidRequest, "a message has at most 16 MiB"}));
+  refuse({}, {rpc::kInvalidRequest, "a message has at most 16 MiB"}, {});
 }
 
 /// The era of a request.
@@ -123,26 +130,29 @@ std::variant<McpServer::Era, RpcError> McpServer::era_of(const RpcMessage& messa
   return Era{true, *capabilities};
 }
 
-McpServer::Task McpServer::accept_request(RpcMessage message) {
-  if (is_in_progress(message.id)) {
-    send(error_line({}, {rpc::kInvalidRequest, "a request with this id is being worked on: " +
-                                                   json_text(to_json(message.id))}));
+McpServer::Task McpServer::accept_request(RpcMessage message, Origin origin) {
+  if (is_in_progress({origin.client, message.id})) {
+    refuse(message.id,
+           {rpc::kInvalidRequest,
+            "a request with this id is being worked on: " + json_text(to_json(message.id))},
+           origin);
     return nullptr;
   }
   auto found = era_of(message);
   if (const auto* error = std::get_if<RpcError>(&found)) {
-    send(error_line(message.id, *error));
+    refuse(message.id, *error, origin);
     return nullptr;
   }
   Era& era = std::get<Era>(found);
   if (era.is_stateless && is_of_handshake(message.method)) {
-    send(error_line(message.id, no_method(message.method)));
+    refuse(message.id, no_method(message.method), origin);
     return nullptr;
   }
-  if (answer_at_once(message, era)) return nullptr;
+  if (answer_at_once(message, era, origin)) return nullptr;
   auto task = std::make_shared<Running>();
   task->lane = features_->lane_of(message.method, message.params);
   task->id = std::move(message.id);
+  task->origin = origin;
   task->method = std::move(message.method);
   task->params = std::move(message.params);
   task->era = std::move(era);
@@ -150,27 +160,28 @@ McpServer::Task McpServer::accept_request(RpcMessage message) {
 }
 
 /// Handles requests that do not need the workspace.
-bool McpServer::answer_at_once(const RpcMessage& message, const Era& era) {
+bool McpServer::answer_at_once(const RpcMessage& message, const Era& era, Origin origin) {
   const std::string& method = message.method;
+  const auto answer = [&](McpAnswer now) { reply(message.id, origin, std::move(now)); };
   if (method == "initialize") {
-    reply(message.id, initialize(message.params));
+    answer(initialize(message.params));
   } else if (method == "ping") {
-    reply(message.id, ordered_json::object());
+    answer(ordered_json::object());
   } else if (method == "logging/setLevel") {
     const json* level = member(message.params, "level");
     if (level == nullptr || !level->is_string() || !is_log_level(level->get<std::string>())) {
-      reply(message.id, RpcError{rpc::kInvalidParams, "'level' is a level of syslog"});
+      answer(RpcError{rpc::kInvalidParams, "'level' is a level of syslog"});
       return true;
     }
     {
       const std::lock_guard lock(mutex_);
       log_level_ = level->get<std::string>();
     }
-    reply(message.id, ordered_json::object());
+    answer(ordered_json::object());
   } else if (method == "resources/subscribe" || method == "resources/unsubscribe") {
-    reply(message.id, subscribe(message.params, method == "resources/subscribe"));
+    answer(subscribe(message.params, method == "resources/subscribe"));
   } else if (method == "subscriptions/listen" && era.is_stateless) {
-    listen(message);
+    listen(message, origin);
   } else {
     return false;
   }
@@ -203,10 +214,10 @@ void McpServer::enqueue(Task task) {
   std::unique_lock lock(mutex_);
   if (waiting_.size() >= kMaxWaiting) {
     lock.unlock();
-    send(error_line(task->id, {rpc::kInternalError, "too many requests wait for an answer"}));
+    refuse(task->id, {rpc::kInternalError, "too many requests wait for an answer"}, task->origin);
     return;
   }
-  running_.emplace(task->id, task);
+  running_.emplace(Key(task->origin.client, task->id), task);
   waiting_.push_back(std::move(task));
   if (idle_ < waiting_.size() && workers_.size() < kMaxWorkers) {
     workers_.emplace_back([this] { work(); });
@@ -214,13 +225,13 @@ void McpServer::enqueue(Task task) {
   work_.notify_one();
 }
 
-void McpServer::take_notification(const RpcMessage& message) {
+void McpServer::take_notification(const RpcMessage& message, Origin origin) {
   // The others need no action; an unknown one is not an error.
-  if (message.method == "notifications/cancelled") cancel(message.params);
+  if (message.method == "notifications/cancelled") cancel(message.params, origin);
 }
 
 /// Some clients cancel requests that were already answered, so an unknown id is not an error.
-void McpServer::cancel(const json& params) {
+void McpServer::cancel(const json& params, Origin origin) {
   const json* id = member(params, "requestId");
   if (id == nullptr) return;
   RpcId which;
@@ -234,13 +245,28 @@ void McpServer::cancel(const json& params) {
   Task task;
   {
     const std::lock_guard lock(mutex_);
-    listeners_.erase(which);
-    const auto found = running_.find(which);
+    listeners_.erase(Key(origin.client, which));
+    const auto found = running_.find(Key(origin.client, which));
     if (found == running_.end()) return;
     task = found->second;
     task->is_silent = true;
   }
   task->stop.request_stop();
+  wake_.notify_all();
+}
+
+void McpServer::leave(uint64_t client) {
+  std::vector<Task> left;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(listeners_, [&](const auto& each) { return each.first.first == client; });
+    for (const auto& [key, task] : running_) {
+      if (key.first != client) continue;
+      task->is_silent = true;
+      left.push_back(task);
+    }
+  }
+  for (const Task& task : left) task->stop.request_stop();
   wake_.notify_all();
 }
 
@@ -339,7 +365,7 @@ void McpServer::take_line(const Line& line, int me) {
   std::unique_lock lock(mutex_);
   const bool is_wanted = leave(*task);
   lock.unlock();
-  if (is_wanted) reply(task->id, std::move(answered));
+  end(*task, is_wanted, std::move(answered));
   lock.lock();
   // The other thread may now be reading or handling a request.
   if (reading_.reader == me) reading_.is_at_work = false;
@@ -349,7 +375,7 @@ void McpServer::take_line(const Line& line, int me) {
 bool McpServer::begin_here(const Task& task) {
   const std::lock_guard lock(mutex_);
   if (!running_.empty() || is_over_) return false;
-  running_.emplace(task->id, task);
+  running_.emplace(Key(task->origin.client, task->id), task);
   if (!task->lane.empty()) busy_lanes_.insert(task->lane);
   reading_.is_at_work = true;
   ++reading_.works;
@@ -364,7 +390,7 @@ void McpServer::drain() {
   wake_.notify_all();
   work_.notify_all();
   wake_.wait_for(lock, kDrainTime, [this] { return running_.empty(); });
-  for (const auto& [id, task] : running_) task->stop.request_stop();
+  for (const auto& [key, task] : running_) task->stop.request_stop();
   wake_.notify_all();
 }
 

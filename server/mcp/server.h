@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -44,11 +45,26 @@ namespace galley {
 ///            and the state that it keeps for a client is bounded. Requests of one lane
 ///            (McpFeatures::lane_of) are handled in order, one at a time.
 /// Ownership: borrows features and clock; owns its threads.
-/// Threads:   serve(), take() and finish() are called from one thread; `send` is called from
-///            several, one at a time.
+/// Threads:   serve(), take() and leave() are called from one thread, and finish() from any, after
+///            them; `send` is called from several, one at a time.
 class McpServer {
  public:
-  using Send = std::function<void(const std::string& line)>;
+  /// Where a message came from. Both are numbers of the caller, and 0 on a pipe.
+  struct Origin {
+    uint64_t client = 0;  ///< ids of requests are unique for one client
+    uint64_t stream = 0;  ///< for the messages about its request
+  };
+  /// A message to the client.
+  struct Outgoing {
+    /// Without a line end. Empty: a cancelled request with a stream of its own, which gets no
+    /// answer, has ended.
+    std::string line;
+    uint64_t stream = 0;      ///< of the request that it is about; 0 also for a message about none
+    bool is_last = false;     ///< it is the answer: nothing more follows about the request
+    int error = 0;            ///< the code of an answer that is an error
+    bool is_refused = false;  ///< the request was not handled
+  };
+  using Send = std::function<void(const Outgoing& message)>;
   /// A line from the client, and whether another one is already available.
   struct Line {
     std::string text;
@@ -79,6 +95,10 @@ class McpServer {
   Result<void> serve(const Input& input);
   /// Takes one line from the client. Returns without waiting until its request was handled.
   void take(std::string_view line);
+  /// The same for a message that was already read (read_message).
+  void take(RpcMessage message, Origin origin);
+  /// Cancels all requests and subscriptions of a client that has left.
+  void leave(uint64_t client);
   /// The client has disconnected, so open questions get no answer. Stops the remaining requests,
   /// and returns when all have ended.
   void finish();
@@ -90,8 +110,11 @@ class McpServer {
     bool is_stateless = false;
     nlohmann::json capabilities = nlohmann::json::object();
   };
+  /// Names a request among those of all clients.
+  using Key = std::pair<uint64_t, RpcId>;
   struct Running {
     RpcId id;
+    Origin origin;
     std::string method;
     nlohmann::json params;
     Era era;
@@ -101,6 +124,7 @@ class McpServer {
   };
   /// A stream of notifications that a stateless client asked for.
   struct Listener {
+    uint64_t stream = 0;
     bool wants_resources = false;  ///< notify when the list of resources changed
     bool wants_tools = false;      ///< notify when the list of tools changed
     std::set<std::string> uris;
@@ -129,17 +153,18 @@ class McpServer {
 
   // --- incoming messages (server.cc) ------------------------------------------------------------
   Task accept(std::string_view line);
-  Task accept_request(RpcMessage message);
+  Task accept(RpcMessage message, Origin origin);
+  Task accept_request(RpcMessage message, Origin origin);
   void refuse_long_line();
-  void refuse(std::optional<RpcId> id, const RpcError& error);
-  [[nodiscard]] bool is_in_progress(const RpcId& id) const;
-  void take_notification(const RpcMessage& message);
+  void refuse(const std::optional<RpcId>& id, const RpcError& error, Origin origin);
+  [[nodiscard]] bool is_in_progress(const Key& key) const;
+  void take_notification(const RpcMessage& message, Origin origin);
   void take_response(RpcMessage message);
   std::variant<Era, RpcError> era_of(const RpcMessage& message) const;
   McpAnswer initialize(const nlohmann::json& params);
-  bool answer_at_once(const RpcMessage& message, const Era& era);
+  bool answer_at_once(const RpcMessage& message, const Era& era, Origin origin);
   void enqueue(Task task);
-  void cancel(const nlohmann::json& params);
+  void cancel(const nlohmann::json& params, Origin origin);
 
   // --- answers (server_answers.cc) --------------------------------------------------------------
   void work();
@@ -155,13 +180,14 @@ class McpServer {
   void finish_answer(const Running& task, nlohmann::ordered_json& result) const;
   [[nodiscard]] nlohmann::ordered_json server_info() const;
   [[nodiscard]] static nlohmann::ordered_json capabilities(bool is_stateless);
-  void send(const std::string& line);
-  void reply(const RpcId& id, McpAnswer answer);
+  void send(const Outgoing& message);
+  void reply(const RpcId& id, Origin origin, McpAnswer answer);
+  void end(const Running& task, bool is_wanted, McpAnswer answer);
 
   // --- subscriptions (server_subscriptions.cc) --------------------------------------------------
   McpAnswer subscribe(const nlohmann::json& params, bool is_on);
-  void listen(const RpcMessage& message);
-  bool add_listener(const RpcId& id, Listener listener);
+  void listen(const RpcMessage& message, Origin origin);
+  bool add_listener(const Key& key, Listener listener);
   void changed(std::string_view uri);
   void end_listeners();
 
@@ -176,7 +202,7 @@ class McpServer {
   std::condition_variable wake_;  ///< answers to our questions, and the end
   std::condition_variable work_;  ///< requests for a worker, and the end
   std::deque<Task> waiting_;
-  std::map<RpcId, Task> running_;     ///< includes waiting ones
+  std::map<Key, Task> running_;       ///< includes waiting ones
   std::set<std::string> busy_lanes_;  ///< lanes of requests in progress
   Reading reading_;
   std::condition_variable watch_;  ///< of the watching thread
@@ -184,7 +210,7 @@ class McpServer {
   size_t idle_ = 0;  ///< workers that take the next request, now or after their answer is sent
   std::map<RpcId, Question> questions_;  ///< to the client
   int64_t last_question_ = 0;
-  std::map<RpcId, Listener> listeners_;
+  std::map<Key, Listener> listeners_;
   std::set<std::string> subscribed_;  ///< of the handshake era
   bool is_initialized_ = false;
   bool is_over_ = false;                                           ///< the client has disconnected

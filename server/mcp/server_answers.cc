@@ -55,17 +55,22 @@ ordered_json McpServer::capabilities(bool is_stateless) {
   return out;
 }
 
-void McpServer::send(const std::string& line) {
+void McpServer::send(const Outgoing& message) {
   const std::lock_guard lock(send_mutex_);
-  send_(line);
+  send_(message);
 }
 
-void McpServer::reply(const RpcId& id, McpAnswer answer) {
+void McpServer::reply(const RpcId& id, Origin origin, McpAnswer answer) {
   if (const auto* error = std::get_if<RpcError>(&answer)) {
-    send(error_line(id, *error));
+    send({error_line(id, *error), origin.stream, true, error->code});
   } else {
-    send(result_line(id, std::get<ordered_json>(std::move(answer))));
+    send({result_line(id, std::get<ordered_json>(std::move(answer))), origin.stream, true});
   }
+}
+
+void McpServer::end(const Running& task, bool is_wanted, McpAnswer answer) {
+  if (is_wanted) return reply(task.id, task.origin, std::move(answer));
+  if (task.origin.stream != 0) send({"", task.origin.stream, true});
 }
 
 /// A worker: takes requests in order.
@@ -84,7 +89,7 @@ void McpServer::work() {
     // Before the answer is sent, so that the client's next request finds this worker.
     ++idle_;
     lock.unlock();
-    if (is_wanted) reply(task->id, std::move(answered));
+    end(*task, is_wanted, std::move(answered));
     lock.lock();
   }
 }
@@ -104,7 +109,7 @@ McpServer::Task McpServer::next_task() {
 /// Ends the work on a request, under the lock and before the answer is sent: the client's next
 /// request may have the same id. Returns whether the request must be answered.
 bool McpServer::leave(const Running& task) {
-  running_.erase(task.id);
+  running_.erase(Key(task.origin.client, task.id));
   busy_lanes_.erase(task.lane);
   if (!waiting_.empty() || is_over_) work_.notify_all();
   if (is_over_) wake_.notify_all();

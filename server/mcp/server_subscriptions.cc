@@ -43,14 +43,15 @@ McpAnswer McpServer::subscribe(const json& params, bool is_on) {
 }
 
 /// Opens a stream of notifications; its first message says which ones it will contain.
-void McpServer::listen(const RpcMessage& message) {
+void McpServer::listen(const RpcMessage& message, Origin origin) {
   const auto wanted = message.params.find("notifications");
   if (wanted == message.params.end() || !wanted->is_object()) {
-    reply(message.id,
+    reply(message.id, origin,
           RpcError{rpc::kInvalidParams, "'subscriptions/listen' names 'notifications'"});
     return;
   }
   Listener listener;
+  listener.stream = origin.stream;
   ordered_json agreed = ordered_json::object();
   const auto flag = [&](const char* key) {
     const auto found = wanted->find(key);
@@ -78,52 +79,53 @@ void McpServer::listen(const RpcMessage& message) {
   params["notifications"] = std::move(agreed);
   // Held until the first message is sent, so that later changes are reported after it.
   const std::lock_guard sending(send_mutex_);
-  if (!add_listener(message.id, std::move(listener))) {
-    send_(error_line(message.id, {rpc::kInvalidRequest, "there are too many subscriptions"}));
+  if (!add_listener({origin.client, message.id}, std::move(listener))) {
+    send_({error_line(message.id, {rpc::kInvalidRequest, "there are too many subscriptions"}),
+           origin.stream, true, rpc::kInvalidRequest});
     return;
   }
-  send_(notification_line("notifications/subscriptions/acknowledged", params));
+  send_({notification_line("notifications/subscriptions/acknowledged", params), origin.stream});
 }
 
-bool McpServer::add_listener(const RpcId& id, Listener listener) {
+bool McpServer::add_listener(const Key& key, Listener listener) {
   const std::lock_guard lock(mutex_);
   if (listeners_.size() >= kMaxSubscriptions) return false;
-  return listeners_.emplace(id, std::move(listener)).second;
+  return listeners_.emplace(key, std::move(listener)).second;
 }
 
 /// The features call it from the thread of a request.
 void McpServer::changed(std::string_view uri) {
-  std::vector<std::string> lines;
+  std::vector<Outgoing> messages;
   {
     const std::lock_guard lock(mutex_);
     if (is_initialized_ && (is_list(uri) || subscribed_.count(std::string(uri)) != 0)) {
-      lines.push_back(notification_line(notification_for(uri), params_for(uri)));
+      messages.push_back({notification_line(notification_for(uri), params_for(uri))});
     }
-    for (const auto& [id, listener] : listeners_) {
+    for (const auto& [key, listener] : listeners_) {
       const bool is_wanted = uri == McpFeatures::kListOfTools ? listener.wants_tools
                              : uri.empty()                    ? listener.wants_resources
                                            : listener.uris.count(std::string(uri)) != 0;
       if (!is_wanted) continue;
       ordered_json params = params_for(uri);
-      params["_meta"][kSubscriptionKey] = to_json(id);
-      lines.push_back(notification_line(notification_for(uri), params));
+      params["_meta"][kSubscriptionKey] = to_json(key.second);
+      messages.push_back({notification_line(notification_for(uri), params), listener.stream});
     }
   }
-  for (const std::string& line : lines) send(line);
+  for (const Outgoing& message : messages) send(message);
 }
 
 /// A stream that the server ends is answered; one that the client cancelled is not.
 void McpServer::end_listeners() {
-  std::map<RpcId, Listener> ended;
+  std::map<Key, Listener> ended;
   {
     const std::lock_guard lock(mutex_);
     ended.swap(listeners_);
   }
-  for (const auto& [id, listener] : ended) {
+  for (const auto& [key, listener] : ended) {
     ordered_json result;
-    result["_meta"][kSubscriptionKey] = to_json(id);
+    result["_meta"][kSubscriptionKey] = to_json(key.second);
     result["resultType"] = "complete";
-    reply(id, result);
+    reply(key.second, {key.first, listener.stream}, result);
   }
 }
 

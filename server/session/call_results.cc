@@ -199,6 +199,9 @@ std::string structured_page_of(std::string_view text, size_t offset, size_t& nex
 }
 
 ordered_json call_result(std::string text, ordered_json structured) {
+  if (auto exact = exact_texts(structured); !exact.empty() && structured.is_object()) {
+    structured["not_utf8"] = std::move(exact);
+  }
   std::string page = std::move(text);
   if (page.size() > kMaxResultText) {
     size_t next = 0;

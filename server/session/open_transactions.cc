@@ -4,10 +4,15 @@
 #include <utility>
 #include <vector>
 
+#include "engine/pipeline/agent_session.h"
+
 namespace galley {
 
-OpenTransactions::OpenTransactions(Workspace& workspace, std::string agent)
-    : workspace_(&workspace), agent_(std::move(agent)), closer_([this] { close_idle_ones(); }) {}
+OpenTransactions::OpenTransactions(Workspace& workspace, std::string agent, Own own)
+    : workspace_(&workspace),
+      agent_(std::move(agent)),
+      which_(own),
+      closer_([this] { close_idle_ones(); }) {}
 
 OpenTransactions::~OpenTransactions() {
   {
@@ -18,8 +23,15 @@ OpenTransactions::~OpenTransactions() {
   closer_.join();
 }
 
-std::string OpenTransactions::own() const {
+std::string OpenTransactions::own() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!own_.empty() || which_ != Own::kOfSession) return own_;
+  }
+  // An error comes again when a transaction is begun.
+  const auto found = transaction_of_session(*workspace_, agent_);
   const std::lock_guard lock(mutex_);
+  if (own_.empty() && found) own_ = *found;
   return own_;
 }
 
@@ -58,7 +70,7 @@ Result<std::string> OpenTransactions::begin(const std::string& message) {
   slot->transaction = std::make_unique<Transaction>(std::move(begun));
   slot->used = std::chrono::steady_clock::now();
   const std::lock_guard names(mutex_);
-  own_ = id;
+  if (which_ != Own::kNone) own_ = id;
   return id;
 }
 

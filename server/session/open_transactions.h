@@ -31,7 +31,13 @@ class OpenTransactions {
  public:
   static constexpr std::chrono::milliseconds kIdleTime{250};
 
-  OpenTransactions(Workspace& workspace, std::string agent);
+  /// The transaction of a call that names none.
+  enum class Own : uint8_t {
+    kOne,        ///< the connection's: the first such call begins it
+    kOfSession,  ///< the newest one of the agent's session, which others may have begun
+    kNone,       ///< each such call begins another one
+  };
+  OpenTransactions(Workspace& workspace, std::string agent, Own own = Own::kOne);
   ~OpenTransactions();
   OpenTransactions(const OpenTransactions&) = delete;
   OpenTransactions& operator=(const OpenTransactions&) = delete;
@@ -46,7 +52,7 @@ class OpenTransactions {
   /// Begins another one as the connection's own.
   Result<std::string> begin(const std::string& message);
   /// The id of the connection's own; empty when there is none.
-  [[nodiscard]] std::string own() const;
+  [[nodiscard]] std::string own();
 
  private:
   struct Slot {
@@ -63,6 +69,7 @@ class OpenTransactions {
 
   Workspace* workspace_;
   std::string agent_;
+  Own which_;
   mutable std::mutex mutex_;  ///< guards all of the following
   std::map<std::string, std::shared_ptr<Slot>> slots_;
   std::string own_;

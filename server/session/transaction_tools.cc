@@ -1,6 +1,7 @@
 #include "server/session/transaction_tools.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <set>
 #include <utility>
@@ -180,6 +181,12 @@ const std::vector<ordered_json>& TransactionTools::list() {
 bool TransactionTools::has(std::string_view name) {
   return std::any_of(verbs().begin(), verbs().end(),
                      [&](const Verb& verb) { return verb.name == name; });
+}
+
+bool TransactionTools::needs_tx(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kOthers = {
+      "galley_begin", "galley_status", "galley_undo", "galley_log", "galley_output"};
+  return has(name) && std::find(kOthers.begin(), kOthers.end(), name) == kOthers.end();
 }
 
 ordered_json TransactionTools::call(const std::string& name, const json& arguments,
@@ -471,6 +478,7 @@ Result<ordered_json> TransactionTools::rollback(const json& arguments) {
 }
 
 void TransactionTools::note_commit(const std::string& id) {
+  if (is_shared_) return;
   const std::lock_guard lock(mutex_);
   committed_.push_back(id);
   if (committed_.size() > kMaxOwnCommits) committed_.pop_front();
@@ -490,6 +498,11 @@ Result<ordered_json> TransactionTools::undo(const json& arguments) {
   TransactionOptions who;
   who.agent = agent_;
   const std::string named = text_member(arguments, "id");
+  if (is_shared_ && named.empty()) {
+    return fail(ErrorKind::kUsage, "history.nothing_to_undo",
+                "name the commit in 'id', as galley_commit or galley_log gives it: clients without "
+                "a session share this server");
+  }
   while (true) {
     const std::string id = named.empty() ? newest_own_commit() : named;
     if (id.empty()) {

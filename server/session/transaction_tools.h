@@ -23,17 +23,21 @@ namespace galley {
 /// Ownership: borrows workspace and transactions. Threads: may be called from several threads.
 class TransactionTools {
  public:
-  TransactionTools(Workspace& workspace, OpenTransactions& open, std::string agent)
-      : workspace_(&workspace), open_(&open), agent_(std::move(agent)) {}
+  /// `is_shared`: as in SessionOptions.
+  TransactionTools(Workspace& workspace, OpenTransactions& open, std::string agent, bool is_shared)
+      : workspace_(&workspace), open_(&open), agent_(std::move(agent)), is_shared_(is_shared) {}
 
   /// `Tool` objects of the protocol.
   [[nodiscard]] static const std::vector<nlohmann::ordered_json>& list();
   [[nodiscard]] static bool has(std::string_view name);
+  /// Whether a tool of these works on one transaction, which is the connection's own without `tx`.
+  [[nodiscard]] static bool needs_tx(std::string_view name);
   /// Returns a `CallToolResult`, also for invalid arguments.
   nlohmann::ordered_json call(const std::string& name, const nlohmann::json& arguments,
                               McpRequest& request);
 
-  /// Remembers a commit of this session: galley_undo without an id takes back only these.
+  /// Remembers a commit of this session: galley_undo without an id takes back only these. Clients
+  /// that share the connection would take back each other's, so those are not remembered.
   void note_commit(const std::string& id);
 
   /// Keeps an output of a call without a stored transaction for galley_output, as long as the
@@ -66,6 +70,7 @@ class TransactionTools {
   Workspace* workspace_;
   OpenTransactions* open_;
   std::string agent_;
+  bool is_shared_;
   std::mutex mutex_;
   std::deque<std::string> committed_;  ///< guarded by mutex_; not taken back yet, oldest first
   struct KeptOutput {

@@ -8,6 +8,7 @@
 #include "engine/calls/confirmation.h"
 #include "engine/calls/executor.h"
 #include "engine/pipeline/inner_transaction.h"
+#include "engine/pipeline/workspace_state.h"
 #include "server/session/call_results.h"
 #include "server/session/long_output.h"
 #include "tools/json_input.h"
@@ -134,9 +135,15 @@ Approver client_approver() {
 WorkspaceFeatures::WorkspaceFeatures(Workspace& workspace, SessionOptions options)
     : workspace_(&workspace),
       options_(std::move(options)),
-      open_(workspace, options_.agent),
-      transaction_tools_(workspace, open_, options_.agent),
-      stored_tools_(workspace) {}
+      open_(workspace, options_.agent,
+            options_.is_shared       ? OpenTransactions::Own::kNone
+            : options_.joins_session ? OpenTransactions::Own::kOfSession
+                                     : OpenTransactions::Own::kOne),
+      transaction_tools_(workspace, open_, options_.agent, options_.is_shared),
+      stored_tools_(workspace) {
+  // A call that is committed at once has no transaction that could have read before.
+  tools_of(workspace).is_shared = options_.is_shared && !options_.commits_each_call;
+}
 
 McpFeatures::Identity WorkspaceFeatures::identity() const {
   Identity identity;
@@ -209,6 +216,7 @@ ordered_json WorkspaceFeatures::shown_tool(const ToolInfo& info) const {
   ordered_json output = ordered_json::parse(info.output_schema);
   if (output.contains("properties") && !info.annotations.read_only) {
     output["properties"]["needsApproval"] = {{"type", "array"}};
+    if (options_.is_shared) output["properties"]["tx"] = {{"type", "string"}};
     if (output["properties"].contains("exitCode"))
       output["properties"]["kept"] = {{"type", "string"}};
   }
@@ -248,7 +256,12 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   refresh_tools();
   log_notices(request);
   McpAnswer answered;
-  if (TransactionTools::has(name)) {
+  if (options_.is_shared && tx.empty() && TransactionTools::needs_tx(name)) {
+    answered = failed_result({ErrorKind::kUsage, "stage.which",
+                              "name the transaction in 'tx', as the call that began it returned "
+                              "it: clients without a session share this server",
+                              "", 0});
+  } else if (TransactionTools::has(name)) {
     ordered_json result = transaction_tools_.call(name, arguments, request);
     const std::string changed = text_member(result["structuredContent"], "tx");
     if (!changed.empty()) notify_resource_changed(changed);
@@ -260,7 +273,8 @@ McpAnswer WorkspaceFeatures::call_tool(const std::string& name, const json& argu
   }
   // A new or ended transaction changes the resources, and so does a commit.
   const bool may_publish = options_.commits_each_call || name == "galley_undo";
-  if (may_publish || open_.own() != own) notify_list_changed({});
+  const bool may_begin = options_.is_shared && tx.empty();
+  if (may_publish || may_begin || open_.own() != own) notify_list_changed({});
   return answered;
 }
 
@@ -273,6 +287,7 @@ std::string WorkspaceFeatures::lane_of(const std::string& method, const json& pa
   const std::string tx = has_arguments ? text_member(*arguments, "tx") : std::string();
   const std::string own = open_.own();
   if (!tx.empty()) return tx == own ? kOwnLane : tx;
+  if (options_.is_shared) return {};
   if (!own.empty() || TransactionTools::has(name)) return kOwnLane;
   const auto info = workspace_->tool(own_name(name));
   return info && info->annotations.read_only ? std::string() : kOwnLane;
@@ -315,14 +330,15 @@ CallOptions WorkspaceFeatures::call_options(McpRequest& request) const {
 namespace {
 
 /// Shortens long outputs, and keeps them with the transaction for galley_output. An output that
-/// cannot be kept is only shortened.
-void keep_middle_of_outputs(Transaction& transaction, ToolResult& called) {
+/// cannot be kept is only shortened. Returns whether one is kept.
+bool keep_middle_of_outputs(Transaction& transaction, ToolResult& called) {
   const std::string execution = called.meta.execution_id;
   bool is_kept = false;
   for (const CutOutput& cut : cut_outputs(called)) {
     is_kept |= inner(transaction).keep_output({execution, cut.stream}, cut.whole).has_value();
   }
   if (is_kept) name_kept_outputs(called, execution);
+  return is_kept;
 }
 
 /// The paths that a call changed, as its result names them.
@@ -365,11 +381,24 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
   if (!lent) return failed_result(lent.error());
   const std::string id = (*lent)->id();
   ToolResult called = call_in(**lent, info, std::move(arguments), request);
-  keep_middle_of_outputs(**lent, called);
+  const bool keeps_output = keep_middle_of_outputs(**lent, called);
   const auto questions = inner(**lent).questions_about(changed_by(called));
-  if (const auto saved = lent->give_back(); !saved) return failed_result(saved.error());
+  const bool begun = options_.is_shared && tx.empty();
+  const bool has_left = begun && request.stop().stop_requested();
+  // Nobody could name the transaction that a failed call began, or would name an empty one.
+  const bool is_lost =
+      begun && (!called.ok || has_left || (!keeps_output && (*lent)->proposal().changes().empty()));
+  if (is_lost) (void)(*lent)->rollback();
+  if (const auto saved = lent->give_back(is_lost); !saved) return failed_result(saved.error());
+  if (has_left && called.ok) {
+    return failed_result({ErrorKind::kTimeout, "call.cancelled",
+                          "the call was cancelled, and what it staged was dropped", "", 0});
+  }
+  const bool has_tx = !only_reads && !is_lost;
   if (!only_reads) notify_resource_changed(id);
-  return tool_call_result(called, only_reads ? std::string() : id, questions);
+  ordered_json result = tool_call_result(called, has_tx ? id : std::string(), questions);
+  if (options_.is_shared && called.ok && has_tx) result["structuredContent"]["tx"] = id;
+  return result;
 }
 
 /// The arguments come from a message, so they were parsed as strictly as those of a call.

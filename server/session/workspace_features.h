@@ -29,6 +29,11 @@ struct SessionOptions {
   /// Each call that changes something is a separate transaction, committed at once if the gate
   /// approves and dropped otherwise.
   bool commits_each_call = false;
+  /// Clients that are not told apart share the connection (stateless requests over HTTP). A call
+  /// that changes something without a `tx` begins a transaction, and all further calls name it.
+  bool is_shared = false;
+  /// The person named the session, so its hook and its commands may share the transaction.
+  bool joins_session = false;
   SecretProvider secrets = {};
 };
 
@@ -91,7 +96,7 @@ class WorkspaceFeatures final : public McpFeatures {
 
   Workspace* workspace_;
   SessionOptions options_;
-  OpenTransactions open_;
+  mutable OpenTransactions open_;
   TransactionTools transaction_tools_;
   StoredTools stored_tools_;
   std::mutex mutex_;

@@ -69,9 +69,9 @@ class McpServerFacts : public ::testing::Test {
   std::mutex mutex;
   std::condition_variable said_more;
   std::vector<json> said;
-  McpServer server{features, clock, [this](const std::string& line) {
+  McpServer server{features, clock, [this](const McpServer::Outgoing& message) {
                      const std::lock_guard lock(mutex);
-                     said.push_back(json::parse(line));
+                     said.push_back(json::parse(message.line));
                      said_more.notify_all();
                    }};
 

@@ -274,8 +274,8 @@ TEST_F(McpServerFacts, AChangeIsReportedAfterTheAcknowledgement) {
   for (int i = 0; i < 2000; ++i) {
     OneTool one;
     std::string first;
-    McpServer stream(one, clock, [&](const std::string& sent) {
-      if (first.empty()) first = sent;
+    McpServer stream(one, clock, [&](const McpServer::Outgoing& sent) {
+      if (first.empty()) first = sent.line;
     });
     std::atomic<bool> is_over = false;
     std::jthread changing([&] {
