@@ -1,0 +1,510 @@
+#include "cli/acp_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/content_id.h"
+#include "base/file_mode.h"
+#include "base/text.h"
+#include "engine/commit/outcome.h"
+#include "engine/commit/writer_lock.h"
+#include "engine/pipeline/agent_session.h"
+#include "engine/pipeline/inner_transaction.h"
+#include "engine/pipeline/trust.h"
+#include "engine/stages/run_basis.h"
+#include "engine/stages/run_folder.h"
+#include "server/acp/acp_proxy.h"
+#include "server/session/call_results.h"
+#include "server/session/conflict_answers.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/fs/host_file.h"
+#include "staging/overlay/ownership.h"
+#include "staging/text/lines.h"
+
+namespace galley {
+namespace {
+
+// Files that an agent read: their number, and the bytes of all.
+constexpr size_t kMaxReads = 256;
+constexpr size_t kMaxReadBytes = size_t{16} << 20U;
+/// A file that is read or written through the protocol.
+constexpr size_t kMaxProtocolFileBytes = size_t{8} << 20U;
+/// Sessions of one editor whose workspace is open at the same time.
+constexpr size_t kMaxOpenSessions = 16;
+constexpr uint32_t kNewFileMode = 0644;
+constexpr uint32_t kPartContext = 3;
+constexpr size_t kIdDigits = 32;
+
+Node file_node(const std::string& text, uint32_t mode) {
+  return {FileKind::kRegular, mode, ContentId::of(text), text.size()};
+}
+
+/// The id of a session in the records, where it has only some characters. The agent chose it, and
+/// must not name a session of another program.
+std::string recorded_id(const std::string& session) {
+  const std::string id = "acp-" + session;
+  if (is_session_id(id)) return id;
+  return "acp-" + ContentId::of(session).hex().substr(0, kIdDigits);
+}
+
+/// Returns both texts without the lines at their beginnings and ends that are equal, except for
+/// some lines of context.
+void leave_out_equal_lines(std::string& before, std::string& after) {
+  const Lines old_lines(before);
+  const Lines new_lines(after);
+  const uint32_t most = std::min(old_lines.size(), new_lines.size());
+  uint32_t head = 0;
+  while (head < most && old_lines.span(head, head + 1) == new_lines.span(head, head + 1)) ++head;
+  uint32_t tail = 0;
+  const auto from_end = [](const Lines& lines, uint32_t index) {
+    return lines.span(lines.size() - index - 1, lines.size() - index);
+  };
+  while (tail < most - head && from_end(old_lines, tail) == from_end(new_lines, tail)) ++tail;
+  head -= std::min(head, kPartContext);
+  tail -= std::min(tail, kPartContext);
+  std::string short_before(old_lines.span(head, old_lines.size() - tail));
+  std::string short_after(new_lines.span(head, new_lines.size() - tail));
+  before = std::move(short_before);
+  after = std::move(short_after);
+}
+
+/// Returns the text of one side; nothing for what is not text.
+std::optional<std::string> side_text(const Proposal& proposal, const Node& node) {
+  if (!is_file_or_link(node) || node.size > kMaxProtocolFileBytes) return {};
+  const auto content = proposal.content(node);
+  if (!content || !is_utf8(**content)) return {};
+  return **content;
+}
+
+std::string note_on(const Change& change, bool has_texts) {
+  std::string note;
+  const auto add = [&note](const std::string& text) { note += (note.empty() ? "" : ", ") + text; };
+  if (change.is_delete()) add("deleted");
+  if (change.renamed_from) add("renamed from " + change.renamed_from->str());
+  const bool is_link = change.after.kind == FileKind::kSymlink;
+  if (is_link) add("a symbolic link");
+  if (!change.is_create() && !change.is_delete() && !is_link &&
+      change.before.mode != change.after.mode) {
+    add(fmt::format("mode {:o} to {:o}", change.before.mode, change.after.mode));
+  }
+  if (change.after.owner && change.after.owner != change.before.owner) {
+    add("owner " + owner_text(*change.after.owner));
+  }
+  if (!has_texts) add("not text, or too large to show");
+  return note;
+}
+
+/// Returns a change as an editor shows it; with `is_part` without the equal lines around it.
+AcpChange shown_change(const Proposal& proposal, const Change& change, bool is_part) {
+  AcpChange shown;
+  shown.path = change.path.str();
+  shown.is_deleted = change.is_delete();
+  shown.version = fmt::format("{} {} {:o}", static_cast<int>(change.after.kind),
+                              change.after.content.hex(), change.after.mode);
+  if (change.after.owner) shown.version += " " + owner_text(*change.after.owner);
+  auto before = side_text(proposal, change.before);
+  auto after = side_text(proposal, change.after);
+  const bool has_texts =
+      (before || !is_file_or_link(change.before)) && (after || !is_file_or_link(change.after));
+  shown.note = note_on(change, has_texts);
+  if (!has_texts) return shown;
+  if (before && after && is_part) leave_out_equal_lines(*before, *after);
+  shown.old_text = std::move(before);
+  shown.new_text = after.value_or("");
+  return shown;
+}
+
+/// Whether a directory that a change set makes or removes is only the place of other changes.
+bool is_file_change(const Change& change) {
+  return is_file_or_link(change.before) || is_file_or_link(change.after);
+}
+
+}  // namespace
+
+Session& AcpRun::session_of(const std::string& session) {
+  const std::string id = recorded_id(session);
+  if (sessions_.size() >= kMaxOpenSessions && !sessions_.contains(id)) sessions_.clear();
+  auto& held = sessions_[id];
+  if (held != nullptr) return *held;
+  held = std::make_unique<Session>(person_->arguments(), person_->terminal());
+  held->set_session_id(id);
+  held->set_approver([this](const ApprovalQuestion& question) -> Result<ApprovalQuestion::Answer> {
+    ApprovalQuestion::Answer answer;
+    answer.proposal = question.proposed.id();
+    answer.is_yes = answer.was_asked = says_yes_;
+    answer.by = "the editor's user";
+    return answer;
+  });
+  return *held;
+}
+
+Result<Transaction> AcpRun::resume(const std::string& session) {
+  return session_of(session).resume(tx_);
+}
+
+Result<const StateDirectory*> AcpRun::state() {
+  GALLEY_ASSIGN(const Workspace* workspace, person_->open());
+  return persistent_of(*workspace).state();
+}
+
+// --- files --------------------------------------------------------------------------------------
+
+Result<void> AcpRun::check_folder(const std::string& path) {
+  GALLEY_ASSIGN(const Workspace* workspace, person_->open());
+  const auto folder = absolute_path(path);
+  if (folder && is_at_or_below(*folder, workspace->root_path())) {
+    if (path != *folder && linked_.size() < kMaxOpenSessions) linked_[path] = *folder;
+    return {};
+  }
+  return fail(ErrorKind::kUsage, "acp.outside",
+              "this session would start in '" + path + "', but galley acp runs the agent in '" +
+                  workspace->root_path() +
+                  "': start it for that folder, with galley -C FOLDER acp");
+}
+
+Result<RelPath> AcpRun::inside(const std::string& named) {
+  GALLEY_ASSIGN(const Workspace* workspace, person_->open());
+  const std::string root = workspace->root_path() + "/";
+  std::string path = named;
+  for (const auto& [link, folder] : linked_) {
+    if (path.starts_with(root) || !named.starts_with(link + "/")) continue;
+    path = folder + named.substr(link.size());
+  }
+  if (!path.starts_with(root)) {
+    return fail(ErrorKind::kRefused, "acp.outside",
+                "'" + path + "' is not in the workspace '" + workspace->root_path() +
+                    "'; use your own tools for files that the sandbox shows you");
+  }
+  GALLEY_ASSIGN(RelPath inside, RelPath::parse(path.substr(root.size())));
+  if (!inside.is_protected()) return inside;
+  return fail(ErrorKind::kRefused, "path.protected",
+              "'" + path + "' belongs to git or Galley, and cannot be reached this way");
+}
+
+Result<AcpRun::Held> AcpRun::on_disk(const RelPath& path) {
+  GALLEY_ASSIGN(const Workspace* workspace, person_->open());
+  const Directory& files = galley::place_of(*workspace).files();
+  GALLEY_ASSIGN(const FileStat there, files.stat(path));
+  Held held;
+  held.node.kind = there.kind;
+  if (there.kind == FileKind::kSymlink) {
+    GALLEY_ASSIGN(held.bytes, files.read_link(path));
+  } else if (there.kind == FileKind::kRegular) {
+    GALLEY_ASSIGN(held.bytes, read_file(files, path, kMaxProtocolFileBytes));
+    held.node.mode = there.mode & kPermissionBits;
+  } else {
+    return held;
+  }
+  held.node.content = ContentId::of(held.bytes);
+  held.node.size = held.bytes.size();
+  return held;
+}
+
+Result<AcpFile> AcpRun::read(const std::string& session, const std::string& path) {
+  GALLEY_ASSIGN(const RelPath inside_path, inside(path));
+  GALLEY_ASSIGN(const StateDirectory* kept, state());
+  GALLEY_ASSIGN(const OpenView view, OpenView::open(*kept, tx_));
+  AcpFile file;
+  GALLEY_ASSIGN(file.text, read_file(view.files(), inside_path, kMaxProtocolFileBytes));
+  if (!is_utf8(file.text)) {
+    return fail(ErrorKind::kInvalid, "acp.not_text",
+                "'" + path + "' is not UTF-8 text; read it with your own tools");
+  }
+  const auto disk = on_disk(inside_path);
+  file.is_as_on_disk = disk && disk->node.kind == FileKind::kRegular && disk->bytes == file.text;
+  if (file.is_as_on_disk) {
+    keep_read({recorded_id(session), inside_path}, {file.text, disk->node.mode, ++last_read_});
+  }
+  return file;
+}
+
+void AcpRun::keep_read(ReadKey key, Read read) {
+  if (const auto old = reads_.find(key); old != reads_.end()) forget_read(old);
+  while (!reads_.empty() &&
+         (reads_.size() >= kMaxReads || read_bytes_ + read.text.size() > kMaxReadBytes)) {
+    forget_read(std::min_element(reads_.begin(), reads_.end(), [](const auto& a, const auto& b) {
+      return a.second.number < b.second.number;
+    }));
+  }
+  read_bytes_ += read.text.size();
+  reads_.emplace(std::move(key), std::move(read));
+}
+
+void AcpRun::forget_read(std::map<ReadKey, Read>::iterator read) {
+  read_bytes_ -= read->second.text.size();
+  reads_.erase(read);
+}
+
+void AcpRun::forget_reads(const RelPath& path) {
+  for (auto at = reads_.begin(); at != reads_.end();) {
+    const auto read = at++;
+    if (read->first.second == path) forget_read(read);
+  }
+}
+
+Result<void> AcpRun::write(const std::string& session, const std::string& path,
+                           const std::string& text) {
+  GALLEY_ASSIGN(const RelPath inside_path, inside(path));
+  if (text.size() > kMaxProtocolFileBytes) {
+    return fail(ErrorKind::kQuota, "limit.file_size",
+                fmt::format("'{}' would have more than {} bytes", path, kMaxProtocolFileBytes));
+  }
+  GALLEY_ASSIGN(const StateDirectory* kept, state());
+  GALLEY_ASSIGN(const OpenView view, OpenView::open(*kept, tx_));
+  GALLEY_ASSIGN(const FileStat there, view.files().stat(inside_path));
+  if (there.kind != FileKind::kRegular && there.kind != FileKind::kAbsent) {
+    return fail(ErrorKind::kRefused, "path.special_file",
+                "'" + path + "' is not a file, so no text can be written to it");
+  }
+  const bool is_new = there.kind == FileKind::kAbsent;
+  const ReadKey key = {recorded_id(session), inside_path};
+  if (is_new) {
+    GALLEY_TRY(keep_base(key, std::nullopt));
+  } else if (there.size <= kMaxProtocolFileBytes) {
+    GALLEY_ASSIGN(const std::string now,
+                  read_file(view.files(), inside_path, kMaxProtocolFileBytes));
+    GALLEY_TRY(keep_base(key, now));
+  }
+  if (const auto read = reads_.find(key); read != reads_.end()) forget_read(read);
+  return view.put(inside_path,
+                  file_node(text, is_new ? kNewFileMode : there.mode & kPermissionBits), text);
+}
+
+/// If a file was saved or deleted after the agent had read it, what the agent read is the base of
+/// its change. Otherwise the run would take the saved state for what the agent saw.
+Result<void> AcpRun::keep_base(const ReadKey& key, const std::optional<std::string>& now) {
+  const auto read = reads_.find(key);
+  if (read == reads_.end()) return {};
+  const RelPath& path = key.second;
+  const std::string& text = read->second.text;
+  const auto disk = on_disk(path);
+  if (!disk) return {};
+  const bool is_file = disk->node.kind == FileKind::kRegular;
+  if ((!is_file && disk->node.kind != FileKind::kAbsent) || (is_file && disk->bytes == text)) {
+    return {};
+  }
+  const bool is_as_on_disk = is_file ? now == disk->bytes : !now;
+  if (!is_as_on_disk && now != text) return {};  // the run has changed it before
+  GALLEY_ASSIGN(Workspace * workspace, person_->open());
+  GALLEY_ASSIGN(const StateDirectory* kept, state());
+  GALLEY_ASSIGN(const Transaction transaction, person_->resume(tx_));
+  const Node seen = file_node(text, is_file ? disk->node.mode : read->second.mode);
+  GALLEY_TRY(overlay_of(transaction)
+                 .store()
+                 ->keep(seen.content, std::make_shared<const std::string>(text)));
+  GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*kept, tx_));
+  GALLEY_ASSIGN(const WriterLock lock, persistent_of(*workspace).lock());
+  return set_base(folder, *kept, path, seen);
+}
+
+/// Gives the run the state on disk of these paths, which is then also their base.
+Result<void> AcpRun::take_from_disk(const std::vector<RelPath>& paths) {
+  if (paths.empty()) return {};
+  GALLEY_ASSIGN(Workspace * workspace, person_->open());
+  GALLEY_ASSIGN(const StateDirectory* kept, state());
+  GALLEY_ASSIGN(const OpenView view, OpenView::open(*kept, tx_));
+  GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*kept, tx_));
+  GALLEY_ASSIGN(const Transaction transaction, person_->resume(tx_));
+  for (const RelPath& path : paths) {
+    GALLEY_ASSIGN(const Held disk, on_disk(path));
+    if (disk.node.kind == FileKind::kDirectory || disk.node.kind == FileKind::kOther) continue;
+    if (is_file_or_link(disk.node)) {
+      GALLEY_TRY(overlay_of(transaction)
+                     .store()
+                     ->keep(disk.node.content, std::make_shared<const std::string>(disk.bytes)));
+    }
+    GALLEY_ASSIGN(const WriterLock lock, persistent_of(*workspace).lock());
+    GALLEY_TRY(view.put(path, disk.node, disk.bytes));
+    GALLEY_TRY(set_base(folder, *kept, path, disk.node));
+  }
+  return {};
+}
+
+// --- turns --------------------------------------------------------------------------------------
+
+/// Between two turns, the run gets the files that were saved on disk, except those with changes of
+/// the run that are not committed.
+Result<void> AcpRun::take_saves(const std::string& session) {
+  GALLEY_ASSIGN(const StateDirectory* kept, state());
+  std::vector<RelPath> saved;
+  std::vector<std::pair<RelPath, int64_t>> synced;
+  {
+    GALLEY_ASSIGN(const Transaction transaction, resume(session));
+    const Overlay::Entries& staged = overlay_of(transaction).entries();
+    GALLEY_ASSIGN(const RunFolder folder, RunFolder::open(*kept, tx_));
+    GALLEY_ASSIGN(const Overlay::Entries basis, settled_basis(folder, *kept));
+    GALLEY_ASSIGN(const Workspace* workspace, person_->open());
+    const Directory& files = galley::place_of(*workspace).files();
+    for (const auto& [path, entry] : basis) {
+      if (staged.contains(path) || entry.now.kind == FileKind::kDirectory) continue;
+      GALLEY_ASSIGN(const FileStat there, files.stat(path));
+      const auto known = synced_.find(path);
+      if (known != synced_.end() && known->second == there.ctime_ns) continue;
+      const auto disk = on_disk(path);
+      if (!disk) continue;
+      if (disk->node != entry.now) saved.push_back(path);
+      synced.emplace_back(path, there.ctime_ns);
+    }
+  }
+  GALLEY_TRY(take_from_disk(saved));
+  for (auto& [path, ctime] : synced) synced_[std::move(path)] = ctime;
+  return {};
+}
+
+Result<void> AcpRun::begin_turn(const std::string& session, const std::string& prompt,
+                                bool is_alone) {
+  GALLEY_ASSIGN(const StateDirectory* kept, state());
+  last_session_ = recorded_id(session);
+  GALLEY_TRY(AgentSession(*kept, last_session_).begin_turn(prompt));
+  // The agent works with the files of the other turn.
+  return is_alone ? take_saves(session) : Result<void>();
+}
+
+Result<std::vector<AcpChange>> AcpRun::staged(const std::string& session) {
+  GALLEY_ASSIGN(const Transaction transaction, resume(session));
+  if (const Error* why = transaction.unstaged_run(); why != nullptr) return fail(*why);
+  const Proposal proposal = transaction.proposal();
+  std::vector<AcpChange> changes;
+  for (const Change& change : proposal.changes()) {
+    if (is_file_change(change)) changes.push_back(shown_change(proposal, change, false));
+  }
+  return changes;
+}
+
+Result<AcpVerdict> AcpRun::judge(const std::string& session) {
+  judged_.reset();
+  GALLEY_ASSIGN(Transaction transaction, resume(session));
+  if (const Error* why = transaction.unstaged_run(); why != nullptr) return fail(*why);
+  AcpVerdict verdict;
+  if (transaction.proposal().is_empty()) return verdict;
+  GALLEY_ASSIGN(const Preview preview, transaction.preview());
+  GALLEY_ASSIGN(ProposalPieces pieces, ProposalPieces::split(preview.proposal, kPartContext));
+  verdict.proposal = preview.proposal.id().hex();
+  verdict.is_approved = preview.verdict.is_approved();
+  const auto* refusal = std::get_if<Refusal>(&preview.verdict.decision);
+  verdict.needs_person = refusal != nullptr && refusal->reason == "gate.approval_missing";
+  verdict.text = changes_summary(preview.proposal.changes()) + verdict_summary(preview.verdict);
+  for (size_t i = 0; i < pieces.pieces().size(); ++i) {
+    const ProposalPiece& piece = pieces.pieces()[i];
+    AcpChange shown;
+    shown.path = piece.path.str();
+    if (i < kMaxAcpParts) {
+      GALLEY_ASSIGN(const Proposal part, pieces.only({i}));
+      const Change* change = find_change(part.changes(), piece.path);
+      if (change != nullptr) shown = shown_change(part, *change, true);
+    }
+    verdict.parts.push_back(std::move(shown));
+  }
+  judged_ = Judged{preview.proposal, std::move(pieces)};
+  return verdict;
+}
+
+/// Restores in the run what `whole` changes and `part` does not.
+Result<void> AcpRun::take_back(const Proposal& whole, const Proposal& part) {
+  GALLEY_ASSIGN(const StateDirectory* kept, state());
+  GALLEY_ASSIGN(const OpenView view, OpenView::open(*kept, tx_));
+  std::vector<std::pair<RelPath, Node>> wanted;
+  for (const Change& change : whole.changes()) {
+    const Change* left = find_change(part.changes(), change.path);
+    const Node& node = left == nullptr ? change.before : left->after;
+    if (node != change.after) wanted.emplace_back(change.path, node);
+  }
+  // Removals begin with the innermost path, everything else with the outermost.
+  for (auto at = wanted.rbegin(); at != wanted.rend(); ++at) {
+    if (at->second.kind != FileKind::kAbsent) continue;
+    // A directory with files that git ignores stays; it is not proposed.
+    const auto removed = view.put(at->first, at->second, {});
+    if (!removed && removed.error().os_error != ENOTEMPTY) return removed;
+  }
+  for (const auto& [path, node] : wanted) {
+    if (node.kind == FileKind::kAbsent) continue;
+    std::string bytes;
+    if (is_file_or_link(node)) {
+      auto content = whole.content(node);
+      if (!content) content = part.content(node);
+      if (!content) return fail(content.error());
+      bytes = **content;
+    }
+    GALLEY_TRY(view.put(path, node, bytes));
+  }
+  return {};
+}
+
+Result<AcpCommit> AcpRun::commit(const std::string& session, const AcpVerdict& verdict,
+                                 const AcpDecision& decision) {
+  AcpCommit result;
+  result.kind = AcpCommit::Kind::kChanged;
+  if (!judged_ || judged_->proposal.id().hex() != verdict.proposal) return result;
+  Proposal wanted = judged_->proposal;
+  if (!decision.rejected.empty()) {
+    {
+      GALLEY_ASSIGN(const Transaction transaction, resume(session));
+      if (transaction.proposal().id() != wanted.id()) return result;
+    }
+    const std::set<size_t> rejected(decision.rejected.begin(), decision.rejected.end());
+    std::vector<size_t> accepted;
+    for (size_t i = 0; i < verdict.parts.size(); ++i) {
+      if (!rejected.contains(i)) accepted.push_back(i);
+    }
+    GALLEY_ASSIGN(wanted, judged_->pieces.only(accepted));
+    GALLEY_TRY(take_back(judged_->proposal, wanted));
+    result.is_taken_back = true;
+  }
+  GALLEY_ASSIGN(Transaction transaction, resume(session));
+  if (transaction.proposal().id() != wanted.id()) return result;
+  result.kind = AcpCommit::Kind::kNothing;
+  if (wanted.is_empty()) return result;
+  says_yes_ = decision.is_by_person;
+  auto committed = commit_now(transaction);
+  says_yes_ = false;
+  if (committed) committed->is_taken_back = result.is_taken_back;
+  return committed;
+}
+
+Result<AcpCommit> AcpRun::commit_now(Transaction& transaction) {
+  AcpCommit result;
+  CommitRequest request;
+  request.tool = "acp";
+  GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
+  if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
+    result.kind = AcpCommit::Kind::kCommitted;
+    for (const Change& change : receipt->changes) forget_reads(change.path);
+    const auto paths =
+        std::count_if(receipt->changes.begin(), receipt->changes.end(), is_file_change);
+    result.text =
+        fmt::format("Committed as {}: {}; take it back with: galley undo {}", receipt->id.str(),
+                    counted(static_cast<uint64_t>(paths), "path"), receipt->id.str());
+    for (const std::string& warning : receipt->warnings) result.text += "\n" + warning;
+  } else if (const auto* refused = std::get_if<Refused>(&outcome)) {
+    const bool is_question = refused->refusal().reason == "gate.approval_missing" && !says_yes_;
+    result.kind = is_question ? AcpCommit::Kind::kAsked : AcpCommit::Kind::kRefused;
+    result.text = verdict_summary(refused->preview.verdict);
+  } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    result.kind = AcpCommit::Kind::kConflict;
+    for (const Conflict::Path& path : conflict->paths) {
+      result.conflicts.push_back(path.path.str());
+      result.text += path.message + "\n";
+    }
+    if (const auto listed = inner(transaction).conflicts()) {
+      result.text += conflicts_text(conflicts_json(*listed));
+    }
+  }
+  return result;
+}
+
+Result<void> AcpRun::take_saved(const std::string& /*session*/,
+                                const std::vector<std::string>& paths) {
+  std::vector<RelPath> taken;
+  for (const std::string& path : paths) {
+    GALLEY_ASSIGN(RelPath one, RelPath::parse(path));
+    forget_reads(one);  // the agent is told what was saved
+    taken.push_back(std::move(one));
+  }
+  return take_from_disk(taken);
+}
+
+}  // namespace galley
