@@ -18,6 +18,7 @@
 #include "engine/pipeline/decide.h"
 #include "engine/pipeline/find_root.h"
 #include "engine/pipeline/transaction_state.h"
+#include "engine/policy/policy.h"
 #include "server/agents/agent_programs.h"
 #include "server/agents/agent_tools.h"
 #include "server/agents/hooked_call.h"
@@ -309,24 +310,50 @@ Result<bool> is_offered(Session& session, std::string_view name) {
   });
 }
 
+/// Decides about a tool of another MCP server by its capability. Without a rule a person decides:
+/// at the prompt of an agent that can be told to ask, or else with `galley grant`.
+Result<std::string> answer_to_foreign(Session& session, const HookRequest& request,
+                                      const Error& unknown) {
+  const std::string capability = foreign_capability(request);
+  const std::string& agent = session.arguments().global.agent;
+  if (unknown.reason != "hook.unknown_tool" || capability.empty() || agent.empty()) {
+    return fail(unknown);
+  }
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_TRY(rules_of(*workspace).refresh_grants(persistent_of(*workspace)));
+  const Policy policy(rules_of(*workspace).config);
+  const Judgement judgement = policy.judge_capability(capability, Principals(agent));
+  if (judgement.decision == Decision::kAllow) return hook_allows(request.protocol);
+  // A profile of galley.toml or a revocation is a no.
+  const bool is_undecided = judgement.rule == "grants";
+  if (is_undecided && !possible_file_server(request).empty()) return fail(unknown);
+  if (is_undecided && agent == "claude") {
+    return hook_asks(session.with_hints(
+        "Galley does not know what this tool of another MCP server changes. To let it pass without "
+        "a question: galley grant " +
+        agent + " '" + capability + "'"));
+  }
+  return fail(ErrorKind::kRefused, unknown.reason, judgement.message + "; " + judgement.remedy);
+}
+
 Result<std::string> answer_to(Session& session, const HookRequest& request,
                               const std::stop_token& late) {
   const StagedProgram staged = staged_program(session, request);
-  GALLEY_ASSIGN(
-      const HookedCall::HookAction action,
-      hook_action_of(request, staged,
-                     {session.arguments().agents.allow, session.arguments().agents.file_servers},
-                     [&](std::string_view name) { return is_offered(session, name); }));
-  if (std::holds_alternative<HookedCall::Pass>(action)) return hook_allows(request.protocol);
-  if (const auto* command = std::get_if<HookedCall::Command>(&action)) {
+  const auto action = hook_action_of(
+      request, staged, {session.arguments().agents.allow, session.arguments().agents.file_servers},
+      [&](std::string_view name) { return is_offered(session, name); });
+  if (!action) return answer_to_foreign(session, request, action.error());
+  if (std::holds_alternative<HookedCall::Pass>(*action)) return hook_allows(request.protocol);
+  if (const auto* command = std::get_if<HookedCall::Command>(&*action)) {
     GALLEY_ASSIGN(const Workspace* workspace, session.open());
     GALLEY_ASSIGN(const std::string start, start_of(request, command->directory));
     GALLEY_TRY(check_start(session, *workspace, start));
     return hook_replaces(request.protocol, command->input);
   }
-  GALLEY_ASSIGN(const std::string objection,
-                objection_to(session, request, std::get<HookedCall::Edit>(action), late));
+  GALLEY_ASSIGN(std::string objection,
+                objection_to(session, request, std::get<HookedCall::Edit>(*action), late));
   if (objection.empty()) return hook_allows(request.protocol);
+  if (objection.ends_with('\n')) objection.pop_back();
   return hook_denies(request.protocol, "nothing was written: " + objection);
 }
 

@@ -120,12 +120,18 @@ Result<void> ask_for_consent(Session& session, const AgentNeeds& needs,
                              const std::string& consents) {
   const std::string name(needs.agent->name);
   auto terminal = ControllingTerminal::open();
-  if (!session.arguments().global.agent.empty() || !terminal) {
+  // The editor that starts `galley acp` may itself be on the terminal.
+  const bool is_for_editor =
+      session.arguments().command == "acp" && !session.terminal().is_input_terminal();
+  if (!session.arguments().global.agent.empty() || !terminal || is_for_editor) {
+    const bool is_other = session.arguments().words.front() == needs.agent->acp_program;
     return fail(ErrorKind::kRefused, "run.not_allowed",
                 fmt::format("nobody has allowed {} what it needs in galley run, such as its own "
                             "state and the network, and here is nobody to ask: review and allow "
-                            "it with: galley agents install {} --run",
-                            needs.agent->title, name));
+                            "it with: {}",
+                            needs.agent->title,
+                            is_other ? fmt::format("galley acp {}, once on a terminal", name)
+                                     : fmt::format("galley agents install {} --run", name)));
   }
   session.terminal().release_terminal();
   GALLEY_TRY((*terminal)->write(needs.text()));
@@ -195,9 +201,13 @@ Result<std::string> consent_folder(const UserSettings& user, const std::string& 
                         "XDG_STATE_HOME to a folder outside");
 }
 
+std::string installed_program(const AgentProgram& agent, const std::string& root) {
+  return program_outside(std::string(agent.name), root);
+}
+
 Result<AgentNeeds> needs_of_installed(const AgentProgram& agent, const std::string& root) {
   AgentNeeds needs = agent_needs(agent, home_folder());
-  needs.program = program_outside(std::string(agent.name), root);
+  needs.program = installed_program(agent, root);
   if (needs.program.empty()) {
     return fail(ErrorKind::kNotFound, "agents.no_program",
                 "there is no program '" + std::string(agent.name) +
@@ -205,6 +215,22 @@ Result<AgentNeeds> needs_of_installed(const AgentProgram& agent, const std::stri
   }
   GALLEY_ASSIGN(needs.readable, folders_to_show(needs.program));
   return needs;
+}
+
+Result<Arguments> arguments_of_acp(Arguments arguments) {
+  std::string& word = arguments.words.front();
+  const AgentProgram* agent = arguments.words.size() == 1 ? agent_of_program(word) : nullptr;
+  if (agent == nullptr || word != agent->name) return arguments;
+  if (agent->acp_program.empty() && agent->acp_words.empty()) {
+    return fail(
+        ErrorKind::kUsage, "acp.unknown",
+        fmt::format("Galley does not know how {} speaks the Agent Client Protocol: name the "
+                    "program and its arguments, as in: galley acp -- PROGRAM ARGUMENTS",
+                    agent->title));
+  }
+  if (!agent->acp_program.empty()) word = agent->acp_program;
+  for (const std::string_view one : agent->acp_words) arguments.words.emplace_back(one);
+  return arguments;
 }
 
 Result<Arguments> arguments_of_run(Session& session) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -62,6 +63,23 @@ struct PlannedFile {
   std::optional<std::string> text;  ///< the new contents
   uint32_t mode = kOwnMode;
   std::vector<std::string> folders;
+
+  [[nodiscard]] bool is_changed() const { return text != file.text(); }
+};
+
+/// An agent, or a part of it, that `all` leaves out.
+struct SkippedAgent {
+  std::string agent;
+  std::string reason;  ///< of the error
+  std::string message;
+
+  bool operator==(const SkippedAgent&) const = default;
+};
+
+/// What one command changes.
+struct AgentPlan {
+  std::vector<PlannedEntry> entries;
+  std::vector<SkippedAgent> skipped;
 };
 
 using PlannedFiles = std::map<std::string, PlannedFile>;
@@ -165,12 +183,34 @@ Result<void> ask(Session& session, const PlannedFiles& files) {
               "there is no terminal to ask at: review it with --dry-run, then add --yes");
 }
 
+/// Puts files back, the last written first. Returns `error`, which also names the files that stay
+/// changed.
+Error put_back(const std::vector<const PlannedFile*>& written,
+               const std::vector<std::string>& new_folders, Error error) {
+  for (auto one = written.rbegin(); one != written.rend(); ++one) {
+    const auto restored = (*one)->file.restore((*one)->text);
+    if (restored) continue;
+    error.message += "; " + (*one)->file.path() + " stays changed: " + restored.error().message;
+  }
+  for (const std::string& folder : new_folders) remove_if_empty(folder);
+  return error;
+}
+
+/// Writes all files or none.
 Result<void> write(const PlannedFiles& files) {
+  std::vector<const PlannedFile*> written;
+  std::vector<std::string> new_folders;
   for (const auto& [name, planned] : files) {
-    if (planned.text == planned.file.text()) continue;
-    GALLEY_TRY(planned.file.replace(planned.text, planned.mode));
-    if (planned.text) continue;
-    for (const std::string& folder : planned.folders) remove_if_empty(folder);
+    if (!planned.is_changed()) continue;
+    std::copy_if(planned.folders.begin(), planned.folders.end(), std::back_inserter(new_folders),
+                 [](const std::string& folder) { return !has_folder(folder); });
+    const auto replaced = planned.file.replace(planned.text, planned.mode);
+    if (!replaced) return fail(put_back(written, new_folders, replaced.error()));
+    written.push_back(&planned);
+  }
+  for (const PlannedFile* planned : written) {
+    if (planned->text) continue;
+    for (const std::string& folder : planned->folders) remove_if_empty(folder);
   }
   return {};
 }
@@ -187,13 +227,16 @@ Json entries_json(const std::vector<PlannedEntry>& entries) {
   return list;
 }
 
-void print(Session& session, const std::vector<PlannedEntry>& entries, const PlannedFiles& files,
-           bool is_diff_shown) {
+void print(Session& session, const AgentPlan& plan, const PlannedFiles& files, bool is_diff_shown) {
   const Arguments& arguments = session.arguments();
   if (session.is_json()) {
     Json document = {{"schema", "galley.agents/1"}, {"ok", true}, {"dry_run", arguments.dry_run}};
-    document["entries"] = entries_json(entries);
+    document["entries"] = entries_json(plan.entries);
     document["diff"] = diffs_of(files, false, false);
+    for (const SkippedAgent& one : plan.skipped) {
+      document["skipped"].push_back(
+          {{"agent", one.agent}, {"reason", one.reason}, {"message", one.message}});
+    }
     session.print(document);
     return;
   }
@@ -201,13 +244,16 @@ void print(Session& session, const std::vector<PlannedEntry>& entries, const Pla
     const Terminal& terminal = session.terminal();
     session.print(diffs_of(files, terminal.has_color(), terminal.escapes()));
   }
-  for (const PlannedEntry& planned : entries) {
+  for (const PlannedEntry& planned : plan.entries) {
     const std::string would = arguments.dry_run ? "would be " : "";
     const bool is_change = planned.state == "added" || planned.state == "removed";
     session.say(fmt::format("{} {}: {}{} in {}", planned.agent, agent_part_name(planned.entry.part),
                             is_change ? would : "", planned.state, planned.file));
     const std::string& next = planned.entry.next_step;
     if (planned.state == "added" && !next.empty()) session.say(next);
+  }
+  for (const SkippedAgent& one : plan.skipped) {
+    session.say(one.agent + " is left out: " + printable_line(one.message));
   }
 }
 
@@ -219,22 +265,93 @@ Result<void> refuse_entries_to_agents(const Arguments& arguments) {
               "only a person may configure agents: leave out --agent");
 }
 
-/// Returns the entry of one part. A consent names the program that is installed.
-Result<AgentEntry> entry_of(const Arguments& arguments, AgentPart part, AgentScope scope,
-                            const AgentPlaces& places) {
-  if (part != AgentPart::kRun) return agent_entry(arguments.name, part, scope, places);
+/// The consents that a person can have given to an agent: to its program, and to the one for
+/// editors.
+std::vector<AgentEntry> consents_to(const AgentProgram& agent, const std::string& home,
+                                    const std::string& consents) {
+  AgentNeeds needs = agent_needs(agent, home);
+  std::vector<AgentEntry> entries = {consent_entry(needs, consents)};
+  if (agent.acp_program.empty()) return entries;
+  needs.program = "/" + std::string(agent.acp_program);
+  entries.push_back(consent_entry(needs, consents));
+  return entries;
+}
+
+/// Returns the entries of one part. A new consent names the program that is installed.
+Result<std::vector<AgentEntry>> entries_of(const std::string& name, AgentPart part,
+                                           AgentScope scope, const AgentPlaces& places,
+                                           bool is_install) {
+  if (part != AgentPart::kRun) {
+    GALLEY_ASSIGN(AgentEntry entry, agent_entry(name, part, scope, places));
+    return std::vector<AgentEntry>{std::move(entry)};
+  }
   if (scope != AgentScope::kUser) {
     return fail(ErrorKind::kUsage, "agents.no_such_part",
                 "a consent belongs to you, not to a project: leave out --project");
   }
-  const AgentProgram& agent = *agent_of_program(arguments.name);
+  const AgentProgram& agent = *agent_of_program(name);
   GALLEY_ASSIGN(const UserSettings user, load_user_settings());
   GALLEY_ASSIGN(const std::string consents, consent_folder(user, places.project));
-  AgentNeeds needs = agent_needs(agent, places.home);
-  if (arguments.subcommand == "install") {
-    GALLEY_ASSIGN(needs, needs_of_installed(agent, places.project));
+  if (!is_install) return consents_to(agent, places.home, consents);
+  GALLEY_ASSIGN(const AgentNeeds needs, needs_of_installed(agent, places.project));
+  return std::vector<AgentEntry>{consent_entry(needs, consents)};
+}
+
+/// Why an agent is not found here, or "" if its program or a folder of its state is.
+std::string why_not_found(const AgentProgram& agent, const AgentPlaces& places) {
+  if (!installed_program(agent, places.project).empty()) return "";
+  const std::vector<std::string> folders = agent_needs(agent, places.home).writable;
+  if (std::any_of(folders.begin(), folders.end(), has_folder)) return "";
+  return fmt::format("no program '{}' is on your PATH outside of the workspace, and there is no {}",
+                     agent.name, fmt::join(folders, " or "));
+}
+
+/// Whether `all` goes on without the part of an agent that has this error.
+bool is_left_out(const Error& error) {
+  return error.reason == "agents.no_such_part" || error.reason == "agents.no_program" ||
+         error.reason == "run.host_folder";
+}
+
+/// Adds the wanted parts of one agent.
+Result<void> add_agent(const Arguments& arguments, const std::string& name,
+                       const AgentPlaces& places, AgentPlan& plan) {
+  const bool is_install = arguments.subcommand == "install";
+  const bool is_all = arguments.name == kAllAgents;
+  for (const AgentPart part : wanted_parts(arguments.agents)) {
+    const AgentScope scope = wanted_scope(arguments.agents, name, part);
+    auto found = entries_of(name, part, scope, places, is_install);
+    if (!found && is_all && is_left_out(found.error())) {
+      SkippedAgent skipped{name, found.error().reason, found.error().message};
+      const bool is_told = !plan.skipped.empty() && plan.skipped.back() == skipped;
+      if (is_install && !is_told) plan.skipped.push_back(std::move(skipped));
+      continue;
+    }
+    if (!found) return fail(found.error());
+    for (AgentEntry& entry : *found) {
+      plan.entries.push_back({name, scope, std::move(entry), "", ""});
+    }
   }
-  return consent_entry(needs, consents);
+  return {};
+}
+
+/// Returns the wanted parts of the named agent, or of all: those to install must be found here.
+Result<AgentPlan> wanted_entries(const Arguments& arguments, const AgentPlaces& places) {
+  AgentPlan plan;
+  if (arguments.name != kAllAgents) {
+    GALLEY_TRY(add_agent(arguments, arguments.name, places, plan));
+    return plan;
+  }
+  for (const AgentProgram& agent : agent_programs()) {
+    const std::string name(agent.name);
+    const std::string why =
+        arguments.subcommand == "install" ? why_not_found(agent, places) : std::string();
+    if (why.empty()) {
+      GALLEY_TRY(add_agent(arguments, name, places, plan));
+    } else {
+      plan.skipped.push_back({name, "agents.no_program", why});
+    }
+  }
+  return plan;
 }
 
 Result<int> change(Session& session) {
@@ -242,26 +359,22 @@ Result<int> change(Session& session) {
   GALLEY_TRY(refuse_entries_to_agents(arguments));
   GALLEY_ASSIGN(const AgentPlaces places, agent_places());
   const bool is_install = arguments.subcommand == "install";
-  std::vector<PlannedEntry> entries;
-  for (const AgentPart part : wanted_parts(arguments.agents)) {
-    const AgentScope scope = wanted_scope(arguments.agents, arguments.name, part);
-    GALLEY_ASSIGN(AgentEntry entry, entry_of(arguments, part, scope, places));
-    entries.push_back({arguments.name, scope, std::move(entry), "", ""});
-  }
+  GALLEY_ASSIGN(AgentPlan wanted, wanted_entries(arguments, places));
   // Remove in the reverse order of the installation.
-  if (!is_install) std::reverse(entries.begin(), entries.end());
+  if (!is_install) std::reverse(wanted.entries.begin(), wanted.entries.end());
   PlannedFiles files;
-  for (PlannedEntry& planned : entries) GALLEY_TRY(plan(planned, is_install, places, files));
-  const bool is_change = std::any_of(files.begin(), files.end(), [](const auto& one) {
-    return one.second.text != one.second.file.text();
-  });
+  for (PlannedEntry& planned : wanted.entries) {
+    GALLEY_TRY(plan(planned, is_install, places, files));
+  }
+  const bool is_change = std::any_of(files.begin(), files.end(),
+                                     [](const auto& one) { return one.second.is_changed(); });
   bool is_diff_shown = false;
   if (!arguments.dry_run && is_change) {
     GALLEY_TRY(ask(session, files));
     is_diff_shown = !arguments.agents.yes && !session.is_unattended();
     GALLEY_TRY(write(files));
   }
-  print(session, entries, files, is_diff_shown);
+  print(session, wanted, files, is_diff_shown);
   return kExitDone;
 }
 
@@ -303,10 +416,11 @@ Result<int> list_agents(Session& session) {
       }
     }
     if (!consents) continue;
-    PlannedEntry planned{std::string(program.name), AgentScope::kUser,
-                         consent_entry(agent_needs(program, places.home), *consents), "", ""};
-    planned.state = entry_state(planned, places);
-    entries.push_back(std::move(planned));
+    for (AgentEntry& entry : consents_to(program, places.home, *consents)) {
+      PlannedEntry planned{std::string(program.name), AgentScope::kUser, std::move(entry), "", ""};
+      planned.state = entry_state(planned, places);
+      entries.push_back(std::move(planned));
+    }
   }
   if (session.is_json()) {
     Json document = {{"schema", "galley.agents/1"}, {"ok", true}, {"dry_run", false}};

@@ -3,6 +3,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
@@ -19,18 +20,26 @@ std::pair<std::string, std::string> folder_and_name(const std::string& path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-Result<void> write_new(const WritableDirectory& directory, const RelPath& fresh,
-                       const std::string& text, const FileStat& like) {
-  GALLEY_TRY(remove_tree(directory, fresh));
-  GALLEY_ASSIGN(const auto file,
-                directory.open_writable_file(fresh, OpenMode::kCreateNew, like.mode));
-  GALLEY_TRY(file->write_at(0, text));
-  GALLEY_ASSIGN(const FileStat made, file->stat());
+Result<void> fill(WritableFile& file, const std::string& text, const FileStat& like) {
+  GALLEY_TRY(file.write_at(0, text));
+  GALLEY_ASSIGN(const FileStat made, file.stat());
   const bool is_other_owner =
       like.kind == FileKind::kRegular && (made.uid != like.uid || made.gid != like.gid);
-  if (is_other_owner) GALLEY_TRY(file->set_owner(like.uid, like.gid));
-  GALLEY_TRY(file->set_mode(like.mode));
-  return file->sync();
+  if (is_other_owner) GALLEY_TRY(file.set_owner(like.uid, like.gid));
+  GALLEY_TRY(file.set_mode(like.mode));
+  return file.sync();
+}
+
+/// Makes the new file, with one name for all processes: the holder of it is the only one that
+/// compares and replaces the file. Nothing if another process holds it.
+Result<std::optional<ScratchFile>> make_new(const WritableDirectory& directory,
+                                            const RelPath& name) {
+  GALLEY_ASSIGN(const RelPath last, RelPath::parse(".galley-new-" + std::string(name.name())));
+  GALLEY_ASSIGN(const RelPath fresh, name.parent().join(last));
+  GALLEY_ASSIGN(const FileStat there, directory.stat(fresh));
+  const bool is_ours = there.kind == FileKind::kRegular && is_own_user(there.uid);
+  if (there.kind != FileKind::kAbsent && !is_ours) GALLEY_TRY(remove_tree(directory, fresh));
+  return make_only_scratch(directory, fresh, kPrivateFile);
 }
 
 }  // namespace
@@ -75,34 +84,51 @@ Result<void> ConfigFile::look() {
 }
 
 Result<void> ConfigFile::replace(const std::optional<std::string>& text, uint32_t mode) const {
-  ConfigFile now(folder_, name_, is_in_project_);
-  GALLEY_TRY(now.look());
-  if (now.text_ != text_) {
-    return fail(
-        ErrorKind::kConflict, "agents.changed",
-        path() + " changed while this command ran, so it was not written; run the command again",
-        path());
-  }
+  return write(text, mode, text_);
+}
+
+Result<void> ConfigFile::restore(const std::optional<std::string>& written) const {
+  return write(text_, stat_.mode, written);
+}
+
+Result<void> ConfigFile::write(const std::optional<std::string>& text, uint32_t mode,
+                               const std::optional<std::string>& expected) const {
   auto directory = open_writable_disk_directory(folder_);
   const bool is_missing = !directory && directory.error().kind == ErrorKind::kNotFound;
   if (is_missing) directory = make_disk_directory(folder_, kPrivateFolder);
   if (!directory) return fail(directory.error());
   const WritableDirectory& within = **directory;
-  if (!text) {
-    GALLEY_TRY(within.remove_file(name_));
-    return within.sync();
-  }
-  if (!name_.parent().is_root()) {
+  if (text && !name_.parent().is_root()) {
     GALLEY_TRY(make_directories(within, name_.parent(), kProjectFolder));
   }
-  GALLEY_ASSIGN(const RelPath last, RelPath::parse(".galley-new-" + std::string(name_.name())));
-  GALLEY_ASSIGN(const RelPath fresh, name_.parent().join(last));
+  GALLEY_ASSIGN(const auto fresh, make_new(within, name_));
+  if (!fresh) return fail(changed());
+  const Result<void> made = replace_under_lock(within, *fresh, text, mode, expected);
+  if (!made || !text) (void)within.remove_file(fresh->name);
+  return made ? within.sync() : made;
+}
+
+Result<void> ConfigFile::replace_under_lock(const WritableDirectory& within,
+                                            const ScratchFile& fresh,
+                                            const std::optional<std::string>& text, uint32_t mode,
+                                            const std::optional<std::string>& expected) const {
+  ConfigFile now(folder_, name_, is_in_project_);
+  GALLEY_TRY(now.look());
+  if (now.text_ != expected) return fail(changed());
+  if (!text) return within.remove_file(name_);
   FileStat like = now.stat_;
   if (like.kind == FileKind::kAbsent) like.mode = mode;
-  GALLEY_TRY(write_new(within, fresh, *text, like));
-  GALLEY_TRY(within.rename(fresh, within, name_, RenameMode::kReplace));
-  return within.sync();
+  GALLEY_TRY(fill(*fresh.file, *text, like));
+  return within.rename(fresh.name, within, name_, RenameMode::kReplace);
 }
+
+Error ConfigFile::changed() const {
+  return {ErrorKind::kConflict, "agents.changed",
+          path() + " changed while this command ran, so it was not written; run the command again",
+          path(), 0};
+}
+
+bool has_folder(const std::string& folder) { return open_disk_directory(folder).has_value(); }
 
 void remove_if_empty(const std::string& folder) {
   const auto [parent, name] = folder_and_name(folder);

@@ -7,6 +7,7 @@
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/fs/directory.h"
+#include "staging/fs/replace_file.h"
 
 namespace galley {
 
@@ -35,10 +36,20 @@ class ConfigFile {
   /// Errors: kConflict `agents.changed` if the file changed since read().
   Result<void> replace(const std::optional<std::string>& text, uint32_t mode) const;
 
+  /// Undoes replace(written, …): the file is as it was at read().
+  /// Errors: kConflict `agents.changed` if the file changed since.
+  Result<void> restore(const std::optional<std::string>& written) const;
+
  private:
   ConfigFile(std::string folder, RelPath name, bool is_in_project)
       : folder_(std::move(folder)), name_(std::move(name)), is_in_project_(is_in_project) {}
   Result<void> look();
+  Result<void> write(const std::optional<std::string>& text, uint32_t mode,
+                     const std::optional<std::string>& expected) const;
+  Result<void> replace_under_lock(const WritableDirectory& within, const ScratchFile& fresh,
+                                  const std::optional<std::string>& text, uint32_t mode,
+                                  const std::optional<std::string>& expected) const;
+  [[nodiscard]] Error changed() const;
 
   std::string folder_;  ///< absolute: the project, or the folder of the file
   RelPath name_;        ///< below it
@@ -46,6 +57,8 @@ class ConfigFile {
   std::optional<std::string> text_;
   FileStat stat_;
 };
+
+[[nodiscard]] bool has_folder(const std::string& folder);
 
 /// Removes a folder if it is empty.
 void remove_if_empty(const std::string& folder);
