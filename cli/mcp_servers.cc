@@ -1,16 +1,11 @@
 #include "cli/mcp_servers.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
-#include <unistd.h>
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/encoding.h"
 #include "base/printable.h"
@@ -23,12 +18,9 @@
 #include "engine/pipeline/mcp_servers.h"
 #include "engine/pipeline/stored_tools.h"
 #include "engine/policy/readable_folders.h"
-#include "server/mcp/server.h"
-#include "server/session/workspace_features.h"
 #include "staging/fs/host_file.h"
-#include "staging/fs/line_stream.h"
 #include "staging/sandbox/host_folders.h"
-#include "tools/mcp/mcp_tool.h"
+#include "tools/mcp/mcp_server_run.h"
 #include "tools/registry.h"
 
 namespace galley {
@@ -59,10 +51,25 @@ Result<std::map<std::string, std::string>> server_environment(
   return environment;
 }
 
+Result<std::map<std::string, std::string>> server_headers(const std::vector<std::string>& lines) {
+  std::map<std::string, std::string> headers;
+  for (const std::string& line : lines) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos || colon == 0) {
+      return fail(ErrorKind::kUsage, "usage.mcp_server",
+                  "--header takes 'NAME: VALUE', not '" + printable_line(line) + "'");
+    }
+    headers[line.substr(0, colon)] = trim(std::string_view(line).substr(colon + 1));
+  }
+  return headers;
+}
+
 Result<TrustedMcpServer> server_of(const Arguments& arguments) {
   TrustedMcpServer server;
   server.name = arguments.mcp.name;
   server.command = arguments.words;
+  server.url = arguments.mcp.url;
+  GALLEY_ASSIGN(server.headers, server_headers(arguments.mcp.headers));
   GALLEY_ASSIGN(server.environment, server_environment(arguments.call.environment));
   server.secrets = arguments.call.secrets;
   for (const std::string& folder : arguments.mcp.readable) {
@@ -74,8 +81,9 @@ Result<TrustedMcpServer> server_of(const Arguments& arguments) {
     }
     server.readable.push_back(std::move(absolute));
   }
-  server.uses_network = arguments.exec.shares_network;
-  server.writes = !arguments.mcp.is_read_only;
+  const bool is_remote = !server.url.empty();
+  server.uses_network = arguments.exec.shares_network || is_remote;
+  server.writes = !arguments.mcp.is_read_only && !is_remote;
   if (arguments.exec.memory_bytes > 0) server.memory_bytes = arguments.exec.memory_bytes;
   if (arguments.exec.timeout_s > 0) {
     constexpr double kMsPerSecond = 1000;
@@ -106,7 +114,9 @@ Result<McpReply> definitions_of(Session& session, Workspace& workspace,
   errand.version = server.version;
   errand.skips_probe = skips_probe;
   errand.root = workspace.root_path();
-  session.terminal().work_on("starting " + printable_line(server.command.front()));
+  session.terminal().work_on(server.url.empty()
+                                 ? "starting " + printable_line(server.command.front())
+                                 : "asking " + printable_line(server.url));
   GALLEY_ASSIGN(const McpServerRun run,
                 run_mcp_server(server, std::move(errand), std::move(command),
                                [&](const Command& one) { return inner(transaction).run(one); }));
@@ -145,8 +155,16 @@ std::string shown_text(const ShownServer& shown) {
   for (const std::string& word : server.command) words += " " + printable_line(word);
   std::string text = fmt::format("{}: the MCP server {}, protocol {}\n", server.name,
                                  printable_line(shown.called), printable_line(server.version));
-  text +=
-      fmt::format("  runs{} in the sandbox, at most {} ms a call\n", words, server.timeout.count());
+  if (server.url.empty()) {
+    text += fmt::format("  runs{} in the sandbox, at most {} ms a call\n", words,
+                        server.timeout.count());
+  } else {
+    text += fmt::format("  is asked over HTTP at {}, at most {} ms a call\n",
+                        printable_line(server.url), server.timeout.count());
+  }
+  for (const auto& [name, value] : server.headers) {
+    text += "  gets the header " + printable_line(name) + ": " + printable_line(value) + "\n";
+  }
   for (const std::string& folder : server.readable) {
     text += "  sees " + printable_line(folder) + ", read-only\n";
   }
@@ -156,8 +174,15 @@ std::string shown_text(const ShownServer& shown) {
   for (const std::string& name : server.secrets) {
     text += "  gets the secret " + printable_line(name) + "\n";
   }
-  if (server.uses_network) text += "  reaches the network of this machine, all of it\n";
-  text += server.writes ? "  what it writes is staged\n" : "  what it writes is dropped\n";
+  if (!server.url.empty()) {
+    text += fmt::format(
+        "  the arguments of calls leave this machine for {}, over its network; no redirection is "
+        "followed\n",
+        printable_line(server.host()));
+  } else {
+    if (server.uses_network) text += "  reaches the network of this machine, all of it\n";
+    text += server.writes ? "  what it writes is staged\n" : "  what it writes is dropped\n";
+  }
   for (const auto& definition : server.definitions) text += shown_definition(shown, definition);
   for (const auto& [name, error] : shown.left_out) {
     text += fmt::format("  left out: {}\n", printable_line(error.message));
@@ -176,6 +201,7 @@ Json document_of(const Workspace& workspace, const ShownServer& shown, bool is_a
                    {"hash", server.hash().hex()},        {"added", is_added},
                    {"changes", shown.changes},           {"tools", Json::array()},
                    {"left_out", Json::array()}};
+  if (!server.url.empty()) document["url"] = server.url;
   for (const auto& [name, error] : shown.left_out) {
     document["left_out"].push_back(
         {{"name", name}, {"reason", error.reason}, {"message", error.message}});
@@ -213,9 +239,11 @@ Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer sho
           session, text,
           "Trust these tools for this workspace, as long as their definitions stay the same?"));
     }
-    GALLEY_TRY(record_admission(
-        workspace, session.transaction_options(), AuditKind::kToolsAdded,
-        {{"server", server.name}, {"command", server.command}, {"hash", server.hash().hex()}}));
+    Json record = {{"server", server.name}, {"command", server.command}};
+    if (!server.url.empty()) record["url"] = server.url;
+    record["hash"] = server.hash().hex();
+    GALLEY_TRY(
+        record_admission(workspace, session.transaction_options(), AuditKind::kToolsAdded, record));
     server.given_ns = place_of(workspace).clock().wall_ns();
     GALLEY_TRY(trust_mcp_server(session.user(), workspace.root_path(), server));
   }
@@ -263,77 +291,5 @@ Result<int> trust_mcp_server_again(Session& session) {
   shown.changes = found->changes_to(shown.server.definitions);
   return ask_and_keep(session, *workspace, std::move(shown));
 }
-
-namespace {
-
-/// A client that has not read for this time is treated as disconnected.
-constexpr std::chrono::seconds kWriteTime{60};
-
-/// The default profile, because most agents know tools by its names.
-constexpr const char* kDefaultProfile = "claude";
-
-constexpr size_t kMaxPrefixBytes = 32;  // a name with it must fit into the protocol's 128
-
-Result<void> check_tool_prefix(const std::string& prefix) {
-  const bool is_good =
-      prefix.size() <= kMaxPrefixBytes && std::all_of(prefix.begin(), prefix.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '-' || c == '.';
-      });
-  if (is_good) return {};
-  return fail(ErrorKind::kUsage, "usage.mcp_prefix",
-              "--prefix takes at most " + std::to_string(kMaxPrefixBytes) +
-                  " letters, digits, '_', '-' and '.', not '" + printable_line(prefix) + "'");
-}
-
-Result<int> serve(Session& session) {
-  // A write to a disconnected client returns an error and raises no signal.
-  std::signal(SIGPIPE, SIG_IGN);
-  // Otherwise each thread would have its own heap, and heaps rarely return memory.
-  mallopt(M_ARENA_MAX, 2);
-  session.set_approver(client_approver());
-  constexpr size_t kSessionDigits = 16;
-  if (session.arguments().global.session.empty()) {
-    session.set_session_id("mcp-" + random_hex(kSessionDigits));
-  }
-  GALLEY_ASSIGN(Workspace * workspace, session.open());
-  SessionOptions options;
-  options.agent = session.arguments().global.agent;
-  options.version = GALLEY_VERSION;
-  GALLEY_ASSIGN(options.secrets, secrets_of_command(session));
-  options.commits_each_call = session.arguments().autocommit;
-  options.prefix = session.arguments().prefix;
-  GALLEY_TRY(check_tool_prefix(options.prefix));
-  GALLEY_ASSIGN(options.profile, chosen_profile(session, *workspace));
-  if (options.profile == nullptr) {
-    GALLEY_ASSIGN(options.profile, profile_named(kDefaultProfile));
-  }
-  const auto& names = session.arguments().words;
-  GALLEY_ASSIGN(const ToolRegistry* registry, tools_of(*workspace).registry());
-  for (const std::string& name : names) {
-    GALLEY_TRY(registry->get(name));
-  }
-  options.tools = std::set<std::string>(names.begin(), names.end());
-  WorkspaceFeatures features(*workspace, std::move(options));
-  const SystemClock clock;
-  std::atomic<bool> is_gone = false;
-  McpServer server(features, clock, [&](const std::string& line) {
-    if (is_gone) return;
-    const Deadline deadline = Deadline::after(clock, kWriteTime);
-    if (!write_line(STDOUT_FILENO, line, deadline, clock)) is_gone = true;
-  });
-  LineReader lines(STDIN_FILENO, McpServer::kMaxMessageBytes);
-  GALLEY_TRY(server.serve([&]() -> Result<std::optional<McpServer::Line>> {
-    if (is_gone) return std::optional<McpServer::Line>();
-    GALLEY_ASSIGN(auto line, lines.next());
-    if (!line) return std::optional<McpServer::Line>();
-    return McpServer::Line{std::move(line->text), line->is_too_long, lines.has_next()};
-  }));
-  return kExitDone;
-}
-
-}  // namespace
-
-int run_mcp(Session& session) { return session.finish(serve(session)); }
 
 }  // namespace galley
