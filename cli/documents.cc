@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/encoding.h"
 #include "base/text.h"
 #include "staging/fs/directory.h"
+#include "staging/overlay/ownership.h"
 #include "tools/json_input.h"
 
 namespace galley {
@@ -27,22 +27,6 @@ std::string_view severity_name(Severity severity) {
   return "error";
 }
 
-/// Collects the bytes of each text in `value` that is not UTF-8. `pointer` is the place of `value`.
-void collect_exact(const Json& value, const std::string& pointer, Json& exact) {
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    if (!is_utf8(text)) exact[pointer] = base64(text);
-  } else if (value.is_object()) {
-    for (const auto& [key, member] : value.items()) {
-      collect_exact(member, member_pointer(pointer, key), exact);
-    }
-  } else if (value.is_array()) {
-    for (size_t i = 0; i < value.size(); ++i) {
-      collect_exact(value[i], fmt::format("{}/{}", pointer, i), exact);
-    }
-  }
-}
-
 }  // namespace
 
 std::string_view operation_of(const Change& change) {
@@ -51,7 +35,8 @@ std::string_view operation_of(const Change& change) {
   if (change.is_create()) return "create";
   if (change.is_delete()) return "delete";
   if (change.is_type_change()) return "type";
-  return change.before.content == change.after.content ? "mode" : "modify";
+  if (change.before.content != change.after.content) return "modify";
+  return change.before.mode == change.after.mode ? "owner" : "mode";
 }
 
 Json error_document(const Error& error) {
@@ -75,6 +60,7 @@ Json node_json(const Node& node) {
   if (node.kind == FileKind::kRegular || node.kind == FileKind::kDirectory) {
     json["mode"] = fmt::format("{:04o}", node.mode);
   }
+  if (node.owner) json["owner"] = {{"uid", node.owner->uid}, {"gid", node.owner->gid}};
   if (node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink) {
     json["size"] = node.size;
     json["sha256"] = node.content.hex();
@@ -165,8 +151,7 @@ void add_diff(Json& document, const std::string& diff) {
 }
 
 std::string document_text(const Json& document, bool is_ascii) {
-  Json exact = Json::object();
-  collect_exact(document, "", exact);
+  Json exact = exact_texts(document);
   const bool is_lossy = !exact.empty() && document.is_object();
   Json whole = is_lossy ? document : Json();
   if (is_lossy) whole["not_utf8"] = std::move(exact);

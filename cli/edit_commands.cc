@@ -10,6 +10,7 @@
 #include "base/glob.h"
 #include "base/limits.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/fixing.h"
 #include "cli/format_options.h"
@@ -26,6 +27,7 @@
 #include "staging/formats/mail_subject.h"
 #include "staging/text/lines.h"
 #include "tools/edit_formats.h"
+#include "tools/json_input.h"
 #include "tools/tool_call_parser.h"
 
 namespace galley {
@@ -48,6 +50,7 @@ StageOptions stage_options(const EditArguments& arguments, const std::string& ro
   options.match.choices = arguments.choose;
   options.reject = arguments.reject;
   options.check_only = arguments.check && is_stored;
+  options.is_corrected = !arguments.reverse && !arguments.strip && arguments.directory.empty();
   options.root = root;
   return options;
 }
@@ -67,9 +70,11 @@ ReadOptions read_options(const EditArguments& arguments) {
   return options;
 }
 
-/// Returns the calls in a model's answer. Every call that it begins must be valid.
+/// Returns the calls in a model's answer, and the leniencies that they needed. Every call that it
+/// begins must be valid.
 Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspace,
-                                            const std::string& text) {
+                                            const std::string& text,
+                                            std::vector<Leniency>& leniencies) {
   GALLEY_ASSIGN(const ToolRegistry* tools, tools_of(workspace).registry());
   GALLEY_ASSIGN(const CallsOfText found, parse_tool_calls(text, *tools));
   for (const CallProblem& problem : found.problems) {
@@ -81,7 +86,13 @@ Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspa
                   "the edit needs '" + rule + "' (" + problem.message +
                       "), which [edits] strict does not allow");
     }
-    session.say(problem.message);
+    const auto names = leniency_names();
+    if (std::find(names.begin(), names.end(), rule) == names.end()) {
+      session.say(problem.message);
+      continue;
+    }
+    session.say(fmt::format("{} [{}]", problem.message, rule));
+    leniencies.push_back({rule, problem.message, "", static_cast<uint32_t>(problem.place.line)});
   }
   std::vector<ToolCall> calls;
   for (const FoundCall& call : found.calls)
@@ -196,9 +207,36 @@ std::optional<int> dropped_status(const ToolResult& result) {
   return status->get<int>();
 }
 
+/// Puts corrected calls in the place of corrected arguments. Returns the whole document as it fits
+/// if it has several calls, and all that fail are corrected; else an empty text.
+std::string correct_calls(const std::vector<ToolCall>& calls, std::vector<ToolResult>& results) {
+  Json all = Json::array();
+  bool is_any = false;
+  bool is_whole = calls.size() > 1 && results.size() == calls.size();
+  for (size_t i = 0; i < std::min(calls.size(), results.size()); ++i) {
+    const ToolCall& call = calls[i];
+    Json corrected = results[i].ok
+                         ? Json(nullptr)
+                         : corrected_call_json(call.tool, call.call_id, *results[i].error);
+    if (!corrected.is_null()) {
+      is_any = true;
+      correct_by_call(corrected, *results[i].error);
+      all.push_back(std::move(corrected));
+      continue;
+    }
+    is_whole = is_whole && results[i].ok;
+    all.push_back(
+        {{"tool", call.tool}, {"args", call.args == nullptr ? Json::object() : Json(*call.args)}});
+  }
+  return is_any && is_whole
+             ? "all calls as they fit, ready to send again:\n" + json_text(all) + "\n"
+             : "";
+}
+
 /// A call that fails, or a command that fails, fails the whole document.
-Staged staged_calls(const std::vector<ToolCall>& calls, const std::vector<ToolResult>& results,
+Staged staged_calls(const std::vector<ToolCall>& calls, std::vector<ToolResult> results,
                     Json& document) {
+  const std::string whole = correct_calls(calls, results);
   Staged staged;
   staged.fits = true;
   const auto fails = [&](size_t at, std::string reason, const std::string& message) {
@@ -221,6 +259,7 @@ Staged staged_calls(const std::vector<ToolCall>& calls, const std::vector<ToolRe
                         i < calls.size() ? calls[i].tool : "the tool", *status));
     }
   }
+  staged.report += whole;
   return staged;
 }
 
@@ -259,12 +298,37 @@ Result<std::string> directory_hint(Session& session, const Workspace& workspace,
   return std::string();
 }
 
+/// Adds the outcome of one document to that of all.
+void add_outcome(EditOutcome outcome, StagedDocuments& all) {
+  const bool is_first = !all.has_edits;
+  all.has_edits = true;
+  all.edits.is_staged = outcome.is_staged && (is_first || all.edits.is_staged);
+  all.edits.is_complete = outcome.is_complete && (is_first || all.edits.is_complete);
+  const auto append = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  if (is_first) all.edits.correction = std::move(outcome.correction);
+  append(all.edits.files, outcome.files);
+  append(all.edits.leniencies, outcome.leniencies);
+  append(all.edits.document_paths, outcome.document_paths);
+  for (const std::string& name : outcome.unmatched) ++all.unmatched[name];
+}
+
 Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOutcome outcome,
                             StagedDocuments& all) {
   Staged staged;
   staged.fits = outcome.is_staged;
   staged.is_complete = outcome.is_complete;
-  staged.report = describe(outcome);
+  staged.report = summarize(outcome);
+  if (outcome.correction && outcome.correction->document.empty()) {
+    staged.report += "the same edits as they fit, ready to send again:\n" +
+                     corrected_edits_json(outcome).dump() + "\n";
+  }
+  if (is_shortened(outcome)) {
+    staged.report +=
+        "each edit that does not fit, in full: the same with --json, or give the document to: " +
+        session.hint("edits explain") + "\n";
+  }
   if (!staged.fits) {
     name_failure(outcome, staged);
     GALLEY_ASSIGN(const std::string hint, directory_hint(session, workspace, outcome));
@@ -275,17 +339,7 @@ Result<Staged> staged_edits(Session& session, const Workspace& workspace, EditOu
   } else if (!staged.is_complete) {
     staged.rejects = rejects_of(outcome);
   }
-  const bool is_first = !all.has_edits;
-  all.has_edits = true;
-  all.edits.is_staged = outcome.is_staged && (is_first || all.edits.is_staged);
-  all.edits.is_complete = outcome.is_complete && (is_first || all.edits.is_complete);
-  const auto append = [](auto& to, auto& from) {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-  };
-  append(all.edits.files, outcome.files);
-  append(all.edits.leniencies, outcome.leniencies);
-  append(all.edits.document_paths, outcome.document_paths);
-  for (const std::string& name : outcome.unmatched) ++all.unmatched[name];
+  add_outcome(std::move(outcome), all);
   return staged;
 }
 
@@ -338,14 +392,23 @@ Result<Staged> stage_document(Session& session, Workspace& workspace, Transactio
   }
   ++all.count;
   if (has_calls) {
-    GALLEY_ASSIGN(const auto calls, is_tool_text ? calls_of_text(session, workspace, input)
-                                                 : parse_calls(calls_text.value_or(input)));
+    std::vector<Leniency> leniencies;
+    GALLEY_ASSIGN(const auto calls, is_tool_text
+                                        ? calls_of_text(session, workspace, input, leniencies)
+                                        : parse_calls(calls_text.value_or(input)));
     if (calls.empty() && !arguments.allow_empty) {
       return fail(ErrorKind::kInvalid, "edit.not_a_patch", "the document has no calls");
     }
     CallOptions options;
     options.confirm = confirmer_at_terminal(session);
-    return staged_calls(calls, inner(transaction).call_all(calls, options), document);
+    Staged staged = staged_calls(calls, inner(transaction).call_all(calls, options), document);
+    if (!leniencies.empty()) {
+      EditOutcome read;
+      read.is_staged = read.is_complete = staged.fits;
+      read.leniencies = std::move(leniencies);
+      add_outcome(std::move(read), all);
+    }
+    return staged;
   }
   StageOptions staging = stage_options(arguments, workspace.root_path(), is_stored);
   GALLEY_ASSIGN(staging.only, names_from_root(session, arguments.only));
@@ -470,13 +533,17 @@ Result<int> apply_edit(Session& session) {
   GALLEY_ASSIGN(Transaction transaction, workspace->begin(session.transaction_options()));
   GALLEY_TRY(begin_transcript(session, transaction));
   GALLEY_ASSIGN(const Staged staged, stage_input(session, *workspace, transaction, document));
-  if (!staged.fits) return no(session, document, staged);
+  if (!staged.fits) {
+    // It writes the records of the calls.
+    if (document.contains("calls")) GALLEY_TRY(transaction.rollback());
+    return no(session, document, staged);
+  }
   add_rejects(staged, document);
   if (!staged.report.empty()) session.say_lines(staged.report);
   if (session.arguments().fix) GALLEY_TRY(stage_fixes(session, transaction, document));
   CommitRequest request;
   request.tool = "apply";
-  request.on_progress = session.gate_progress();
+  request.on_progress = session.commit_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   std::string next;
   if (std::holds_alternative<Conflict>(outcome) && session.arguments().conflict == "markers") {
@@ -492,7 +559,7 @@ Result<int> apply_edit(Session& session) {
 // --- edits explain --------------------------------------------------------------------------
 
 std::string explain_reading(const ReadDocument& read) {
-  std::string out = fmt::format("{}: {} lines\n", printable_line(read.name), read.lines);
+  std::string out = fmt::format("{}: {}\n", printable_line(read.name), counted(read.lines, "line"));
   for (const ReadDocument::Item& item : read.items) {
     const std::string text = printable_line(item.text, kQuotedBytes);
     out += item.last > item.first ? fmt::format("  lines {}-{}: ", item.first, item.last)

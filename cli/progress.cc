@@ -1,12 +1,15 @@
 #include "cli/progress.h"
 
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
 namespace galley {
 namespace {
 
 constexpr std::chrono::milliseconds kShownAfter{500};
+/// The time is shown from here on, and then every second.
+constexpr std::chrono::seconds kTimedAfter{2};
 constexpr const char* kEraseLine = "\r\033[K";
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
@@ -19,6 +22,9 @@ std::string cut(std::string text, size_t columns) {
   text.resize(end);
   return text;
 }
+
+/// What stays the same while the work goes on: "validators" of "validators: 1 of 2 done".
+std::string_view kind_of(std::string_view text) { return text.substr(0, text.find(':')); }
 
 }  // namespace
 
@@ -37,8 +43,9 @@ void Progress::work_on(std::string text, size_t columns) {
   if (!is_shown_) return;
   {
     const std::lock_guard lock(mutex_);
-    if (text_.empty()) begun_ = std::chrono::steady_clock::now();
-    text_ = cut(std::move(text), columns);
+    if (kind_of(text_) != kind_of(text)) begun_ = std::chrono::steady_clock::now();
+    text_ = std::move(text);
+    columns_ = columns;
     if (has_line_) draw();
   }
   if (!thread_.joinable()) thread_ = std::thread([this] { wait_and_show(); });
@@ -52,17 +59,26 @@ void Progress::erase() {
   has_line_ = false;
 }
 
+std::chrono::seconds Progress::elapsed() const {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::steady_clock::now() - begun_);
+}
+
 void Progress::draw() {
   has_line_ = true;
-  std::fprintf(stderr, "%s%s", kEraseLine, text_.c_str());
+  std::string line = text_;
+  if (elapsed() >= kTimedAfter) line += ", " + std::to_string(elapsed().count()) + " s";
+  std::fprintf(stderr, "%s%s", kEraseLine, cut(std::move(line), columns_).c_str());
   std::fflush(stderr);
 }
 
 void Progress::wait_and_show() {
   std::unique_lock lock(mutex_);
   while (!is_over_) {
-    if (text_.empty() || has_line_) {
+    if (text_.empty()) {
       changed_.wait(lock);
+    } else if (has_line_) {
+      const auto next = begun_ + elapsed() + std::chrono::seconds(1);
+      if (changed_.wait_until(lock, next) == std::cv_status::timeout && has_line_) draw();
     } else if (std::chrono::steady_clock::now() - begun_ >= kShownAfter) {
       draw();
     } else {

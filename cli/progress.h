@@ -8,8 +8,8 @@
 
 namespace galley {
 
-/// A line on stderr that names the current work once it takes more than half a second. It is
-/// rewritten in place, and erased before other output.
+/// A line on stderr that names the current work once it takes more than half a second, and after
+/// two seconds the time that it takes. It is rewritten in place, and erased before other output.
 ///
 /// Invariant: writes nothing unless `is_shown`.
 /// Ownership: owns a thread from the first work_on() to its end.
@@ -30,11 +30,13 @@ class Progress {
   using SteadyTime = std::chrono::steady_clock::time_point;
   void wait_and_show();
   void draw();
+  [[nodiscard]] std::chrono::seconds elapsed() const;
 
   bool is_shown_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string text_;  ///< empty: idle
+  size_t columns_ = 0;
   SteadyTime begun_;  ///< start of the work that text_ belongs to
   bool has_line_ = false;
   bool is_over_ = false;

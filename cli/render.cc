@@ -13,6 +13,7 @@
 #include "cli/terminal.h"
 #include "engine/policy/baseline.h"
 #include "staging/overlay/overlay.h"
+#include "staging/overlay/ownership.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/printing/diff_stat.h"
 #include "staging/printing/hyperlinks.h"
@@ -128,7 +129,9 @@ bool is_mode_hidden(const Node& before, const Node& after) {
 
 /// Whether nothing of a change appears in git's diff.
 bool is_hidden(const Change& change) {
-  return is_mode_hidden(change.before, change.after) &&
+  const bool is_owned =
+      change.after.kind == FileKind::kRegular && changes_owner(change.before, change.after);
+  return (is_owned || is_mode_hidden(change.before, change.after)) &&
          change.before.content == change.after.content &&
          (change.before.mode & kOwnerMayExecute) == (change.after.mode & kOwnerMayExecute);
 }
@@ -138,7 +141,15 @@ std::string mode_line(std::string_view indent, uint32_t before, uint32_t after,
   return fmt::format("{}mode change {:o} => {:o} {}\n", indent, before, after, quote_path(path));
 }
 
-/// What git's formats cannot express: directories, and most permission bits of files. It is listed
+std::string owner_line(std::string_view indent, const Change& change) {
+  const bool is_directory = change.after.kind == FileKind::kDirectory;
+  return fmt::format("{}owner {}{} {}\n", indent,
+                     change.before.owner ? owner_text(*change.before.owner) + " => " : "",
+                     owner_text(*change.after.owner),
+                     quote_path(change.path.str() + (is_directory ? "/" : "")));
+}
+
+/// What git's formats cannot express: directories, owners, and most permission bits. It is listed
 /// before git's diff, where `git apply` ignores text, and after its summaries.
 std::string unsaid_changes(const Proposal& proposal, std::string_view indent) {
   std::string text;
@@ -148,7 +159,7 @@ std::string unsaid_changes(const Proposal& proposal, std::string_view indent) {
       text += fmt::format("{}new directory {}\n", indent, quote_path(name));
     } else if (change->after.kind != FileKind::kDirectory) {
       text += fmt::format("{}deleted directory {}\n", indent, quote_path(name));
-    } else {
+    } else if (change->before.mode != change->after.mode) {
       text += mode_line(indent, change->before.mode, change->after.mode, name);
     }
   }
@@ -156,6 +167,10 @@ std::string unsaid_changes(const Proposal& proposal, std::string_view indent) {
     const Node& before = node_before(proposal.changes(), change);
     if (!is_mode_hidden(before, change.after)) continue;
     text += mode_line(indent, before.mode, change.after.mode, change.path.str());
+  }
+  for (const Change& change : proposal.changes()) {
+    const bool has_owner = change.after.owner && change.after.owner != change.before.owner;
+    if (has_owner) text += owner_line(indent, change);
   }
   return text;
 }
@@ -257,7 +272,7 @@ std::string verdict_text(const Verdict& verdict, bool has_color, const Hyperlink
   }
   if (known != 0) text += fmt::format("{} more known in the baseline\n", known);
   if (const auto* approval = std::get_if<Approval>(&verdict.decision)) {
-    return text + fmt::format("{} proposal {}\n", paint("approved", kGreen, has_color),
+    return text + fmt::format("the gate {} proposal {}\n", paint("approves", kGreen, has_color),
                               approval->proposal().hex().substr(0, kShortIdDigits));
   }
   const Refusal& refusal = std::get<Refusal>(verdict.decision);

@@ -96,11 +96,23 @@ std::string property(std::string_view name, std::string_view value, bool is_firs
   return fmt::format("{}{}={}", is_first ? " " : ",", name, escaped_command_text(value, true));
 }
 
+/// A path for GitHub, which must be the file's own: its line breaks are escaped by `property`.
+std::string annotated_path(std::string_view path) {
+  std::string text;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find_first_of("\r\n", begin), path.size());
+    text += printable_line(path.substr(begin, end - begin));
+    text += path.substr(end, 1);
+    begin = end + 1;
+  }
+  return text;
+}
+
 std::string annotation(const Finding& finding) {
   static constexpr std::string_view kWords[] = {"notice", "warning", "error"};
   std::string text = fmt::format("::{}", kWords[static_cast<size_t>(finding.severity)]);
   text += property("title", printable_line(finding.rule), true);
-  if (!finding.path.empty()) text += property("file", printable_line(finding.path), false);
+  if (!finding.path.empty()) text += property("file", annotated_path(finding.path), false);
   const auto number = [&](std::string_view name, uint32_t value) {
     if (value != 0) text += property(name, std::to_string(value), false);
   };

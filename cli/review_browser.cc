@@ -9,13 +9,13 @@
 #include "base/hmac.h"
 #include "base/printable.h"
 #include "base/text.h"
-#include "cli/http.h"
 #include "cli/outcome.h"
 #include "cli/reports.h"
 #include "cli/review.h"
 #include "engine/review/review_page.h"
+#include "server/http/http.h"
 #include "staging/fs/controlling_terminal.h"
-#include "staging/fs/loopback_listener.h"
+#include "staging/fs/local_listener.h"
 #include "staging/fs/replace_file.h"
 #include "staging/sandbox/host_process.h"
 #include "staging/sandbox/layer_homes.h"
@@ -27,6 +27,7 @@ constexpr uint32_t kPageContext = 3;
 constexpr size_t kTokenDigits = 32;
 constexpr std::chrono::milliseconds kRequestTime{5'000};
 constexpr size_t kMaxComments = 1000;
+constexpr size_t kMaxBodyBytes = size_t{8} << 20U;  // of a request: comments and edited lines
 
 /// Returns a text member of a request; empty if it is missing or not a text.
 std::string text_of_member(const Json& body, const char* name) {
@@ -58,24 +59,23 @@ HttpResponse refusal(const Error& error) {
 /// origin. A change also needs a second token from the page, which no other page can read.
 class BrowserReview {
  public:
-  BrowserReview(Session& session, Review& review, const LoopbackListener& listener)
+  BrowserReview(Session& session, Review& review, const LocalListener& listener)
       : session_(session),
         review_(review),
-        host_(fmt::format("{}:{}", listener.address(), listener.port())),
+        host_{listener.name()},
         token_(random_hex(kTokenDigits)),
         secret_(random_hex(kTokenDigits)),
         page_token_(random_hex(kTokenDigits)) {}
 
   [[nodiscard]] std::string address() const {
-    return fmt::format("http://{}/?token={}", host_, token_);
+    return fmt::format("http://{}/?token={}", host_.name, token_);
   }
   [[nodiscard]] bool is_over() const { return is_over_; }
 
   HttpResponse respond(const HttpRequest& request) {
     constexpr int kForbidden = 403;
     constexpr int kNoMethod = 405;
-    const std::string origin = request.header("origin");
-    if (request.header("host") != host_ || (!origin.empty() && origin != "http://" + host_)) {
+    if (!host_.is_meant_by(request)) {
       return refusal(kForbidden, "review.wrong_host", "this is not the address of the review");
     }
     if (request.method == "GET" && request.target.starts_with("/?token=")) return enter(request);
@@ -88,7 +88,7 @@ class BrowserReview {
     const std::string target = request.target.substr(home.size());
     if (request.method == "GET" && target == "/") return page();
     if (request.method != "POST") return refusal(kNoMethod, "review.method", "no such request");
-    if (origin.empty() || request.header("content-type") != "application/json" ||
+    if (request.header("origin").empty() || request.header("content-type") != "application/json" ||
         !equal_in_constant_time(request.header("x-galley-token"), page_token_)) {
       return refusal(kForbidden, "review.no_token", "the page is of another review; load it again");
     }
@@ -260,7 +260,7 @@ class BrowserReview {
 
   Session& session_;
   Review& review_;
-  std::string host_;
+  HttpHost host_;
   std::string token_;       ///< in the address; empty after its use
   std::string secret_;      ///< start of the path of every later request
   std::string page_token_;  ///< in the page
@@ -272,7 +272,7 @@ class BrowserReview {
 
 /// Returns the response to a complete request.
 HttpResponse response_to(std::string_view bytes, BrowserReview& review) {
-  const HttpParse parsed = parse_http(bytes);
+  const HttpParse parsed = parse_http(bytes, {kMaxBodyBytes, {}});
   if (parsed.request) return review.respond(*parsed.request);
   return refusal(parsed.status, "review.bad_request", "this is not a request to us");
 }
@@ -327,7 +327,8 @@ Result<int> review_in_browser(Session& session, Review& review) {
   if (port > UINT16_MAX) {
     return fail(ErrorKind::kUsage, "loopback.port", "a port is a number up to 65535");
   }
-  GALLEY_ASSIGN(const auto listener, LoopbackListener::open(static_cast<uint16_t>(port), clock));
+  GALLEY_ASSIGN(const auto listener,
+                LocalListener::open_loopback("", static_cast<uint16_t>(port), clock));
   BrowserReview browser(session, review, *listener);
   GALLEY_TRY(tell_address(session, browser.address()));
   std::optional<LayerHome> opened;
@@ -336,16 +337,19 @@ Result<int> review_in_browser(Session& session, Review& review) {
     if (!home) return fail(home.error());
     opened.emplace(*std::move(home));
   }
-  const auto is_whole = [](std::string_view bytes) {
-    const HttpParse parsed = parse_http(bytes);
-    return parsed.request || parsed.status != 0;
+  LocalListener::Wait wait;
+  wait.patience = kRequestTime;
+  wait.look = [](std::string_view bytes) {
+    const HttpParse parsed = parse_http(bytes, {kMaxBodyBytes, {}});
+    return LocalListener::Look{parsed.missing, parsed.interim};
   };
   while (!browser.is_over()) {
-    GALLEY_ASSIGN(const auto arrival, listener->next(is_whole, kRequestTime));
-    const std::string answer = http_text(response_to(arrival.bytes, browser));
-    // Errors of one connection do not end the review.
-    (void)arrival.connection->write(answer, Deadline::after(clock, kRequestTime));
+    GALLEY_ASSIGN(const auto event, listener->next(wait));
+    if (event.is_closed) continue;
+    event.connection->send(http_text(response_to(event.bytes, browser)));
+    event.connection->finish();
   }
+  listener->flush(Deadline::after(clock, kRequestTime));
   return browser.finish();
 }
 
