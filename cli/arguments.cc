@@ -46,14 +46,21 @@ std::string no_such_command(const CLI::App& above, const std::string& word) {
 std::string no_such_option(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   const bool is_global = command.get_parent() == nullptr;
+  const std::vector<std::string> names = names_of_options(command);
+  if (std::find(names.begin(), names.end(), name) != names.end()) {
+    return "'" + printable_line(name) + "' belongs behind '" + command_path(command) + "'";
+  }
   return (is_global ? "galley" : "'" + command_path(command) + "'") + " has no option '" +
-         printable_line(name) + "'" + did_you_mean(name, names_of_options(command));
+         printable_line(name) + "'" + did_you_mean(name, names);
 }
 
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = innermost(app);
-  const std::vector<std::string> extra = app.remaining(true);
+  std::vector<std::string> extra = app.remaining(true);
+  extra.erase(std::find(extra.begin(), extra.end(), "--"), extra.end());
   std::string what = printable_line(error.what());
+  const size_t missing = what.find(": 1 required ");
+  if (missing != std::string::npos) what = "'" + what.substr(0, missing) + "' needs a value";
   // An unknown option is a better explanation than a missing argument.
   const auto option = std::find_if(extra.begin(), extra.end(), is_option);
   if (option != extra.end()) {
@@ -145,10 +152,11 @@ std::vector<std::string> taken_paths(const OptionTable& table, std::vector<std::
   return paths;
 }
 
-/// `run [OPTIONS] PROGRAM ARGUMENTS`: puts `--` before the program, whose options are its own.
+/// `run [OPTIONS] PROGRAM ARGUMENTS`, or acp: puts `--` before the program, which has options too.
 std::vector<std::string> with_program(const OptionTable& table, std::vector<std::string> words) {
-  if (table.command_in(words) != "run") return words;
-  const CLI::App& run = *table.app().get_subcommand("run");
+  const std::string command = table.command_in(words);
+  if (command != "run" && command != "acp") return words;
+  const CLI::App& run = *table.app().get_subcommand(command);
   bool is_in_run = false;
   for (size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     if (is_option(words[i])) {

@@ -113,7 +113,8 @@ struct RunArguments {
   std::vector<std::string> layered;      ///< --layer
   std::vector<std::string> environment;  ///< --env NAME[=VALUE]
   std::string detach_keys = "ctrl-p,ctrl-q";
-  std::string git_commits;  ///< --git-commits, of commit too: keep, drop; empty: ask
+  std::string git_commits;          ///< --git-commits, of commit too: keep, drop; empty: ask
+  std::string commit_time = "ask";  ///< acp --commit: ask, turn or session
   bool shares_network = false;
   bool proposes_ignored = false;
   bool commits = false;
@@ -142,6 +143,8 @@ struct CallArguments {
 /// Options of tools add --mcp. The command of the server is in `words`.
 struct McpServerArguments {
   std::string name;                   ///< --mcp
+  std::string url;                    ///< --url
+  std::vector<std::string> headers;   ///< --header
   std::vector<std::string> readable;  ///< --readable
   bool is_read_only = false;          ///< --read-only
 };
@@ -169,6 +172,14 @@ struct AgentArguments {
   std::vector<std::string> file_servers;  ///< --file-server
 };
 
+/// Options of mcp: where it serves.
+struct McpServingArguments {
+  std::string http;                     ///< --http [ADDRESS:PORT]; empty: not over HTTP
+  std::string socket;                   ///< --unix FILE
+  std::string token_file;               ///< --token-file
+  std::vector<std::string> workspaces;  ///< --workspace
+};
+
 /// All arguments of the command line, one group of fields per command. `command` tells which groups
 /// are used.
 struct Arguments {
@@ -184,6 +195,7 @@ struct Arguments {
   CheckArguments check;
   AgentArguments agents;
   McpServerArguments mcp;
+  McpServingArguments serving;
   std::string tx;                    ///< --tx
   std::string id;                    ///< of show, undo, at, attach, stop
   std::string name;                  ///< a tool, savepoint, path or SQL text
@@ -205,7 +217,7 @@ struct Arguments {
   std::string until;                 ///< log --until
   std::string grep;                  ///< log --grep
   std::string of_session;            ///< --session of log, turns and undo
-  std::string turn;                  ///< --turn of diff, show and undo
+  std::string turn;                  ///< --turn of diff, show, undo and redo
   std::string date = "utc";          ///< log --date: `utc`, `local` or `relative`
   bool patch = false;                ///< log -p
   bool oneline = false;              ///< log --oneline

@@ -117,7 +117,10 @@ void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
                                        path) != fixes.put.followed.end();
     const bool is_filtered = std::find(fixes.put.filtered.begin(), fixes.put.filtered.end(),
                                        path) != fixes.put.filtered.end();
-    std::string where = "; the file in the work tree has other changes and was left alone";
+    std::string where =
+        "; the file in the work tree was left alone, because it has other changes of the same "
+        "lines, "
+        "is stored in another form, or is not there: stage it again, and the fix is lost";
     if (is_followed) where = " and in the work tree";
     if (is_filtered) {
       where =

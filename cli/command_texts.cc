@@ -93,6 +93,17 @@ std::vector<CommandText> transaction_texts() {
         {"galley call Read '{\"file_path\": \"README.md\"}'", "read through the overlay"},
         {"galley call --cwd src --capability 'fs:read:src/**' Grep '{\"pattern\": \"main\"}'",
          "look only below src"}}},
+      {"acp",
+       {"Runs an agent in the sandbox of galley run, for an editor that speaks the Agent Client "
+        "Protocol on standard input and output.\n"
+        "Every change of the agent is staged: the editor shows it as a diff, and asks at the end "
+        "of each turn which changes to commit. Rejected ones are taken back, and the agent is "
+        "told.\n"
+        "--commit turn commits without a question what the gate approves, and --commit session "
+        "does so when the editor ends the agent."},
+       {{"galley acp gemini", "what the editor starts instead of the agent"},
+        {"galley acp --commit turn codex", "commit each turn that the gate approves"},
+        {"galley acp --layer ~/.bot -- bot --acp", "an agent that Galley does not know"}}},
   };
 }
 
@@ -162,15 +173,15 @@ std::vector<CommandText> staging_texts() {
 std::vector<CommandText> decision_texts() {
   return {
       {"mcp",
-       {"Serves agents over the Model Context Protocol: one JSON message a line on standard input "
-        "and output, until the input ends.\n"
+       {"Serves agents over the Model Context Protocol: one on standard input and output, or with "
+        "--http or --unix several on this machine, until SIGTERM.\n"
         "What they change is staged in a transaction that galley status shows, and is on disk "
         "after galley_commit only.\n"
         "With --agent NAME the rules for that agent hold."},
        {{"galley agents install codex --mcp", "write it into an agent's configuration"},
         {"galley -C ~/project --agent codex mcp", "the command that the agent then runs"},
-        {"galley mcp --autocommit", "commit each call that the gate approves"},
-        {"galley mcp --prefix galley_", "galley_Read, where the agent has its own Read"}}},
+        {"galley mcp --prefix galley_", "galley_Read, where the agent has its own Read"},
+        {"galley mcp --http 7700", "over HTTP; prints the address and a token"}}},
       {"agent-hook",
        {"Judges one call of a tool before an agent makes it: reads the JSON that the agent's hook "
         "is "
@@ -192,8 +203,8 @@ std::vector<CommandText> decision_texts() {
         "Without --mcp, --hook, --wrapper and --run it does the first two.\n"
         "Without --project and --user it writes into the project; for codex, into your own "
         "configuration."},
-       {{"galley agents list", "which agents are configured, and where"},
-        {"galley agents install claude -n", "only show what it would write"},
+       {{"galley agents status", "sessions, what each has staged, and paths that two change"},
+        {"galley agents install all -n", "only show what it would write, for each that is found"},
         {"galley agents install codex --mcp --yes", "tools over MCP, without asking"},
         {"galley agents install codex --run", "allow what it needs in galley run"},
         {"galley agents uninstall codex", "remove both again"}}},
@@ -331,7 +342,8 @@ std::vector<CommandText> maintenance_texts() {
         "server, after a person has reviewed them."},
        {{"galley tools list", "the tools that can be called"},
         {"galley tools add -n examples/aios-pack", "only show what they are and may do"},
-        {"galley tools add --mcp docs -- python3 docs_server.py", "the tools of an MCP server"}}},
+        {"galley tools add --mcp docs -- python3 docs_server.py", "the tools of an MCP server"},
+        {"galley tools add --mcp docs --url https://docs.example/mcp", "of one over HTTP"}}},
       {"recover",
        {"Finishes or reverts commits that a crash interrupted.\n"
         "Every command that opens the workspace does this first; this one shows what it did."},
@@ -343,6 +355,11 @@ std::vector<CommandText> maintenance_texts() {
 
 std::vector<CommandText> checking_texts() {
   return {
+      {"push",
+       {"Pushes the branch of --repo to another repository, where others must not have moved it.\n"
+        "If it fails, nothing is lost: give the same command again later."},
+       {{"galley --repo r.git --ref main push origin", "a remote of the repository"},
+        {"galley --repo r.git --ref main push ../team.git", "a folder or an address"}}},
       {"gc",
        {"Removes leftovers of dead processes, and history beyond the limits of galley.toml."},
        {{"galley gc -n", "only show what it would remove"}, {"galley gc", "remove it"}}},

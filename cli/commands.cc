@@ -28,6 +28,7 @@ constexpr std::array kCommands = {
     Row{"replay", "", run_replay},
     Row{"exec", "", run_exec},
     Row{"run", "", run_run},
+    Row{"acp", "", run_acp},
     Row{"attach", "", run_attach},
     Row{"stop", "", run_stop},
     Row{"savepoint", "", run_savepoint},
@@ -42,6 +43,7 @@ constexpr std::array kCommands = {
     Row{"turns", "", run_turns},
     Row{"undo", "", run_undo},
     Row{"redo", "", run_redo},
+    Row{"push", "", run_push},
     Row{"blame", "", run_blame},
     Row{"query", "", run_query},
     Row{"at", "", run_at},
@@ -56,6 +58,7 @@ constexpr std::array kCommands = {
     Row{"mcp", "", run_mcp},
     Row{"agent-hook", "", run_agent_hook},
     Row{"agents", "list", run_agents},
+    Row{"agents", "status", run_agents_status},
     Row{"agents", "install", run_agents},
     Row{"agents", "uninstall", run_agents},
     Row{"complete", "", run_complete},
@@ -88,11 +91,11 @@ constexpr std::array<std::string_view, 16> kReadOrRepair = {
 
 /// Commands that work on a branch of --repo. The others need files in a directory, or write files
 /// that are not in a commit.
-constexpr std::array<std::string_view, 28> kOnBranches = {
-    "preview", "apply",  "begin",    "stage",     "status",  "diff",  "call",
-    "approve", "commit", "rollback", "savepoint", "fork",    "pick",  "exec",
-    "at",      "log",    "show",     "undo",      "redo",    "blame", "query",
-    "grant",   "revoke", "grants",   "trust",     "recover", "gc",    "audit"};
+constexpr std::array<std::string_view, 29> kOnBranches = {
+    "preview", "apply",    "begin",     "stage", "status", "diff",  "call",   "approve",
+    "commit",  "rollback", "savepoint", "fork",  "pick",   "exec",  "at",     "log",
+    "show",    "undo",     "redo",      "blame", "query",  "grant", "revoke", "grants",
+    "trust",   "recover",  "gc",        "audit", "push"};
 
 }  // namespace
 

@@ -33,6 +33,7 @@ int run_fork(Session& session);
 int run_pick(Session& session);
 int run_exec(Session& session);
 int run_run(Session& session);
+int run_acp(Session& session);
 int run_attach(Session& session);
 int run_stop(Session& session);
 int run_at(Session& session);
@@ -42,6 +43,7 @@ int run_show(Session& session);
 int run_turns(Session& session);
 int run_undo(Session& session);
 int run_redo(Session& session);
+int run_push(Session& session);
 int run_blame(Session& session);
 int run_query(Session& session);
 
@@ -59,6 +61,7 @@ int run_rescue(Session& session);
 int run_mcp(Session& session);
 int run_agent_hook(Session& session);
 int run_agents(Session& session);
+int run_agents_status(Session& session);
 
 int run_complete(Session& session);
 int run_completions(Session& session);

@@ -177,9 +177,10 @@ Json result_json(const CommandResult& result, const std::string& tx) {
 
 void say_result(Session& session, const CommandResult& result, const RelPath& place) {
   for (const RefusedEffect& effect : result.refused) {
-    session.say(fmt::format("refused: {} {}", effect.path, effect.why));
+    session.print_error_lines(
+        printable_line(fmt::format("refused: {} {}", effect.path, effect.why)));
   }
-  if (result.breach) session.say(result.breach->error().message);
+  if (result.breach) session.print_error_lines(printable_line(result.breach->error().message));
   if (result.level == SandboxLevel::kCopy) {
     session.say(
         "not guaranteed at this level: it could read the host's files and see its processes");
@@ -282,7 +283,7 @@ int stopped_exit_status(Session& session, EarlyEnd* end, const CommandResult& re
     return kSignalStatusBase + end->signal();
   }
   if (!end->was_late()) return exec_exit_status(result);
-  session.say(
+  session.print_error_lines(
       "the time limit stopped the command; what it changed before is kept. A longer limit: "
       "--timeout, or sandbox.timeout_ms in galley.toml");
   return kExitFailure;
@@ -294,7 +295,7 @@ Result<int> commit_effects(Session& session, Transaction& transaction, const Com
                            int status) {
   CommitRequest request;
   request.tool = "exec";
-  request.on_progress = session.gate_progress();
+  request.on_progress = session.commit_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = result_json(result, transaction.id());
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
@@ -315,9 +316,10 @@ Result<int> commit_effects(Session& session, Transaction& transaction, const Com
 }
 
 Result<int> exec(Session& session) {
-  GALLEY_ASSIGN(Transaction transaction, transaction_of_exec(session));
   OutputView view(session.terminal());
   GALLEY_ASSIGN(Command command, command_of(session, view));
+  // --begin begins nothing for a command that is refused.
+  GALLEY_ASSIGN(Transaction transaction, transaction_of_exec(session));
   session.terminal().work_on("running " + printable_line(command.argv.front()));
   GALLEY_ASSIGN(command.working_directory, working_place(session, transaction));
   GALLEY_ASSIGN(const auto early_end, early_end_of(session, command));

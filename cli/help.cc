@@ -26,7 +26,7 @@ std::string upper(std::string text) {
 std::string value_name(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   if (type == "UINT" || type == "INT" || type == "FLOAT") return "N";
-  return type.substr(0, type.find(':'));
+  return type == "PATH:N" ? type : type.substr(0, type.find(':'));
 }
 
 std::string argument_name(const CLI::Option& option) {

@@ -105,9 +105,15 @@ Result<int> undo_conflict(Session& session, UndoConflict conflict, Json& documen
 /// Returns what was done, and the command that reverts it.
 std::string words_of(const UndoPlan& plan) {
   const std::string id = plan.undoes.str();
+  if (!plan.turn.empty()) {
+    return fmt::format("redid turn {}; `galley undo --turn {}` takes it back again", plan.turn,
+                       plan.turn);
+  }
   if (!plan.also_undoes.empty()) {
-    return fmt::format("undid {}; `galley redo {}` brings them back",
-                       counted(plan.also_undoes.size() + 1, "transaction"), id);
+    const std::string which = counted(plan.also_undoes.size() + 1, "transaction");
+    return plan.tool == kPartialUndoTool
+               ? fmt::format("undid a part of {}; `galley redo {}` brings it back", which, id)
+               : fmt::format("undid {}; `galley redo {}` brings them back", which, id);
   }
   if (plan.tool == kRedoTool) {
     return fmt::format("redid {}; `galley undo {}` takes it back again", plan.redoes.str(),
@@ -151,9 +157,9 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
   request.tool = plan.tool;
   request.undoes = plan.undoes;
   request.also_undoes = plan.also_undoes;
-  request.on_progress = session.gate_progress();
+  request.on_progress = session.commit_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(plan.proposal, who, request));
-  return finish_commit(session, outcome, document, words_of(plan));
+  return finish_commit(session, outcome, document, session.with_hints(words_of(plan)));
 }
 
 /// Carries out the plan, or says why there is none. `nothing` is the message for NothingToUndo.
@@ -252,11 +258,10 @@ Result<std::vector<TxId>> ids_of_group(Session& session, const History& history)
 /// Undoes a session or a turn with one commit.
 Result<int> take_back_together(Session& session) {
   const Arguments& arguments = session.arguments();
-  if (!arguments.id.empty() || !arguments.words.empty() || !arguments.paths.empty() ||
-      !arguments.hunks.empty()) {
+  if (!arguments.id.empty() || !arguments.words.empty() || !arguments.hunks.empty()) {
     return fail(ErrorKind::kUsage, "undo.together",
-                "--session and --turn take everything back together, and no ids, paths or hunks; "
-                "undo a part of one transaction with: galley undo ID PATH");
+                "--session and --turn take transactions back together, and no ids or hunks; name a "
+                "part of them with --path PATH");
   }
   GALLEY_ASSIGN(Workspace * workspace, session.open());
   GALLEY_ASSIGN(const History history, open_history(session, "undo"));
@@ -272,6 +277,24 @@ Result<int> take_back_together(Session& session) {
                                    place_of(*workspace).clock(), options));
   return finish_undo(session, outcome, document,
                      "the workspace already is as it was before these transactions");
+}
+
+/// Brings a turn back with one commit.
+Result<int> bring_back_turn(Session& session) {
+  const Arguments& arguments = session.arguments();
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const History history, open_history(session, "redo"));
+  const std::string own = session.hooked_session();
+  GALLEY_ASSIGN(const TurnSummary turn,
+                arguments.turn == "last" ? newest_undone_turn(history, own, arguments.global.agent)
+                                         : find_turn(history, arguments.turn, own));
+  GALLEY_ASSIGN(const UndoOptions options, undo_options(session, *workspace, {}));
+  GALLEY_ASSIGN(const UndoOutcome outcome,
+                plan_redo_together(history, place_of(*workspace).files(), turn.transactions,
+                                   turn.name(), place_of(*workspace).clock(), options));
+  Json document = {{"schema", "galley.redo/1"}, {"ok", true}};
+  return finish_undo(session, outcome, document,
+                     "the workspace already is as it was after turn " + turn.name());
 }
 
 /// The transaction to undo or redo. A hooked agent that names none means its own session.
@@ -311,6 +334,7 @@ Result<int> undo(Session& session) {
 }
 
 Result<int> redo(Session& session) {
+  if (!session.arguments().turn.empty()) return bring_back_turn(session);
   GALLEY_ASSIGN(const std::string id, wanted_id(session, true));
   return take_back(session, true, id, session.arguments().words);
 }
@@ -393,10 +417,36 @@ Result<int> query(Session& session) {
   return kExitDone;
 }
 
+// --- push -------------------------------------------------------------------------------------
+
+Result<int> push(Session& session) {
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const Workspace::Push pushed,
+                workspace->push(session.arguments().name, session.transaction_options()));
+  if (session.is_json()) {
+    session.print(Json{{"schema", "galley.push/1"},
+                       {"ok", true},
+                       {"branch", pushed.branch},
+                       {"address", pushed.address},
+                       {"from", pushed.from},
+                       {"to", pushed.to}});
+    return kExitDone;
+  }
+  const std::string where = pushed.branch + " at " + printable_line(pushed.address);
+  if (pushed.from == pushed.to) {
+    session.say(where + " has this commit already: " + pushed.to);
+  } else {
+    session.say(fmt::format("pushed {}: {} to {}", where,
+                            pushed.from.empty() ? "a new branch" : pushed.from, pushed.to));
+  }
+  return kExitDone;
+}
+
 }  // namespace
 
 int run_undo(Session& session) { return session.finish(undo(session)); }
 int run_redo(Session& session) { return session.finish(redo(session)); }
+int run_push(Session& session) { return session.finish(push(session)); }
 int run_blame(Session& session) { return session.finish(blame_file(session)); }
 int run_query(Session& session) { return session.finish(query(session)); }
 

@@ -56,7 +56,8 @@ void add_log_and_undo(OptionTable& table) {
   table.add_conflict(undo);
   table.add_message(undo);
   CLI::App* redo = table.add("redo", "Take back the newest undo", kHistoryGroup);
-  redo->add_option("id", args.id, "The undo; the newest by default");
+  CLI::Option* undone = redo->add_option("id", args.id, "The undo; the newest by default");
+  table.add_turn(redo, "Bring back this turn: all of it or nothing")->excludes(undone);
   table.add_dry_run(redo, "Show what it would do");
   table.add_diff_options(redo);
   table.add_conflict(redo);
@@ -69,6 +70,8 @@ void add_look_back_commands(OptionTable& table) {
   blame->add_option("path", args.name, "A file")->required();
   CLI::App* query = table.add("query", "Query the history with SQL, read only", kHistoryGroup);
   query->add_option("sql", args.name, "A SELECT statement")->required();
+  CLI::App* push = table.add("push", "Push a branch to another repository", kHistoryGroup);
+  push->add_option("remote", args.name, "A remote of --repo, a folder or an address")->required();
   CLI::App* at =
       table.add("at", "Run a command on the tree as it was after a transaction", kHistoryGroup);
   at->add_option("id", args.id, "Transaction")->required();
@@ -82,7 +85,7 @@ void add_look_back_commands(OptionTable& table) {
 
 void add_history_commands(OptionTable& table) {
   if (table.wants({"log", "show", "turns", "undo", "redo"})) add_log_and_undo(table);
-  if (table.wants({"blame", "query", "at"})) add_look_back_commands(table);
+  if (table.wants({"blame", "query", "push", "at"})) add_look_back_commands(table);
 }
 
 }  // namespace galley

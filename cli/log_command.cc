@@ -144,7 +144,7 @@ Result<int> show_turn(Session& session, const History& history) {
     return kExitDone;
   }
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
-  Json document = {{"schema", "galley.show-turn/1"}, {"ok", true}, {"turn", turn.id.str()}};
+  Json document = {{"schema", "galley.show-turn/1"}, {"ok", true}, {"turn", turn.name()}};
   for (const TxSummary& summary : oldest_first) {
     document["transactions"].push_back(transaction_json(summary, links));
   }

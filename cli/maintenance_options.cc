@@ -50,16 +50,22 @@ void add_tools_add(OptionTable& table, CLI::App* tools) {
   CLI::App* add =
       table.add_member(tools, "add", "Add the programs of a folder or the tools of an MCP server");
   add->add_option("folder", args.words,
-                  "A folder with manifest.json; with --mcp the server's command, after --")
-      ->required();
+                  "A folder with manifest.json; with --mcp the server's command, after --");
   CLI::Option* server =
       add->add_option("--mcp", args.mcp.name, "Add the tools of an MCP server as NAME.tool")
           ->type_name("NAME");
+  CLI::Option* url = add->add_option("--url", args.mcp.url, "Ask the server over HTTP at this URL")
+                         ->type_name("URL")
+                         ->needs(server);
+  OptionTable::add_list(add, "--header", args.mcp.headers,
+                        "Send this to a server with a URL; $ENV.NAME is a secret")
+      ->type_name("NAME:VALUE")
+      ->needs(url);
   OptionTable::add_list(add, "--env", args.call.environment, "Set this in its environment")
       ->type_name("NAME=VALUE")
       ->needs(server);
   OptionTable::add_list(add, "--secret", args.call.secrets,
-                        "Give it this secret of the call in its environment")
+                        "Give it this secret of the call in its environment or headers")
       ->type_name("NAME")
       ->needs(server);
   OptionTable::add_list(add, "--readable", args.mcp.readable,
@@ -151,12 +157,19 @@ void add_agents_commands(OptionTable& table) {
   AgentArguments& which = table.arguments().agents;
   std::vector<std::string> names;
   for (const AgentProgram& program : agent_programs()) names.emplace_back(program.name);
-  CLI::App* agents = table.add_group("agents", "Configure agents to work through Galley");
+  CLI::App* agents = table.add_group("agents", "Configure agents, and show what they do");
   table.add_member(agents, "list", "List which agents are configured, and where");
+  table.add_member(agents, "status", "Show what agents have staged and committed, and overlaps")
+      ->add_option("-n,--limit", table.arguments().limit, "Show at most N sessions; 20 by default")
+      ->type_name("N");
   CLI::App* install = table.add_member(agents, "install", "Write Galley into an agent's files");
   CLI::App* uninstall = table.add_member(agents, "uninstall", "Remove exactly that again");
+  names.emplace_back(kAllAgents);
   for (CLI::App* command : {install, uninstall}) {
-    table.add_choice(command, "name", table.arguments().name, names, "An agent")->required();
+    table
+        .add_choice(command, "name", table.arguments().name, names,
+                    "An agent; all: each that is found here")
+        ->required();
     command->add_flag("--mcp", which.mcp, "Galley's tools; so without any of these four");
     command->add_flag("--hook", which.hook, "The hook that judges its own; so without any, too");
     command->add_flag("--wrapper", which.wrapper, "A script galley-NAME that runs it staged");

@@ -104,7 +104,10 @@ void OptionTable::add_global() {
   app_.add_option("--config", global.config, "Use this file instead of galley.toml")
       ->type_name("FILE");
   app_.add_option("--agent", global.agent, "Name of the agent: applies [agents.NAME]")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check([](const std::string& name) {
+        return name.empty() ? "an empty name would give the agent a person's rights" : "";
+      });
   app_.add_option("--reason", global.message, "Why; recorded with the commit")->type_name("TEXT");
   app_.add_option("--session", global.session, "Id of the agent's session; recorded")
       ->type_name("ID");
@@ -190,7 +193,7 @@ void OptionTable::add_profile(CLI::App* command) {
 
 CLI::Option* OptionTable::add_turn(CLI::App* command, const char* about) {
   return command->add_option("--turn", args_.turn, std::string(about) + "; galley turns lists them")
-      ->type_name("N|last");
+      ->type_name("N|N..M|last");
 }
 
 void OptionTable::add_conflict(CLI::App* command) {

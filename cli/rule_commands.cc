@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
@@ -247,7 +248,7 @@ Result<int> audit_verify(Session& session) {
     if (defect.line > 0) text += fmt::format("line {}: ", defect.line);
     text += fmt::format("{} [{}]\n", printable_line(defect.message), defect.reason);
   }
-  text += fmt::format("{} records, {}\n", found.records,
+  text += fmt::format("{}, {}\n", counted(found.records, "record"),
                       found.is_intact() ? "the chain is whole" : "something is wrong with them");
   if (session.is_json()) {
     session.print(document);

@@ -4,11 +4,13 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/printable.h"
 #include "base/text.h"
+#include "cli/acp_run.h"
 #include "cli/agent_run.h"
 #include "cli/commands.h"
 #include "cli/outcome.h"
@@ -16,8 +18,11 @@
 #include "cli/render.h"
 #include "cli/run_commits.h"
 #include "cli/run_service.h"
+#include "engine/pipeline/find_root.h"
 #include "engine/stages/run_basis.h"
+#include "server/acp/acp_proxy.h"
 #include "staging/fs/controlling_terminal.h"
+#include "staging/fs/host_file.h"
 #include "staging/printing/git_diff.h"
 #include "staging/sandbox/terminal/run_client.h"
 #include "staging/sandbox/terminal/run_supervisor.h"
@@ -107,15 +112,14 @@ Result<ListedPaths> listed_paths(const Proposal& proposal) {
 void say_summary(Session& session, const RunEnding& ending, const ListedPaths& listed,
                  bool has_commits) {
   session.say(fmt::format("{}; {} changed", ending.ended, counted(listed.count, "path")));
-  if (!ending.breach.empty()) session.say(ending.breach);
+  if (!ending.breach.empty()) session.print_error_lines(printable_line(ending.breach));
   if (!listed.text.empty()) session.say_lines(listed.text);
   for (const std::string& wall : ending.walls) session.say(wall);
   if (ending.protected_paths > 0 && !has_commits) {
     session.say("what it changed in .git is dropped; it made no commits of git there");
   }
   if (ending.ignored_paths > 0) {
-    session.say(fmt::format("{} path{} that git ignores not proposed", ending.ignored_paths,
-                            ending.ignored_paths == 1 ? " is" : "s are"));
+    session.say("ignored by git and not proposed: " + counted(ending.ignored_paths, "path"));
   }
 }
 
@@ -158,8 +162,8 @@ Json ending_json(const RunEnding& ending, Json changes, Json layers) {
 Result<int> commit_run(Session& session, Transaction& transaction, const RunEnding& ending,
                        RunCommits& commits, Json& document) {
   CommitRequest request;
-  request.on_progress = session.gate_progress();
   GALLEY_TRY(commits.copy());
+  request.on_progress = session.commit_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   const bool is_committed = std::holds_alternative<Receipt>(outcome);
   document["end"] = is_committed ? "committed" : "kept";
@@ -251,6 +255,10 @@ Result<int> finish_client(Session& session, const ClientEnd& end) {
     case ClientEnd::Reason::kTaken:
       session.say("the run goes on: " + place_of_run(session, end.run));
       return kExitDone;
+    case ClientEnd::Reason::kStuck:
+      return fail(ErrorKind::kIo, "run.lost",
+                  "the program did not read its input, and is stopped; what it wrote is kept: " +
+                      session.hint("status"));
     case ClientEnd::Reason::kLost:
       break;
   }
@@ -259,24 +267,87 @@ Result<int> finish_client(Session& session, const ClientEnd& end) {
               "kept: galley status");
 }
 
-Result<int> run(Session& session) {
-  GALLEY_TRY(refuse_inside_exec("run"));
-  ClientOptions options;
-  GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
-  const bool is_terminal = session.terminal().is_terminal() &&
-                           session.terminal().is_input_terminal() && !session.is_json();
+/// Starts the program and passes its streams on until it ends. Returns nothing in the process of
+/// the supervisor, whose work is then done.
+Result<std::optional<ClientEnd>> start_and_attach(Session& session, const ClientOptions& options) {
   GALLEY_ASSIGN(const Arguments arguments, arguments_of_run(session));
   const RunScreen screen = own_screen();
   GALLEY_ASSIGN(ForkedSupervisor forked, fork_supervisor());
   if (forked.is_supervisor) {
     // The agent begins the transaction. The person, who is asked at its end, is another caller.
     Session supervised(arguments, session.terminal());
-    supervise_run(supervised, std::move(forked.socket), is_terminal, screen);
-    return kExitDone;
+    supervise_run(supervised, std::move(forked.socket), options.is_terminal, screen);
+    return std::optional<ClientEnd>();
   }
-  options.is_terminal = is_terminal;
+  return std::optional(attach_to_run(std::move(forked.socket), options));
+}
+
+Result<int> run(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("run"));
+  ClientOptions options;
+  GALLEY_ASSIGN(options.detach_keys, DetachKeys::parse(session.arguments().run.detach_keys));
+  options.is_terminal = session.terminal().is_terminal() &&
+                        session.terminal().is_input_terminal() && !session.is_json();
   options.output_to_stderr = session.is_json();
-  return finish_client(session, attach_to_run(std::move(forked.socket), options));
+  GALLEY_ASSIGN(const auto end, start_and_attach(session, options));
+  return end ? finish_client(session, *end) : Result<int>(kExitDone);
+}
+
+Result<AcpCommitTime> commit_time(const std::string& word) {
+  if (word == "ask") return AcpCommitTime::kAsk;
+  if (word == "turn") return AcpCommitTime::kTurn;
+  if (word == "session") return AcpCommitTime::kSession;
+  return fail(ErrorKind::kUsage, "usage.acp_commit",
+              "--commit takes ask, turn or session, not '" + printable_line(word) + "'");
+}
+
+/// Passes the messages of an editor and of an agent through the proxy.
+class AcpRelay final : public ClientRelay {
+ public:
+  AcpRelay(Session& session, AcpCommitTime when, std::string root)
+      : run_(session), proxy_(run_, when, std::move(root)) {}
+
+  void begin(const std::string& run) override { run_.begin(run); }
+  void take_input(std::string_view bytes) override { proxy_.take_from_editor(bytes); }
+  void take_output(std::string_view bytes) override { proxy_.take_from_agent(bytes); }
+  void end() override {
+    was_in_turn_ = proxy_.is_in_turn();
+    proxy_.end();
+  }
+  [[nodiscard]] bool has_rest() const override { return proxy_.has_rest(); }
+  void rest() override { proxy_.rest(); }
+  [[nodiscard]] std::string for_output() override { return proxy_.for_editor(); }
+  [[nodiscard]] std::string for_program() override { return proxy_.for_agent(); }
+  [[nodiscard]] std::string last_session() const { return run_.last_session(); }
+  /// Whether the agent ended before its last turn did.
+  [[nodiscard]] bool was_in_turn() const { return was_in_turn_; }
+
+ private:
+  AcpRun run_;
+  AcpProxy proxy_;
+  bool was_in_turn_ = false;
+};
+
+Result<int> serve_editor(Session& caller) {
+  GALLEY_TRY(refuse_inside_exec("acp"));
+  GALLEY_ASSIGN(const AcpCommitTime when, commit_time(caller.arguments().run.commit_time));
+  GALLEY_ASSIGN(Arguments arguments, arguments_of_acp(caller.arguments()));
+  Session session(arguments, caller.terminal());
+  GALLEY_ASSIGN(const std::string here, absolute_path("."));
+  GALLEY_ASSIGN(const UserSettings user, load_user_settings());
+  GALLEY_ASSIGN(const FoundRoot root, find_root(here, user.config));
+  AcpRelay relay(session, when, root.path);
+  ClientOptions options;
+  options.relay = &relay;
+  GALLEY_ASSIGN(const auto end, start_and_attach(session, options));
+  if (!end) return kExitDone;
+  arguments.run.commits = when == AcpCommitTime::kSession && !relay.was_in_turn();
+  // Standard output belongs to the protocol, so nothing else is printed there.
+  arguments.global.is_quiet |= arguments.run.commits;
+  arguments.global.is_json = false;
+  Session last(arguments, caller.terminal());
+  last.set_session_id(relay.last_session());
+  return finish_client(last, *end);
 }
 
 /// Returns the only live run, if the command names none.
@@ -347,6 +418,11 @@ Result<int> stop(Session& session) {
 
 int run_run(Session& session) {
   const auto status = run(session);
+  return status ? *status : start_exit_status(status.error(), session.report(status.error()));
+}
+
+int run_acp(Session& session) {
+  const auto status = serve_editor(session);
   return status ? *status : start_exit_status(status.error(), session.report(status.error()));
 }
 

@@ -11,6 +11,7 @@
 #include "cli/person.h"
 #include "cli/places.h"
 #include "engine/check/index_fix.h"
+#include "engine/pipeline/agent_session.h"
 #include "engine/stages/run_folder.h"
 #include "staging/fs/host_file.h"
 
@@ -69,18 +70,38 @@ Result<std::vector<RelPath>> Session::paths(const std::vector<std::string>& name
 Result<Workspace*> Session::open() { return open_workspace(true); }
 Result<Workspace*> Session::open_without_recovery() { return open_workspace(false); }
 
+WorkspaceOptions Session::workspace_options() {
+  WorkspaceOptions options;
+  options.config_file = arguments_->global.config;
+  options.approver = approver_ ? approver_ : approver_at_terminal(*this);
+  options.session = session_id_.empty() ? arguments_->global.session : session_id_;
+  options.only_new = arguments_->check.only_new;
+  options.tolerates_bad_configuration = reads_or_repairs(arguments_->command);
+  options.user = std::make_shared<const UserSettings>(user_);
+  return options;
+}
+
+Result<std::unique_ptr<Workspace>> Session::open_other(const std::string& path,
+                                                       std::string session_id, bool is_first) {
+  GALLEY_ASSIGN(user_, load_user_settings());
+  WorkspaceOptions options = workspace_options();
+  options.session = std::move(session_id);
+  GALLEY_ASSIGN(auto workspace, Workspace::open(path, std::move(options)));
+  if (is_first) {
+    GALLEY_TRY(finish_git_fix(*workspace));
+    if (const Error* doubt = workspace->state_distrust()) doubt_ = doubt->message;
+    report_untrusted_state();
+  }
+  GALLEY_TRY(check_agent_is_known(rules_of(*workspace).config, arguments_->global.agent));
+  return workspace;
+}
+
 Result<Workspace*> Session::open_workspace(bool recovers) {
   if (workspace_ == nullptr) {
-    WorkspaceOptions options;
-    options.config_file = arguments_->global.config;
-    options.approver = approver_ ? approver_ : approver_at_terminal(*this);
-    options.recovers = recovers;
-    options.session = session_id_.empty() ? arguments_->global.session : session_id_;
-    options.only_new = arguments_->check.only_new;
     terminal_->work_on("opening the workspace");
-    options.tolerates_bad_configuration = reads_or_repairs(arguments_->command);
     GALLEY_ASSIGN(user_, load_user_settings());
-    options.user = std::make_shared<const UserSettings>(user_);
+    WorkspaceOptions options = workspace_options();
+    options.recovers = recovers;
     const GlobalArguments& global = arguments_->global;
     if (global.repository.empty()) {
       GALLEY_ASSIGN(workspace_, Workspace::open(".", std::move(options)));
@@ -91,7 +112,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     terminal_->keep_pager_outside(workspace_->root_path());
     // As in the workspace: a personal configuration inside the workspace is not trusted.
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
-    if (recovers) GALLEY_TRY(finish_git_fix());
+    if (recovers) GALLEY_TRY(finish_git_fix(*workspace_));
     for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
     if (const Error* doubt = workspace_->state_distrust()) doubt_ = doubt->message;
     warn_of_bad_configuration();
@@ -105,11 +126,11 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
 }
 
 /// Finishes an interrupted `galley check --fix`.
-Result<void> Session::finish_git_fix() {
-  const StateDirectory* state = persistent_of(*workspace_).state();
+Result<void> Session::finish_git_fix(const Workspace& workspace) {
+  const StateDirectory* state = persistent_of(workspace).state();
   if (state == nullptr) return {};
-  GALLEY_ASSIGN(const bool is_finished, finish_interrupted_fix(workspace_->root_path(), *state,
-                                                               place_of(*workspace_).clock()));
+  GALLEY_ASSIGN(const bool is_finished,
+                finish_interrupted_fix(workspace.root_path(), *state, place_of(workspace).clock()));
   if (is_finished) say("galley: " + std::string(kInterruptedFixNotice));
   return {};
 }
@@ -123,8 +144,12 @@ void Session::warn_of_bad_configuration() {
       "; until it is fixed, every change needs a person's approval and agents may do nothing");
 }
 
-Result<Transaction> Session::resume(const std::string& id) {
+Result<Transaction> Session::resume(const std::string& wanted) {
   GALLEY_ASSIGN(Workspace * workspace, open());
+  std::string id = wanted;
+  if (id.empty() && !hooked_session().empty()) {
+    GALLEY_ASSIGN(id, transaction_of_session(*workspace, arguments_->global.agent));
+  }
   // A run can be selected by its name.
   const StateDirectory* state = persistent_of(*workspace).state();
   const auto run =
@@ -137,10 +162,17 @@ Result<Transaction> Session::resume(const std::string& id) {
 Result<Transaction> Session::resume_or_begin() {
   if (!arguments_->exec.begins || !arguments_->tx.empty()) return resume();
   GALLEY_ASSIGN(Workspace * workspace, open());
-  GALLEY_ASSIGN(const auto stages, workspace->stages());
-  const bool has_own = std::any_of(stages.begin(), stages.end(), [&](const StageStatus& stage) {
-    return stage.is_own(arguments_->global.agent);
-  });
+  bool has_own = false;
+  if (!hooked_session().empty()) {
+    GALLEY_ASSIGN(const std::string id,
+                  transaction_of_session(*workspace, arguments_->global.agent));
+    has_own = !id.empty();
+  } else {
+    GALLEY_ASSIGN(const auto stages, workspace->stages());
+    has_own = std::any_of(stages.begin(), stages.end(), [&](const StageStatus& stage) {
+      return stage.is_own(arguments_->global.agent);
+    });
+  }
   if (has_own) return resume();
   // A dry run leaves no open transaction behind.
   return arguments_->dry_run ? workspace->begin(transaction_options())
@@ -200,6 +232,11 @@ std::function<void(const GateProgress&)> Session::gate_progress() {
                                : fmt::format("validators: {} of {} done, {}", step.done, step.total,
                                              printable_line(step.validator)));
   };
+}
+
+std::function<void(const GateProgress&)> Session::commit_progress() {
+  terminal_->work_on("committing");
+  return gate_progress();
 }
 
 Result<std::string> Session::read_input(const std::string& path, std::string_view what,

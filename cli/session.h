@@ -22,6 +22,10 @@ class Session {
   /// Opens the workspace of -C, or the branch of --repo and --ref. Commands that need no workspace
   /// never call it.
   Result<Workspace*> open();
+  /// Opens another workspace, or the same one again, for a session of its own. `is_first`: finishes
+  /// and says what open() does, once for each directory.
+  Result<std::unique_ptr<Workspace>> open_other(const std::string& path, std::string session_id,
+                                                bool is_first);
   /// The same without recovery, for commands that show what recovery would do.
   Result<Workspace*> open_without_recovery();
 
@@ -62,6 +66,8 @@ class Session {
   [[nodiscard]] const std::string& outcome() const { return outcome_; }
   /// Progress of the gate's validators on stderr.
   [[nodiscard]] std::function<void(const GateProgress&)> gate_progress();
+  /// The same for a commit that follows at once, which is shown as the current work.
+  [[nodiscard]] std::function<void(const GateProgress&)> commit_progress();
   /// Reads a file that the command line names; `-` is standard input. At a terminal it first says
   /// that it reads `what` from standard input.
   Result<std::string> read_input(const std::string& path, std::string_view what,
@@ -93,8 +99,9 @@ class Session {
 
  private:
   Result<Workspace*> open_workspace(bool recovers);
+  [[nodiscard]] WorkspaceOptions workspace_options();
   void warn_of_bad_configuration();
-  Result<void> finish_git_fix();
+  Result<void> finish_git_fix(const Workspace& workspace);
   /// Says once, on stderr, which parts of the workspace are not trusted.
   void report_untrusted_state();
 

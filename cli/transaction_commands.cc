@@ -258,11 +258,11 @@ Result<int> diff_of_turn(Session& session) {
   const Proposal proposal = part_below(whole, paths);
   if (!session.arguments().diff.html.empty()) {
     ReviewSubject subject;
-    subject.title = "Turn " + turn.id.str();
+    subject.title = "Turn " + turn.name();
     GALLEY_TRY(write_report(session, proposal, std::move(subject)));
   }
   return tell_diff(session, whole, proposal,
-                   {{"schema", "galley.diff/1"}, {"ok", true}, {"turn", turn.id.str()}});
+                   {{"schema", "galley.diff/1"}, {"ok", true}, {"turn", turn.name()}});
 }
 
 Result<int> diff(Session& session) {
@@ -409,11 +409,11 @@ Result<int> commit_transaction(Session& session, const std::string& id) {
     GALLEY_TRY(check_expected(proposal, wanted));
     request.expected = proposal.id();
   }
-  request.on_progress = session.gate_progress();
   GALLEY_ASSIGN(RunCommits commits, RunCommits::of(session, transaction.id()));
   commits.say();
   GALLEY_TRY(commits.wants_keep());
   GALLEY_TRY(commits.copy());
+  request.on_progress = session.commit_progress();
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   Json document = {{"schema", "galley.commit/1"}, {"ok", true}, {"tx", transaction.id()}};
   bool are_kept = true;
@@ -531,20 +531,14 @@ Result<int> fork(Session& session) {
   return kExitDone;
 }
 
-/// Drops the other forks of the same transaction.
-Result<std::vector<std::string>> drop_rivals(Session& session,
-                                             const std::vector<std::string>& family,
-                                             const std::string& winner) {
-  std::vector<std::string> dropped;
-  for (const std::string& id : family) {
-    if (id == winner) continue;
-    auto rival = session.resume(id);
-    if (!rival && rival.error().kind == ErrorKind::kNotFound) continue;  // already closed
-    if (!rival) return fail(rival.error());
-    GALLEY_TRY(rival->rollback());
-    dropped.push_back(id);
-  }
-  return dropped;
+/// Drops a fork that was not picked.
+void drop_rival(Session& session, const std::string& id) {
+  auto rival = session.resume(id);
+  if (!rival && rival.error().kind == ErrorKind::kNotFound) return;  // already closed
+  const auto dropped = rival ? rival->rollback() : fail(rival.error());
+  if (dropped) return session.say("dropped " + id);
+  session.print_error_lines("warning: " + id +
+                            " was not dropped: " + printable_line(dropped.error().message) + "\n");
 }
 
 Result<int> pick(Session& session) {
@@ -566,8 +560,10 @@ Result<int> pick(Session& session) {
     }
     return status;
   }
-  GALLEY_ASSIGN(const auto dropped, drop_rivals(session, family, id));
-  for (const std::string& rival : dropped) session.say("dropped " + rival);
+  // The commit is done, so a rival that stays is a warning.
+  for (const std::string& rival : family) {
+    if (rival != id) drop_rival(session, rival);
+  }
   return status;
 }
 

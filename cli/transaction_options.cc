@@ -153,8 +153,9 @@ void add_candidate_commands(OptionTable& table) {
 
 void add_mcp_command(OptionTable& table) {
   Arguments& args = table.arguments();
-  CLI::App* mcp = table.add(
-      "mcp", "Serve agents over the Model Context Protocol on stdin and stdout", kTransactionGroup);
+  CLI::App* mcp =
+      table.add("mcp", "Serve agents over the Model Context Protocol, on stdin and stdout or HTTP",
+                kTransactionGroup);
   OptionTable::add_list(mcp, "--tools", args.words, "Show only these tools of galley tools list")
       ->type_name("NAME");
   table.add_profile(mcp);
@@ -167,6 +168,26 @@ void add_mcp_command(OptionTable& table) {
       ->type_name("TEXT");
   mcp->add_flag("--autocommit", args.autocommit,
                 "Commit each call that changes something, if the gate approves");
+  CLI::Option* http =
+      mcp->add_option("--http", args.serving.http,
+                      "Serve over HTTP on this port, or ADDRESS:PORT; any free one by default")
+          ->type_name("PORT")
+          ->expected(0, 1)
+          ->default_str("0");
+  CLI::Option* socket =
+      mcp->add_option("--unix", args.serving.socket, "Serve over HTTP on this socket file")
+          ->type_name("FILE")
+          ->excludes(http);
+  mcp->add_option("--token-file", args.serving.token_file,
+                  "Take the token from this file of mode 0600; else one is made and printed")
+      ->type_name("FILE")
+      ->needs(http);
+  OptionTable::add_list(mcp, "--workspace", args.serving.workspaces,
+                        "Serve this directory at /mcp/NAME, where NAME is its last part")
+      ->type_name("DIR")
+      ->check([http, socket](const std::string&) {
+        return http->empty() && socket->empty() ? "--workspace needs --http or --unix" : "";
+      });
 }
 
 void add_agent_hook_command(OptionTable& table) {
@@ -207,15 +228,9 @@ void add_detach_keys(OptionTable& table, CLI::App* command) {
       ->type_name("KEYS");
 }
 
-void add_run_commands(OptionTable& table) {
+/// Options for the host's network, folders and variables, of `run` and `acp`.
+void add_reach_options(OptionTable& table, CLI::App* run) {
   Arguments& args = table.arguments();
-  CLI::App* run =
-      table.add("run", "Run a shell or an agent on the proposed tree, on a terminal of its own",
-                kTransactionGroup);
-  run->add_option("--name", args.run.name, "A name for attach, stop and status")->type_name("NAME");
-  run->add_option("--resume", args.run.resume,
-                  "Continue in the transaction of a run that has ended")
-      ->type_name("N");
   run->add_flag("--network", args.run.shares_network, "Give it the host's network");
   OptionTable::add_list(run, "--allow-write", args.run.writable,
                         "Let it write this folder of the host, such as its own state")
@@ -226,6 +241,31 @@ void add_run_commands(OptionTable& table) {
   OptionTable::add_list(run, "--env", args.run.environment,
                         "Set this in its environment; a name alone copies its value")
       ->type_name("NAME[=VALUE]");
+}
+
+void add_acp_command(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* acp = table.add(
+      "acp", "Run an agent for an editor that speaks the Agent Client Protocol", kTransactionGroup);
+  add_reach_options(table, acp);
+  acp->add_option("--commit", args.run.commit_time,
+                  "When to commit: ask after each turn, at the end of a turn, or of the session")
+      ->type_name("ask|turn|session");
+  acp->add_option("words", args.words, "An agent or another program, with its own arguments")
+      ->type_name("PROGRAM")
+      ->required();
+}
+
+void add_run_commands(OptionTable& table) {
+  Arguments& args = table.arguments();
+  CLI::App* run =
+      table.add("run", "Run a shell or an agent on the proposed tree, on a terminal of its own",
+                kTransactionGroup);
+  run->add_option("--name", args.run.name, "A name for attach, stop and status")->type_name("NAME");
+  run->add_option("--resume", args.run.resume,
+                  "Continue in the transaction of a run that has ended")
+      ->type_name("N");
+  add_reach_options(table, run);
   run->add_flag("--propose-ignored", args.run.proposes_ignored, "Stage what git ignores too");
   CLI::Option* commit =
       run->add_flag("--commit", args.run.commits, "Commit what it changed at the end");
@@ -265,6 +305,7 @@ void add_transaction_commands(OptionTable& table) {
   if (table.wants({"savepoint", "fork", "pick"})) add_candidate_commands(table);
   if (table.wants({"exec"})) add_exec_command(table);
   if (table.wants({"run", "attach", "stop"})) add_run_commands(table);
+  if (table.wants({"acp"})) add_acp_command(table);
   if (table.wants({"mcp"})) add_mcp_command(table);
   if (table.wants({"agent-hook"})) add_agent_hook_command(table);
 }
