@@ -1,0 +1,357 @@
+"""galley acp: an editor and an agent with the Agent Client Protocol between them, and Galley in the middle.
+
+Editor and agent are scripts (acp_editor.py); processes, namespaces and commits are real."""
+
+import json
+import random
+import shutil
+import signal
+from pathlib import Path
+
+import hostile
+from acp_editor import Editor
+from support import snapshot
+from terminal_session import wait_until
+from test_run import RunCase
+
+TEN = "".join(f"{number}\n" for number in range(1, 41))
+
+
+class AcpCase(RunCase):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.work)
+        for name, text in {"src/a.txt": TEN, "src/b.txt": "b\n", ".env": "KEY=1\n", "keep.txt": "keep\n"}.items():
+            path = self.work / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        self.before = snapshot(self.work)
+
+    def editor(self, *options, start=True, **more):
+        editor = Editor(self.work, self.environment, *options, **more)
+        self.addCleanup(editor.close)
+        if start:
+            editor.start()
+        return editor
+
+    def text(self, name):
+        return (self.work / name).read_text()
+
+    def log(self, *options):
+        return json.loads(self.galley("--json", "log", *options, expect=0).stdout)["transactions"]
+
+    def options_of(self, params):
+        return [option["optionId"] for option in params["options"]]
+
+
+class Turns(AcpCase):
+    def test_every_road_of_an_effect_is_staged_shown_and_committed_with_its_turn(self):
+        editor = self.editor()
+        seen = {}
+
+        def decide(params):
+            seen["tree"] = snapshot(self.work)
+            return "commit"
+
+        editor.decide = decide
+        said, notes = editor.prompt(["fs_write", "src/a.txt", TEN + "fs\n"], ["write", "own.txt", "own\n"],
+                                    ["shell", "rm -rf src/b.txt .env; cat src/a.txt | tail -n 1"], ["fs_read", "own.txt"])
+        self.assertEqual(said[2], [0, "fs\n"])
+        self.assertEqual(said[3], {"content": "own\n"})
+        self.assertEqual(notes, "")
+        self.assertEqual(seen["tree"], self.before, "nothing is written before the answer")
+        self.assertEqual(self.options_of(editor.asked[0]), ["commit", "choose", "later", "drop"])
+        diffs = editor.diffs()
+        self.assertEqual(diffs["own.txt"], (None, "own\n"))
+        self.assertEqual(diffs[".env"], ("KEY=1\n", ""))
+        self.assertEqual(diffs["src/a.txt"], (TEN, TEN + "fs\n"))
+        self.assertEqual((self.text("own.txt"), self.text("src/a.txt")), ("own\n", TEN + "fs\n"))
+        self.assertFalse((self.work / ".env").exists())
+        editor.prompt(["fs_write", "own.txt", "again\n"])
+        self.assertEqual(editor.finish()[0], 0)
+        turns = json.loads(self.galley("--json", "turns", "--session", "acp-session-1", expect=0).stdout)["turns"]
+        self.assertEqual(len(turns), 2)
+        self.assertIn("fs_write", turns[0]["prompt"])
+        self.galley("undo", "--turn", turns[0]["id"], expect=0)
+        self.assertEqual(self.text("own.txt"), "own\n")
+        self.galley("undo", "--session", "acp-session-1", expect=0)
+        self.assertEqual(snapshot(self.work), self.before)
+
+    def test_rejected_hunks_are_taken_back_and_the_agent_is_told(self):
+        editor = self.editor()
+        changed = TEN.replace("2\n", "two\n", 1).replace("40\n", "forty\n")
+
+        def decide(params):
+            if "choose" in self.options_of(params):
+                return "choose"
+            shown = json.dumps(params["toolCall"]["content"])
+            return "reject" if "forty" in shown or "new.txt" in shown else "accept"
+
+        editor.decide = decide
+        editor.prompt(["write", "src/a.txt", changed], ["write", "new.txt", "new\n"])
+        self.assertEqual(self.text("src/a.txt"), TEN.replace("2\n", "two\n", 1))
+        self.assertFalse((self.work / "new.txt").exists())
+        said, notes = editor.prompt(["read", "src/a.txt"], ["shell", "ls"])
+        self.assertEqual(said[0], TEN.replace("2\n", "two\n", 1), "the agent sees what was accepted")
+        self.assertNotIn("new.txt", said[1][1])
+        self.assertIn("rejected", notes)
+        self.assertIn("forty", notes)
+        self.assertIn("new.txt", notes)
+
+    def test_all_can_be_rejected_or_left(self):
+        editor = self.editor()
+        editor.decide = lambda params: "later"
+        editor.prompt(["shell", "rm -rf src; ln -s keep.txt link; chmod 700 keep.txt; mkdir -p d/e; echo x > d/e/f"])
+        self.assertEqual(snapshot(self.work), self.before)
+        editor.decide = lambda params: "drop"
+        editor.prompt(["write", "more.txt", "more\n"])
+        said, notes = editor.prompt(["shell", "find . -type f -o -type l | grep -v '/\\.git' | sort | xargs ls -l | wc -l; ls d more.txt link"])
+        self.assertIn("rejected", notes)
+        self.assertTrue(said[0][1].startswith("4\n"), said)
+        self.assertEqual(editor.finish()[0], 0)
+        self.assertEqual(snapshot(self.work), self.before)
+        self.assertEqual(self.open_transactions(), [])
+
+    def test_read_only_and_running_files_are_taken_back(self):
+        editor = self.editor()
+        editor.decide = lambda params: "drop"
+        editor.prompt(["shell", "echo x > keep.txt; chmod 444 keep.txt; cp /bin/sleep src/b.txt; chmod 755 src/b.txt; "
+                                "setsid src/b.txt 60 > /dev/null 2>&1 < /dev/null &"])
+        said, _notes = editor.prompt(["read", "keep.txt"], ["read", "src/b.txt"])
+        self.assertEqual(said, ["keep\n", "b\n"])
+
+    def test_commit_turn_asks_only_where_a_rule_asks(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\npaths = ["src/"]\ndecision = "ask"\n'
+                                               '[[policy.rule]]\npaths = ["keep.txt"]\ndecision = "deny"\nreason = "not this"\n')
+        editor = self.editor("--commit", "turn")
+        editor.prompt(["write", "free.txt", "free\n"])
+        self.assertEqual((editor.asked, self.text("free.txt")), ([], "free\n"))
+        editor.prompt(["write", "src/b.txt", "asked\n"])
+        self.assertEqual((len(editor.asked), self.text("src/b.txt")), (1, "asked\n"))
+        editor.decide = lambda params: "later"
+        editor.prompt(["write", "keep.txt", "denied\n"])
+        self.assertNotIn("commit", self.options_of(editor.asked[1]))
+        self.assertEqual(self.text("keep.txt"), "keep\n")
+        editor.decide = lambda params: "drop"
+        _said, notes = editor.prompt(["read", "keep.txt"])
+        self.assertIn("not committed", notes)
+        said, _notes = editor.prompt(["read", "keep.txt"])
+        self.assertEqual(said, ["keep\n"])
+
+    def test_commit_session_commits_when_the_editor_ends_the_agent(self):
+        editor = self.editor("--commit", "session")
+        editor.prompt(["write", "one.txt", "1\n"])
+        editor.prompt(["write", "two.txt", "2\n"])
+        self.assertEqual(snapshot(self.work), self.before)
+        self.assertEqual(editor.asked, [])
+        status, errors = editor.finish()
+        self.assertEqual((status, self.text("one.txt"), self.text("two.txt")), (0, "1\n", "2\n"), errors)
+        self.galley("undo", "--session", "acp-session-1", expect=0)
+        self.assertEqual(snapshot(self.work), self.before)
+
+
+class Saves(AcpCase):
+    """What the editor saves while the agent works."""
+
+    def test_other_lines_are_merged(self):
+        editor = self.editor("--commit", "turn")
+        editor.prompt(["fs_read", "src/a.txt"])
+        (self.work / "src/a.txt").write_text(TEN.replace("40\n", "forty\n"))
+        editor.prompt(["fs_write", "src/a.txt", TEN.replace("2\n", "two\n", 1)])
+        both = TEN.replace("2\n", "two\n", 1).replace("40\n", "forty\n")
+        self.assertEqual(self.text("src/a.txt"), both)
+        said, _notes = editor.prompt(["read", "src/a.txt"])
+        self.assertEqual(said, [both], "the next turn sees what was saved")
+
+    def test_a_file_that_was_read_once_is_written_turn_after_turn(self):
+        editor = self.editor("--commit", "turn")
+        editor.prompt(["fs_read", "src/b.txt"], ["fs_write", "src/b.txt", "1\n"])
+        editor.prompt(["fs_write", "src/b.txt", "2\n"])
+        editor.prompt(["fs_read", "src/b.txt"], ["write", "src/b.txt", "3\n"])
+        editor.prompt(["fs_write", "src/b.txt", "4\n"])
+        self.assertEqual((self.text("src/b.txt"), editor.asked), ("4\n", []))
+
+    def test_the_same_lines_are_a_conflict_that_the_person_resolves(self):
+        editor = self.editor("--commit", "turn")
+        editor.prompt(["fs_read", "src/a.txt"])
+        saved = TEN.replace("2\n", "mine\n", 1)
+        (self.work / "src/a.txt").write_text(saved)
+        editor.decide = lambda params: "saved"
+        editor.prompt(["fs_write", "src/a.txt", TEN.replace("2\n", "two\n", 1)], ["write", "new.txt", "new\n"])
+        self.assertEqual(self.text("src/a.txt"), saved)
+        self.assertEqual(self.text("new.txt"), "new\n")
+        said, notes = editor.prompt(["read", "src/a.txt"], ["write", "src/a.txt", saved + "more\n"])
+        self.assertEqual(said[0], saved)
+        self.assertIn("src/a.txt", notes)
+        self.assertIn("mine", notes)
+        self.assertEqual(self.text("src/a.txt"), saved + "more\n")
+
+    def test_a_file_that_was_deleted_after_the_read_is_a_conflict(self):
+        editor = self.editor("--commit", "turn")
+        editor.prompt(["fs_read", "src/b.txt"])
+        (self.work / "src/b.txt").unlink()
+        editor.decide = lambda params: "saved"
+        editor.prompt(["fs_write", "src/b.txt", "by the agent\n"])
+        self.assertEqual(len(editor.asked), 1)
+        self.assertFalse((self.work / "src/b.txt").exists())
+
+    def test_a_workspace_behind_a_link_has_files(self):
+        link = self.scratch / "link"
+        link.symlink_to(self.work)
+        editor = self.editor("--commit", "turn", start=False)
+        editor.start()
+        editor.request("session/new", {"cwd": str(link), "mcpServers": []})
+        said, _notes = editor.prompt(["fs_read", str(link / "keep.txt")])
+        self.assertEqual(said, [{"content": "keep\n"}])
+
+    def test_an_unsaved_buffer_is_what_the_agent_reads(self):
+        editor = self.editor("--commit", "turn", reads=True)
+        editor.buffer = lambda path: "unsaved\n" if path.endswith("b.txt") else None
+        said, _notes = editor.prompt(["fs_read", "src/b.txt"], ["fs_read", "keep.txt"], ["fs_write", "src/b.txt", "by the agent\n"],
+                                     ["fs_read", "src/b.txt"], ["fs_read", "src/a.txt", {"line": 3, "limit": 2}])
+        self.assertEqual([one["content"] for one in (said[0], said[1], said[3], said[4])],
+                         ["unsaved\n", "keep\n", "by the agent\n", "3\n4\n"])
+
+    def test_a_link_does_not_make_the_editor_read_elsewhere(self):
+        (self.scratch / "secret").write_text("secret\n")
+        (self.work / "link").symlink_to(self.scratch / "secret")
+        editor = self.editor(reads=True)
+        asked = []
+        editor.buffer = lambda path: asked.append(path) or "secret\n"
+        said, _notes = editor.prompt(["fs_read", "link"], ["fs_read", "/etc/passwd"], ["fs_write", "link", "x"],
+                                     ["fs_write", ".git/config", "x"], ["fs_write", "../outside", "x"])
+        self.assertEqual(asked, [])
+        for one in said:
+            self.assertIn("message", one)
+        self.assertFalse((self.scratch / "outside").exists())
+
+
+class Messages(AcpCase):
+    def test_what_is_not_galleys_passes_unchanged_both_ways(self):
+        editor = self.editor(start=False)
+        begun, _made = editor.start()
+        got = begun["result"]["_meta"]["got"]
+        self.assertEqual(got["clientCapabilities"]["fs"], {"readTextFile": True, "writeTextFile": True})
+        self.assertIs(got["clientCapabilities"]["terminal"], False)
+        echo = editor.request("_vendor/thing", {"x": [1, 2.5, "ü", None]})["result"]["_meta"]["echo"]
+        self.assertEqual((echo["method"], echo["params"]), ("_vendor/thing", {"x": [1, 2.5, "ü", None]}))
+        said, _notes = editor.prompt(["request", "_other/thing", {"y": 1}], ["request", "terminal/create", {"command": "touch"}],
+                                     ["request", "terminal/output", {"terminalId": "1"}])
+        self.assertEqual(said[0], {"code": -32601, "message": "not here"})
+        for one in said[1:]:
+            self.assertEqual(one["code"], -32601)
+            self.assertIn("sandbox", one["message"])
+        outside = editor.request("session/new", {"cwd": str(self.scratch), "mcpServers": []})
+        self.assertIn("galley -C", outside["error"]["message"])
+
+    # Limit: kMaxAcpLineBytes of server/acp/acp_proxy.h
+    def test_a_broken_or_long_line_is_one_error_and_the_next_message_counts(self):
+        editor = self.editor()
+        for bad in (b"{broken\n", b"[1]\n", b"\xff\xfe\n", b'{"a": 1, "a": 2}\n', b"[" * 5000 + b"\n", b"x" * (17 << 20) + b"\n"):
+            editor.send_bytes(bad)
+            error = editor.take()
+            self.assertIn("galley acp cannot read this message", error["error"]["message"])
+        said, _notes = editor.prompt(["raw", "no json"], ["raw", "x", 17 << 20], ["fs_read", "keep.txt"])
+        self.assertIn("cannot read this message", said[0]["error"]["message"])
+        self.assertIn("longer than", said[1]["error"]["message"])
+        self.assertEqual(said[2], {"content": "keep\n"})
+
+    def test_an_id_of_galley_cannot_be_answered_by_the_agent(self):
+        editor = self.editor()
+
+        def decide(params):
+            editor.send({"id": "galley-0000000000000000-1", "result": {"outcome": {"outcome": "selected", "optionId": "commit"}}})
+            return "later"
+
+        editor.decide = decide
+        editor.prompt(["write", "new.txt", "x\n"])
+        self.assertFalse((self.work / "new.txt").exists())
+
+    def test_a_cancelled_turn_is_not_committed(self):
+        editor = self.editor("--commit", "turn")
+        turn = editor.begin(["write", "new.txt", "x\n"], ["cancelled"])
+        editor.send({"method": "session/cancel", "params": {"sessionId": "session-1"}})
+        self.assertEqual(editor.wait(turn)["result"]["stopReason"], "cancelled")
+        self.assertFalse((self.work / "new.txt").exists())
+        editor.prompt(["fs_read", "keep.txt"])
+        self.assertEqual(self.text("new.txt"), "x\n", "the next turn's end takes it")
+
+    def test_a_crash_of_the_agent_answers_the_prompt_and_keeps_the_changes(self):
+        editor = self.editor("--commit", "session")
+        answer = editor.wait(editor.begin(["write", "new.txt", "x\n"], ["crash", 7]))
+        self.assertIn("has ended", answer["error"]["message"])
+        status, errors = editor.finish()
+        self.assertEqual(status, 7, errors)
+        self.assertEqual(snapshot(self.work), self.before)
+        self.assertIn("new.txt", self.staged(self.open_transactions()[0]["tx"]))
+
+    def test_sigterm_and_a_vanished_editor_end_the_run(self):
+        for end in (lambda editor: editor.process.send_signal(signal.SIGTERM), lambda editor: editor.process.kill(),
+                    lambda editor: editor.process.stdin.close()):
+            editor = self.editor()
+            editor.decide = lambda params: "later"
+            editor.prompt(["write", "new.txt", "x\n"])
+            supervisor = self.only_note()["supervisor"]["pid"]
+            end(editor)
+            editor.process.wait(60)
+            wait_until(lambda: not self.is_supervisor(supervisor), "the run goes on")
+            self.assertEqual(snapshot(self.work), self.before)
+            tx = self.open_transactions()[0]["tx"]
+            self.assertIn("new.txt", self.staged(tx))
+            self.galley("rollback", "--tx", tx, expect=0)
+
+    def test_the_options_of_run_reach_the_agent(self):
+        folder, layer = self.scratch / "through", self.scratch / "layered"
+        folder.mkdir()
+        (self.work / "galley.toml").write_text("[sandbox]\nnetwork = true\n")
+        self.before = snapshot(self.work)
+        editor = self.editor("--env", "WORD=word", "--allow-write", folder, "--layer", layer, "--network")
+        said, _notes = editor.prompt(["shell", f"echo $WORD; echo x > {folder}/x; echo y > {layer}/y; wc -l < /proc/net/dev"])
+        self.assertEqual(said[0][1].splitlines()[0], "word")
+        self.assertEqual(said[0][1].splitlines()[1], str(Path("/proc/net/dev").read_text().count("\n")))
+        self.assertEqual((folder / "x").read_text(), "x\n")
+        self.assertFalse(layer.exists())
+        self.galley("acp", "--commit", "never", "--", "true", expect=2)
+
+
+class ManyTurns(AcpCase):
+    def test_the_tree_is_the_logs_replay_and_undo_restores_the_beginning(self):
+        """60 turns at random by every road, with decisions at random."""
+        choice = random.Random(31)
+        editor = self.editor()
+        names = ["src/a.txt", "src/b.txt", "keep.txt", "n/1.txt", "n/2.txt", ".env"]
+        wrong = []
+
+        def decide(params):
+            options = self.options_of(params)
+            return choice.choice([one for one in options if one != "later"] if choice.random() < 0.9 else ["later"])
+
+        editor.decide = decide
+        for turn in range(60):
+            steps = []
+            for _ in range(choice.randint(1, 3)):
+                name = choice.choice(names)
+                text = "".join(f"{choice.randint(0, 9)} {line}\n" for line in range(choice.randint(1, 12)))
+                steps.append(choice.choice([["shell", f"mkdir -p n; printf '%s' '{text}' > {name}"], ["fs_write", name, text],
+                                            ["shell", f"rm -rf {name}"], ["shell", f"mkdir -p n src; echo {turn} >> {name}"],
+                                            ["shell", f"chmod {choice.choice(['600', '755'])} {name}"]]))
+            before = snapshot(self.work)
+            committed = len(self.log())
+            editor.prompt(*steps)
+            if len(self.log()) == committed and snapshot(self.work) != before:
+                wrong.append(turn)
+        self.assertEqual(wrong, [], "the tree changed without a commit")
+        editor.finish()
+        for one in self.open_transactions():
+            self.galley("rollback", "--tx", one["tx"], expect=0)
+        now = snapshot(self.work)
+        count = len(self.log())
+        self.assertGreater(count, 20)
+        self.galley("undo", "--session", "acp-session-1", expect=0)
+        self.assertEqual(snapshot(self.work), self.before, "undo --session restores the beginning")
+        self.galley("redo", expect=0)
+        self.assertEqual(snapshot(self.work), now, "the log has every byte")
+
+
+if __name__ == "__main__":
+    hostile.main()
