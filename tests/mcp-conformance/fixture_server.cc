@@ -3,13 +3,17 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/limits.h"
+#include "server/mcp/http_door.h"
 #include "server/mcp/server.h"
 #include "staging/fs/line_stream.h"
+#include "staging/fs/local_listener.h"
 
 namespace galley {
 namespace {
@@ -381,8 +385,8 @@ class Fixture final : public McpFeatures {
 int serve() {
   Fixture features;
   const SystemClock clock;
-  McpServer server(features, clock, [&](const std::string& line) {
-    static_cast<void>(write_line(STDOUT_FILENO, line, Deadline(), clock));
+  McpServer server(features, clock, [&](const McpServer::Outgoing& message) {
+    static_cast<void>(write_line(STDOUT_FILENO, message.line, Deadline(), clock));
   });
   LineReader lines(STDIN_FILENO, McpServer::kMaxMessageBytes);
   const auto served = server.serve([&lines]() -> Result<std::optional<McpServer::Line>> {
@@ -393,7 +397,26 @@ int serve() {
   return served ? 0 : 1;
 }
 
+/// Serves on a free port, without a token, because the tests cannot send one. Prints the address.
+int serve_http() {
+  const SystemClock clock;
+  auto listener = LocalListener::open_loopback("127.0.0.1", 0, clock);
+  if (!listener) return 1;
+  McpHttpDoor::Options options;
+  const std::string& name = (*listener)->name();
+  options.host = {name, "localhost" + name.substr(name.find(':'))};
+  options.paths["/mcp"] = [](bool /*is_shared*/) -> Result<std::shared_ptr<McpFeatures>> {
+    return std::make_shared<Fixture>();
+  };
+  McpHttpDoor door(**listener, options, clock);
+  if (!door.open()) return 1;
+  static_cast<void>(write_line(STDOUT_FILENO, "http://" + name + "/mcp", Deadline(), clock));
+  return door.serve() ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace galley
 
-int main() { return galley::serve(); }
+int main(int argc, char** argv) {
+  return argc > 1 && std::string_view(argv[1]) == "--http" ? galley::serve_http() : galley::serve();
+}
