@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Names in edits, selections, reports and answers mean exactly one file: quoted ones, names with a
+colon and a number, with line breaks, and names that are not text."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from mcp_client import McpClient
+from support import GALLEY, ROOT, SystemCase
+
+
+class Names(SystemCase):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(self.work)
+        self.work.mkdir()
+
+    def write(self, name, text):
+        path = os.path.join(os.fsencode(self.work), os.fsencode(name))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def read(self, name):
+        return (self.work / name).read_text()
+
+
+class Selection(Names):
+    PATCH = b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+ONE\n--- a/x:1\n+++ b/x:1\n@@ -1 +1 @@\n-two\n+TWO\n"
+
+    def test_a_name_with_a_colon_is_the_file_of_that_name_and_no_hunk_of_another(self):
+        for option, expected in (("--only", ("one\n", "TWO\n")), ("--except", ("ONE\n", "two\n"))):
+            with self.subTest(option=option):
+                self.write("x", "one\n")
+                self.write("x:1", "two\n")
+                self.galley("apply", option, "x:1", "-", stdin=self.PATCH, expect=0)
+                self.assertEqual((self.read("x"), self.read("x:1")), expected)
+
+    def test_without_such_a_file_it_is_the_hunk(self):
+        self.write("x", "one\n")
+        self.galley("apply", "--only", "x:1", "-", stdin=self.PATCH.split(b"--- a/x:1")[0], expect=0)
+        self.assertEqual(self.read("x"), "ONE\n")
+
+
+class Quotes(Names):
+    def test_quoted_names_in_an_apply_patch_document(self):
+        self.write(" old name", "one\n")
+        document = ('*** Begin Patch\n*** Add File: "two words \\303\\244.txt"\n+made\n'
+                    '*** Update File: " old name"\n*** Move to: "new\\tname "\n@@\n-one\n+ONE\n*** End Patch\n')
+        self.galley("apply", "-", stdin=document.encode(), expect=0)
+        self.assertEqual(self.read("two words \u00e4.txt"), "made\n")
+        self.assertEqual(self.read("new\tname "), "ONE\n")
+        self.assertFalse((self.work / " old name").exists())
+
+    def test_quoted_names_before_search_and_replace_blocks(self):
+        self.write("two words.txt", "one\n")
+        document = '"two words.txt"\n```\n<<<<<<< SEARCH\none\n=======\nONE\n>>>>>>> REPLACE\n```\n'
+        self.galley("apply", "-", stdin=document.encode(), expect=0)
+        self.assertEqual(self.read("two words.txt"), "ONE\n")
+
+    def test_a_badly_quoted_name_in_a_patch_is_refused_with_its_line(self):
+        for line, patch in ((2, '--- /dev/null\n+++ "b/bad\n@@ -0,0 +1 @@\n+x\n'),
+                            (2, '--- /dev/null\n+++ "b/b\\9ad"\n@@ -0,0 +1 @@\n+x\n'),
+                            (2, '--- /dev/null\n+++ "b/bad"x\n@@ -0,0 +1 @@\n+x\n'),
+                            (3, 'diff --git a/x b/y\nsimilarity index 100%\nrename from "x\nrename to y\n')):
+            with self.subTest(patch=patch):
+                self.write("x", "one\n")
+                refused = json.loads(self.galley("--json", "apply", "-", stdin=patch.encode(), expect=2).stdout)
+                self.assertEqual(refused["reason"], "edit.bad_header", refused)
+                self.assertIn(f"line {line} of the patch", refused["message"])
+        self.assertEqual(sorted(os.listdir(self.work)), ["x"])
+
+
+class Reports(Names):
+    def test_a_report_for_github_has_the_path_of_a_name_with_a_line_break(self):
+        (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
+        edits = json.dumps([{"path": "a\nb%0A\x1b.json", "content": "{"}]).encode()
+        self.galley("preview", "--format", "edits", "--report", f"github={self.scratch}/report", stdin=edits, expect=1)
+        self.assertIn("file=a%0Ab%250A\\x1b.json,", (self.scratch / "report").read_text())
+
+
+class Answers(Names):
+    def test_an_mcp_answer_has_the_bytes_of_names_that_are_not_text(self):
+        name = b"caf\xe9.txt"
+        with open(os.fsencode(self.work) + b"/" + name, "w", encoding="utf-8") as file:
+            file.write("one\n")
+        client = McpClient([GALLEY, "mcp"], self.work, env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+        answer = client.call("Glob", pattern="*")["structuredContent"]
+        exact = [base64.b64decode(text) for text in answer["not_utf8"].values()]
+        self.assertTrue(any(name in text for text in exact), answer)
+        for pointer in answer["not_utf8"]:
+            place = answer
+            for part in pointer.strip("/").split("/"):
+                place = place[int(part) if isinstance(place, list) else part]
+            self.assertIn("\ufffd", place)
+
+
+class Choices(unittest.TestCase):
+    def test_each_change_on_the_review_page_has_its_own_key(self):
+        if shutil.which("node") is None:
+            self.skipTest("there is no node")
+        source = (ROOT / "engine" / "review" / "page" / "decide.js").read_text()
+        function = source[source.index("function piecesOf"):source.index("async function ask")]
+        part = {"piece": 1, "new": 3, "lines": ["-a", "+b"]}
+        files = [{"path": "x", "parts": [part, {**part, "piece": 2, "new": 9, "lines": [" c", "-a", "+b"]}]},
+                 {"path": "x\n-a", "parts": [{**part, "piece": 3, "lines": ["+b"]}]},
+                 {"path": "x", "piece": 4, "status": "M", "parts": []},
+                 {"path": "x\nM", "piece": 5, "status": "", "parts": []}]
+        result = subprocess.run(["node", "-e", function + f"\nconsole.log(JSON.stringify({json.dumps(files)}.flatMap(piecesOf)))"],
+                                capture_output=True, check=True, timeout=60)
+        pieces = json.loads(result.stdout)
+        self.assertEqual([piece["piece"] for piece in pieces], [1, 2, 3, 4, 5])
+        self.assertEqual(len({piece["key"] for piece in pieces}), 5, pieces)
+
+
+class Children(SystemCase):
+    def test_git_ends_when_galley_is_killed(self):
+        programs = self.scratch / "programs"
+        programs.mkdir()
+        pid_file = self.scratch / "pid"
+        (programs / "git").write_text(f"#!/bin/sh\necho $$ > {pid_file}.new\nmv {pid_file}.new {pid_file}\nexec sleep 300\n")
+        (programs / "git").chmod(0o755)
+        self.git("init", "-q")
+        environment = {**os.environ, **self.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
+        galley = subprocess.Popen([GALLEY, "-C", str(self.work), "check", "--staged"], env=environment,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(galley.wait)
+        self.wait_for(pid_file.exists)
+        pid = int(pid_file.read_text())
+        galley.kill()
+        self.wait_for(lambda: not self.is_alive(pid))
+
+    def wait_for(self, fact):
+        for _ in range(2000):
+            if fact():
+                return
+            subprocess.run(["sleep", "0.01"], check=True)
+        self.fail("it did not happen in 20 s")
+
+    @staticmethod
+    def is_alive(pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+        except OSError:
+            return False
+
+
+if __name__ == "__main__":
+    unittest.main()

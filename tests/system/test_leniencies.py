@@ -1,0 +1,123 @@
+"""Each leniency is reported, and can be refused by name in `[edits] strict`."""
+
+import json
+import re
+import unittest
+
+from support import SystemCase
+
+TEXT = "".join(f"line {n}\n" for n in range(1, 13))
+C = "#include <a.h>\n#include <b.h>\nint f(int a) {\n  int s = a;\n\n  s += 1;\n  return s;\n}\n"
+NAMES = "--- a/f\n+++ b/f\n"
+HUNK = "@@ -1,3 +1,3 @@\n line 1\n-line 2\n+two\n line 3\n"
+PLAIN = NAMES + HUNK
+V4A = "*** Update File: f\n@@\n line 1\n-line 2\n+two\n line 3\n"
+
+
+def block(old, new):
+    return f"f\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n"
+
+
+def c_hunk(body, header="@@ ... @@"):
+    return f"{NAMES}{header}\n{body}"
+
+
+# By name: the file f (text or bytes), the document, and options.
+SAMPLES = {
+    "bare_blank_lines": (None, "--- /dev/null\n+++ b/new\n@@ -0,0 +1,3 @@\n+one\n\n+two\n", []),
+    "bare_context": (TEXT, NAMES + "@@ -1,4 +1,4 @@\n line 1\n-line 2\n+two\nline 3\nline 4\n", []),
+    "blank_lines": (C, c_hunk(" int f(int a) {\n-  int s = a;\n+  int s = 2 * a;\n-  s += 1;\n+  s += 2;\n   return s;\n"), []),
+    "block_header": (TEXT, block(":start_line:2\n-------\nline 2\n", "two\n"), []),
+    "byte_order_mark": ("\ufeff" + TEXT, NAMES + "@@ -1,2 +1,2 @@\n-line 1\n+one\n line 2\n", []),
+    "color_codes": (TEXT, "\x1b[1m--- a/f\x1b[m\n\x1b[1m+++ b/f\x1b[m\n\x1b[36m@@ -1,3 +1,3 @@\x1b[m\n line 1\n"
+                          "\x1b[31m-line 2\x1b[m\n\x1b[32m+\x1b[m\x1b[32mtwo\x1b[m\n line 3\n", []),
+    "context_differs": (TEXT, NAMES + "@@ ... @@\n line 1\n line 2\n line other\n-line 4\n+four\n line 5\n line 6\n"
+                                      " line 7\n", []),
+    "count_mismatch": (TEXT, PLAIN.replace("-1,3 +1,3", "-1,9 +1,9") + "\nThat is all.\n", []),
+    "cr_lines": (TEXT.replace("\n", "\r"), PLAIN, []),
+    "crlf_patch": (TEXT, PLAIN.replace("\n", "\r\n"), []),
+    "elided_context": (TEXT, NAMES + "@@ ... @@\n line 1\n-line 2\n+two\n line 3\n ...\n line 9\n-line 10\n+ten\n"
+                                     " line 11\n", []),
+    "escaped_markup": (C, c_hunk(" #include &lt;a.h&gt;\n-#include &lt;b.h&gt;\n+#include &lt;c.h&gt;\n int f(int a) {\n"),
+                       []),
+    "file_guessed": (TEXT, PLAIN.replace("a/f", "a/x/f").replace("b/f", "b/x/f"), []),
+    "header_incomplete": (TEXT, "--- a/f\n" + HUNK, []),
+    "hunk_order": (TEXT, NAMES + "@@ -8,3 +8,3 @@\n line 8\n-line 9\n+nine\n line 10\n" + HUNK, []),
+    "indented_patch": (TEXT, "".join("  " + line for line in f"*** Begin Patch\n{V4A}*** End Patch\n"
+                                     .splitlines(keepends=True)), []),
+    "joined_hunks": (TEXT, NAMES + "@@ ... @@\n line 1\n-line 2\n+two\n line 3\n line 9\n-line 10\n+ten\n line 11\n", []),
+    "json_mended": (TEXT, '{"path": "f", "edits": [{"oldText": "line 2", "newText": "two",}]}', []),
+    "last_line_unended": (TEXT, NAMES + "@@ -11,2 +11,3 @@\n line 11\n line 12\n+last", []),
+    "line_ends": (TEXT.replace("\n", "\r\n"), block("line 1\nline 2\n", "line 1\ntwo\n"), []),
+    "lost_markup": (C, c_hunk("-#include <a.h>\n+#include <c.h>\n #include  b.h\n-int f(int a) {\n+int f(int b) {\n   int s = a;\n"), []),
+    "markdown_fence": (TEXT, f"```diff\n{PLAIN}```\n", []),
+    "minus_sign": (TEXT, PLAIN.replace("-line 2", "\u2212line 2"), []),
+    "names_differ": (TEXT, PLAIN.replace("b/f", "b/other"), []),
+    "no_begin": (TEXT, V4A + "*** End Patch\n", []),
+    "no_end": (TEXT, "*** Begin Patch\n" + V4A, ["--complete"]),
+    "no_file_lines": (TEXT, "In `f`:\n\n" + HUNK, []),
+    "no_line_numbers": (TEXT, PLAIN.replace("@@ -1,3 +1,3 @@", "@@"), []),
+    "no_prefix": (TEXT, PLAIN.replace("a/", "").replace("b/", ""), []),
+    "not_closed": (TEXT, '<tool_call>{"name": "Write", "arguments": {"file": "new", "content": "x"}}\n', []),
+    "numbered_lines": (TEXT, block("2|line 2\n3|line 3\n", "2|two\n3|line 3\n"), []),
+    "prose_between": (TEXT, PLAIN + "\nAnd further down:\n\n@@ -8,3 +8,3 @@\n line 8\n-line 9\n+nine\n line 10\n", []),
+    "quoted_patch": (TEXT, "".join("> " + line for line in PLAIN.splitlines(keepends=True)), []),
+    "repeated_lines": ("{\n}\nnext();\n", c_hunk("-}\n+}\n+next();\n"), []),
+    "several_parts": (TEXT, PLAIN + "\n" + block("line 9\n", "nine\n"), []),
+    "shared_context": (TEXT, NAMES + HUNK + "@@ -3,3 +3,3 @@\n line 3\n-line 4\n+four\n line 5\n", []),
+    "shifted_text": ("run() {\n    cat <<EOF\n    one\n    two\nEOF\n}\n", c_hunk(" one\n+more\n two\n"), []),
+    "sign_blank": (C, c_hunk("    int s = a;\n  \n-   s += 1;\n+   s += 2;\n    return s;\n"), []),
+    "typography": ("say(\u201chello\u201d, 1);\n", block('say("hello", 1);\n', 'say("hello", 2);\n'), []),
+    "unbalanced": (TEXT, "<tool_use><tool_name>Write</tool_name><parameters><file>new</file><content><content></content>"
+                         "</parameters></tool_use>\n", []),
+    "utf16": ("\ufeff".encode("utf-16-le") + TEXT.encode("utf-16-le"), PLAIN, []),
+    "white_space": (TEXT, PLAIN.replace("+two", "+two "), ["--whitespace=warn"]),
+    "white_space_fixed": (TEXT, PLAIN.replace("+two", "+two "), ["--whitespace=fix"]),
+    "whole_file": (TEXT, "f.txt\n```\n" + TEXT.replace("line 2\n", "two\n") + "```\n", []),
+}
+
+
+class Leniencies(SystemCase):
+    def put(self, content, document, strict=""):
+        name = "f.txt" if document.startswith("f.txt") else "f"
+        (self.work / name).write_bytes(content if isinstance(content, bytes) else (content or "").encode())
+        (self.work / "galley.toml").write_text(f'[edits]\nstrict = ["{strict}"]\n' if strict else "")
+
+    def test_an_unknown_name_is_an_error_that_lists_all(self):
+        self.put(TEXT, PLAIN, "count_mismatches")
+        result = self.galley("apply", "-n", stdin=PLAIN.encode(), expect=2)
+        said = result.stderr.decode()
+        self.assertIn('edits.strict', said)
+        self.assertIn('"count_mismatches"', said)
+        names = re.search(r"takes ([a-z0-9_, ]+)", said).group(1).split(", ")
+        self.assertEqual(sorted(SAMPLES), sorted(name.strip() for name in names))
+
+    def test_mended_calls_are_reported_as_other_edits_are(self):
+        self.put(TEXT, "")
+        call = '{"name": "Write", "arguments": {"file": "new", "content": "x"},}'
+        result = self.galley("--json", "apply", "-n", "--format", "tool_text", stdin=call.encode(), expect=0)
+        report = json.loads(result.stdout)["edits"]
+        self.assertEqual([(one["rule"], one["document_line"]) for one in report["leniencies"]], [("json_mended", 1)])
+        self.assertTrue(report["staged"])
+        said = self.galley("apply", "-n", "--format", "tool_text", stdin=call.encode(), expect=0).stderr.decode()
+        self.assertIn("[json_mended]", said)
+
+    def test_each_is_reported_and_can_be_refused(self):
+        for name, (content, document, options) in SAMPLES.items():
+            with self.subTest(name):
+                self.put(content, document)
+                taken = self.galley("apply", "-n", *options, stdin=document.encode())
+                said = (taken.stdout + taken.stderr).decode()
+                self.assertEqual(taken.returncode, 0, said)
+                self.assertIn(f"[{name}]", said)
+                report = json.loads(self.galley("--json", "apply", "-n", *options, stdin=document.encode()).stdout)
+                self.assertIn(name, [leniency["rule"] for leniency in report["edits"]["leniencies"]])
+                self.put(content, document, name)
+                refused = self.galley("apply", "-n", *options, stdin=document.encode())
+                if refused.returncode == 0:  # another reading fits
+                    self.assertNotIn(f"[{name}]", (refused.stdout + refused.stderr).decode())
+                    self.assertEqual(name, "sign_blank")
+
+
+if __name__ == "__main__":
+    unittest.main()

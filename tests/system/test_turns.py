@@ -1,0 +1,231 @@
+"""Turns of agents, taken back and brought back: one, several together, and a part of them."""
+
+import json
+import os
+
+import hostile
+from support import SystemCase, snapshot
+
+
+class TurnCase(SystemCase):
+    def prompt(self, text, session="s"):
+        report = {"hook_event_name": "UserPromptSubmit", "prompt": text, "session_id": session}
+        self.galley("--agent", "claude", "agent-hook", stdin=json.dumps(report).encode(), expect=0)
+
+    def apply(self, patch, session="s"):
+        said = self.galley("--json", "--agent", "claude", "--session", session, "apply", stdin=patch.encode(), expect=0)
+        return json.loads(said.stdout)["receipt"]["id"]
+
+    def write(self, path, text, session="s"):
+        """Commits a whole new text of a file as this session. Returns the id."""
+        arguments = json.dumps({"file_path": path, "content": text})
+        self.galley("--agent", "claude", "--session", session, "call", "--begin", "Write", arguments, expect=0)
+        said = self.galley("--json", "--agent", "claude", "--session", session, "commit", expect=0)
+        return json.loads(said.stdout)["receipt"]["id"]
+
+    def read(self, path):
+        file = self.work / path
+        return file.read_text() if file.exists() else None
+
+    def states(self, session="s"):
+        turns = json.loads(self.galley("--json", "turns", "--session", session, expect=0).stdout)["turns"]
+        return {turn["id"]: turn["state"] for turn in turns}
+
+    def refused(self, *arguments):
+        before = snapshot(self.work)
+        said = json.loads(self.galley("--json", *arguments, expect=(1, 2)).stdout)
+        self.assertEqual(snapshot(self.work), before)
+        return said["reason"], said["message"]
+
+
+class Ranges(TurnCase):
+    def setUp(self):
+        super().setUp()
+        for number in (1, 2, 3):
+            self.prompt(f"prompt {number}")
+            self.write(f"n{number}", "own\n")
+            self.write("all", "".join(f"{n}\n" for n in range(1, number + 1)))
+            if number == 1:
+                self.write("other", "of another session\n", session="t")
+        # 1 and 2, 4 and 5, 6 and 7 are the turns of s, and 3 is that of t.
+        self.assertEqual(list(self.states()), ["6", "4", "1"])
+
+    def test_turns_of_a_range_are_taken_back_and_brought_back_together(self):
+        whole = snapshot(self.work)
+        for names in ("4..6", "5..last", "4..7"):
+            with self.subTest(names):
+                (self.work / "mine").write_text("a person's\n")
+                self.galley("undo", "--turn", names, expect=0)
+                self.assertEqual([self.read(path) for path in ("n1", "n2", "n3", "all", "other", "mine")],
+                                 ["own\n", None, None, "1\n", "of another session\n", "a person's\n"])
+                self.assertEqual(self.states(), {"6": "undone", "4": "undone", "1": "open"})
+                (self.work / "mine").unlink()
+                said = self.galley("redo", "--turn", "4..6", expect=0)
+                self.assertIn(b"undo --turn 4..6`", said.stdout + said.stderr)
+                self.assertEqual(snapshot(self.work), whole)
+                self.assertEqual(set(self.states().values()), {"open"})
+        self.galley("audit", "verify", expect=0)
+
+    def test_diff_and_show_take_a_range_too(self):
+        diff = self.galley("diff", "--turn", "4..6", expect=0).stdout
+        self.assertIn(b" 1\n+2\n+3\n", diff)
+        self.assertNotIn(b"other", diff)
+        shown = json.loads(self.galley("--json", "show", "--turn", "1..4", expect=0).stdout)
+        self.assertEqual((shown["turn"], [one["id"] for one in shown["transactions"]]), ("1..4", ["1", "2", "4", "5"]))
+
+    def test_a_turn_that_was_undone_with_others_names_the_way_back(self):
+        self.galley("undo", "--turn", "4..6", expect=0)
+        reason, message = self.refused("redo", "--turn", "4")
+        self.assertEqual(reason, "undo.of_more")
+        self.assertIn("also undid 7, 6;", message)
+        self.assertIn("galley redo 8", message)
+        self.galley("redo", "8", expect=0)
+        self.assertEqual(self.read("all"), "1\n2\n3\n")
+
+    def test_bad_ranges_are_one_error_with_the_way_out(self):
+        for name, words in (("6..1", "write the range as 1..6"), ("1..", "3..5"), ("..4", "3..5"),
+                            ("1..3", "one session"), ("3..6", "one session")):
+            with self.subTest(name):
+                for command in ("undo", "redo", "diff", "show"):
+                    reason, message = self.refused(command, "--turn", name)
+                    self.assertEqual(reason, "turn.range")
+                    self.assertIn(words, message)
+        self.assertEqual(self.refused("undo", "--turn", "1..99")[0], "history.not_found")
+        self.assertEqual(self.refused("undo", "--turn", "1..2..3")[0], "history.bad_id")
+
+    def test_a_range_of_one_turn_is_that_turn(self):
+        self.galley("undo", "--turn", "6..7", expect=0)
+        self.assertEqual(self.read("n3"), None)
+        self.galley("redo", "--turn", "6", expect=0)
+        self.assertEqual(self.read("n3"), "own\n")
+
+
+class Redo(TurnCase):
+    def test_a_turn_that_was_undone_piece_by_piece_comes_back_whole(self):
+        for name in "abc":
+            self.write(name, name)
+        self.prompt("first")
+        for name in "abc":
+            self.write(name, f"{name} changed")
+        after = snapshot(self.work)
+        self.galley("undo", "6", expect=0)
+        self.galley("undo", "4", expect=0)
+        self.galley("undo", "--path", "b", "5", expect=0)
+        self.assertEqual((self.work / "b").read_text(), "b")
+        self.galley("redo", "--turn", "4", expect=0)
+        self.assertEqual(snapshot(self.work), after)
+        self.assertEqual(self.refused("redo", "--turn", "4")[0], "undo.not_undone")
+
+    def test_the_last_undone_turn(self):
+        self.assertEqual(self.write("a", "1"), "1")
+        self.assertEqual(self.refused("redo", "--turn", "last")[0], "history.nothing_to_redo")
+        self.write("b", "2", session="t")
+        for _ in range(2):
+            self.galley("undo", "--turn", "1", expect=0)
+            self.assertEqual(self.read("a"), None)
+            self.galley("redo", "--turn", "last", expect=0)
+            self.assertEqual((self.read("a"), self.read("b")), ("1", "2"))
+
+    def test_a_hooked_agent_means_its_own_last_turn(self):
+        self.write("a", "1")
+        self.write("b", "2", session="t")
+        for session, turn in (("s", "1"), ("t", "2")):
+            self.galley("--agent", "claude", "--session", session, "undo", "--turn", turn, expect=0)
+        self.galley("--agent", "claude", "--session", "s", "redo", "--turn", "last", expect=0)
+        self.assertEqual((self.read("a"), self.read("b")), ("1", None))
+
+    def test_an_undo_of_the_turn_itself_is_what_it_did(self):
+        self.prompt("try it")
+        self.write("a", "1")
+        self.galley("--agent", "claude", "--session", "s", "undo", expect=0)
+        self.write("b", "2")
+        self.galley("undo", "--turn", "1", expect=0)
+        self.galley("redo", "--turn", "1", expect=0)
+        self.assertEqual((self.read("a"), self.read("b")), (None, "2"))
+
+    def test_a_later_save_in_the_same_lines_is_a_conflict_that_changes_nothing(self):
+        self.write("a", "old\n")
+        self.write("b", "old\n")
+        self.prompt("again")
+        self.write("a", "new\n")
+        self.write("b", "new\n")
+        self.galley("undo", "--turn", "3", expect=0)
+        (self.work / "b").write_text("mine\n")
+        reason, _ = self.refused("redo", "--turn", "3")
+        self.assertEqual(reason, "undo.conflict")
+        self.assertEqual((self.read("a"), self.read("b")), ("old\n", "mine\n"))
+
+
+class Parts(TurnCase):
+    def setUp(self):
+        super().setUp()
+        self.prompt("one")
+        self.write("src/a.c", "a\n")
+        self.write("src/b.c", "b\n")
+        self.write("docs/a.md", "a\n")
+        self.prompt("two")
+        self.write("src/a.c", "a\nmore\n")
+        self.write("docs/a.md", "changed\n")
+
+    def test_a_path_of_a_turn_is_taken_back_and_the_rest_stays(self):
+        self.galley("undo", "--turn", "4", "--path", "src", expect=0)
+        self.assertEqual((self.read("src/a.c"), self.read("docs/a.md")), ("a\n", "changed\n"))
+        self.assertEqual(self.states(), {"4": "partly undone", "1": "open"})
+        said = self.galley("--json", "redo", "--turn", "4", expect=0)
+        self.assertEqual(json.loads(said.stdout)["ok"], True)
+        self.assertEqual(self.read("src/a.c"), "a\nmore\n")
+        self.assertEqual(self.states(), {"4": "open", "1": "open"})
+
+    def test_a_path_over_several_transactions(self):
+        for options in (("--turn", "1..4"), ("--session", "s")):
+            with self.subTest(options):
+                self.galley("undo", *options, "--path", "src/a.c", expect=0)
+                self.assertEqual([self.read(path) for path in ("src/a.c", "src/b.c", "docs/a.md")],
+                                 [None, "b\n", "changed\n"])
+                self.galley("redo", "--turn", "1..4", expect=0)
+                self.assertEqual(self.read("src/a.c"), "a\nmore\n")
+        # Then the rest can be taken back as well.
+        self.galley("undo", "--turn", "1..4", "--path", "src/*.c", expect=0)
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertEqual([self.read(path) for path in ("src/a.c", "src/b.c", "docs/a.md")], [None] * 3)
+        self.galley("redo", "--turn", "1..4", expect=0)
+        self.assertEqual([self.read(path) for path in ("src/a.c", "src/b.c", "docs/a.md")], [None, None, "changed\n"])
+        self.galley("redo", "--turn", "1..4", expect=0)
+        self.assertEqual([self.read(path) for path in ("src/a.c", "src/b.c", "docs/a.md")],
+                         ["a\nmore\n", "b\n", "changed\n"])
+
+    def test_a_file_that_was_renamed_is_meant_by_each_of_its_names(self):
+        self.prompt("three")
+        moved = self.apply("diff --git a/src/a.c b/lib/a.c\nsimilarity index 100%\nrename from src/a.c\nrename to lib/a.c\n")
+        self.write("lib/a.c", "a\nmore\nand more\n")
+        before = snapshot(self.work)
+        for name in ("src/a.c", "lib/a.c"):
+            with self.subTest(name):
+                self.galley("undo", "--turn", f"4..{moved}", "--path", name, expect=0)
+                self.assertEqual([self.read(path) for path in ("src/a.c", "lib/a.c", "docs/a.md")], ["a\n", None, "changed\n"])
+                self.galley("redo", "--turn", f"4..{moved}", expect=0)
+                self.assertEqual(snapshot(self.work), before)
+
+    def test_an_unknown_path_names_the_nearest(self):
+        reason, message = self.refused("undo", "--turn", "1..4", "--path", "src/a.cc")
+        self.assertEqual(reason, "undo.unknown_path")
+        self.assertIn("src/a.c'", message)
+        reason, message = self.refused("undo", "--turn", "1", "src/a.c")
+        self.assertEqual(reason, "undo.together")
+        self.assertIn("--path", message)
+
+    def test_a_part_of_several_is_on_record_also_in_the_index(self):
+        self.galley("undo", "--turn", "1..4", "--path", "src/a.c", expect=0)
+        def partly():
+            log = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"]
+            return {one["id"]: one["partly_undone_by"] for one in log if one.get("partly_undone_by")}
+        self.assertEqual(partly(), {"1": ["6"], "4": ["6"]})
+        for number in range(35):
+            self.write("x", str(number) + os.urandom(2).hex())
+        self.assertEqual(partly(), {"1": ["6"], "4": ["6"]})
+        self.galley("redo", "6", expect=0)
+        self.assertEqual(partly(), {})
+
+
+if __name__ == "__main__":
+    hostile.main()
