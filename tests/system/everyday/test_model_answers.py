@@ -75,6 +75,66 @@ class ModelAnswers(EverydayCase):
         self.apply("```json\n" + json.dumps(calls) + "\n```\n", expect=0)
         self.assertTrue((self.work / "called.txt").exists())
 
+    def test_a_single_call_and_calls_between_prose_are_executed(self):
+        """git: reads no calls; here one call needs no list, and no document of its own."""
+        call = '{"tool": "Write", "args": {"file_path": "new.txt", "content": "new\\n"}}'
+        for document in (call, f"```json\n{call}\n```\n", f"I write it:\n\n```json\n{call}\n```\n\nDone.\n",
+                         f"I write it:\n\n{call}\n"):
+            with self.subTest(document):
+                self.apply(document, expect=0)
+                self.assertEqual((self.work / "new.txt").read_text(), "new\n")
+                self.run_here("undo", expect=0)
+
+    def test_a_count_that_is_too_high_leaves_the_next_file_alone(self):
+        """git: `git apply` takes the lines of the next file for lines of the hunk, and calls the patch corrupt."""
+        same = "def f():\n    return {0}\n\n"
+        for name in "ab":
+            (self.work / f"{name}.py").write_text(same.format(1))
+        hunk = " def f():\n-    return 1\n+    return {0}\n \n"
+        patch = ("--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,4 @@\n" + hunk.format(2) +
+                 "--- a/b.py\n+++ b/b.py\n@@ -1,3 +1,3 @@\n" + hunk.format(3))
+        for options in ((), ("--reject",)):
+            with self.subTest(options):
+                self.apply(patch, *options, expect=0)
+                self.assertEqual((self.work / "a.py").read_text(), same.format(2))
+                self.assertEqual((self.work / "b.py").read_text(), same.format(3))
+                self.run_here("undo", expect=0)
+
+    def test_a_refused_call_comes_back_as_a_call(self):
+        """git: refuses a patch without a corrected one; here the correction is a call that the same command takes."""
+        old = "def total(items):\n    outcome = 0\n    for item in items:\n        result += item.price\n"
+        new = old.replace("item.price", "item.cost")
+        was = (self.work / "src.py").read_text()
+        block = f"<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n"
+        edit = {"file_path": "src.py", "old_string": old, "new_string": new}
+        documents = {
+            "apply_diff": f"<apply_diff>\n<path>src.py</path>\n<diff>\n{block}</diff>\n</apply_diff>\n",
+            "replace_in_file": f"<replace_in_file>\n<path>src.py</path>\n<diff>\n{block}</diff>\n</replace_in_file>\n",
+            "invoke": "<invoke name=\"Edit\">\n" + "".join(
+                f"<parameter name=\"{key}\">{value}</parameter>\n" for key, value in edit.items()) + "</invoke>\n",
+            "tool_call": "<tool_call>" + json.dumps({"name": "Edit", "arguments": edit}) + "</tool_call>\n",
+            "calls": json.dumps([{"tool": "Edit", "args": edit, "call_id": "7"}]),
+        }
+        for name, document in documents.items():
+            with self.subTest(name):
+                refused = self.apply(document, "-n", expect=1)
+                text = (refused.out + refused.err).split("ready to send again:\n")[1].split("\n")[0].strip()
+                report = json.loads(self.apply(document, "-n", "--json", expect=1).out)
+                correction = report["calls"][0]["error"]["details"]["correction"]
+                self.assertEqual(json.loads(text), correction)
+                self.assertEqual(correction["tool"], "Edit")
+                self.assertEqual(correction.get("call_id"), "7" if name == "calls" else None)
+                for again in (text, json.dumps(correction)):
+                    self.apply(again, expect=0)
+                    self.assertEqual((self.work / "src.py").read_text(), was.replace("item.price", "item.cost"))
+                    self.run_here("undo", expect=0)
+        both = json.dumps([{"tool": "Write", "args": {"file_path": "new.txt", "content": "new\n"}},
+                           {"tool": "Edit", "args": edit}])
+        refused = self.apply(both, "-n", expect=1)
+        self.apply(refused.err.split("all calls as they fit, ready to send again:\n")[1].split("\n")[0], expect=0)
+        self.assertEqual((self.work / "new.txt").read_text(), "new\n")
+        self.assertEqual((self.work / "src.py").read_text(), was.replace("item.price", "item.cost"))
+
     def test_a_command_that_fails_fails_its_document(self):
         """sh -e: what follows a command that failed is not done."""
         write = {"tool": "Write", "args": {"file_path": "c.txt", "content": "c\n"}}
@@ -155,8 +215,8 @@ class ModelAnswers(EverydayCase):
 
     def test_pasted_line_numbers_are_reported(self):
         """sh: `cat -n` and editors show numbers that are not part of the file."""
-        for numbered in ("  4\t        result += item.price", "4|        result += item.price",
-                         "     4→        result += item.price", "  4: result += item.price"):
+        for numbered in ("  9\t        result += item.price", "9|        result += item.price",
+                         "     9→        result += item.price", "  4: result += item.price"):
             with self.subTest(numbered):
                 failure = self.failure(json.dumps(
                     {"path": "src.py", "edits": [{"old_string": numbered, "new_string": "x"}]}))
@@ -166,8 +226,10 @@ class ModelAnswers(EverydayCase):
             {"old_string": "4\t        result += item.prise", "new_string": "x"}]})
         self.assertIn("line numbers ('4\\t')", self.failure(misspelt)["message"])
         block = ("src.py\n<<<<<<< SEARCH\n   2\t    result = 0\n   3\t    for item in items:\n=======\n"
-                 "    result = 1\n>>>>>>> REPLACE\n")
+                 "   2\t    result = 1\n    pass\n>>>>>>> REPLACE\n")
         self.assertIn("line numbers ('2\\t')", self.failure(block)["message"])
+        self.apply(block.replace("    pass\n", "   3\t    for item in items:\n"), expect=0)
+        self.assertIn("    result = 1\n    for item", (self.work / "src.py").read_text())
 
     def test_a_pasted_prompt_is_reported(self):
         """sh: `$ ` before a command and `> ` before a quoted line are not part of them."""
@@ -212,8 +274,42 @@ class ModelAnswers(EverydayCase):
                 failure = error["details"]["files"][0]["failed"][0]
                 self.assertEqual(failure["nearest"]["found"], ["    return result\n"])
         numbered = {"file_path": "src.py", "old_string": "4\t        result += item.price", "new_string": "x"}
-        result = self.run_here("--json", "call", "Edit", json.dumps(numbered), expect=1)
+        result = self.run_here("--json", "call", "Edit", json.dumps({**numbered, "old_string": "5" + numbered["old_string"][1:]}),
+                               expect=1)
         self.assertIn("line numbers", json.loads(result.out)["error"]["message"])
+        result = self.run_here("--json", "call", "Edit", json.dumps(numbered), expect=0)
+        self.assertIn("numbered_lines", result.out)
+
+    def test_a_refusal_has_the_whole_edit_as_it_fits(self):
+        """git: `git am --show-current-patch` has the patch that failed; here it comes corrected, in its own form."""
+        old = "def total(items):\n    outcome = 0\n    for item in items:\n        result += item.price\n"
+        new = old.replace("item.price", "item.cost")
+        lines = "".join(f" {line}\n" for line in old.splitlines()[:-1])
+        change = lines + "-        result += item.price\n+        result += item.cost\n"
+        documents = {
+            "unified": f"--- a/src.py\n+++ b/src.py\n@@ -1,4 +1,4 @@\n{change}",
+            "apply_patch": f"*** Begin Patch\n*** Update File: src.py\n@@\n{change}*** End Patch\n",
+            "search_replace": f"src.py\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n",
+            "edits": json.dumps({"path": "src.py", "edits": [{"oldText": old, "newText": new}]}),
+        }
+        was = (self.work / "src.py").read_text()
+        for name, document in documents.items():
+            with self.subTest(name):
+                wrong = self.apply(document, "-n", "--format", name)
+                if wrong.returncode == 0:  # read with other context
+                    self.assertIn(name, ("unified", "apply_patch"))
+                    continue
+                text = (wrong.out + wrong.err).split("ready to send again:\n")[1]
+                again = text.split("galley:")[0]
+                self.apply(again, "--format", name, "--strict", expect=0)
+                self.assertEqual((self.work / "src.py").read_text(), was.replace("item.price", "item.cost"))
+                self.run_here("undo", expect=0)
+        self.run_here("begin", expect=0)
+        call = {"file_path": "src.py", "old_string": old, "new_string": new}
+        error = json.loads(self.run_here("--json", "call", "Edit", json.dumps(call), expect=1).out)["error"]
+        again = error["details"]["correction"]
+        self.assertGreaterEqual(set(again), set(call))
+        self.run_here("call", "Edit", json.dumps(again), expect=0)
 
     def test_a_patch_tool_accepts_the_same_patches_as_apply(self):
         """git: `git apply` and `git am` read patches in the same way."""

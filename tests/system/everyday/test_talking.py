@@ -115,7 +115,7 @@ class Pages(EverydayCase):
         """git: `diff` and `log` page."""
         result = self.on_terminal("preview", self.patch, env={**self.pager, "NO_COLOR": "1"}, expect=0)
         self.assertIn("PAGED:+line 7", result.screen)
-        self.assertIn("\napproved", result.screen)
+        self.assertIn("\nthe gate approves", result.screen)
 
     def test_a_status_does_not_use_the_pager(self):
         """git: `status` does not page."""
@@ -251,6 +251,20 @@ class Progress(EverydayCase):
         self.assertIn("validators: 0 of 1 done, slow", result.screen)
         self.assertIn("\r\x1b[K", result.screen.split("validators: 0 of 1", 1)[1])
 
+    def test_a_long_commit_shows_for_how_long_it_works(self):
+        """docker: `docker push` counts the seconds of each step."""
+        (self.work / "galley.toml").write_text(self.SLOW.replace('"1"', '"3"'))
+        screen = self.on_terminal("apply", self.patch, expect=0).screen
+        self.assertIn("validators: 0 of 1 done, slow, 2 s", screen)
+        self.assertNotIn(" s\r\n", screen)  # the line is erased
+
+    def test_the_time_of_new_work_starts_anew(self):
+        """docker: the seconds of a step do not include those of the step before it."""
+        screen = self.on_terminal("exec", "--commit", "--", "sh", "-c", "sleep 3; echo a > new.txt", expect=0).screen
+        self.assertIn("running sh, 2 s", screen)
+        self.assertIn("\x1b[Kcommitting\r", screen)  # without a time at first
+        self.assertIn("\x1b[Kvalidators: 0 of 1 done, slow\r", screen)
+
     def test_progress_is_not_shown_in_a_pipe_or_with_json(self):
         """cargo: no progress if the output is not a terminal."""
         self.assertNotIn("validators:", self.run_here("preview", self.patch, expect=0).err)
@@ -265,8 +279,10 @@ class Hints(EverydayCase):
         line = next(line for line in result.err.splitlines() if line.startswith("take it back with: "))
         words = line.split(": ", 1)[1].split()
         self.assertEqual(words[0], "galley")
-        self.run_here(*words[1:], cwd=self.scratch, expect=0)
+        said = self.run_here(*words[1:], cwd=self.scratch, expect=0).err
         self.assertTrue((self.work / "README.md").read_text().startswith("# parcels"))
+        self.run_here(*said.split("`")[1].split()[1:], cwd=self.scratch, expect=0)
+        self.assertFalse((self.work / "README.md").read_text().startswith("# parcels"))
 
     def test_an_error_names_a_command_that_works_from_here(self):
         """git: with -C, the named command works from the same place."""
@@ -309,6 +325,39 @@ class Hints(EverydayCase):
             said = self.run_here("preview", stdin=document, expect=1).err
             self.assertRegex(said, r"the same for (59|60) more: .* and (39|40) more\n")  # a folder
             self.assertLess(len(said.splitlines()), 12, said)
+
+    def test_sixty_edits_of_one_file_that_do_not_fit_are_a_few_and_a_count(self):
+        """patch: counts hunks that failed; the rest is in the .rej file."""
+        (self.work / "one.txt").write_text("".join(f"line {number} of it\n" for number in range(200)))
+        edits = ""
+        for number in range(60):
+            edits += f"one.txt\n<<<<<<< SEARCH\nnothing like {number} is there\n=======\nx\n>>>>>>> REPLACE\n\n"
+        (self.scratch / "edits").write_text(edits)
+        for command in ("preview", "apply"):
+            said = self.run_here(command, self.scratch / "edits", expect=1).err
+            self.assertRegex(said, r"\n  55 more do not fit: edits 6, 7, .* and 35 more \[patch.context_not_found\]\n")
+            self.assertLess(len(said.splitlines()), 60, said)
+            self.assertIn("--json", said)
+        every = self.run_here("edits", "explain", self.scratch / "edits", expect=1).out
+        answer = json.loads(self.run_here("--json", "apply", self.scratch / "edits", expect=1).out)
+        failures = answer["edits"]["files"][0]["failed"]
+        self.assertEqual(len(failures), 60)
+        for number, failure in enumerate(failures):
+            self.assertIn(f"edit {number + 1} (id {failure['id']})", every)
+
+    def test_a_caller_that_sees_only_the_text_gets_every_correction(self):
+        """cargo: each suggestion is shown; only what repeats is printed once."""
+        (self.work / "one.txt").write_text("".join(f"line {number} of it\n" for number in range(200)))
+        near = [{"old_string": f"line {number} off it", "new_string": "x"} for number in range(12)]
+        far = [{"old_string": f"nothing like {number} is there", "new_string": "x"} for number in range(12)]
+        self.run_here("begin", expect=0)
+        for edits, is_offered in ((near, True), (far, False)):
+            call = json.dumps({"file_path": "one.txt", "edits": edits})
+            answer = json.loads(self.run_here("--json", "call", "MultiEdit", call, expect=1).out)
+            said = answer["error"]["message"]
+            self.assertIn("edit 5 does not fit", said)
+            self.assertEqual("edit 12 does not fit" in said, is_offered, said)
+            self.assertEqual("7 more do not fit: edits 6, 7, 8, 9, 10, 11, 12 [" in said, not is_offered, said)
 
     def test_a_begun_transaction_names_commands_that_exist(self):
         """git: `status` names the next commands."""

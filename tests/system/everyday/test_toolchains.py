@@ -348,7 +348,7 @@ class Init(ToolchainCase):
         (self.home / ".rustup").mkdir()
         self.write("Cargo.toml", "[package]\nname = \"demo\"\nversion = \"0.1.0\"\n")
         self.write("src/main.rs", "fn main() {}\n")
-        config = self.judge(["cargo fmt", "cargo check", "cargo clippy", "cargo test"], "src/main.rs",
+        config = self.judge(["cargo fmt", "cargo clippy", "cargo test"], "src/main.rs",
                             ("fn main() {}", "fn main() { let _ = 1; }"), ("fn main() {}", "fn main() { BROKEN }"))
         self.assertEqual(config["sandbox"]["readable"], ["~/.cargo", "~/.rustup"])
         unformatted = self.run_here("preview", self.patch("src/main.rs", "fn main() {}", "fn   main() {}"), expect=1)
