@@ -29,7 +29,11 @@ struct ApprovalForTests {
   static Approval of(const Proposal& proposal) { return Approval(proposal.id()); }
 };
 
-/// The contents of a tree: path -> "f 644 content", "d 755", "l target". `.galley` is left out.
+/// A user to whom tests give files as root. No account has this id.
+inline constexpr uint32_t kGivenUser = 54400;
+
+/// The contents of a tree: path -> "f 644 content", "d 755", "l target". A path of kGivenUser has
+/// "given " before its mode. `.galley` is left out.
 using TreePicture = std::map<std::string, std::string>;
 
 inline void paint(const Directory& directory, const std::string& prefix, TreePicture& picture) {
@@ -43,12 +47,14 @@ inline void paint(const Directory& directory, const std::string& prefix, TreePic
     ASSERT_TRUE(stat);
     char mode[8];
     std::snprintf(mode, sizeof mode, "%03o ", stat->mode & 07777U);
+    const std::string given = stat->uid == kGivenUser ? "given " : "";
     if (entry.kind == FileKind::kRegular) {
-      picture[path] = "f " + std::string(mode) + read_file(directory, name, 1U << 30U).value();
+      picture[path] =
+          "f " + given + std::string(mode) + read_file(directory, name, 1U << 30U).value();
     } else if (entry.kind == FileKind::kSymlink) {
       picture[path] = "l " + directory.read_link(name).value();
     } else if (entry.kind == FileKind::kDirectory) {
-      picture[path] = "d " + std::string(mode);
+      picture[path] = "d " + given + std::string(mode);
       const auto child = directory.open_directory(name);
       ASSERT_TRUE(child);
       paint(**child, path + "/", picture);
@@ -129,6 +135,15 @@ class ChangeBuilder {
     Node node = change(path).after;
     node.mode = mode;
     return set(path, node);
+  }
+  /// Gives the path to a user, as fs.chown does.
+  ChangeBuilder& give(std::string_view path, uint32_t uid) {
+    Change& given = change(path);
+    const auto stat = workspace_.stat(given.path);
+    if (given.before.kind == given.after.kind)
+      given.before.owner = Node::Owner{stat->uid, stat->gid};
+    given.after.owner = Node::Owner{uid, stat->gid};
+    return *this;
   }
   /// Moves the current content and mode of `from` to `to`. Removes `from` unless a change of it was
   /// set.

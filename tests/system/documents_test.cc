@@ -89,6 +89,27 @@ TEST_F(Documents, EditsAndTheHistoryMatchTheSchema) {
   EXPECT_EQ(status_, 1);
 }
 
+TEST_F(Documents, TurnsAndSessionsMatchTheSchema) {
+  const std::string other = "--- /dev/null\n+++ b/c\n@@ -0,0 +1 @@\n+c\n";
+  const std::string session = "--session s --agent bot ";
+  run(session + "apply", "apply", kPatch);
+  run(session + "apply", "apply", "--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+b\n");
+  EXPECT_EQ(run("log", "log")["transactions"][0]["session"], "s");
+  EXPECT_EQ(run("turns", "turns")["turns"].size(), 2u);
+  EXPECT_EQ(run("show --turn 1..2", "show-turn")["turn"], "1..2");
+  EXPECT_EQ(run("diff --turn 1..2", "diff")["turn"], "1..2");
+  EXPECT_EQ(run("undo --turn 1..2", "undo")["also_undoes"][0], "1");
+  run("log", "log");
+  EXPECT_EQ(run("redo --turn 1..2", "redo")["ok"], true);
+  run("undo --turn 1..2 --path b", "undo");
+  run("log", "log");
+  run("begin", "begin");
+  run("--session t stage", "stage", other);
+  run("--session u --agent bot apply", "apply", other);
+  const auto status = run("agents status", "agents-status");
+  EXPECT_EQ(status["overlaps"].size(), 1u) << status;
+}
+
 TEST_F(Documents, AnExplanationOfEditsMatchesTheSchema) {
   const auto fits = run("edits explain", "edits-explain", "Look:\n" + std::string(kPatch));
   EXPECT_EQ(status_, 0);
@@ -246,7 +267,9 @@ TEST_F(Documents, MaintenanceMatchesTheSchema) {
   EXPECT_EQ(run("init --dry-run", "init")["written"], false);
   run("policy explain secret/key", "explain");
   EXPECT_EQ(run("completions fish", "completions")["shell"], "fish");
-  EXPECT_EQ(run("agents list", "agents")["entries"].size(), 31u);
+  EXPECT_EQ(run("agents list", "agents")["entries"].size(), 33u);
+  EXPECT_EQ(run("agents status", "agents-status")["sessions"].size(), 0u);
+  run("agents install all --dry-run", "agents");
   EXPECT_EQ(run("agents install gemini --dry-run", "agents")["entries"][0]["state"], "added");
   EXPECT_EQ(run("agents uninstall gemini --dry-run", "agents")["entries"][0]["state"], "absent");
   run("rescue list", "rescue");

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import hostile
+from mcp_client import McpClient
 from support import GALLEY, SystemCase, snapshot
 from terminal_session import TerminalSession
 
@@ -64,7 +65,9 @@ class HookCase(SystemCase):
         document = json.loads(said) if said.strip() else {}
         decision = document.get("hookSpecificOutput", {})
         if document.get("decision") == "deny" or decision.get("permissionDecision") == "deny":
-            return "deny", document.get("reason") or decision["permissionDecisionReason"]
+            reason = document.get("reason") or decision["permissionDecisionReason"]
+            self.assertEqual(reason, reason.strip())
+            return "deny", reason
         changed = decision.get("updatedInput") or decision.get("tool_input") or document.get("tool_input")
         if changed:
             if agent in ("codex", "claude"):
@@ -265,6 +268,32 @@ class StagedCommands(HookCase):
                                  env={**os.environ, **self.environment})
             self.skip_if_unavailable(ran.stdout, ran.stderr)
         self.assertEqual(ran.stdout, b"1\n")
+
+    def test_hook_server_and_command_line_of_one_session_share_a_transaction(self):
+        self.need_walls()
+
+        def run(session, command):
+            _, changed = self.answer("claude", "Bash", {"command": command}, session_id=session)
+            return subprocess.run(["sh", "-c", changed["command"]], cwd=self.work, capture_output=True, check=False,
+                                  env={**os.environ, **self.environment}).stdout
+
+        run("s-1", "echo 1 > one.txt")
+        run("s-2", "echo 2 > two.txt")
+        client = McpClient([GALLEY, "--agent", "claude", "--session", "s-1", "mcp"], self.work,
+                           env={**os.environ, **self.environment})
+        self.addCleanup(client.close)
+        self.assertFalse(client.call("Read", file_path="one.txt")["isError"])
+        self.assertTrue(client.call("Read", file_path="two.txt")["isError"])
+        self.assertFalse(client.call("Write", file_path="more.txt", content="3\n")["isError"])
+        self.assertEqual(run("s-1", "cat one.txt more.txt"), b"1\n3\n")
+        of_session = ("--agent", "claude", "--session", "s-1")
+        self.assertEqual({change["path"] for change in json.loads(self.galley("--json", *of_session, "diff", expect=0).stdout)["changes"]},
+                         {"one.txt", "more.txt"})
+        self.galley(*of_session, "commit", expect=0)
+        self.assertEqual(sorted(path.name for path in self.work.glob("*.txt") if path.name != "a.txt"), ["more.txt", "one.txt"])
+        # The server begins the next one, and the hook goes on in it.
+        client.call("Write", file_path="next.txt", content="4\n")
+        self.assertEqual(run("s-1", "cat next.txt"), b"4\n")
 
     def test_words_of_a_command_stay_words(self):
         _, changed = self.answer("codex", "shell", {"command": ["bash", "-lc", "echo 'x y'"]})
@@ -697,7 +726,7 @@ class OneWorld(HookCase):
         for name in "ab":
             self.shell(f"echo {name} > {name}")
         said = self.galley("undo", "--session", "s", expect=0).stderr.decode()
-        redo = re.search("`galley (redo [0-9]+)`", said)[1]
+        redo = re.search("`galley (?:-C [^ ]+ )?(redo [0-9]+)`", said)[1]
         self.galley("apply", self.document(), expect=0)
         self.galley("undo", expect=0)  # another undo is the newest now
         self.galley(*redo.split(), expect=0)
@@ -875,14 +904,32 @@ class Others(HookCase):
                 self.assertIn(f"--allow-tool {tool}", reason)
 
     def test_an_unknown_tool_is_denied_until_a_person_allows_it(self):
-        answer, reason = self.answer("claude", "mcp__github__create_issue", {})
+        answer, reason = self.answer("gemini", "mcp_github_create_issue", {})
         self.assertEqual(answer, "deny")
-        self.assertIn("--allow-tool mcp__github__create_issue", reason)
+        self.assertIn("--allow-tool mcp_github_create_issue", reason)
         request = self.request("claude", "mcp__github__create_issue", {})
         for passed in ("mcp__github__create_issue", "mcp__github__*", "*"):
             self.assertEqual(self.hook("claude", request, "--allow-tool", passed).stdout, b"")
-        self.assertIn(b"deny", self.hook("claude", request, "--allow-tool", "mcp__git*b").stdout)
+        self.assertIn(b"ask", self.hook("claude", request, "--allow-tool", "mcp__git*b").stdout)
         self.assertEqual(self.answer("claude", "NotebookEdit", {"notebook_path": "x"})[0], "deny")
+
+    def test_a_tool_of_another_server_is_asked_about_until_a_rule_decides(self):
+        request = {agent: self.request(agent, "mcp__github__create_issue", {}) for agent in ("claude", "codex")}
+        output = json.loads(self.hook("claude", request["claude"]).stdout)["hookSpecificOutput"]
+        self.assertEqual(output["permissionDecision"], "ask")
+        self.assertIn("grant claude 'mcp:github/create_issue'", output["permissionDecisionReason"])
+        # codex cannot be told to ask.
+        answer, reason = self.answer("codex", "mcp__github__create_issue", {})
+        self.assertEqual(answer, "deny")
+        self.assertIn("grant codex 'mcp:github/create_issue'", reason)
+        for agent in request:
+            self.galley("grant", agent, "mcp:github/*", expect=0)
+            self.assertEqual(self.hook(agent, request[agent]).stdout, b"", agent)
+            self.galley("revoke", agent, "mcp:github/create_*", expect=0)
+            self.assertEqual(self.answer(agent, "mcp__github__create_issue", {})[0], "deny")
+            self.assertEqual(self.hook(agent, self.request(agent, "mcp__github__search", {})).stdout, b"", agent)
+            # Where the server's name ends is not certain.
+            self.assertEqual(self.answer(agent, "mcp__github__x__search", {})[0], "deny")
 
     def test_the_file_server_of_the_protocol_is_recognized(self):
         good, bad = ({"path": f"{self.work}/{path}", "content": "x"} for path in ("b.txt", "keys/x"))

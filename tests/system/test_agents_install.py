@@ -3,6 +3,7 @@ again."""
 
 import json
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -332,6 +333,96 @@ class Wrappers(InstallCase):
         import subprocess
         return subprocess.run([str(script), "exec", "two words", "--", "-x"], env=environment, capture_output=True,
                               check=True).stdout.decode()
+
+
+class All(InstallCase):
+    """`all`: each agent that is found, in one step."""
+
+    def setUp(self):
+        super().setUp()
+        self.programs = self.scratch / "bin"
+        self.programs.mkdir()
+        self.environment["PATH"] = f"{self.programs}:/usr/bin:/bin"
+
+    def have(self, *names):
+        for name in names:
+            (self.programs / name).write_text("#!/bin/sh\n")
+            (self.programs / name).chmod(0o755)
+
+    def all(self, verb, *options, **more):
+        return json.loads(self.agents(verb, "all", *options, **more).stdout)
+
+    def test_each_found_agent_is_installed_once_and_removed_byte_by_byte(self):
+        self.have("codex", "claude", "qwen")
+        (self.home / ".gemini").mkdir()
+        (self.home / ".gemini" / "oauth.json").write_text("{}")
+        (self.work / ".mcp.json").write_text(JSON)
+        (self.home / ".codex").mkdir()
+        (self.home / ".codex" / "config.toml").write_text(CODEX)
+        before = snapshot(self.scratch, skip=())
+        shown = self.all("install", "--dry-run")
+        self.assertEqual(snapshot(self.scratch, skip=()), before)
+        self.assertIn("agent-hook --agent gemini", shown["diff"])
+        done = self.all("install", "--yes")
+        self.assertEqual(done["diff"], shown["diff"])
+        self.assertEqual({(entry["agent"], entry["part"]): entry["state"] for entry in done["entries"]},
+                         {(agent, part): "added" for agent in ("codex", "claude", "gemini") for part in ("mcp", "hook")})
+        why = {one["agent"]: one["message"] for one in done["skipped"]}
+        self.assertEqual(set(why), {"opencode", "qwen", "cline", "goose", "amp"})
+        self.assertIn("no program 'opencode'", why["opencode"])
+        self.assertIn(f"{self.environment['XDG_CONFIG_HOME']}/opencode", why["opencode"])
+        self.assertIn("--wrapper", why["qwen"])
+        with_all = snapshot(self.scratch, skip=())
+        again = self.all("install", "--yes")
+        self.assertEqual(({entry["state"] for entry in again["entries"]}, again["diff"]), ({"present"}, ""))
+        self.assertEqual(snapshot(self.scratch, skip=()), with_all)
+        # An agent that was removed since loses its entries too.
+        (self.programs / "claude").unlink()
+        removed = self.all("uninstall", "--yes")
+        self.assertEqual({entry["agent"] for entry in removed["entries"] if entry["state"] == "removed"},
+                         {"codex", "claude", "gemini"})
+        after = snapshot(self.scratch, skip=())
+        self.have("claude")
+        self.assertEqual({**after, **{path: what for path, what in snapshot(self.scratch, skip=()).items()
+                                      if path.startswith("bin")}}, before)
+
+    def test_a_part_that_an_agent_does_not_have_is_left_out_with_the_reason(self):
+        self.have("claude", "gemini")
+        said = self.galley("agents", "install", "all", "--user", "--yes", expect=0)
+        self.assertIn("claude mcp add", (said.stdout + said.stderr).decode())
+        self.assertTrue((self.home / ".claude" / "settings.json").exists())
+        self.assertIn("mcpServers", (self.home / ".gemini" / "settings.json").read_text())
+        done = self.all("install", "--wrapper", "--run", "--yes")
+        self.assertEqual({entry["agent"] for entry in done["entries"]}, {"claude", "gemini"})
+
+    def test_a_program_of_the_workspace_is_not_an_agent(self):
+        (self.work / "codex").write_text("#!/bin/sh\n")
+        (self.work / "codex").chmod(0o755)
+        done = self.all("install", "--yes", env={"PATH": f"{self.work}:/usr/bin:/bin"})
+        self.assertEqual(done["entries"], [])
+        self.assertFalse((self.home / ".codex").exists())
+
+    def test_an_entry_that_cannot_be_added_stops_all(self):
+        self.have("codex", "claude", "gemini", "opencode")
+        (self.work / "opencode.json").write_text('{"mcp": {"galley": 1}}')
+        before = snapshot(self.scratch, skip=())
+        said = self.galley("agents", "install", "all", "--yes", expect=1)
+        self.assert_one_clear_message(said)
+        self.assertIn("opencode.json:1", said.stderr.decode())
+        self.assertEqual(snapshot(self.scratch, skip=()), before)
+
+    def test_a_write_that_fails_takes_the_earlier_ones_back(self):
+        """The plugin of opencode is the only long file, and it is written after those of Gemini CLI."""
+        self.have("gemini", "claude", "opencode")
+        (self.work / ".mcp.json").write_text("{}")
+        before = snapshot(self.scratch, skip=())
+        said = self.galley("agents", "install", "all", "--yes", expect=3, restore_signals=False,  # SIGXFSZ stays ignored
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)))
+        self.assert_one_clear_message(said)
+        self.assertEqual(snapshot(self.scratch, skip=()), before)
+        self.all("install", "--yes")
+        with_all = snapshot(self.scratch, skip=())
+        self.assertNotEqual(with_all, before)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,57 @@ class CutPatches(SystemCase):
         result = self.galley("apply", stdin=b"```diff\n" + names + hunk + b"```\n", expect=0)
         self.assertIn(b"count_mismatch", result.stderr)
 
+    NAMES = "--- a/rates.txt\n+++ b/rates.txt\n"
+    FIRST = "@@ -1,{n} +1,{n} @@\n {{\n-  currency EUR\n+  currency USD\n   rates [\n"
+    LAST = "@@ -4,{n} +4,{n} @@\n     1,\n     2,\n     3,\n-    4,\n+    40,\n"
+
+    def judged(self, text, *options):
+        """Whether the patch is taken, and what the program says."""
+        lines = ["{", "  currency EUR", "  rates [", *[f"    {n}," for n in range(1, 20)], "  ]", "}"]
+        lines[8] = '    6, "six'
+        (self.work / "rates.txt").write_text("".join(line + "\n" for line in lines))
+        result = self.galley("apply", "-n", *options, stdin=text.encode())
+        return result.returncode == 0, (result.stdout + result.stderr).decode()
+
+    def test_each_row_of_the_table_of_evidence(self):
+        """The rows of "Cut off" in docs/edits.md."""
+        right, wrong = self.FIRST.format(n=3), self.FIRST.format(n=8)
+        change = self.LAST.format(n=9)
+        short = change + "     5,\n"
+        taken, cut_off, open_ = "taken", "shows that it was cut off", "nothing tells"
+        rows = (
+            # for wrong counts
+            ("a closing fence follows", f"```diff\n{self.NAMES}{right}{short}```\n", [], taken),
+            ("another file follows", self.NAMES + short + self.NAMES + right, [], taken),
+            ("all others are wrong", self.NAMES + wrong + short, [], taken),
+            ("--complete", self.NAMES + right + short, ["--complete"], taken),
+            ("--recount", self.NAMES + right + short, ["--recount"], taken),
+            # for a cut
+            ("the others are right", self.NAMES + right + short, [], cut_off),
+            ("it ends without a line end", self.NAMES + short[:-2], [], cut_off),
+            ("it ends in a text", self.NAMES + short + '     6, "six\n', [], cut_off),
+            ("a fence is open", f"```diff\n{self.NAMES}{short}", [], cut_off),
+            ("it ends in a change, the others in context", self.NAMES + right + change, [], cut_off),
+            ("--truncated", self.NAMES + wrong + short, ["--truncated"], "--truncated"),
+            # evidence for both, or for none
+            ("none", self.NAMES + short, [], open_),
+            ("none, of a diff -U1", self.NAMES + "@@ -3,6 +3,6 @@\n   rates [\n-    1,\n+    10,\n     2,\n", [], open_),
+            ("none, of a diff -U2 in its context",
+             self.NAMES + "@@ -4,5 +4,5 @@\n     1,\n     2,\n-    3,\n+    30,\n     4,\n", [], open_),
+            ("a form that no cut diff has",
+             self.NAMES + "@@ -4,7 +4,7 @@\n     1,\n     2,\n-    3,\n+    30,\n     4,\n     5,\n", [], taken),
+            ("all wrong, but a fence is open", f"```diff\n{self.NAMES}{wrong}{short}", [], open_),
+            ("all wrong, but it ends in a text", self.NAMES + wrong + short + '     6, "six\n', [], open_),
+            ("all wrong, but it ends in a word", self.NAMES + wrong + short[:-2], [], open_),
+            ("all wrong, but it ends in a change", self.NAMES + wrong + change, [], open_),
+        )
+        for name, text, options, expected in rows:
+            with self.subTest(name):
+                is_taken, said = self.judged(text, *options)
+                self.assertEqual(is_taken, expected == taken, said)
+                if not is_taken:
+                    self.assertIn(expected, said)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -10,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support import SystemCase, snapshot
+from support import GALLEY, SystemCase, need_own_mounts, snapshot
 
 TREE = r"""
 mkdir -p src/lib/deep docs empty/inner assets
@@ -222,6 +223,17 @@ class Exec(SystemCase):
         self.galley("exec", "--timeout", "120", "--", "touch", "made", expect=0)
         self.assertEqual(set(self.staged()), {"made"})
 
+    def test_every_limit_beyond_the_configured_one_is_refused_before_anything_runs(self):
+        (self.work / "galley.toml").write_text("[sandbox]\nmax_cpu_seconds = 9\n")
+        self.galley("begin", expect=0)
+        for option, value, key in (("--cpu", "10", "max_cpu_seconds"), ("--memory", "900gb", "max_memory_bytes"),
+                                   ("--processes", "9999999", "max_processes"), ("--file-size", "900gb", "max_file_bytes"),
+                                   ("--written", "900gb", "max_written_bytes"), ("--output", "900gb", "max_output_bytes")):
+            refused = json.loads(self.galley("--json", "exec", option, value, "--", "touch", "made", expect=2).stdout)
+            self.assertEqual(refused["reason"], "exec.limit")
+            self.assertIn(f"sandbox.{key} allows", refused["message"])
+        self.assertEqual(self.staged(), {})
+
     def test_deterministic_commands_say_the_same_twice(self):
         self.galley("begin", expect=0)
         first = self.galley("exec", "--deterministic", "--", "sh", "-c", "env | sort; date +%Z", expect=0).stdout
@@ -229,25 +241,79 @@ class Exec(SystemCase):
         self.assertEqual(self.galley("exec", "--deterministic", "--", "sh", "-c", "env | sort; date +%Z",
                                      env={"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8"}, expect=0).stdout, first)
 
-    def test_deterministic_commands_have_a_fixed_clock_with_libfaketime(self):
-        if not list(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")):
-            self.skipTest("libfaketime is not installed")
+    def test_deterministic_commands_have_a_fixed_clock(self):
         self.galley("begin", expect=0)
         line = "date -u +%F; python3 -c 'import time; print(int(time.time()))'; sleep 0.05; date -u +%F-%s"
         said = self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
         self.assertEqual(said, b"1980-01-01\n315532800\n1980-01-01-315532800\n")
 
+    def test_without_libfaketime_a_deterministic_command_is_refused(self):
+        need_own_mounts()
+        folder = next(Path("/usr/lib").glob("*/faketime"), None)
+        if folder is not None:
+            hidden = ["unshare", "-m" if os.geteuid() == 0 else "-Urm", "sh", "-c", f"mount -t tmpfs none {folder} && exec \"$@\"", "sh"]
+            self.galley("begin", expect=0)
+            line = [GALLEY, "-C", self.work, "--json", "exec", "--deterministic", "--", "sh", "-c", "date > seen"]
+            result = subprocess.run([*hidden, *map(str, line)], env={**os.environ, **self.environment},
+                                    capture_output=True, check=False, timeout=60)
+            self.assertEqual(result.returncode, 1, result)
+            refused = json.loads(result.stdout)
+            self.assertEqual(refused["reason"], "sandbox.no_fixed_clock")
+            self.assertIn("install the package libfaketime", refused["message"])
+            self.assertEqual(self.staged(), {})
+
+    def test_a_static_program_is_refused_as_a_deterministic_command(self):
+        program = self.work / "static"
+        (self.scratch / "static.c").write_text("#include <stdio.h>\n#include <time.h>\n"
+                                               'int main(void) { printf("%ld\\n", (long)time(0)); return 0; }\n')
+        built = subprocess.run(["gcc", "-static", "-o", program, self.scratch / "static.c"], capture_output=True, check=False)
+        if built.returncode != 0:
+            self.skipTest(f"no static program can be built: {built.stderr.decode(errors='replace')}")
+        self.galley("begin", expect=0)
+        self.galley("exec", "--", "./static", expect=0)
+        result = self.galley("exec", "--deterministic", "--json", "--", "./static", expect=1)
+        self.assertEqual(json.loads(result.stdout)["reason"], "sandbox.no_fixed_clock")
+
+    def test_a_wrong_value_is_named_also_before_a_program(self):
+        said = self.galley("exec", "--timeout", "0", "--", "true", expect=2).stderr.decode()
+        self.assertIn("--timeout", said.splitlines()[0])
+        self.assertNotIn("no option", said)
+        said = self.galley("--timeout", "3", "exec", "--", "true", expect=2).stderr.decode()
+        self.assertIn("'--timeout' belongs behind 'galley exec'", said)
+        self.assertIn("'--timeout' needs a value", self.galley("exec", "--timeout", expect=2).stderr.decode())
+
+    def test_calls_of_a_document_are_on_record_without_a_commit(self):
+        self.galley("begin", expect=0)
+        self.galley("rollback", expect=0)
+        records = self.work / ".galley/audit.jsonl"
+        for command, status in (("true", 0), ("false", 1)):
+            before = len(records.read_text().splitlines())
+            calls = json.dumps([{"tool": "Bash", "args": {"command": command}}])
+            self.galley("apply", "--format", "calls", "-", stdin=calls.encode(), expect=status)
+            kinds = [json.loads(line)["kind"] for line in records.read_text().splitlines()[before:]]
+            self.assertEqual(kinds[:2], ["begun", "call"], command)
+
+    def test_a_command_that_is_refused_leaves_no_transaction_of_its_own(self):
+        self.galley("exec", "--begin", "--timeout", "200000", "--", "true", expect=2)
+        self.assertEqual(list((self.work / ".galley/stage").glob("*")), [])
+        self.galley("exec", "--begin", "--", "sh", "-c", "echo a > a; exit 3", expect=3)
+        self.galley("exec", "--begin", "--timeout", "200000", "--", "true", expect=2)
+        self.assertEqual(len(list((self.work / ".galley/stage").glob("*"))), 1)
+
     # Limit: kMaxFixedRandomBytes of staging/sandbox/helper/request.h
     def test_deterministic_commands_see_the_same_random_bytes(self):
         self.galley("begin", expect=0)
         line = "head -c 16 /dev/urandom | od -An -tx1; head -c 16 /dev/random | od -An -tx1; head -c 100000 /dev/urandom | wc -c"
-        if list(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")):
-            line += "; python3 -c 'import os, uuid; print(os.urandom(16).hex(), uuid.uuid4())'; mktemp -u"
+        line += "; python3 -c 'import os, uuid; print(os.urandom(16).hex(), uuid.uuid4())'; mktemp -u"
+        # Without libfaketime, programs ask the kernel.
+        line += "; env -u LD_PRELOAD python3 -c 'import os; print(os.urandom(16).hex(), os.urandom(16).hex())'"
         first, second = (self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout
                          for _ in range(2))
         self.assertEqual(first, second)
         self.assertIn(b"65536", first.split())
         self.assertNotEqual(first.split()[0:16], [b"00"] * 16)
+        drawn = [word for word in first.split() if re.fullmatch(rb"[0-9a-f]{32}", word)]
+        self.assertEqual((len(drawn), len(set(drawn)), b"0" * 32 in drawn), (3, 3, False))
         other = self.galley("exec", "--", "sh", "-c", "head -c 16 /dev/urandom | od -An -tx1", expect=0).stdout
         self.assertNotEqual(other.split(), first.split()[:16])
 

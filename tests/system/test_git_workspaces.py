@@ -122,7 +122,7 @@ class BranchCase(SystemCase):
 class Commits(BranchCase):
     def test_a_patch_becomes_one_commit_and_undo_reverts_it(self):
         before = self.tip()
-        told = self.tell("--reason", "raise line 2", "--agent", "", "apply", "-",
+        told = self.tell("--reason", "raise line 2", "apply", "-",
                          stdin=patch("a.txt", "line 2", "line two"), expect=0)
         self.assertEqual(told["receipt"]["gitCommit"], self.tip())
         self.assertEqual(self.tip("main~1"), before)
@@ -566,9 +566,31 @@ class Programs(BranchCase):
                            ("core.editor", program), ("core.hooksPath", hooks), ("alias.update-ref", f"!{program}"),
                            ("core.pager", program), ("gc.auto", "1")):
             self.git("config", key, value, work=self.repository)
+        told = self.tell("apply", "-", stdin=new_file("n.txt", "x"), expect=1)
+        self.assertEqual(told["reason"], "git.no_signature")
+        self.git("config", "commit.gpgSign", "false", work=self.repository)
         self.branch("apply", "-", stdin=new_file("n.txt", "x"), expect=0)
         self.branch("undo", expect=0)
         self.assertFalse(ran.exists())
+
+    @unittest.skipUnless(shutil.which("ssh-keygen"), "needs ssh-keygen (openssh-client)")
+    def test_commits_are_signed_with_the_key_of_the_person(self):
+        key = self.scratch / "key"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+        allowed = self.scratch / "allowed"
+        allowed.write_text("person@example.org " + key.with_suffix(".pub").read_text())
+        own = self.scratch / "gitconfig"
+        own.write_text(f"[commit]\n gpgSign = true\n[gpg]\n format = ssh\n[user]\n signingKey = {key}\n")
+        self.environment["GIT_CONFIG_GLOBAL"] = str(own)
+        self.branch("apply", "-", stdin=new_file("n.txt", "x"), expect=0)
+        self.branch("undo", expect=0)
+        for commit in ("main", "main~1"):
+            said = self.git("-c", f"gpg.ssh.allowedSignersFile={allowed}", "verify-commit", commit, work=self.repository)
+            self.assertIn(b'Good "git" signature for person@example.org', said.stderr)
+        before = self.tip()
+        key.unlink()
+        told = self.tell("apply", "-", stdin=new_file("m.txt", "x"), expect=1)
+        self.assertEqual((told["reason"], self.tip()), ("git.no_signature", before))
 
     def test_a_commit_without_an_author_is_refused(self):
         self.git("config", "--unset", "user.name", work=self.repository)
@@ -600,6 +622,120 @@ class Programs(BranchCase):
         self.branch("begin", expect=0)
         said = self.branch("call", "GitCommit", '{"message": "x"}', expect=(1, 2))
         self.assertIn(b"GitCommit", said.stdout + said.stderr)
+
+
+class Pushes(BranchCase):
+    """`galley push` from the bare repository to another bare one, the team's."""
+
+    def setUp(self):
+        super().setUp()
+        self.team = self.scratch / "team.git"
+        self.git("clone", "-q", "--bare", self.repository, self.team, work=self.scratch)
+        self.branch("apply", "-", stdin=new_file("n.txt", "x"), expect=0)
+
+    def team_tip(self):
+        return self.tip(repository=self.team)
+
+    def audit_log(self):
+        return next(self.repository.rglob("audit.jsonl")).read_bytes()
+
+    def test_a_branch_is_pushed_and_a_second_push_has_nothing_to_do(self):
+        before = self.team_tip()
+        told = self.tell("push", self.team, expect=0)
+        self.assertEqual((told["branch"], told["from"], told["to"]), ("refs/heads/main", before, self.tip()))
+        self.assertEqual(self.team_tip(), self.tip())
+        self.assertIn(b"has this commit already", self.branch("push", self.team, expect=0).stderr)
+        records = [one for one in map(json.loads, self.audit_log().splitlines()) if one["tool"] == "push"]
+        self.assertEqual([one["kind"] for one in records], ["begun", "push"] * 2)
+        for one in records:
+            self.assertTrue(one["reason"].startswith(f"refs/heads/main to {self.team}"), one)
+
+    def test_a_new_branch_is_made_and_other_branches_stay(self):
+        self.git("update-ref", "refs/heads/refs/heads/main", "main", work=self.team)
+        self.git("branch", "topic", "main", work=self.repository)
+        self.branch("push", os.path.relpath(self.team, self.work), ref="topic", expect=0)
+        self.assertEqual(self.tip("refs/heads/topic", repository=self.team), self.tip())
+
+    def test_commits_of_others_are_never_lost(self):
+        """Whether this repository knows them or not, and also when they come in the last moment."""
+        self.write("c.txt", "theirs\n")
+        self.commit("theirs")
+        self.git("push", "-q", self.team, "main", work=self.source)
+        theirs = self.team_tip()
+        for fetches in (False, True):
+            if fetches:
+                self.git("fetch", "-q", self.team, "main:refs/heads/theirs", work=self.repository)
+            before = self.tip()
+            self.assertEqual(self.tell("push", self.team, expect=1)["reason"], "push.remote_moved")
+            self.assertEqual((self.team_tip(), self.tip()), (theirs, before))
+        self.git("update-ref", "refs/heads/main", "main~1", work=self.team)
+        folder = self.scratch / "bin"
+        folder.mkdir()
+        real = shutil.which("git")
+        (folder / "git").write_text(f'#!/bin/sh\ncase " $* " in *" push "*) {real} -C {self.team} update-ref '
+                                    f'refs/heads/main {theirs};; esac\nexec {real} "$@"\n')
+        (folder / "git").chmod(0o755)
+        told = self.tell("push", self.team, env={"PATH": f"{folder}:{os.environ['PATH']}"}, expect=1)
+        self.assertEqual((told["reason"], self.team_tip()), ("push.remote_moved", theirs))
+
+    def test_a_refusal_of_the_other_repository_is_shown_and_the_push_can_be_repeated(self):
+        hook = self.team / "hooks" / "pre-receive"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text("#!/bin/sh\necho 'main is closed until noon'\nexit 1\n")
+        hook.chmod(0o755)
+        mine, before = self.tip(), self.team_tip()
+        told = self.tell("push", self.team, expect=1)
+        self.assertEqual(told["reason"], "push.remote_refused")
+        self.assertIn("main is closed until noon", told["message"])
+        self.assertEqual((self.tip(), self.team_tip()), (mine, before))
+        hook.unlink()
+        self.branch("push", self.team, expect=0)
+        self.assertEqual(self.team_tip(), mine)
+
+    def test_the_repository_does_not_choose_a_folder_whose_hooks_run(self):
+        """Its configuration may come from others."""
+        ran = self.scratch / "ran"
+        hook = self.team / "hooks" / "pre-receive"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {ran}\n")
+        hook.chmod(0o755)
+        self.git("remote", "add", "near", self.team, work=self.repository)
+        self.git("remote", "add", "odd", f"ext::touch {ran}", work=self.repository)
+        self.git("config", "remote.near.receivepack", f"touch {ran}; git-receive-pack", work=self.repository)
+        self.assertEqual(self.tell("push", "near", expect=1)["reason"], "push.remote_is_a_folder")
+        self.assertEqual(self.tell("push", "odd", expect=3)["reason"], "push.failed")
+        self.assertFalse(ran.exists())
+        self.branch("push", self.team, expect=0)
+        self.assertTrue(ran.exists(), "the hooks of a folder that the person named run")
+
+    def test_the_repository_does_not_redirect_or_weaken_a_push(self):
+        before = self.team_tip()
+        elsewhere = self.scratch / "elsewhere.git"
+        self.git("clone", "-q", "--bare", self.team, elsewhere, work=self.scratch)
+        for key, value in ((f"url.{elsewhere}.insteadOf", str(self.team)), ("http.sslVerify", "false"),
+                           (f"url.{elsewhere}.pushInsteadOf", str(self.team)), ("http.https://a.example/.proxy", "http://b.example"),
+                           (f"remote.{self.team}.pushurl", str(elsewhere)), ("remote.origin.proxy", "http://b.example")):
+            with self.subTest(key=key):
+                self.git("config", key, value, work=self.repository)
+                told = self.tell("push", self.team, expect=1)
+                self.assertEqual(told["reason"], "push.odd_config")
+                self.assertIn(key.lower().split(".")[-1], told["message"].lower())
+                self.git("config", "--unset", key, work=self.repository)
+        self.assertEqual((self.team_tip(), self.tip(repository=elsewhere)), (before, before))
+
+    def test_a_password_in_an_address_is_not_shown_or_recorded(self):
+        said = self.branch("--json", "push", "http://TOKEN-1@127.0.0.1:9/x.git", expect=3)
+        for text in (said.stdout, said.stderr, self.audit_log()):
+            self.assertNotIn(b"TOKEN-1", text)
+
+    def test_only_a_person_pushes_and_only_a_branch_and_only_to_a_known_remote(self):
+        before = self.team_tip()
+        for words, reason in ((("--agent", "bot", "push", self.team), "push.by_agent"),
+                              (("push", "nowhere"), "push.unknown_remote"), (("push", "--", "-x"), "push.unknown_remote")):
+            self.assertEqual(self.tell(*words, expect=(1, 2))["reason"], reason)
+        said = self.galley("--json", "push", self.team, expect=2)
+        self.assertEqual(json.loads(said.stdout)["reason"], "push.no_branch")
+        self.assertEqual(self.team_tip(), before)
 
 
 class Kills(BranchCase):

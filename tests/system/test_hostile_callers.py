@@ -235,6 +235,12 @@ class Callers(hostile.HostileCase):
         # Its records under an earlier name can still be listed.
         self.galley("log", "--agent", "revewer", expect=0)
 
+    def test_an_empty_agent_name_gives_no_access(self):
+        """As in --agent "$UNSET": without a name it would be a person."""
+        for words in (["call", "Write", '{"file_path": "x", "content": "x"}'], ["run", "--", "true"], ["mcp"], ["agent-hook"]):
+            said = self.galley("--agent", "", *words, expect=2)
+            self.assertIn("an empty name would give the agent a person's rights", said.stderr.decode())
+
     def test_a_profile_for_all_others_takes_an_unknown_name(self):
         with open(self.work / "galley.toml", "a", encoding="utf-8") as rules:
             rules.write('\n[agents."*"]\ncapabilities = ["fs:read", "fs:write:src/", "exec:*"]\n')

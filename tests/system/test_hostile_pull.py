@@ -5,8 +5,10 @@ One workspace makes the state and git carries it by force. Another workspace, wh
 trusted, pulls it.
 """
 
+import hashlib
 import json
 import re
+import struct
 
 import hostile
 from hostile import HostileCase
@@ -229,10 +231,12 @@ class HostilePull(PullCase):
     def test_pulled_history_and_derived_files_are_ignored(self):
         self.put("large.bin", "y" * (2 << 20), "apply", work=self.other)
         self.put("large.bin", "z" * (2 << 20), "apply", work=self.other)
+        self.put("large.bin", "z" * (2 << 20) + "end", "apply", work=self.other)
         self.galley("query", "SELECT 1", work=self.other, expect=0)
         self.galley("doctor", "--repair", work=self.other, env={"GALLEY_BOOT_ID": "boot-2"})
         files = {name: content for name, content in self.made("undo", "blob", "index.db").items()
                  if not name.endswith("/1.j")}
+        self.assertTrue(any(name.endswith(".delta") for name in files))
         files["slot/9/0"] = b"planted\n"
         for kind in ("cache", "keep"):
             files[f"{kind}/{'0' * 8}-0000-4000-8000-{'0' * 12}/{'0' * 64}"] = b"planted\n"
@@ -249,6 +253,28 @@ class HostilePull(PullCase):
         self.galley("undo", "2", expect=(1, 2))
         self.assertFalse((self.work / "large.bin").exists())
         self.put("own.txt", "as before\n", "apply")
+
+    def test_stored_contents_do_not_depend_on_pulled_ones(self):
+        old = "".join(f"line {number}\n" for number in range(200_000)).encode()
+        name, base = hashlib.sha256(old).hexdigest(), hashlib.sha256(b"base").digest()
+        # The content as one piece of another one, which has the bytes of the content.
+        delta = b"GALLEYD\1" + base + struct.pack("<QQIQQQ", len(old), len(old), 1, 0, len(old), 0)
+        planted = ({f"blob/{name[:2]}/{name}.delta": delta, f"blob/{base.hex()[:2]}/{base.hex()}": old},
+                   {f"blob/{name[:2]}/{name}": old})
+        for turn, files in enumerate(planted):
+            with self.subTest(turn=turn):
+                (self.work / "large.txt").write_bytes(old)
+                self.pull(files)
+                new = old + f"mine {turn}\n".encode()
+                self.put("large.txt", new.decode(), "apply")
+                made = self.document("log")["transactions"][0]["id"]
+                self.git("rm", "-rqf", ".galley", work=self.upstream)
+                self.commit("take away", work=self.upstream)
+                self.git("pull", "-q", "--ff-only")
+                self.assertFalse(any((self.state / place).exists() for place in files))
+                self.galley("undo", made, expect=0)
+                self.assertEqual((self.work / "large.txt").read_bytes(), old)
+                self.assertEqual(self.galley("show", f"{made}:large.txt", expect=0).stdout, new)
 
     @plants("j")
     def test_a_journal_is_not_rolled_forward(self):

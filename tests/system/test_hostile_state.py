@@ -92,6 +92,21 @@ class HostileState(HostileStateCase):
         place.write_text(good)
         self.assert_believed()
 
+    def test_an_audit_log_that_is_a_directory_has_a_way_out(self):
+        self.galley("apply", GOOD, expect=0)
+        log = self.work / ".galley" / "audit.jsonl"
+        log.unlink()
+        log.mkdir()
+        for command in (("audit", "verify"), ("doctor",)):
+            said = self.galley(*command, expect=1)
+            self.assertIn(b"galley doctor --repair", said.stdout + said.stderr, command)
+        self.galley("doctor", "--repair", expect=(0, 1))
+        self.assertTrue((self.work / ".galley" / "audit.1.jsonl").is_dir(), "it is only set aside")
+        self.galley("undo", expect=0)
+        kinds = [json.loads(line)["kind"] for line in log.read_text().splitlines()]
+        self.assertEqual(kinds[0], "audit.gap")
+        self.assertIn("undo", " ".join(kinds))
+
     def test_a_copied_workspace_is_not_believed_and_a_moved_one_is(self):
         self.galley("apply", GOOD, expect=0)
         original = self.work
@@ -233,7 +248,7 @@ class Adoption(HostileStateCase):
         result = self.at_terminal("recover", "--adopt", answer="yes")
         shown = result.terminal
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("1 transactions become the history", shown)
+        self.assertIn("becomes the history, which can be undone: 1 transaction", shown)
         self.assertIn("approvals: removed", shown)
         self.assertFalse((self.work / ".galley" / "approvals").exists())
         self.assertIn('"kind":"adoption"', (self.work / ".galley" / "audit.jsonl").read_text())

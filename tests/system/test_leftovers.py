@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import hostile
-from support import GALLEY, SystemCase
+from support import GALLEY, ROOT, SystemCase
 from terminal_session import wait_until
 
 GATE = '[[validator]]\nname = "slow"\ncommand = ["sh", "-c", "sleep 1000"]\n'
@@ -27,11 +27,11 @@ class Leftovers(SystemCase):
     def homes(self):
         return {one.name for one in self.temporary.iterdir()}
 
-    def killed(self, *words):
+    def killed(self, *words, program=(GALLEY,)):
         """Starts a command that hangs in its sandbox, kills it once it has a folder, and returns
         the leftover folders."""
         before = self.homes()
-        process = subprocess.Popen([GALLEY, "-C", self.work, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        process = subprocess.Popen([*program, "-C", self.work, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env={**os.environ, **self.environment}, start_new_session=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -57,6 +57,18 @@ class Leftovers(SystemCase):
                 self.gc()
                 self.assertFalse(made & self.homes(), "it was not removed")
 
+    def test_folders_of_commands_on_a_copy_are_removed_also_if_they_ran_as_nobody(self):
+        (self.work / "galley.toml").write_text(GATE + '[sandbox]\nfallback = "copy"\n')
+        process, _ = self.killed("check", "--worktree", program=(ROOT / "scripts/as-in-docker", GALLEY))
+        copies = wait_until(lambda: {one.name for one in self.temporary.iterdir() if (one / "tree").is_dir()}, "no copy")
+        for name in copies:
+            home = (self.temporary / name).stat()
+            self.assertEqual(home.st_uid, os.geteuid(), "what the command owns, it could give a mark to")
+            self.assertEqual((self.temporary / name / "tree").stat().st_mode & 0o777, 0o700)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        wait_until(lambda: self.gc() is not None and not copies & self.homes(), "it was not removed")
+
     def test_a_folder_that_only_looks_like_a_leftover_stays(self):
         process, made = self.killed("check", "--worktree")
         process.send_signal(signal.SIGKILL)
@@ -76,8 +88,12 @@ class Leftovers(SystemCase):
         if os.geteuid() == 0:
             os.chown(foreign / "held-by-galley", 1234, 1234)
             os.chown(foreign, 1234, 1234)
+            given = self.temporary / "galley-Nobody"  # a folder of another user with a mark of root
+            given.mkdir(0o711)
+            (given / "held-by-galley").write_text("")
+            os.chown(given, 65534, 65534)
         wait_until(lambda: self.gc() is not None and kept not in self.homes(), "it was not removed")
-        stays = {mine.name, open_to_all.name, link.name} | ({foreign.name} if os.geteuid() == 0 else set())
+        stays = {mine.name, open_to_all.name, link.name} | ({foreign.name, "galley-Nobody"} if os.geteuid() == 0 else set())
         self.assertLessEqual(stays, self.homes())
         self.assertEqual((mine / "precious").read_text(), "x")
 

@@ -12,6 +12,7 @@ import subprocess
 import hostile
 from mcp_client import STATELESS, McpClient
 from support import GALLEY, SystemCase
+from terminal_session import is_running, wait_until
 
 NEWEST = "2025-11-25"
 
@@ -278,6 +279,32 @@ class Editing(McpCase):
         for said in (self.text(wrong), json.dumps(wrong["structuredContent"])):
             self.assertIn("b.txt", said)
             self.assertIn("line number 8 of many", said)
+
+    def test_a_refused_edit_comes_back_as_it_fits_in_both_forms(self):
+        client = self.connect()
+        (self.work / "b.txt").write_text("".join(f"line number {i} of many\n" for i in range(30)))
+        wrong = client.call("Edit", file_path="b.txt", old_string="line number 7 of all\nline number 8 of many\nline number 9 of many\n",
+                            new_string="line number 7 of all\neight\nline number 9 of many\n")
+        self.assertTrue(wrong["isError"])
+        again = wrong["structuredContent"]["error"]["details"]["correction"]
+        self.assertEqual(again["file_path"], "b.txt")
+        self.assertIn(json.dumps(again, separators=(",", ":")), self.text(wrong))
+        self.assertFalse(client.call("Edit", **again)["isError"])
+        client.call("galley_commit")
+        self.assertEqual((self.work / "b.txt").read_text().splitlines()[6:10],
+                         ["line number 6 of many", "line number 7 of many", "eight", "line number 9 of many"])
+
+    def test_a_line_number_of_a_file_that_changed_since_it_was_shown_is_refused(self):
+        client = self.connect("--tools", "Read", "--tools", "str_replace_based_edit_tool", "--autocommit")
+        client.call("Read", file="a.txt")
+        (self.work / "a.txt").write_text("by a person\none\ntwo\n")
+        insert = {"command": "insert", "path": "a.txt", "insert_line": 1, "insert_text": "new\n"}
+        wrong = client.call("str_replace_based_edit_tool", **insert)
+        self.assertEqual(wrong["structuredContent"]["error"]["reason"], "file.changed_since_read")
+        self.assertIn("+by a person", self.text(wrong))
+        client.call("Read", file="a.txt")
+        self.assertFalse(client.call("str_replace_based_edit_tool", **{**insert, "insert_line": 2})["isError"])
+        self.assertEqual((self.work / "a.txt").read_text(), "by a person\none\nnew\ntwo\n")
 
     def test_changes_of_a_command_are_listed_before_its_output(self):
         self.need_walls()
@@ -667,6 +694,27 @@ class Hostile(McpCase):
         answers = [json.loads(line) for line in ran.stdout.splitlines()]
         self.assertEqual([answer["id"] for answer in answers], [1, 2])
         self.assertEqual(ran.stderr, b"")
+
+    def test_commands_of_different_transactions_run_side_by_side(self):
+        self.need_walls()
+        # All programs of a workspace share one gibibyte, and each command may take it all by default.
+        (self.work / "galley.toml").write_text('[tools.Bash]\nmax_memory_bytes = "256MB"\n')
+        client = self.connect()
+        transactions = [client.call("galley_begin")["structuredContent"]["tx"] for _ in range(2)]
+        words = [f"300.{os.getpid()}{number}" for number in range(2)]
+        slow = [client.request("tools/call", {"name": "Bash", "arguments": {"command": f"sleep {word}", "tx": tx}})
+                for word, tx in zip(words, transactions)]
+        wait_until(lambda: all(is_running(f"sleep {word}") for word in words))
+        # A call of the first transaction waits for its command, and that of no other.
+        behind = client.request("tools/call", {"name": "Read", "arguments": {"file": "a.txt", "tx": transactions[0]}})
+        self.assertFalse(client.call("galley_log")["isError"])
+        client.tell("notifications/cancelled", {"requestId": slow[0]})
+        self.assertFalse(client.answer_to(behind)["result"]["isError"])
+        self.assertFalse(is_running(f"sleep {words[0]}"))
+        self.assertTrue(is_running(f"sleep {words[1]}"))
+        client.tell("notifications/cancelled", {"requestId": slow[1]})
+        wait_until(lambda: not is_running(f"sleep {words[1]}"))
+        self.assertEqual(client.close(), 0)
 
     def test_a_cancelled_command_is_stopped_and_gets_no_answer(self):
         self.need_walls()

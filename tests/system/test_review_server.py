@@ -286,7 +286,7 @@ class Guarded(ServedCase):
             self.assertNotEqual(answer.status, 200, target)
             self.assertNotIn("galley-data", text)
 
-    # Limit: kMaxLoopbackConnections of staging/fs/loopback_listener.h
+    # Limit: kMaxLocalReaders of staging/fs/local_listener.h
     def test_an_incomplete_request_does_not_delay_other_requests(self):
         self.serve()
         name, port = self.host.split(":")

@@ -379,6 +379,30 @@ class WithoutItsTerminal(RunCase):
         self.assertIn(b"it changed nothing", self.galley("stop", "mine", expect=0).stderr)
         self.assertEqual((self.notes(), self.open_transactions()), ([], []))
 
+    def test_without_an_id_the_only_run_is_meant(self):
+        shell = self.shell()
+        shell.type("kept=here; echo kept > kept.txt; echo wrote it\n")
+        shell.expect(r"\nwrote it\r\n")
+        shell.vanish()
+        tx = self.only_note()["tx"]
+        again = self.attach()
+        again.expect("wrote it")
+        again.type("echo is $kept\n")
+        again.expect(r"\nis here\r\n")
+        again.vanish()
+        other = self.shell("--name", "other")
+        other.vanish()
+        attached = self.attach()
+        self.assertEqual(attached.finish(), 2)
+        for said in (attached.screen, self.galley("stop", expect=2).stderr):
+            self.assertIn(b"2 programs run here", said)
+            for note in self.notes():
+                self.assertIn(note["tx"].encode(), said)
+        self.galley("stop", "other", expect=0)
+        self.galley("stop", expect=0)
+        self.assertEqual(self.notes(), [])
+        self.assertEqual(self.staged(tx), "A\tkept.txt\n")
+
     def test_a_run_that_ignores_the_stop_is_killed(self):
         shell = self.on_terminal("run", "--name", "mine", "--", "bash", "-c",
                                  "trap '' TERM HUP; echo deaf; while :; do sleep 1; done")

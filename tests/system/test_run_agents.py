@@ -281,5 +281,50 @@ class Streams(AgentCase):
         self.assertNotEqual(snapshot(self.work), before)
 
 
+class ForEditors(AgentCase):
+    """galley acp AGENT: the program that speaks the protocol for a known agent."""
+
+    def setUp(self):
+        super().setUp()
+        self.agent("codex-acp", SCRIPT)
+        self.agent("gemini", SCRIPT.replace(".codex", ".gemini"))
+
+    def test_its_program_has_a_consent_of_its_own_which_is_asked_for_on_a_terminal(self):
+        self.allow("codex")
+        refused = self.alone("acp", "codex", expect=1)
+        self.assertRegex(refused.stderr, rb"galley .*acp codex, once on a terminal")
+        session = self.on_terminal("acp", "codex")
+        session.expect(r"codex \(.*/codex-acp\) in galley run may.*" + QUESTION)
+        session.type("y\n")
+        session.expect(r"Commit, keep or drop")
+        session.type("d\n")
+        session.finish()
+        self.assertEqual(sorted(one.name for one in self.consent.parent.iterdir()), ["codex", "codex-acp"])
+        ran = self.alone("acp", "--commit", "session", "codex", expect=0)
+        self.assertNotIn(b"nobody has allowed", ran.stderr)
+        self.assertEqual((self.work / "made.txt").read_text(), "made\n")
+        self.assertEqual((self.home / ".codex" / "state").read_text(), "state\n")
+        self.assertEqual(self.consents_listed(), {"codex": "present", "codex-acp": "present"})
+        self.alone("agents", "uninstall", "codex", "--run", "--yes", expect=0)
+        self.assertEqual(self.consents_listed(), {"codex": "absent", "codex-acp": "absent"})
+        self.assertFalse(self.consent.parent.exists())
+        self.alone("acp", "--commit", "session", "codex", expect=1)
+
+    def consents_listed(self):
+        entries = json.loads(self.galley("--json", "agents", "list", expect=0).stdout)["entries"]
+        return {Path(one["file"]).name: one["state"] for one in entries if one["agent"] == "codex" and one["part"] == "run"}
+
+    def test_the_words_that_make_it_speak_the_protocol_are_added_to_a_bare_name(self):
+        self.allow("gemini")
+        said = self.alone("acp", "gemini", expect=0).stdout
+        self.assertEqual(said, b"", "what is not a message does not reach the editor")
+        self.agent("gemini", '#!/bin/sh\nprintf \'{"method":"said","params":["%s"]}\\n\' "$*"\n')
+        for words, wanted in ((["gemini"], "--experimental-acp"), (["--", "gemini", "--other"], "--other")):
+            said = json.loads(self.alone("acp", *words, expect=0).stdout)
+            self.assertEqual(said["params"], [wanted])
+        refused = self.alone("acp", "amp", expect=2)
+        self.assertRegex(refused.stderr, rb"galley .*acp -- PROGRAM")
+
+
 if __name__ == "__main__":
     hostile.main()

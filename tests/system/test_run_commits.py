@@ -84,6 +84,7 @@ class GitCommits(RunCase):
                         script=COMMIT + "; git branch side; git pack-refs --all; git gc -q; git checkout -q --detach; "
                         "git commit -q --allow-empty -m fourth")
         self.assertEqual(self.subjects(), ["third", "second", "first"])
+        self.assertEqual(self.rev("side"), self.rev("main"))
         refs = self.git("for-each-ref", "--format=%(refname)", "refs/galley").stdout.decode().split()
         self.assertEqual([self.subjects(ref)[0] for ref in refs], ["fourth"])
 

@@ -89,7 +89,7 @@ class FromAnotherTerminal(ViewCase):
         self.assertEqual((listed["run"]["name"], listed["run"]["live"], listed["changes"]), ("mine", True, 5), listed)
         self.assertEqual(self.staged(tx), "D\tgone\nM\tlines\nR100\told\tmoved\nA\tnew\n")
         self.assertIn(b"-3\n+three\n", self.galley("diff", "--tx", tx, expect=0).stdout)
-        self.assertIn(b"approved", self.galley("validate", "--tx", tx, expect=0).stdout)
+        self.assertIn(b"the gate approves", self.galley("validate", "--tx", tx, expect=0).stdout)
         self.assertEqual(self.tree(), before)
         self.galley("commit", "--tx", tx, expect=0)
         self.assertEqual(self.tree(), shell.do(TREE))

@@ -128,6 +128,7 @@ class StateFolder(SystemCase):
         (self.work / "galley.toml").write_text(CONFIGURATION)
         self.galley("apply", FIRST, expect=0)
         self.put("large.bin", "x" * (2 << 20), "apply")
+        self.put("large.bin", "x" * (2 << 20) + "end", "apply")
         self.put("README.md", "new\n", "apply")
         self.commit_to_git_inside()
         self.stage_in_every_way()
@@ -136,7 +137,8 @@ class StateFolder(SystemCase):
         self.serve_agents()
         self.leave_a_conflict_with_markers()
         self.galley("query", "SELECT 1", expect=0)
-        self.run_all("show 1", "turns", "blame README.md", "at 1 -- true", "undo 2", "redo", "audit verify", expect=0)
+        self.galley("push", "nowhere", expect=2)
+        self.run_all("show 1", "turns", "blame README.md", "at 1 -- true", "undo 3", "redo", "audit verify", expect=0)
         self.link_a_commit_of_git()
         self.leave_a_crash()
         self.run_all("recover", "rescue list", "rescue drop ff", "rescue drop 255")
@@ -157,6 +159,7 @@ class StateFolder(SystemCase):
 
     def commit_to_git_inside(self):
         self.git("init", "-q")
+        self.galley("acp", "--", "true", expect=0)
         ran = self.galley("run", "--json", "--", "git", "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q",
                           "--allow-empty", "-m", "inside", expect=0)
         self.galley("rollback", "--tx", json.loads(ran.stdout)["tx"], expect=0)
@@ -222,6 +225,7 @@ class StateFolder(SystemCase):
         for report in ({"hook_event_name": "UserPromptSubmit", "prompt": "p"}, {"hook_event_name": "PreToolUse", **edit}):
             self.galley("agent-hook", stdin=json.dumps({"session_id": "s", **report}).encode(), expect=0)
         self.galley("agents", "list", expect=0)
+        self.galley("agents", "status", expect=0)
 
     def grant_and_confirm(self):
         self.galley("grant", "bot", "custom:deploy", expect=0)

@@ -71,6 +71,16 @@ class ToolLists(SystemCase):
         record = self.records()[-1]
         self.assertEqual((record["kind"], record["tool"], record["agent"], record["tx"]), ("exec", "exec", "editor", tx))
         self.assertEqual(record["error"]["reason"], "policy.capability")
+        self.assertNotIn("begun", [one["kind"] for one in self.records()])
+
+    def test_the_sandbox_refuses_a_program_after_its_begun_record(self):
+        (self.work / "galley.toml").write_text(RULES + '[sandbox]\ndeny = ["touch"]\n')
+        self.begin()
+        self.galley("exec", "--", "touch", "made", expect=1)
+        begun, refused = self.records()[-2:]
+        self.assertEqual((begun["kind"], refused["kind"]), ("begun", "exec"))
+        self.assertEqual(begun["execution_id"], refused["execution_id"] + "-begun")
+        self.assertEqual(refused["error"]["reason"], "command.denied")
 
     def test_a_document_needs_the_tools_that_would_do_the_same(self):
         tx = self.begin("editor")

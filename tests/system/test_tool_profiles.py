@@ -101,6 +101,14 @@ class ToolProfiles(SystemCase):
         self.assertEqual((self.work / "etc" / "hosts").read_text(), "one\n")
         self.assertEqual(self.git("status", "--porcelain").stdout.decode().replace("?? .galley/\n", ""), "")
 
+    def test_a_command_of_tenex_is_a_line_of_the_shell(self):
+        self.galley("begin", expect=0)
+        ran = self.answer("run_command", {"command": "echo $((1 + 1)) | tee made; echo bad >&2", "cwd": "etc"})
+        self.assertEqual((ran["stdout"], ran["stderr"], ran["exitCode"]), ("2\n", "bad\n", 0))
+        self.assertEqual(self.answer("read_file", {"path": "etc/made"})["content"], "2\n")
+        self.assertEqual(self.answer("run_command", {"command": "exit 3"})["exitCode"], 3)
+        self.assertFalse((self.work / "etc" / "made").exists())
+
     def test_a_configuration_of_the_repository_runs_nothing_on_the_host(self):
         mark = self.scratch / "ran"
         self.git("init", "-q", "-b", "main", ".")

@@ -28,6 +28,8 @@ class ToolRuns(SystemCase):
     def test_arguments_are_checked_without_a_call(self):
         good = self.galley("tools", "validate", "Read", '{"file_path": "a.txt"}', expect=0)
         self.assertEqual(good.stdout, b"valid\n")
+        good = json.loads(self.galley("--json", "tools", "validate", "Read", '{"file_path": "a.txt"}', expect=0).stdout)
+        self.assertEqual((good["valid"], good["errors"]), (True, []))
         bad = self.galley("--json", "tools", "validate", "Write", '{"file": "a.txt"}', expect=2)
         document = json.loads(bad.stdout)
         self.assertEqual((document["valid"], document["tool"]), (False, "Write"))
