@@ -81,7 +81,7 @@ TEST_F(Reports, TextsCannotBreakTheLineOfAGithubCommand) {
   finding.path = "a:b,c\n::error::x";
   finding.rule = "r\n::x::";
   EXPECT_EQ(github_report(judged()),
-            "::error title=r\\n%3A%3Ax%3A%3A,file=a%3Ab%2Cc\\n%3A%3Aerror%3A%3Ax,line=2,endLine=2,"
+            "::error title=r\\n%3A%3Ax%3A%3A,file=a%3Ab%2Cc%0A%3A%3Aerror%3A%3Ax,line=2,endLine=2,"
             "col=10,endColumn=11::100%25^M\\n::stop-commands::x\n"
             "::error title=gate.validator_failed::no\n");
 }

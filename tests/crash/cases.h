@@ -21,6 +21,8 @@ struct CrashCase {
   std::function<void(ChangeBuilder&)> change;
   /// A user other than root commits and recovers. That user owns the tree.
   bool is_as_user = false;
+  /// Only root can make the change.
+  bool is_for_root = false;
   /// The change leaves files that their owner cannot read, so the owner cannot undo it.
   bool is_unreadable = false;
 };

@@ -79,6 +79,16 @@ Result<void> collect(const WritableDirectory& workspace) {
   return {};
 }
 
+void expect_contents(const CommittedTransaction& transaction, const std::string& where) {
+  for (const JournalOp& op : transaction.journal.ops) {
+    for (const Node* node : {&op.before.node, &op.after.node}) {
+      if (node->kind != FileKind::kRegular) continue;
+      const auto content = transaction.store->get(node->content);
+      EXPECT_TRUE(content) << where << ": " << (content ? "" : content.error().message);
+    }
+  }
+}
+
 /// Returns the ids of the history, which must be readable, have no gap and end with the newest.
 std::vector<TxId> history_of(const WritableDirectory& workspace, const std::string& where) {
   const StateDirectory state = state_of(workspace);
@@ -89,17 +99,47 @@ std::vector<TxId> history_of(const WritableDirectory& workspace, const std::stri
     EXPECT_EQ((*ids)[i].value, kTransactions - ids->size() + 1 + i) << where << ": a gap";
     const auto loaded = load_committed(state, (*ids)[i]);
     EXPECT_TRUE(loaded) << where << ": " << (loaded ? "" : loaded.error().message);
+    if (loaded) expect_contents(*loaded, where);
   }
   return *ids;
+}
+
+TEST(DeltaKillFacts, AKillAtAnyCallOfACommitLeavesTheContentsOfBothSides) {
+  const std::string large(kMaxImageBytes + 1, 'x');
+  const CrashCase shape = {"a small change of a large file",
+                           [&](const WritableDirectory& ws) { put_file(ws, "a", large); },
+                           [&](ChangeBuilder& change) { change.write("a", large + "end"); }};
+  CrashRow row("kill: " + shape.name);
+  for (size_t at = 1;; ++at) {
+    const auto workspace = make_case(shape);
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->kills = true;
+    static_cast<void>(publish_through(workspace, plan));
+    const std::string where = "killed before call " + std::to_string(at);
+    const auto report = reopen(*workspace.directory);
+    ASSERT_TRUE(report) << where << ": " << report.error().message;
+    row.judge(*workspace.directory, workspace.before, workspace.after, where);
+    const StateDirectory state = state_of(*workspace.directory);
+    const auto ids = committed_ids(state);
+    ASSERT_TRUE(ids) << where;
+    for (const TxId id : *ids) expect_contents(*load_committed(state, id), where);
+    if (HasFailure()) return;
+    if (!plan->is_dead) break;
+    row.set_calls(at);
+  }
+  EXPECT_GT(row.old_trees(), 0U);
+  EXPECT_GT(row.new_trees(), 0U);
 }
 
 TEST(GcKillFacts, AKillAtAnyCallLeavesAHistoryWithoutGaps) {
   const auto tree = std::make_shared<MemoryTree>();
   const auto workspace = open_memory_tree(tree);
   put_file(*workspace, "a", "0");
+  // The second one is the base of the later ones.
   const std::string large(kMaxImageBytes + 1, 'x');
   for (size_t i = 1; i <= kTransactions; ++i) {
-    const std::string content = i % 2 == 0 ? large + std::to_string(i) : std::to_string(i);
+    const std::string content = i == 1 ? std::string(large.size(), 'y') : large + std::to_string(i);
     const auto done = publish(*workspace, ChangeBuilder(*workspace).write("a", content).proposal());
     ASSERT_TRUE(done && std::holds_alternative<Receipt>(*done));
   }

@@ -88,6 +88,10 @@ pid_t start(const std::string& path, int process, int transactions) {
     try {
       _exit(commit_in_a_loop(path + "/ws", process, transactions,
                              path + "/receipts." + std::to_string(process)));
+    } catch (const tl::bad_expected_access<Error>& error) {
+      std::fprintf(stderr, "stress: %s: %s\n", error.error().reason.c_str(),
+                   error.error().message.c_str());
+      _exit(12);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "stress: %s\n", error.what());
       _exit(12);
