@@ -33,7 +33,7 @@ commands run on the proposed tree in a sandbox, and what was committed can
 be undone.")
 # It is loaded when something needs git (docs/adr/0003).
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "libgit2-1.5, git, libssl3")
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS galley-syntax)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "galley-syntax, curl, libfaketime")
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libgalley-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
