@@ -52,6 +52,12 @@ bool has_content(const Node& node) {
   return node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
 }
 
+Result<Content> bytes_or_target(Overlay& view, const RelPath& path, const Node& node) {
+  if (node.kind == FileKind::kRegular) return view.read(path);
+  GALLEY_ASSIGN(std::string target, view.read_link(path));
+  return std::make_shared<const std::string>(std::move(target));
+}
+
 std::string_view kind_with_article(FileKind kind) {
   switch (kind) {
     case FileKind::kAbsent:
@@ -171,12 +177,6 @@ class RebaseRun {
     return node;
   }
 
-  Result<Content> found_bytes(const RelPath& path, const Node& node) {
-    if (node.kind == FileKind::kRegular) return view_.read(path);
-    GALLEY_ASSIGN(std::string target, view_.read_link(path));
-    return std::make_shared<const std::string>(std::move(target));
-  }
-
   /// Keeps the present bytes unless the change has them. A journal may lack contents that its
   /// transaction did not change.
   Result<void> keep_found(const RelPath& path, const Node& node) {
@@ -186,7 +186,7 @@ class RebaseRun {
                           change->second->before.content == node.content &&
                           change->second->after.content != node.content;
     if (has_them) return {};
-    GALLEY_ASSIGN(const Content bytes, found_bytes(path, node));
+    GALLEY_ASSIGN(const Content bytes, bytes_or_target(view_, path, node));
     GALLEY_TRY(store_->put(bytes));
     return {};
   }
@@ -409,7 +409,7 @@ class RebaseRun {
         sides.base.content != sides.wanted.content && sides.base.content != sides.found.content;
     if (both_changed) {
       GALLEY_ASSIGN(sides.base_bytes, change_->store()->get(sides.base.content));
-      GALLEY_ASSIGN(sides.found_bytes, found_bytes(path, sides.found));
+      GALLEY_ASSIGN(sides.found_bytes, bytes_or_target(view_, path, sides.found));
       GALLEY_ASSIGN(sides.wanted_bytes, change_->store()->get(sides.wanted.content));
     }
     FileMerge merge = merge_file(sides, *options_);
@@ -479,7 +479,7 @@ class RebaseRun {
                            found.kind != FileKind::kOther && found != change.before;
     if (has_lines) {
       if (has_content(found)) {
-        GALLEY_ASSIGN(const Content bytes, found_bytes(change.path, found));
+        GALLEY_ASSIGN(const Content bytes, bytes_or_target(view_, change.path, found));
         GALLEY_TRY(store_->put(bytes));
       }
       const Change since{change.path, change.before, found, {}, {}, {}};
@@ -712,7 +712,7 @@ Result<void> stage_rebased(const Proposal& rebased, Overlay& staged) {
     }
     Overlay::Entry& entry = entries.change(one.path);
     if (has_content(entry.before) && entry.before == entry.now) {
-      GALLEY_ASSIGN(const Content bytes, staged.read(one.path));
+      GALLEY_ASSIGN(const Content bytes, bytes_or_target(staged, one.path, entry.before));
       GALLEY_TRY(staged.store()->put(bytes));
     }
     const bool has_base = entry.before.kind == one.before.kind;

@@ -86,6 +86,24 @@ TEST_F(UndoTest, UndoesLinksAndChangesOfKind) {
   });
 }
 
+TEST_F(UndoTest, UndoesSeveralTransactionsThatMadeMovedAndChangedALink) {
+  workspace_.write("a.txt", "a\n");
+  const Tree before = workspace_.tree();
+  std::vector<TxId> ids;
+  ids.push_back(workspace_.commit([](Overlay& o) { OK(o.make_symlink(rel("link"), "a.txt")); }));
+  ids.push_back(workspace_.commit([](Overlay& o) { OK(o.move(rel("link"), rel("moved"))); }));
+  ids.push_back(workspace_.commit([](Overlay& o) {
+    OK(o.remove(rel("moved")));
+    OK(o.make_symlink(rel("moved"), "b.txt"));
+  }));
+  const Tree after = workspace_.tree();
+  const TxId undo = workspace_.publish_plan(
+      plan_undo_together(workspace_.history(), workspace_.root(), ids, workspace_.clock(), {}));
+  EXPECT_EQ(workspace_.tree(), before);
+  workspace_.undo(undo);
+  EXPECT_EQ(workspace_.tree(), after);
+}
+
 TEST_F(UndoTest, UndoesRenamesSwapsAndMovedDirectories) {
   workspace_.write("a.txt", "a\n");
   workspace_.write("b.txt", "b\n");
