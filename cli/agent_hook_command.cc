@@ -198,7 +198,12 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   call.stop = late;
   GALLEY_ASSIGN(const nlohmann::json arguments, with_plain_paths(edit.arguments, request.cwd));
   const CallResult result = transaction.call(edit.tool, json_text(arguments), call);
-  if (!result) return text_of(failed_result(*result.result().error));
+  if (!result) {
+    ToolError error = *result.result().error;
+    const AgentTool* tool = agent_tool(request, session.arguments().agents.file_servers);
+    if (tool != nullptr) correct_for_agent(*tool, request.input, error);
+    return text_of(failed_result(error));
+  }
   if (const std::string guess = guessed_file(*result.result().data); !guess.empty()) return guess;
   GALLEY_ASSIGN(std::string objection, verdict_on_edit(session, *workspace, transaction, late));
   if (objection.empty()) {

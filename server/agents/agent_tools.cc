@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/printable.h"
+#include "tools/json_input.h"
 
 namespace galley {
 namespace {
@@ -186,6 +187,14 @@ Result<json> taken(const AgentTool& tool, const std::vector<AgentArgument>& argu
   return own;
 }
 
+/// Gives the values under Galley's keys to the keys that the agent used.
+void give_back(const std::vector<AgentArgument>& arguments, const json& own, json& theirs) {
+  for (const AgentArgument& argument : arguments) {
+    const auto value = own.find(argument.ours);
+    if (value != own.end() && theirs.contains(argument.theirs)) theirs[argument.theirs] = *value;
+  }
+}
+
 constexpr std::array kReadersOfPreToolUse = {
     // Claude Code
     "Read", "Glob", "Grep", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "TodoRead",
@@ -292,6 +301,28 @@ Result<json> own_arguments(const AgentTool& tool, const json& input) {
   }
   own["edits"] = std::move(each);
   return own;
+}
+
+void correct_for_agent(const AgentTool& tool, const json& input, ToolError& error) {
+  if (error.details == nullptr || !error.details->contains("correction")) return;
+  const json own = (*error.details)["correction"];
+  const std::string text = json_text(own);
+  const size_t place = error.message.rfind(text);
+  if (!own.is_object() || place == std::string::npos) return;
+  json theirs = input;
+  give_back(tool.arguments, own, theirs);
+  const json* edits = argument_of(tool, input, Meaning::kEdits);
+  if (edits != nullptr && !edits->empty()) {
+    json each = json::array();
+    for (const json& edit : own.value("edits", json::array())) {
+      give_back(tool.of_each_edit, edit, each.emplace_back(edits->front()));
+    }
+    theirs["edits"] = std::move(each);
+  }
+  error.message.replace(place, text.size(), json_text(theirs));
+  nlohmann::ordered_json details = *error.details;
+  details["correction"] = std::move(theirs);
+  error.details = std::make_shared<const nlohmann::ordered_json>(std::move(details));
 }
 
 bool may_name_another_file(std::string_view path) {

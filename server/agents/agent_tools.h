@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "server/agents/hook_request.h"
+#include "tools/tool.h"
 
 namespace galley {
 
@@ -65,6 +66,10 @@ struct AgentTool {
 ///         version, uses for the same argument. Then it is not known which value the tool uses.
 [[nodiscard]] Result<nlohmann::json> own_arguments(const AgentTool& tool,
                                                    const nlohmann::json& input);
+
+/// Gives the corrected call in the message and in the details of a misfit the keys of the agent's
+/// call `input`, so that the agent can send it as it is.
+void correct_for_agent(const AgentTool& tool, const nlohmann::json& input, ToolError& error);
 
 /// Whether an agent may write to another file than Galley expects from this path. Some agents
 /// replace `~` by the home directory, and trim white space.

@@ -119,6 +119,22 @@ class Edits(HookCase):
                 self.assertIn("a.txt", reason)
                 self.assertIn("nothing was written", reason)
 
+    def test_the_suggestion_is_a_call_that_the_agents_own_tool_takes(self):
+        (self.work / "a.txt").write_text("".join(f"line {n} of many\n" for n in range(9)))
+        wrong, new = "line 3 of all\nline 4 of many\nline 5 of many\n", "line 3 of all\nfour\nline 5 of many\n"
+        plain, camel = {"old_string": wrong, "new_string": new}, {"oldString": wrong, "newString": new}
+        for agent, tool, arguments in (("claude", "Edit", {"file_path": "a.txt", **plain}),
+                                       ("claude", "MultiEdit", {"file_path": "a.txt", "edits": [plain]}),
+                                       ("gemini", "replace", {"file_path": "a.txt", **plain, "instruction": "shout"}),
+                                       ("opencode", "edit", {"filePath": "a.txt", **camel}),
+                                       ("opencode", "multiedit", {"filePath": "a.txt", "edits": [camel]})):
+            with self.subTest(f"{agent} {tool}"):
+                answer, reason = self.answer(agent, tool, arguments)
+                self.assertEqual(answer, "deny")
+                again = json.loads(reason.splitlines()[-1])
+                self.assertEqual(set(again), set(arguments))
+                self.assertEqual(self.answer(agent, tool, again), ("allow", None))
+
     def test_an_edit_that_a_rule_refuses_is_denied_with_the_rule(self):
         before = snapshot(self.work, with_times=True, skip=())
         for agent, (tool, (_, _, refused)) in EDITS.items():

@@ -48,6 +48,51 @@ TEST(HookedCall, EditsAreTranslatedToToolsOfGalley) {
   EXPECT_EQ(std::get<HookedCall::Edit>(*gemini).arguments["allow_multiple"], true);
 }
 
+/// The correction of a call, as `agent` gets it for Galley's arguments `own`.
+json corrected(HookProtocol protocol, const std::string& tool, json input, const json& own) {
+  HookRequest request;
+  request.protocol = protocol;
+  request.tool = tool;
+  ToolError error;
+  error.message = "does not fit\n" + own.dump() + "\n";
+  error.details = std::make_shared<const nlohmann::ordered_json>(
+      nlohmann::ordered_json{{"correction", own}, {"files", json::array()}});
+  correct_for_agent(*agent_tool(request, {"files"}), input, error);
+  const json found = (*error.details)["correction"];
+  EXPECT_EQ(error.message, "does not fit\n" + found.dump() + "\n");
+  return found;
+}
+
+TEST(HookedCall, ACorrectionHasTheKeysOfTheAgentsOwnCall) {
+  const json own = {{"file_path", "a.txt"},
+                    {"old_string", "X"},
+                    {"new_string", "Y"},
+                    {"replace_all", false},
+                    {"strategy", "apply"}};
+  const json plain = {{"file_path", "a"}, {"old_string", "x"}, {"new_string", "y"}};
+  const json camel = {{"filePath", "a"}, {"oldString", "x"}, {"newString", "y"}};
+  EXPECT_EQ(corrected(kClaude, "Edit", plain, own),
+            json({{"file_path", "a.txt"}, {"old_string", "X"}, {"new_string", "Y"}}));
+  EXPECT_EQ(corrected(kOpencode, "edit", camel, own),
+            json({{"filePath", "a.txt"}, {"oldString", "X"}, {"newString", "Y"}}));
+  const json pairs = {
+      {"file_path", "a.txt"},
+      {"edits",
+       {{{"old_string", "X"}, {"new_string", "Y"}}, {{"old_string", "Z"}, {"new_string", "W"}}}}};
+  const json pair = {{"oldString", "x"}, {"newString", "y"}};
+  EXPECT_EQ(corrected(kOpencode, "multiedit", {{"filePath", "a"}, {"edits", {pair}}}, pairs),
+            json({{"filePath", "a.txt"},
+                  {"edits",
+                   {{{"oldString", "X"}, {"newString", "Y"}},
+                    {{"oldString", "Z"}, {"newString", "W"}}}}}));
+  EXPECT_EQ(corrected(kClaude, "mcp__files__edit_file",
+                      {{"path", "a"}, {"edits", {{{"oldText", "x"}, {"newText", "y"}}}}},
+                      {{"path", "a.txt"},
+                       {"dryRun", false},
+                       {"edits", {{{"oldText", "X"}, {"newText", "Y"}}}}}),
+            json({{"path", "a.txt"}, {"edits", {{{"oldText", "X"}, {"newText", "Y"}}}}}));
+}
+
 /// A tool of an agent with arguments as it takes them.
 struct Known {
   HookProtocol protocol;
