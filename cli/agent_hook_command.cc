@@ -35,6 +35,9 @@ namespace {
 /// except 0 means a broken hook to them, and they allow the call.
 constexpr int kDenied = 2;
 
+/// Another call of the agent may change a file while an edit of it is recorded.
+constexpr int kRecordTries = 5;
+
 /// The environment variable `GALLEY_HOOK_TIMEOUT`, in seconds, can shorten kMaxHookTime.
 std::chrono::seconds hook_time() {
   const char* said = std::getenv("GALLEY_HOOK_TIMEOUT");
@@ -212,11 +215,16 @@ Result<std::string> objection_to(Session& session, const HookRequest& request,
   return objection;
 }
 
-/// Records an edit. Returns why it is not on record; empty if it is.
-Result<std::string> commit_edit(Session& session, Workspace& workspace, const HookRequest& request,
-                                const AgentSession::MadeEdit& made) {
-  const std::string path =
-      made.change.is_empty() ? std::string() : made.change.changes().back().path.str();
+std::string path_of(const AgentSession::MadeEdit& made) {
+  return made.change.is_empty() ? std::string() : made.change.changes().back().path.str();
+}
+
+/// Records an edit. Returns why it is not on record: empty if it is, nothing if the file changed
+/// meanwhile.
+Result<std::optional<std::string>> commit_edit(Session& session, Workspace& workspace,
+                                               const HookRequest& request,
+                                               const AgentSession::MadeEdit& made) {
+  const std::string path = path_of(made);
   CommitRequest commit;
   commit.tool = first_words(request.tool, kMaxPromptBytes);
   commit.is_in_place = true;
@@ -232,12 +240,11 @@ Result<std::string> commit_edit(Session& session, Workspace& workspace, const Ho
     if (!preview.verdict.is_approved()) return refusal(preview.verdict);
     return made.problem + ". Galley did not record this edit";
   }
+  if (made.change.is_empty()) return std::string();
   GALLEY_ASSIGN(const CommitOutcome outcome, workspace.commit(made.change, who, commit));
   if (const auto* refused = std::get_if<Refused>(&outcome))
     return refusal(refused->preview.verdict);
-  if (std::holds_alternative<Conflict>(outcome)) {
-    return "'" + path + "' changed again while Galley recorded this edit, so it is not on record";
-  }
+  if (std::holds_alternative<Conflict>(outcome)) return std::optional<std::string>();
   return std::string();
 }
 
@@ -248,14 +255,18 @@ Result<std::string> record_edit(Session& session, const HookRequest& request) {
   const StateDirectory* state = persistent_of(*workspace).state();
   if (state == nullptr) return std::string();
   const AgentSession agent(*state, request.session);
-  const auto made =
-      agent.made_edit(request.call(), place_of(*workspace).files(), place_of(*workspace).clock());
-  if (made && !*made) return std::string();
   Result<std::string> words = std::string();
-  if (!made) {
-    words = fail(made.error());
-  } else if (!(*made)->problem.empty() || !(*made)->change.is_empty()) {
-    words = commit_edit(session, *workspace, request, **made);
+  for (int tries = 0; tries < kRecordTries; ++tries) {
+    const auto made =
+        agent.made_edit(request.call(), place_of(*workspace).files(), place_of(*workspace).clock());
+    if (made && !*made) return std::string();
+    const auto said = made ? commit_edit(session, *workspace, request, **made) : fail(made.error());
+    words = said ? Result<std::string>(said->value_or(
+                       "'" + path_of(**made) +
+                       "' changed again while Galley recorded this edit, so it is not "
+                       "on record"))
+                 : fail(said.error());
+    if (!said || *said) break;
   }
   // After a failure what is kept stays, so that a repeated report can record it.
   if (words) GALLEY_TRY(agent.forget_edit(request.call()));

@@ -1,5 +1,6 @@
 """Hooks of agents: the request that each agent sends before a call, and the answer."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 import hostile
 from mcp_client import McpClient
 from support import GALLEY, SystemCase, snapshot
-from terminal_session import TerminalSession
+from terminal_session import TerminalSession, is_running, wait_until
 
 PROGRAM = str(Path(GALLEY).resolve())
 RULES = """
@@ -678,6 +679,23 @@ class OneWorld(HookCase):
         self.assertEqual(len(self.log("--session", "s")), 2)
         self.galley("undo", "--session", "s", expect=0)
         self.assertEqual(main.read_text(), before)
+
+    def test_an_edit_is_recorded_though_another_call_changes_the_file_meanwhile(self):
+        self.need_walls()
+        main, arguments, make = self.edit_of_line_3()
+        self.judge(arguments)
+        make()
+        (self.work / "galley.toml").write_text('[[validator]]\nname = "slow"\ncommand = ["sleep", "1.2345"]\n')
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            report = pool.submit(self.report, arguments)
+            wait_until(lambda: is_running("sleep 1.2345"))
+            main.write_text(main.read_text().replace("line 20\n", "other 20\n"))
+            self.assertEqual(report.result().stdout, b"")
+        [only] = self.log("--session", "s")
+        self.assertNotIn(b"+other 20", self.galley("show", only["id"], expect=0).stdout)
+        self.galley("undo", "--session", "s", expect=0)
+        self.assertIn("line 3\n", main.read_text())
+        self.assertIn("other 20\n", main.read_text())
 
     def test_an_edit_that_cannot_be_told_from_others_work_is_counted_and_not_recorded(self):
         main, arguments, _ = self.edit_of_line_3()
