@@ -74,6 +74,7 @@ class Absorption {
   Result<void> absorb_file(const RelPath& path);
   Result<void> absorb_symlink(const RelPath& path);
   Result<Below> look_for_marks(const Directory& opened, const RelPath& path, Below below);
+  Result<bool> is_committed_since(const Directory& opened, const RelPath& path) const;
   Result<void> replace_directory(const Directory& opened, const RelPath& path);
   Result<void> remove(const RelPath& path, const Node& now);
   Result<void> put(const RelPath& path, const Node& node, const Node& now, int64_t mtime_ns = 0);
@@ -406,10 +407,20 @@ Result<Absorption::Below> Absorption::look_for_marks(const Directory& opened, co
   return below;
 }
 
+/// Whether the directory on disk is the one that the command made, committed since. The command has
+/// seen nothing that others put into it.
+Result<bool> Absorption::is_committed_since(const Directory& opened, const RelPath& path) const {
+  if (!overlay_.entries().contains(path)) return false;
+  GALLEY_ASSIGN(const FileStat made, opened.stat(RelPath::root()));
+  GALLEY_ASSIGN(const FileStat below, overlay_.workspace().stat(path));
+  return made.birth_ns != 0 && below.birth_ns > made.birth_ns;
+}
+
 /// An opaque directory hides the directory below it. Everything that it does not contain is
 /// deleted.
 Result<void> Absorption::replace_directory(const Directory& opened, const RelPath& path) {
   if (!rules_.is_live) GALLEY_TRY(erase_layer(scratch_, path));
+  GALLEY_ASSIGN(const bool is_its_own, is_committed_since(opened, path));
   GALLEY_ASSIGN(const auto held, opened.list());
   std::set<std::string> names;
   for (const DirectoryEntry& entry : held) names.insert(entry.name);
@@ -418,6 +429,7 @@ Result<void> Absorption::replace_directory(const Directory& opened, const RelPat
     if (names.contains(entry.name)) continue;
     GALLEY_ASSIGN(const RelPath name, RelPath::parse(entry.name));
     GALLEY_ASSIGN(const RelPath child, path.join(name));
+    if (is_its_own && !overlay_.entries().contains(child)) continue;
     GALLEY_TRY(absorb_whiteout(child));
   }
   return {};

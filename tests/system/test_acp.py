@@ -195,6 +195,16 @@ class Saves(AcpCase):
         self.assertEqual(len(editor.asked), 1)
         self.assertFalse((self.work / "src/b.txt").exists())
 
+    def test_a_new_file_in_a_folder_that_the_agent_made_is_not_its_change(self):
+        editor = self.editor("--commit", "turn")
+        editor.prompt(["shell", "mkdir -p made/deep; echo 1 > made/one; echo 2 > made/two"])
+        for name in ("made/mine.txt", "made/deep/mine.txt"):
+            (self.work / name).write_text("mine\n")
+        editor.prompt(["shell", "rm made/two; echo x > keep.txt"])
+        self.assertEqual((editor.asked, self.text("keep.txt")), ([], "x\n"))
+        self.assertEqual((self.text("made/mine.txt"), self.text("made/deep/mine.txt")), ("mine\n", "mine\n"))
+        self.assertFalse((self.work / "made/two").exists())
+
     def test_a_workspace_behind_a_link_has_files(self):
         link = self.scratch / "link"
         link.symlink_to(self.work)

@@ -5,6 +5,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/clock.h"
 #include "staging/sandbox/absorb.h"
 #include "staging/sandbox/layer_homes.h"
@@ -81,6 +83,28 @@ TEST_F(AbsorbTest, AnOpaqueDirectoryReplacesAtEveryDepth) {
   make_opaque("d");
   absorb();
   EXPECT_EQ(changes(), (std::vector<std::string>{"D d/b", "M d/c", "D d/e/f", "A d/e/g"}));
+}
+
+TEST_F(AbsorbTest, AFileOfOthersInADirectoryThatTheCommandMadeIsNoEffectAfterItsCommit) {
+  upper_.write("new/kept", "kept");
+  make_opaque("new");
+  const auto made = upper_.directory().stat(rel("new"));
+  if (!made || made->birth_ns == 0) GTEST_SKIP() << "the file system reports no creation times";
+  // A checkpoint commits it. The clock of a file system advances every few milliseconds.
+  do {
+    std::filesystem::remove_all(workspace_.path() + "/new");
+    workspace_.write("new/kept", "kept");
+  } while (workspace_.directory().stat(rel("new"))->birth_ns <= made->birth_ns);
+  workspace_.write("new/removed", "by the command, after the checkpoint");
+  Overlay::Entries basis;
+  for (const char* path : {"new", "new/kept", "new/removed"}) {
+    const Node node = *overlay_.node(rel(path));
+    basis.emplace(rel(path), Overlay::Entry{node, {}, node, {}, {}, {}, {}});
+  }
+  workspace_.write("new/mine", "a person's");
+  overlay_.restore(basis);
+  absorb();
+  EXPECT_EQ(changes(), (std::vector<std::string>{"D new/removed"}));
 }
 
 TEST_F(AbsorbTest, AMergedDirectoryKeepsOtherFiles) {
