@@ -34,6 +34,12 @@ PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n two\n*** End 
 BAD_PATCH = "*** Begin Patch\n*** Update File: a.txt\n@@\n-nothing like it\n+ONE\n two\n*** End Patch\n"
 REFUSED_PATCH = "*** Begin Patch\n*** Add File: keys/k\n+secret\n*** End Patch\n"
 
+# By agent: what its hook calls a prompt, a call before it is made, and after.
+EVENTS = {"claude": ("UserPromptSubmit", "PreToolUse", "PostToolUse"),
+          "gemini": ("BeforeAgent", "BeforeTool", "AfterTool"),
+          "opencode": ("chat.message", "tool.execute.before", "tool.execute.after")}
+SHELLS = {"codex": "Bash", "claude": "Bash", "gemini": "run_shell_command", "opencode": "bash"}
+
 
 class HookCase(SystemCase):
     def setUp(self):
@@ -53,10 +59,10 @@ class HookCase(SystemCase):
 
     def request(self, agent, tool, arguments, **more):
         """Returns the request in the form of the agent's own program."""
+        event = EVENTS.get(agent, EVENTS["claude"])[1]
         if agent == "opencode":
-            return {"hook_event_name": "tool.execute.before", "tool_name": tool, "tool_input": arguments,
+            return {"hook_event_name": event, "tool_name": tool, "tool_input": arguments,
                     "session_id": "s", "tool_use_id": "c", "cwd": str(self.work), **more}
-        event = "BeforeTool" if agent == "gemini" else "PreToolUse"
         return {"session_id": "s", "transcript_path": None, "cwd": str(self.work), "hook_event_name": event,
                 "tool_name": tool, "tool_input": arguments, "tool_use_id": "c", "permission_mode": "default", **more}
 
@@ -77,6 +83,35 @@ class HookCase(SystemCase):
         self.assertEqual(document, {}, said)
         return "allow", None
 
+    def shell(self, command, agent="claude", session="s", expect=0):
+        """What the agent's shell does with the command that the hook gives it."""
+        answer, changed = self.answer(agent, SHELLS[agent], {"command": command}, session_id=session)
+        self.assertEqual(answer, "replace", changed)
+        ran = subprocess.run(["sh", "-c", changed["command"]], cwd=self.work, capture_output=True, check=False,
+                             env={**os.environ, **self.environment})
+        self.skip_if_unavailable(ran.stdout, ran.stderr)
+        self.assertEqual(ran.returncode, expect, ran.stderr)
+        return ran
+
+    def prompt(self, text, agent="claude", session="s"):
+        event = EVENTS.get(agent, EVENTS["claude"])[0]
+        said = self.hook(agent, {"hook_event_name": event, "session_id": session, "prompt": text, "cwd": str(self.work)})
+        self.assertIn(said.stdout.strip(), (b"", b"{}"))
+
+    def edit(self, agent, tool, arguments, change, session="s", call="e1"):
+        """An edit of the agent's own tool: judged, made by the agent, reported."""
+        more = {"session_id": session, "tool_use_id": call}
+        self.assertEqual(self.answer(agent, tool, arguments, **more), ("allow", None))
+        change()
+        event = EVENTS.get(agent, EVENTS["claude"])[2]
+        return self.hook(agent, {**self.request(agent, tool, arguments, **more), "hook_event_name": event}).stdout
+
+    def log(self, *words):
+        return json.loads(self.galley("--json", "log", *words, expect=0).stdout)["transactions"]
+
+    def turns(self, *words):
+        return json.loads(self.galley("--json", "turns", *words, expect=0).stdout)["turns"]
+
 
 # By agent: an edit of a.txt that fits, one that does not, and one that a rule refuses.
 EDITS = {
@@ -93,7 +128,6 @@ EDITS = {
                           {"filePath": "{}/keys/old", "oldString": "k", "newString": "K", "replaceAll": False}]),
 }
 NEW_FILES = {"claude": ("Write", "file_path"), "gemini": ("write_file", "file_path"), "opencode": ("write", "filePath")}
-SHELLS = {"codex": "Bash", "claude": "Bash", "gemini": "run_shell_command", "opencode": "bash"}
 
 
 class Edits(HookCase):
@@ -388,35 +422,6 @@ class OneWorld(HookCase):
     def make_repository(self):
         for words in (("init", "-q"), ("add", "."), ("-c", "user.name=p", "-c", "user.email=p@x", "commit", "-qm", "first")):
             subprocess.run(["git", *words], cwd=self.work, check=True, env={**os.environ, **self.environment})
-
-    def shell(self, command, agent="claude", session="s", expect=0):
-        """What the agent's shell does with the command that the hook gives it."""
-        answer, changed = self.answer(agent, SHELLS[agent], {"command": command}, session_id=session)
-        self.assertEqual(answer, "replace", changed)
-        ran = subprocess.run(["sh", "-c", changed["command"]], cwd=self.work, capture_output=True, check=False,
-                             env={**os.environ, **self.environment})
-        self.skip_if_unavailable(ran.stdout, ran.stderr)
-        self.assertEqual(ran.returncode, expect, ran.stderr)
-        return ran
-
-    def prompt(self, text, agent="claude", session="s"):
-        event = {"gemini": "BeforeAgent", "opencode": "chat.message"}.get(agent, "UserPromptSubmit")
-        said = self.hook(agent, {"hook_event_name": event, "session_id": session, "prompt": text, "cwd": str(self.work)})
-        self.assertIn(said.stdout.strip(), (b"", b"{}"))
-
-    def edit(self, agent, tool, arguments, change, session="s", call="e1"):
-        """An edit of the agent's own tool: judged, made by the agent, reported."""
-        more = {"session_id": session, "tool_use_id": call}
-        self.assertEqual(self.answer(agent, tool, arguments, **more)[0], "allow")
-        change()
-        event = {"gemini": "AfterTool", "opencode": "tool.execute.after"}.get(agent, "PostToolUse")
-        return self.hook(agent, {**self.request(agent, tool, arguments, **more), "hook_event_name": event}).stdout
-
-    def log(self, *words):
-        return json.loads(self.galley("--json", "log", *words, expect=0).stdout)["transactions"]
-
-    def turns(self, *words):
-        return json.loads(self.galley("--json", "turns", *words, expect=0).stdout)["turns"]
 
     def test_a_command_is_replaced_by_one_that_commits(self):
         for agent, tool in SHELLS.items():
