@@ -14,6 +14,7 @@ constexpr size_t kReadChunkBytes = size_t{1} << 20U;
 /// Maximum number of levels that a removal keeps open. Deeper directories are first moved up.
 constexpr int kMaxHeldLevels = 16;
 constexpr int kMaxFreshNames = 1'000'000;
+constexpr int kMostRemovals = 8;
 
 /// Makes a directory readable and writable, so that it can be emptied. Another user's directory
 /// stays unchanged, and the next operation on it reports the error.
@@ -153,7 +154,9 @@ Result<void> make_directories(const WritableDirectory& directory, const RelPath&
   return made;
 }
 
-Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path) {
+namespace {
+
+Result<void> try_remove_tree(const WritableDirectory& directory, const RelPath& path) {
   GALLEY_ASSIGN(const FileStat stat, directory.stat(path));
   if (stat.kind == FileKind::kAbsent) return {};
   if (stat.kind != FileKind::kDirectory) return directory.remove_file(path);
@@ -166,9 +169,18 @@ Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path
   open_to_owner(directory, path, stat.mode);
   GALLEY_ASSIGN(const auto tree, directory.open_writable_directory(path));
   GALLEY_TRY(TreeRemoval(*tree, stat.mount).run());
-  auto removed = directory.remove_directory(path);
-  if (!removed && removed.error().os_error != ENOENT) return removed;
-  return {};
+  return directory.remove_directory(path);
+}
+
+}  // namespace
+
+Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path) {
+  for (int attempt = 1;; ++attempt) {
+    auto removed = try_remove_tree(directory, path);
+    const int why = removed ? 0 : removed.error().os_error;
+    const bool is_changed = why == ENOENT || why == ENOTEMPTY;  // by another process
+    if (!is_changed || attempt == kMostRemovals) return removed;
+  }
 }
 
 std::string_view kind_name(FileKind kind) {

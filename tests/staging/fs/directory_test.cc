@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/fault_directory.h"
 #include "staging/fs/holes.h"
 #include "staging/fs/memory_directory.h"
 #include "support/scratch_directory.h"
@@ -289,6 +290,34 @@ TEST_P(DirectoryFacts, RemoveTreeRemovesNamesWithControlCharacters) {
   ASSERT_TRUE((*opened)->open_writable_file(path("two\nlines"), OpenMode::kCreateNew, 0644));
   ASSERT_TRUE(remove_tree(*root_, path("t")));
   EXPECT_EQ(root_->stat(path("t"))->kind, FileKind::kAbsent);
+}
+
+/// At each call of a removal another process removes the tree, too, or adds a file to it.
+TEST(RemoveTree, ReachesItsEndWhileOtherProcessesChangeTheTree) {
+  const ScratchDirectory scratch;
+  const auto raw = open_writable_disk_directory(scratch.path()).value();
+  for (const bool adds : {false, true}) {
+    for (size_t at = 1;; ++at) {
+      ASSERT_TRUE(make_directories(*raw, path("t/u"), 0755));
+      put(*raw, "t/f", "x");
+      put(*raw, "t/u/f", "x");
+      const auto plan = std::make_shared<FaultPlan>();
+      plan->at = at;
+      plan->before = [&] {
+        if (adds) {
+          (void)raw->open_writable_file(path("t/more"), OpenMode::kOpenOrCreate, 0644);
+        } else {
+          EXPECT_TRUE(remove_tree(*raw, path("t")));
+        }
+      };
+      const auto root =
+          make_fault_directory(open_writable_disk_directory(scratch.path()).value(), plan);
+      const auto removed = remove_tree(*root, path("t"));
+      EXPECT_TRUE(removed) << adds << " " << at << ": " << removed.error().message;
+      EXPECT_EQ(raw->stat(path("t"))->kind, FileKind::kAbsent) << adds << " " << at;
+      if (plan->calls.size() < at) break;
+    }
+  }
 }
 
 TEST_P(DirectoryFacts, MakeDirectoriesIsIdempotentAndRefusesAFileOnTheWay) {
