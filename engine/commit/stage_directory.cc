@@ -27,7 +27,6 @@ Error not_found(const std::string& id) {
 constexpr std::string_view kPoolFile = "pool";
 constexpr std::string_view kPools = "contents";
 constexpr uint64_t kMaxPoolFileBytes = 64;
-constexpr int kMaxLooks = 8;
 
 /// The pool that a stage refers to.
 Result<std::string> pool_of(const Directory& stage, const std::string& id) {
@@ -76,7 +75,7 @@ Result<std::optional<PoolCounts>> references(const StateDirectory& state) {
     return std::optional<PoolCounts>(PoolCounts());
   if (!stages) return stages.error();
   GALLEY_ASSIGN(auto before, stage_names(**stages));
-  for (int look = 0; look < kMaxLooks; ++look) {
+  for (int look = 0; look < kStageLooks; ++look) {
     GALLEY_ASSIGN(auto counts, count_pools(**stages, before));
     if (!counts) return counts;
     // A fork could be missed when its parent is removed meanwhile, but then the list has changed.
@@ -129,19 +128,28 @@ Result<std::vector<std::string>> unused_contents(const StateDirectory& state) {
   return unused;
 }
 
+Error stage_has_ended(const std::string& id) {
+  return Error{
+      ErrorKind::kNotFound, "stage.not_found",
+      "the transaction '" + id + "' has just ended; `galley status --all` lists the open ones", "",
+      0};
+}
+
 Result<StageDirectory> StageDirectory::hold(const StateDirectory& state, const std::string& id) {
   auto directory = state.root().open_writable_directory(state.own("stage/" + id));
   if (!directory && directory.error().kind == ErrorKind::kNotFound) return not_found(id);
   if (!directory) return directory.error();
-  GALLEY_ASSIGN(auto owner, (*directory)
-                                ->open_writable_file(chosen_path("owner"), OpenMode::kOpenOrCreate,
-                                                     kPrivateFile));
-  GALLEY_ASSIGN(const bool is_ours, owner->try_lock(LockMode::kExclusive));
+  // A creation that was interrupted before it made the file is adopted, too.
+  auto owner =
+      (*directory)->open_writable_file(chosen_path("owner"), OpenMode::kOpenOrCreate, kPrivateFile);
+  if (!owner && owner.error().kind == ErrorKind::kNotFound) return stage_has_ended(id);
+  if (!owner) return owner.error();
+  GALLEY_ASSIGN(const bool is_ours, (*owner)->try_lock(LockMode::kExclusive));
   if (!is_ours) {
     return fail(ErrorKind::kTimeout, "stage.busy",
                 "another process works on transaction '" + id + "'; wait for it to end");
   }
-  return StageDirectory(id, std::move(*directory), std::move(owner));
+  return StageDirectory(id, std::move(*directory), std::move(*owner));
 }
 
 /// A process that lists stages locks each `owner` briefly, so a new one gets that name only after
@@ -171,11 +179,18 @@ Result<StageDirectory> StageDirectory::create(const StateDirectory& state) {
 
 Result<StageDirectory> StageDirectory::adopt(const StateDirectory& state, const std::string& id) {
   if (!is_stage_id(id)) return not_found(id);
-  return hold(state, id);
+  for (int look = 0; look < kStageLooks; ++look) {
+    GALLEY_ASSIGN(StageDirectory stage, hold(state, id));
+    // Before it was locked, its creator may have replaced it, or its holder removed it.
+    GALLEY_ASSIGN(const FileStat owner, stage.owner_->stat());
+    if (owner.nlink > 0) return stage;
+  }
+  return stage_has_ended(id);
 }
 
 Result<void> StageDirectory::remove(const StateDirectory& state, StageDirectory stage) {
   auto pool = pool_of(*stage.directory_, stage.id_);
+  static_cast<void>(stage.directory_->remove_file(chosen_path("about")));
   GALLEY_TRY(remove_tree(state.root(), state.own("stage/" + stage.id_)));
   // The transaction is over. Contents that cannot be removed now, or whose references cannot be
   // counted, do not make it fail: `galley gc` removes them.

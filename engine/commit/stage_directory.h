@@ -18,6 +18,9 @@ namespace galley {
 /// that file the pool has the id of the stage. So the reference exists before the pool does. The
 /// parent is held while a fork is made, so the pool cannot be removed meanwhile.
 ///
+/// The transaction exists as long as its file `about` (engine/stages/stored_stage.h) does. The file
+/// is written last and removed first, so a process that adopts a stage reads it under the lock.
+///
 /// Ownership: owns the directory and the lock; after its destruction another process may adopt the
 ///            stage.
 /// Threads:   confined to one thread.
@@ -35,7 +38,8 @@ class StageDirectory {
   Result<std::unique_ptr<WritableDirectory>> open_contents(const StateDirectory& state) const;
   /// From now on refers to the contents of `parent` instead of its own, which must still be empty.
   Result<void> share_contents(const StageDirectory& parent) const;
-  /// Removes the stage, and its contents unless another stage refers to them.
+  /// Removes the stage, and its contents unless another stage refers to them. Other processes may
+  /// try to adopt it meanwhile.
   static Result<void> remove(const StateDirectory& state, StageDirectory stage);
 
  private:
@@ -49,6 +53,15 @@ class StageDirectory {
   std::unique_ptr<WritableDirectory> directory_;
   std::unique_ptr<WritableFile> owner_;
 };
+
+/// The error of a transaction that another process ended while this one opened it.
+[[nodiscard]] Error stage_has_ended(const std::string& id);
+/// Whether an error means that a transaction is not open (any more).
+[[nodiscard]] inline bool is_stage_gone(const Error& error) {
+  return error.reason == "stage.not_found";
+}
+/// How often a caller looks for another transaction if the one that it found has ended.
+inline constexpr int kStageLooks = 8;
 
 /// One stage as other processes see it.
 struct StageInfo {

@@ -83,8 +83,10 @@ Result<void> write_contributors(const WritableDirectory& directory,
 
 Result<StageHeader> read_stage_header(const Directory& directory, const std::string& id) {
   GALLEY_ASSIGN(const RelPath name, RelPath::parse("about"));
-  GALLEY_ASSIGN(const std::string text, read_file(directory, name, kMaxAboutBytes));
-  std::string_view rest = text;
+  const auto text = read_file(directory, name, kMaxAboutBytes);
+  if (!text && text.error().kind == ErrorKind::kNotFound) return fail(stage_has_ended(id));
+  if (!text) return fail(text.error());
+  std::string_view rest = *text;
   if (!rest.starts_with(kAboutMagic)) return damaged_stage(id);
   rest.remove_prefix(kAboutMagic.size());
   StageHeader about;

@@ -52,12 +52,13 @@ struct StageHeader {
 ///     contributors  names of other agents that staged changes, one per line
 ///     pool        in a fork: the shared contents (engine/commit/stage_directory.h)
 ///
-/// `about` is written last. Without it the transaction does not exist, and gc removes the other
-/// files. These files are not synced: a power failure may lose staged changes, but not commits.
+/// `about` is written last and removed first. Without it the transaction does not exist, and gc
+/// removes the other files. These files are not synced: a power failure may lose staged changes,
+/// but not commits.
 ///
 /// Ownership: owns the stage and its lock. The kernel releases the lock when the process ends.
 /// Threads:   confined to one thread.
-/// Errors:    StageDirectory's, and kInvalid `stage.damaged`.
+/// Errors:    those of StageDirectory; kInvalid `stage.damaged`.
 class StoredStage {
  public:
   /// Creates a new stage and holds its lock.

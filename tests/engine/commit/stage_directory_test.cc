@@ -82,6 +82,32 @@ TEST(StageDirectory, CanBeCreatedWhileAnotherProcessListsStages) {
   }
 }
 
+/// Its creator replaces `owner` by the file that it has locked, after another process opened it.
+TEST(StageDirectory, AnOwnerFileThatWasReplacedGivesNoHold) {
+  const auto tree = std::make_shared<MemoryTree>();
+  const auto raw = open_memory_tree(tree);
+  const auto plan = std::make_shared<FaultPlan>();
+  const auto workspace = make_fault_directory(open_memory_tree(tree), plan);
+  const auto state = StateDirectory::open_or_create(*workspace);
+  ASSERT_TRUE(state);
+  const std::string id = StageDirectory::create(*state)->id();
+  plan->calls.clear();
+  ASSERT_TRUE(StageDirectory::adopt(*state, id));
+  const auto lock = std::find_if(plan->calls.begin(), plan->calls.end(),
+                                 [](const FaultCall& call) { return call.name == "try_lock"; });
+  plan->at = plan->calls.size() + static_cast<size_t>(lock - plan->calls.begin()) + 1;
+  std::unique_ptr<WritableFile> locked;
+  plan->before = [&] {
+    const auto stage =
+        raw->open_writable_directory(rel(".galley/" + state->own("stage/" + id).str()));
+    locked = (*stage)->open_writable_file(rel("owner.new"), OpenMode::kCreateNew, 0600).value();
+    ASSERT_TRUE(*locked->try_lock(LockMode::kExclusive));
+    ASSERT_TRUE((*stage)->rename(rel("owner.new"), **stage, rel("owner"), RenameMode::kReplace));
+  };
+  EXPECT_EQ(StageDirectory::adopt(*state, id).error().reason, "stage.busy");
+  EXPECT_NE(locked, nullptr);
+}
+
 TEST(Leftovers, OldStagesAreRemovedAndHeldOnesStay) {
   const auto workspace = make_memory_directory();
   const auto state = StateDirectory::open_or_create(*workspace);

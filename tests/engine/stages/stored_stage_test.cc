@@ -9,6 +9,7 @@
 #include "staging/fs/memory_directory.h"
 #include "staging/fs/replace_file.h"
 #include "support/commit_fixture.h"
+#include "support/temp_directory.h"
 
 namespace galley {
 namespace {
@@ -265,6 +266,76 @@ TEST_F(StoredStageTest, GcClearsTheContentsAfterAKillDuringTheLastRemoval) {
       ASSERT_TRUE(!left || (*left)->list()->empty()) << at << ": " << folder;
     }
     if (!plan->is_dead) break;
+  }
+}
+
+/// A workspace on the disk, where a removed directory accepts no file, with one empty transaction.
+class EndingStage : public testing::Test {
+ protected:
+  EndingStage()
+      : state_(opened(tree_.directory())), id_(StoredStage::create(state_, kAbout)->id()) {}
+
+  static StateDirectory opened(const WritableDirectory& root) {
+    auto state = StateDirectory::open_or_create(root);
+    GALLEY_CHECK(state.has_value());
+    return *std::move(state);
+  }
+  [[nodiscard]] Result<void> drop() const {
+    GALLEY_ASSIGN(StoredStage stage, StoredStage::open(state_, id_, kAtOnce));
+    return StoredStage::remove(state_, std::move(stage));
+  }
+  /// A second view of the same files, whose calls follow the plan.
+  [[nodiscard]] std::unique_ptr<WritableDirectory> planned(std::shared_ptr<FaultPlan> plan) const {
+    return make_fault_directory(open_writable_disk_directory(tree_.path()).value(),
+                                std::move(plan));
+  }
+
+  TempDirectory tree_;
+  StateDirectory state_;
+  std::string id_;
+};
+
+TEST_F(EndingStage, IsNotFoundByAProcessThatOpensItMeanwhile) {
+  size_t ended = 0;
+  for (size_t at = 1;; ++at) {
+    const auto plan = std::make_shared<FaultPlan>();
+    const auto root = planned(plan);
+    const StateDirectory there = opened(*root);
+    bool is_dropped = false;
+    plan->at = plan->calls.size() + at;
+    plan->before = [&] { is_dropped = drop().has_value(); };
+    const auto stage = StoredStage::open(there, id_, kAtOnce);
+    EXPECT_NE(stage.has_value(), is_dropped) << at;
+    if (!stage) {
+      EXPECT_EQ(stage.error().reason, "stage.not_found") << at << stage.error().message;
+      ended += stage.error().message.find("has just ended") != std::string::npos ? 1 : 0;
+    }
+    if (plan->calls.size() < plan->at) break;
+    if (is_dropped) id_ = StoredStage::create(state_, kAbout)->id();
+  }
+  EXPECT_GE(ended, 1U);
+}
+
+TEST_F(EndingStage, IsRemovedWholeWhileOtherProcessesTryToOpenIt) {
+  for (size_t at = 1;; ++at) {
+    const auto plan = std::make_shared<FaultPlan>();
+    const auto root = planned(plan);
+    const StateDirectory there = opened(*root);
+    auto stage = StoredStage::open(there, id_, kAtOnce);
+    ASSERT_TRUE(stage);
+    plan->at = plan->calls.size() + at;
+    plan->before = [&] {
+      const auto other = StoredStage::open(state_, id_, kAtOnce);
+      ASSERT_FALSE(other) << at;
+      const std::string& reason = other.error().reason;
+      EXPECT_TRUE(reason == "stage.busy" || reason == "stage.not_found")
+          << at << other.error().message;
+    };
+    const auto removed = StoredStage::remove(there, *std::move(stage));
+    EXPECT_TRUE(removed) << at << ": " << removed.error().message;
+    EXPECT_TRUE(list_stages(state_)->empty()) << at;
+    if (plan->calls.size() < plan->at) break;
+    id_ = StoredStage::create(state_, kAbout)->id();
   }
 }
 
