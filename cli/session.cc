@@ -11,6 +11,7 @@
 #include "cli/person.h"
 #include "cli/places.h"
 #include "engine/check/index_fix.h"
+#include "engine/commit/stage_directory.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/stages/run_folder.h"
 #include "staging/fs/host_file.h"
@@ -146,17 +147,22 @@ void Session::warn_of_bad_configuration() {
 
 Result<Transaction> Session::resume(const std::string& wanted) {
   GALLEY_ASSIGN(Workspace * workspace, open());
-  std::string id = wanted;
-  if (id.empty() && !hooked_session().empty()) {
-    GALLEY_ASSIGN(id, transaction_of_session(*workspace, arguments_->global.agent));
+  if (!wanted.empty() || hooked_session().empty()) return resume(*workspace, wanted);
+  for (int look = 1;; ++look) {
+    GALLEY_ASSIGN(const std::string id,
+                  transaction_of_session(*workspace, arguments_->global.agent));
+    auto resumed = resume(*workspace, id);
+    const bool has_ended = !id.empty() && !resumed && is_stage_gone(resumed.error());
+    if (!has_ended || look == kStageLooks) return resumed;
   }
+}
+
+Result<Transaction> Session::resume(Workspace& workspace, const std::string& id) {
   // A run can be selected by its name.
-  const StateDirectory* state = persistent_of(*workspace).state();
+  const StateDirectory* state = persistent_of(workspace).state();
   const auto run =
       state == nullptr || id.empty() ? Result<std::string>(id) : RunFolder::find(*state, id);
-  if (run && *run != id)
-    return workspace->resume(*run, arguments_->global.agent, arguments_->global.message);
-  return workspace->resume(id, arguments_->global.agent, arguments_->global.message);
+  return workspace.resume(run ? *run : id, arguments_->global.agent, arguments_->global.message);
 }
 
 Result<Transaction> Session::resume_or_begin() {

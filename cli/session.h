@@ -99,6 +99,7 @@ class Session {
 
  private:
   Result<Workspace*> open_workspace(bool recovers);
+  Result<Transaction> resume(Workspace& workspace, const std::string& id);
   [[nodiscard]] WorkspaceOptions workspace_options();
   void warn_of_bad_configuration();
   Result<void> finish_git_fix(const Workspace& workspace);

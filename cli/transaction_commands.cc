@@ -18,6 +18,7 @@
 #include "cli/run_commits.h"
 #include "cli/run_service.h"
 #include "cli/staged.h"
+#include "engine/commit/stage_directory.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/turns.h"
 #include "engine/pipeline/asked_calls.h"
@@ -135,6 +136,13 @@ Result<int> status(Session& session) {
     GALLEY_ASSIGN(damage, damage_text(*state, {}, document));
   }
   for (const StageStatus& stage : stages) {
+    std::optional<Transaction> opened;
+    if (&stage == shown && !stage.is_held) {
+      auto resumed = workspace->resume(stage.id, agent);
+      if (!resumed && is_stage_gone(resumed.error())) continue;
+      if (!resumed) return fail(resumed.error());
+      opened.emplace(*std::move(resumed));
+    }
     document["transactions"].push_back(stage_json(stage, agent));
     text += stage_text(stage, agent);
     if (const auto run = run_of(session, stage.id)) {
@@ -146,16 +154,15 @@ Result<int> status(Session& session) {
       GALLEY_ASSIGN(const std::string paths, first_paths(session, stage));
       text += paths;
     }
-    if (&stage != shown || stage.is_held) continue;
-    GALLEY_ASSIGN(Transaction transaction, workspace->resume(stage.id, agent));
-    const Proposal proposal = transaction.proposal();
-    document["tx"] = transaction.id();
+    if (!opened) continue;
+    const Proposal proposal = opened->proposal();
+    document["tx"] = opened->id();
     document["changes"] = changes_json(proposal.changes());
     DiffArguments names;
     names.name_status = true;
     GALLEY_ASSIGN(const std::string listing, render_changes(proposal, names, {}));
     text += listing;
-    for (const ReviewComment& one : inner(transaction).comments()) {
+    for (const ReviewComment& one : inner(*opened).comments()) {
       document["comments"].push_back({{"on", one.on}, {"text", one.text}});
       text += fmt::format("comment on {}: {}\n", printable_line(one.on), printable_line(one.text));
     }
@@ -166,7 +173,7 @@ Result<int> status(Session& session) {
   }
   session.print(text);
   if (!damage.empty()) session.print_error_lines(damage);
-  if (!stages.empty()) return kExitDone;
+  if (!document["transactions"].empty()) return kExitDone;
   session.say(session.arguments().tx.empty()
                   ? "no transaction is open in " + workspace->root_path()
                   : "no open transaction begins with '" + session.arguments().tx + "'");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <tuple>
 
 #include "engine/audit/recorder.h"
@@ -60,25 +61,71 @@ Result<std::string> own_stage(const std::vector<StageStatus>& open, const std::s
   return none_open();
 }
 
+/// Whether the changes of a live run are counted, which needs the writer lock.
+enum class RunChanges : uint8_t { kCount, kSkip };
+
+/// Returns the stored transactions, oldest first.
+Result<std::vector<StageStatus>> open_stages(WorkspaceState& workspace, RunChanges run_changes) {
+  std::vector<StageStatus> found;
+  GALLEY_TRY(workspace.persistent.refresh());
+  if (workspace.persistent.state() == nullptr) return found;
+  const StateDirectory& state = *workspace.persistent.state();
+  GALLEY_ASSIGN(const auto infos, list_stages(state));
+  for (const StageInfo& info : infos) {
+    // The owner can be read while another process has the transaction open. The staged changes
+    // cannot.
+    const auto about = StoredStage::look_at(state, info.id);
+    if (!about) continue;  // committed in the meantime, or incomplete: gc clears it
+    StageStatus status;
+    status.id = info.id;
+    status.agent = about->agent;
+    status.message = about->message;
+    status.begun_ns = about->begun_ns;
+    status.is_of_this_user = about->uid == effective_user();
+    auto stage = StoredStage::open(state, info.id, std::chrono::milliseconds::zero());
+    status.is_held = !stage && stage.error().reason == "stage.busy";
+    if (!stage && !status.is_held) continue;
+    if (stage) {
+      const auto entries = stage->load();
+      if (!entries) continue;
+      for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
+      const auto written = run_changes == RunChanges::kCount
+                               ? changes_of_live_run(workspace, info.id)
+                               : std::optional<Overlay::Entries>();
+      if (written) status.changes = written->size();
+    }
+    found.push_back(std::move(status));
+  }
+  std::sort(found.begin(), found.end(), [](const StageStatus& a, const StageStatus& b) {
+    return std::tie(a.begun_ns, a.id) < std::tie(b.begun_ns, b.id);
+  });
+  return found;
+}
+
 }  // namespace
 
 Result<Transaction> Workspace::resume(const std::string& id, const std::string& agent,
                                       const std::string& reason) {
   GALLEY_TRY(follow_branch(*state_));
-  std::string wanted = id;
-  if (wanted.empty()) {
-    GALLEY_ASSIGN(const auto open, stages());
-    GALLEY_ASSIGN(wanted, own_stage(open, agent));
-  }
   GALLEY_TRY(state_->persistent.refresh());
   if (state_->persistent.state() == nullptr) return none_open();
-  GALLEY_ASSIGN(wanted, find_stage_id(wanted));
-  const std::chrono::milliseconds timeout = state_->persistent.lock_timeout();
-  GALLEY_ASSIGN(StoredStage stage, StoredStage::open(*state_->persistent.state(), wanted, timeout));
-  GALLEY_ASSIGN(Transaction transaction,
-                Transaction::of_stage(*state_, std::move(stage), agent, reason));
-  GALLEY_TRY(transaction.collect_run());
-  return transaction;
+  const StateDirectory& state = *state_->persistent.state();
+  for (int look = 1;; ++look) {
+    std::string wanted;
+    if (id.empty()) {
+      GALLEY_ASSIGN(const auto open, open_stages(*state_, RunChanges::kSkip));
+      GALLEY_ASSIGN(wanted, own_stage(open, agent));
+    } else {
+      GALLEY_ASSIGN(wanted, find_stage_id(id));
+    }
+    auto stage = StoredStage::open(state, wanted, state_->persistent.lock_timeout());
+    if (!stage && id.empty() && is_stage_gone(stage.error()) && look < kStageLooks) continue;
+    if (!stage) return fail(stage.error());
+    GALLEY_ASSIGN(Transaction transaction,
+                  Transaction::of_stage(*state_, *std::move(stage), agent, reason));
+    GALLEY_TRY(transaction.collect_run());
+    return transaction;
+  }
 }
 
 Result<std::string> Workspace::find_stage_id(const std::string& beginning) const {
@@ -113,38 +160,7 @@ Result<void> Workspace::drop_damaged(const std::string& beginning) {
 }
 
 Result<std::vector<Workspace::Stage>> Workspace::stages() const {
-  std::vector<StageStatus> found;
-  GALLEY_TRY(state_->persistent.refresh());
-  if (state_->persistent.state() == nullptr) return found;
-  GALLEY_ASSIGN(const auto infos, list_stages(*state_->persistent.state()));
-  for (const StageInfo& info : infos) {
-    // The owner can be read while another process has the transaction open. The staged changes
-    // cannot.
-    const auto about = StoredStage::look_at(*state_->persistent.state(), info.id);
-    if (!about) continue;  // committed in the meantime, or incomplete: gc clears it
-    StageStatus status;
-    status.id = info.id;
-    status.agent = about->agent;
-    status.message = about->message;
-    status.begun_ns = about->begun_ns;
-    status.is_of_this_user = about->uid == effective_user();
-    const std::chrono::milliseconds at_once(0);
-    auto stage = StoredStage::open(*state_->persistent.state(), info.id, at_once);
-    status.is_held = !stage && stage.error().reason == "stage.busy";
-    if (!stage && !status.is_held) continue;
-    if (stage) {
-      const auto entries = stage->load();
-      if (!entries) continue;
-      for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
-      if (const auto written = changes_of_live_run(*state_, info.id))
-        status.changes = written->size();
-    }
-    found.push_back(std::move(status));
-  }
-  std::sort(found.begin(), found.end(), [](const StageStatus& a, const StageStatus& b) {
-    return std::tie(a.begun_ns, a.id) < std::tie(b.begun_ns, b.id);
-  });
-  return found;
+  return open_stages(*state_, RunChanges::kCount);
 }
 
 Result<std::string> transaction_of_session(const Workspace& workspace, const std::string& agent) {

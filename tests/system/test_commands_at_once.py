@@ -72,6 +72,17 @@ class AtOnce(SystemCase):
             self.galley("-q", "commit", expect=0)
             self.assertEqual((self.work / "asked" / "a.txt").read_text(), f"{number}\n")
 
+    def test_a_transaction_that_ends_meanwhile_is_passed_over(self):
+        no_own = ("no transaction is open here", "another process works on transaction", "open transactions; name one")
+        looks = [("status",), ("diff",), ("savepoint", "s"), ("validate",)]
+        for _ in range(ROUNDS):
+            self.galley("begin", expect=0)
+            for status, said in self.at_once(*looks, ("rollback",), *looks, ("begin",)):
+                if status != 0:
+                    self.assertTrue(any(text in said for text in no_own), said)
+            for one in json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"]:
+                self.galley("rollback", "--tx", one["tx"], expect=0)
+
     def test_no_entry_of_an_agent_is_lost(self):
         settings = self.work / ".gemini" / "settings.json"
         for _ in range(ROUNDS):
