@@ -168,21 +168,21 @@ Result<Transaction> Session::resume(Workspace& workspace, const std::string& id)
 Result<Transaction> Session::resume_or_begin() {
   if (!arguments_->exec.begins || !arguments_->tx.empty()) return resume();
   GALLEY_ASSIGN(Workspace * workspace, open());
-  bool has_own = false;
-  if (!hooked_session().empty()) {
-    GALLEY_ASSIGN(const std::string id,
-                  transaction_of_session(*workspace, arguments_->global.agent));
-    has_own = !id.empty();
-  } else {
-    GALLEY_ASSIGN(const auto stages, workspace->stages());
-    has_own = std::any_of(stages.begin(), stages.end(), [&](const StageStatus& stage) {
-      return stage.is_own(arguments_->global.agent);
-    });
+  PersistentState& persistent = persistent_of(*workspace);
+  for (int look = 1;; ++look) {
+    GALLEY_ASSIGN(bool has_own, has_own_transaction(*workspace, arguments_->global.agent));
+    // A dry run leaves no open transaction behind.
+    if (!has_own && arguments_->dry_run) return workspace->begin(transaction_options());
+    if (!has_own) {
+      // Of several commands at the same time, one begins the transaction.
+      GALLEY_TRY(persistent.ensure());
+      GALLEY_ASSIGN(const WriterLock lock, persistent.lock());
+      GALLEY_ASSIGN(has_own, has_own_transaction(*workspace, arguments_->global.agent));
+      if (!has_own) return workspace->begin_stored(transaction_options());
+    }
+    auto resumed = resume();
+    if (resumed || !is_stage_gone(resumed.error()) || look == kStageLooks) return resumed;
   }
-  if (has_own) return resume();
-  // A dry run leaves no open transaction behind.
-  return arguments_->dry_run ? workspace->begin(transaction_options())
-                             : workspace->begin_stored(transaction_options());
 }
 
 int Session::report(const Error& error) {

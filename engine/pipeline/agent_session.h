@@ -96,5 +96,9 @@ Result<SessionCleaning> clear_sessions(const StateDirectory& state, int64_t now_
 /// (WorkspaceOptions::session); empty if there is none, or no session.
 [[nodiscard]] Result<std::string> transaction_of_session(const Workspace& workspace,
                                                          const std::string& agent);
+/// Whether `agent` has an open transaction: in that session if both are known, else in any. The
+/// caller may hold the writer lock.
+[[nodiscard]] Result<bool> has_own_transaction(const Workspace& workspace,
+                                               const std::string& agent);
 
 }  // namespace galley

@@ -163,6 +163,16 @@ Result<std::vector<Workspace::Stage>> Workspace::stages() const {
   return open_stages(*state_, RunChanges::kCount);
 }
 
+Result<bool> has_own_transaction(const Workspace& workspace, const std::string& agent) {
+  if (!agent.empty() && !WorkspaceAccess::of(workspace).options.session.empty()) {
+    GALLEY_ASSIGN(const std::string id, transaction_of_session(workspace, agent));
+    return !id.empty();
+  }
+  GALLEY_ASSIGN(const auto open, open_stages(WorkspaceAccess::of(workspace), RunChanges::kSkip));
+  return std::any_of(open.begin(), open.end(),
+                     [&](const StageStatus& stage) { return stage.is_own(agent); });
+}
+
 Result<std::string> transaction_of_session(const Workspace& workspace, const std::string& agent) {
   const std::string& session = WorkspaceAccess::of(workspace).options.session;
   PersistentState& persistent = persistent_of(workspace);

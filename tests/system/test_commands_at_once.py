@@ -72,6 +72,23 @@ class AtOnce(SystemCase):
             self.galley("-q", "commit", expect=0)
             self.assertEqual((self.work / "asked" / "a.txt").read_text(), f"{number}\n")
 
+    def test_one_transaction_is_begun(self):
+        commands = []
+        for name in "abcdef":
+            edit = self.scratch / f"{name}.json"
+            edit.write_text(json.dumps([{"path": f"{name}.txt", "content": name}]))
+            commands.append(("stage", "--begin", edit))
+        for _ in range(ROUNDS):
+            ends = self.at_once(*commands)
+            shown = json.loads(self.galley("--json", "status", expect=0).stdout)
+            self.assertEqual(len(shown["transactions"]), 1, ends)
+            staged = {change["path"] for change in shown["changes"]}
+            for (status, said), name in zip(ends, "abcdef"):
+                self.assertEqual(f"{name}.txt" in staged, status == 0, said)
+                if status != 0:
+                    self.assertIn("another process works on transaction", said)
+            self.galley("rollback", expect=0)
+
     def test_a_transaction_that_ends_meanwhile_is_passed_over(self):
         no_own = ("no transaction is open here", "another process works on transaction", "open transactions; name one")
         looks = [("status",), ("diff",), ("savepoint", "s"), ("validate",)]
