@@ -36,9 +36,7 @@ Result<std::optional<ScratchFile>> make_new(const WritableDirectory& directory,
                                             const RelPath& name) {
   GALLEY_ASSIGN(const RelPath last, RelPath::parse(".galley-new-" + std::string(name.name())));
   GALLEY_ASSIGN(const RelPath fresh, name.parent().join(last));
-  GALLEY_ASSIGN(const FileStat there, directory.stat(fresh));
-  const bool is_ours = there.kind == FileKind::kRegular && is_own_user(there.uid);
-  if (there.kind != FileKind::kAbsent && !is_ours) GALLEY_TRY(remove_tree(directory, fresh));
+  GALLEY_TRY(clear_scratch_name(directory, fresh));
   return make_only_scratch(directory, fresh, kPrivateFile);
 }
 

@@ -7,7 +7,6 @@
 
 #include "staging/fs/host_file.h"
 #include "staging/fs/replace_file.h"
-#include "staging/fs/user_state.h"
 
 namespace galley {
 
@@ -19,14 +18,10 @@ RelPath name_of(const std::string& hook) { return RelPath::parse(hook).value(); 
 
 RelPath earlier_name_of(const std::string& hook) { return name_of(earlier_hook_name(hook)); }
 
-/// Makes the file that is completed before it gets the hook's name. Anything but a file of this
-/// user that has its name is in the way.
+/// Makes the file that is completed before it gets the hook's name.
 Result<ScratchFile> make_new_hook(const WritableDirectory& directory, const std::string& hook) {
   const std::string ending = ".galley-new";
-  const RelPath name = name_of(hook + ending);
-  GALLEY_ASSIGN(const FileStat there, directory.stat(name));
-  const bool is_ours = there.kind == FileKind::kRegular && is_own_user(there.uid);
-  if (there.kind != FileKind::kAbsent && !is_ours) GALLEY_TRY(remove_tree(directory, name));
+  GALLEY_TRY(clear_scratch_name(directory, name_of(hook + ending)));
   return make_scratch(directory, hook, ending, kHookMode);
 }
 

@@ -52,6 +52,13 @@ Result<bool> remove_leftover(const WritableDirectory& directory, const RelPath& 
 
 }  // namespace
 
+Result<void> clear_scratch_name(const WritableDirectory& directory, const RelPath& name) {
+  GALLEY_ASSIGN(const FileStat there, directory.stat(name));
+  const bool is_ours = there.kind == FileKind::kRegular && is_own_user(there.uid);
+  if (there.kind == FileKind::kAbsent || is_ours) return {};
+  return remove_tree(directory, name);
+}
+
 Result<std::optional<ScratchFile>> make_only_scratch(const WritableDirectory& directory,
                                                      const RelPath& name, uint32_t mode) {
   auto file = directory.open_writable_file(name, OpenMode::kCreateNew, mode);

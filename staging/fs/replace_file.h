@@ -21,6 +21,10 @@ struct ScratchFile {
   std::unique_ptr<WritableFile> file;
 };
 
+/// Removes an object that has the name of a scratch file, unless it is a file of this user.
+[[nodiscard]] Result<void> clear_scratch_name(const WritableDirectory& directory,
+                                              const RelPath& name);
+
 /// Creates this file. A file of that name that a killed process left is replaced. If a live process
 /// holds the name, the result is nothing.
 /// Errors: kRefused if the name belongs to something other than a regular file.
