@@ -133,18 +133,26 @@ Result<void> HookFiles::write(const HookChange& change) const {
   return directory_->rename(fresh.name, *directory_, name_of(change.hook), RenameMode::kReplace);
 }
 
+/// Removes a file that another process may remove meanwhile.
+Result<void> HookFiles::remove(const RelPath& name) const {
+  auto removed = directory_->remove_file(name);
+  if (!removed && removed.error().kind != ErrorKind::kNotFound) return removed;
+  return {};
+}
+
 Result<void> HookFiles::carry_out(const std::vector<HookChange>& changes) const {
   for (const HookChange& change : changes) {
     const RelPath hook = name_of(change.hook);
     const RelPath kept = earlier_name_of(change.hook);
     if (change.step == HookStep::kNothing) continue;
     if (change.step == HookStep::kRemove) {
-      GALLEY_TRY(directory_->remove_file(hook));
+      GALLEY_TRY(remove(hook));
     } else if (change.step == HookStep::kRestore) {
-      GALLEY_TRY(directory_->rename(kept, *directory_, hook, RenameMode::kReplace));
+      const auto restored = directory_->rename(kept, *directory_, hook, RenameMode::kReplace);
+      const bool is_there = restored || restored.error().kind == ErrorKind::kNotFound;
+      if (!is_there) return restored;
       // rename(2) does nothing when both names are one inode.
-      GALLEY_ASSIGN(const FileStat left, directory_->stat(kept));
-      if (left.kind != FileKind::kAbsent) GALLEY_TRY(directory_->remove_file(kept));
+      GALLEY_TRY(remove(kept));
     } else {
       GALLEY_TRY(write(change));
     }

@@ -55,6 +55,7 @@ class HookFiles {
   struct Found;
   [[nodiscard]] Result<Found> look_at(const HookKind& kind) const;
   Result<void> keep(const std::string& hook) const;
+  Result<void> remove(const RelPath& name) const;
   Result<void> write(const HookChange& change) const;
   const WritableDirectory* directory_;
 };

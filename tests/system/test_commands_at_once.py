@@ -62,6 +62,17 @@ class AtOnce(SystemCase):
             self.assertEqual((hooks / "pre-commit.before-galley").read_text(), "#!/bin/sh\nexit 0\n")
             self.assert_no_new_files(hooks)
 
+    def test_hooks_are_removed_and_the_earlier_one_comes_back(self):
+        hooks = self.work / ".git" / "hooks"
+        earlier = hooks / "pre-commit"
+        for _ in range(ROUNDS):
+            earlier.write_text("#!/bin/sh\nexit 0\n")
+            earlier.chmod(0o755)
+            self.galley("hook", "install", expect=0)
+            self.all_succeed(*[("hook", "uninstall")] * 4)
+            self.assertEqual(earlier.read_text(), "#!/bin/sh\nexit 0\n")
+            self.assertEqual({name for name in os.listdir(hooks) if not name.endswith(".sample")}, {"pre-commit"})
+
     def test_one_proposal_is_approved(self):
         (self.work / "galley.toml").write_text(ASKS)
         for number in range(ROUNDS):
