@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/file_mode.h"
 #include "base/text.h"
@@ -20,7 +19,6 @@ constexpr std::string_view kQuestionMagic = "galley confirmation 1\n";
 constexpr const char* kQuestionsFolder = "confirmations";
 constexpr uint64_t kMaxQuestionBytes = 4 * kMaxAskedArgumentBytes;
 constexpr std::chrono::milliseconds kLockWait{5'000};
-constexpr std::chrono::milliseconds kLockPause{1};
 
 std::string_view next_line(std::string_view& rest) {
   const size_t end = rest.find('\n');
@@ -101,11 +99,8 @@ Result<std::unique_ptr<WritableFile>> ConfirmationStore::lock() const {
   GALLEY_TRY(make_directories(state_->root(), place.parent(), kPrivateDirectory));
   GALLEY_ASSIGN(auto file,
                 state_->root().open_writable_file(place, OpenMode::kOpenOrCreate, kPrivateFile));
-  for (std::chrono::milliseconds waited{0}; waited < kLockWait; waited += kLockPause) {
-    GALLEY_ASSIGN(const bool is_ours, file->try_lock(LockMode::kExclusive));
-    if (is_ours) return file;
-    std::this_thread::sleep_for(kLockPause);
-  }
+  GALLEY_ASSIGN(const bool is_ours, take_lock(*file, kLockWait));
+  if (is_ours) return file;
   return fail(ErrorKind::kTimeout, "confirmation.locked",
               "another process has held the questions about calls for 5 seconds; try again",
               ".galley/" + place.str());

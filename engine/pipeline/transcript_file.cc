@@ -2,15 +2,14 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "base/file_mode.h"
 #include "staging/fs/disk_directory.h"
+#include "staging/fs/replace_file.h"
 
 namespace galley {
 namespace {
 
-constexpr std::chrono::milliseconds kPollEvery{10};
 constexpr std::chrono::milliseconds kLockTime{5000};
 constexpr uint32_t kOthers = 0077;
 
@@ -113,14 +112,10 @@ void TranscriptFile::add(const StagedStep& step) {
 
 Result<void> TranscriptFile::append(const std::string& text) {
   GALLEY_ASSIGN(const auto file, open_own());
-  for (std::chrono::milliseconds waited{0};; waited += kPollEvery) {
-    GALLEY_ASSIGN(const bool is_mine, file->try_lock(LockMode::kExclusive));
-    if (is_mine) break;
-    if (waited >= kLockTime) {
-      return fail(ErrorKind::kTimeout, "transcript.locked",
-                  "another process keeps the transcript locked");
-    }
-    std::this_thread::sleep_for(kPollEvery);
+  GALLEY_ASSIGN(const bool is_mine, take_lock(*file, kLockTime));
+  if (!is_mine) {
+    return fail(ErrorKind::kTimeout, "transcript.locked",
+                "another process keeps the transcript locked");
   }
   GALLEY_ASSIGN(const FileStat stat, file->stat());
   const auto written = file->write_at(stat.size, text);

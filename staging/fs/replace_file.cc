@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/file_mode.h"
@@ -17,14 +18,8 @@ Result<RelPath> fresh_name(std::string_view name) {
 
 /// How many processes can write one file at the same time.
 constexpr int kScratchNames = 100;
-
-/// Takes the lock of a scratch file. Where the file system has no locks, every process gets it.
-Result<bool> take(File& file) {
-  auto taken = file.try_lock(LockMode::kExclusive);
-  const int code = taken ? 0 : taken.error().os_error;
-  if (code == ENOLCK || code == EOPNOTSUPP || code == ENOSYS) return true;
-  return taken;
-}
+constexpr std::chrono::milliseconds kLockPause{1};
+constexpr std::chrono::milliseconds kNoWait{0};
 
 /// Whether this file, which was locked after it was opened, still has its name. Only the holder of
 /// the lock takes the name away.
@@ -42,7 +37,7 @@ Result<bool> remove_leftover(const WritableDirectory& directory, const RelPath& 
   if (is_read_only) left = directory.open_writable_file(name, OpenMode::kRead);
   if (!left && left.error().kind == ErrorKind::kNotFound) return true;  // renamed meanwhile
   if (!left) return fail(left.error());
-  GALLEY_ASSIGN(const bool is_ours, take(**left));
+  GALLEY_ASSIGN(const bool is_ours, take_lock(**left, kNoWait));
   if (!is_ours) return false;
   GALLEY_ASSIGN(const bool is_left, has_name(directory, name, **left));
   if (!is_left) return false;
@@ -51,6 +46,16 @@ Result<bool> remove_leftover(const WritableDirectory& directory, const RelPath& 
 }
 
 }  // namespace
+
+Result<bool> take_lock(File& file, std::chrono::milliseconds longest) {
+  for (std::chrono::milliseconds waited{0};; waited += kLockPause) {
+    auto taken = file.try_lock(LockMode::kExclusive);
+    const int code = taken ? 0 : taken.error().os_error;
+    if (code == ENOLCK || code == EOPNOTSUPP || code == ENOSYS) return true;
+    if (!taken || *taken || waited >= longest) return taken;
+    std::this_thread::sleep_for(kLockPause);
+  }
+}
 
 Result<void> clear_scratch_name(const WritableDirectory& directory, const RelPath& name) {
   GALLEY_ASSIGN(const FileStat there, directory.stat(name));
@@ -70,7 +75,7 @@ Result<std::optional<ScratchFile>> make_only_scratch(const WritableDirectory& di
   }
   if (!file) return fail(file.error());
   // Before this lock, another process may have taken the file for a leftover.
-  GALLEY_ASSIGN(const bool is_ours, take(**file));
+  GALLEY_ASSIGN(const bool is_ours, take_lock(**file, kNoWait));
   if (!is_ours) return std::nullopt;
   GALLEY_ASSIGN(const bool is_named, has_name(directory, name, **file));
   if (!is_named) return std::nullopt;

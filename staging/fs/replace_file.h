@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,10 @@
 // is first written to `<name>.new` or `<name>.<n>.new`. Nothing is synced.
 
 namespace galley {
+
+/// Takes the lock of a file, and waits at most `longest` for the processes that hold it. Returns
+/// whether it was taken. Where the file system has no locks, every process gets it.
+[[nodiscard]] Result<bool> take_lock(File& file, std::chrono::milliseconds longest);
 
 /// An empty file that gets its own name when it is complete. Until then its maker holds a lock on
 /// it, so no other process writes to it, renames it or removes it.
