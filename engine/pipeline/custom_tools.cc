@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -25,6 +26,8 @@ constexpr uint64_t kMaxRecordBytes = uint64_t{256} << 10U;
 constexpr const char* kRecordFormat = "galley.tools/1";
 constexpr const char* kRecordName = "record.json";
 constexpr const char* kFilesName = "files";
+constexpr std::chrono::milliseconds kToolsLockWait{5'000};
+constexpr int kReadsOfTools = 8;
 
 RelPath place_named(std::string_view text) { return *RelPath::parse(text); }
 
@@ -208,6 +211,16 @@ Result<void> write_record(const WritableDirectory& folder, const TrustedTools& t
                              to_json(tools, root).dump(-1, ' ', false, Handler::replace) + "\n");
 }
 
+/// Of the processes that add or remove tools of a workspace, one does so at a time.
+Result<std::unique_ptr<WritableFile>> lock_tools(const WritableDirectory& home) {
+  GALLEY_ASSIGN(auto file, home.open_writable_file(place_named("lock"), OpenMode::kOpenOrCreate,
+                                                   kPrivateFile));
+  GALLEY_ASSIGN(const bool is_ours, take_lock(*file, kToolsLockWait));
+  if (is_ours) return file;
+  return fail(ErrorKind::kTimeout, "tool.locked",
+              "another process has changed the tools of this workspace for 5 seconds; try again");
+}
+
 /// Creates every folder with a fixed mode, whatever the umask is.
 Result<void> copy_items(const WritableDirectory& files, const ToolFolder& folder) {
   for (const ToolFolder::Item& item : folder.items) {
@@ -222,6 +235,33 @@ Result<void> copy_items(const WritableDirectory& files, const ToolFolder& folder
         write_file(files, path, item.bytes, item.is_program ? kShownProgramMode : kShownFileMode));
   }
   return {};
+}
+
+/// Readers see the whole copy or none.
+Result<void> remove_copy(const WritableDirectory& home, const RelPath& place) {
+  const RelPath aside = place_named(place.str() + ".new");
+  GALLEY_TRY(remove_tree(home, aside));
+  const auto moved = home.rename(place, home, aside, RenameMode::kReplace);
+  if (!moved && is_gone(moved.error())) return {};
+  GALLEY_TRY(moved);
+  return remove_tree(home, aside);
+}
+
+/// Puts a copy of the folder at `place`. Readers see the whole copy or none.
+Result<void> write_copy(const WritableDirectory& home, const RelPath& place,
+                        const ToolFolder& folder, const TrustedTools& tools,
+                        const std::string& root) {
+  const RelPath fresh = place_named(place.str() + ".new");
+  GALLEY_TRY(remove_tree(home, fresh));
+  GALLEY_TRY(home.make_directory(fresh, kPrivateDirectory));
+  GALLEY_ASSIGN(const auto made, home.open_writable_directory(fresh));
+  GALLEY_TRY(made->make_directory(place_named(kFilesName), kShownFolderMode));
+  GALLEY_TRY(made->set_mode(place_named(kFilesName), kShownFolderMode));
+  GALLEY_ASSIGN(const auto files, made->open_writable_directory(place_named(kFilesName)));
+  GALLEY_TRY(copy_items(*files, folder));
+  GALLEY_TRY(write_record(*made, tools, root));
+  GALLEY_TRY(remove_tree(home, place));  // a damaged copy
+  return home.rename(fresh, home, place, RenameMode::kReplace);
 }
 
 /// Checks that the files are still the trusted ones, both in the copy and in the original folder.
@@ -282,26 +322,24 @@ Result<void> check_tools_have_a_place(const UserSettings& settings, const std::s
 Result<void> trust_tools(const UserSettings& settings, const std::string& root,
                          const ToolFolder& folder, int64_t now_ns) {
   GALLEY_TRY(check_tools_have_a_place(settings, root));
+  const std::string home_path = tools_folder(settings, root);
+  GALLEY_ASSIGN(const auto home, make_disk_directory(home_path, kPrivateDirectory));
+  GALLEY_ASSIGN(const auto lock, lock_tools(*home));
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
-  GALLEY_ASSIGN(const auto home,
-                make_disk_directory(tools_folder(settings, root), kPrivateDirectory));
   const RelPath place = place_named(folder.hash.hex());
-  const RelPath fresh = place_named(folder.hash.hex() + ".new");
-  GALLEY_TRY(remove_tree(*home, fresh));
-  GALLEY_TRY(home->make_directory(fresh, kPrivateDirectory));
-  GALLEY_ASSIGN(const auto made, home->open_writable_directory(fresh));
-  GALLEY_TRY(made->make_directory(place_named(kFilesName), kShownFolderMode));
-  GALLEY_TRY(made->set_mode(place_named(kFilesName), kShownFolderMode));
-  GALLEY_ASSIGN(const auto files, made->open_writable_directory(place_named(kFilesName)));
-  GALLEY_TRY(copy_items(*files, folder));
   TrustedTools tools{folder.path, folder.hash, {}, now_ns, ""};
   for (const CustomManifest& manifest : folder.manifests) tools.names.push_back(manifest.info.name);
-  GALLEY_TRY(write_record(*made, tools, root));
-  GALLEY_TRY(remove_tree(*home, place));
-  GALLEY_TRY(home->rename(fresh, *home, place, RenameMode::kReplace));
+  // An intact copy stays, since another process may be reading it.
+  const auto copy = read_items(home_path + "/" + place.str() + "/" + kFilesName);
+  if (copy && copy->hash == folder.hash) {
+    GALLEY_ASSIGN(const auto made, home->open_writable_directory(place));
+    GALLEY_TRY(write_record(*made, tools, root));
+  } else {
+    GALLEY_TRY(write_copy(*home, place, folder, tools, root));
+  }
   for (const TrustedTools& old : kept) {
     if (old.source != folder.path || old.hash == folder.hash) continue;
-    GALLEY_TRY(remove_tree(*home, place_named(old.hash.hex())));
+    GALLEY_TRY(remove_copy(*home, place_named(old.hash.hex())));
   }
   return {};
 }
@@ -318,8 +356,10 @@ Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
   for (const DirectoryEntry& entry : entries) {
     const auto hash = ContentId::from_hex(entry.name);
     if (!hash || entry.kind != FileKind::kDirectory) continue;
-    GALLEY_ASSIGN(const auto folder, (*home)->open_directory(place_named(entry.name)));
-    GALLEY_ASSIGN(auto record, read_tools_record(*folder, root));
+    const auto folder = (*home)->open_directory(place_named(entry.name));
+    if (!folder && is_gone(folder.error())) continue;  // removed meanwhile
+    if (!folder) return fail(folder.error());
+    GALLEY_ASSIGN(auto record, read_tools_record(**folder, root));
     if (!record || record->hash != *hash) continue;
     record->files = place + "/" + entry.name + "/" + kFilesName;
     all.push_back(*std::move(record));
@@ -332,13 +372,18 @@ Result<std::vector<TrustedTools>> trusted_tools(const UserSettings& settings,
 
 Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
                          std::string_view name) {
+  if (!is_tools_folder_outside(settings, root)) return false;
+  const auto opened = open_writable_disk_directory(tools_folder(settings, root));
+  if (!opened && (is_gone(opened.error()) || opened.error().os_error == EACCES)) return false;
+  if (!opened) return fail(opened.error());
+  const WritableDirectory* home = opened->get();
+  GALLEY_ASSIGN(const auto lock, lock_tools(*home));
   GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
   for (TrustedTools tools : kept) {
     if (std::erase(tools.names, name) == 0) continue;
-    GALLEY_ASSIGN(const auto home, open_writable_disk_directory(tools_folder(settings, root)));
     const RelPath place = place_named(tools.hash.hex());
     if (tools.names.empty()) {
-      GALLEY_TRY(remove_tree(*home, place));
+      GALLEY_TRY(remove_copy(*home, place));
       return true;
     }
     GALLEY_ASSIGN(const auto folder, home->open_writable_directory(place));
@@ -356,18 +401,44 @@ Result<void> add_tools_of(ToolRegistry& registry, const ToolFolder& folder) {
   return {};
 }
 
+namespace {
+
+struct ReadTools {
+  TrustedTools tools;
+  ToolFolder folder;
+};
+
+/// Reads the folders of all trusted tools. Looks again if another process changed them meanwhile.
+Result<std::vector<ReadTools>> read_trusted(const UserSettings& settings, const std::string& root) {
+  for (int look = 1;; ++look) {
+    GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
+    std::vector<ReadTools> all;
+    std::optional<Error> unread;
+    for (const TrustedTools& tools : kept) {
+      auto folder = ToolFolder::read(tools.files);
+      if (folder) {
+        all.push_back({tools, *std::move(folder)});
+      } else {
+        unread = with_remedy(folder.error(), tools.names.empty() ? "" : tools.names.front());
+      }
+    }
+    if (!unread) return all;
+    GALLEY_ASSIGN(const auto now, trusted_tools(settings, root));
+    if (now == kept || look == kReadsOfTools) return fail(*unread);
+  }
+}
+
+}  // namespace
+
 Result<void> add_custom_tools(ToolRegistry& registry, const UserSettings& settings,
                               const std::string& root) {
-  GALLEY_ASSIGN(const auto kept, trusted_tools(settings, root));
-  for (const TrustedTools& tools : kept) {
-    const std::string first = tools.names.empty() ? "" : tools.names.front();
-    const auto folder = ToolFolder::read(tools.files);
-    if (!folder) return fail(with_remedy(folder.error(), first));
-    for (const CustomManifest& manifest : folder->manifests) {
+  GALLEY_ASSIGN(const auto all, read_trusted(settings, root));
+  for (const auto& [tools, folder] : all) {
+    for (const CustomManifest& manifest : folder.manifests) {
       const std::string& name = manifest.info.name;
       if (std::find(tools.names.begin(), tools.names.end(), name) == tools.names.end()) continue;
-      const auto added = registry.add(make_custom_tool(
-          manifest, {tools.files, [tools, name] { return check_unchanged(tools, name); }}));
+      const auto unchanged = [tools = tools, name] { return check_unchanged(tools, name); };
+      const auto added = registry.add(make_custom_tool(manifest, {tools.files, unchanged}));
       if (!added) return fail(with_remedy(added.error(), name));
     }
   }

@@ -17,9 +17,11 @@ namespace galley {
 // Custom tools that a person added to a workspace (docs/tools.md). They are stored
 // next to the trust records, outside every workspace:
 //
-//     $XDG_STATE_HOME/galley/tools/<SHA-256 of the root's path>/<hash of the files>/
-//         record.json   the original folder, and the names that may be called
-//         files/        a copy of the folder; the programs in it are run
+//     $XDG_STATE_HOME/galley/tools/<SHA-256 of the root's path>/
+//         lock              held while tools are added or removed
+//         <hash of the files>/
+//             record.json   the original folder, and the names that may be called
+//             files/        a copy of the folder; the programs in it are run
 
 /// The contents of a folder of tools.
 ///
@@ -54,6 +56,8 @@ struct TrustedTools {
   std::vector<std::string> names;  ///< of the tools that may be called
   int64_t given_ns = 0;
   std::string files;  ///< absolute path of the copy
+
+  bool operator==(const TrustedTools&) const = default;
 };
 
 /// Returns the folder in which the tools of the workspace at `root` are stored.
@@ -65,7 +69,7 @@ struct TrustedTools {
 Result<void> check_tools_have_a_place(const UserSettings& settings, const std::string& root);
 
 /// Stores a folder of tools for the workspace at `root`. Replaces an earlier copy of that folder.
-/// Errors: kRefused `trust.no_place` as record_trust(); kIo.
+/// Errors: kRefused `trust.no_place` as record_trust(); kTimeout `tool.locked`; kIo.
 Result<void> trust_tools(const UserSettings& settings, const std::string& root,
                          const ToolFolder& folder, int64_t now_ns);
 
@@ -75,6 +79,7 @@ Result<void> trust_tools(const UserSettings& settings, const std::string& root,
 
 /// Removes a tool, and its folder with the last tool. Returns false if the tool is not
 /// stored.
+/// Errors: kTimeout `tool.locked`; kIo.
 Result<bool> forget_tool(const UserSettings& settings, const std::string& root,
                          std::string_view name);
 

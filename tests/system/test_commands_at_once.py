@@ -73,6 +73,27 @@ class AtOnce(SystemCase):
             self.assertEqual(earlier.read_text(), "#!/bin/sh\nexit 0\n")
             self.assertEqual({name for name in os.listdir(hooks) if not name.endswith(".sample")}, {"pre-commit"})
 
+    def test_a_tool_is_added_and_removed(self):
+        folder = self.scratch / "tool"
+        folder.mkdir()
+        (folder / "manifest.json").write_text(json.dumps(
+            {"name": "p", "version": "1.0.0", "type": "tool", "provides": {"tool": "t"}, "description": "For a test.",
+             "executable": "run"}))
+        (folder / "run").write_text("#!/bin/sh\n")
+        (folder / "run").chmod(0o755)
+        for number in range(ROUNDS):
+            if number % 3 == 0:  # another content of the same tool
+                (folder / "data").write_text(str(number))
+            self.all_succeed(*[("tools", "add", folder), ("tools", "list")] * 3)
+            self.assertIn(b"\nt ", b"\n" + self.galley("tools", "list", expect=0).stdout)
+            kept = [name for _, folders, _ in os.walk(self.scratch / "state") for name in folders]
+            self.assertEqual([name for name in kept if name.endswith(".new")], [])
+            self.assertEqual(kept.count("files"), 1, kept)
+        ends = self.at_once(*[("tools", "remove", "t")] * 3)
+        self.assertIn(0, [status for status, _ in ends], ends)
+        for status, said in ends:
+            self.assertTrue(status == 0 or "'t'" in said, said)
+
     def test_one_proposal_is_approved(self):
         (self.work / "galley.toml").write_text(ASKS)
         for number in range(ROUNDS):
