@@ -24,12 +24,33 @@ Result<std::vector<RelPath>> named_paths(Session& session) {
   return session.paths(names);
 }
 
+/// Prints `text`, which has the heading, with the diff of a transaction: with a summary and the
+/// patch if `has_both`. Leaves in `text` what comes before the next heading.
+/// Errors: kNotFound `history.pruned` if another process removes the transaction meanwhile.
+Result<void> print_diff(Session& session, TxId id, const std::vector<RelPath>& paths, bool has_both,
+                        std::string& text) {
+  GALLEY_ASSIGN(const History history, open_history(session));
+  GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(id));
+  const Proposal part = part_below(proposal, paths);
+  const std::string between = session.arguments().oneline ? "" : "\n";
+  text += between;
+  DiffArguments diff = session.arguments().diff;
+  if (has_both) {
+    GALLEY_TRY(print_changes(session, part, diff, text));
+    text = between;
+    diff.stat = diff.numstat = diff.name_status = false;
+  }
+  GALLEY_TRY(print_changes(session, part, diff, text));
+  text = between;
+  return {};
+}
+
 /// Prints the log for people: headings, and as much of each diff as requested.
 Result<void> print_transactions(Session& session, const std::vector<TxSummary>& transactions,
                                 bool has_patch) {
   const Arguments& arguments = session.arguments();
   const bool has_color = session.terminal().has_color();
-  DiffArguments diff = arguments.diff;
+  const DiffArguments& diff = arguments.diff;
   const bool is_summary = diff.stat || diff.numstat || diff.name_status;
   GALLEY_ASSIGN(const auto paths, named_paths(session));
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
@@ -40,18 +61,10 @@ Result<void> print_transactions(Session& session, const std::vector<TxSummary>& 
     text += arguments.oneline ? transaction_line(summary, has_color)
                               : transaction_text(summary, links, has_color, when);
     if ((!has_patch && !is_summary) || !summary.problem.empty()) continue;
-    GALLEY_ASSIGN(const History history, open_history(session));
-    GALLEY_ASSIGN(const Proposal proposal, history.proposal_of(summary.id));
-    const Proposal part = part_below(proposal, paths);
-    if (!arguments.oneline) text += "\n";
-    if (is_summary && has_patch) {
-      GALLEY_TRY(print_changes(session, part, diff, text));
-      text = arguments.oneline ? "" : "\n";
-      diff.stat = diff.numstat = diff.name_status = false;
-    }
-    GALLEY_TRY(print_changes(session, part, diff, text));
-    diff = arguments.diff;
-    text = arguments.oneline ? "" : "\n";
+    const auto printed = print_diff(session, summary.id, paths, is_summary && has_patch, text);
+    const bool is_pruned = !printed && printed.error().reason == "history.pruned";
+    if (!printed && !is_pruned) return printed;
+    if (is_pruned) session.say(session.with_hints(printed.error().message));
   }
   session.print(text);
   return {};

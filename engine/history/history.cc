@@ -232,8 +232,11 @@ Result<std::vector<TxSummary>> History::scan(const HistoryFilter& filter) const 
     GALLEY_ASSIGN(summary, summarize(transaction, false));
     if (!matches(filter, summary)) return true;
     if (filter.with_lines) {
-      GALLEY_ASSIGN(const auto whole, journal(id));
-      GALLEY_ASSIGN(summary, summarize(*whole, true));
+      const auto whole = journal(id);
+      auto lines = whole ? summarize(**whole, true) : Result<TxSummary>(whole.error());
+      // It was pruned since its outline was read.
+      if (!lines && lines.error().kind == ErrorKind::kNotFound) return true;
+      GALLEY_ASSIGN(summary, std::move(lines));
     }
     summary.undone_by = relations.undone_by(id);
     summary.partly_undone_by = relations.partly_undone_by(id);

@@ -132,6 +132,27 @@ class AtOnce(SystemCase):
             for one in json.loads(self.galley("--json", "status", expect=0).stdout)["transactions"]:
                 self.galley("rollback", "--tx", one["tx"], expect=0)
 
+    def test_a_log_names_what_a_gc_prunes_meanwhile(self):
+        (self.work / "galley.toml").write_text("[history]\nkeep_transactions = 2\n")
+        for options in ([], ["--stat"], ["--oneline"]):
+            for number in range(4):
+                text = f"line {number} of a file that no pipe holds {options}\n"
+                (self.scratch / "edit.json").write_text(json.dumps([{"path": f"{number}.txt", "content": text * 20_000}]))
+                self.galley("apply", self.scratch / "edit.json", expect=0)
+            for journal in (self.work / ".galley" / "j").iterdir():
+                os.utime(journal, (0, 0))  # so old that it is retired
+            listing = subprocess.Popen([GALLEY, "-C", self.work, "log", "-p", *options], stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       env={**os.environ, **self.environment})
+            self.addCleanup(listing.kill)
+            shown = listing.stdout.read(1)  # it has its list, and waits for a reader of the first diff
+            self.assertIn(b"(count)", self.galley("gc", expect=0).stdout)
+            more, said = listing.communicate(timeout=60)
+            self.assertEqual(listing.returncode, 0, said)
+            self.assertIn(b"+line 3 of", shown + more)
+            self.assertNotIn(b"+line 0 of", shown + more)
+            self.assertIn(b"was pruned from the history", said)
+
     def test_no_entry_of_an_agent_is_lost(self):
         settings = self.work / ".gemini" / "settings.json"
         for _ in range(ROUNDS):
