@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 
 #include "base/file_mode.h"
 #include "base/result.h"
@@ -30,10 +31,12 @@ bool is_interference(const Error& error) {
   }
 }
 
-/// Makes an error name the path instead of the slot, because people know only the path.
+/// Returns the cause without the call, which may name a slot: people know only the path.
+std::string cause_of(const Error& error) { return std::generic_category().message(error.os_error); }
+
 Error naming(const RelPath& path, Error error) {
   if (error.os_error == 0) return error;
-  error.message = "cannot change '" + path.str() + "': " + error.message;
+  error.message = "cannot change '" + path.str() + "': " + cause_of(error);
   error.path = path.str();
   return error;
 }
@@ -82,7 +85,7 @@ Result<std::optional<ConflictPath>> Applier::run() {
     auto found = observe(at);
     ConflictPath path = make_conflict(here.path, here.before.node, found ? *found : Node());
     path.message = "'" + here.path.str() + "' changed while it was being committed (" +
-                   conflict.error().message + ")";
+                   cause_of(conflict.error()) + ")";
     return std::optional<ConflictPath>(std::move(path));
   }
   return std::optional<ConflictPath>();

@@ -209,6 +209,36 @@ TEST_P(PublisherFacts, AParentReplacedByALinkIsAConflict) {
   EXPECT_EQ(picture_of(ws()), before);
 }
 
+/// At each call of a commit another program makes the file that the commit is about to make.
+TEST_P(PublisherFacts, AFileMadeDuringACommitIsAConflictThatNamesItsPath) {
+  size_t late = 0;
+  for (size_t at = 1;; ++at) {
+    const auto tree = std::make_shared<MemoryTree>();
+    const ScratchDirectory scratch;
+    const auto open = [&] {
+      return GetParam() ? open_writable_disk_directory(scratch.path()).value()
+                        : open_memory_tree(tree);
+    };
+    const auto raw = open();
+    const Proposal proposal = ChangeBuilder(*raw).write("n", "ours").proposal();
+    const auto plan = std::make_shared<FaultPlan>();
+    plan->at = at;
+    plan->before = [&] {
+      (void)raw->open_writable_file(rel("n"), OpenMode::kCreateNew, kPrivateFile);
+    };
+    const auto outcome = publish(*make_fault_directory(open(), plan), proposal);
+    ASSERT_TRUE(outcome) << at << ": " << outcome.error().message;
+    if (plan->calls.size() < at) break;
+    const auto* conflict = std::get_if<Conflict>(&*outcome);
+    if (conflict == nullptr) continue;
+    const std::string& message = conflict->paths.at(0).message;
+    EXPECT_TRUE(message.starts_with("'n' ")) << message;
+    EXPECT_EQ(message.find("cannot "), message.npos) << message;
+    late += message.find("while it was being committed") != message.npos ? 1 : 0;
+  }
+  EXPECT_GE(late, 1U);
+}
+
 TEST_P(PublisherFacts, RefusedProposalsDoNotCreateTheStateDirectory) {
   put_file(ws(), "a", "a");
   const auto empty = publish(ws(), ChangeBuilder(ws()).proposal());
