@@ -147,7 +147,7 @@ Result<int> carry_out(Session& session, Workspace& workspace, const UndoPlan& pl
     GALLEY_ASSIGN(Transaction transaction, workspace.begin_stored(who));
     GALLEY_ASSIGN(const std::string next,
                   stage_markers(session, transaction, plan.proposal, plan.merged, document));
-    if (!next.empty()) session.say(next);
+    if (!next.empty()) session.print_error_lines(printable_line(next) + "\n");
     document["ok"] = false;
     document["reason"] = "undo.conflict";
     if (session.is_json()) session.print(document);

@@ -169,7 +169,7 @@ Result<std::string> stage_markers(Session& session, Transaction& transaction,
   GALLEY_ASSIGN(const RebaseOutcome outcome, inner(transaction).stage_with_markers(proposal));
   if (const auto* misfits = std::get_if<RebaseConflict>(&outcome)) {
     for (const PathConflict& path : misfits->paths) {
-      session.say("no markers help here: " + path.message);
+      session.print_error_lines("no markers help here: " + printable_line(path.message) + "\n");
     }
     return std::string();
   }

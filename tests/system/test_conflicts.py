@@ -158,6 +158,7 @@ class Conflicts(SystemCase):
         document = self.commit("--conflict=markers", expect=1)
         self.assertNotIn("marked", document)
         self.assertEqual((self.work / "b.bin").read_bytes(), b"\0two")
+        self.assertIn(b"no markers help here", self.galley("-q", "commit", "--conflict=markers", expect=1).stderr)
 
     def test_an_undo_shows_both_sides_and_stages_markers(self):
         self.write("a.txt", "one\ntwo\nthree\n")
@@ -173,6 +174,8 @@ class Conflicts(SystemCase):
         self.assertEqual(document["marked"][0]["path"], "a.txt")
         self.assertEqual((self.work / "a.txt").read_text(), "one\nzwei\nthree\n")
         self.commit("--tx", document["tx"], expect=1)
+        said = self.galley("-q", "undo", "--conflict=markers", expect=1).stderr.decode()
+        self.assertIn("staged with conflict markers", said)
 
     def test_log_shows_partial_undos_and_unreadable_journals(self):
         self.write("a.txt", "a\n")
