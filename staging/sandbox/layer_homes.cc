@@ -266,7 +266,14 @@ std::vector<std::string> clear_abandoned_layer_homes(bool dry_run) {
 }
 
 Result<void> remove_layer_home(const std::string& path) {
-  return is_layer_home(path) ? erase_home(path) : Result<void>();
+  if (!is_layer_home(path)) return {};
+  // From here on it is a home that a killed command left: gc removes what remains of it.
+  GALLEY_ASSIGN(const auto home, open_writable_disk_directory(path));
+  GALLEY_ASSIGN(const auto held, home->open_writable_file(*RelPath::parse(kHeldMark),
+                                                          OpenMode::kOpenOrCreate, kPrivateFile));
+  GALLEY_TRY(held->try_lock(LockMode::kExclusive));
+  GALLEY_TRY(home->remove_file(*RelPath::parse(kLastingMark)));
+  return erase_home(path);
 }
 
 Result<std::shared_ptr<const LayerCache::Layer>> LayerCache::layer_of(const Overlay& overlay) {

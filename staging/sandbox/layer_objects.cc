@@ -19,7 +19,8 @@ namespace {
 constexpr int kOpenLevels = 8;  ///< of directories that are open at once
 
 /// Empties `top` at any depth. Directories more than a few levels below it are moved up to be
-/// children of `top`. So no path gets long and few descriptors are open.
+/// children of `top`. So no path gets long and few descriptors are open. The files in `top` itself
+/// come last: one may be the mark by which gc finds the rest (layer_homes.h).
 class Eraser {
  public:
   explicit Eraser(const WritableDirectory& top) : top_(top) {}
@@ -27,14 +28,16 @@ class Eraser {
   Result<void> run() {
     for (;;) {
       GALLEY_ASSIGN(const auto entries, top_.list());
-      bool has_directories = false;
+      const auto is_directory = [](const auto& entry) {
+        return entry.kind == FileKind::kDirectory;
+      };
+      const bool has_directories = std::any_of(entries.begin(), entries.end(), is_directory);
       for (const DirectoryEntry& entry : entries) {
-        if (entry.kind != FileKind::kDirectory) {
+        if (is_directory(entry)) {
+          GALLEY_TRY(remove(top_, entry.name, kOpenLevels));
+        } else if (!has_directories) {
           GALLEY_TRY(unlink_entry(top_, entry.name));
-          continue;
         }
-        GALLEY_TRY(remove(top_, entry.name, kOpenLevels));
-        has_directories = true;
       }
       if (!has_directories) return {};
     }

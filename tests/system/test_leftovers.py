@@ -8,7 +8,7 @@ import signal
 import subprocess
 
 import hostile
-from support import GALLEY, ROOT, SystemCase
+from support import GALLEY, ROOT, SystemCase, need_own_mounts
 from terminal_session import wait_until
 
 GATE = '[[validator]]\nname = "slow"\ncommand = ["sh", "-c", "sleep 1000"]\n'
@@ -68,6 +68,19 @@ class Leftovers(SystemCase):
         process.send_signal(signal.SIGKILL)
         process.wait()
         wait_until(lambda: self.gc() is not None and not copies & self.homes(), "it was not removed")
+
+    def test_a_folder_that_cannot_be_removed_now_is_removed_by_a_later_gc(self):
+        need_own_mounts()
+        home = self.temporary / "galley-AbCdEf"
+        mount = home / "run" / "mount"
+        mount.mkdir(parents=True)
+        home.chmod(0o700)
+        (home / "held-by-galley").touch()
+        subprocess.run(["unshare", "-Urm", "sh", "-c", 'mount -t tmpfs none "$0" && exec "$@"', mount, GALLEY, "-C", self.work,
+                        "gc"], env={**os.environ, **self.environment}, check=True, capture_output=True)
+        self.assertTrue(mount.exists())
+        self.assertIn(home.name, self.gc())
+        self.assertFalse(home.exists())
 
     def test_a_folder_that_only_looks_like_a_leftover_stays(self):
         process, made = self.killed("check", "--worktree")
