@@ -81,11 +81,13 @@ Error error_from(const ToolError& error) {
   return {kind, error.reason, error.message, {}, 0};
 }
 
+Error call_cancelled() {
+  return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled; nothing of it is staged",
+          "", 0};
+}
+
 Error ToolContext::interruption(const std::string& remedy) const {
-  if (stop.stop_requested()) {
-    return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled; nothing was staged", "",
-            0};
-  }
+  if (stop.stop_requested()) return call_cancelled();
   return {ErrorKind::kTimeout, "tool.timeout",
           "the time of the call is over and nothing was staged; " + remedy, "", 0};
 }

@@ -156,6 +156,9 @@ struct ToolContext {
   [[nodiscard]] Error interruption(const std::string& remedy) const;
 };
 
+/// The error of a call that was cancelled.
+[[nodiscard]] Error call_cancelled();
+
 /// Cleans one text of an answer before it is used.
 using TextSanitizer = std::function<std::string(std::string_view)>;
 

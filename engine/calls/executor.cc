@@ -149,8 +149,7 @@ tl::expected<Allowed, Ran> Executor::allow(Admitted what) {
   if (const auto room = recorder_->make_room(); !room) return unrecorded_action(room.error());
   auto no = refusal(action);
   if (!no && options_.stop.stop_requested()) {  // no person is asked, no kept answer is used
-    no = Error{
-        ErrorKind::kTimeout, "call.cancelled", "the call was cancelled; nothing was staged", {}, 0};
+    no = call_cancelled();
   }
   if (!no && options_.desk) no = confirm_call(action, *options_.desk);
   if (no) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/tool.h"
 #include "tools/tool_definition.h"
 
 namespace galley {
@@ -22,9 +23,7 @@ tl::unexpected<Error> too_fast(const std::string& tool, const std::string& why,
 
 /// The error of a call that stops waiting.
 Error gave_up(const std::string& tool, const ToolQuotas::Wait& wait, const std::string& what) {
-  if (wait.stop.stop_requested()) {
-    return {ErrorKind::kTimeout, "call.cancelled", "the call was cancelled while it waited", "", 0};
-  }
+  if (wait.stop.stop_requested()) return call_cancelled();
   return {ErrorKind::kTimeout, "tool.queue_timeout",
           "the call of the tool '" + tool + "' waited for " + what + " until its time was over", "",
           0};

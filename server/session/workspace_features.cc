@@ -13,6 +13,7 @@
 #include "server/session/long_output.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
+#include "tools/tool.h"
 
 namespace galley {
 namespace {
@@ -390,10 +391,7 @@ ordered_json WorkspaceFeatures::call_own(const ToolInfo& info, json arguments,
       begun && (!called.ok || has_left || (!keeps_output && (*lent)->proposal().changes().empty()));
   if (is_lost) (void)(*lent)->rollback();
   if (const auto saved = lent->give_back(is_lost); !saved) return failed_result(saved.error());
-  if (has_left && called.ok) {
-    return failed_result({ErrorKind::kTimeout, "call.cancelled",
-                          "the call was cancelled, and what it staged was dropped", "", 0});
-  }
+  if (has_left && called.ok) return failed_result(call_cancelled());
   const bool has_tx = !only_reads && !is_lost;
   if (!only_reads) notify_resource_changed(id);
   ordered_json result = tool_call_result(called, has_tx ? id : std::string(), questions);
