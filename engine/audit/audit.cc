@@ -30,19 +30,20 @@ constexpr size_t kTailBytes = 2 * kMaxAuditRecordBytes;
 
 RelPath name_of(const char* name) { return *RelPath::parse(name); }
 
+constexpr std::string_view kRepair = "`galley doctor --repair` sets it aside and begins a new one";
+
 tl::unexpected<Error> damaged(const std::string& why) {
-  return fail(ErrorKind::kInvalid, "audit.damaged",
-              "the audit log cannot be continued: " + why +
-                  "; see `galley audit verify`, then `galley doctor --repair` sets it aside and "
-                  "begins a new one",
-              fmt::format(".galley/{}", kLogName));
+  return fail(
+      ErrorKind::kInvalid, "audit.damaged",
+      fmt::format("the audit log cannot be continued: {}; see `galley audit verify`, then {}", why,
+                  kRepair),
+      fmt::format(".galley/{}", kLogName));
 }
 
 /// A log that is not a regular file cannot be opened. That is damage, and has its remedy.
-Error as_damage(Error error) {
-  const bool is_no_file = error.reason == "path.is_directory" ||
-                          error.reason == "path.is_symlink" || error.reason == "path.special_file";
-  return is_no_file ? damaged(error.message).value() : std::move(error);
+bool is_no_file(const Error& error) {
+  return error.reason == "path.is_directory" || error.reason == "path.is_symlink" ||
+         error.reason == "path.special_file";
 }
 
 /// The end of the log: the last complete record, and the bytes of an incomplete one.
@@ -198,7 +199,8 @@ Result<std::unique_ptr<WritableFile>> AuditLog::lock(OpenMode mode) const {
 Result<AuditPosition> AuditLog::append_locked(WritableFile& head_file,
                                               std::vector<nlohmann::json> records) {
   auto opened = directory_->open_writable_file(name_of(kLogName), OpenMode::kOpenOrCreate);
-  if (!opened) return fail(as_damage(std::move(opened.error())));
+  if (!opened && is_no_file(opened.error())) return damaged(opened.error().message);
+  if (!opened) return fail(opened.error());
   const auto log = *std::move(opened);
   GALLEY_ASSIGN(const FileStat stat, log->stat());
   GALLEY_ASSIGN(const std::optional<AuditHead> head, read_audit_head(head_file));
@@ -426,10 +428,10 @@ Result<AuditVerification> AuditLog::verify_locked(File* head_file) const {
       *directory_, name_of(kLogName),
       [&](std::string_view line, bool is_whole) { check.take(line, is_whole); });
   if (read) return check.finish();
-  const Error error = as_damage(std::move(read.error()));
-  if (error.reason != "audit.damaged") return fail(error);
+  const Error& error = read.error();
+  if (!is_no_file(error)) return fail(error);
   AuditVerification found;
-  found.defects.push_back({0, 0, "audit.malformed", error.message});
+  found.defects.push_back({0, 0, "audit.malformed", fmt::format("{}; {}", error.message, kRepair)});
   return found;
 }
 

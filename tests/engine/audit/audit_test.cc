@@ -316,6 +316,9 @@ TEST_F(AuditTest, ALogThatIsNotAFileIsDamageWithTheSameRemedy) {
     EXPECT_EQ(log_.append_missing({audit_record(event("y"), kNow)}).error().reason,
               "audit.damaged");
     EXPECT_EQ(defects(), "audit.malformed@0/0");
+    const std::string said = log_.verify()->defects.at(0).message;
+    EXPECT_NE(said.find("galley doctor --repair"), said.npos);
+    EXPECT_EQ(said.find("audit verify"), said.npos) << said;
     const std::string name = "audit." + std::to_string(number) + ".jsonl";
     EXPECT_EQ(*log_.begin_new_log(), name);
     EXPECT_EQ(nlohmann::json::parse(lines().at(0))["output"]["closed"], name);
