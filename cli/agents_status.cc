@@ -140,9 +140,15 @@ Result<int> agents_status(Session& session) {
     document["overlaps"].push_back(overlap_json(activity.overlaps[i]));
     if (i < kMaxPrintedOverlaps) text += overlap_text(activity.overlaps[i]);
   }
+  for (const std::string& tx : activity.damaged) document["damaged"].push_back(tx);
   if (session.is_json()) {
     session.print(document);
     return kExitDone;
+  }
+  if (!activity.damaged.empty()) {
+    session.print_error_lines(session.with_hints(
+        fmt::format("damaged, so not listed: {}; drop each with: galley rollback --tx ID\n",
+                    join(activity.damaged, ", "))));
   }
   if (activity.sessions.empty()) {
     session.say("no session has staged or committed anything here");

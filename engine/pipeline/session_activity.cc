@@ -24,7 +24,7 @@ bool is_file_change(const Overlay::Entry& entry) {
 }
 
 /// Returns the changed files of a transaction; nullopt while another process has it open.
-/// Errors: it was committed in the meantime, or is damaged.
+/// Errors: kNotFound `stage.not_found` if it has ended; any other if it is damaged.
 Result<std::optional<std::vector<RelPath>>> staged_paths(WorkspaceState& state,
                                                          const std::string& tx) {
   std::optional<std::vector<RelPath>> paths;
@@ -40,20 +40,24 @@ Result<std::optional<std::vector<RelPath>>> staged_paths(WorkspaceState& state,
   return paths;
 }
 
-Result<std::vector<OpenWork>> open_work(WorkspaceState& state) {
+/// Adds the transactions that cannot be read to `damaged`.
+Result<std::vector<OpenWork>> open_work(WorkspaceState& state, std::vector<std::string>& damaged) {
   std::vector<OpenWork> found;
   GALLEY_ASSIGN(const auto infos, list_stages(*state.persistent.state()));
   for (const StageInfo& info : infos) {
     const auto about = StoredStage::look_at(*state.persistent.state(), info.id);
-    if (!about) continue;
-    auto paths = staged_paths(state, info.id);
-    if (!paths) continue;
+    auto paths = about ? staged_paths(state, info.id) : fail(about.error());
+    if (!paths) {
+      if (!is_stage_gone(paths.error())) damaged.push_back(info.id);
+      continue;
+    }
     found.push_back({info.id, about->session, about->agent, about->begun_ns,
                      std::max(about->begun_ns, info.mtime_ns), *std::move(paths)});
   }
   std::sort(found.begin(), found.end(), [](const OpenWork& a, const OpenWork& b) {
     return std::tie(a.begun_ns, a.tx) < std::tie(b.begun_ns, b.tx);
   });
+  std::sort(damaged.begin(), damaged.end());
   return found;
 }
 
@@ -157,7 +161,7 @@ Result<WorkspaceActivity> activity_of(const Workspace& workspace) {
   WorkspaceState& state = WorkspaceAccess::of(workspace);
   GALLEY_TRY(state.persistent.refresh());
   if (state.persistent.state() == nullptr) return activity;
-  GALLEY_ASSIGN(const std::vector<OpenWork> open, open_work(state));
+  GALLEY_ASSIGN(const std::vector<OpenWork> open, open_work(state, activity.damaged));
   HistoryFilter newest;
   newest.limit = kMaxActivityCommits + 1;
   newest.with_lines = false;

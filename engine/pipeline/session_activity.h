@@ -53,6 +53,7 @@ struct WorkspaceActivity {
   std::vector<SessionActivity> sessions;  ///< with open transactions first, then the latest first
   std::vector<PathOverlap> overlaps;      ///< sorted by path
   bool is_cut = false;                    ///< there are older commits, which were not read
+  std::vector<std::string> damaged;       ///< open transactions that cannot be read, sorted
 };
 
 /// The commits that are read and compared, newest first, however long the history is.

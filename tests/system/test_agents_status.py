@@ -57,6 +57,19 @@ class Sessions(StatusCase):
         self.assertRegex(shown, r"s1 +claude +(just now|\d+ seconds? ago) +3 +1\n")
         self.assertIn("stages 1 file\n", shown)
 
+    def test_damaged_transactions_are_named(self):
+        self.assertNotIn("damaged", self.agents_status())
+        for session, file in (("s1", "overlay"), ("s2", "about")):
+            self.call(session, session, "x")
+            (stage,) = [one for one in self.own_state("stage").iterdir() if session in (one / "about").read_text()]
+            (stage / file).write_text("damaged")
+        damaged = sorted(one.name for one in self.own_state("stage").iterdir())
+        self.call("s3", "whole", "x")
+        self.assertEqual(self.agents_status()["damaged"], damaged)
+        self.assertEqual(set(self.sessions()), {"s3"})
+        said = self.galley("-q", "agents", "status", expect=0).stderr.decode()
+        self.assertIn(f"damaged, so not listed: {', '.join(damaged)}; drop each with: galley", said)
+
     def test_sessions_with_open_work_are_first_and_the_list_is_bounded(self):
         self.call("open", "a", "x")
         for number in range(25):
