@@ -69,7 +69,8 @@ struct BlockMarks {
 
 /// Finds the divider and the end of the block whose head is line `head`. Markers with as many signs
 /// as the head have precedence over others. So a text that contains marker lines can be in a block
-/// with longer markers. Two dividers are an error, because either could be the intended one.
+/// with longer markers. Two dividers are an error, because either could be the intended one. So is
+/// another line of `=` if the divider may be a line of the text.
 [[nodiscard]] BlockMarks find_block(const Lines& document, size_t head);
 
 /// Number of lines before a block that are searched for its file name.
@@ -148,8 +149,9 @@ inline constexpr std::array<std::string_view, 3> kEditElements = {"write_to_file
 
 // --- lines that resemble markers --------------------------------------------------------------
 
-/// True for a line that resembles a marker of an edit: `<<<<<<< ORIGINAL`, `>>>>>>> REPLACE`,
-/// `*** Modify File: x`. Outside of all edits, such a line was probably meant as a marker.
+/// True for a line that resembles a marker of an edit: `<<<<<<< ORIGINAL`, `<<<< SEARCH`,
+/// `>>>>>>> REPLACE`, `*** Modify File: x`. Outside of all edits, such a line was probably meant as
+/// a marker.
 [[nodiscard]] bool is_nearly_mark(std::string_view line);
 
 }  // namespace galley

@@ -200,6 +200,38 @@ TEST(Answers, TagsOfThoughtsInsideEditsAreText) {
       << "context without its blank, or a thought";
 }
 
+TEST(Answers, ABlockWithAnotherLineThatMayBeItsDividerIsRefused) {
+  const auto reason_of = [](const std::string& inside, const std::string& signs = "") {
+    const auto set =
+        read_edits("new.rst\n<<<<<<<" + std::string(signs.size(), '<') + " SEARCH\n" + inside +
+                       ">>>>>>>" + std::string(signs.size(), '>') + " REPLACE\n",
+                   EditFormat::kAuto, {});
+    return set ? "" : set.error().reason;
+  };
+  EXPECT_EQ(reason_of("=======\nold\n==========\nnew\n"), "edit.corrupt_hunk");
+  EXPECT_EQ(reason_of("=======\nold\n====\nnew\n"), "edit.corrupt_hunk");
+  EXPECT_EQ(reason_of(":start_line:3\n=======\nold\n====\nnew\n"), "edit.corrupt_hunk");
+  EXPECT_EQ(reason_of("Heading\n=======\ntext\n==========\nnew\n"), "edit.corrupt_hunk");
+  // Headings of a new file, and markers that were chosen.
+  EXPECT_EQ(reason_of("=======\nTitle\n=====\n\ntext\n"), "");
+  EXPECT_EQ(reason_of("=======\n==========\nA Heading\n==========\n"), "");
+  EXPECT_EQ(reason_of("=========\nold\n====\nnew\n", "=="), "");
+  EXPECT_EQ(reason_of("text\n=======\ntext\n====\n"), "");
+}
+
+TEST(Answers, ABlockWhoseMarkersHaveOtherNumbersOfSignsIsUnread) {
+  for (const auto& [less, same, more] :
+       {std::tuple("<<<< SEARCH\n", "====\n", ">>>> REPLACE\n"),
+        std::tuple("<<<<<<<<<<< SEARCH\n", "===========\n", ">>>>>>>>>>> REPLACE\n")}) {
+    const std::string block = std::string(less) + "a\n" + same + "b\n" + more;
+    for (const std::string& answer :
+         {kBlock + ("g\n" + block), "src/app.py\n```python\n" + block + "```\n"}) {
+      const auto set = read_edits(answer, EditFormat::kAuto, {});
+      EXPECT_EQ(set ? "" : set.error().reason, "edit.unread") << answer;
+    }
+  }
+}
+
 // Limit: kMaxAnswerParts of staging/formats/answer.h
 TEST(Answers, AnswersAreReadInLinearTime) {
   // Each of these once began a search for its end: together they are read once.
