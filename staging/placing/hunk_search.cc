@@ -29,9 +29,9 @@
 // confirm the place (place_hunks.cc). Only telling lines count, because braces and blanks match
 // anywhere.
 //
-// White space is ignored after fuzz, as a second opinion. If the result of fuzz is unclear, all
-// lines without regard to white space are better evidence than only some lines. If both steps find
-// different places, the places of fuzz are reported.
+// White space is ignored after fuzz, as a second opinion. All lines without regard to white space
+// are better evidence than only some lines. So if both steps find different places, those with all
+// lines are reported, and none is taken.
 
 namespace galley {
 namespace {
@@ -392,16 +392,19 @@ HunkPlaces HunkSearch::find_by_steps() {
     // With less context, a change that was already applied could be applied again.
     if (already_there(index_, hunk_, at) >= 0) return {};
     if (!changes_to_what_is_there()) places = fuzzy();
-    if (places.starts.size() == 1 && !places.is_doubtful) return places;
   }
   HunkPlaces later = folded_steps();
+  if (places.starts.empty()) return later;
+  if (later.starts.empty()) return places;
+  const auto has = [](const HunkPlaces& all, int64_t start) {
+    return std::binary_search(all.starts.begin(), all.starts.end(), start);
+  };
+  const bool is_sure = places.starts.size() == 1 && !places.is_doubtful;
+  if (is_sure && has(later, places.starts.front())) return places;
   // All lines without regard to white space are better evidence than some lines. Both must not
   // disagree.
-  const bool agrees =
-      places.starts.empty() ||
-      (later.starts.size() == 1 &&
-       std::binary_search(places.starts.begin(), places.starts.end(), later.starts.front()));
-  return agrees ? later : places;
+  if (later.starts.size() == 1 && !has(places, later.starts.front())) later.is_doubtful = true;
+  return later;
 }
 
 HunkPlaces HunkSearch::folded_steps() {

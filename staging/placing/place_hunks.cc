@@ -194,7 +194,8 @@ class HunkPlacer {
         places.starts.size() == 1 && places.starts.front() == searches_[i].search.stated();
     const bool is_sure =
         places.starts.size() == 1 && !places.is_doubtful && (!places.is_unexplained || is_stated);
-    if (!places.starts.empty() && (is_sure || places.step != MatchStep::kFuzz)) return false;
+    const bool is_open = places.step == MatchStep::kFuzz || places.is_doubtful;
+    if (!places.starts.empty() && (is_sure || !is_open)) return false;
     return already_there(index_, hunk(i), searches_[i].search.stated()) < 0 &&
            new_lines_at(index_, hunk(i)) < 0;
   }

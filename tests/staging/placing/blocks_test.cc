@@ -76,6 +76,27 @@ TEST(Blocks, FuzzTakesNoOtherFunctionIfAPlaceHasAllLinesAndOneMore) {
   EXPECT_THAT(result, Not(HasSubstr("again() {\n  x = first")));
 }
 
+TEST(Blocks, APlaceWithAllLinesWinsOverOneWithoutContext) {
+  const std::string body = "first();\n@second();\n@third();\n@fourth();\n";
+  const auto indented = [](std::string text, const std::string& by) {
+    for (size_t at = 0; (at = text.find('@', at)) != std::string::npos;) text.replace(at, 1, by);
+    return text;
+  };
+  const std::string file = indented("void a() {\n@" + body + "}\n\n", "  ") +
+                           indented("void b() {\n@" + body + "@last();\n}\n", "    ");
+  const std::string hunk =
+      " void b() {\n   first();\n-  second();\n+  other();\n   third();\n   fourth();\n   "
+      "last();\n";
+  for (const std::string header : {"@@ ... @@\n", "@@ -1,6 +1,6 @@\n"}) {
+    const auto set = read_unified("--- a/f\n+++ b/f\n" + header + hunk, {});
+    ASSERT_TRUE(set.has_value());
+    const PlacedEdits made = place_edits(file, set->files.front(), {});
+    ASSERT_EQ(made.failures.size(), 1U) << made.splices.apply(file);
+    ASSERT_EQ(made.failures.front().candidates.size(), 1U);
+    EXPECT_EQ(made.failures.front().candidates.front().line, 8U);
+  }
+}
+
 TEST(Blocks, ACorrectionStaysInTheFunctionThatIsShown) {
   const std::string file =
       "def load(p):\n    f = open(p)\n    d = f.read()\n    return d\n\n"
