@@ -447,7 +447,7 @@ class TextPlacer {
       const bool is_missing = first.reason == "patch.context_not_found";
       const bool is_whole = by_lines.hunks.size() == 1 && (is_missing || !first.rebased.empty());
       first.rebased = is_whole ? correction_alone(before, after) : std::string();
-      if (is_missing) name_escapes(old_text, new_text, first);
+      if (is_missing) name_mistake(old_text, new_text, first);
       fail_by_lines(i, std::move(first));
       return;
     }
@@ -500,36 +500,100 @@ class TextPlacer {
     return is_stated ? out : std::string();
   }
 
-  /// Reports a text with the two characters "\n" in place of a line end, and suggests the edit with
-  /// decoded escape sequences.
-  void name_escapes(const std::string& old_text, const std::string& new_text, EditFailure& out) {
-    for (const bool joins : {false, true}) {
-      if (name_escapes(unescaped(old_text, joins), unescaped(new_text, joins), old_text, out))
-        return;
+  /// The intended texts of an edit, if its old text has one mistake in all of its lines.
+  struct Guess {
+    std::string old_text;
+    std::string new_text;
+    bool is_certain = true;  ///< that it is the intended new text
+    std::string mistake;
+    const char* remedy = "";
+  };
+
+  /// Explains an old text that is not in the file by a mistake, and suggests the edit without it.
+  void name_mistake(const std::string& old_text, const std::string& new_text, EditFailure& out) {
+    const std::vector<Guess> all = guesses(old_text, new_text);
+    for (const LineFolding fold : {LineFolding::kLineEnds, LineFolding::kBlanks}) {
+      for (const Guess& guess : all) {
+        if (guess.old_text != old_text && name_mistake(guess, fold, out)) return;
+      }
     }
   }
 
-  bool name_escapes(const std::string& old_meant, const std::string& new_meant,
-                    std::string_view old_text, EditFailure& out) {
-    const Lines before(old_meant);
+  static std::vector<Guess> guesses(const std::string& old_text, const std::string& new_text) {
+    std::vector<Guess> out;
+    // A new text with real line breaks or quotes, which the old one does not have, is not escaped.
+    const bool is_plain = !has_plain_text(old_text) && has_plain_text(new_text);
+    for (const bool joins : {false, true}) {
+      out.push_back({unescaped(old_text, joins), is_plain ? new_text : unescaped(new_text, joins),
+                     true,
+                     "they have escape sequences like '\\n' as text: read as line breaks, tabs and "
+                     "quotes they",
+                     "send the real characters"});
+    }
+    out.push_back({without_entities(old_text), new_text, without_entities(new_text) == new_text,
+                   "they are escaped as in HTML, like '&lt;': read as signs they",
+                   "send the signs"});
+    for (const auto& [before, after] :
+         {std::pair("> ", "> "), {"+ ", "+ "}, {"+", "+"}, {"-", "+"}, {"-", "-"}}) {
+      const auto bare = without_prefix(old_text, before);
+      const auto bare_new = without_prefix(new_text, after);
+      if (!bare) continue;
+      out.push_back(
+          {*bare, bare_new ? *bare_new : new_text, bare_new || !has_line_with(new_text, after),
+           "each line begins with '" + std::string(before) + "': without it they", "leave it out"});
+    }
+    return out;
+  }
+
+  bool name_mistake(const Guess& guess, LineFolding fold, EditFailure& out) {
+    const Lines before(guess.old_text);
     std::vector<std::string_view> lines;
     for (size_t i = 0; i < before.size(); ++i) lines.push_back(before[i]);
-    if (old_meant == old_text || !is_telling_line(old_meant)) return false;
-    const auto places = index_->find(lines, LineFolding::kBlanks, 1);
+    if (!is_telling_line(guess.old_text)) return false;
+    const auto places = index_->find(lines, fold, 1);
     if (places.empty()) return false;
     const size_t line = places.front();
     out.message +=
-        "; they have escape sequences like '\\n' as text: read as line breaks, tabs and "
-        "quotes they are at line " +
-        std::to_string(line + 1) + ", so send the real characters";
+        "; " + guess.mistake + " are at line " + std::to_string(line + 1) + ", so " + guess.remedy;
     out.nearest_line = static_cast<uint32_t>(line + 1);
     out.nearest_count = static_cast<uint32_t>(before.size());
+    out.expected.assign(lines.begin(),
+                        lines.begin() + static_cast<int64_t>(std::min(lines.size(), kShownLines)));
     out.found.clear();
     for (size_t i = line; i < line + before.size() && out.found.size() < kShownLines; ++i) {
       out.found.emplace_back(index_->lines()[i]);
     }
-    out.rebased = correction_alone(before, Lines(new_meant));
+    out.rebased = guess.is_certain ? correction_alone(before, Lines(guess.new_text)) : "";
     return true;
+  }
+
+  /// True if a text has a quote or a line break that is not escaped, apart from its last line end.
+  static bool has_plain_text(std::string_view text) {
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '\n' || (text[i] == '"' && (i == 0 || text[i - 1] != '\\'))) return true;
+    }
+    return false;
+  }
+
+  /// The text without the prefix that all of its lines have; an empty line may lack it.
+  static std::optional<std::string> without_prefix(std::string_view text, std::string_view prefix) {
+    std::string out;
+    const Lines lines(text);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const bool is_empty = trimmed(lines[i]) == trimmed(prefix) || trimmed(lines[i]).empty();
+      if (!is_empty && !lines[i].starts_with(prefix)) return std::nullopt;
+      out += is_empty ? std::string_view("\n") : lines[i].substr(prefix.size());
+    }
+    return out;
+  }
+
+  static bool has_line_with(std::string_view text, std::string_view prefix) {
+    const Lines lines(text);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (lines[i].starts_with(prefix)) return true;
+    }
+    return false;
   }
 
   /// The text with characters in place of escape sequences. `joins`: an escaped line break before a

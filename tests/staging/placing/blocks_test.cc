@@ -144,6 +144,32 @@ TEST(Damage, ContextThatShowsItIsNotLeftOut) {
       Not(HasSubstr("&lt;")));
 }
 
+TEST(Damage, AnOldTextWithOneMistakeInAllLinesIsCorrected) {
+  const std::string file = "if (a < b) {\n  say(\"x\");\n}\n";
+  const auto correction = [&](const std::string& before, const std::string& after) {
+    const std::string block =
+        "f\n<<<<<<< SEARCH\n" + before + "=======\n" + after + ">>>>>>> REPLACE\n";
+    const std::string result = placed(file, read_search_replace(block, {}));
+    EXPECT_TRUE(result.starts_with("patch.context_not_found\n")) << result;
+    return result.substr(result.find('\n') + 1);
+  };
+  const std::string changed = "-  say(\"x\");\n+  say(\"y\");\n";
+  for (const auto& [before, after] : std::vector<std::pair<std::string, std::string>>{
+           {"> if (a < b) {\n>   say(\"x\");\n", "> if (a < b) {\n>   say(\"y\");\n"},
+           {"> if (a < b) {\n>   say(\"x\");\n", "if (a < b) {\n  say(\"y\");\n"},
+           {"+if (a < b) {\n+  say(\"x\");\n", "+if (a < b) {\n+  say(\"y\");\n"},
+           {"-  say(\"x\");\n-}\n", "+  say(\"y\");\n+}\n"},
+           {"if (a &lt; b) {\n  say(\"x\");\n", "if (a < b) {\n  say(\"y\");\n"},
+           {"  say(\\\"x\\\");\n", "  say(\\\"y\\\");\n"}}) {
+    EXPECT_THAT(correction(before, after), HasSubstr(changed)) << before << after;
+  }
+  EXPECT_THAT(correction("  say(\\\"x\\\");\n", "  say(\"y\\n\");\n"),
+              HasSubstr("+  say(\"y\\n\");\n"));
+  // The new text may be damaged, or may mean what it says.
+  EXPECT_EQ(correction("> if (a < b) {\n>   say(\"x\");\n", "> if (a < b) {\n  say(\"y\");\n"), "");
+  EXPECT_EQ(correction("if (a &lt; b) {\n", "if (a &lt; c && b) {\n"), "");
+}
+
 TEST(Blocks, ABlankTooManyIsNotTakenForAMissingSign) {
   const std::string file =
       "int f() {\n  for (;;) {\n    one();\n  }\n}\n\nint g() {\n  for (;;) {\n    if (a) {\n"
