@@ -106,6 +106,15 @@ TEST(NumberedTexts, OfAHunkHaveOneSeparator) {
   EXPECT_EQ(made_by_hunk(file, mixed).text, "patch.context_not_found");
 }
 
+TEST(NumberedTexts, OfAHunkCountTheOldAndTheNewFile) {
+  const std::string file = "a:\n    b\n    c\nend\nlast\n";
+  const std::string made = "a:\n    x\nend\nlast\n";
+  const std::string removed = "@@ ... @@\n 1|a:\n-2|    b\n-3|    c\n+2|    x\n";
+  EXPECT_EQ(made_by_hunk(file, removed + " 3|end\n 4|last\n").text, made);
+  EXPECT_EQ(made_by_hunk(file, removed + " 4|end\n 5|last\n").text, made);
+  EXPECT_EQ(made_by_hunk(file, removed + " 1|end\n 2|last\n").text, "patch.context_not_found");
+}
+
 TEST(NumberedTexts, AreRefusedWhereANumberMayBeText) {
   // Less than three lines prove their numbers only at those lines.
   EXPECT_EQ(made_by_block(kListing, "6|    x = 2\n7|    return x\n", "6|    x = 3\n").text,
