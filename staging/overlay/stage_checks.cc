@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/text.h"
+#include "staging/formats/dialect_marks.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/placing/text_view.h"
+#include "staging/text/fold.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -145,6 +150,36 @@ std::optional<RelPath> same_name_elsewhere(const Directory& workspace, const Rel
     }
   }
   return is_only_one ? found : std::nullopt;
+}
+
+std::optional<RelPath> name_file_inside(const Directory& workspace,
+                                        const std::function<bool(const RelPath&)>& may_read,
+                                        Error& outside) {
+  const std::string_view text = outside.path;
+  if (outside.reason != "path.outside" || !text.starts_with('/')) return std::nullopt;
+  const auto path = RelPath::parse(text.substr(std::min(text.find_first_not_of('/'), text.size())));
+  auto found = path ? same_name_elsewhere(workspace, *path) : std::nullopt;
+  if (!found || (may_read && !may_read(*found))) return std::nullopt;
+  outside.message += ", but '" + found->str() +
+                     "' is in it and its path ends in the same way: name that file if it is meant";
+  return found;
+}
+
+bool has_most_lines(std::string_view one, std::string_view other) {
+  const auto telling = [](std::string_view text) {
+    std::multiset<std::string_view> out;
+    const Lines lines(text);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (is_telling_line(lines[i])) out.insert(trimmed(lines[i]));
+    }
+    return out;
+  };
+  const auto left = telling(one);
+  const auto right = telling(other);
+  std::vector<std::string_view> both;
+  std::set_intersection(left.begin(), left.end(), right.begin(), right.end(),
+                        std::back_inserter(both));
+  return 2 * both.size() > std::max(left.size(), right.size());
 }
 
 std::optional<RelPath> nearly_same_name(const Directory& workspace, const RelPath& path) {

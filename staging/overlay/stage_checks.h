@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,16 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
 /// that folder.
 [[nodiscard]] std::optional<RelPath> nearly_same_name(const Directory& workspace,
                                                       const RelPath& path);
+
+/// Names the file that an absolute path of another root probably means in the error `path.outside`:
+/// the only one of same_name_elsewhere(). Returns it; nothing for another error, and for a file that
+/// may not be read.
+[[nodiscard]] std::optional<RelPath> name_file_inside(
+    const Directory& workspace, const std::function<bool(const RelPath&)>& may_read,
+    Error& outside);
+
+/// True if most lines with a letter or digit of each text are lines of the other.
+[[nodiscard]] bool has_most_lines(std::string_view one, std::string_view other);
 
 /// Refuses to add letters in UTF-8 to a file that uses another encoding.
 Result<void> check_encoding(const RelPath& path, std::string_view file, std::string_view added);

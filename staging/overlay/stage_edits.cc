@@ -39,6 +39,14 @@ bool may_be_of_another_version(const std::vector<EditFailure>& failures) {
   });
 }
 
+/// Whether hunks have context or removed lines.
+bool has_old_lines(const FileEdit& edit) {
+  return std::any_of(edit.hunks.begin(), edit.hunks.end(), [](const Hunk& hunk) {
+    return std::any_of(hunk.lines.begin(), hunk.lines.end(),
+                       [](const HunkLine& line) { return line.role != LineRole::kAdded; });
+  });
+}
+
 /// Stages one part of a document: first computes everything in a plan, then stages the plan.
 class Stager {
  public:
@@ -123,8 +131,12 @@ class Stager {
     if (done) return {};
     if (is_failure_of_ours(done.error())) return done;
     file.refusal = std::move(done.error());
+    if (const auto meant =
+            name_file_inside(plan_.overlay().workspace(), options_.may_read, *file.refusal)) {
+      file.nearby = meant->str();
+    }
     if (file.refusal->reason != "patch.file_not_found") return {};
-    name_nearby(*file.refusal, !edit->may_be_new);
+    name_nearby(*file.refusal, *edit);
     return edit->may_be_new && file.nearby.empty() ? make_shown_file(*edit) : Result<void>();
   }
 
@@ -141,19 +153,26 @@ class Stager {
     return {};
   }
 
-  /// Names a file with a similar path: probably that file was meant, not a new one. `anywhere`: the
-  /// file may be in any folder, because a new one was not meant.
-  void name_nearby(Error& missing, bool anywhere) {
+  /// Names a file with a similar path: probably that file was meant, not a new one. A file in any
+  /// folder, if the edit is for an existing one, or shows most of its lines.
+  void name_nearby(Error& missing, const FileEdit& edit) {
     const auto path = RelPath::parse(missing.path);
     const Directory& workspace = plan_.overlay().workspace();
     auto other = path ? same_name_nearby(workspace, *path) : std::nullopt;
     if (path && !other) other = nearly_same_name(workspace, *path);
-    if (path && !other && anywhere) other = same_name_elsewhere(workspace, *path);
+    const bool is_near = other.has_value();
+    if (path && !other) other = same_name_elsewhere(workspace, *path);
     if (!other || (options_.may_read && !options_.may_read(*other))) return;
+    if (edit.may_be_new && !is_near && !is_mostly(*edit.whole, *other)) return;
     const std::string named = "'" + missing.path + "' does not exist, but '" + other->str() +
                               "' does: name that file if it is meant";
     missing.message = named + missing.message.substr(missing.message.find(';'));
     outcome_.files.back().nearby = other->str();
+  }
+
+  [[nodiscard]] bool is_mostly(std::string_view text, const RelPath& path) {
+    const auto file = plan_.current(path);
+    return file && file->content && has_most_lines(text, *file->content);
   }
 
   /// Finds the earlier version of the file for which the edits that do not fit were made.
@@ -396,7 +415,22 @@ class Stager {
                 "'" + path.str() + "' already exists; edit it instead of creating it", path.str());
   }
 
+  /// Refuses a new file whose hunks have lines of an existing one.
+  Result<void> check_is_new(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
+    if (!has_old_lines(edit)) return {};
+    GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
+    const bool is_there = there.kind == FileKind::kRegular;
+    if (is_there) out.nearby = path.str();
+    return fail(ErrorKind::kRefused, is_there ? "path.exists" : "patch.file_not_found",
+                "'" + path.str() + "' is new by '/dev/null', but " +
+                    (is_there ? "exists" : "does not exist") +
+                    ", and the hunks have old lines; to edit a file, name it before '+++', too; to "
+                    "create one, begin each line with '+'",
+                path.str());
+  }
+
   Result<void> plan_create(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
+    GALLEY_TRY(check_is_new(edit, path, out));
     GALLEY_TRY(check_made_once(edit, path));
     static const Content kNothing = std::make_shared<const std::string>();
     GALLEY_ASSIGN(EditedFile made, content_of(edit, path, kNothing, out));
@@ -433,7 +467,9 @@ class Stager {
       if (!out.failures.empty()) return {};
       if (!left.content->empty()) {
         return fail(ErrorKind::kRefused, "patch.delete_leaves_content",
-                    "'" + path.str() + "' holds more than the patch that deletes it knows of",
+                    "'" + path.str() +
+                        "' holds more than the patch that deletes it knows of; if the file is to "
+                        "stay, name it after '+++' in place of '/dev/null'",
                     path.str());
       }
     }
@@ -655,14 +691,18 @@ std::optional<EditSet> with_corrections(const EditSet& edits, const EditOutcome&
   for (size_t i = 0; i < out.files.size(); ++i) {
     FileEdit& file = out.files[i];
     const FileOutcome& found = outcome.files[i];
-    const bool is_text =
-        (file.op == FileOp::kModify && (file.hunks.empty() != file.text_edits.empty())) ||
-        file.op == FileOp::kCreate;
+    const bool is_text = (file.op == FileOp::kModify &&
+                          (file.whole || file.hunks.empty() != file.text_edits.empty())) ||
+                         file.op == FileOp::kCreate;
     if (!is_text || !is_only_text(file) || file.binary || (found.refusal && found.nearby.empty()))
       return std::nullopt;
     if (found.refusal) {
       file.path = found.nearby;
       file.other_path.clear();
+      if (has_old_lines(file)) {  // so it is not new
+        file.op = FileOp::kModify;
+        file.new_mode.reset();
+      }
       is_any = true;
     }
     for (size_t k = found.failures.size(); k-- > 0;) {
@@ -682,7 +722,8 @@ std::optional<EditSet> with_corrections(const EditSet& edits, const EditOutcome&
     }
   }
   std::erase_if(out.files, [](const FileEdit& file) {
-    return file.op == FileOp::kModify && file.hunks.empty() && file.text_edits.empty();
+    return file.op == FileOp::kModify && !file.whole && file.hunks.empty() &&
+           file.text_edits.empty();
   });
   return is_any && !out.files.empty() ? std::optional(std::move(out)) : std::nullopt;
 }

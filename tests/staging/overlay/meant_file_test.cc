@@ -46,5 +46,96 @@ TEST(MeantFile, AFileThatIsNotMentionedIsNotTakenForOneThatDoesNotFit) {
   EXPECT_EQ(meant_file(answer, {{"a.c", "other\n"}, {"b.c", kThreeLines}}), "");
 }
 
+struct Refused {
+  std::string reason;
+  std::string message;
+  std::string correction;
+};
+
+/// How an answer is refused; the reason is empty if it is not. The workspace is at /ws.
+Refused refused(const std::string& answer,
+                const std::vector<std::pair<std::string, std::string>>& files) {
+  auto workspace = make_memory_directory();
+  for (const auto& [name, text] : files) {
+    const RelPath path = *RelPath::parse(name);
+    if (!path.parent().is_root()) {
+      EXPECT_TRUE(make_directories(*workspace, path.parent(), 0755));
+    }
+    auto opened = workspace->open_writable_file(path, OpenMode::kOpenOrCreate, 0644);
+    EXPECT_TRUE(opened && (*opened)->write_at(0, text));
+  }
+  auto edits = read_edits(answer, EditFormat::kAuto, {});
+  EXPECT_TRUE(edits);
+  SystemClock clock;
+  Overlay overlay(*workspace, make_memory_store(), clock);
+  StageOptions options;
+  options.root = "/ws";
+  const auto outcome = stage_edits(overlay, *edits, options);
+  EXPECT_TRUE(outcome);
+  if (outcome->is_staged) return {};
+  const FileOutcome& file = outcome->files.at(0);
+  return {file.refusal ? file.refusal->reason : file.failures.at(0).reason,
+          file.refusal ? file.refusal->message : "",
+          outcome->correction ? outcome->correction->document : ""};
+}
+
+TEST(MeantFile, AnAbsolutePathOfAnotherRootIsRefusedWithItsFile) {
+  const std::string hunk = "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+  const auto diff = [&](const std::string& path) {
+    return "--- " + path + "\n+++ " + path + "\n" + hunk;
+  };
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"src/a.c", kThreeLines}, {"lib/a.c", kThreeLines}, {"lib/only.c", kThreeLines}};
+  const Refused by_folder = refused(diff("/workspace/src/a.c"), files);
+  EXPECT_EQ(by_folder.reason, "path.outside");
+  EXPECT_NE(by_folder.message.find("'src/a.c'"), std::string::npos) << by_folder.message;
+  EXPECT_EQ(by_folder.correction, "--- a/src/a.c\n+++ b/src/a.c\n" + hunk);
+  EXPECT_EQ(refused(diff("/home/user/project/only.c"), files).correction,
+            "--- a/lib/only.c\n+++ b/lib/only.c\n" + hunk);
+  for (const std::string path : {"/testbed/a.c", "/workspace/none.c"}) {
+    const Refused none = refused(diff(path), files);
+    EXPECT_EQ(none.correction, "") << path;
+    EXPECT_EQ(none.message.find("that file"), std::string::npos) << none.message;
+  }
+  // Not where two files have the same end, nor where the edit does not fit.
+  EXPECT_EQ(
+      refused(diff("/workspace/src/a.c"), {{"src/a.c", kThreeLines}, {"lib/src/a.c", kThreeLines}})
+          .correction,
+      "");
+  EXPECT_EQ(refused(diff("/workspace/src/a.c"), {{"src/a.c", "other\n"}}).correction, "");
+  const Refused block =
+      refused("/workspace/src/a.c\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n", files);
+  EXPECT_EQ(block.reason, "path.outside");
+  EXPECT_EQ(block.correction,
+            "src/a.c\n<<<<<<< SEARCH\none\ntwo\nthree\n=======\none\n2\nthree\n>>>>>>> REPLACE\n");
+}
+
+TEST(MeantFile, AWholeFileInAnotherFolderMakesNoSecondFile) {
+  const std::string shown = "tools/u.py\n```python\none\n2\nthree\nfour\n```\n";
+  const std::string file = "one\ntwo\nthree\nfour\n";
+  const Refused found = refused(shown, {{"lib/u.py", file}, {"tools/notes", "x\n"}});
+  EXPECT_EQ(found.reason, "patch.file_not_found");
+  EXPECT_NE(found.message.find("'lib/u.py'"), std::string::npos) << found.message;
+  EXPECT_EQ(found.correction,
+            "lib/u.py\n<<<<<<< SEARCH\none\ntwo\nthree\nfour\n=======\none\n2\nthree\nfour\n"
+            ">>>>>>> REPLACE\n");
+  EXPECT_EQ(refused(shown, {{"lib/u.py", "other\n"}}).reason, "");
+  EXPECT_EQ(refused(shown, {{"lib/u.py", file}, {"app/u.py", file}}).reason, "");
+}
+
+TEST(MeantFile, ANewFileWithOldLinesIsTheOneThatExists) {
+  const std::string hunk = "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+  const std::string diff = "--- /dev/null\n+++ b/src/a.c\n" + hunk;
+  const Refused found = refused(diff, {{"src/a.c", kThreeLines}});
+  EXPECT_EQ(found.reason, "path.exists");
+  EXPECT_EQ(found.correction, "--- a/src/a.c\n+++ b/src/a.c\n" + hunk);
+  EXPECT_EQ(refused(diff, {{"src/a.c", "other\n"}}).correction, "");
+  const Refused missing = refused(diff, {{"src/other.h", kThreeLines}});
+  EXPECT_EQ(missing.reason, "patch.file_not_found");
+  EXPECT_EQ(missing.correction, "");
+  EXPECT_EQ(refused("--- a/src/a.c\n+++ /dev/null\n" + hunk, {{"src/a.c", kThreeLines}}).reason,
+            "patch.delete_leaves_content");
+}
+
 }  // namespace
 }  // namespace galley
