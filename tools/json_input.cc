@@ -33,6 +33,14 @@ std::string place_of(std::string_view text, size_t offset) {
          std::to_string(before.size() - line_start + 1);
 }
 
+/// Whether the text is JSON without the closing bracket at `offset`.
+bool is_bracket_too_many(std::string_view text, size_t offset) {
+  if (offset >= text.size() || (text[offset] != '}' && text[offset] != ']')) return false;
+  std::string without(text);
+  without.erase(offset, 1);
+  return json::accept(without);
+}
+
 /// Builds the document from the library's events, to find errors that the library's builder
 /// accepts.
 class StrictBuilder final : public nlohmann::json_sax<json> {
@@ -84,9 +92,12 @@ class StrictBuilder final : public nlohmann::json_sax<json> {
     std::string why = error.what();
     const size_t colon = why.find(": ");
     if (colon != std::string::npos) why = why.substr(colon + 2);
-    return refuse(
-        ErrorKind::kInvalid, "json.syntax",
-        "this is not JSON at " + place_of(text_, position == 0 ? 0 : position - 1) + ": " + why);
+    const size_t at = position == 0 ? 0 : position - 1;
+    if (is_bracket_too_many(text_, at)) {
+      why = std::string("'") + text_[at] + "' closes nothing; leave it out, the rest is JSON";
+    }
+    return refuse(ErrorKind::kInvalid, "json.syntax",
+                  "this is not JSON at " + place_of(text_, at) + ": " + why);
   }
 
   json take() { return std::move(root_); }

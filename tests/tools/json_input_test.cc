@@ -82,6 +82,20 @@ TEST(JsonInput, NamesLineAndColumnOfASyntaxError) {
       << document.error().message;
 }
 
+TEST(JsonInput, NamesABracketTooMany) {
+  for (const auto& [text, column] : std::vector<std::pair<std::string, int>>{
+           {R"({"a":{"b":1}}})", 14}, {R"([{"a":1}}])", 9}, {"[1]]", 4}}) {
+    const auto document = parse_json(text);
+    ASSERT_FALSE(document) << text;
+    EXPECT_NE(document.error().message.find("column " + std::to_string(column) + ": '"),
+              std::string::npos)
+        << document.error().message;
+    EXPECT_NE(document.error().message.find("closes nothing; leave it out"), std::string::npos)
+        << document.error().message;
+  }
+  EXPECT_EQ(parse_json("[1]}}").error().message.find("closes nothing"), std::string::npos);
+}
+
 TEST(JsonInput, RefusesTextThatIsNotOneUtf8Document) {
   for (const std::string text : {"", " ", "{} {}", "{\"a\":\"\xff\"}", "\"\\ud800\"", "nul", "[1,]",
                                  "{'a':1}", "NaN", "[1] x", "\"\x01\"", "// c\n1"}) {
