@@ -97,6 +97,7 @@ std::optional<std::string> nearest_name(std::string_view name,
   std::optional<std::string> nearest;
   for (const std::string& candidate : candidates) {
     if (candidate.empty() || candidate.size() > kMaxNameBytes) continue;
+    if (to_lower(candidate) == to_lower(name)) return candidate;
     const size_t steps = distance(name, candidate);
     if (steps >= best) continue;
     best = steps;

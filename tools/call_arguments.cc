@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "tools/json_input.h"
 #include "tools/tool.h"
@@ -54,9 +55,80 @@ Result<RelPath> below_cwd(std::string_view text, const RelPath& cwd) {
   return from->join(path);
 }
 
+using nlohmann::json;
+using Names = std::vector<std::string_view>;
+
+/// The names that a usual tool gives to the argument `name`; null if it is not known.
+const Names* synonyms_of(std::string_view name) {
+  static const std::vector<Names> kNames = {
+      {"file_path", "filePath", "file", "path", "filename", "file_name", "fileName",
+       "absolute_path"},
+      {"old_string", "old_str", "oldText", "old_text", "oldString", "oldStr"},
+      {"new_string", "new_str", "newText", "new_text", "newString", "newStr"},
+      {"content", "contents", "file_text", "file_content"},
+      {"command", "cmd"}};
+  const auto found = std::find_if(kNames.begin(), kNames.end(), [&](const Names& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  });
+  return found == kNames.end() ? nullptr : &*found;
+}
+
+/// Whether the schema needs one of these arguments, and never two of them.
+bool are_alternatives(const json& schema, const Names& names) {
+  size_t count = 0;
+  for (const json& branch : schema.value("anyOf", json::array())) {
+    const json required = branch.value("required", json::array());
+    const auto needed = std::count_if(required.begin(), required.end(), [&](const json& one) {
+      return std::find(names.begin(), names.end(), one) != names.end();
+    });
+    if (needed > 1) return false;
+    count += static_cast<size_t>(needed);
+  }
+  return count >= names.size();
+}
+
+/// Gives the members of `value` their names in the schema. Returns false if one is not clear.
+bool name_members(const json& schema, json& value, std::string& notes) {
+  if (!schema.is_object()) return true;
+  if (value.is_array()) {
+    const json items = schema.value("items", json());
+    return std::all_of(value.begin(), value.end(),
+                       [&](json& item) { return name_members(items, item, notes); });
+  }
+  if (!value.is_object() || !schema.contains("properties")) return true;
+  const json& known = schema["properties"];
+  std::vector<std::string> others;
+  for (const auto& [name, member] : value.items()) {
+    if (!known.contains(name)) others.push_back(name);
+  }
+  for (const std::string& name : others) {
+    const Names* synonyms = synonyms_of(name);
+    if (synonyms == nullptr) return false;
+    Names meant;
+    for (const std::string_view synonym : *synonyms) {
+      if (synonym != name && value.contains(synonym)) return false;
+      if (known.contains(synonym)) meant.push_back(synonym);
+    }
+    if (meant.empty() || (meant.size() > 1 && !are_alternatives(schema, meant))) return false;
+    json member = std::move(value[name]);
+    value.erase(name);
+    value[std::string(meant.front())] = std::move(member);
+    const std::string note = "; '" + name + "' is called '" + std::string(meant.front()) + "' here";
+    if (notes.find(note) == std::string::npos) notes += note;
+  }
+  for (auto& [name, member] : value.items()) {
+    if (known.contains(name) && !name_members(known[name], member, notes)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-using nlohmann::json;
+std::optional<json> with_known_names(const json& schema, const json& args, std::string& notes) {
+  json out = args;
+  const bool is_clear = name_members(schema, out, notes);
+  return is_clear && out != args ? std::optional(std::move(out)) : std::nullopt;
+}
 
 std::string first_of(const json& args, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {

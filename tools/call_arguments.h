@@ -39,6 +39,13 @@ struct CallIds {
 /// tool's schema names stays.
 [[nodiscard]] CallIds take_call_ids(const ToolInfo& info, nlohmann::json& args);
 
+/// The arguments with the names of the schema in place of other usual names, such as `old_str` for
+/// `old_string`. Nothing if no argument has another name, or if the meant one is not certain: two
+/// names of one argument are given, or a name is unknown. `notes` gets the names.
+[[nodiscard]] std::optional<nlohmann::json> with_known_names(const nlohmann::json& schema,
+                                                             const nlohmann::json& args,
+                                                             std::string& notes);
+
 /// Resolves the path of a file. It is relative to the origin's folder and may begin with `../`, or
 /// it is absolute and inside the workspace.
 /// Errors: kInvalid `path.invalid`; kRefused `path.outside`.

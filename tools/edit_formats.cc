@@ -232,8 +232,10 @@ std::optional<std::string_view> calls_document(std::string_view text) {
     return std::nullopt;
   }
   const Answer answer = divide_answer(text);
-  if (!answer.unread.empty() || answer.parts.size() > 1) return std::nullopt;
   const bool is_json = text[first] == '{' || text[first] == '[';
+  const bool is_broken = is_json && !answer.unread.empty() && answer.format() == EditFormat::kCalls;
+  if (is_broken) return text;  // the reader of calls says why
+  if (!answer.unread.empty() || answer.parts.size() > 1) return std::nullopt;
   if (answer.parts.empty()) {
     // JSON that must be mended first is not a part of an answer.
     const bool is_calls =
@@ -369,6 +371,8 @@ namespace {
 constexpr std::string_view kArgumentsFit =
     "the arguments of this call as they fit, ready to send again:\n";
 constexpr std::string_view kEditsFit = "the same edits as they fit, ready to send again:\n";
+constexpr std::string_view kCallFits = "the same call as it fits, ready to send again:\n";
+constexpr std::string_view kUnknownTool = "tool.unknown";
 
 /// The arguments of a call with the corrected edits; nullopt if their form cannot have these.
 std::optional<json> corrected_arguments(const EditForm& form, const json& args,
@@ -415,13 +419,24 @@ void add_corrected_call(const EditForm& form, const json& args, const EditOutcom
   error.details = std::make_shared<const Json>(std::move(details));
 }
 
+void add_meant_call(std::string_view called, std::string_view tool, const json& args,
+                    ToolError& error) {
+  Json details = error.details != nullptr ? *error.details : Json::object();
+  const bool is_same = tool == called;
+  const Json correction = is_same ? Json(args) : Json{{"tool", tool}, {"args", args}};
+  error.message += "\n" + std::string(is_same ? kArgumentsFit : kCallFits) +
+                   (is_same ? json_text(args) : json_text(correction)) + "\n";
+  details["correction"] = correction;
+  error.details = std::make_shared<const Json>(std::move(details));
+}
+
 Json corrected_call_json(std::string_view tool, std::string_view call_id, const ToolError& error) {
-  const bool is_report =
-      error.details != nullptr && error.details->is_object() && error.details->contains("files");
-  if (!is_report) return nullptr;
+  if (error.details == nullptr || !error.details->is_object()) return nullptr;
+  const bool is_ours = error.details->contains("files") || error.reason == "path.outside" ||
+                       error.reason == "args.schema" || error.reason == kUnknownTool;
   const auto args = error.details->find("correction");
-  if (args == error.details->end() || !args->is_object()) return nullptr;
-  Json call = {{"tool", tool}, {"args", *args}};
+  if (!is_ours || args == error.details->end() || !args->is_object()) return nullptr;
+  Json call = error.reason == kUnknownTool ? *args : Json{{"tool", tool}, {"args", *args}};
   if (!call_id.empty()) call["call_id"] = call_id;
   return call;
 }
@@ -433,11 +448,12 @@ void correct_by_call(const Json& call, ToolError& error) {
     if (message.ends_with(end)) message.resize(message.size() - end.size());
   };
   cut(kArgumentsFit, json_text(json(call["args"])) + "\n");
+  cut(kCallFits, json_text(error.details->at("correction")) + "\n");
   for (const auto& [key, value] : call["args"].items()) {
     if (value.is_string()) cut(kEditsFit, value.get_ref<const std::string&>());
   }
   if (!message.empty() && !message.ends_with('\n')) message.push_back('\n');
-  message += "the same call as it fits, ready to send again:\n" + json_text(call) + "\n";
+  message += std::string(kCallFits) + json_text(call) + "\n";
   Json details = *error.details;
   details["correction"] = call;
   error.details = std::make_shared<const Json>(std::move(details));

@@ -52,6 +52,11 @@ Result<EditSet> parse_edits_json(std::string_view text, const ReadOptions& optio
 void add_corrected_call(const EditForm& form, const nlohmann::json& args,
                         const EditOutcome& outcome, ToolError& error);
 
+/// Adds a call as it fits to the error of another one: its arguments, or the call with its tool if
+/// that is another tool than the one that was called.
+void add_meant_call(std::string_view called, std::string_view tool, const nlohmann::json& args,
+                    ToolError& error);
+
 /// The corrected call of an error that has corrected arguments, as `{"tool", "args"}`; null if it
 /// has none.
 [[nodiscard]] nlohmann::ordered_json corrected_call_json(std::string_view tool,

@@ -40,6 +40,9 @@ struct Admitted {
   std::shared_ptr<const nlohmann::json> given = nullptr;  ///< the arguments as received
   std::shared_ptr<const nlohmann::json> args = nullptr;   ///< with the defaults of the schema
   std::vector<std::string> warnings = {};                 ///< for the reader of the result
+  /// Of an invalid call: the call that was probably meant. Without arguments, none is known.
+  std::string meant_tool = {};
+  std::shared_ptr<const nlohmann::json> meant_args = nullptr;
 };
 
 /// An action that no check refused. If it runs a program, the start of the program is recorded.

@@ -29,6 +29,7 @@ namespace galley {
 class CallSecrets;
 class KnownSecrets;
 class SeenContents;
+class ToolView;
 
 /// One call of a tool, as received.
 struct ToolCall {
@@ -157,11 +158,14 @@ class Executor {
   // A call and its tools (executor_tools.cc).
   [[nodiscard]] Result<std::vector<ToolRegistry::EntryPointer>> find_tools(
       std::string_view name) const;
+  [[nodiscard]] ToolView view() const;
   [[nodiscard]] Admitted asked(const ToolCall& call) const;
   void name_call(const ToolCall& call, AuditEvent& record) const;
   void take_ids(const ToolInfo& info, Admitted& what) const;
   void prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admitted& what) const;
   [[nodiscard]] std::optional<Error> check_start(Overlay& overlay) const;
+  void offer(Overlay& overlay, ToolCall meant, const std::string& called, CallSecrets& secrets,
+             ToolError& error);
   ToolResult answer(Allowed& call, const Place& place);
   ToolResult run_supervised(const Allowed& call, const Attempt& attempt);
   ToolResult run_tool(const Allowed& call, const Attempt& attempt, ReadNotes* notes);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/process_usage.h"
+#include "base/text.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/executor.h"
 #include "engine/calls/retry_rule.h"
@@ -12,8 +13,10 @@
 #include "engine/calls/secrets.h"
 #include "engine/calls/seen_contents.h"
 #include "staging/overlay/restaged.h"
+#include "staging/overlay/stage_checks.h"
 #include "staging/sandbox/fixed_time.h"
 #include "tools/call_arguments.h"
+#include "tools/edit_formats.h"
 #include "tools/output_sanitizer.h"
 #include "tools/redactor.h"
 #include "tools/tool_definition.h"
@@ -193,16 +196,43 @@ void add_missing(std::vector<std::string>& all, const std::vector<std::string>& 
   }
 }
 
+/// Notes the arguments that were probably meant.
+void mean(json args, Admitted& what) {
+  what.meant_tool = what.action.record.tool;
+  what.meant_args = std::make_shared<const json>(std::move(args));
+}
+
+/// Notes the call of the only tool whose name differs from the given one in case.
+void mean_tool(const std::vector<ToolInfo>& tools, const std::string& given, Admitted& what) {
+  const auto is_it = [&](const ToolInfo& info) { return to_lower(info.name) == to_lower(given); };
+  if (std::count_if(tools.begin(), tools.end(), is_it) != 1) return;
+  what.meant_tool = std::find_if(tools.begin(), tools.end(), is_it)->name;
+  what.meant_args = what.given;
+}
+
+/// Notes the call with the path `file` in place of `given`, if an argument is that path.
+void mean_file(const std::string& given, const std::string& file, Admitted& what) {
+  json args = *what.given;
+  for (auto& [name, value] : args.items()) {
+    if (value == given) value = file;
+  }
+  if (args != *what.given) mean(std::move(args), what);
+}
+
 }  // namespace
 
 // --- admission ------------------------------------------------------------------------------
 
-Result<std::vector<ToolRegistry::EntryPointer>> Executor::find_tools(std::string_view name) const {
+ToolView Executor::view() const {
   ToolCaller caller{options_.agent, options_.session_id, {}};
   if (options_.policy) {
     caller.has = [this](std::string_view needed) { return options_.policy->gives(needed); };
   }
-  return ToolView(*registry_, std::move(caller), options_.tools).find(name);
+  return {*registry_, std::move(caller), options_.tools};
+}
+
+Result<std::vector<ToolRegistry::EntryPointer>> Executor::find_tools(std::string_view name) const {
+  return view().find(name);
 }
 
 /// Returns the record of a call before its tool is looked up.
@@ -235,6 +265,7 @@ Admitted Executor::admit(Overlay& overlay, const ToolCall& call) {
   auto found = find_tools(call.tool);
   if (!found) {
     flaw = tool_error_from(found.error());
+    if (flaw->reason == "tool.unknown") mean_tool(view().list(), call.tool, what);
     return what;
   }
   what.tools = *std::move(found);
@@ -278,9 +309,18 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   action.arguments = what.args.get();
   action.only_looks = info.annotations.read_only;
   const auto refuse = [&action](ToolError error) { action.record.error = std::move(error); };
+  what.meant_args = nullptr;
   if (const auto violations = entry.input.check(*what.args); !violations.empty()) {
-    return refuse(
-        validation_error("args.schema", "the arguments of '" + info.name + "'", violations));
+    ToolError error =
+        validation_error("args.schema", "the arguments of '" + info.name + "'", violations);
+    std::string notes;
+    auto named =
+        with_known_names(json::parse(info.input_schema, nullptr, false), *what.args, notes);
+    if (named && entry.input.check(*named).empty()) {
+      error.message += notes;
+      mean(*std::move(named), what);
+    }
+    return refuse(std::move(error));
   }
   if (const auto bad = check_start(overlay)) return refuse(tool_error_from(*bad));
   if (options_.dry_run || options_.is_preview) {
@@ -292,8 +332,15 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   action.arguments = what.args.get();
   auto intent = entry.tool->intent(*what.args, {options_.root, scope_->cwd(), options_.agent});
   if (!intent) {
-    return refuse(entry.factory != nullptr ? entry.factory->with_cause(intent.error())
-                                           : tool_error_from(intent.error()));
+    Error error = intent.error();
+    const auto may_read =
+        scope_->reading_rule(options_.policy ? options_.policy->reading_rule() : nullptr);
+    if (const auto file = name_file_inside(overlay.workspace(), may_read, error)) {
+      const std::string above = scope_->cwd().is_root() ? "" : options_.root + "/";
+      mean_file(error.path, above + file->str(), what);
+    }
+    return refuse(entry.factory != nullptr ? entry.factory->with_cause(error)
+                                           : tool_error_from(error));
   }
   action.intent = *std::move(intent);
   action.runs_program = action.intent.is_open_ended;
@@ -305,6 +352,39 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
     options_.seen->note_look(session(), SystemClock().wall_ns());
   }
   if (auto no = input_refusal(*what.args)) refuse(*std::move(no));
+}
+
+/// Tries the call that was probably meant, and adds it to the error if it fits. Nothing of it stays.
+/// A command is not tried: only the names of its arguments were wrong.
+void Executor::offer(Overlay& overlay, ToolCall meant, const std::string& called,
+                     CallSecrets& secrets, ToolError& error) {
+  constexpr int kMostMistakes = 3;
+  const Overlay::Entries before = overlay.entries();
+  bool must_be_tried = error.reason == "path.outside";
+  Admitted what = admit(overlay, meant);
+  for (int i = 1; i < kMostMistakes && what.meant_args != nullptr; ++i) {
+    must_be_tried = must_be_tried || what.action.record.error->reason == "path.outside";
+    meant.tool = what.meant_tool;
+    meant.args = what.meant_args;
+    what = admit(overlay, meant);
+  }
+  const bool is_valid = !what.action.record.error && !refusal(what.action);
+  json args = is_valid ? *meant.args : json();
+  const auto tool = is_valid ? what.tools.front() : nullptr;
+  const bool is_tried = is_valid && !what.action.runs_program &&
+                        !refusal_to_try(tool->tool->info()) &&
+                        !asks_for_confirmation(tool->tool->info());
+  if (is_tried) {
+    const ToolResult tried = run_tool(Allowed(std::move(what)), {*tool, overlay, secrets}, nullptr);
+    if (!tried.ok) {
+      const auto corrected = corrected_call_json("", "", *tried.error);
+      args = corrected.is_null() ? json() : json(corrected["args"]);
+    }
+  } else if (must_be_tried) {
+    args = nullptr;
+  }
+  overlay.restore(before);
+  if (args.is_object()) add_meant_call(called, meant.tool, args, error);
 }
 
 /// Checks that the options are valid and the working directory of the call exists.

@@ -265,6 +265,106 @@ TEST_F(ExecutorTest, ARefusedProgramIsNotRecordedAsBegun) {
   EXPECT_EQ(records()[0]["kind"], "exec");
 }
 
+// --- the call that was meant --------------------------------------------------------------------
+
+class MeantCall : public ExecutorTest {
+ protected:
+  MeantCall() {
+    EXPECT_TRUE(make_directories(*workspace_, *RelPath::parse("src"), 0755));
+    auto file =
+        workspace_->open_writable_file(*RelPath::parse("src/a.c"), OpenMode::kOpenOrCreate, 0644);
+    EXPECT_TRUE(file && (*file)->write_at(0, "int a;\nint b;\n"));
+  }
+
+  /// The correction in a refusal; null if there is none. A refused call stages nothing, and only
+  /// the call itself is recorded.
+  json correction(const std::string& tool, const json& args) {
+    const size_t before = records().size();
+    const ToolResult result = call(tool, args);
+    EXPECT_FALSE(result.ok);
+    EXPECT_TRUE(overlay_.changes().empty());
+    EXPECT_EQ(records().size(), before + 1);
+    said_ = result.ok ? "" : said(result) + ": " + result.error->message;
+    const bool has_one = !result.ok && result.error->details != nullptr &&
+                         result.error->details->contains("correction");
+    return has_one ? json(result.error->details->at("correction")) : json();
+  }
+
+  std::string said_;  ///< the last refusal
+  const json good_ = {{"file_path", "src/a.c"}, {"old_string", "int b"}, {"new_string", "int x"}};
+};
+
+TEST_F(MeantCall, HasThePathOfTheWorkspaceInPlaceOfOneOfAnotherRoot) {
+  for (const std::string root : {"/workspace/", "/testbed/", "/home/user/project/"}) {
+    json args = good_;
+    args["file_path"] = root + "src/a.c";
+    EXPECT_EQ(correction("Edit", args), good_);
+    EXPECT_TRUE(said_.starts_with("EPERMISSION path.outside")) << said_;
+    EXPECT_NE(said_.find("'src/a.c'"), std::string::npos) << said_;
+  }
+  EXPECT_EQ(correction("Read", {{"file_path", "/workspace/src/a.c"}}),
+            json({{"file_path", "src/a.c"}}));
+  EXPECT_EQ(correction("Read", {{"file_path", "/workspace/src/none.c"}}), json());
+  EXPECT_EQ(correction("Read", {{"file_path", "/etc/passwd"}}), json());
+  // The call does not fit.
+  json missing = good_;
+  missing["file_path"] = "/workspace/src/a.c";
+  missing["old_string"] = "long c";
+  EXPECT_EQ(correction("Edit", missing), json());
+  EXPECT_NE(said_.find("'src/a.c'"), std::string::npos) << said_;
+  options_.cwd = "src";
+  EXPECT_EQ(correction("Read", {{"file_path", "/workspace/src/a.c"}}),
+            json({{"file_path", "/ws/src/a.c"}}));
+}
+
+TEST_F(MeantCall, OfAFileThatMayNotBeReadIsNotNamed) {
+  options_.only_capabilities = {"fs:read:docs/**", "fs:write"};
+  json args = good_;
+  args["file_path"] = "/workspace/src/a.c";
+  EXPECT_EQ(correction("Edit", args), json());
+  EXPECT_EQ(said_.find("'src/a.c'"), std::string::npos) << said_;
+}
+
+TEST_F(MeantCall, HasTheNamesOfTheToolInPlaceOfOtherUsualOnes) {
+  EXPECT_EQ(
+      correction("Edit", {{"filePath", "src/a.c"}, {"old_str", "int b"}, {"new_str", "int x"}}),
+      good_);
+  EXPECT_TRUE(said_.starts_with("EVALIDATION args.schema")) << said_;
+  EXPECT_NE(said_.find("'old_str' is called 'old_string' here"), std::string::npos) << said_;
+  EXPECT_EQ(
+      correction("Edit",
+                 {{"path", "/workspace/src/a.c"}, {"oldText", "int b"}, {"newText", "int x"}}),
+      good_);
+  EXPECT_EQ(correction("MultiEdit", {{"filename", "src/a.c"},
+                                     {"edits", {{{"old_str", "int b"}, {"new_str", "int x"}}}}}),
+            json({{"file_path", "src/a.c"},
+                  {"edits", {{{"old_string", "int b"}, {"new_string", "int x"}}}}}));
+  EXPECT_EQ(correction("Write", {{"path", "new.c"}, {"contents", "x"}}),
+            json({{"file_path", "new.c"}, {"content", "x"}}));
+  EXPECT_EQ(correction("str_replace_editor",
+                       {{"command", "create"}, {"file_path", "new.c"}, {"content", "x"}}),
+            json({{"command", "create"}, {"path", "new.c"}, {"file_text", "x"}}));
+  EXPECT_EQ(correction("Bash", {{"cmd", "ls"}}), json({{"command", "ls"}}));
+  // Two names of one argument, a name that means nothing, and an edit that does not fit.
+  json both = good_;
+  both["path"] = "src/b.c";
+  EXPECT_EQ(correction("Edit", both), json());
+  json two = {
+      {"path", "src/a.c"}, {"filePath", "src/b.c"}, {"old_string", "a"}, {"new_string", "b"}};
+  EXPECT_EQ(correction("Edit", two), json());
+  json other = good_;
+  other["why"] = "so";
+  EXPECT_EQ(correction("Edit", other), json());
+  EXPECT_EQ(correction("Edit", {{"path", "src/a.c"}, {"old_str", "no"}, {"new_str", "x"}}), json());
+}
+
+TEST_F(MeantCall, HasTheToolWhoseNameDiffersOnlyInCase) {
+  EXPECT_EQ(correction("EDIT", good_), json({{"tool", "Edit"}, {"args", good_}}));
+  EXPECT_TRUE(said_.starts_with("EVALIDATION tool.unknown")) << said_;
+  EXPECT_NE(said_.find("did you mean 'Edit'?"), std::string::npos) << said_;
+  EXPECT_EQ(correction("Edot", good_), json());
+}
+
 TEST(ParseCalls, ReadsAnArrayOfCalls) {
   const auto calls = parse_calls(
       R"([{"tool":"Write","args":{"file":"a","content":""},"call_id":"7"},{"tool":"List"}])");
