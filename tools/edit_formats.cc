@@ -372,7 +372,6 @@ constexpr std::string_view kArgumentsFit =
     "the arguments of this call as they fit, ready to send again:\n";
 constexpr std::string_view kEditsFit = "the same edits as they fit, ready to send again:\n";
 constexpr std::string_view kCallFits = "the same call as it fits, ready to send again:\n";
-constexpr std::string_view kUnknownTool = "tool.unknown";
 
 /// The arguments of a call with the corrected edits; nullopt if their form cannot have these.
 std::optional<json> corrected_arguments(const EditForm& form, const json& args,
@@ -433,10 +432,10 @@ void add_meant_call(std::string_view called, std::string_view tool, const json& 
 Json corrected_call_json(std::string_view tool, std::string_view call_id, const ToolError& error) {
   if (error.details == nullptr || !error.details->is_object()) return nullptr;
   const bool is_ours = error.details->contains("files") || error.reason == "path.outside" ||
-                       error.reason == "args.schema" || error.reason == kUnknownTool;
+                       error.reason == "args.schema" || error.reason == "tool.unknown";
   const auto args = error.details->find("correction");
   if (!is_ours || args == error.details->end() || !args->is_object()) return nullptr;
-  Json call = error.reason == kUnknownTool ? *args : Json{{"tool", tool}, {"args", *args}};
+  Json call = error.reason == "tool.unknown" ? *args : Json{{"tool", tool}, {"args", *args}};
   if (!call_id.empty()) call["call_id"] = call_id;
   return call;
 }

@@ -419,13 +419,15 @@ class Stager {
   Result<void> check_is_new(const FileEdit& edit, const RelPath& path, FileOutcome& out) {
     if (!has_old_lines(edit)) return {};
     GALLEY_ASSIGN(const PlannedFile there, plan_.current(path));
-    const bool is_there = there.kind == FileKind::kRegular;
-    if (is_there) out.nearby = path.str();
-    return fail(ErrorKind::kRefused, is_there ? "path.exists" : "patch.file_not_found",
-                "'" + path.str() + "' is new by '/dev/null', but " +
-                    (is_there ? "exists" : "does not exist") +
-                    ", and the hunks have old lines; to edit a file, name it before '+++', too; to "
-                    "create one, begin each line with '+'",
+    static constexpr const char* kRemedy =
+        ", and the hunks have old lines; to edit a file, name it before '+++', too; to create one, "
+        "begin each line with '+'";
+    if (there.kind != FileKind::kRegular) {
+      return fail(ErrorKind::kRefused, "patch.file_not_found",
+                  "'" + path.str() + "' does not exist" + kRemedy, path.str());
+    }
+    out.nearby = path.str();
+    return fail(ErrorKind::kRefused, "path.exists", "'" + path.str() + "' already exists" + kRemedy,
                 path.str());
   }
 
