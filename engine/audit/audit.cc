@@ -30,13 +30,15 @@ constexpr size_t kTailBytes = 2 * kMaxAuditRecordBytes;
 
 RelPath name_of(const char* name) { return *RelPath::parse(name); }
 
-constexpr std::string_view kRepair = "`galley doctor --repair` sets it aside and begins a new one";
+/// Adds the way out to the damage of a log.
+std::string with_repair(const std::string& why) {
+  return why + "; `galley doctor --repair` sets it aside and begins a new one";
+}
 
 tl::unexpected<Error> damaged(const std::string& why) {
   return fail(
       ErrorKind::kInvalid, "audit.damaged",
-      fmt::format("the audit log cannot be continued: {}; see `galley audit verify`, then {}", why,
-                  kRepair),
+      with_repair("the audit log cannot be continued: " + why + "; see `galley audit verify`"),
       fmt::format(".galley/{}", kLogName));
 }
 
@@ -431,7 +433,7 @@ Result<AuditVerification> AuditLog::verify_locked(File* head_file) const {
   const Error& error = read.error();
   if (!is_no_file(error)) return fail(error);
   AuditVerification found;
-  found.defects.push_back({0, 0, "audit.malformed", fmt::format("{}; {}", error.message, kRepair)});
+  found.defects.push_back({0, 0, "audit.malformed", with_repair(error.message)});
   return found;
 }
 
