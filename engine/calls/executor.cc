@@ -397,15 +397,19 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
   secrets.redact(what.action.record);
   const auto tool = what.tools.empty() ? nullptr : what.tools.front();
   std::vector<std::string> warnings = std::move(what.warnings);
-  ToolCall meant = call;
-  meant.tool = what.meant_tool;
-  meant.args = what.meant_args;
-  const std::string flaw = what.action.record.error ? what.action.record.error->reason : "";
+  std::optional<ToolCall> meant;
+  std::string flaw;
+  if (what.meant_args != nullptr) {
+    meant = call;
+    meant->tool = what.meant_tool;
+    meant->args = what.meant_args;
+    flaw = what.action.record.error->reason;
+  }
   ToolResult result =
       process(std::move(what), {.overlay = &overlay, .before = &before, .secrets = &secrets})
           .result;
-  if (meant.args != nullptr && result.error && result.error->reason == flaw) {
-    offer(overlay, std::move(meant), call.tool, secrets, *result.error);
+  if (meant && result.error && result.error->reason == flaw) {
+    offer(overlay, *std::move(meant), call.tool, secrets, *result.error);
     result = secrets.redacted(std::move(result));
   }
   result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());
