@@ -47,12 +47,6 @@ std::optional<Mark> mark_of(std::string_view line, size_t min_signs = kMinSigns,
   return Mark{sign, count, trimmed(text.substr(count))};
 }
 
-/// The same with any number of signs from three: a line that was perhaps meant as a marker.
-std::optional<Mark> nearly_mark_of(std::string_view line) {
-  constexpr size_t kFewestSigns = 3;
-  return mark_of(line, kFewestSigns, std::string_view::npos);
-}
-
 bool is_head(const Mark& mark) {
   return (mark.sign == '<' || mark.sign == '-') && mark.word == "SEARCH";
 }
@@ -148,38 +142,6 @@ FenceMark fence_mark_of(std::string_view line) {
 bool is_inner_fence(std::string_view line, const FenceMark& outer) {
   constexpr size_t kUsualSigns = 3;
   return outer.signs.size() > kUsualSigns && fence_mark_of(line).signs.size() < outer.signs.size();
-}
-
-/// True for a line of `=` above or below a heading, as in reStructuredText.
-bool is_of_heading(const Lines& document, size_t at) {
-  const std::string_view line = trimmed(document[at]);
-  return (at > 0 && trimmed(document[at - 1]).size() == line.size()) ||
-         (at + 2 < document.size() && trimmed(document[at + 2]) == line) ||
-         (at > 1 && trimmed(document[at - 2]) == line);
-}
-
-/// Returns another line of `=` that may be the divider of a block, if the divider that was found
-/// may be a line of its text: the old text is empty, or ends in a heading. 0: none. A block whose
-/// markers have all the same unusual number of signs was written with care.
-size_t other_divider(const Lines& document, const BlockMarks& marks) {
-  constexpr size_t kUsualSigns = 7;
-  const size_t signs = mark_of(document[marks.head])->count;
-  const bool is_careful = signs != kUsualSigns &&
-                          mark_of(document[marks.divider])->count == signs &&
-                          mark_of(document[marks.end])->count == signs;
-  const bool is_text = skip_block_headers(document, marks) == marks.divider ||
-                       is_of_heading(document, marks.divider);
-  for (size_t at = marks.head + 1; is_text && !is_careful && at < marks.end; ++at) {
-    const auto mark = nearly_mark_of(document[at]);
-    if (at != marks.divider && mark && is_divider(*mark) && !is_of_heading(document, at)) return at;
-  }
-  return 0;
-}
-
-std::string two_dividers(size_t first) {
-  return "a second divider in a SEARCH block (the first is line " + std::to_string(first + 1) +
-         "); write the block's three markers with another number of signs, five to nine, than the "
-         "text has";
 }
 
 BlockMarks problem(BlockMarks marks, const char* reason, size_t line, std::string what) {
@@ -304,13 +266,14 @@ BlockMarks find_block(const Lines& document, size_t head) {
                    "a SEARCH block without '>>>>>>> REPLACE' after it");
   }
   if (dividers.size() > 1) {
-    return problem(marks, "edit.corrupt_hunk", dividers[1], two_dividers(dividers[0]));
+    return problem(marks, "edit.corrupt_hunk", dividers[1],
+                   "a second divider in a SEARCH block (the first is line " +
+                       std::to_string(dividers[0] + 1) +
+                       "); write the block's three markers with another number of signs, five to "
+                       "nine, than the text has");
   }
   marks.divider = dividers.front();
   marks.end = lines.end;
-  if (const size_t other = other_divider(document, marks); other > 0) {
-    return problem(marks, "edit.corrupt_hunk", other, two_dividers(marks.divider));
-  }
   return marks;
 }
 
@@ -503,7 +466,8 @@ bool is_nearly_mark(std::string_view line) {
   const auto is_one_of = [](std::string_view word, const std::array<std::string_view, 5>& words) {
     return std::find(words.begin(), words.end(), word) != words.end();
   };
-  if (const auto mark = nearly_mark_of(line)) {
+  constexpr size_t kFewestSigns = 3;
+  if (const auto mark = mark_of(line, kFewestSigns, std::string_view::npos)) {
     if (mark->count < kMinSigns || mark->count > kMaxSigns) return is_head(*mark) || is_end(*mark);
     std::string word = to_lower(mark->word);
     while (!word.empty() && (word.back() == ':' || word.back() == '>')) word.pop_back();

@@ -69,8 +69,7 @@ struct BlockMarks {
 
 /// Finds the divider and the end of the block whose head is line `head`. Markers with as many signs
 /// as the head have precedence over others. So a text that contains marker lines can be in a block
-/// with longer markers. Two dividers are an error, because either could be the intended one. So is
-/// another line of `=` if the divider may be a line of the text.
+/// with longer markers. Two dividers are an error, because either could be the intended one.
 [[nodiscard]] BlockMarks find_block(const Lines& document, size_t head);
 
 /// Number of lines before a block that are searched for its file name.

@@ -200,25 +200,6 @@ TEST(Answers, TagsOfThoughtsInsideEditsAreText) {
       << "context without its blank, or a thought";
 }
 
-TEST(Answers, ABlockWithAnotherLineThatMayBeItsDividerIsRefused) {
-  const auto reason_of = [](const std::string& inside, const std::string& signs = "") {
-    const auto set =
-        read_edits("new.rst\n<<<<<<<" + std::string(signs.size(), '<') + " SEARCH\n" + inside +
-                       ">>>>>>>" + std::string(signs.size(), '>') + " REPLACE\n",
-                   EditFormat::kAuto, {});
-    return set ? "" : set.error().reason;
-  };
-  EXPECT_EQ(reason_of("=======\nold\n==========\nnew\n"), "edit.corrupt_hunk");
-  EXPECT_EQ(reason_of("=======\nold\n====\nnew\n"), "edit.corrupt_hunk");
-  EXPECT_EQ(reason_of(":start_line:3\n=======\nold\n====\nnew\n"), "edit.corrupt_hunk");
-  EXPECT_EQ(reason_of("Heading\n=======\ntext\n==========\nnew\n"), "edit.corrupt_hunk");
-  // Headings of a new file, and markers that were chosen.
-  EXPECT_EQ(reason_of("=======\nTitle\n=====\n\ntext\n"), "");
-  EXPECT_EQ(reason_of("=======\n==========\nA Heading\n==========\n"), "");
-  EXPECT_EQ(reason_of("=========\nold\n====\nnew\n", "=="), "");
-  EXPECT_EQ(reason_of("text\n=======\ntext\n====\n"), "");
-}
-
 TEST(Answers, ABlockWhoseMarkersHaveOtherNumbersOfSignsIsUnread) {
   for (const auto& [less, same, more] :
        {std::tuple("<<<< SEARCH\n", "====\n", ">>>> REPLACE\n"),
