@@ -521,11 +521,9 @@ class TextPlacer {
 
   static std::vector<Guess> guesses(const std::string& old_text, const std::string& new_text) {
     std::vector<Guess> out;
-    // A new text with real line breaks or quotes, which the old one does not have, is not escaped.
-    const bool is_plain = !has_plain_text(old_text) && has_plain_text(new_text);
     for (const bool joins : {false, true}) {
-      out.push_back({unescaped(old_text, joins), is_plain ? new_text : unescaped(new_text, joins),
-                     true,
+      out.push_back({unescaped(old_text, joins), unescaped(new_text, joins),
+                     has_certain_escapes(old_text, new_text),
                      "they have escape sequences like '\\n' as text: read as line breaks, tabs and "
                      "quotes they",
                      "send the real characters"});
@@ -538,9 +536,11 @@ class TextPlacer {
       const auto bare = without_prefix(old_text, before);
       const auto bare_new = without_prefix(new_text, after);
       if (!bare) continue;
-      out.push_back(
-          {*bare, bare_new ? *bare_new : new_text, bare_new || !has_line_with(new_text, after),
-           "each line begins with '" + std::string(before) + "': without it they", "leave it out"});
+      const bool is_plain = !has_line_with(new_text, before) && !has_line_with(new_text, after);
+      out.push_back({*bare, bare_new ? *bare_new : new_text,
+                     (bare_new || is_plain) && !has_line_with(*bare, before),
+                     "each line begins with '" + std::string(before) + "': without it they",
+                     "leave it out"});
     }
     return out;
   }
@@ -567,13 +567,27 @@ class TextPlacer {
     return true;
   }
 
-  /// True if a text has a quote or a line break that is not escaped, apart from its last line end.
-  static bool has_plain_text(std::string_view text) {
-    if (text.ends_with('\n')) text.remove_suffix(1);
-    for (size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '\n' || (text[i] == '"' && (i == 0 || text[i - 1] != '\\'))) return true;
+  /// Whether all escape sequences of a new text were meant as characters, if those of the old one
+  /// were: none is inside quotes or escaped itself, and both texts write line breaks in one way.
+  static bool has_certain_escapes(std::string_view old_text, std::string_view new_text) {
+    const auto has_break = [](std::string_view text) {
+      return text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0)).find('\n') !=
+             std::string_view::npos;
+    };
+    if (new_text.find('\\') == std::string_view::npos) return true;
+    if (has_break(new_text) && !has_break(old_text)) return false;
+    bool is_quoted = false;
+    bool has_other_quote = false;
+    bool has_blank = false;
+    for (size_t i = 0; i < new_text.size(); ++i) {
+      if (new_text[i] == '"') is_quoted = !is_quoted;
+      has_other_quote = has_other_quote || new_text[i] == '\'' || new_text[i] == '`';
+      if (new_text[i] != '\\') continue;
+      const char next = i + 1 < new_text.size() ? new_text[++i] : '\\';
+      if (is_quoted || next == '\\') return false;
+      has_blank = has_blank || next == 'n' || next == 't' || next == 'r';
     }
-    return false;
+    return !has_other_quote || !has_blank;
   }
 
   /// The text without the prefix that all of its lines have; an empty line may lack it.
@@ -581,9 +595,10 @@ class TextPlacer {
     std::string out;
     const Lines lines(text);
     for (size_t i = 0; i < lines.size(); ++i) {
+      const bool is_bare = !lines[i].starts_with(prefix);
       const bool is_empty = trimmed(lines[i]) == trimmed(prefix) || trimmed(lines[i]).empty();
-      if (!is_empty && !lines[i].starts_with(prefix)) return std::nullopt;
-      out += is_empty ? std::string_view("\n") : lines[i].substr(prefix.size());
+      if (is_bare && !is_empty) return std::nullopt;
+      out += is_bare ? std::string_view("\n") : lines[i].substr(prefix.size());
     }
     return out;
   }

@@ -163,9 +163,15 @@ TEST(Damage, AnOldTextWithOneMistakeInAllLinesIsCorrected) {
            {"  say(\\\"x\\\");\n", "  say(\\\"y\\\");\n"}}) {
     EXPECT_THAT(correction(before, after), HasSubstr(changed)) << before << after;
   }
-  EXPECT_THAT(correction("  say(\\\"x\\\");\n", "  say(\"y\\n\");\n"),
-              HasSubstr("+  say(\"y\\n\");\n"));
+  EXPECT_THAT(correction("  say(\\\"x\\\");\n", "  say(\"k\");\\n  b();\n"),
+              HasSubstr("+  b();\n"));
   // The new text may be damaged, or may mean what it says.
+  for (const std::string after :
+       {"  say(\"y\\n\");\n", "  say('y\\n');\n", "  say(\\\"y\\\\n\\\");\n",
+        "  say(\"y\");\n  say(\\\"x\\\");\n"}) {
+    EXPECT_EQ(correction("  say(\\\"x\\\");\n", after), "") << after;
+  }
+  EXPECT_EQ(correction("-  say(\"x\");\n-}\n", "-  say(\"y\");\n-}\n"), "");
   EXPECT_EQ(correction("> if (a < b) {\n>   say(\"x\");\n", "> if (a < b) {\n  say(\"y\");\n"), "");
   EXPECT_EQ(correction("if (a &lt; b) {\n", "if (a &lt; c && b) {\n"), "");
 }
