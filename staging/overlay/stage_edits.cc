@@ -133,7 +133,7 @@ class Stager {
     file.refusal = std::move(done.error());
     if (const auto meant =
             name_file_inside(plan_.overlay().workspace(), options_.may_read, *file.refusal)) {
-      file.nearby = meant->str();
+      if (!edit->whole || is_mostly(*edit->whole, *meant)) file.nearby = meant->str();
     }
     if (file.refusal->reason != "patch.file_not_found") return {};
     name_nearby(*file.refusal, *edit);
