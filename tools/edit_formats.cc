@@ -431,8 +431,8 @@ void add_meant_call(std::string_view called, std::string_view tool, const json& 
 
 Json corrected_call_json(std::string_view tool, std::string_view call_id, const ToolError& error) {
   if (error.details == nullptr || !error.details->is_object()) return nullptr;
-  const bool is_ours = error.details->contains("files") || error.reason == "path.outside" ||
-                       error.reason == "args.schema" || error.reason == "tool.unknown";
+  const bool is_ours = error.details->contains("files") || error.reason == "args.schema" ||
+                       error.reason == "tool.unknown";
   const auto args = error.details->find("correction");
   if (!is_ours || args == error.details->end() || !args->is_object()) return nullptr;
   Json call = error.reason == "tool.unknown" ? *args : Json{{"tool", tool}, {"args", *args}};

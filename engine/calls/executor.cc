@@ -409,7 +409,7 @@ ToolResult Executor::call_once(Overlay& overlay, const Overlay::Entries& before,
       process(std::move(what), {.overlay = &overlay, .before = &before, .secrets = &secrets})
           .result;
   if (meant && result.error && result.error->reason == flaw) {
-    offer(overlay, *std::move(meant), call.tool, secrets, *result.error);
+    offer(*meant, call.tool, *result.error);
     result = secrets.redacted(std::move(result));
   }
   result.meta.warnings.insert(result.meta.warnings.end(), warnings.begin(), warnings.end());

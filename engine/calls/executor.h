@@ -164,8 +164,7 @@ class Executor {
   void take_ids(const ToolInfo& info, Admitted& what) const;
   void prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admitted& what) const;
   [[nodiscard]] std::optional<Error> check_start(Overlay& overlay) const;
-  void offer(Overlay& overlay, ToolCall meant, const std::string& called, CallSecrets& secrets,
-             ToolError& error);
+  void offer(const ToolCall& meant, const std::string& called, ToolError& error) const;
   ToolResult answer(Allowed& call, const Place& place);
   ToolResult run_supervised(const Allowed& call, const Attempt& attempt);
   ToolResult run_tool(const Allowed& call, const Attempt& attempt, ReadNotes* notes);

@@ -196,10 +196,16 @@ void add_missing(std::vector<std::string>& all, const std::vector<std::string>& 
   }
 }
 
-/// Notes the arguments that were probably meant.
-void mean(json args, Admitted& what) {
-  what.meant_tool = what.action.record.tool;
-  what.meant_args = std::make_shared<const json>(std::move(args));
+/// The arguments with the names that the tool knows, if they are valid then. The names are added to
+/// `message`.
+std::optional<json> with_valid_names(const ToolRegistry::Entry& entry, const json& args,
+                                     std::string& message) {
+  std::string notes;
+  auto named =
+      with_known_names(json::parse(entry.tool->info().input_schema, nullptr, false), args, notes);
+  if (!named || !entry.input.check(*named).empty()) return std::nullopt;
+  message += notes;
+  return named;
 }
 
 /// Notes the call of the only tool whose name differs from the given one in case.
@@ -208,15 +214,6 @@ void mean_tool(const std::vector<ToolInfo>& tools, const std::string& given, Adm
   if (std::count_if(tools.begin(), tools.end(), is_it) != 1) return;
   what.meant_tool = std::find_if(tools.begin(), tools.end(), is_it)->name;
   what.meant_args = what.given;
-}
-
-/// Notes the call with the path `file` in place of `given`, if an argument is that path.
-void mean_file(const std::string& given, const std::string& file, Admitted& what) {
-  json args = *what.given;
-  for (auto& [name, value] : args.items()) {
-    if (value == given) value = file;
-  }
-  if (args != *what.given) mean(std::move(args), what);
 }
 
 }  // namespace
@@ -313,12 +310,9 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   if (const auto violations = entry.input.check(*what.args); !violations.empty()) {
     ToolError error =
         validation_error("args.schema", "the arguments of '" + info.name + "'", violations);
-    std::string notes;
-    auto named =
-        with_known_names(json::parse(info.input_schema, nullptr, false), *what.args, notes);
-    if (named && entry.input.check(*named).empty()) {
-      error.message += notes;
-      mean(*std::move(named), what);
+    if (auto named = with_valid_names(entry, *what.args, error.message)) {
+      what.meant_tool = info.name;
+      what.meant_args = std::make_shared<const json>(*std::move(named));
     }
     return refuse(std::move(error));
   }
@@ -335,10 +329,7 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
     Error error = intent.error();
     const auto may_read =
         scope_->reading_rule(options_.policy ? options_.policy->reading_rule() : nullptr);
-    if (const auto file = name_file_inside(overlay.workspace(), may_read, error)) {
-      const std::string above = scope_->cwd().is_root() ? "" : options_.root + "/";
-      mean_file(error.path, above + file->str(), what);
-    }
+    name_file_inside(overlay.workspace(), may_read, error);
     return refuse(entry.factory != nullptr ? entry.factory->with_cause(error)
                                            : tool_error_from(error));
   }
@@ -354,37 +345,20 @@ void Executor::prepare(const ToolRegistry::Entry& entry, Overlay& overlay, Admit
   if (auto no = input_refusal(*what.args)) refuse(*std::move(no));
 }
 
-/// Tries the call that was probably meant, and adds it to the error if it fits. Nothing of it stays.
-/// A command is not tried: only the names of its arguments were wrong.
-void Executor::offer(Overlay& overlay, ToolCall meant, const std::string& called,
-                     CallSecrets& secrets, ToolError& error) {
-  constexpr int kMostMistakes = 3;
-  const Overlay::Entries before = overlay.entries();
-  bool must_be_tried = error.reason == "path.outside";
-  Admitted what = admit(overlay, meant);
-  for (int i = 1; i < kMostMistakes && what.meant_args != nullptr; ++i) {
-    must_be_tried = must_be_tried || what.action.record.error->reason == "path.outside";
-    meant.tool = what.meant_tool;
-    meant.args = what.meant_args;
-    what = admit(overlay, meant);
+/// Adds the call that was probably meant to the error, if its arguments are valid. It is not tried:
+/// only names were wrong, so its effect is the one that was stated.
+void Executor::offer(const ToolCall& meant, const std::string& called, ToolError& error) const {
+  const auto found = find_tools(meant.tool);
+  if (!found) return;
+  const ToolRegistry::Entry& entry = *found->front();
+  json args = *meant.args;
+  take_call_ids(entry.tool->info(), args);
+  if (!entry.input.check(args).empty()) {
+    auto named = with_valid_names(entry, args, error.message);
+    if (!named) return;
+    args = *std::move(named);
   }
-  const bool is_valid = !what.action.record.error && !refusal(what.action);
-  json args = is_valid ? *meant.args : json();
-  const auto tool = is_valid ? what.tools.front() : nullptr;
-  const bool is_tried = is_valid && !what.action.runs_program &&
-                        !refusal_to_try(tool->tool->info()) &&
-                        !asks_for_confirmation(tool->tool->info());
-  if (is_tried) {
-    const ToolResult tried = run_tool(Allowed(std::move(what)), {*tool, overlay, secrets}, nullptr);
-    if (!tried.ok) {
-      const auto corrected = corrected_call_json("", "", *tried.error);
-      args = corrected.is_null() ? json() : json(corrected["args"]);
-    }
-  } else if (must_be_tried) {
-    args = nullptr;
-  }
-  overlay.restore(before);
-  if (args.is_object()) add_meant_call(called, meant.tool, args, error);
+  add_meant_call(called, meant.tool, args, error);
 }
 
 /// Checks that the options are valid and the working directory of the call exists.
