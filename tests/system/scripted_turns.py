@@ -3,7 +3,8 @@
 A generator chooses agents, names, contents and order. After each turn the tree must be what the log and the person's saves make
 of the first tree, and at the end the undo of each session must leave the first tree with the saves.
 
-GALLEY_TURNS=1000 plays a thousand turns. GALLEY_SEED=7 plays others, and GALLEY_SEED=7-mcp-3 plays only that workspace."""
+GALLEY_TURNS=1000 plays a thousand turns. GALLEY_SEED=7 plays others, and GALLEY_SEED=7-mcp-3 plays only that workspace. Without
+either nothing is played."""
 
 import hashlib
 import itertools
