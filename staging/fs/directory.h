@@ -200,7 +200,7 @@ Result<void> make_directories(const WritableDirectory& directory, const RelPath&
                               uint32_t mode);
 
 /// Removes a directory tree, even if modes of its directories forbid that. Follows no links and
-/// crosses no mount. A missing path is not an error. Other processes may remove the tree, too, or add
+/// crosses no mount. A missing path is not an error. Other processes may remove the tree or add
 /// a file to it meanwhile.
 Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path);
 

@@ -41,7 +41,7 @@ Result<void> check_blob(const FileEdit& edit, const RelPath& path, const std::st
                                                       const RelPath& path);
 
 /// Names the file that an absolute path of another root probably means in the error `path.outside`:
-/// the only one of same_name_elsewhere(). Returns it; nothing for another error, and for a file that
+/// the only one of same_name_elsewhere(). Returns it; nothing for another error, or for a file that
 /// may not be read.
 [[nodiscard]] std::optional<RelPath> name_file_inside(
     const Directory& workspace, const std::function<bool(const RelPath&)>& may_read,
