@@ -176,6 +176,14 @@ TEST(Damage, AnOldTextWithOneMistakeInAllLinesIsCorrected) {
   EXPECT_EQ(correction("if (a &lt; b) {\n", "if (a &lt; c && b) {\n"), "");
 }
 
+TEST(Damage, APrefixThatTheFileHasAsWellIsNotLeftOut) {
+  EXPECT_EQ(placed("+ plus 3\nx plus\n",
+                   read_search_replace("f\n<<<<<<< SEARCH\n++ plus 3\n+x plus\n=======\n"
+                                       "+ plus 4\n+x plus\n>>>>>>> REPLACE\n",
+                                       {})),
+            "patch.context_not_found\n");
+}
+
 TEST(Blocks, ABlankTooManyIsNotTakenForAMissingSign) {
   const std::string file =
       "int f() {\n  for (;;) {\n    one();\n  }\n}\n\nint g() {\n  for (;;) {\n    if (a) {\n"
