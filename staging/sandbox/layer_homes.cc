@@ -207,13 +207,15 @@ Result<LayerHome> LayerHome::open(const std::string& wanted, LayerUse use) {
       continue;
     }
     GALLEY_ASSIGN(auto directory, open_writable_disk_directory(path));
-    const std::string why = why_not(*directory);
-    if (why.empty()) {
-      GALLEY_ASSIGN(auto held, hold(*directory));
-      return LayerHome(std::move(directory), path, std::move(held));
+    auto held = hold(*directory);
+    if (!held) {
+      reasons += " " + place + ": " + held.error().message + ";";
+      (void)erase_home(path);
+      continue;
     }
-    directory.reset();
-    (void)rmdir(path.c_str());
+    LayerHome home(std::move(directory), path, *std::move(held));
+    const std::string why = why_not(home.directory());
+    if (why.empty()) return home;
     reasons += " " + place + ": " + why + ";";
   }
   return unavailable(reasons);

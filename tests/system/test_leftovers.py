@@ -27,15 +27,18 @@ class Leftovers(SystemCase):
     def homes(self):
         return {one.name for one in self.temporary.iterdir()}
 
+    def marked_homes(self):
+        return {name for name in self.homes() if (self.temporary / name / "held-by-galley").exists()}
+
     def killed(self, *words, program=(GALLEY,)):
-        """Starts a command that hangs in its sandbox, kills it once it has a folder, and returns
-        the leftover folders."""
+        """Starts a command that hangs in its sandbox. Returns it and the folders that it has made
+        and marked: without the mark, a folder may be anybody's."""
         before = self.homes()
         process = subprocess.Popen([*program, "-C", self.work, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, env={**os.environ, **self.environment}, start_new_session=True)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        made = wait_until(lambda: self.homes() - before, "it made no folder")
+        made = wait_until(lambda: self.marked_homes() - before, "it made no folder")
         return process, made
 
     def gc(self, *words):
