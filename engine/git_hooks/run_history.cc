@@ -53,7 +53,10 @@ Result<void> RunRepository::copy(const std::vector<RunHistory>& commits) const {
   GALLEY_ASSIGN(const std::string objects, with_run_.run(list));
   GALLEY_ASSIGN(const std::string pack,
                 with_run_.run({"pack-objects", "--quiet", "--stdout"}, objects));
-  GALLEY_TRY(git_.run({"index-pack", "--stdin", "--strict"}, pack));
+  // git index-pack (2.39) takes the repository's path for one relative to the current folder.
+  GALLEY_ASSIGN(const GitLayout repository, git_.layout());
+  GALLEY_TRY(git_.run(
+      {"--git-dir=" + repository.git_directory, "index-pack", "--stdin", "--strict"}, pack));
   return {};
 }
 

@@ -54,6 +54,21 @@ class GitCommits(RunCase):
         self.git("fsck", "--strict")
         self.assertEqual(self.open_transactions(), [])
 
+    def test_in_a_subfolder_they_are_kept_as_well(self):
+        (self.work / "sub").mkdir()
+        (self.work / "sub" / "file").write_text("one\n")
+        self.commit_outside("sub")
+        sub = self.work / "sub"
+        for words, where in (["-C", sub], None), ([], sub):
+            with self.subTest(words=words):
+                self.galley(*words, "run", "--commit", "--git-commits", "keep", "--", "sh", "-c", COMMIT.replace("two", str(where)),
+                            expect=0, cwd=where)
+                self.assertEqual(self.subjects()[:2], ["third", "second"])
+                self.assertEqual([one.name for one in sub.iterdir()], ["file"])
+        self.galley("run", "--", "sh", "-c", COMMIT.replace("two", "four"), expect=0, cwd=sub)
+        self.galley("commit", "--git-commits", "keep", expect=0, cwd=sub)
+        self.assertEqual((self.git("status", "--porcelain").stdout, self.open_transactions()), (b"", []))
+
     def test_dropped_commits_are_removed_with_a_message(self):
         for words in (["--commit", "--git-commits", "drop"], ["--drop"], ["--commit"]):
             with self.subTest(words=words):
