@@ -85,7 +85,8 @@ Result<int> apply(Session& session, const std::string& patch) {
   GALLEY_ASSIGN(const CommitOutcome outcome, transaction.commit(request));
   if (const auto* receipt = std::get_if<Receipt>(&outcome)) {
     session.remember("transaction " + receipt->id.str() + " is committed");
-    for (const std::string& warning : receipt->warnings) session.say("warning: " + warning);
+    for (const std::string& warning : receipt->warnings)
+      session.say(session.with_hints("warning: " + warning));
     session.print(summary_of(receipt->changes, here));
     return kExitDone;
   }

@@ -88,7 +88,7 @@ Result<std::vector<ToolCall>> calls_of_text(Session& session, Workspace& workspa
     }
     const auto names = leniency_names();
     if (std::find(names.begin(), names.end(), rule) == names.end()) {
-      session.say(problem.message);
+      session.say(session.with_hints(problem.message));
       continue;
     }
     session.say(fmt::format("{} [{}]", problem.message, rule));

@@ -304,7 +304,8 @@ Result<int> commit_effects(Session& session, Transaction& transaction, const Com
       session.print(document);
       return status;
     }
-    for (const std::string& warning : receipt->warnings) session.say("warning: " + warning);
+    for (const std::string& warning : receipt->warnings)
+      session.say(session.with_hints("warning: " + warning));
     session.say(fmt::format("committed {}: {}; take it back with: {}", receipt->id.str(),
                             counted(result.staged_paths, "path"),
                             session.hint("undo " + receipt->id.str())));

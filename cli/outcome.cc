@@ -34,7 +34,8 @@ Result<int> finish_receipt(Session& session, const Receipt& receipt, const Propo
     session.print(document);
     return kExitDone;
   }
-  for (const std::string& warning : receipt.warnings) session.say("warning: " + warning);
+  for (const std::string& warning : receipt.warnings)
+    session.say(session.with_hints("warning: " + warning));
   if (session.is_quiet()) return kExitDone;
   DiffArguments arguments = session.arguments().diff;
   if (!arguments.numstat && !arguments.name_status && !arguments.changes_diff_layout()) {

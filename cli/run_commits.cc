@@ -104,9 +104,9 @@ bool RunCommits::keep() {
     // The transaction may be committed already. So a failure here is reported, and not returned.
     const auto done = keep_one(commits_[i], kept_[i]);
     if (!done) {
-      session_->print_error_lines(fmt::format("git: {} is not kept: {}\n",
-                                              printable_line(commits_[i].ref.name),
-                                              printable_line(done.error().message)));
+      session_->print_error_lines(
+          fmt::format("git: {} is not kept: {}\n", printable_line(commits_[i].ref.name),
+                      printable_line(session_->with_hints(done.error().message))));
     }
     is_yes = is_yes && done.value_or(false);
   }

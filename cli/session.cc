@@ -24,7 +24,7 @@ Session::Session(const Arguments& arguments, Terminal& terminal)
 Session::~Session() { report_untrusted_state(); }
 
 void Session::report_untrusted_state() {
-  if (!doubt_.empty()) terminal_->print_error(printable_line(doubt_));
+  if (!doubt_.empty()) terminal_->print_error(printable_line(with_hints(doubt_)));
   doubt_.clear();
 }
 
@@ -114,7 +114,7 @@ Result<Workspace*> Session::open_workspace(bool recovers) {
     // As in the workspace: a personal configuration inside the workspace is not trusted.
     if (is_at_or_below(user_.config_path, workspace_->root_path())) user_.config = UserConfig();
     if (recovers) GALLEY_TRY(finish_git_fix(*workspace_));
-    for (const std::string& notice : workspace_->notices()) say("galley: " + notice);
+    for (const std::string& notice : workspace_->notices()) say(with_hints("galley: " + notice));
     if (const Error* doubt = workspace_->state_distrust()) doubt_ = doubt->message;
     warn_of_bad_configuration();
     // `galley log --agent NAME` shows the actions of NAME, which may no longer be configured.
@@ -141,7 +141,7 @@ void Session::warn_of_bad_configuration() {
   const Error* flaw = workspace_->configuration_flaw();
   if (flaw == nullptr) return;
   terminal_->print_error(
-      "warning: " + printable_line(flaw->message) +
+      "warning: " + printable_line(with_hints(flaw->message)) +
       "; until it is fixed, every change needs a person's approval and agents may do nothing");
 }
 
