@@ -47,10 +47,8 @@ class BlockReader {
       const std::string_view head = trimmed(document_[shown.fence]);
       file.may_be_new = file.path.find('/') != std::string::npos &&
                         head.find_first_not_of("`~") != std::string_view::npos;
-      set_.leniencies.push_back({"whole_file",
-                                 "a fence holds all of the file; it is made, or was compared with "
-                                 "the file and taken in its place",
-                                 file.path, file.document_line});
+      set_.leniencies.push_back(
+          {"whole_file", "a fence is taken for all of the file", file.path, file.document_line});
       set_.files.push_back(std::move(file));
     }
   }

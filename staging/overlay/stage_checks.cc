@@ -27,7 +27,9 @@ tl::unexpected<Error> missing(const FileEdit& edit, const RelPath& path, bool is
                 path.str());
   }
   std::string way = "diff from /dev/null";
-  if (!edit.text_edits.empty()) {
+  if (edit.whole) {
+    way = "name its folder (./ for the top) and the language of its fence";
+  } else if (!edit.text_edits.empty()) {
     way = edit.text_edits.front().whole_lines ? "leave the SEARCH part empty"
                                               : "give its whole content";
   } else if (!edit.hunks.empty() && !edit.hunks.front().has_numbers) {

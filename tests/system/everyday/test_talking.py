@@ -293,6 +293,23 @@ class Hints(EverydayCase):
         self.assertFalse((self.scratch / ".galley").exists())
         self.run_here("-C", self.work, "--agent", "bot", "commit", cwd=self.scratch, expect=0)
 
+    def test_a_warning_names_a_command_that_works_from_here(self):
+        """git: with -C, the named command works from the same place."""
+        self.galley("--agent", "bot", "begin", expect=0)
+        (self.work / ".galley").chmod(0o777)
+        said = self.run_here("-C", self.work, "status", cwd=self.scratch).err
+        self.assertIn(f"galley -C {self.work} doctor", said)
+        self.assertIn(f"galley -C {self.work} recover --adopt", said)
+
+    def test_a_whole_new_file_at_the_top_is_made_as_the_error_says(self):
+        """git: the error names the form that is taken."""
+        shown = "\n```python\nprint(1)\n```\n"
+        said = self.run_here("apply", "-", stdin="x.py" + shown, expect=1).err
+        self.assertIn("to create it, name its folder (./ for the top) and the language of its fence", said)
+        self.assertNotIn("it is made", said)
+        self.run_here("apply", "-", stdin="./x.py" + shown, expect=0)
+        self.assertEqual((self.work / "x.py").read_text(), "print(1)\n")
+
     def test_a_request_for_approval_names_a_command_that_works(self):
         """gh: names the missing part in the form to type."""
         (self.work / "galley.toml").write_text(ASKS)
