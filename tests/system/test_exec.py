@@ -305,6 +305,7 @@ class Exec(SystemCase):
         self.galley("begin", expect=0)
         line = "head -c 16 /dev/urandom | od -An -tx1; head -c 16 /dev/random | od -An -tx1; head -c 100000 /dev/urandom | wc -c"
         line += "; python3 -c 'import os, uuid; print(os.urandom(16).hex(), uuid.uuid4())'; mktemp -u"
+        line += "; cat /proc/sys/kernel/random/uuid /proc/sys/kernel/random/boot_id"
         # Without libfaketime, programs ask the kernel.
         line += "; env -u LD_PRELOAD python3 -c 'import os; print(os.urandom(16).hex(), os.urandom(16).hex())'"
         first, second = (self.galley("exec", "--deterministic", "--", "sh", "-c", line, expect=0).stdout

@@ -242,6 +242,23 @@ bool place_fixed_random(SetupFailure& failure) {
   return true;
 }
 
+/// The ids that the kernel would draw. Nothing else is in their folder.
+bool place_fixed_ids(SetupFailure& failure) {
+  const std::string place = in_new_root("/proc/sys/kernel/random");
+  if (access(place.c_str(), F_OK) != 0) return true;
+  if (!attach_new("tmpfs", {{"size", "16k"}, {"mode", "0555"}}, kSafeMount, place)) {
+    return failed(failure, "mount /proc/sys/kernel/random");
+  }
+  constexpr std::string_view kId = "00000000-0000-4000-8000-000000000001\n";
+  for (const char* name : {"/boot_id", "/uuid"}) {
+    const Fd file(open((place + name).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0444));
+    if (!file.is_open() || write(file.get(), kId.data(), kId.size()) != ssize_t{kId.size()}) {
+      return failed(failure, "make " + place + name);
+    }
+  }
+  return true;
+}
+
 /// Whether the run writes to or over this folder of the host.
 bool is_host_folder(const SandboxRequest& request, const char* path) {
   const auto has = [path](const std::vector<std::string>& paths) {
@@ -481,6 +498,7 @@ bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& second,
   if (!attach_new("proc", {}, kSafeMount | MOUNT_ATTR_NOEXEC, in_new_root("/proc"))) {
     return failed(failure, "mount /proc");
   }
+  if (request.fixed_random != 0 && !place_fixed_ids(failure)) return false;
   if (!place_overlay(request, overlay, failure)) return false;
   if (request.live != 0) second = clone_tree(in_new_root(request.workspace), 0);
   if (request.live != 0 && !second.is_open()) return failed(failure, "clone the overlay");
