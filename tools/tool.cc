@@ -89,7 +89,10 @@ Error call_cancelled() {
 Error ToolContext::interruption(const std::string& remedy) const {
   if (stop.stop_requested()) return call_cancelled();
   return {ErrorKind::kTimeout, "tool.timeout",
-          "the time of the call is over and nothing was staged; " + remedy, "", 0};
+          "the time of the call is over and nothing was staged; " + remedy +
+              (remedy.empty() ? "" : ", or ") +
+              "give it more time: timeout_ms of [tools.NAME] in galley.toml",
+          "", 0};
 }
 
 ToolResult ToolResult::success(nlohmann::ordered_json data) {
