@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// As the document has it; the path is one of the workspace.
+/// As the document has it.
 constexpr const char* kSample = R"({
   "execution_id": "exec-20240101-123456-abcdef",
   "timestamp": "2024-01-01T12:34:56.789Z",
@@ -24,7 +24,7 @@ constexpr const char* kSample = R"({
   "agent": "aios-agent-system",
   "task_id": "task-789",
   "goal_id": "goal-456",
-  "input": {"path": "etc/nginx/nginx.conf", "content": "..."},
+  "input": {"path": "/etc/nginx/nginx.conf", "content": "..."},
   "output": {"success": true, "bytes_written": 1234},
   "reason": "Configuring nginx as reverse proxy for goal-456",
   "duration_ms": 45,
@@ -81,7 +81,8 @@ class AiosExport : public ::testing::Test {
 };
 
 TEST_F(AiosExport, AnExportedCallEqualsTheDocumentedSample) {
-  const json sample = json::parse(kSample);
+  json sample = json::parse(kSample);
+  sample["input"]["path"] = "etc/nginx/nginx.conf";  // the one of the workspace
   clock_.advance(std::chrono::milliseconds(-45));  // the sample has the time of its end
   auto transaction = *workspace_->begin({sample["agent"], ""});
   CallOptions options;
