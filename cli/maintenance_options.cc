@@ -74,14 +74,11 @@ void add_tools_add(OptionTable& table, CLI::App* tools) {
       ->needs(server);
   add->add_flag("--read-only", args.mcp.is_read_only, "Drop what it writes")->needs(server);
   add->add_flag("--network", args.exec.shares_network, "Give it the host's network")->needs(server);
-  add->add_option("--timeout", args.exec.timeout_s, "Seconds that one call may take (10)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N")
+  OptionTable::add_seconds(add, "--timeout", args.exec.timeout_s,
+                           "Seconds that one call may take (10)")
       ->needs(server);
-  add->add_option("--memory", args.exec.memory_bytes,
-                  "Memory of all its processes, such as 512mb (200mb)")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE")
+  OptionTable::add_size(add, "--memory", args.exec.memory_bytes,
+                        "Memory of all its processes, such as 512mb (200mb)")
       ->needs(server);
   table.add_dry_run(add, "Only show what they are and may do");
 }

@@ -1,6 +1,7 @@
 #include "cli/option_table.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "base/tool_profile_names.h"
@@ -152,6 +153,32 @@ CLI::Option* OptionTable::add_list(CLI::App* command, const char* name,
   return command->add_option(name, values, about)->allow_extra_args(false);
 }
 
+CLI::Option* OptionTable::add_seconds(CLI::App* command, const char* name, double& seconds,
+                                      const char* about) {
+  const auto complaint = [](const std::string& word) {
+    double given = 0;
+    const bool is_right =
+        CLI::detail::lexical_cast(word, given) && given > 0 && std::isfinite(given);
+    return is_right ? std::string() : "'" + word + "' is not a number of seconds above 0";
+  };
+  return command->add_option(name, seconds, about)->check(complaint)->type_name("N");
+}
+
+CLI::Option* OptionTable::add_size(CLI::App* command, const char* name, uint64_t& bytes,
+                                   const char* about) {
+  const auto complaint = [](std::string& word) {
+    const std::string given = word;
+    try {
+      if (!word.starts_with('-') && CLI::AsSizeValue(false)(word).empty()) return std::string();
+    } catch (const CLI::ParseError&) {  // too large
+    }
+    return "'" + given + "' is not a size: a number of bytes, or one with kb, mb or gb";
+  };
+  return command->add_option(name, bytes, about)
+      ->transform(CLI::Validator(complaint, ""))
+      ->type_name("SIZE");
+}
+
 void OptionTable::add_dry_run(CLI::App* command, const char* about) {
   command->add_flag("-n,--dry-run", args_.dry_run, about);
 }
@@ -262,9 +289,6 @@ void OptionTable::add_quiet(CLI::App* command, const char* about) {
 
 void OptionTable::add_exec_options(CLI::App* command) {
   ExecArguments& exec = args_.exec;
-  const auto add_size = [command](const char* name, uint64_t& bytes, const char* about) {
-    command->add_option(name, bytes, about)->transform(CLI::AsSizeValue(false))->type_name("SIZE");
-  };
   command->add_flag("-i,--interactive", exec.is_interactive,
                     "Pass on what is typed at the terminal, too");
   command->add_flag("-v,--verbose", exec.is_verbose,
@@ -275,17 +299,15 @@ void OptionTable::add_exec_options(CLI::App* command) {
       ->add_flag("--deterministic", exec.is_deterministic,
                  "A fixed time, zone and locale, and no network")
       ->excludes(network);
-  command->add_option("--timeout", exec.timeout_s, "Seconds it may run")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+  add_seconds(command, "--timeout", exec.timeout_s, "Seconds it may run");
   command->add_option("--cpu", exec.cpu_s, "Seconds of processor time of all its processes")
       ->type_name("N");
   command->add_option("--processes", exec.processes, "Processes and threads at once")
       ->type_name("N");
-  add_size("--memory", exec.memory_bytes, "Memory of all its processes, such as 512mb");
-  add_size("--file-size", exec.file_bytes, "Of any one file it writes");
-  add_size("--written", exec.written_bytes, "Written by all its processes");
-  add_size("--output", exec.output_bytes, "Kept of each of stdout and stderr");
+  add_size(command, "--memory", exec.memory_bytes, "Memory of all its processes, such as 512mb");
+  add_size(command, "--file-size", exec.file_bytes, "Of any one file it writes");
+  add_size(command, "--written", exec.written_bytes, "Written by all its processes");
+  add_size(command, "--output", exec.output_bytes, "Kept of each of stdout and stderr");
 }
 
 }  // namespace galley

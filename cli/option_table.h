@@ -62,6 +62,12 @@ class OptionTable {
   /// to the option.
   static CLI::Option* add_list(CLI::App* command, const char* name,
                                std::vector<std::string>& values, const char* about);
+  /// Adds an option that takes a number of seconds above 0.
+  static CLI::Option* add_seconds(CLI::App* command, const char* name, double& seconds,
+                                  const char* about);
+  /// Adds an option that takes a number of bytes, with or without a unit.
+  static CLI::Option* add_size(CLI::App* command, const char* name, uint64_t& bytes,
+                               const char* about);
 
   // Options that several commands share.
   void add_dry_run(CLI::App* command, const char* about);

@@ -222,6 +222,10 @@ class Exec(SystemCase):
         self.assertEqual(self.staged(), {})
         self.galley("exec", "--timeout", "120", "--", "touch", "made", expect=0)
         self.assertEqual(set(self.staged()), {"made"})
+        (self.work / "galley.toml").write_text("[sandbox]\ntimeout_ms = 200000\n")
+        self.galley("trust", expect=0)
+        self.galley("exec", "--timeout", "200", "--", "touch", "later", expect=0)
+        self.assertEqual(set(self.staged()), {"made", "later"})
 
     def test_every_limit_beyond_the_configured_one_is_refused_before_anything_runs(self):
         (self.work / "galley.toml").write_text("[sandbox]\nmax_cpu_seconds = 9\n")
@@ -280,6 +284,10 @@ class Exec(SystemCase):
         self.assertNotIn("no option", said)
         said = self.galley("--timeout", "3", "exec", "--", "true", expect=2).stderr.decode()
         self.assertIn("'--timeout' belongs behind 'galley exec'", said)
+        for option, value, what in (("--timeout", "x", "a number of seconds above 0"), ("--timeout", "inf", "a number of seconds above 0"),
+                                    ("--output", "-5", "a size: a number of bytes"), ("--memory", "9xb", "a size: a number of bytes")):
+            said = self.galley("exec", f"{option}={value}", "--", "true", expect=2).stderr.decode()
+            self.assertIn(f"{option}: '{value}' is not {what}", said.splitlines()[0])
         self.assertIn("'--timeout' needs a value", self.galley("exec", "--timeout", expect=2).stderr.decode())
 
     def test_calls_of_a_document_are_on_record_without_a_commit(self):
