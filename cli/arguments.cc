@@ -143,10 +143,11 @@ std::vector<std::string> with_counts(const OptionTable& table, std::vector<std::
   return words;
 }
 
-/// `preview FILE... -- PATH...`: removes the words after `--`, which are not documents.
+/// `preview FILE... -- PATH...`, `diff A..B -- PATH...`: removes the words after `--`.
 std::vector<std::string> taken_paths(const OptionTable& table, std::vector<std::string>& words) {
   const auto end = std::find(words.begin(), words.end(), "--");
-  if (end == words.end() || table.command_in(words) != "preview") return {};
+  const std::string command = table.command_in(words);
+  if (end == words.end() || (command != "preview" && command != "diff")) return {};
   std::vector<std::string> paths(end + 1, words.end());
   words.erase(end, words.end());
   return paths;

@@ -177,6 +177,9 @@ Result<int> show(Session& session) {
   GALLEY_ASSIGN(const Proposal whole, history.proposal_of(id));
   GALLEY_ASSIGN(const auto paths, named_paths(session));
   const Proposal proposal = part_below(whole, paths);
+  if (proposal.is_empty() && !whole.is_empty()) {
+    session.say("transaction " + id.str() + " changes nothing at the paths that were named");
+  }
   GALLEY_ASSIGN(const CommitLinks links, commit_links(session));
   if (!session.arguments().diff.html.empty()) {
     ReviewSubject subject;

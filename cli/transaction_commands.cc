@@ -217,18 +217,25 @@ Result<int> tell_diff(Session& session, const Proposal& whole, const Proposal& p
   return status;
 }
 
-/// diff A..B: shows the change that `galley check --range` judges, in a page with its verdict.
-Result<int> diff_of_range(Session& session, const std::string& range) {
+/// diff A..B [PATH...]: shows the change that `galley check --range` judges, in a page with its
+/// verdict.
+Result<int> diff_of_range(Session& session, const std::string& range,
+                          const std::vector<std::string>& names) {
   GALLEY_ASSIGN(const CheckSource source, range_source(range));
   GALLEY_ASSIGN(const auto check, open_check(session, source));
+  GALLEY_ASSIGN(const auto paths, session.paths(names));
+  const Proposal proposal = part_below(check->proposal(), paths);
+  if (proposal.is_empty() && !names.empty()) {
+    session.say(printable_line(range) + " changes nothing at the paths that were named");
+  }
   if (!session.arguments().diff.html.empty()) {
     GALLEY_ASSIGN(const Preview preview, check->judge(session.gate_progress()));
     ReviewSubject subject;
     subject.title = "Range " + printable_line(range);
     subject.verdict = &preview.verdict;
-    GALLEY_TRY(write_report(session, preview.proposal, std::move(subject)));
+    GALLEY_TRY(write_report(session, proposal, std::move(subject)));
   }
-  return tell_diff(session, check->proposal(), check->proposal(),
+  return tell_diff(session, check->proposal(), proposal,
                    {{"schema", "galley.diff/1"}, {"ok", true}, {"range", range}});
 }
 
@@ -275,10 +282,14 @@ Result<int> diff_of_turn(Session& session) {
 Result<int> diff(Session& session) {
   if (!session.arguments().turn.empty()) return diff_of_turn(session);
   const std::vector<std::string>& words = session.arguments().words;
-  if (session.arguments().tx.empty() && words.size() == 1 && is_range(words.front())) {
-    return diff_of_range(session, words.front());
+  if (session.arguments().tx.empty() && !words.empty() && is_range(words.front())) {
+    return diff_of_range(session, words.front(), {words.begin() + 1, words.end()});
   }
-  GALLEY_ASSIGN(Transaction transaction, session.resume());
+  auto resumed = session.resume();
+  if (!resumed && !words.empty() && resumed.error().reason == "stage.not_found") {
+    resumed.error().message += ". To compare commits of git: galley diff A..B";
+  }
+  GALLEY_ASSIGN(Transaction transaction, std::move(resumed));
   GALLEY_ASSIGN(const auto paths, session.paths(session.arguments().words));
   const Proposal whole = transaction.proposal();
   GALLEY_TRY(check_names(session, whole));

@@ -27,10 +27,8 @@ void add_call_options(OptionTable& table, CLI::App* call) {
   call->add_option("--call-id", about.call_id,
                    "Id of the call in the caller's system; for the record")
       ->type_name("ID");
-  call->add_option("--timeout", about.timeout_s,
-                   "Seconds it may take; by default, the tool's own limit")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+  OptionTable::add_seconds(call, "--timeout", about.timeout_s,
+                           "Seconds it may take; by default, the tool's own limit");
   call->add_flag("--deterministic", about.is_deterministic,
                  "Give its commands a fixed time, zone and locale, and no network");
   table
@@ -56,7 +54,8 @@ void add_stage_commands(OptionTable& table) {
   table.add_html(diff);
   table.add_quiet(diff, "Print nothing: the exit status is 1 when something differs");
   table.add_turn(diff, "Show what this turn changed, as one diff");
-  diff->add_option("words", args.words, "Show only these paths; or one range of commits, A..B")
+  diff->add_option("words", args.words,
+                   "Show only these paths; with A..B before them, of a range of commits")
       ->type_name("PATH");
   CLI::App* review =
       table.add("review", "Review each change of a transaction, then commit", kTransactionGroup);
