@@ -223,18 +223,29 @@ Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
   return finish_undo(session, outcome, document, nothing);
 }
 
-/// Whether every word of `undo 1 2 3` is a number, and no path has that name.
-Result<bool> names_several(Session& session) {
+using NewestFirst = std::set<TxId, std::greater<>>;
+
+/// The transactions of `undo 1 2 @~1`; none if there is one word, or one is not an id or names a
+/// path.
+Result<NewestFirst> several_ids(Session& session) {
   const Arguments& arguments = session.arguments();
+  std::vector<std::string> words = {arguments.id};
+  words.insert(words.end(), arguments.words.begin(), arguments.words.end());
+  if (words.size() == 1) return NewestFirst();
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  if (arguments.words.empty() || !TxId::parse(arguments.id)) return false;
-  for (const std::string& word : arguments.words) {
+  for (const std::string& word : words) {
     const auto path = session.path(word);
-    if (!TxId::parse(word) || !path) return false;
+    if (!path || (!TxId::parse(word) && !word.starts_with('@'))) return NewestFirst();
     GALLEY_ASSIGN(const FileStat there, place_of(*workspace).files().stat(*path));
-    if (there.kind != FileKind::kAbsent) return false;
+    if (there.kind != FileKind::kAbsent && word != arguments.id) return NewestFirst();
   }
-  return true;
+  GALLEY_ASSIGN(const History history, open_history(session));
+  NewestFirst ids;
+  for (const std::string& word : words) {
+    GALLEY_ASSIGN(const TxId id, history.resolve(word));
+    ids.insert(id);
+  }
+  return ids;
 }
 
 /// The transactions of --session or --turn that are in effect, newest first.
@@ -314,8 +325,8 @@ Result<int> undo(Session& session) {
   if (!arguments.of_session.empty() || !arguments.turn.empty()) {
     return take_back_together(session);
   }
-  GALLEY_ASSIGN(const bool are_several, names_several(session));
-  if (!are_several) {
+  GALLEY_ASSIGN(const NewestFirst ids, several_ids(session));
+  if (ids.empty()) {
     GALLEY_ASSIGN(const std::string id, wanted_id(session, false));
     return take_back(session, false, id, arguments.words);
   }
@@ -324,8 +335,6 @@ Result<int> undo(Session& session) {
                 "several transactions are taken back one after the other, which is neither one "
                 "document nor one preview: name one of them");
   }
-  std::set<TxId, std::greater<>> ids = {*TxId::parse(arguments.id)};
-  for (const std::string& word : arguments.words) ids.insert(*TxId::parse(word));
   for (const TxId id : ids) {
     GALLEY_ASSIGN(const int status, take_back(session, false, id.str(), {}));
     if (status != kExitDone) return status;

@@ -31,6 +31,26 @@ class Words(SystemCase):
         self.assertIn("check --range HEAD~1..HEAD", self.said("check", "HEAD~1..HEAD", expect=2))
         self.galley("check", "--commit", "HEAD", expect=(0, 1))
 
+    def test_a_range_can_be_shown_for_some_paths(self):
+        self.git("init", "-q")
+        for text in ("one\n", "two\n"):
+            for name in ("a.txt", "docs/b.txt"):
+                (self.work / name).parent.mkdir(exist_ok=True)
+                (self.work / name).write_text(text)
+            self.git("add", ".")
+            self.git(*GIT, "commit", "-q", "-m", "x")
+        for words in (["docs"], ["--", "docs"], ["--name-status", "--", "docs"]):
+            shown = self.galley("diff", "HEAD~1..HEAD", *words, expect=0).stdout.decode()
+            self.assertIn("docs/b.txt", shown)
+            self.assertNotIn("a.txt", shown)
+        self.assertIn("HEAD~1..HEAD changes nothing at the paths", self.said("diff", "HEAD~1..HEAD", "--", "nosuch", expect=0))
+        self.assertIn("diff A..B", self.said("diff", "HEAD", expect=1))
+
+    def test_a_transaction_that_does_not_change_the_named_path_says_so(self):
+        self.galley("apply", "-", stdin=b"--- /dev/null\n+++ b/one.txt\n@@ -0,0 +1 @@\n+one\n", expect=0)
+        self.assertIn("transaction 1 changes nothing at the paths", self.said("show", "1", "--", "nosuch", expect=0))
+        self.assertNotIn("changes nothing", self.said("show", "1", "--", "one.txt", expect=0))
+
     def test_a_group_alone_lists_its_members(self):
         self.assertIn("'galley audit' takes one of verify export", self.said("audit", expect=2))
         self.assertIn("list", self.said("rescue", expect=2))
@@ -85,6 +105,10 @@ class Words(SystemCase):
         (self.work / "7").write_text("a file\n")
         self.assertIn("7", self.said("undo", "3", "7", expect=(0, 1, 2)))
         self.assertTrue((self.work / "7").exists())
+        for name in ("d", "e"):
+            self.commit(f"{name}.txt", f"{name}\n", name)
+        self.galley("undo", "@", "@~1", expect=0)
+        self.assertEqual([(self.work / f"{name}.txt").exists() for name in "de"], [False, False])
 
     def test_the_help_of_query_names_its_tables(self):
         said = self.said("query", "--help", expect=0)

@@ -336,7 +336,7 @@ class WithoutItsTerminal(RunCase):
 
     def test_attaching_detaches_the_previous_client(self):
         shell = self.shell("--name", "mine")
-        other = self.attach("mine")
+        other = self.attach()
         other.expect(PROMPT)
         self.assertEqual(shell.finish(), 0)
         self.assertIn(b"the run goes on", shell.screen)
