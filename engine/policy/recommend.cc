@@ -172,7 +172,7 @@ std::string cache_lines(const ProjectSurvey& found) {
   };
   add({"package.json"}, "~/.npm");
   add({"pyproject.toml", "requirements.txt", "setup.py"}, "~/.cache/pip");
-  add({"Cargo.toml"}, "~/.cargo");
+  add({"Cargo.toml"}, "~/.cargo --layer ~/.rustup");
   add({"go.mod"}, "~/go/pkg/mod");
   if (layers.empty()) return {};
   return "\n# --- The home folder of a run is a new one. To use the caches of yours, and to write "

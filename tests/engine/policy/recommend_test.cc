@@ -86,7 +86,7 @@ TEST(RecommendedConfig, FindsLanguagesFormattersAndTests) {
   EXPECT_THAT(*text, Not(HasSubstr("npm build")));
   EXPECT_THAT(*text, Not(HasSubstr("cargo check"))) << "clippy reports the same";
   EXPECT_THAT(*text, HasSubstr("# --- galley run --layer ~/.npm --layer ~/.cache/pip --layer "
-                               "~/.cargo --layer ~/go/pkg/mod -- COMMAND\n"));
+                               "~/.cargo --layer ~/.rustup --layer ~/go/pkg/mod -- COMMAND\n"));
 }
 
 TEST(RecommendedConfig, NoCommandWithoutAParserHasOnlyNew) {
