@@ -177,9 +177,11 @@ Result<void> make_durable(const WritableDirectory& state_root, const RelPath& pl
   return remove_if_there(directory, name_of(id, std::string(ending) + ".new"));
 }
 
+using Fill = std::function<Result<void>(WritableFile&)>;
+
 /// Writes the file with both names. A damaged file stays until the new one is on the disk.
 Result<void> write_file(const WritableDirectory& directory, const ContentId& id,
-                        std::string_view ending, std::string_view bytes) {
+                        std::string_view ending, const Fill& fill) {
   const RelPath temporary = name_of(id, std::string(ending) + ".new");
   const RelPath third = name_of(id, ".put");
   for (const std::string_view left : {".new", ".delta.new", ".put"}) {  // by an interrupted write
@@ -188,7 +190,7 @@ Result<void> write_file(const WritableDirectory& directory, const ContentId& id,
   {
     GALLEY_ASSIGN(const auto file,
                   directory.open_writable_file(temporary, OpenMode::kCreateNew, kPrivateFile));
-    GALLEY_TRY(write_with_holes(*file, bytes));
+    GALLEY_TRY(fill(*file));
     GALLEY_TRY(file->sync_data());
   }
   auto linked = directory.make_hard_link(temporary, directory, name_of(id, ending));
@@ -215,6 +217,55 @@ Result<bool> must_be_whole(const WritableDirectory& directory, const ContentId& 
     if (found) return true;
   }
   return false;
+}
+
+Result<void> write_whole(const WritableDirectory& state_root, const RelPath& place,
+                         const ContentId& id, const WritableDirectory& directory,
+                         const Fill& fill) {
+  GALLEY_TRY(write_file(directory, id, "", fill));
+  GALLEY_TRY(make_durable(state_root, place, id, directory, ""));
+  return remove_if_there(directory, name_of(id, kDeltaEnding));
+}
+
+/// Whether the bytes of a blob are right. Passes them on, piece by piece.
+Result<bool> is_right(const StoredBlob& blob, const ContentId& id,
+                      const ContentStore::UsePiece& use) {
+  ContentHasher hasher;
+  Result<void> used;
+  GALLEY_ASSIGN(const bool is_complete, blob.read([&](std::string_view bytes) {
+    hasher.update(bytes);
+    used = use(bytes);
+    return used.has_value();
+  }));
+  GALLEY_TRY(used);
+  return is_complete && hasher.finish() == id;
+}
+
+Result<void> only_looked_at(std::string_view /*piece*/) { return {}; }
+
+/// write_blob() of a content that replaces no other one, with a bounded use of memory.
+Result<std::map<ContentId, uint64_t>> write_large_blob(const WritableDirectory& state_root,
+                                                       const RelPath& place, const Node& node,
+                                                       const ContentStore& contents) {
+  const ContentId& id = node.content;
+  std::map<ContentId, uint64_t> named{{id, node.size}};
+  const RelPath shard = shard_path(place, id);
+  GALLEY_TRY(make_directories(state_root, shard, kPrivateDirectory));
+  GALLEY_ASSIGN(const auto directory, state_root.open_writable_directory(shard));
+  GALLEY_ASSIGN(const auto blob, open_undamaged(state_root, place, id));
+  bool is_intact = blob && blob->delta().size == node.size;
+  if (is_intact) {
+    GALLEY_ASSIGN(is_intact, is_right(*blob, id, only_looked_at));
+  }
+  if (is_intact) {
+    named.emplace(blob->delta().base, blob->delta().base_size);
+    const std::string_view ending = blob->is_delta() ? kDeltaEnding : "";
+    GALLEY_TRY(make_durable(state_root, place, id, *directory, ending));
+    return named;
+  }
+  GALLEY_TRY(write_whole(state_root, place, id, *directory,
+                         [&](WritableFile& file) { return write_content(file, contents, id); }));
+  return named;
 }
 
 /// Reads a content of this place.
@@ -266,14 +317,24 @@ Result<std::map<ContentId, uint64_t>> write_blob(const WritableDirectory& state_
   if (delta) {
     named.emplace(delta->base, delta->base_size);
     GALLEY_TRY(mark_base(state_root, place, delta->base));
-    GALLEY_TRY(write_file(*directory, id, kDeltaEnding, delta->encode(content)));
+    const std::string changes = delta->encode(content);
+    GALLEY_TRY(write_file(*directory, id, kDeltaEnding,
+                          [&](WritableFile& file) { return write_with_holes(file, changes); }));
     GALLEY_TRY(make_durable(state_root, place, id, *directory, kDeltaEnding));
     return named;
   }
-  GALLEY_TRY(write_file(*directory, id, "", content));
-  GALLEY_TRY(make_durable(state_root, place, id, *directory, ""));
-  GALLEY_TRY(remove_if_there(*directory, name_of(id, kDeltaEnding)));
+  GALLEY_TRY(write_whole(state_root, place, id, *directory,
+                         [&](WritableFile& file) { return write_with_holes(file, content); }));
   return named;
+}
+
+Result<void> write_content(WritableFile& file, const ContentStore& contents, const ContentId& id) {
+  uint64_t written = 0;
+  return contents.read(id, [&](std::string_view piece) -> Result<void> {
+    GALLEY_TRY(write_with_holes(file, piece, written));
+    written += piece.size();
+    return {};
+  });
 }
 
 Result<void> remove_blob(const WritableDirectory& state_root, const RelPath& place,
@@ -291,26 +352,47 @@ Result<void> remove_blob(const WritableDirectory& state_root, const RelPath& pla
   return {};
 }
 
-Result<std::map<ContentId, uint64_t>> write_blobs(
-    const WritableDirectory& state_root, const RelPath& place, const std::vector<JournalOp>& ops,
-    const std::function<Result<Content>(const Node&)>& content_of) {
+Result<void> read_blob(const Directory& state_root, const RelPath& place, const ContentId& id,
+                       const ContentStore::UsePiece& use) {
+  for (const RelPath& at : {place, unbound_place()}) {
+    GALLEY_ASSIGN(const auto blob, open_undamaged(state_root, at, id));
+    if (!blob) continue;
+    GALLEY_ASSIGN(bool is_intact, is_right(*blob, id, only_looked_at));
+    if (!is_intact) continue;
+    GALLEY_ASSIGN(is_intact, is_right(*blob, id, use));
+    if (is_intact) return {};
+    break;
+  }
+  return fail(damaged(place, id));
+}
+
+Result<std::map<ContentId, uint64_t>> write_blobs(const WritableDirectory& state_root,
+                                                  const RelPath& place,
+                                                  const std::vector<JournalOp>& ops,
+                                                  const ContentStore& contents) {
   std::map<ContentId, uint64_t> named;
   const auto is_blob = [](const Node& node) {
     const bool is_file = node.kind == FileKind::kRegular || node.kind == FileKind::kSymlink;
     return is_file && node.size > kMaxImageBytes;
   };
   for (const JournalOp& op : ops) {
-    Content old;
-    // What is replaced comes first: the new content is often a small change of it.
+    const bool is_replaced = is_blob(op.before.node) && is_blob(op.after.node);
     for (const Node* node : {&op.before.node, &op.after.node}) {
-      if (!is_blob(*node)) continue;
-      GALLEY_ASSIGN(const Content content, content_of(*node));
-      std::optional<ReplacedContent> replaced;
-      if (old != nullptr) replaced = ReplacedContent{op.before.node.content, *old};
-      GALLEY_ASSIGN(auto written, write_blob(state_root, place, node->content, *content, replaced));
+      if (is_replaced || !is_blob(*node)) continue;
+      GALLEY_ASSIGN(auto written, write_large_blob(state_root, place, *node, contents));
       named.merge(written);
-      old = content;
     }
+    if (!is_replaced) continue;
+    // What is replaced comes first: the new content is often a small change of it.
+    const ContentId& old_id = op.before.node.content;
+    GALLEY_ASSIGN(const Content old, contents.get(old_id));
+    GALLEY_ASSIGN(auto written, write_blob(state_root, place, old_id, *old));
+    named.merge(written);
+    const ContentId& id = op.after.node.content;
+    GALLEY_ASSIGN(const Content content, contents.get(id));
+    GALLEY_ASSIGN(written,
+                  write_blob(state_root, place, id, *content, ReplacedContent{old_id, *old}));
+    named.merge(written);
   }
   return named;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <galley/path.h>
 #include "base/content_id.h"
 #include "engine/commit/journal.h"
+#include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
 
 namespace galley {
@@ -43,13 +43,25 @@ Result<std::map<ContentId, uint64_t>> write_blob(
     const WritableDirectory& state_root, const RelPath& place, const ContentId& id,
     std::string_view content, const std::optional<ReplacedContent>& replaced = {});
 
+/// Writes a content to a new, empty file, with holes and a bounded use of memory.
+/// Errors: those of ContentStore::read(); then the file must not be used.
+Result<void> write_content(WritableFile& file, const ContentStore& contents, const ContentId& id);
+
 /// Removes a content that no journal names, nor a delta.
 Result<void> remove_blob(const WritableDirectory& state_root, const RelPath& place,
                          const ContentId& id);
 
-/// Writes the blobs of both sides of each operation. `content_of` returns the content of a node.
-Result<std::map<ContentId, uint64_t>> write_blobs(
-    const WritableDirectory& state_root, const RelPath& place, const std::vector<JournalOp>& ops,
-    const std::function<Result<Content>(const Node&)>& content_of);
+/// Passes on the content of a blob, piece by piece. What was passed on before an error must not be
+/// used.
+/// Errors: as read_blob().
+Result<void> read_blob(const Directory& state_root, const RelPath& place, const ContentId& id,
+                       const ContentStore::UsePiece& use);
+
+/// Writes the blobs of both sides of each operation. A file that replaces another one is in memory,
+/// with the other, to be compared.
+Result<std::map<ContentId, uint64_t>> write_blobs(const WritableDirectory& state_root,
+                                                  const RelPath& place,
+                                                  const std::vector<JournalOp>& ops,
+                                                  const ContentStore& contents);
 
 }  // namespace galley

@@ -495,9 +495,8 @@ Result<void> BranchAttempt::write_journal() {
     GALLEY_ASSIGN(const Content content, proposal_.content(node));
     GALLEY_TRY(writer.image(id, *content));
   }
-  GALLEY_ASSIGN(journal_.blobs,
-                write_blobs(target_.state.root(), target_.state.own("blob"), journal_.ops,
-                            [&](const Node& node) { return proposal_.content(node); }));
+  GALLEY_ASSIGN(journal_.blobs, write_blobs(target_.state.root(), target_.state.own("blob"),
+                                            journal_.ops, *proposal_.store()));
   for (const auto& [id, size] : journal_.blobs) GALLEY_TRY(writer.blob(id, size));
   GALLEY_TRY(writer.finish());
   GALLEY_TRY(JournalTrailer(*file, writer).applied(session_));

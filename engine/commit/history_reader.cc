@@ -25,16 +25,29 @@ class JournalStore final : public ContentStore {
     const auto found = images_.find(id);
     if (found != images_.end()) return found->second;
     auto blob = read_blob(*state_root_, blobs_, id);
-    if (blob || blob.error().reason != "blob.damaged") return blob;
-    GALLEY_ASSIGN(const bool is_kept, has_journal());
-    if (is_kept) return blob;
-    return fail(
-        ErrorKind::kNotFound, "history.pruned",
-        "transaction " + id_.str() +
-            " was pruned from the history while it was read; `galley log` lists what is left");
+    if (blob) return blob;
+    return fail(explained(blob.error()));
+  }
+  Result<void> read(const ContentId& id, const UsePiece& use) const override {
+    if (images_.contains(id)) return ContentStore::read(id, use);
+    auto blob = read_blob(*state_root_, blobs_, id, use);
+    if (blob) return blob;
+    return fail(explained(blob.error()));
   }
 
  private:
+  /// A blob is missing if its journal was pruned meanwhile.
+  [[nodiscard]] Error explained(Error why) const {
+    if (why.reason != "blob.damaged") return why;
+    const auto is_kept = has_journal();
+    if (!is_kept) return is_kept.error();
+    if (*is_kept) return why;
+    return {ErrorKind::kNotFound, "history.pruned",
+            "transaction " + id_.str() +
+                " was pruned from the history while it was read; `galley log` lists what is left",
+            "", 0};
+  }
+
   Result<bool> has_journal() const {
     for (const auto* name : {"undo", "j"}) {
       GALLEY_ASSIGN(const RelPath directory, RelPath::parse(name));

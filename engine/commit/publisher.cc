@@ -299,10 +299,15 @@ Result<void> Publisher::Attempt::write_slots(const CommitMeta& meta) {
     JournalOp& op = plan_.ops[index];
     op.after.special = inheritance.special_bits_of(op);
     Content content;
-    if (has_content(op.after.node)) {
+    Slots::WriteOptions how;
+    const ContentStore& contents = *proposal_.store();
+    if (op.after.node.kind == FileKind::kRegular && op.after.node.size > kMaxImageBytes) {
+      how.fill = [&](WritableFile& file) {
+        return write_content(file, contents, op.after.node.content);
+      };
+    } else if (has_content(op.after.node)) {
       GALLEY_ASSIGN(content, proposal_.content(op.after.node));
     }
-    Slots::WriteOptions how;
     if (const auto time = times.find(index); time != times.end()) how.mtime_ns = time->second;
     if (gets_only_owner(op)) how.mtime_ns = op.before.mtime_ns;
     if (op.after.node.kind == FileKind::kDirectory) {
@@ -357,8 +362,7 @@ Result<void> Publisher::Attempt::write_journal() {
   const auto prepare = [&]() -> Result<void> {
     // Blobs first: the journal may only name durable contents.
     GALLEY_ASSIGN(journal_.blobs,
-                  write_blobs(state_.root(), state_.own("blob"), journal_.ops,
-                              [&](const Node& node) { return proposal_.content(node); }));
+                  write_blobs(state_.root(), state_.own("blob"), journal_.ops, *proposal_.store()));
     GALLEY_ASSIGN(journal_file_,
                   state_.journals().open_writable_file(journal_name(journal_.id),
                                                        OpenMode::kCreateNew, kPrivateFile));

@@ -272,7 +272,7 @@ Result<Slots::ObjectMetadata> Slots::write_file(const RelPath& name, const RelPa
   const bool is_plain = side.attributes.empty() && side.uid == ours_.uid && side.gid == ours_.gid;
   const uint32_t mode = is_plain ? side.node.mode : kPrivateFile;
   GALLEY_ASSIGN(const auto file, directory_->open_writable_file(name, OpenMode::kCreateNew, mode));
-  GALLEY_TRY(write_with_holes(*file, *content));
+  GALLEY_TRY(options.fill ? options.fill(*file) : write_with_holes(*file, *content));
   GALLEY_ASSIGN(const ObjectMetadata given,
                 give(Location{directory_.get(), name}, ours_, path, side, warnings));
   GALLEY_ASSIGN(const bool has_mode, is_plain ? is_made_with(*file, mode) : Result<bool>(false));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,8 @@ class Slots {
     bool has_set_group_id = false;         ///< set on a directory that passes its group on, as its
                                            ///< parent does
     std::optional<int64_t> mtime_ns = {};  ///< of a file, instead of now
+    /// Writes the content of a file that is too large for memory; else `content` is written.
+    std::function<Result<void>(WritableFile&)> fill = {};
   };
   /// Owner, group and permission bits that an object got.
   struct ObjectMetadata {

@@ -41,11 +41,10 @@ Result<void> write_kept(const StateDirectory& state, WritableFile& file, const J
   for (const auto& [id, content] : journal.images) {
     if (content->size() <= kMaxImageBytes) GALLEY_TRY(writer.image(id, *content));
   }
-  const auto content_of = [&](const Node& node) -> Result<Content> {
-    return journal.images.at(node.content);
-  };
+  const auto contents = make_memory_store();
+  for (const auto& [id, content] : journal.images) GALLEY_TRY(contents->keep(id, content));
   GALLEY_ASSIGN(const auto blobs,
-                write_blobs(state.root(), state.own("blob"), journal.ops, content_of));
+                write_blobs(state.root(), state.own("blob"), journal.ops, *contents));
   for (const auto& [id, size] : blobs) GALLEY_TRY(writer.blob(id, size));
   return writer.finish();
 }

@@ -21,6 +21,11 @@ Result<ContentId> ContentStore::put(const Content& content) {
   return id;
 }
 
+Result<void> ContentStore::read(const ContentId& id, const UsePiece& use) const {
+  GALLEY_ASSIGN(const Content content, get(id));
+  return use(*content);
+}
+
 Result<void> ContentStore::adopt(const ContentId& id, const WritableDirectory& from,
                                  const RelPath& name) {
   GALLEY_ASSIGN(std::string content, read_file(from, name, limits::kMaxFileBytes));
@@ -100,15 +105,33 @@ class DiskStore final : public ContentStore {
     if (!content) {
       GALLEY_ASSIGN(content, packs_.find_after_scan(id));
     }
-    if (!content || ContentId::of(*content) != id) {
-      return fail(ErrorKind::kInternal, "stage.content_missing",
-                  "the staged content " + id.hex() + " is missing or damaged; roll the " +
-                      "transaction back and stage it again");
-    }
+    if (!content || ContentId::of(*content) != id) return missing(id);
     return std::make_shared<const std::string>(*std::move(content));
   }
 
+  Result<void> read(const ContentId& id, const UsePiece& use) const override {
+    GALLEY_ASSIGN(const RelPath name, RelPath::parse(id.hex()));
+    const auto file = directory_->open_file(name);
+    if (!file) return ContentStore::read(id, use);
+    ContentHasher hasher;
+    for (uint64_t at = 0; at <= limits::kMaxFileBytes;) {
+      GALLEY_ASSIGN(const std::string piece, (*file)->read_at(at, kCopyPieceBytes));
+      if (piece.empty()) break;
+      hasher.update(piece);
+      GALLEY_TRY(use(piece));
+      at += piece.size();
+    }
+    if (hasher.finish() == id) return {};
+    return missing(id);
+  }
+
  private:
+  static tl::unexpected<Error> missing(const ContentId& id) {
+    return fail(ErrorKind::kInternal, "stage.content_missing",
+                "the staged content " + id.hex() + " is missing or damaged; roll the " +
+                    "transaction back and stage it again");
+  }
+
   /// Recently staged contents are usually read soon: by the diff of the call and by the next edit.
   static constexpr size_t kRemembered = 4;
 

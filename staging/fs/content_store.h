@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -34,6 +36,11 @@ class ContentStore {
   /// Errors: kInternal, reason `stage.content_missing`, if the content was never stored or is
   ///         damaged.
   virtual Result<Content> get(const ContentId& id) const = 0;
+  /// Takes a piece of a content.
+  using UsePiece = std::function<Result<void>(std::string_view)>;
+  /// Passes on the content with this id, piece by piece, with a bounded use of memory if it is a
+  /// file. After an error, also one of get(), what was passed on must not be used.
+  virtual Result<void> read(const ContentId& id, const UsePiece& use) const;
   /// Stores the content of a file. `id` must be its hash, and no other process may be able to write
   /// the file. A store on the same disk moves the file, so it may be gone afterwards.
   virtual Result<void> adopt(const ContentId& id, const WritableDirectory& from,

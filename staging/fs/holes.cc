@@ -1,7 +1,6 @@
 #include "staging/fs/holes.h"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace galley {
 namespace {
@@ -13,7 +12,7 @@ bool is_zero(std::string_view piece) { return piece.find_first_not_of('\0') == p
 
 }  // namespace
 
-Result<void> write_with_holes(WritableFile& file, std::string_view bytes) {
+Result<void> write_with_holes(WritableFile& file, std::string_view bytes, uint64_t end) {
   size_t written = 0;  // data from here to `at` is written later, in one call
   bool ends_in_hole = false;
   for (size_t at = 0; at < bytes.size();) {
@@ -21,13 +20,14 @@ Result<void> write_with_holes(WritableFile& file, std::string_view bytes) {
     const size_t next = at + piece.size();
     ends_in_hole = piece.size() == kHoleBytes && is_zero(piece);
     if (ends_in_hole) {
-      if (at > written) GALLEY_TRY(file.write_at(written, bytes.substr(written, at - written)));
+      if (at > written)
+        GALLEY_TRY(file.write_at(end + written, bytes.substr(written, at - written)));
       written = next;
     }
     at = next;
   }
-  if (bytes.size() > written) return file.write_at(written, bytes.substr(written));
-  return ends_in_hole ? file.truncate(bytes.size()) : Result<void>();
+  if (bytes.size() > written) return file.write_at(end + written, bytes.substr(written));
+  return ends_in_hole ? file.truncate(end + bytes.size()) : Result<void>();
 }
 
 }  // namespace galley

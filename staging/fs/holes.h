@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -7,8 +8,8 @@
 
 namespace galley {
 
-/// Writes all of `bytes` to a new, empty file. Long runs of zeros become holes, which use no disk
-/// space.
-Result<void> write_with_holes(WritableFile& file, std::string_view bytes);
+/// Writes all of `bytes` at the end of a file, which has `end` bytes. Long runs of zeros become
+/// holes, which use no disk space.
+Result<void> write_with_holes(WritableFile& file, std::string_view bytes, uint64_t end = 0);
 
 }  // namespace galley

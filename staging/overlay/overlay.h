@@ -240,6 +240,21 @@ class LayeredStore final : public ContentStore {
     return found;
   }
 
+  Result<void> read(const ContentId& id, const UsePiece& use) const override {
+    bool was_used = false;
+    const auto note_use = [&](std::string_view piece) {
+      was_used = true;
+      return use(piece);
+    };
+    auto found = fresh_->read(id, note_use);
+    for (const auto& store : below_) {
+      if (found || was_used) break;
+      auto below = store->read(id, note_use);
+      if (below || was_used || below.error().kind != ErrorKind::kInternal) found = std::move(below);
+    }
+    return found;
+  }
+
  private:
   std::shared_ptr<ContentStore> fresh_;
   std::vector<std::shared_ptr<const ContentStore>> below_;

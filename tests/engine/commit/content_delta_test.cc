@@ -49,9 +49,18 @@ void write(const WritableDirectory& state, std::string_view content, std::string
   ASSERT_TRUE(named) << named.error().message;
 }
 
+/// Reads it whole and in pieces.
 std::string read(const Directory& state, std::string_view content) {
   const auto found = read_blob(state, rel("blob/own"), ContentId::of(content));
-  return found ? **found : found.error().reason;
+  std::string result = found ? **found : found.error().reason;
+  std::string joined;
+  const auto passed = read_blob(state, rel("blob/own"), ContentId::of(content),
+                                [&joined](std::string_view piece) -> Result<void> {
+                                  joined += piece;
+                                  return {};
+                                });
+  EXPECT_EQ(passed ? joined : passed.error().reason, result);
+  return result;
 }
 
 class ContentDeltaTest : public testing::Test {

@@ -19,9 +19,17 @@ class ContentPackFacts : public ::testing::Test {
   std::shared_ptr<ContentStore> store() {
     return make_disk_store(*open_writable_disk_directory(tree.path()));
   }
+  /// Gets it whole and in pieces.
   static std::string got(const std::shared_ptr<ContentStore>& store, const ContentId& id) {
     const auto content = store->get(id);
-    return content ? **content : content.error().reason;
+    std::string result = content ? **content : content.error().reason;
+    std::string joined;
+    const auto passed = store->read(id, [&joined](std::string_view piece) -> Result<void> {
+      joined += piece;
+      return {};
+    });
+    EXPECT_EQ(passed ? joined : passed.error().reason, result);
+    return result;
   }
   std::string pack(size_t number) { return tree.read("pack-" + std::to_string(number)); }
 
