@@ -17,10 +17,14 @@ namespace {
 thread_local size_t allocations_made = 0;
 thread_local size_t bytes_allocated = 0;
 
-void* counted(size_t bytes) {
+void* counted_or_null(size_t bytes) {
   ++allocations_made;
   bytes_allocated += bytes;
-  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+
+void* counted(size_t bytes) {
+  void* memory = counted_or_null(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -29,6 +33,10 @@ void* counted(size_t bytes) {
 
 void* operator new(size_t bytes) { return counted(bytes); }
 void* operator new[](size_t bytes) { return counted(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return counted_or_null(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
+  return counted_or_null(bytes);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }

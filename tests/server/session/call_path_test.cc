@@ -64,7 +64,7 @@ std::vector<std::string> functions_on_the_stack() {
 }
 
 TEST(CallPath, HasFewFramesAndTheArchitecturePageNamesThem) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef GALLEY_SANITIZED
   GTEST_SKIP() << "a sanitizer has frames of its own";
 #endif
   const TempDirectory tree;

@@ -321,7 +321,7 @@ TEST_P(SandboxTraps, LargeTreeIsNotScannedAndNeedsNoMoreMounts) {
 }
 
 /// With a sanitizer the full size takes minutes, and a tenth of it tests the same.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef GALLEY_SANITIZED
 constexpr int kManyDirectories = 5;
 #else
 constexpr int kManyDirectories = 50;
