@@ -5,8 +5,10 @@ import os
 import shutil
 import subprocess
 import unittest
+from pathlib import Path
 
-from everyday import EverydayCase, main
+from everyday import DEADLINE_S, EverydayCase, main
+from terminal_session import wait_until
 
 
 def new_file(name, text="made\n"):
@@ -283,13 +285,18 @@ class History(EverydayCase):
         """apt: a lock of another process is named."""
         self.run_here("begin", expect=0)
         self.run_here("exec", "--", "true", expect=0)
-        writer = subprocess.Popen([*self.program, "exec", "--", "sh", "-c", "echo b > b.txt; echo ready; sleep 1"],
-                                  cwd=self.work, env=self.environment_of(None), stdin=subprocess.DEVNULL,
+        writer = subprocess.Popen([*self.program, "exec", "--", "sh", "-c", "echo b > b.txt; echo ready; cat"],
+                                  cwd=self.work, env=self.environment_of(None), stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.addCleanup(writer.stdout.close)
         self.assertEqual(writer.stdout.readline(), b"ready\n")
-        said = self.run_here("rollback", expect=0).err
-        self.assertEqual(writer.wait(), 0)
+        rollback = subprocess.Popen([*self.program, "rollback"], cwd=self.work, env=self.environment_of(None),
+                                    stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        # It sleeps between two looks at the transaction.
+        wait_until(lambda: "nanosleep" in Path(f"/proc/{rollback.pid}/wchan").read_text())
+        writer.stdin.close()
+        said = rollback.communicate(timeout=DEADLINE_S)[1].decode()
+        self.assertEqual((rollback.returncode, writer.wait()), (0, 0), said)
         self.assertIn("another process had it open; what that process staged is dropped, too", said)
         self.run_here("begin", expect=0)
         self.assertNotIn("another process", self.run_here("rollback", expect=0).err)
