@@ -7,12 +7,13 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import hostile
 from mcp_client import McpClient
 from support import GALLEY, SystemCase, snapshot
-from terminal_session import TerminalSession, is_running, wait_until
+from terminal_session import TerminalSession, end_processes, is_running, wait_until
 
 PROGRAM = str(Path(GALLEY).resolve())
 RULES = """
@@ -690,12 +691,18 @@ class OneWorld(HookCase):
         main, arguments, make = self.edit_of_line_3()
         self.judge(arguments)
         make()
-        (self.work / "galley.toml").write_text('[[validator]]\nname = "slow"\ncommand = ["sleep", "1.2345"]\n')
+        sleep = ("sleep", f"300.{os.getpid()}")
+        (self.work / "galley.toml").write_text(
+            f'[[validator]]\nname = "slow"\ncommand = ["sh", "-c", "{" ".join(sleep)}; true"]\n')
         with concurrent.futures.ThreadPoolExecutor() as pool:
             report = pool.submit(self.report, arguments)
-            wait_until(lambda: is_running("sleep 1.2345"))
+            wait_until(lambda: is_running(" ".join(sleep)))
             main.write_text(main.read_text().replace("line 20\n", "other 20\n"))
+            while not report.done():
+                end_processes(*sleep)
+                time.sleep(0.02)
             self.assertEqual(report.result().stdout, b"")
+        (self.work / "galley.toml").write_text(RULES)
         [only] = self.log("--session", "s")
         self.assertNotIn(b"+other 20", self.galley("show", only["id"], expect=0).stdout)
         self.galley("undo", "--session", "s", expect=0)
