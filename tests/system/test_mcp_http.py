@@ -9,12 +9,13 @@ import socket
 import stat
 import subprocess
 import threading
+import time
 
 import hostile
 from mcp_client import STATELESS
 from mcp_http import CAPABILITIES_KEY, DEADLINE_S, HANDSHAKE, VERSION_KEY, HttpClient, HttpServer, events_of
 from support import GALLEY, SystemCase
-from terminal_session import is_running, wait_until
+from terminal_session import end_processes, is_running, wait_until
 
 
 class HttpCase(SystemCase):
@@ -464,14 +465,17 @@ class End(HttpCase):
         server = self.serve()
         client = HttpClient(server)
         done, threads = [], []
-        words = [f"300.{os.getpid()}", f"3.{os.getpid()}"]
+        words = [f"300.{os.getpid()}", f"301.{os.getpid()}"]
         for word in words:
             tx = client.call("galley_begin")["structuredContent"]["tx"]
             call = {"name": "Bash", "arguments": {"command": f"sleep {word}; echo ended {word}", "tx": tx}}
             threads.append(threading.Thread(target=lambda params=call: done.append(str(client.ask("tools/call", params)))))
             threads[-1].start()
             wait_until(lambda name=word: is_running(f"sleep {name}"))
-        self.assertEqual(server.end(), 0)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)  # a server that does not wait has stopped both calls now
+        wait_until(lambda: end_processes("sleep", words[1]))
+        self.assertEqual(server.status(), 0)
         for thread in threads:
             thread.join(timeout=DEADLINE_S)
         self.assertEqual(len([one for one in done if f"ended {words[1]}" in one]), 1, done)
