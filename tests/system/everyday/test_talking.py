@@ -5,6 +5,7 @@ import os
 import subprocess
 
 from everyday import DEADLINE_S, GALLEY, EverydayCase, main
+from terminal_session import end_processes, wait_until
 
 PATCH = ("--- a/README.md\n+++ b/README.md\n@@ -1,3 +1,3 @@\n-# parcels\n+# Parcels\n \n"
          " Works out what it costs to send a parcel, from a table of rates.\n")
@@ -238,6 +239,10 @@ class Exec(EverydayCase):
 
 class Progress(EverydayCase):
     SLOW = ('[[validator]]\nname = "slow"\ncommand = ["sleep", "1"]\n')
+    SLEEP = ("sleep", f"300.{os.getpid()}")
+
+    def end_sleep(self):
+        wait_until(lambda: end_processes(*self.SLEEP))
 
     def setUp(self):
         super().setUp()
@@ -253,15 +258,17 @@ class Progress(EverydayCase):
 
     def test_a_long_commit_shows_for_how_long_it_works(self):
         """docker: `docker push` counts the seconds of each step."""
-        (self.work / "galley.toml").write_text(self.SLOW.replace('"1"', '"3"'))
-        screen = self.on_terminal("apply", self.patch, expect=0).screen
-        self.assertIn("validators: 0 of 1 done, slow, 2 s", screen)
+        (self.work / "galley.toml").write_text(
+            self.SLOW.replace('"sleep", "1"', f'"sh", "-c", "{" ".join(self.SLEEP)}; true"'))
+        screen = self.on_terminal("apply", self.patch, typed=[("slow, ", self.end_sleep)], expect=0).screen
+        self.assertRegex(screen, r"validators: 0 of 1 done, slow, \d+ s")
         self.assertNotIn(" s\r\n", screen)  # the line is erased
 
     def test_the_time_of_new_work_starts_anew(self):
         """docker: the seconds of a step do not include those of the step before it."""
-        screen = self.on_terminal("exec", "--commit", "--", "sh", "-c", "sleep 3; echo a > new.txt", expect=0).screen
-        self.assertIn("running sh, 2 s", screen)
+        screen = self.on_terminal("exec", "--commit", "--", "sh", "-c", f"exec 2>&-; {' '.join(self.SLEEP)}; echo a > new.txt",
+                                  typed=[("running sh, ", self.end_sleep)], expect=0).screen
+        self.assertRegex(screen, r"running sh, \d+ s")
         self.assertIn("\x1b[Kcommitting\r", screen)  # without a time at first
         self.assertIn("\x1b[Kvalidators: 0 of 1 done, slow\r", screen)
 
