@@ -180,8 +180,9 @@ class Hostile(ServerCase):
         for how, expected in self.WAYS:
             with self.subTest(how=how):
                 # A flood must be detected by its size, even if the machine writes it slowly.
-                self.add(how, "--timeout", "3" if how == "hang" else "60")
-                self.assertEqual(self.failed("srv.put", path="made.txt", text="x")[0], expected)
+                self.add(how, "--timeout", "60")
+                options = ("--timeout", "3000") if how == "hang" else ()
+                self.assertEqual(self.failed("srv.put", options, path="made.txt", text="x")[0], expected)
                 self.assertEqual(self.staged(), "")
         self.add("lies")
         self.assertEqual(self.failed("srv.count", n=1)[0], "ERUNTIME tool.output")
