@@ -1,6 +1,7 @@
 """galley run: a program on its own terminal. Its changes are staged, judged and committed
 together."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import hostile
 from support import GALLEY, SystemCase, snapshot
-from terminal_session import TerminalSession, wait_until
+from terminal_session import TerminalSession, is_running, wait_until
 
 PROMPT = r"ready\$ "
 
@@ -39,6 +40,23 @@ class RunCase(SystemCase):
             except FileNotFoundError:
                 pass
         return found
+
+    def kill_supervisor(self, shell, note):
+        """Returns the exit status of its client. Afterwards the run does not count as live."""
+        os.kill(note["supervisor"]["pid"], signal.SIGKILL)
+        status = shell.finish()
+        wait_until(lambda: self.is_free(self.own_state("runs") / note["tx"] / "lock"), "a dead process holds its lock")
+        return status
+
+    @staticmethod
+    def is_free(lock):
+        """The kernel frees a lock some time after the signal that kills its process."""
+        with open(lock) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
 
     def is_supervisor(self, pid):
         """Returns whether the process lives and is ours: its current directory is in the scratch
@@ -423,16 +441,9 @@ class Faults(RunCase):
         return shell, self.only_note()
 
     def test_daemons_die_with_the_program(self):
-        self.galley("run", "--drop", "--", "sh", "-c", "setsid sh -c 'exec sleep 4711' >/dev/null 2>&1 & sleep 0.2", expect=0)
-        found = [one for one in Path("/proc").glob("[0-9]*/cmdline") if self.text_of(one) == b"sleep\x004711\x00"]
-        self.assertEqual(found, [])
-
-    @staticmethod
-    def text_of(path):
-        try:
-            return path.read_bytes()
-        except OSError:
-            return b""
+        words = f"sleep 4711.{os.getpid()}"
+        self.galley("run", "--drop", "--", "sh", "-c", f"setsid sh -c 'exec {words}' >/dev/null 2>&1 & sleep 0.2", expect=0)
+        self.assertFalse(is_running(words))
 
     def test_a_killed_program_does_not_kill_the_run(self):
         shell = self.shell()
@@ -451,8 +462,7 @@ class Faults(RunCase):
     def test_a_run_can_be_resumed_after_its_supervisor_was_killed(self):
         shell, note = self.start("echo kept > kept.txt; echo wrote it; sleep 1000")
         shell.expect("wrote it")
-        os.kill(note["supervisor"]["pid"], signal.SIGKILL)
-        self.assertEqual(shell.finish(), 3)
+        self.assertEqual(self.kill_supervisor(shell, note), 3)
         self.assertIn(b"what it wrote is kept", shell.screen)
         self.assertEqual(snapshot(self.work), self.before)
         self.assertFalse(any(one.get("run", {}).get("live") for one in self.open_transactions()))
@@ -462,8 +472,7 @@ class Faults(RunCase):
     def test_changes_of_a_killed_supervisor_can_be_committed(self):
         shell, note = self.start("echo kept > kept.txt; echo wrote it; sleep 1000")
         shell.expect("wrote it")
-        os.kill(note["supervisor"]["pid"], signal.SIGKILL)
-        shell.finish()
+        self.kill_supervisor(shell, note)
         self.galley("commit", "--tx", note["tx"], expect=0)
         self.assertEqual((self.work / "kept.txt").read_text(), "kept\n")
         self.assertEqual(self.notes(), [])
@@ -476,13 +485,15 @@ class Faults(RunCase):
                 [GALLEY, "-C", str(self.work), "run", "--", "sh", "-c", "for i in 1 2 3 4 5; do echo $i > f$i; done"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 env={**os.environ, **self.environment}, start_new_session=True)
-            children = f"/proc/{client.pid}/task/{client.pid}/children"
             time.sleep(hundredths / 100)
-            with open(children) as file:
-                supervisors = file.read().split()
+            os.kill(client.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, client.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it makes no child any more
+            supervisors = Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text().split()
             for pid in [*map(int, supervisors), client.pid]:
                 os.kill(pid, signal.SIGKILL)
             client.wait()
+            for lock in self.own_state("runs").glob("*/lock"):
+                wait_until(lambda lock=lock: self.is_free(lock), "a dead process holds its lock")
             self.assertEqual(snapshot(self.work), self.before)
             for one in self.open_transactions():
                 self.galley("rollback", "--tx", one["tx"], expect=0)

@@ -3,8 +3,6 @@
 Runs as a plain user and as root, whose runs have other ids in their namespace (`hostile.main`)."""
 
 import json
-import os
-import signal
 
 import hostile
 from test_run_views import ViewCase
@@ -22,8 +20,7 @@ class Garbage(ViewCase):
 
     def kill(self, shell, tx):
         note = next(one for one in self.notes() if one["tx"] == tx)
-        os.kill(note["supervisor"]["pid"], signal.SIGKILL)
-        self.assertEqual(shell.finish(), 3)
+        self.assertEqual(self.kill_supervisor(shell, note), 3)
 
     def test_a_live_run_loses_nothing(self):
         shell, tx = self.start()

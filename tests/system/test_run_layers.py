@@ -69,8 +69,7 @@ class Layers(RunCase):
         shell.expect(r"\nis written\r\n")
         note = self.only_note()
         self.assertEqual(note["layers"], [str(self.state)])
-        os.kill(note["supervisor"]["pid"], signal.SIGKILL)
-        shell.finish()
+        self.kill_supervisor(shell, note)
         self.assertEqual(self.run_in("cat config", "--resume", note["tx"]).stdout, b"new\n")
 
     def test_several_layers_and_a_written_through_folder_work_together(self):
