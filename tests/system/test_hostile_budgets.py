@@ -270,7 +270,7 @@ class AfterACommand(Budgets):
     # Limit: kReadBackGrace of staging/sandbox/command_runner.h
     def test_sparse_files_past_the_deadline_are_dropped_and_reported(self):
         result = self.exec("for n in range(60): open(f'a{n}', 'w').truncate(1 << 30)\n", expect=3,
-                           timeout_ms=1000)
+                           timeout_ms=3000)
         self.assertIn(b"read", result.stderr)
         self.exec("open('good', 'w').write('x')", expect=0)
         self.galley("commit", expect=0)
