@@ -41,11 +41,12 @@ TEST_P(SandboxLimits, WallTimeKillsAHundredProcesses) {
 TEST_P(SandboxLimits, SigtermComesFirstAndCanBeHandled) {
   as_user(GetParam(), [] {
     World world;
-    world.defaults().limits.wall = milliseconds(200);
+    world.defaults().limits.wall = milliseconds(1000);
     world.defaults().limits.grace = seconds(20);
     const CommandResult result =
         world.sh("trap 'echo saving; exit 7' TERM; echo x > x; sleep 60 & wait");
     ASSERT_TRUE(result.breach.has_value());
+    EXPECT_EQ(result.breach->kind, LimitKind::kWall);
     EXPECT_EQ(result.standard_output.text(), "saving\n");
     EXPECT_EQ(result.exit_code, 7);
     EXPECT_LT(result.wall, seconds(20));
