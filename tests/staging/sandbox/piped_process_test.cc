@@ -6,7 +6,12 @@
 
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
+#include <memory>
 #include <string>
+#include <thread>
+
+#include "tests/support/temp_directory.h"
 
 namespace galley {
 namespace {
@@ -61,11 +66,22 @@ TEST(PipedProcess, AMissingProgramIsNamed) {
   EXPECT_EQ(said.error().reason, "host.not_found");
 }
 
-/// A program says its number and does this; both live until it is ended.
+/// A short time limit, for programs that never end.
 PipedProcessOptions soon() {
   PipedProcessOptions options;
   options.time = std::chrono::milliseconds(300);
   return options;
+}
+
+/// A program that has printed its number, and then hangs.
+std::unique_ptr<PipedProcess> hanging() {
+  const TempDirectory folder;
+  const std::string ready = folder.path() + "/ready";
+  auto process =
+      PipedProcess::start({"sh", "-c", R"(echo $$; : > "$0"; exec sleep 1000)", ready}, soon());
+  GALLEY_CHECK(process.has_value());
+  while (!std::filesystem::exists(ready)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return *std::move(process);
 }
 
 bool is_there(const std::string& pid) { return ::kill(std::stoi(pid), 0) == 0 || errno != ESRCH; }
@@ -82,12 +98,11 @@ TEST(PipedProcess, AProgramThatNeverEndsIsEnded) {
 }
 
 TEST(PipedProcess, AProgramThatStopsWritingIsEnded) {
-  const auto process = PipedProcess::start({"sh", "-c", "echo $$; exec sleep 1000"}, soon());
-  ASSERT_TRUE(process.has_value());
-  const auto pid = (*process)->read(100);
+  const auto process = hanging();
+  const auto pid = process->read(100);
   ASSERT_TRUE(pid.has_value());
   EXPECT_TRUE(is_there(*pid));
-  EXPECT_EQ((*process)->read(100).error().reason, "host.timeout");
+  EXPECT_EQ(process->read(100).error().reason, "host.timeout");
   EXPECT_FALSE(is_there(*pid));
 }
 
@@ -100,11 +115,10 @@ TEST(PipedProcess, AProgramThatBlocksItsInputIsEnded) {
 }
 
 TEST(PipedProcess, AProgramThatOutlivesItsPipesIsEnded) {
-  auto process = PipedProcess::start({"sh", "-c", "echo $$; exec sleep 1000"}, soon());
-  ASSERT_TRUE(process.has_value());
-  const std::string pid = *(*process)->read(100);
-  EXPECT_EQ((*process)->wait().error().reason, "host.timeout");
-  process->reset();
+  auto process = hanging();
+  const std::string pid = *process->read(100);
+  EXPECT_EQ(process->wait().error().reason, "host.timeout");
+  process.reset();
   EXPECT_FALSE(is_there(pid));
 }
 
