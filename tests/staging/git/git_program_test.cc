@@ -29,7 +29,13 @@ class GitProgramTest : public ::testing::Test {
     ::setenv("PATH", (scratch_.path() + "/bin:" + path_).c_str(), 1);
   }
   [[nodiscard]] GitProgram git() const {
-    return GitProgram(scratch_.path()).with_bounds({milliseconds(300), 1000});
+    return GitProgram(scratch_.path()).with_bounds({std::chrono::seconds(60), 1000});
+  }
+  /// A copy without patience. The configuration is read before, and copies share it.
+  [[nodiscard]] GitProgram hasty_git() const {
+    const GitProgram patient = git();
+    EXPECT_TRUE(patient.key_that_redirects());
+    return patient.with_bounds({milliseconds(300), 1000});
   }
 
   ScratchRepository scratch_;
@@ -41,7 +47,7 @@ class GitProgramTest : public ::testing::Test {
 // Limit: kMaxTime of staging/git/git_program.h
 TEST_F(GitProgramTest, AHangingGitIsEndedAndTheErrorNamesTheCommand) {
   pretend("exec sleep 1000");
-  const auto said = git().run({"diff-index", "HEAD"});
+  const auto said = hasty_git().run({"diff-index", "HEAD"});
   ASSERT_FALSE(said.has_value());
   EXPECT_EQ(said.error().kind, ErrorKind::kTimeout);
   EXPECT_EQ(said.error().reason, "git.timeout");
@@ -51,7 +57,7 @@ TEST_F(GitProgramTest, AHangingGitIsEndedAndTheErrorNamesTheCommand) {
 
 TEST_F(GitProgramTest, AHangingInteractiveGitIsEnded) {
   pretend("exec sleep 1000");
-  const GitObjects objects(git());
+  const GitObjects objects(hasty_git());
   EXPECT_EQ(objects.look("HEAD").error().reason, "git.timeout");
   EXPECT_EQ(objects.content("HEAD", "commit", 100).error().reason, "git.timeout");
 }
