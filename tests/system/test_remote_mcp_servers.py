@@ -3,6 +3,7 @@
 misbehaves in each way, the server of npm with everything, and `galley mcp` behind a bridge."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -107,9 +108,9 @@ class Double(BaseHTTPRequestHandler):
             while reply[half] not in " :,":
                 half += 1
             events = f": hi\r\nid: 1\r\ndata:\r\n\r\nevent: message\r\ndata: {ping}\r\n\r\nevent: other\ndata: junk\n\n"
-            # The stream stays open after the answer.
             pieces = [bytes([byte]) for byte in events.encode()] + [f"data: {reply[:half]}\ndata: {reply[half:]}\n\n".encode()]
-            return self.stream((piece if piece else time.sleep(0.1) or b": still here\n\n") for piece in pieces + [b""] * 100)
+            stays = (time.sleep(0.1) or b": still here\n\n" for _ in iter(int, 1))  # open after the answer
+            return self.stream(itertools.chain(pieces, stays))
         if how == "endless":
             return self.stream(b": " + b"x" * 65536 + b"\n" for _ in iter(int, 1))
         if how == "endless-notes":
@@ -227,10 +228,8 @@ class RemoteCalls(RemoteCase):
     def test_an_answer_may_be_a_stream_of_events(self):
         self.add()
         self.galley("--agent", "net", "begin", expect=0)
-        self.server.how = "events"
-        began = time.monotonic()
+        self.server.how = "events"  # which has no end
         self.assertEqual(self.call()["data"]["content"][0]["text"], "hello")
-        self.assertLess(time.monotonic() - began, 9, "the end of a stream that stays open was awaited")
 
     def test_long_arguments_arrive_whole(self):
         self.add()
@@ -343,10 +342,10 @@ class RemoteHostile(RemoteCase):
         for how, expected in self.WAYS:
             with self.subTest(how=how):
                 self.server.how = "good"
-                self.add("--timeout", "4" if how == "slow" else "60")
+                self.add("--timeout", "60")
                 self.server.how = how
                 self.server.seen.clear()
-                reason, message = self.failed()
+                reason, message = self.failed(options=("--timeout", "4000") if how == "slow" else ())
                 self.assertTrue(reason.startswith(expected), (reason, message))
                 self.assertEqual(len(self.seen("DELETE")), 1, "the session stayed open")
                 self.assertEqual(self.galley("--agent", "net", "diff", expect=0).stdout, b"")
@@ -396,6 +395,20 @@ class RemoteHostile(RemoteCase):
         self.assertIn("127.0.0.1", message)
 
 
+def listening_port(pid):
+    """Returns the port on which the process listens."""
+    sockets = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            sockets.add(os.readlink(descriptor))
+    for kind in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{kind}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                return int(fields[1].rsplit(":", 1)[1], 16)
+    raise AssertionError("it does not listen")
+
+
 class RemoteReal(RemoteCase):
     def start(self, command, read_port, **options):
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
@@ -409,16 +422,14 @@ class RemoteReal(RemoteCase):
         if modules is None:
             raise unittest.SkipTest(f"this did not run: {why}")
         main = modules / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
-        with ThreadingHTTPServer(("127.0.0.1", 0), Double) as free:
-            port = free.server_port
 
         def listening(process):
             for line in process.stdout:
                 if b"listening" in line:
-                    return port
+                    return listening_port(process.pid)
             raise AssertionError("the server did not start")
 
-        self.start(["node", main, "streamableHttp"], listening, env={**os.environ, "PORT": str(port)})
+        port = self.start(["node", main, "streamableHttp"], listening, env={**os.environ, "PORT": "0"})
         added = json.loads(self.add("--timeout", "60", url=f"http://127.0.0.1:{port}/mcp").stdout)
         self.assertIn("far.echo", added["tools"])
         self.galley("--agent", "net", "begin", expect=0)
