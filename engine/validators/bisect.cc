@@ -166,7 +166,12 @@ Result<BisectResult> bisect(const BisectRequest& request, const Clock& clock) {
   Questions questions(request, clock);
   const auto whole = questions.first({all}, SubsetAnswer::kFails);
   if (questions.error()) return fail(*questions.error());
-  if (!whole && !questions.has_ended()) {
+  // If time ran out, the whole may fail although no validator has refused it.
+  const auto answer = questions.answers().find(all);
+  const bool is_late = answer != questions.answers().end() &&
+                       answer->second == SubsetAnswer::kUnresolved &&
+                       request.deadline.has_passed(clock);
+  if (!whole && !questions.has_ended() && !is_late) {
     return fail(ErrorKind::kInvalid, "bisect.nothing_fails",
                 "the whole proposal is not refused by a validator; there is nothing to split");
   }

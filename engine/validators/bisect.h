@@ -48,7 +48,8 @@ struct BisectResult {
 /// counterpart finds the largest passing set. No single piece can be removed from the first or
 /// added to the second, but other subsets may be smaller or larger. Both sets were judged.
 ///
-/// Errors: the judge's own; kInvalid `bisect.nothing_fails` if the whole proposal does not fail.
+/// Errors: the judge's own; kInvalid `bisect.nothing_fails` if the whole proposal does not fail. If
+///         it is unresolved and the deadline has passed, the result is incomplete instead.
 [[nodiscard]] Result<BisectResult> bisect(const BisectRequest& request, const Clock& clock);
 
 /// Options for splitting a refused proposal.

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <set>
 
+#include "tests/support/manual_clock.h"
+
 namespace galley {
 namespace {
 
@@ -76,6 +78,23 @@ TEST(Bisect, WholeThatPassesIsRefused) {
   const auto result = bisect(request, clock);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().reason, "bisect.nothing_fails");
+}
+
+TEST(Bisect, AWholeThatCannotBeJudgedInTimeIsNotCalledPassing) {
+  ManualClock clock;
+  BisectRequest request;
+  request.pieces = 3;
+  request.deadline = Deadline::after(clock, std::chrono::seconds(1));
+  request.judge = [&](const PieceSet&) -> Result<SubsetAnswer> {
+    clock.pass(std::chrono::seconds(1));
+    return SubsetAnswer::kUnresolved;
+  };
+  const auto result = bisect(request, clock);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_FALSE(result->is_complete);
+  EXPECT_EQ(result->questions, 1U);
+  EXPECT_THAT(result->smallest_failing, ElementsAre(0, 1, 2));
+  EXPECT_THAT(result->largest_passing, IsEmpty());
 }
 
 TEST(Bisect, ResultsOfRandomProblemsAreMinimalAndMaximal) {
