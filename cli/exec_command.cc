@@ -269,6 +269,12 @@ Result<std::unique_ptr<EarlyEnd>> early_end_of(Session& session, Command& comman
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
   const std::chrono::milliseconds most(rules_of(*workspace).config.sandbox.timeout_ms);
   GALLEY_ASSIGN(auto end, EarlyEnd::begin(command.limits.wall.value_or(most)));
+  // On a busy machine the end may come late, and the sandbox drops the changes at its own limit.
+  constexpr std::chrono::milliseconds kReserve{5000};
+  if (command.limits.wall) {
+    const auto later = *command.limits.wall + kReserve;
+    command.limits.wall = most.count() == 0 ? later : std::min(later, most);
+  }
   command.end = end->token();
   return end;
 }

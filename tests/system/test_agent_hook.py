@@ -781,11 +781,23 @@ class OneWorld(HookCase):
     def commits(self, *command):
         return ("--agent", "claude", "--session", "s", "exec", "--commit", *command)
 
+    def start_commit(self, script, *options):
+        """Starts a command that prints a line when it has written."""
+        process = subprocess.Popen([GALLEY, *self.commits(*options, "--", "sh", "-c", script)], cwd=self.work,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**os.environ, **self.environment})
+        if process.stdout.readline() != b"made\n":
+            self.skip_if_unavailable(b"", process.communicate()[1])
+        return process
+
     def test_a_command_at_its_time_limit_keeps_what_it_wrote(self):
-        said = self.galley(*self.commits("--timeout", "2", "--", "sh", "-c", "echo x > f; sleep 60"))
-        self.skip_if_unavailable(said.stdout, said.stderr)
-        self.assertNotEqual(said.returncode, 0)
-        self.assertIn(b"the time limit stopped the command", said.stderr)
+        process = self.start_commit("echo x > f; echo made; sleep 60", "--timeout", "3")
+        process.send_signal(signal.SIGSTOP)  # as on a busy machine
+        time.sleep(3.5)
+        process.send_signal(signal.SIGCONT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, errors)
+        self.assertIn(b"the time limit stopped the command", errors)
         self.assertEqual((self.work / "f").read_text(), "x\n")
         self.assertEqual(len(self.log("--session", "s")), 1)
 
@@ -793,12 +805,7 @@ class OneWorld(HookCase):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with self.subTest(number):
                 name = f"f{int(number)}"
-                process = subprocess.Popen(
-                    [GALLEY, *self.commits("--", "sh", "-c", f"echo x > {name}; echo made; sleep 60")], cwd=self.work,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                    env={**os.environ, **self.environment})
-                if process.stdout.readline() != b"made\n":
-                    self.skip_if_unavailable(b"", process.communicate()[1])
+                process = self.start_commit(f"echo x > {name}; echo made; sleep 60")
                 process.send_signal(number)
                 process.send_signal(number)  # timeout(1) sends it to the process and to its group
                 _, errors = process.communicate(timeout=60)
