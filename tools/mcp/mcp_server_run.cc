@@ -107,6 +107,8 @@ Result<McpReply> judged(const TrustedMcpServer& server, const McpDialogue& dialo
 
 /// The time for the request that deletes a session. A call reserves it.
 constexpr milliseconds kFarewellTime{1000};
+/// The longest time for it, if the call leaves more. A busy machine needs it to start curl.
+constexpr milliseconds kLongestFarewell{5000};
 constexpr size_t kBodyPieceBytes = size_t{32} << 10U;  // curl reads lines of at most 100 kB
 constexpr size_t kMaxSessionIdBytes = 1024;
 constexpr size_t kMaxShownAnswerBytes = 300;
@@ -410,7 +412,7 @@ class RemoteTalk {
     const std::string& version = dialogue_.version();
     if (!version.empty()) command.input += curl_header("MCP-Protocol-Version", version);
     // A server may refuse it, and a session that stays ends by itself.
-    (void)run_curl(std::move(command), kFarewellTime);
+    (void)run_curl(std::move(command), std::clamp(wall_ - used_, kFarewellTime, kLongestFarewell));
   }
 
   [[nodiscard]] Result<McpReply> outcome() const {

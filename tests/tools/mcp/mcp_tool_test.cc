@@ -4,18 +4,21 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "staging/sandbox/fake_command_runner.h"
 #include "staging/sandbox/process_streams.h"
+#include "tools/mcp/mcp_server_run.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {
 namespace {
 
 using nlohmann::json;
+using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -105,6 +108,36 @@ class McpTools : public ToolFixture {
   FakeCommandRunner runner_{
       [this](const Command& command, Overlay& overlay) { return answer_(command, overlay); }};
 };
+
+/// The time that curl has to delete a session, after a request that took this long.
+milliseconds time_of_farewell(milliseconds timeout, milliseconds used) {
+  TrustedMcpServer server;
+  server.url = "http://127.0.0.1:1/mcp";
+  server.timeout = timeout;
+  milliseconds farewell{0};
+  const auto run = [&](const Command& command) -> Result<CommandResult> {
+    CommandResult ended;
+    if (command.input.find("\"DELETE\"") != std::string::npos) {
+      farewell = *command.limits.wall;
+      return ended;
+    }
+    ended.wall = used;
+    command.on_output(OutputStream::kStdout,
+                      "HTTP/1.1 400 no\r\nMcp-Session-Id: s\r\nContent-Length: 0\r\n\r\n");
+    return ended;
+  };
+  McpClientTask task;
+  task.version = "2025-11-25";
+  const auto ran = run_mcp_server(server, task, mcp_server_command(server), run);
+  EXPECT_TRUE(ran) << ran.error().message;
+  return farewell;
+}
+
+TEST(RemoteMcpServer, TheEndOfASessionHasTheTimeThatTheCallLeaves) {
+  EXPECT_EQ(time_of_farewell(milliseconds(60'000), milliseconds(1'000)), milliseconds(5'000));
+  EXPECT_EQ(time_of_farewell(milliseconds(4'000), milliseconds(1'000)), milliseconds(3'000));
+  EXPECT_EQ(time_of_farewell(milliseconds(4'000), milliseconds(3'900)), milliseconds(1'000));
+}
 
 TEST_F(McpTools, ACallRunsTheServerOnceInTheSandbox) {
   add();
