@@ -184,6 +184,7 @@ Result<void> PersistentState::write_config(const std::string& text, bool force) 
                 "a branch gets its galley.toml by a commit: stage the file with galley apply");
   }
   const WritableDirectory& root = *files_.get();
+  GALLEY_TRY(check_owner_of_root(root, place_->path, rules_->user.config));
   GALLEY_ASSIGN(const RelPath name, RelPath::parse(kConfigFileName));
   GALLEY_ASSIGN(const FileStat stat, root.stat(name));
   if (stat.kind != FileKind::kAbsent && !force) {

@@ -127,7 +127,8 @@ class PersistentState {
     return galley::clear_leftovers(*files_.get(), *state(), lock, clock(), options);
   }
   /// Writes galley.toml without a transaction, for `galley init`.
-  /// Errors: kRefused `init.exists` if the file exists and `force` is false.
+  /// Errors: kRefused `init.exists` if the file exists and `force` is false; those of
+  ///         check_owner_of_root().
   Result<void> write_config(const std::string& text, bool force) const;
 
  private:

@@ -328,7 +328,7 @@ class Roots(TrustCase):
         run = ("run", "--commit", "--allow-write", mark, "--", "sh", "-c", f"touch '{mark}/ran'; echo x > new")
         call = ("call", "--begin", "Write", '{"file_path": "new", "content": "x"}')
         for words in (("apply", "-"), ("stage", "--begin", "-"), ("begin",), run, call, ("exec", "--begin", "--", "true"),
-                      ("approve", "0" * 64), ("grant", "bot", "custom:x"), ("commit",)):
+                      ("init",), ("approve", "0" * 64), ("grant", "bot", "custom:x"), ("commit",)):
             with self.subTest(command=words[0]):
                 result = self.galley("--json", *words, stdin=PATCH.encode(), expect=1)
                 # Without a terminal, commands for a person are refused. There is nothing to commit.
