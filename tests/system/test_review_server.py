@@ -325,9 +325,17 @@ class Guarded(ServedCase):
         for wrong in (99, None, [], {}, True, 1e300, "x"):
             for target in ("/commit", "/keep", "/lines", "/edit"):
                 self.assertEqual(self.post(target, proposal=wrong)[0], 409, (target, wrong))
-            for target, member in (("/keep", "left_out"), ("/lines", "piece"), ("/edit", "piece"), ("/end", "comments")):
+            for target, member in (("/keep", "left_out"), ("/lines", "piece"), ("/edit", "piece"), ("/comments", "comments"),
+                                   ("/end", "comments")):
                 self.assertEqual(self.post(target, **{member: wrong if wrong != [] else [[]]})[0], 400, (target, wrong))
         self.assertEqual(self.post("/commit")[0], 200)
+
+    def test_each_server_has_another_address_of_this_machine(self):
+        self.serve()
+        first = self.host.split(":")[0]
+        self.stop()
+        self.start()
+        self.assertEqual(len({"127.0.0.1", first, self.host.split(":")[0]}), 3)
 
     def test_only_this_machine_can_reach_it(self):
         self.serve()

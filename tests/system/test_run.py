@@ -682,6 +682,11 @@ class Walls(RunCase):
                     self.assertIn(b"is a place of secrets", said.stderr)
         self.galley("run", "--allow-write", home / ".own", "--", "true", expect=0, env=own)
         self.galley("run", "--layer", "/var/lib/galley-none", "--", "true", expect=2)
+        (self.scratch / "services").symlink_to("/var/lib")
+        for place in ("/var/lib", self.scratch / "services"):
+            with self.subTest(place=place):
+                said = self.galley("run", "--allow-write", place, "--", "true", expect=2)
+                self.assertIn(b"services of this machine keep their state", said.stderr)
 
     def test_run_is_refused_inside_a_command_of_galley(self):
         refused = self.galley("run", "--", "true", env={"GALLEY_SANDBOX": "1"}, expect=1)
