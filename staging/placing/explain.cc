@@ -59,8 +59,8 @@ EditFailure explain_missing(FileIndex& index, const FailedHunk& failed, std::str
     out.message += ", nor is the anchor '@@ " + std::string(failed.hunk.anchors[*anchor]) + "'";
   }
   if (const int64_t line = new_lines_at(index, failed.hunk); line >= 0) {
-    out.message += "; what it puts there is at line " + std::to_string(line + 1) +
-                   " already: only if that is this change, leave it out";
+    out.message += "; the lines that it writes instead are already at line " +
+                   std::to_string(line + 1) + ": leave it out only if that is this change";
   }
   const auto nearest =
       index.nearest(failed.pattern, LineFolding::kBlanks, std::max<int64_t>(failed.stated, 0));

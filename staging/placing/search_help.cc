@@ -172,7 +172,8 @@ class Explainer {
       alike = similar_lines(index_.lines(), trimmed(*key), work_);
     }
     if (alike.empty()) {
-      failure.message += ", and nothing like them; read the file again and make the edit anew";
+      failure.message +=
+          "; no similar lines were found: read the file again and make the edit anew";
       return;
     }
     const auto above = static_cast<size_t>(key - expected.begin());

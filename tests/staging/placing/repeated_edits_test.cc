@@ -6,11 +6,13 @@
 #include "staging/formats/read_edits.h"
 #include "staging/placing/long_text.h"
 #include "staging/placing/place.h"
+#include "staging/placing/search_help.h"
 
 namespace galley {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 
 struct MadeText {
@@ -65,6 +67,20 @@ TEST(RepeatedEdits, WithoutProofTheNoteNamesTheEqualLines) {
   const MadeText second = made_by_hunk(first.text, hunk);
   EXPECT_EQ(second.text, "{\n}\nnext();\nnext();\n");
   EXPECT_THAT(second.rules, ElementsAre("repeated_lines"));
+}
+
+TEST(RepeatedEdits, AMessageNamesTheNewLinesElsewhereBeforeTheWayOut) {
+  const std::string file = "int f() {\nreturn the_answer;\n}\n";
+  const auto set = read_unified(
+      "--- a/f\n+++ b/f\n@@ ... @@\n-entirely different words\n+return the_answer;\n", {});
+  ASSERT_TRUE(set.has_value()) << set.error().message;
+  PlacedEdits made = place_edits(file, set->files.front(), MatchOptions());
+  SearchHelp().explain(file, made.failures);
+  ASSERT_EQ(made.failures.size(), 1U);
+  EXPECT_THAT(made.failures[0].message,
+              EndsWith("its lines are not there; the lines that it writes instead are already at "
+                       "line 2: leave it out only if that is this change; no similar lines were "
+                       "found: read the file again and make the edit anew"));
 }
 
 // --- pasted from a listing ----------------------------------------------------------------------
