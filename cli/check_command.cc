@@ -103,6 +103,7 @@ Json names_json(const std::vector<RelPath>& paths) {
 void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
   document["fixed"] = {{"staged", names_json(fixes.put.staged)},
                        {"followed", names_json(fixes.put.followed)}};
+  if (!fixes.put.warnings.empty()) document["warnings"] = fixes.put.warnings;
   if (!fixes.put.filtered.empty()) {
     document["fixed"]["filtered"] = names_json(fixes.put.filtered);
   }
@@ -115,20 +116,25 @@ void tell_fixes(Session& session, const StagedFixes& fixes, Json& document) {
   for (const RelPath& path : fixes.put.staged) {
     const bool is_followed = std::find(fixes.put.followed.begin(), fixes.put.followed.end(),
                                        path) != fixes.put.followed.end();
-    const bool is_filtered = std::find(fixes.put.filtered.begin(), fixes.put.filtered.end(),
-                                       path) != fixes.put.filtered.end();
+    std::string cause;
+    if (std::find(fixes.put.filtered.begin(), fixes.put.filtered.end(), path) !=
+        fixes.put.filtered.end()) {
+      cause = "a filter makes it, which is not run";
+    }
+    const auto refused = fixes.put.unreplaced.find(path);
+    if (refused != fixes.put.unreplaced.end()) cause = refused->second;
     std::string where =
         "; the file in the work tree was left alone, because it has other changes of the same "
-        "lines, "
-        "is stored in another form, or is not there: stage it again, and the fix is lost";
+        "lines, is stored in another form, or is not there: stage it again, and the fix is lost";
     if (is_followed) where = " and in the work tree";
-    if (is_filtered) {
-      where =
-          "; the file in the work tree was left alone, since a filter makes it, which is not run; "
-          "if it has no other changes, take it from the index: git checkout -- " +
-          path.str();
+    if (!cause.empty()) {
+      where = "; the file in the work tree was left alone, since " + cause +
+              "; if it has no other changes, take it from the index: git checkout -- " + path.str();
     }
     session.say(fmt::format("fixed {} in the index{}", path.str(), where));
+  }
+  for (const std::string& warning : fixes.put.warnings) {
+    session.say("warning: " + warning);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "base/encoding.h"
@@ -236,6 +237,13 @@ Error kept_beside(const RelPath& path, const RelPath& beside) {
           path.str(), 0};
 }
 
+/// Why a file could not be exchanged. The error names only its slot.
+std::string cause_of(const Error& error) {
+  if (error.kind == ErrorKind::kNotFound) return "it is not there";
+  if (error.os_error == EXDEV) return "it is on another mount than .galley";
+  return "it cannot be replaced here (" + std::generic_category().message(error.os_error) + ")";
+}
+
 /// Returns how the fix changes the file; nullopt if the file does not exist or git sees other
 /// changes in it.
 Result<std::optional<FileFix>> file_fix(const WritableDirectory& work_tree,
@@ -369,6 +377,28 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
   return {};
 }
 
+/// Replaces the indexes, and lets the files of the work tree follow. Once the first index is
+/// replaced, the fix is done: every later failure is a warning.
+Result<void> publish_fix(std::vector<IndexLock> locks, const FixPlaces& places, const FixPlan& plan,
+                         const WritableDirectory& slots, IndexFix& put) {
+  GALLEY_TRY(locks.front().publish());
+  for (const FixedFile& file : plan.files) put.staged.push_back(file.path);
+  for (size_t i = 1; i < locks.size(); ++i) {
+    const auto published = locks[i].publish();
+    if (published) continue;
+    put.warnings.push_back("'" + plan.journal.indexes[i] +
+                           "' does not have the fix: " + published.error().message);
+  }
+  for (size_t i = 0; i < plan.following.size(); ++i) {
+    const auto followed = follow_index(places.work_tree, plan.following[i], slots, fix_slot(i));
+    if (!followed) put.warnings.push_back(followed.error().message);
+    const RelPath& path = plan.following[i].path;
+    if (followed && followed->empty()) put.followed.push_back(path);
+    if (followed && !followed->empty()) put.unreplaced[path] = *followed;
+  }
+  return {};
+}
+
 /// The caller holds the writer lock, so no other fix is running.
 Result<bool> finish_under_lock(const GitProgram& git, const FixPlaces& places) {
   const RelPath folder = fix_folder(places.state);
@@ -395,15 +425,16 @@ Result<bool> finish_under_lock(const GitProgram& git, const FixPlaces& places) {
 
 }  // namespace
 
-Result<bool> follow_index(const WritableDirectory& work_tree, const FileFix& fix,
-                          const WritableDirectory& slots, const RelPath& slot) {
-  if (!slots.rename(slot, work_tree, fix.path, RenameMode::kExchange)) return false;
+Result<std::string> follow_index(const WritableDirectory& work_tree, const FileFix& fix,
+                                 const WritableDirectory& slots, const RelPath& slot) {
+  const auto exchanged = slots.rename(slot, work_tree, fix.path, RenameMode::kExchange);
+  if (!exchanged) return cause_of(exchanged.error());
   const auto caught = read_file(slots, slot, limits::kMaxFileBytes);
-  if (caught && *caught == fix.held) return true;
+  if (caught && *caught == fix.held) return std::string();
   // Another program wrote meanwhile: its bytes go back.
   GALLEY_TRY(slots.rename(slot, work_tree, fix.path, RenameMode::kExchange));
   const auto ours = read_file(slots, slot, limits::kMaxFileBytes);
-  if (ours && *ours == fix.fixed) return false;
+  if (ours && *ours == fix.fixed) return std::string("another program wrote it meanwhile");
   const std::string folder = fix.path.parent().is_root() ? "" : fix.path.parent().str() + "/";
   GALLEY_ASSIGN(const RelPath kept,
                 RelPath::parse(folder + ".galley-fix-" + random_hex(kRandomDigits)));
@@ -439,20 +470,17 @@ Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
   GALLEY_ASSIGN(const auto slots, places.state.root().open_writable_directory(folder));
   GALLEY_TRY(write_slots(*slots, plan.following));
   GALLEY_TRY(write_fix_journal(*slots, plan.journal));
-  auto done = [&]() -> Result<void> {
+  const auto done = [&]() -> Result<void> {
     GALLEY_ASSIGN(auto locks, changed_indexes(git, layout, places, plan));
-    for (IndexLock& one : locks) GALLEY_TRY(one.publish());
-    for (const FixedFile& file : plan.files) put.staged.push_back(file.path);
-    for (size_t i = 0; i < plan.following.size(); ++i) {
-      GALLEY_ASSIGN(const bool is_followed,
-                    follow_index(places.work_tree, plan.following[i], *slots, fix_slot(i)));
-      if (is_followed) put.followed.push_back(plan.following[i].path);
-    }
-    return {};
+    return publish_fix(std::move(locks), places, plan, *slots, put);
   }();
   // This runs after an error too: the index decides, and nothing of the fix is left.
-  GALLEY_TRY(finish_under_lock(git, places));
+  const auto finished = finish_under_lock(git, places);
   GALLEY_TRY(done);
+  if (!finished) {
+    put.warnings.push_back(finished.error().message +
+                           "; the next command of Galley finishes the fix");
+  }
   return put;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct IndexFix {
   std::vector<RelPath> followed;  ///< paths of `staged` whose file in the work tree is fixed, too
   std::vector<RelPath> filtered;  ///< paths of `staged` whose file is unchanged, because git writes
                                   ///< it through a filter, which is not run
+  /// Paths of `staged` whose file could not be replaced, with the cause.
+  std::map<RelPath, std::string> unreplaced = {};
+  std::vector<std::string> warnings = {};  ///< failures after the index was replaced
 };
 
 /// Writes `change` to the index under git's own index.lock: all of it or nothing. Its base is the
@@ -46,9 +50,8 @@ struct IndexFix {
 /// index.lock that it holds. In this case both are changed.
 ///
 /// Errors: kRefused `git.index_locked`; kConflict `check.index_changed` when another program
-///         changed the index meanwhile; the fix then leaves it unchanged. kConflict
-///         `check.file_changed` names a file that was written twice meanwhile; kTimeout
-///         `commit.locked`.
+///         changed the index meanwhile; kTimeout `commit.locked`. After an error the index is
+///         unchanged. Once it is replaced, a failure is one of the warnings.
 Result<IndexFix> put_into_index(const GitProgram& git, const GitLayout& layout,
                                 const Proposal& change, const FixPlaces& places);
 
@@ -76,10 +79,11 @@ struct FileFix {
 };
 
 /// If the file still has the old bytes, exchanges it for the one in `slots`, which has the fixed
-/// bytes. Returns whether it did. Bytes that another program writes meanwhile go back into the
-/// file. If a second program writes too, its bytes are kept in a new file in the same folder.
+/// bytes. Returns why it was left alone; empty if it was exchanged. Bytes that another program
+/// writes meanwhile go back into the file. If a second program writes too, its bytes are kept in a
+/// new file in the same folder.
 /// Errors: kConflict `check.file_changed`, which names that file; kIo.
-Result<bool> follow_index(const WritableDirectory& work_tree, const FileFix& fix,
-                          const WritableDirectory& slots, const RelPath& slot);
+Result<std::string> follow_index(const WritableDirectory& work_tree, const FileFix& fix,
+                                 const WritableDirectory& slots, const RelPath& slot);
 
 }  // namespace galley

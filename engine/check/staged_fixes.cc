@@ -85,7 +85,8 @@ Result<IndexFix> write_index(const StagedFixRequest& request, Executor& executor
             document_of({{"staged", names_of(put.staged)}, {"followed", names_of(put.followed)}});
         return {};
       });
-  GALLEY_TRY(passed);
+  if (!passed && put.staged.empty()) return fail(passed.error());
+  if (!passed) put.warnings.push_back("the fix is not recorded: " + passed.error().message);
   return put;
 }
 

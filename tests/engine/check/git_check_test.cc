@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -223,6 +226,7 @@ class StagedFixTest : public GitCheckTest {
     user.trusts_workspaces = true;
     options.user = std::make_shared<const UserSettings>(std::move(user));
     options.runner = &runner_;
+    options.clock = &clock_;
     options.who.agent = agent;
     options.who.message = "why";
     auto opened = GitCheck::open(staged_, std::move(options));
@@ -241,7 +245,20 @@ class StagedFixTest : public GitCheckTest {
     return all;
   }
 
+  /// Runs `on_read` whenever the time is read.
+  struct HookedClock final : Clock {
+    [[nodiscard]] int64_t wall_ns() const override {
+      if (on_read) on_read();
+      return SystemClock().wall_ns();
+    }
+    [[nodiscard]] std::chrono::steady_clock::time_point steady() const override {
+      return SystemClock().steady();
+    }
+    std::function<void()> on_read;
+  };
+
   std::string fixed_ = "a.txt";
+  HookedClock clock_;
   FakeCommandRunner runner_{[this](const Command&, Overlay& overlay) -> Result<CommandResult> {
     GALLEY_TRY(overlay.write(*RelPath::parse(fixed_), "UPPER\n"));
     CommandResult result;
@@ -295,6 +312,24 @@ TEST_F(StagedFixTest, AnActionThatCannotBeRecordedIsNotPerformed) {
   EXPECT_EQ(refused.error().reason, "state.not_believed");
   EXPECT_TRUE(runner_.commands().empty());
   EXPECT_EQ(scratch_.output_of("show :a.txt"), "lower\n");
+}
+
+TEST_F(StagedFixTest, AFixThatCannotBeRecordedAfterwardsIsReportedWithAWarning) {
+  const std::filesystem::path log = scratch_.path() + "/.galley/audit.jsonl";
+  clock_.on_read = [&] {
+    if (scratch_.read("a.txt") != "UPPER\n" || std::filesystem::is_directory(log)) return;
+    std::filesystem::remove(log);
+    std::filesystem::create_directory(log);
+  };
+  const auto fixed = fix();
+  ASSERT_TRUE(std::filesystem::is_directory(log));
+  ASSERT_TRUE(fixed.has_value()) << fixed.error().message;
+  EXPECT_EQ(scratch_.output_of("show :a.txt"), "UPPER\n");
+  EXPECT_EQ(fixed->put.staged, std::vector<RelPath>{*RelPath::parse("a.txt")});
+  EXPECT_EQ(fixed->put.followed, fixed->put.staged);
+  ASSERT_EQ(fixed->put.warnings.size(), 1U);
+  EXPECT_NE(fixed->put.warnings[0].find("audit.jsonl"), std::string::npos)
+      << fixed->put.warnings[0];
 }
 
 TEST_F(StagedFixTest, AFailureIsRecorded) {

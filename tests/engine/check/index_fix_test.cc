@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +25,9 @@ class FollowIndexTest : public ::testing::Test {
   FollowIndexTest() { tree_.write("sub/a.txt", kJudged, 0755); }
 
   /// Follows. Right before the rename with each of these numbers another process writes the file.
-  Result<bool> follow(const std::vector<size_t>& renames = {}) {
+  Result<std::string> follow(const std::vector<size_t>& renames = {}, int os_error = 0) {
     auto plan = std::make_shared<FaultPlan>();
+    plan->os_error = os_error;
     auto opened = open_writable_disk_directory(tree_.path());
     const auto directory = make_fault_directory(*std::move(opened), plan);
     size_t written = 0;
@@ -65,7 +67,7 @@ class FollowIndexTest : public ::testing::Test {
 TEST_F(FollowIndexTest, AFileWithTheJudgedContentGetsTheFixAndKeepsItsMode) {
   const auto followed = follow();
   ASSERT_TRUE(followed.has_value()) << followed.error().message;
-  EXPECT_TRUE(*followed);
+  EXPECT_EQ(*followed, "");
   EXPECT_EQ(tree_.read("sub/a.txt"), kFixed);
   EXPECT_EQ(tree_.directory().stat(rel("sub/a.txt"))->mode & 0777U, 0755U);
   EXPECT_TRUE(beside().empty());
@@ -73,14 +75,21 @@ TEST_F(FollowIndexTest, AFileWithTheJudgedContentGetsTheFixAndKeepsItsMode) {
 
 TEST_F(FollowIndexTest, AMissingFileIsLeftAlone) {
   ASSERT_TRUE(tree_.directory().remove_file(rel("sub/a.txt")));
-  EXPECT_FALSE(follow().value());
+  EXPECT_EQ(follow().value(), "it is not there");
+}
+
+TEST_F(FollowIndexTest, AFileThatCannotBeReplacedIsLeftAloneWithTheCause) {
+  ASSERT_TRUE(follow().has_value());
+  EXPECT_EQ(follow({renames_[0]}, EROFS).value(),
+            "it cannot be replaced here (Read-only file system)");
+  EXPECT_EQ(follow({renames_[0]}, EXDEV).value(), "it is on another mount than .galley");
 }
 
 TEST_F(FollowIndexTest, AFileWithOtherContentIsLeftAlone) {
   tree_.write("sub/a.txt", "other\n");
   const auto followed = follow();
   ASSERT_TRUE(followed.has_value());
-  EXPECT_FALSE(*followed);
+  EXPECT_EQ(*followed, "another program wrote it meanwhile");
   EXPECT_EQ(tree_.read("sub/a.txt"), "other\n");
   EXPECT_TRUE(beside().empty());
 }
@@ -91,7 +100,7 @@ TEST_F(FollowIndexTest, AConcurrentWriteIsPutBack) {
   put_back();
   const auto followed = follow({renames_[0]});
   ASSERT_TRUE(followed.has_value()) << followed.error().message;
-  EXPECT_FALSE(*followed);
+  EXPECT_EQ(*followed, "another program wrote it meanwhile");
   EXPECT_EQ(tree_.read("sub/a.txt"), "written 1\n");
   EXPECT_TRUE(beside().empty());
 }
@@ -159,11 +168,14 @@ class KilledFix : public ::testing::Test {
     scratch_.write("a.txt", "judged a\n");
     scratch_.write("sub/b.txt", "judged b\n");
   }
-  /// Fixes, and is dead from call number `at` on; returns the number of calls.
-  size_t fix_until(size_t at) {
+  /// Fixes, and is dead from call number `at` on, or only that call fails; returns the number of
+  /// calls.
+  size_t fix_until(size_t at, int os_error = 0) {
     auto plan = std::make_shared<FaultPlan>();
     plan->at = at;
-    plan->kills = at > 0;
+    plan->kills = at > 0 && os_error == 0;
+    plan->os_error = os_error;
+    put_.reset();
     const auto work_tree =
         make_fault_directory(open_writable_disk_directory(scratch_.path()).value(), plan);
     const auto opened = StateDirectory::open_or_create(*work_tree);
@@ -173,8 +185,8 @@ class KilledFix : public ::testing::Test {
             return Result<std::unique_ptr<WritableDirectory>>(
                 make_fault_directory(open_writable_disk_directory(path).value(), plan));
           }};
-      const auto put = put_into_index(git_, layout_(), *fix_, places);
-      EXPECT_TRUE(put.has_value() || at > 0) << put.error().message;
+      put_ = put_into_index(git_, layout_(), *fix_, places);
+      EXPECT_TRUE(put_->has_value() || at > 0) << put_->error().message;
     }
     return plan->calls.size();
   }
@@ -189,6 +201,7 @@ class KilledFix : public ::testing::Test {
   SystemClock clock_;
   std::unique_ptr<WritableDirectory> work_tree_;
   std::optional<Proposal> fix_;
+  std::optional<Result<IndexFix>> put_;
   std::string index_;
   std::string old_;
 };
@@ -211,6 +224,24 @@ TEST_F(KilledFix, IsCompletedByTheNextCommandOrHadNoEffect) {
   }
   EXPECT_GT(was_fixed, 0U);
   EXPECT_LT(was_fixed, calls);
+}
+
+TEST_F(KilledFix, AFailureAfterTheIndexWasReplacedIsAWarning) {
+  const size_t calls = fix_until(0);
+  size_t warnings = 0;
+  for (size_t at = 1; at <= calls; ++at) {
+    put_back();
+    (void)fix_until(at, EIO);
+    const bool is_fixed = scratch_.output_of("show :a.txt") == "fixed a.txt\n";
+    const bool is_done = put_ && put_->has_value();
+    EXPECT_EQ(is_done, is_fixed) << "call " << at << " failed";
+    if (is_done && is_fixed) {
+      EXPECT_EQ((*put_)->staged.size(), 2U);
+      warnings += (*put_)->warnings.size();
+    }
+    ASSERT_TRUE(finish().has_value()) << "call " << at << " failed";
+  }
+  EXPECT_GT(warnings, 0U);
 }
 
 TEST_F(KilledFix, LaterWritesOfOtherProgramsStay) {
