@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "base/file_mode.h"
 #include "base/printable.h"
@@ -18,10 +17,11 @@ namespace {
 constexpr size_t kMaxNamed = 3;
 constexpr size_t kMaxLines = 1000;
 constexpr std::string_view kQuotes = "'\"`";
+constexpr std::string_view kEnds = " :\r";  ///< what may follow a name
 
-/// The text of EOVERFLOW. The kernel returns it for a change in a folder whose owner or group the
-/// user namespace does not map. Without privileges, only the caller's own user and group are
-/// mapped.
+/// The text of EOVERFLOW. The kernel returns it for a change of a file, or in a folder, whose owner
+/// or group the user namespace does not map. Without privileges, only the caller's own user and
+/// group are mapped.
 constexpr std::string_view kNotMapped = "Value too large for defined data type";
 /// The text of EXDEV: overlayfs does not rename a folder that exists in the workspace.
 constexpr std::string_view kNotRenamed = "nvalid cross-device link";
@@ -33,7 +33,7 @@ std::vector<std::string> names_in(std::string_view line) {
   std::vector<std::string> names;
   const auto add = [&](std::string_view name) {
     while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
-    while (!name.empty() && (name.back() == ' ' || name.back() == '\r')) name.remove_suffix(1);
+    while (!name.empty() && kEnds.find(name.back()) != kEnds.npos) name.remove_suffix(1);
     if (!name.empty()) names.emplace_back(name);
   };
   for (const char separator : {':', ' '}) {
@@ -51,6 +51,11 @@ std::vector<std::string> names_in(std::string_view line) {
   return names;
 }
 
+std::string owner_text(const struct stat& found) {
+  return fmt::format("{}:{} with mode {:04o}", found.st_uid, found.st_gid,
+                     found.st_mode & (kPermissionBits | kSpecialBits));
+}
+
 /// Returns the owner of a file, if the caller may access the file but the program may not.
 std::optional<std::string> foreign_owner(const std::string& path, const struct stat& root) {
   struct stat found {};
@@ -59,47 +64,90 @@ std::optional<std::string> foreign_owner(const std::string& path, const struct s
   const bool may_outside = faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0 ||
                            faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
   if (is_mapped || !may_outside) return {};
-  return fmt::format("{}:{} with mode {:04o}", found.st_uid, found.st_gid,
-                     found.st_mode & (kPermissionBits | kSpecialBits));
+  return owner_text(found);
 }
 
-/// The first file of a line that belongs to another user, with its owner.
-std::optional<std::string> refused_file(std::string_view line, const RunLocation& where,
-                                        const struct stat& root) {
+std::string folder_of(const RunLocation& where) {
+  const RelPath& place = where.working_directory;
+  return place.is_root() ? where.workspace : where.workspace + "/" + place.str();
+}
+
+/// The path of a name, if it is below the workspace; else empty.
+std::string path_of(const std::string& name, const RunLocation& where) {
+  std::string path = name.starts_with('/') ? name : folder_of(where) + "/" + name;
+  return path.starts_with(where.workspace + "/") ? path : "";
+}
+
+std::string way_out(const struct stat& root) {
+  if (geteuid() != 0) return "; the sandbox has your primary group only: sg GROUP -c 'galley …'";
+  return fmt::format(
+      "; the sandbox runs what root starts as {}:{}, whom the workspace belongs to, without root's "
+      "rights: chown or chmod it, or run galley as its owner",
+      root.st_uid, root.st_gid);
+}
+
+/// The first file of a line that belongs to another user, with its owner and the remedy.
+std::optional<std::string> denied_file(std::string_view line, const RunLocation& where,
+                                       const struct stat& root) {
   for (const std::string& name : names_in(line)) {
-    const std::string below = where.working_directory.is_root()
-                                  ? where.workspace
-                                  : where.workspace + "/" + where.working_directory.str();
-    const std::string path = name.starts_with('/') ? name : below + "/" + name;
-    if (!path.starts_with(where.workspace + "/")) continue;
+    const std::string path = path_of(name, where);
+    if (path.empty()) continue;
     if (const auto owner = foreign_owner(path, root)) {
-      return "'" + printable_line(name) + "' belongs to " + *owner;
+      return "'" + printable_line(name) + "' belongs to " + *owner + way_out(root);
     }
   }
   return {};
 }
 
-std::vector<std::string> refused_files(std::string_view said, const RunLocation& where) {
+/// The first file of a line, or folder above it, whose owner or group the user namespace does not
+/// map. Its first change copies it, together with its owner.
+std::optional<std::string> unmapped_file(std::string_view line, const RunLocation& where,
+                                         const struct stat& root) {
+  const uid_t user = geteuid() == 0 ? root.st_uid : geteuid();
+  const gid_t group = geteuid() == 0 ? root.st_gid : getegid();
+  const std::string below = folder_of(where) + "/";
+  for (const std::string& name : names_in(line)) {
+    const std::string named = path_of(name, where);
+    if (named.empty()) continue;
+    const auto inside = RelPath::parse(named.substr(where.workspace.size() + 1));
+    for (RelPath at = inside ? *inside : RelPath::root(); !at.is_root(); at = at.parent()) {
+      const std::string path = where.workspace + "/" + at.str();
+      struct stat found {};
+      if (lstat(path.c_str(), &found) != 0) continue;
+      if (found.st_uid == user && found.st_gid == group) continue;
+      const std::string shown =
+          printable_line(path.starts_with(below) ? path.substr(below.size()) : path);
+      const std::string text = "'" + shown + "' belongs to " + owner_text(found);
+      if (geteuid() == 0 || found.st_uid == user) return text + way_out(root);
+      return text + fmt::format(
+                        "; the sandbox cannot write what another user owns: replace it by a copy, "
+                        "which is yours: mv {0} {0}.old && cp -r {0}.old {0}",
+                        shown);
+    }
+  }
+  return {};
+}
+
+using FileSearch = std::optional<std::string>(std::string_view line, const RunLocation& where,
+                                              const struct stat& root);
+
+/// What `search` finds in the lines with this text.
+std::vector<std::string> refused_files(std::string_view said, std::string_view sign,
+                                       const RunLocation& where, FileSearch* search) {
   std::vector<std::string> refused;
-  std::set<std::string> known;
   struct stat root {};
   if (stat(where.workspace.c_str(), &root) != 0) return refused;
   size_t lines = 0;
-  for (size_t at = said.find(kDenied); at != said.npos && ++lines <= kMaxLines;
-       at = said.find(kDenied, at + 1)) {
+  for (size_t at = said.find(sign); at != said.npos && ++lines <= kMaxLines;
+       at = said.find(sign, at + 1)) {
     const size_t start = at == 0 ? 0 : said.rfind('\n', at) + 1;  // npos + 1 is the beginning
     const size_t end = std::min(said.find('\n', at), said.size());
-    const auto file = refused_file(said.substr(start, end - start), where, root);
-    if (!file || !known.insert(*file).second) continue;
-    if (known.size() > kMaxNamed) break;
-    const std::string way_out =
-        geteuid() == 0 ? fmt::format(
-                             "the sandbox runs what root starts as {}:{}, whom the "
-                             "workspace belongs to, without root's rights: chown or chmod "
-                             "it, or run galley as its owner",
-                             root.st_uid, root.st_gid)
-                       : "the sandbox has your primary group only: sg GROUP -c 'galley …'";
-    refused.push_back(*file + "; " + way_out);
+    std::string line(said.substr(start, end - start));
+    line.erase(at - start, sign.size());  // its words are not names
+    auto file = search(line, where, root);
+    if (!file || std::find(refused.begin(), refused.end(), *file) != refused.end()) continue;
+    refused.push_back(*std::move(file));
+    if (refused.size() == kMaxNamed) break;
   }
   return refused;
 }
@@ -107,8 +155,8 @@ std::vector<std::string> refused_files(std::string_view said, const RunLocation&
 }  // namespace
 
 std::vector<std::string> sandbox_denials(std::string_view said, const RunLocation& where) {
-  std::vector<std::string> met;
-  if (said.find(kNotMapped) != said.npos) {
+  std::vector<std::string> met = refused_files(said, kNotMapped, where, unmapped_file);
+  if (met.empty() && said.find(kNotMapped) != said.npos) {
     met.emplace_back(
         "a folder that belongs to another group cannot be written in the sandbox, which has your "
         "primary group only; be in the folder's group for the command: "
@@ -119,7 +167,9 @@ std::vector<std::string> sandbox_denials(std::string_view said, const RunLocatio
         "a folder of the workspace cannot be renamed by one call in the sandbox, as `git mv` does "
         "it; `mv` copies it: mv OLD NEW, then git add -A OLD NEW");
   }
-  for (std::string& file : refused_files(said, where)) met.push_back(std::move(file));
+  for (std::string& file : refused_files(said, kDenied, where, denied_file)) {
+    met.push_back(std::move(file));
+  }
   return met;
 }
 

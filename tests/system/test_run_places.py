@@ -129,6 +129,33 @@ class Explained(RunCase):
             self.assertIn("'foreign.txt' belongs to 1000:33 with mode 0660", said)
             self.assertIn("chown or chmod it", said)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_the_summary_names_a_file_that_only_its_owner_can_write_in_the_sandbox(self):
+        user, group = 12345, 12346
+        for name, owner in (("theirs", 1000), ("folder", 1000), ("grouped", user)):
+            path = self.work / name
+            if name == "theirs":
+                path.write_text("text\n")
+            else:
+                path.mkdir()
+            os.chown(path, owner, group)
+            path.chmod(0o770)
+        os.chown(self.work, user, user)
+        self.work.parent.chmod(0o755)
+        member = {"user": user, "group": user, "extra_groups": [group], "env": {"HOME": str(self.work), "TMPDIR": "/tmp"}}
+        way_out = "mv {0} {0}.old && cp -r {0}.old {0}"
+        for file, named, remedy in (("theirs", "'theirs' belongs to 1000:12346 with mode 0770", way_out.format("theirs")),
+                                    ("folder/new", "'folder' belongs to 1000:12346", way_out.format("folder")),
+                                    ("grouped/new", "'grouped' belongs to 12345:12346", "sg GROUP -c")):
+            with self.subTest(file=file):
+                said = self.galley("run", "--drop", "--", "sh", "-c", f"echo x >> {file}", **member).stderr.decode()
+                self.assertIn("Value too large", said)
+                self.assertIn(named, said)
+                self.assertIn(remedy, said)
+                if remedy.startswith("mv"):
+                    subprocess.run(remedy, shell=True, cwd=self.work, check=True, user=user, group=user, extra_groups=[group])
+                    self.galley("run", "--drop", "--", "sh", "-c", f"echo x >> {file}", expect=0, **member)
+
     def test_errors_that_also_occur_outside_are_not_mentioned(self):
         (self.work / "shut").write_text("text\n")
         (self.work / "shut").chmod(0)
