@@ -77,7 +77,7 @@ environment = {{ A = "b" }}
                     self.assertIn("not trusted", said)
                     self.assertNotIn("\x1b", said + result.stdout.decode(errors="replace"))
                     if result.returncode == 0:
-                        self.assertIn("galley trust", said)
+                        self.assertIn(f"galley -C {self.work / below} trust", said)
                     self.assertNotIn(b"hunter2", result.stdout + result.stderr)
         self.assertFalse(self.mark.exists())
         self.assertEqual(self.outside(), outside)

@@ -55,7 +55,7 @@ class Hooks(TrustCase):
         result = self.apply(expect=0)
         self.assertFalse(mark.exists())
         self.assertIn("hook before_apply", result.stderr.decode())
-        self.assertIn("galley trust", result.stderr.decode())
+        self.assertIn(f"galley -C {self.work} trust", result.stderr.decode())
 
     def test_a_trusted_hook_of_the_workspace_runs_behind_the_walls(self):
         mark = self.scratch / "mark"

@@ -83,7 +83,7 @@ class AiosExport : public ::testing::Test {
 TEST_F(AiosExport, AnExportedCallEqualsTheDocumentedSample) {
   json sample = json::parse(kSample);
   sample["input"]["path"] = "etc/nginx/nginx.conf";  // the one of the workspace
-  clock_.advance(std::chrono::milliseconds(-45));  // the sample has the time of its end
+  clock_.advance(std::chrono::milliseconds(-45));    // the sample has the time of its end
   auto transaction = *workspace_->begin({sample["agent"], ""});
   CallOptions options;
   options.task_id = sample["task_id"];
