@@ -225,6 +225,12 @@ Result<int> take_back(Session& session, bool is_redo, const std::string& wanted,
 
 using NewestFirst = std::set<TxId, std::greater<>>;
 
+/// Whether a word can only mean a transaction: `12`, `@`, `@~1`.
+bool is_id(std::string_view word) {
+  if (word.starts_with("@~")) return TxId::parse(word.substr(2)).has_value();
+  return word == "@" || TxId::parse(word).has_value();
+}
+
 /// The transactions of `undo 1 2 @~1`; none if there is one word, or one is not an id or names a
 /// path.
 Result<NewestFirst> several_ids(Session& session) {
@@ -233,11 +239,12 @@ Result<NewestFirst> several_ids(Session& session) {
   words.insert(words.end(), arguments.words.begin(), arguments.words.end());
   if (words.size() == 1) return NewestFirst();
   GALLEY_ASSIGN(const Workspace* workspace, session.open());
-  for (const std::string& word : words) {
+  if (!is_id(arguments.id)) return NewestFirst();
+  for (const std::string& word : arguments.words) {
     const auto path = session.path(word);
-    if (!path || (!TxId::parse(word) && !word.starts_with('@'))) return NewestFirst();
+    if (!path || !is_id(word)) return NewestFirst();
     GALLEY_ASSIGN(const FileStat there, place_of(*workspace).files().stat(*path));
-    if (there.kind != FileKind::kAbsent && word != arguments.id) return NewestFirst();
+    if (there.kind != FileKind::kAbsent) return NewestFirst();
   }
   GALLEY_ASSIGN(const History history, open_history(session));
   NewestFirst ids;

@@ -105,6 +105,18 @@ class Words(SystemCase):
         (self.work / "7").write_text("a file\n")
         self.assertIn("7", self.said("undo", "3", "7", expect=(0, 1, 2)))
         self.assertTrue((self.work / "7").exists())
+        (self.work / "7").unlink()
+        newest = json.loads(self.galley("log", "-1", "--json", expect=0).stdout)["transactions"][0]["id"]
+        name = str(int(newest) + 1)
+        self.galley("call", "--begin", "Write", json.dumps({"file_path": name, "content": "x\n"}), expect=0)
+        self.galley("call", "Write", json.dumps({"file_path": "beside.txt", "content": "x\n"}), expect=0)
+        self.galley("commit", expect=0)
+        self.galley("undo", name, name, expect=0)
+        self.assertEqual([(self.work / one).exists() for one in (name, "beside.txt")], [False, True])
+        self.commit("@types", "t\n", "a name with a sign")
+        self.galley("exec", "--commit", "--", "rm", "@types", expect=0)
+        self.galley("undo", "@", "@types", expect=0)
+        self.assertTrue((self.work / "@types").exists())
         for name in ("d", "e"):
             self.commit(f"{name}.txt", f"{name}\n", name)
         self.galley("undo", "@", "@~1", expect=0)
