@@ -284,12 +284,18 @@ std::string Session::with_hints(const std::string& text) const {
   constexpr std::string_view kName = "galley ";
   std::string out;
   size_t done = 0;
+  size_t looked = 0;
+  bool is_quoted = false;  // the name of a file is no hint
   for (size_t at = text.find(kName); at != std::string::npos; at = text.find(kName, at + 1)) {
     const size_t word = at + kName.size();
     const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", word);
     const std::string command = text.substr(word, end - word);
-    const bool is_hint =
-        (at == 0 || text[at - 1] == '`' || text[at - 1] == ' ') && is_command(command);
+    for (; looked < at; ++looked) {
+      const bool opens = looked == 0 || text[looked - 1] == ' ' || text[looked - 1] == '(';
+      if (text[looked] == '\'') is_quoted = !is_quoted && opens;
+    }
+    const bool is_hint = !is_quoted && (at == 0 || text[at - 1] == '`' || text[at - 1] == ' ') &&
+                         is_command(command);
     if (!is_hint) continue;
     out += text.substr(done, at - done) + hint(command);
     done = word + command.size();

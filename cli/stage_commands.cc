@@ -130,7 +130,7 @@ Result<int> call(Session& session) {
   } else if (session.is_json() || result.ok) {
     session.print(to_json(result));
   } else {
-    session.terminal().print_error(session.with_hints(result.error->message));
+    session.terminal().print_error(result.error->message);
   }
   if (result.ok) return kExitDone;
   return result.error->code == ToolErrorCode::kValidation ? kExitMalformed : kExitNo;
