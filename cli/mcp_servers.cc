@@ -87,8 +87,9 @@ Result<TrustedMcpServer> server_of(const Arguments& arguments) {
   if (arguments.exec.memory_bytes > 0) server.memory_bytes = arguments.exec.memory_bytes;
   if (arguments.exec.timeout_s > 0) {
     constexpr double kMsPerSecond = 1000;
-    server.timeout = std::chrono::milliseconds(
-        std::max<int64_t>(1, std::llround(arguments.exec.timeout_s * kMsPerSecond)));
+    constexpr double kLongestS = 1e9;
+    const double ms = std::min(arguments.exec.timeout_s, kLongestS) * kMsPerSecond;
+    server.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
   }
   GALLEY_TRY(server.check());
   return server;

@@ -169,7 +169,9 @@ CLI::Option* OptionTable::add_size(CLI::App* command, const char* name, uint64_t
   const auto complaint = [](std::string& word) {
     const std::string given = word;
     try {
-      if (!word.starts_with('-') && CLI::AsSizeValue(false)(word).empty()) return std::string();
+      const bool begins_right = is_digit(given.front()) && CLI::AsSizeValue(false)(word).empty();
+      const auto bytes = number_of<uint64_t>(word);
+      if (begins_right && bytes && *bytes != UINT64_MAX) return std::string();
     } catch (const CLI::ParseError&) {  // too large
     }
     return "'" + given + "' is not a size: a number of bytes, or one with kb, mb or gb";

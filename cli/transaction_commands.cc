@@ -279,10 +279,22 @@ Result<int> diff_of_turn(Session& session) {
                    {{"schema", "galley.diff/1"}, {"ok", true}, {"turn", turn.name()}});
 }
 
+/// Whether the first word is a range of commits. Before other paths, a file of that name is a path.
+Result<bool> begins_with_range(Session& session) {
+  const std::vector<std::string>& words = session.arguments().words;
+  if (!session.arguments().tx.empty() || words.empty() || !is_range(words.front())) return false;
+  const auto path = session.path(words.front());
+  if (words.size() == 1 || !path) return true;
+  GALLEY_ASSIGN(const Workspace* workspace, session.open());
+  GALLEY_ASSIGN(const FileStat there, place_of(*workspace).files().stat(*path));
+  return there.kind == FileKind::kAbsent;
+}
+
 Result<int> diff(Session& session) {
   if (!session.arguments().turn.empty()) return diff_of_turn(session);
   const std::vector<std::string>& words = session.arguments().words;
-  if (session.arguments().tx.empty() && !words.empty() && is_range(words.front())) {
+  GALLEY_ASSIGN(const bool is_of_range, begins_with_range(session));
+  if (is_of_range) {
     return diff_of_range(session, words.front(), {words.begin() + 1, words.end()});
   }
   auto resumed = session.resume();
