@@ -180,7 +180,7 @@ Result<BisectResult> bisect(const BisectRequest& request, const Clock& clock) {
   result.largest_passing = maximise_passing(questions, all, largest_known_passing(questions));
   if (questions.error()) return fail(*questions.error());
   result.questions = questions.count();
-  result.is_complete = !questions.has_ended();
+  result.is_complete = !questions.has_ended() && !is_late;
   return result;
 }
 
