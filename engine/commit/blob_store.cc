@@ -190,8 +190,12 @@ Result<void> write_file(const WritableDirectory& directory, const ContentId& id,
   {
     GALLEY_ASSIGN(const auto file,
                   directory.open_writable_file(temporary, OpenMode::kCreateNew, kPrivateFile));
-    GALLEY_TRY(fill(*file));
-    GALLEY_TRY(file->sync_data());
+    auto filled = fill(*file);
+    if (filled) filled = file->sync_data();
+    if (!filled) {
+      (void)directory.remove_file(temporary);  // the first error explains more
+      return filled;
+    }
   }
   auto linked = directory.make_hard_link(temporary, directory, name_of(id, ending));
   if (linked || linked.error().os_error != EEXIST) return linked;
