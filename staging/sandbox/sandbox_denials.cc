@@ -119,10 +119,17 @@ std::optional<std::string> unmapped_file(std::string_view line, const RunLocatio
           printable_line(path.starts_with(below) ? path.substr(below.size()) : path);
       const std::string text = "'" + shown + "' belongs to " + owner_text(found);
       if (geteuid() == 0 || found.st_uid == user) return text + way_out(root);
-      return text + fmt::format(
-                        "; the sandbox cannot write what another user owns: replace it by a copy, "
-                        "which is yours: mv {0} {0}.old && cp -r {0}.old {0}",
-                        shown);
+      const std::string why =
+          text +
+          "; the sandbox cannot write what another user owns: replace it by a copy, which "
+          "is yours";
+      constexpr std::string_view kPlain =
+          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
+      // Another user may have chosen the name, and a person pastes the line into a shell.
+      const bool is_plain =
+          shown.find_first_not_of(kPlain) == shown.npos && !shown.starts_with('-');
+      if (!is_plain) return why;
+      return why + fmt::format(": mv {0} {0}.old && cp -r {0}.old {0}", shown);
     }
   }
   return {};

@@ -246,7 +246,7 @@ bool place_fixed_random(SetupFailure& failure) {
 bool place_fixed_ids(SetupFailure& failure) {
   const std::string place = in_new_root("/proc/sys/kernel/random");
   if (access(place.c_str(), F_OK) != 0) return true;
-  if (!attach_new("tmpfs", {{"size", "16k"}, {"mode", "0555"}}, kSafeMount, place)) {
+  if (!attach_new("tmpfs", {{"size", "256k"}, {"mode", "0555"}}, kSafeMount, place)) {
     return failed(failure, "mount /proc/sys/kernel/random");
   }
   constexpr std::string_view kId = "00000000-0000-4000-8000-000000000001\n";
