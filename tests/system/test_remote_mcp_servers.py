@@ -226,10 +226,12 @@ class RemoteCalls(RemoteCase):
         self.assertEqual(self.seen("DELETE"), [])
 
     def test_an_answer_may_be_a_stream_of_events(self):
-        self.add()
+        self.add("--timeout", "100")
         self.galley("--agent", "net", "begin", expect=0)
         self.server.how = "events"  # which has no end
+        began = time.monotonic()
         self.assertEqual(self.call()["data"]["content"][0]["text"], "hello")
+        self.assertLess(time.monotonic() - began, 90, "it waited for the end until its limit")
 
     def test_long_arguments_arrive_whole(self):
         self.add()

@@ -408,7 +408,7 @@ class RemoteTalk {
     Command command = command_;
     command.stop = mine.get_token();
     command.on_output = {};
-    command.input = request("DELETE");
+    command.input = request("DELETE") + "max-time = 1\n";
     const std::string& version = dialogue_.version();
     if (!version.empty()) command.input += curl_header("MCP-Protocol-Version", version);
     // A server may refuse it, and a session that stays ends by itself.
