@@ -169,7 +169,8 @@ CLI::Option* OptionTable::add_size(CLI::App* command, const char* name, uint64_t
   const auto complaint = [](std::string& word) {
     const std::string given = word;
     try {
-      const bool begins_right = is_digit(given.front()) && CLI::AsSizeValue(false)(word).empty();
+      const bool begins_right =
+          !given.empty() && is_digit(given.front()) && CLI::AsSizeValue(false)(word).empty();
       const auto bytes = number_of<uint64_t>(word);
       if (begins_right && bytes && *bytes != UINT64_MAX) return std::string();
     } catch (const CLI::ParseError&) {  // too large

@@ -285,7 +285,7 @@ std::string Session::with_hints(const std::string& text) const {
   std::string out;
   size_t done = 0;
   size_t looked = 0;
-  bool is_quoted = false;  // the name of a file is no hint
+  bool is_quoted = false;  // names of files are not hints
   for (size_t at = text.find(kName); at != std::string::npos; at = text.find(kName, at + 1)) {
     const size_t word = at + kName.size();
     const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", word);

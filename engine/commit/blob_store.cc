@@ -387,7 +387,7 @@ Result<std::map<ContentId, uint64_t>> write_blobs(const WritableDirectory& state
       named.merge(written);
     }
     if (!is_replaced) continue;
-    // What is replaced comes first: the new content is often a small change of it.
+    // The old content comes first: the new one is often a small change of it.
     const ContentId& old_id = op.before.node.content;
     GALLEY_ASSIGN(const Content old, contents.get(old_id));
     GALLEY_ASSIGN(auto written, write_blob(state_root, place, old_id, *old));

@@ -51,8 +51,7 @@ Result<void> write_content(WritableFile& file, const ContentStore& contents, con
 Result<void> remove_blob(const WritableDirectory& state_root, const RelPath& place,
                          const ContentId& id);
 
-/// Passes on the content of a blob, piece by piece. What was passed on before an error must not be
-/// used.
+/// Passes on the content of a blob, piece by piece. After an error, the pieces must not be used.
 /// Errors: as read_blob().
 Result<void> read_blob(const Directory& state_root, const RelPath& place, const ContentId& id,
                        const ContentStore::UsePiece& use);

@@ -138,7 +138,7 @@ std::optional<std::string> unmapped_file(std::string_view line, const RunLocatio
 using FileSearch = std::optional<std::string>(std::string_view line, const RunLocation& where,
                                               const struct stat& root);
 
-/// What `search` finds in the lines with this text.
+/// Applies `search` to the lines with this text.
 std::vector<std::string> refused_files(std::string_view said, std::string_view sign,
                                        const RunLocation& where, FileSearch* search) {
   std::vector<std::string> refused;
