@@ -1,5 +1,7 @@
 #include "base/clock.h"
 
+#include <sys/resource.h>
+
 #include <ctime>
 
 namespace galley {
@@ -32,6 +34,19 @@ std::string rfc3339_utc(int64_t wall_ns) {
   put(19, parts.tm_sec);
   put(23, static_cast<int>(wall_ns % kNsPerSecond / kNsPerMs));
   return text;
+}
+
+std::chrono::nanoseconds thread_cpu_time() {
+  timespec now{};
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) != 0) return {};
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+uint64_t peak_resident_bytes() {
+  constexpr uint64_t kKibibyte = 1024;
+  rusage used{};
+  if (::getrusage(RUSAGE_SELF, &used) != 0) return 0;
+  return static_cast<uint64_t>(used.ru_maxrss) * kKibibyte;
 }
 
 }  // namespace galley

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 
 namespace galley {
 namespace {

@@ -1,9 +1,12 @@
 #include "base/encoding.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "base/random.h"
+#include "base/result.h"
 
 namespace galley {
 
@@ -75,6 +78,15 @@ bool from_base64(std::string_view text, std::string& bytes) {
     bytes += static_cast<char>(held >> bits);
   }
   return true;
+}
+
+void fill_random(std::span<uint8_t> bytes) {
+  constexpr size_t kMostAtOnce = 256;  // of getentropy(3)
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min(bytes.size(), kMostAtOnce));
+    GALLEY_CHECK(getentropy(part.data(), part.size()) == 0);
+    bytes = bytes.subspan(part.size());
+  }
 }
 
 }  // namespace galley

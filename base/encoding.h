@@ -24,4 +24,8 @@ inline constexpr std::string_view kBase64Digits =
 /// Decodes base64. Padding may be missing, but not wrong. Returns false for any other text.
 [[nodiscard]] bool from_base64(std::string_view text, std::string& bytes);
 
+/// Fills `bytes` from the kernel's random source; the result is fit for secrets. Aborts if the
+/// source fails.
+void fill_random(std::span<uint8_t> bytes);
+
 }  // namespace galley

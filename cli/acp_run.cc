@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/content_id.h"
 #include "base/file_mode.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "engine/commit/outcome.h"
 #include "engine/commit/writer_lock.h"

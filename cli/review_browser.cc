@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/encoding.h"
-#include "base/hmac.h"
+#include "base/hash.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/outcome.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/content_delta.h"

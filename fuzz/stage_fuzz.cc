@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/commit/stage_directory.h"
 #include "staging/fs/memory_directory.h"

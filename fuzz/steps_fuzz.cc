@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "staging/overlay/staged_step.h"
 

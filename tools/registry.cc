@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/process_usage.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "tools/call_arguments.h"
 #include "tools/json_input.h"

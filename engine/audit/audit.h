@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/commit/publisher.h"
 #include "engine/commit/state_directory.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/audit/audit.h"
 #include "staging/fs/directory.h"

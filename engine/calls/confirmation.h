@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/audit/recorder.h"
 #include "engine/calls/action.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/process_usage.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "engine/calls/call_runner.h"
 #include "engine/calls/executor.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/rel_path.h"
 #include "staging/overlay/overlay.h"
 #include "tools/registry.h"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "base/random.h"
+#include "base/encoding.h"
 #include "engine/calls/tool_health.h"
 
 namespace galley {

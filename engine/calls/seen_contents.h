@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <galley/path.h>
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/rel_path.h"
 
 namespace galley {

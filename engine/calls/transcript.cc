@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "tools/json_input.h"
 #include "tools/schema.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <galley/path.h>
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "engine/commit/journal.h"
 #include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"

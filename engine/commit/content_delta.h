@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 
 namespace galley {
 

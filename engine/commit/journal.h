@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <galley/path.h>
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "engine/commit/outcome.h"

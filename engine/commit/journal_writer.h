@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "engine/commit/journal.h"
 #include "staging/fs/directory.h"
 

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {

@@ -7,7 +7,6 @@
 
 #include "base/encoding.h"
 #include "base/file_mode.h"
-#include "base/random.h"
 #include "base/result.h"
 #include "staging/fs/user_state.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "engine/commit/history_reader.h"
 
 namespace galley {

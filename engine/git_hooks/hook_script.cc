@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 
 namespace galley {
 namespace {

@@ -11,7 +11,7 @@
 #include <galley/history.h>
 #include <galley/path.h>
 #include "base/clock.h"
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "engine/commit/outcome.h"

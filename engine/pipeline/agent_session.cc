@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/content_id.h"
 #include "base/file_mode.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/journal.h"

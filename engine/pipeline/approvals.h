@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/commit/state_directory.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/calls/confirmation.h"
 #include "engine/commit/state_directory.h"

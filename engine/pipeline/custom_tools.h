@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/pipeline/trust.h"
 #include "tools/custom_manifest.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "engine/calls/early_policy.h"
 #include "engine/calls/tool_names.h"
 #include "engine/pipeline/earlier_versions.h"

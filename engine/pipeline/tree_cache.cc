@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/content_id.h"
 #include "base/file_mode.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/parallel.h"
 #include "engine/pipeline/trust.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/policy/trust_part.h"
 #include "engine/policy/user_config.h"

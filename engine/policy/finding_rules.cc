@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "engine/policy/owners.h"
 
 namespace galley {

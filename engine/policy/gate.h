@@ -9,7 +9,7 @@
 
 #include <galley/verdict.h>
 #include "base/clock.h"
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/policy/config.h"
 #include "engine/policy/finding.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "engine/policy/config.h"
 
 namespace galley {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/policy/finding.h"
 #include "engine/policy/verdict_key.h"

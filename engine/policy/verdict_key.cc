@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/hmac.h"
+#include "base/hash.h"
 
 namespace galley {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/content_id.h"
 #include "base/encoding.h"
+#include "base/hash.h"
 #include "engine/review/page_sources.h"
 
 namespace galley {

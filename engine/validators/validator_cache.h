@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "engine/policy/finding.h"
 
 namespace galley {

@@ -3,8 +3,8 @@
 #include <stop_token>
 
 #include "base/clock.h"
-#include "base/content_id.h"
 #include "base/glob.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "engine/policy/validator.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "engine/policy/agent_files.h"
 #include "server/agents/opencode_plugin.h"

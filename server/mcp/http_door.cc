@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "base/encoding.h"
-#include "base/hmac.h"
+#include "base/hash.h"
 #include "base/printable.h"
 #include "tools/json_input.h"
 

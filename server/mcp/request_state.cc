@@ -1,7 +1,7 @@
 #include "server/mcp/request_state.h"
 
 #include "base/encoding.h"
-#include "base/hmac.h"
+#include "base/hash.h"
 #include "tools/json_input.h"
 
 namespace galley {

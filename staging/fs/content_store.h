@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <galley/path.h>
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "staging/fs/directory.h"
 

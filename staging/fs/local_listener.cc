@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/encoding.h"
 #include "base/printable.h"
-#include "base/random.h"
 #include "staging/fs/user_state.h"
 
 namespace galley {

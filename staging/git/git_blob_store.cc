@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/limits.h"
 
 namespace galley {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/git_oid.h"
+#include "base/hash.h"
 #include "base/rel_path.h"
 #include "base/result.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/rel_path.h"
 #include "staging/fs/directory.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/git_oid.h"
+#include "base/hash.h"
 #include "staging/placing/correction.h"
 #include "staging/printing/git_diff.h"
 #include "staging/text/lines.h"

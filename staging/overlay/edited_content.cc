@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/text.h"
 #include "staging/formats/binary_patch.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/git_oid.h"
+#include "base/hash.h"
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/overlay/stage_edits.h"

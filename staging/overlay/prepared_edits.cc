@@ -3,8 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "base/git_oid.h"
-#include "base/hash_many.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/parallel.h"
 #include "staging/overlay/edited_content.h"

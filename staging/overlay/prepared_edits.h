@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "staging/formats/edit_set.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/stage_edits.h"

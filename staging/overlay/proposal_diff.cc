@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "base/file_mode.h"
-#include "base/git_oid.h"
-#include "base/hash_many.h"
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "staging/printing/diff_moved.h"
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "staging/overlay/node_text.h"
 
 namespace galley {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/placing/already_there.h"

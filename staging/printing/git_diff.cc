@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/git_oid.h"
+#include "base/hash.h"
 #include "base/printable.h"
 #include "staging/printing/git_diff_print.h"
 #include "staging/printing/userdiff.h"

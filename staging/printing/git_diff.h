@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/git_oid.h"
+#include "base/hash.h"
 #include "staging/text/diff.h"
 
 namespace galley {

@@ -3,8 +3,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/content_id.h"
 #include "base/file_mode.h"
+#include "base/hash.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/sandbox/layer_objects.h"
 

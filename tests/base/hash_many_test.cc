@@ -1,4 +1,4 @@
-#include "base/hash_many.h"
+#include "base/hash.h"
 
 #include <gtest/gtest.h>
 

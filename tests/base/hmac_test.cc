@@ -1,4 +1,4 @@
-#include "base/hmac.h"
+#include "base/hash.h"
 
 #include <gtest/gtest.h>
 

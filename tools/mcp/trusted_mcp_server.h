@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/result.h"
 
 namespace galley {

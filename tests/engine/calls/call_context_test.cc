@@ -2,7 +2,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "base/process_usage.h"
+#include "base/clock.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/json_equality.h"
 #include "tests/engine/calls/executor_fixture.h"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "engine/commit/blob_store.h"
 #include "engine/commit/journal_bytes.h"

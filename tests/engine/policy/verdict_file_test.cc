@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/encoding.h"
-#include "base/hmac.h"
+#include "base/hash.h"
 #include "support/test_keys.h"
 
 namespace galley {

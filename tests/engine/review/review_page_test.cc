@@ -6,8 +6,8 @@
 #include <regex>
 #include <string>
 
-#include "base/content_id.h"
 #include "base/encoding.h"
+#include "base/hash.h"
 
 namespace galley {
 namespace {

@@ -9,7 +9,7 @@
 #include <map>
 #include <random>
 
-#include "base/git_oid.h"
+#include "base/hash.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/place.h"
 

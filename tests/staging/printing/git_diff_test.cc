@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "base/git_oid.h"
+#include "base/hash.h"
 #include "support/git_oracle.h"
 #include "support/scratch_directory.h"
 

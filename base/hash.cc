@@ -1,18 +1,90 @@
-#include "base/hash_many.h"
+#include "base/hash.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <numeric>
 #include <string>
 #include <utility>
+
+#include "base/encoding.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
+// This file uses the low-level SHA256_* and SHA1_* functions instead of EVP. At its first use EVP
+// loads providers and reads openssl.cnf, which takes longer than the whole start of Galley.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
+
 namespace galley {
+namespace {
+
+/// Reads exactly the lower-case hexadecimal digits of one id.
+template <class Id>
+std::optional<Id> id_of_hex(std::string_view hex) {
+  if (hex.size() != 2 * Id::kBytes) return std::nullopt;
+  std::array<uint8_t, Id::kBytes> bytes{};
+  for (size_t i = 0; i < hex.size(); ++i) {
+    const size_t digit = kHexDigits.find(hex[i]);
+    if (digit == kHexDigits.npos) return std::nullopt;
+    bytes.at(i / 2) = static_cast<uint8_t>(bytes.at(i / 2) << 4U | digit);
+  }
+  return Id(bytes);
+}
+
+}  // namespace
+
+struct ContentHasher::State {
+  SHA256_CTX context;
+};
+
+ContentHasher::ContentHasher() : storage_() {
+  static_assert(sizeof(State) <= kStateBytes);
+  SHA256_Init(&(new (storage_.data()) State)->context);
+}
+
+void ContentHasher::update(std::string_view bytes) {
+  auto* state = std::launder(reinterpret_cast<State*>(storage_.data()));
+  SHA256_Update(&state->context, bytes.data(), bytes.size());
+}
+
+ContentId ContentHasher::finish() {
+  auto* state = std::launder(reinterpret_cast<State*>(storage_.data()));
+  std::array<uint8_t, ContentId::kBytes> digest{};
+  SHA256_Final(digest.data(), &state->context);
+  return ContentId(digest);
+}
+
+ContentId ContentId::of(std::string_view content) {
+  ContentHasher hasher;
+  hasher.update(content);
+  return hasher.finish();
+}
+
+std::string ContentId::hex() const { return to_hex(bytes_); }
+
+std::optional<ContentId> ContentId::from_hex(std::string_view hex) {
+  return id_of_hex<ContentId>(hex);
+}
+
+GitOid GitOid::of_blob(std::string_view content) {
+  const std::string header = "blob " + std::to_string(content.size());
+  SHA_CTX context;
+  SHA1_Init(&context);
+  SHA1_Update(&context, header.c_str(), header.size() + 1);  // with its NUL
+  SHA1_Update(&context, content.data(), content.size());
+  std::array<uint8_t, kBytes> digest{};
+  SHA1_Final(digest.data(), &context);
+  return GitOid(digest);
+}
+
+std::optional<GitOid> GitOid::from_hex(std::string_view hex) { return id_of_hex<GitOid>(hex); }
+
+std::string GitOid::hex() const { return to_hex(bytes_); }
 
 #if defined(__x86_64__)
 // Every function that returns a vector is inlined, so no call passes one.
@@ -316,5 +388,43 @@ std::vector<GitOid> blob_names(const std::vector<std::string_view>& contents) {
 }
 
 #endif
+
+namespace {
+
+constexpr size_t kHashBlockBytes = 64;  // of SHA-256
+
+std::string bytes_of_id(const ContentId& id) {
+  return {reinterpret_cast<const char*>(id.bytes().data()), id.bytes().size()};
+}
+
+std::string padded(std::string_view key, uint8_t pad) {
+  std::string block(kHashBlockBytes, '\0');
+  key.copy(block.data(), block.size());
+  for (char& c : block) c = static_cast<char>(static_cast<uint8_t>(c) ^ pad);
+  return block;
+}
+
+}  // namespace
+
+std::string hmac_sha256(std::string_view key, std::string_view message) {
+  constexpr uint8_t kInner = 0x36;
+  constexpr uint8_t kOuter = 0x5c;
+  std::string hashed;
+  if (key.size() > kHashBlockBytes) {
+    hashed = bytes_of_id(ContentId::of(key));
+    key = hashed;
+  }
+  const std::string inner = padded(key, kInner) + std::string(message);
+  return bytes_of_id(ContentId::of(padded(key, kOuter) + bytes_of_id(ContentId::of(inner))));
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned>(static_cast<uint8_t>(a[i]) ^ static_cast<uint8_t>(b[i]));
+  }
+  return difference == 0;
+}
 
 }  // namespace galley
