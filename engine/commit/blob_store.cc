@@ -12,7 +12,7 @@
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "engine/commit/content_delta.h"
-#include "staging/fs/holes.h"
+#include "staging/fs/directory.h"
 
 namespace galley {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/file_mode.h"
-#include "staging/fs/creation_mode.h"
+#include "staging/fs/disk_directory.h"
 
 namespace galley {
 

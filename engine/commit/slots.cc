@@ -10,7 +10,7 @@
 #include "engine/commit/inheritance.h"
 #include "engine/commit/mutant.h"
 #include "engine/commit/retire.h"
-#include "staging/fs/holes.h"
+#include "staging/fs/directory.h"
 #include "staging/overlay/ownership.h"
 
 namespace galley {

@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 #include "engine/commit/base_check.h"
-#include "staging/fs/creation_mode.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/ownership.h"
 #include "staging/overlay/proposal_diff.h"

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/limits.h"
-#include "staging/fs/open_directories.h"
+#include "staging/fs/directory.h"
 
 namespace galley {
 namespace {

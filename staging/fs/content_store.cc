@@ -11,7 +11,7 @@
 
 #include "base/limits.h"
 #include "base/text.h"
-#include "staging/fs/holes.h"
+#include "staging/fs/directory.h"
 
 namespace galley {
 

@@ -1,11 +1,11 @@
 #include "staging/fs/directory.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/file_mode.h"
 
 namespace galley {
-
 namespace {
 
 constexpr size_t kFirstReadBytes = 4096;  ///< for a file that reports size 0
@@ -92,6 +92,11 @@ class TreeRemoval {
   int fresh_ = 0;
   bool has_moved_ = false;
 };
+
+/// Minimum length of a hole. Shorter holes would cost too many calls.
+constexpr size_t kHoleBytes = size_t{256} << 10U;
+
+bool is_zero(std::string_view piece) { return piece.find_first_not_of('\0') == piece.npos; }
 
 }  // namespace
 
@@ -197,6 +202,40 @@ std::string_view kind_name(FileKind kind) {
       break;
   }
   return "other";
+}
+
+Result<void> write_with_holes(WritableFile& file, std::string_view bytes, uint64_t end) {
+  size_t written = 0;  // data from here to `at` is written later, in one call
+  bool ends_in_hole = false;
+  for (size_t at = 0; at < bytes.size();) {
+    const std::string_view piece = bytes.substr(at, kHoleBytes);
+    const size_t next = at + piece.size();
+    ends_in_hole = piece.size() == kHoleBytes && is_zero(piece);
+    if (ends_in_hole) {
+      if (at > written)
+        GALLEY_TRY(file.write_at(end + written, bytes.substr(written, at - written)));
+      written = next;
+    }
+    at = next;
+  }
+  if (bytes.size() > written) return file.write_at(end + written, bytes.substr(written));
+  return ends_in_hole ? file.truncate(end + bytes.size()) : Result<void>();
+}
+
+Result<std::shared_ptr<const WritableDirectory>> OpenDirectories::at(const RelPath& path) {
+  if (path.is_root())
+    return std::shared_ptr<const WritableDirectory>(std::shared_ptr<void>(), top_);
+  const auto known = open_.find(path);
+  if (known != open_.end()) return known->second;
+  // Walks are depth first, so the directories in use are soon open again.
+  if (open_.size() >= kMaxOpen) open_.clear();
+  GALLEY_ASSIGN(auto opened, top_->open_writable_directory(path));
+  return open_.emplace(path, std::move(opened)).first->second;
+}
+
+Result<std::vector<DirectoryEntry>> OpenDirectories::list(const RelPath& path) {
+  GALLEY_ASSIGN(const auto directory, at(path));
+  return directory->list();
 }
 
 }  // namespace galley

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -206,5 +207,36 @@ Result<void> remove_tree(const WritableDirectory& directory, const RelPath& path
 
 /// The word for a kind of file in output: file, directory, symlink, absent, other.
 [[nodiscard]] std::string_view kind_name(FileKind kind);
+
+/// Writes all of `bytes` at the end of a file, which has `end` bytes. Long runs of zeros become
+/// holes, which use no disk space.
+Result<void> write_with_holes(WritableFile& file, std::string_view bytes, uint64_t end = 0);
+
+/// Opens directories below a top directory, by path. It keeps only a few open, because a tree may
+/// be deeper than the limit of descriptors.
+///
+/// Ownership: borrows the top directory. Threads: confined to one thread.
+class OpenDirectories {
+ public:
+  static constexpr size_t kMaxOpen = 16;  ///< directories kept open
+
+  explicit OpenDirectories(const WritableDirectory& top) : top_(&top) {}
+
+  /// The directory stays open as long as the pointer exists. Release it before you descend.
+  Result<std::shared_ptr<const WritableDirectory>> at(const RelPath& path);
+  Result<std::vector<DirectoryEntry>> list(const RelPath& path);
+
+ private:
+  const WritableDirectory* top_;
+  std::map<RelPath, std::shared_ptr<const WritableDirectory>> open_;
+};
+
+/// As Directory::stat, but a path through a symbolic link is kAbsent, like a path below a file.
+/// Such a path may be older than the link.
+inline Result<FileStat> reachable_stat(const Directory& directory, const RelPath& path) {
+  auto stat = directory.stat(path);
+  if (!stat && stat.error().reason == "path.through_symlink") return FileStat();
+  return stat;
+}
 
 }  // namespace galley

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -29,5 +30,12 @@ Result<std::unique_ptr<WritableDirectory>> make_disk_directory(const std::string
 
 /// Whether the kernel has openat2; otherwise Galley walks the paths itself. For `doctor` and tests.
 [[nodiscard]] bool has_openat2();
+
+/// The mode of a new file, as in git: 0666, or 0777 for an executable, without the bits of the
+/// umask. The umask is read once per process.
+[[nodiscard]] uint32_t created_file_mode(bool is_executable = false);
+
+/// The mode of a new directory: 0777 without the bits of the umask.
+[[nodiscard]] uint32_t created_directory_mode();
 
 }  // namespace galley

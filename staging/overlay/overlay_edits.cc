@@ -3,7 +3,7 @@
 
 #include "base/file_mode.h"
 #include "base/limits.h"
-#include "staging/fs/creation_mode.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/overlay/foreign_name.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/overlay_errors.h"

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/text.h"
 #include "staging/formats/read_edits.h"
-#include "staging/fs/creation_mode.h"
+#include "staging/fs/disk_directory.h"
 #include "staging/overlay/edit_selection.h"
 #include "staging/overlay/edited_content.h"
 #include "staging/overlay/file_plan.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/file_mode.h"
-#include "staging/fs/open_directories.h"
+#include "staging/fs/directory.h"
 #include "staging/sandbox/layer_objects.h"
 
 namespace galley {

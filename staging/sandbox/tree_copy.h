@@ -7,7 +7,6 @@
 
 #include "base/result.h"
 #include "staging/fs/directory.h"
-#include "staging/fs/open_directories.h"
 #include "staging/overlay/overlay.h"
 
 namespace galley {

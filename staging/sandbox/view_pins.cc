@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/file_mode.h"
-#include "staging/fs/open_directories.h"
+#include "staging/fs/directory.h"
 #include "staging/sandbox/layer_objects.h"
 
 // How a mounted overlay is isolated from changes of its lower layer.

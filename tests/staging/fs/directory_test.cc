@@ -12,7 +12,6 @@
 
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/fault_directory.h"
-#include "staging/fs/holes.h"
 #include "staging/fs/memory_directory.h"
 #include "support/scratch_directory.h"
 
