@@ -24,7 +24,7 @@
 #include "engine/pipeline/inner_transaction.h"
 #include "staging/formats/answer.h"
 #include "staging/formats/dialect_marks.h"
-#include "staging/formats/mail_subject.h"
+#include "staging/formats/read_edits.h"
 #include "staging/text/lines.h"
 #include "tools/edit_formats.h"
 #include "tools/json_input.h"

@@ -5,8 +5,6 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "staging/formats/color_codes.h"
-#include "staging/formats/mail_subject.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/place.h"
 #include "staging/placing/search_help.h"

@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "staging/formats/answer.h"
 #include "staging/formats/dialect_marks.h"
-#include "staging/formats/json_extent.h"
-#include "staging/formats/thoughts.h"
 #include "tools/call_text_scanner.h"
 #include "tools/edit_formats.h"
 #include "tools/json_calls.h"

@@ -58,4 +58,41 @@ struct Answer {
 /// if it has none. Tags inside edits, fences and JSON are text.
 [[nodiscard]] std::optional<std::string> without_thoughts(std::string_view text);
 
+/// A JSON document inside a text.
+struct JsonExtent {
+  EditFormat format =
+      EditFormat::kAuto;    ///< kEdits, kCalls, or kAuto for any other kind of document
+  size_t end = 0;           ///< the byte after it
+  bool is_cut_off = false;  ///< the text ends inside its brackets
+};
+
+/// Finds the JSON document that begins at byte `begin`, if its first key is a key of edits or tool
+/// calls. Only brackets and strings are read; the parser validates the JSON later.
+[[nodiscard]] std::optional<JsonExtent> json_edit_at(std::string_view text, size_t begin);
+
+/// Finds the tool call that begins at byte `begin` in the JSON of providers: a name with arguments,
+/// `function` or `tool_calls`. The format is kCalls. It is kAuto for any other document that begins
+/// with a key of such a call.
+[[nodiscard]] std::optional<JsonExtent> raw_call_at(std::string_view text, size_t begin);
+
+/// An element in which a model thinks: `<think>…</think>`. What it has is not an edit.
+struct ThoughtTag {
+  std::string_view closing;  ///< `</think>`
+  size_t end = 0;            ///< the byte after the tag
+};
+
+/// The opening tag at byte `at`.
+[[nodiscard]] std::optional<ThoughtTag> thought_at(std::string_view text, size_t at);
+
+/// Returns the byte after the element whose opening tag is at `at`, and after those that follow it
+/// at once; npos if it is not closed.
+[[nodiscard]] size_t thought_end(std::string_view text, size_t at);
+
+/// The length of the closing tag at byte `at`; 0 if there is none. Chat templates write the opening
+/// tag themselves, so it is missing in some answers.
+[[nodiscard]] size_t closing_tag_length(std::string_view text, size_t at);
+
+/// True if the text has a closing tag. Without one, it has no element in which a model thinks.
+[[nodiscard]] bool has_closing_tag(std::string_view text);
+
 }  // namespace galley

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "base/encoding.h"
 #include "base/limits.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "staging/formats/answer.h"
 #include "staging/formats/dialect_marks.h"
+#include "staging/formats/read_hunk.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
@@ -171,6 +177,258 @@ std::string without_escapes(std::string_view text) {
 Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat format,
                              const ReadOptions& options, JsonReader read_json);
 
+constexpr char kEscape = '\x1b';
+
+/// The size in bytes of the SGR sequence at the start of `text`; 0 if it has none. GNU programs
+/// add "erase to the end of the line".
+size_t code_length(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const size_t end = text.find_first_not_of("0123456789;", 2);
+  if (end == std::string_view::npos || text[end] != 'm') return text.starts_with("\x1b[K") ? 3 : 0;
+  return text.substr(end + 1).starts_with("\x1b[K") ? end + 4 : end + 1;
+}
+
+std::string_view take_code(std::string_view& text) {
+  const std::string_view code = text.substr(0, code_length(text));
+  text.remove_prefix(code.size());
+  return code;
+}
+
+/// Takes the text before the next escape from `text`.
+std::string_view take_plain(std::string_view& text) {
+  const std::string_view plain = text.substr(0, text.find(kEscape));
+  text.remove_prefix(plain.size());
+  return plain;
+}
+
+std::string without_all_codes(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    if (!take_code(text).empty()) continue;
+    out.push_back(text.front());
+    text.remove_prefix(1);
+  }
+  return out;
+}
+
+bool starts_file(std::string_view line) { return line.starts_with("diff --git "); }
+bool starts_hunk(std::string_view line) { return line.starts_with("@@ -"); }
+
+/// Removes the codes line by line, and tracks which lines belong to a hunk.
+class CodeStripper {
+ public:
+  /// Returns the line without its codes; nullopt if it is unclear which codes to remove.
+  std::optional<std::string> plain(std::string_view line) {
+    std::string stripped = without_all_codes(line);
+    if (starts_hunk(stripped)) {
+      if (const auto header = read_hunk_header(stripped)) {
+        old_left_ = header->old_count;
+        new_left_ = header->new_count;
+      }
+      const size_t last = line.rfind(kEscape);
+      if (last != std::string_view::npos)
+        reset_ = line.substr(last, code_length(line.substr(last)));
+      return stripped;
+    }
+    if (old_left_ == 0 && new_left_ == 0) return stripped;
+    if (stripped.starts_with('\\')) return stripped;
+    return body_line(line);
+  }
+
+ private:
+  std::optional<std::string> body_line(std::string_view line) {
+    std::string end;
+    if (line.ends_with('\r')) {  // git puts it after the last code
+      end = "\r";
+      line.remove_suffix(1);
+    }
+    const std::string_view color = take_code(line);
+    const char sign = line.empty() ? ' ' : line.front();
+    if (!line.empty()) line.remove_prefix(1);
+    if (sign != '+' && sign != '-' && sign != ' ') return std::nullopt;
+    if (sign != '+' && old_left_ > 0) --old_left_;
+    if (sign != '-' && new_left_ > 0) --new_left_;
+    if (color.empty()) {
+      if (sign != ' ') return std::nullopt;
+      // GNU diff writes context without codes; git writes a reset after it.
+      if (reset_ != kGitReset) return sign + std::string(line) + end;
+    }
+    auto text = sign == '+' ? added_text(line, color) : text_of(line);
+    if (!text) return std::nullopt;
+    return sign + *text + end;
+  }
+
+  /// Reads text, and a reset if one follows.
+  std::optional<std::string> text_of(std::string_view rest) const {
+    const std::string_view text = take_plain(rest);
+    // git writes a reset after context only when it colors context.
+    if (rest.empty() || rest == reset_) return std::string(text);
+    return std::nullopt;
+  }
+
+  /// The form is `text RESET`. git also writes RESET (blanks | CODE blanks RESET)* [COLOR text
+  /// RESET] [CODE blanks RESET], with a separate code for wrong white space.
+  std::optional<std::string> added_text(std::string_view rest, std::string_view color) const {
+    std::string out(take_plain(rest));
+    if (!out.empty() || rest == reset_) {
+      return rest == reset_ ? std::optional<std::string>(out) : std::nullopt;
+    }
+    if (take_code(rest) != reset_) return std::nullopt;
+    bool has_text = false;
+    while (!rest.empty()) {
+      const std::string_view code = take_code(rest);
+      const std::string_view piece = take_plain(rest);
+      if (piece.empty()) return std::nullopt;  // programs color only text
+      if (!code.empty() && take_code(rest) != reset_) return std::nullopt;
+      // The colored text occurs once, and only marked white space may follow it.
+      const bool is_text = code == color;
+      if (!is_text && !is_blank(piece, " \t\r")) return std::nullopt;
+      if (has_text && (is_text || code.empty() || !rest.empty())) return std::nullopt;
+      has_text = has_text || is_text;
+      out += piece;
+    }
+    return out;
+  }
+
+  static constexpr std::string_view kGitReset = "\x1b[m";
+  std::string_view reset_;
+  uint64_t old_left_ = 0;
+  uint64_t new_left_ = 0;
+};
+
+bool is_linear_space(char c) { return c == ' ' || c == '\t'; }
+
+bool starts_with_any_case(std::string_view text, std::string_view wanted) {
+  return text.size() >= wanted.size() &&
+         std::equal(wanted.begin(), wanted.end(), text.begin(),
+                    [](char a, char b) { return to_lower(a) == to_lower(b); });
+}
+
+int hex_digit(char c) {
+  if (is_digit(c)) return c - '0';
+  c = to_lower(c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/// Decodes the Q encoding (RFC 2047, 4.2): `_` means a blank, `=C3` a byte.
+std::optional<std::string> from_q(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '=') {
+      out.push_back(text[i] == '_' ? ' ' : text[i]);
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const int high = hex_digit(text[i + 1]);
+    const int low = hex_digit(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out.push_back(static_cast<char>(high * 16 + low));
+    i += 2;
+  }
+  return out;
+}
+
+std::optional<std::string> from_b(std::string_view text) {
+  std::string bytes;
+  return from_base64(text, bytes) ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+/// Takes the encoded word from the start of `text`: `=?UTF-8?q?na=C3=AFve?=`.
+std::optional<std::string> take_encoded_word(std::string_view& text) {
+  if (!starts_with_any_case(text, "=?utf-8?") && !starts_with_any_case(text, "=?us-ascii?")) {
+    return std::nullopt;
+  }
+  const size_t kind = text.find('?', 2) + 1;
+  if (kind + 2 > text.size() || text[kind + 1] != '?') return std::nullopt;
+  const size_t end = text.find("?=", kind + 2);
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view body = text.substr(kind + 2, end - kind - 2);
+  auto word = to_lower(text[kind]) == 'q' ? from_q(body) : from_b(body);
+  if (word) text.remove_prefix(end + 2);
+  return word;
+}
+
+std::string decoded(std::string_view text) {
+  std::string out;
+  bool is_behind_word = false;
+  while (!text.empty()) {
+    // Blanks between two encoded words are not part of the text.
+    std::string_view next = text;
+    while (is_behind_word && !next.empty() && is_linear_space(next.front())) next.remove_prefix(1);
+    if (const auto word = take_encoded_word(next)) {
+      out += *word;
+      text = next;
+      is_behind_word = true;
+      continue;
+    }
+    is_behind_word = false;
+    out.push_back(text.front());
+    text.remove_prefix(1);
+  }
+  return out;
+}
+
+/// Removes `Re:` and everything in brackets at the start, as git am does.
+std::string cleaned(std::string_view subject) {
+  for (;;) {
+    subject = trim(subject, kBlanks);
+    if (starts_with_any_case(subject, "re:")) {
+      subject.remove_prefix(3);
+    } else if (const size_t end = subject.find(']');
+               subject.starts_with('[') && end != std::string_view::npos) {
+      subject.remove_prefix(end + 1);
+    } else if (subject.starts_with(':')) {
+      subject.remove_prefix(1);
+    } else {
+      break;
+    }
+  }
+  std::string out;
+  for (const char c : subject) {
+    const bool is_gap = is_linear_space(c) || static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    if (is_gap && out.ends_with(' ')) continue;
+    out.push_back(is_gap ? ' ' : c);
+  }
+  return out;
+}
+
+/// Whether the line looks like a mail header: "From: x", "Date: x".
+bool is_header_line(std::string_view line) {
+  const size_t colon = line.find(':');
+  if (colon == 0 || colon == std::string_view::npos) return false;
+  return std::all_of(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(colon),
+                     [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+/// True for the line between mails in one file, as format-patch writes it.
+bool separates_mails(std::string_view line) {
+  if (!line.starts_with("From ")) return false;
+  const size_t end = line.find(' ', 5);
+  return end != std::string_view::npos && end - 5 >= 40 &&
+         std::all_of(line.begin() + 5, line.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](char c) { return hex_digit(c) >= 0; });
+}
+
+/// The subject in the header block that begins at line `at`. Moves `at` past the block. Empty if
+/// the block does not name a sender.
+std::string subject_of_block(const Lines& document, size_t& at) {
+  std::string subject;
+  bool has_sender = false;
+  for (; at < document.size(); ++at) {
+    const std::string_view line = without_terminator(document[at]);
+    if (!is_header_line(line)) break;
+    has_sender = has_sender || starts_with_any_case(line, "from:");
+    std::string value;
+    const bool is_subject = starts_with_any_case(line, "subject:");
+    if (is_subject) value = trim(line.substr(8), kBlanks);
+    for (; at + 1 < document.size() && is_linear_space(document[at + 1].front()); ++at) {
+      value += " " + std::string(trim(without_terminator(document[at + 1]), kBlanks));
+    }
+    if (is_subject) subject = cleaned(decoded(value));
+  }
+  return has_sender ? subject : std::string();
+}
+
 }  // namespace
 
 Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOptions& options,
@@ -249,5 +507,60 @@ Result<EditSet> read_divided(std::string text, const Answer& answer, EditFormat 
 }
 
 }  // namespace
+
+Result<std::optional<std::string>> without_color_codes(std::string_view text) {
+  if (text.find(kEscape) == std::string_view::npos) return std::optional<std::string>();
+  const Lines lines(text);
+  bool has_colored_hunk = false;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (starts_file(lines[i]) || starts_hunk(lines[i])) return std::optional<std::string>();
+    has_colored_hunk = has_colored_hunk ||
+                       (code_length(lines[i]) != 0 && starts_hunk(without_all_codes(lines[i])));
+  }
+  if (!has_colored_hunk) return std::optional<std::string>();
+  std::string out;
+  out.reserve(text.size());
+  CodeStripper stripper;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::string_view line = lines[i];
+    const bool is_ended = line.ends_with('\n');
+    if (is_ended) line.remove_suffix(1);
+    const auto plain = stripper.plain(line);
+    if (!plain) {
+      return fail(ErrorKind::kInvalid, "edit.color_codes",
+                  "line " + std::to_string(i + 1) +
+                      " of the patch: its color codes cannot be told from escape sequences of the "
+                      "file; make the diff with --no-color");
+    }
+    out += *plain;
+    if (is_ended) out.push_back('\n');
+  }
+  return std::optional<std::string>(std::move(out));
+}
+
+std::string mail_subject(std::string_view document) {
+  const Lines lines(document);
+  std::vector<std::string> subjects;
+  for (size_t at = 0; at < lines.size();) {
+    const std::string_view line = without_terminator(lines[at]);
+    const bool is_begin = separates_mails(line) || (at == 0 && line.starts_with("From "));
+    if (is_begin || (at == 0 && is_header_line(line))) {
+      at += is_begin ? 1 : 0;
+      std::string subject = subject_of_block(lines, at);
+      if (!subject.empty()) subjects.push_back(std::move(subject));
+      continue;
+    }
+    ++at;
+  }
+  std::string out;
+  for (size_t i = 0; i < subjects.size(); ++i) {
+    if (i > 0 && out.size() + subjects[i].size() > kMaxSubjectBytes) {
+      return out + " (and " + std::to_string(subjects.size() - i) + " more)";
+    }
+    if (!out.empty()) out += "; ";
+    out += subjects[i].substr(0, kMaxSubjectBytes);
+  }
+  return out;
+}
 
 }  // namespace galley

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,5 +48,25 @@ Result<EditSet> read_edits(std::string text, EditFormat format, const ReadOption
 /// the last file comes first. Then --directory, --include and --exclude are applied to the paths.
 /// Errors: kInvalid, reason `edit.not_reversible`, if the document does not contain the pre-image.
 Result<EditSet> with_options(EditSet set, const ReadOptions& options);
+
+/// Returns `text` without the color codes (SGR sequences, ECMA-48) of `git diff --color=always` or
+/// `diff --color=always`; nullopt if it is not such a diff.
+///
+/// A diff counts as colored only if the headers of all files and hunks are colored. Only the codes
+/// that those programs write are removed: around a line, after its sign, and around white space at
+/// its end. So escape sequences in the files themselves always stay.
+///
+/// Errors: kInvalid, reason `edit.color_codes`, if codes of the diff cannot be distinguished from
+///         bytes of a file.
+Result<std::optional<std::string>> without_color_codes(std::string_view text);
+
+/// Maximum number of bytes that mail_subject returns. Further subjects are omitted.
+inline constexpr size_t kMaxSubjectBytes = 1000;
+
+/// Returns the subjects of the mails in a document (`git format-patch`, RFC 5322). They have the
+/// form of commit messages by `git am`: folded lines are joined, encoded words (RFC 2047, UTF-8)
+/// are decoded, `Re:` and `[PATCH n/m]` are removed. Several subjects are joined by "; ". Empty if
+/// the document is not a mail.
+[[nodiscard]] std::string mail_subject(std::string_view document);
 
 }  // namespace galley

@@ -2,11 +2,10 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "staging/formats/color_codes.h"
+#include "staging/formats/binary_patch.h"
 #include "staging/formats/dialect_marks.h"
 #include "staging/formats/extended_header.h"
 #include "staging/formats/patch_path.h"
-#include "staging/formats/read_binary_patch.h"
 #include "staging/formats/read_edits.h"
 #include "staging/formats/read_hunk.h"
 #include "staging/text/lines.h"

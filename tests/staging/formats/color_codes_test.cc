@@ -1,4 +1,4 @@
-#include "staging/formats/color_codes.h"
+#include "staging/formats/read_edits.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

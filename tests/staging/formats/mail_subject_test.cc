@@ -1,4 +1,4 @@
-#include "staging/formats/mail_subject.h"
+#include "staging/formats/read_edits.h"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST(MailSubject, EncodedWordsAreDecoded) {
   EXPECT_EQ(of("From: A <a@b>\nSubject: =?UTF-8?q?a=0Ab=1B?=\n"), "a b ");
 }
 
-// Limit: kMaxSubjectBytes of staging/formats/mail_subject.h
+// Limit: kMaxSubjectBytes of staging/formats/read_edits.h
 TEST(MailSubject, SeveralMailsAreJoined) {
   const std::string one = kFrom + "From: A <a@b>\nSubject: [PATCH 1/2] one\n\n---\ndiff\n";
   const std::string two = kFrom + "From: A <a@b>\nSubject: [PATCH 2/2] two\n\n---\ndiff\n";
