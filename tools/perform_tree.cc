@@ -7,7 +7,7 @@
 #include "staging/overlay/elided_lines.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/stage_checks.h"
-#include "staging/placing/line_ends.h"
+#include "staging/placing/hunk_text.h"
 #include "tools/call_diff.h"
 #include "tools/perform.h"
 #include "tools/walk.h"

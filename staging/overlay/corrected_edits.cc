@@ -4,7 +4,6 @@
 
 #include "staging/formats/dialect_marks.h"
 #include "staging/placing/hunk_text.h"
-#include "staging/placing/unique_hunks.h"
 #include "staging/printing/git_diff.h"
 
 namespace galley {

@@ -10,7 +10,7 @@
 #include "staging/overlay/elided_lines.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/stage_checks.h"
-#include "staging/placing/elision.h"
+#include "staging/placing/damage.h"
 #include "staging/placing/text_view.h"
 #include "staging/text/diff.h"
 #include "staging/text/fold.h"

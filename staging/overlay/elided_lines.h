@@ -14,7 +14,7 @@
 namespace galley {
 
 /// True for a comment which has no other meaning than that lines were left out: `// ... existing
-/// code ...`, `# rest of the function unchanged`. Stricter than is_elision() of placing/elision.h.
+/// code ...`, `# rest of the function unchanged`. Stricter than is_elision() of placing/damage.h.
 [[nodiscard]] bool stands_for_lines(std::string_view line);
 
 /// The lines of a whole file in which new comments stand where several lines of code are missing.

@@ -12,7 +12,6 @@
 #include "staging/overlay/earlier_version.h"
 #include "staging/overlay/overlay.h"
 #include "staging/placing/place.h"
-#include "staging/placing/place_until.h"
 #include "staging/placing/white_space.h"
 
 namespace galley {

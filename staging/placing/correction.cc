@@ -8,9 +8,8 @@
 #include "base/text.h"
 #include "staging/formats/read_edits.h"
 #include "staging/placing/anchors.h"
-#include "staging/placing/elsewhere.h"
+#include "staging/placing/doubtful_place.h"
 #include "staging/placing/hunk_text.h"
-#include "staging/placing/line_ends.h"
 #include "staging/text/fold.h"
 
 // Why few corrections are offered:
@@ -23,7 +22,7 @@
 // line. The core has the run's removed lines. If there are none, or if the first or last of them is
 // not a telling line, it also has context up to a telling line. The weight of a place is the number
 // of the hunk's telling context lines around it, in order. Any other place must have less than half
-// of that weight, and no context line may be elsewhere in the file only (elsewhere.h).
+// of that weight, and no context line may be elsewhere in the file only (doubtful_place.h).
 //
 // Correction.MakesTheIntendedChangeOrIsAbsent tests this with random files, edits and mistakes.
 

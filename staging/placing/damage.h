@@ -29,4 +29,7 @@ inline constexpr std::array<std::string_view, 7> kNumberSeparators = {"\t", " | 
 /// it, or with its signs escaped as in HTML.
 [[nodiscard]] bool is_damaged_copy(std::string_view line, std::string_view original);
 
+/// True for `...`, or for a comment which says that lines were left out.
+[[nodiscard]] bool is_elision(std::string_view line);
+
 }  // namespace galley

@@ -1,16 +1,105 @@
 #include "staging/placing/explain.h"
 
-#include <algorithm>
+#include <xxhash.h>
 
-#include "staging/placing/align_near.h"
-#include "staging/placing/already_there.h"
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
 #include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
+#include "staging/placing/doubtful_place.h"
 #include "staging/placing/hunk_text.h"
-#include "staging/placing/place_ids.h"
+#include "staging/placing/place.h"
+#include "staging/text/fold.h"
+#include "staging/text/lines.h"
 
 namespace galley {
 namespace {
+
+/// The lines of a file that resemble a pre-image most, matched line by line.
+struct NearPlace {
+  size_t begin = 0;  ///< lines [begin, end) of the file
+  size_t end = 0;
+  /// For each line of the pre-image, the equal line of the file, or -1. Ascending.
+  std::vector<int64_t> partner;
+};
+
+constexpr size_t kMaxAligned = 400;  ///< lines of the pattern; the table is quadratic
+constexpr int64_t kSlack = 8;        ///< extra lines before and after the place
+
+std::vector<std::string> folded_lines(const std::vector<std::string_view>& lines) {
+  std::vector<std::string> out;
+  out.reserve(lines.size());
+  std::string storage;
+  for (const std::string_view line : lines)
+    out.emplace_back(folded(line, LineFolding::kBlanks, storage));
+  return out;
+}
+
+/// A table of (n+1) x (m+1): the lengths of the longest common subsequences of all suffixes.
+std::vector<uint16_t> lcs_table(const std::vector<std::string>& a,
+                                const std::vector<std::string>& b) {
+  std::vector<uint16_t> table((a.size() + 1) * (b.size() + 1), 0);
+  for (size_t i = a.size(); i-- > 0;) {
+    for (size_t j = b.size(); j-- > 0;) {
+      const size_t here = i * (b.size() + 1) + j;
+      const size_t down = here + b.size() + 1;
+      table[here] = a[i] == b[j] ? static_cast<uint16_t>(table[down + 1] + 1)
+                                 : std::max(table[down], table[here + 1]);
+    }
+  }
+  return table;
+}
+
+/// Aligns `pattern` with the file's lines around `start` by their longest common subsequence.
+NearPlace align_near(const Lines& file, const std::vector<std::string_view>& pattern,
+                     int64_t start) {
+  NearPlace near;
+  const auto size = static_cast<int64_t>(file.size());
+  const auto length = static_cast<int64_t>(pattern.size());
+  near.partner.assign(pattern.size(), -1);
+  const int64_t low = std::clamp<int64_t>(start - kSlack, 0, size);
+  const int64_t high = std::clamp<int64_t>(start + length + kSlack, low, size);
+  near.begin = static_cast<size_t>(std::clamp<int64_t>(start, 0, size));
+  near.end = static_cast<size_t>(std::clamp<int64_t>(start + length, 0, size));
+  if (pattern.size() > kMaxAligned) return near;
+  const auto begin = static_cast<size_t>(low);
+  const auto count = static_cast<size_t>(high - low);
+  std::vector<std::string_view> around;
+  for (size_t i = begin; i < begin + count; ++i) around.push_back(file[i]);
+  const std::vector<std::string> wanted = folded_lines(pattern);
+  const std::vector<std::string> there = folded_lines(around);
+  const std::vector<uint16_t> table = lcs_table(wanted, there);
+  for (size_t i = 0, j = 0; i < pattern.size() && j < count;) {
+    const size_t here = i * (count + 1) + j;
+    if (wanted[i] == there[j]) {
+      near.partner[i++] = static_cast<int64_t>(begin + j++);
+    } else if (table[here + count + 1] >= table[here + 1]) {
+      ++i;
+    } else {
+      ++j;
+    }
+  }
+  int64_t first = -1;
+  int64_t last = -1;
+  for (const int64_t line : near.partner) {
+    if (line < 0) continue;
+    if (first < 0) first = line;
+    last = line;
+  }
+  if (first < 0) return near;
+  // At both ends, count one line of the file for each unmatched line of the pattern.
+  int64_t lead = 0;
+  while (near.partner[static_cast<size_t>(lead)] < 0) ++lead;
+  int64_t trail = 0;
+  while (near.partner[pattern.size() - 1 - static_cast<size_t>(trail)] < 0) ++trail;
+  near.begin = static_cast<size_t>(std::max<int64_t>(first - lead, 0));
+  near.end = static_cast<size_t>(std::min<int64_t>(last + 1 + trail, size));
+  return near;
+}
 
 constexpr int64_t kExcerptLines = 4;
 
@@ -28,6 +117,14 @@ std::string hunk_name(const FailedHunk& failed) {
     name += " (line " + std::to_string(failed.hunk.document_line) + " of the patch)";
   }
   return name;
+}
+
+std::string short_hash(std::string_view bytes) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+  std::string out;
+  for (int shift = 60; shift >= 28; shift -= 4) out.push_back(kDigits[hash >> shift & 0xfU]);
+  return out;
 }
 
 }  // namespace
@@ -178,6 +275,47 @@ Candidate candidate_at(const std::string& edit_id, const std::string& file, cons
     if (static_cast<size_t>(i) < lines.size()) out.excerpt += lines[static_cast<size_t>(i)];
   }
   return out;
+}
+
+std::string content_key(std::string_view content) { return short_hash(content); }
+
+std::string candidate_id(const std::string& edit_id, const std::string& file, const Lines& lines,
+                         int64_t start, int64_t count) {
+  const auto begin = static_cast<size_t>(std::max<int64_t>(start, 0));
+  const size_t end =
+      std::min(static_cast<size_t>(std::max<int64_t>(start + count, 0)), lines.size());
+  std::string bytes = edit_id + ":" + file + ":" + std::to_string(start) + ":";
+  bytes += lines.span(std::min(begin, end), end);
+  return "at-" + short_hash(bytes);
+}
+
+std::vector<std::string> edit_ids(const FileEdit& edit) {
+  std::vector<std::string> ids;
+  std::unordered_map<std::string, int> seen;
+  const auto add = [&](std::string_view bytes) {
+    std::string id = short_hash(bytes);
+    const int count = ++seen[id];
+    if (count > 1) id += "-" + std::to_string(count);
+    ids.push_back(std::move(id));
+  };
+  std::string bytes;
+  for (const Hunk& hunk : edit.hunks) {
+    bytes.clear();
+    for (const HunkLine& line : hunk.lines) {
+      bytes.push_back(static_cast<char>('0' + static_cast<int>(line.role)));
+      bytes += line.text;
+    }
+    add(bytes);
+  }
+  for (const TextEdit& text : edit.text_edits) {
+    bytes.assign(1, static_cast<char>('0' + static_cast<int>(text.kind)));
+    bytes += std::to_string(text.first_line) + ":" + std::to_string(text.last_line) + ":";
+    bytes += text.old_text;
+    bytes.push_back('\0');
+    bytes += text.new_text;
+    add(bytes);
+  }
+  return ids;
 }
 
 }  // namespace galley

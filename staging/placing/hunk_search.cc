@@ -4,10 +4,9 @@
 #include <numeric>
 #include <set>
 
-#include "staging/placing/already_there.h"
 #include "staging/placing/anchors.h"
 #include "staging/placing/damage.h"
-#include "staging/placing/elsewhere.h"
+#include "staging/placing/doubtful_place.h"
 #include "staging/placing/hunk_text.h"
 
 // Why there are steps, and why a place found by fuzz is weighed:

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +47,46 @@ void splice_hunk(const Lines& file, const Hunk& hunk, size_t start, LineFolding 
 /// True if `words` contains all of `wanted`, in order.
 [[nodiscard]] bool holds_all(const std::vector<std::string_view>& words,
                              const std::vector<std::string_view>& wanted);
+
+/// The line end of the line that contains the byte at `offset` of a file's text. If that line lacks
+/// one, it is the line end of the line above, or "\n" if there is none.
+[[nodiscard]] std::string_view line_end_near(std::string_view file, size_t offset);
+
+/// Returns `text` with the line ends that it needs to replace `length` bytes at `offset` of a
+/// file's text. Each line gets the line end of the line that it keeps or replaces, or of the line
+/// before it.
+[[nodiscard]] std::string with_line_ends_of(std::string_view file, size_t offset, size_t length,
+                                            std::string_view text);
+
+/// True if `new_text` has a line of `old_text` with another line end. Then the edit changes line
+/// ends, and they must be written as given.
+[[nodiscard]] bool changes_line_ends(std::string_view old_text, std::string_view new_text);
+
+/// A hunk and its first lines in the old and the new text, 0-based. Borrows both texts.
+struct PlacedHunk {
+  Hunk hunk;
+  size_t old_begin = 0;
+  size_t new_begin = 0;
+
+  /// The hunk with its `@@` line, as in a unified diff.
+  [[nodiscard]] std::string text() const;
+};
+
+/// The changes as hunks with as much context as makes the old lines of each unique, or as one hunk.
+/// Empty if that is too much.
+[[nodiscard]] std::vector<PlacedHunk> unique_hunks(std::string_view old_text,
+                                                   std::string_view new_text, bool is_one);
+
+/// The hunk that creates a file.
+[[nodiscard]] std::vector<PlacedHunk> whole_file_hunk(const Lines& lines);
+
+/// Returns the hunk with the file's blanks and typographic characters in those parts of its added
+/// lines that equal parts of its removed lines, except for indentation. The hunk must match at line
+/// `start`, except for white space and typographic characters.
+///
+/// Returns nullopt if there are several readings. Also if the hunk removes a quote, a dash or
+/// blanks that the file spells differently, and adds them elsewhere. `kept` owns the new lines.
+[[nodiscard]] std::optional<Hunk> with_own_characters(const Lines& file, const Hunk& hunk,
+                                                      size_t start, std::deque<std::string>& kept);
 
 }  // namespace galley

@@ -10,12 +10,9 @@
 #include "staging/placing/anchors.h"
 #include "staging/placing/correction.h"
 #include "staging/placing/damage.h"
-#include "staging/placing/elision.h"
-#include "staging/placing/elsewhere.h"
-#include "staging/placing/equal_lines.h"
+#include "staging/placing/doubtful_place.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
-#include "staging/placing/line_ends.h"
 
 // Why a hunk with mistakes may be accepted:
 //

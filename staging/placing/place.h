@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "staging/formats/edit_set.h"
+#include "staging/placing/file_index.h"
 #include "staging/text/splice.h"
 
 namespace galley {
@@ -122,5 +124,25 @@ struct PlacedEdits {
 
 /// True if indentation is syntax in the language of this file (Python, YAML, Makefiles, ...).
 [[nodiscard]] bool indentation_is_syntax(std::string_view path);
+
+/// Returns whether the operation must end now. After it has returned true, it must always return
+/// true. Empty: never.
+using EndQuestion = std::function<bool()>;
+
+/// As place_edits(), but calls `is_over` before each hunk or text edit. If that returns true, the
+/// result must not be used.
+[[nodiscard]] PlacedEdits place_edits_until(const EndQuestion& is_over, std::string_view content,
+                                            const FileEdit& edit, const MatchOptions& options);
+/// As place_edits_until(), for place_hunks().
+[[nodiscard]] PlacedEdits place_hunks_until(const EndQuestion& is_over, std::string_view content,
+                                            const FileEdit& edit, const MatchOptions& options);
+/// As place_edits_until(), for place_text_edits().
+[[nodiscard]] PlacedEdits place_text_edits_until(const EndQuestion& is_over,
+                                                 std::string_view content, const FileEdit& edit,
+                                                 const MatchOptions& options);
+
+/// As place_hunks() of place.h, with a file index that several calls can use.
+[[nodiscard]] PlacedEdits place_hunks(FileIndex& index, const FileEdit& edit,
+                                      const MatchOptions& options);
 
 }  // namespace galley

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "staging/placing/place.h"
-#include "staging/placing/place_until.h"
 #include "staging/placing/text_view.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "staging/placing/place_hunks.h"
+#include "staging/placing/place.h"
 
 #include <algorithm>
 #include <deque>
@@ -7,14 +7,11 @@
 #include <span>
 
 #include "base/result.h"
-#include "staging/placing/already_there.h"
+#include "staging/placing/doubtful_place.h"
 #include "staging/placing/explain.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/mend.h"
-#include "staging/placing/own_characters.h"
-#include "staging/placing/place_ids.h"
-#include "staging/placing/place_until.h"
 
 // Why hunks are placed together, and why a place that fits can be refused:
 //

@@ -1,5 +1,5 @@
 // A new line of a file with mixed line ends gets the same one at every door.
-#include "staging/placing/line_ends.h"
+#include "staging/placing/hunk_text.h"
 
 #include <gtest/gtest.h>
 

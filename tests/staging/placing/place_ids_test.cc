@@ -1,4 +1,4 @@
-#include "staging/placing/place_ids.h"
+#include "staging/placing/explain.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,18 @@
 
 #include "staging/formats/edit_set.h"
 #include "staging/placing/file_index.h"
+#include "staging/text/lines.h"
 
 namespace galley {
+
+/// True if the file has a context line of the hunk, but not around the lines [begin, end), which
+/// were found for the hunk's other lines. Then the hunk probably means the place of that line,
+/// whose other lines have changed since. `change` is the file's line of the first change.
+///
+/// A line around the place is on the side that the hunk says, and not in another block unless the
+/// hunk leaves a block, too. White space may differ.
+[[nodiscard]] bool points_elsewhere(FileIndex& index, const Hunk& hunk, int64_t begin, int64_t end,
+                                    int64_t change);
 
 /// True if the hunk has enough context and new lines to prove that it was already applied. It needs
 /// a telling context line. Each of its changes needs a telling new line, or context on both sides.
@@ -35,5 +45,20 @@ namespace galley {
 
 /// The note about an edit that was applied although the same lines are already at `line` (1-based).
 [[nodiscard]] Leniency same_lines_note(std::string_view path, size_t line, uint32_t document_line);
+
+/// True if adjacent lines of the file are equal, and the hunk may mean another of them.
+///
+/// If such lines are changed or next to a change, only their number shows which one is meant. So
+/// the hunk as it was written must have as many of them as the file. Lines that differ only in
+/// blanks count as equal.
+///
+/// `made` is the hunk with the lines of the file and the right line number. `stated` is the hunk as
+/// it was written.
+[[nodiscard]] bool may_mean_an_equal_line(const Lines& file, const Hunk& made, const Hunk& stated);
+
+/// True if it is uncertain where a part of a hunk ends and the next one begins. `last` is the
+/// file's last line of the first part, `next` the first line of the next part (0-based; -1: none).
+/// Either `last` equals the line above `next`, or `next` equals the line below `last`.
+[[nodiscard]] bool is_split_ambiguous(const Lines& file, int64_t last, int64_t next);
 
 }  // namespace galley
