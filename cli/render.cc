@@ -15,9 +15,9 @@
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/ownership.h"
 #include "staging/overlay/proposal_diff.h"
-#include "staging/printing/diff_stat.h"
+#include "staging/printing/git_diff.h"
 #include "staging/printing/hyperlinks.h"
-#include "staging/printing/side_by_side.h"
+#include "staging/printing/readable_diff.h"
 #include "staging/text/lines.h"
 
 namespace galley {

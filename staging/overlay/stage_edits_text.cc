@@ -6,7 +6,7 @@
 #include "base/similar_texts.h"
 #include "base/text.h"
 #include "staging/overlay/stage_edits.h"
-#include "staging/printing/word_diff.h"
+#include "staging/printing/readable_diff.h"
 
 namespace galley {
 namespace {

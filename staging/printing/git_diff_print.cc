@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "staging/printing/diff_moved.h"
 #include "staging/printing/hyperlinks.h"
-#include "staging/printing/word_diff.h"
+#include "staging/printing/readable_diff.h"
 
 namespace galley {
 

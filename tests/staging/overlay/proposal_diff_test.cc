@@ -5,7 +5,7 @@
 #include <string>
 
 #include "staging/overlay/overlay.h"
-#include "staging/printing/diff_stat.h"
+#include "staging/printing/git_diff.h"
 #include "support/git_oracle.h"
 #include "support/temp_directory.h"
 

@@ -4,10 +4,9 @@
 #include <string>
 
 #include "staging/printing/diff_moved.h"
-#include "staging/printing/diff_stat.h"
 #include "staging/printing/git_diff.h"
+#include "staging/printing/readable_diff.h"
 #include "staging/printing/rename.h"
-#include "staging/printing/word_diff.h"
 #include "support/git_oracle.h"
 #include "support/scratch_directory.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "staging/printing/diff_stat.h"
+#include "staging/printing/git_diff.h"
 
 namespace galley {
 namespace {

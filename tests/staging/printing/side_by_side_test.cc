@@ -1,4 +1,4 @@
-#include "staging/printing/side_by_side.h"
+#include "staging/printing/readable_diff.h"
 
 #include <gtest/gtest.h>
 
