@@ -18,8 +18,8 @@
 #include "staging/fs/content_store.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/fault_directory.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/proposal.h"
 
 namespace galley {
 

@@ -22,7 +22,7 @@
 #include "server/session/conflict_answers.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 #include "staging/text/lines.h"
 
 namespace galley {

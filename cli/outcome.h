@@ -6,7 +6,7 @@
 #include "cli/session.h"
 #include "engine/calls/early_policy.h"
 #include "engine/pipeline/transaction_state.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/printing/hyperlinks.h"
 
 namespace galley {

@@ -6,7 +6,7 @@
 
 #include "base/rel_path.h"
 #include "base/result.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

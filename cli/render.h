@@ -7,7 +7,7 @@
 #include "cli/terminal.h"
 #include "engine/commit/outcome.h"
 #include "engine/policy/gate.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/printing/git_diff.h"
 
 namespace galley {

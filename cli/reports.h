@@ -9,7 +9,7 @@
 #include "cli/session.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/review/review_data.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

@@ -7,7 +7,7 @@
 #include "cli/session.h"
 #include "engine/policy/gate.h"
 #include "engine/stages/stored_stage.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/proposal_pieces.h"
 

@@ -9,7 +9,7 @@
 #include "cli/outcome.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "staging/overlay/proposal_diff.h"
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/file_mode.h"
-#include "staging/overlay/elided_lines.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/stage_checks.h"
 #include "staging/placing/hunk_text.h"

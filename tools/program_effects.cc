@@ -4,7 +4,7 @@
 
 #include "base/glob.h"
 #include "base/printable.h"
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/call_arguments.h"
 
 namespace galley {

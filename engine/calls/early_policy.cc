@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/calls/tool_names.h"
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/profiles.h"
 
 namespace galley {

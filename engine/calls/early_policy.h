@@ -9,8 +9,8 @@
 #include "base/rel_path.h"
 #include "engine/calls/action.h"
 #include "engine/policy/policy.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/proposal.h"
 
 namespace galley {
 

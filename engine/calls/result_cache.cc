@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 #include "tools/json_input.h"
 
 namespace galley {

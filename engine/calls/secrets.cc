@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/secrets.h"
 
 namespace galley {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "staging/overlay/ownership.h"
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/change_set.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 namespace {

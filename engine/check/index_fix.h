@@ -11,7 +11,7 @@
 #include "engine/commit/state_directory.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/git/git_program.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

@@ -7,7 +7,7 @@
 #include "base/file_mode.h"
 #include "base/result.h"
 #include "engine/commit/mutant.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 namespace {

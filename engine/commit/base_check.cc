@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/file_mode.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

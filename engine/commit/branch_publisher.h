@@ -10,7 +10,7 @@
 #include "engine/commit/writer_lock.h"
 #include "engine/policy/gate.h"
 #include "staging/git/git_branch.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

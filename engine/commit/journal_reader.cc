@@ -7,7 +7,7 @@
 #include "engine/commit/journal_bytes.h"
 #include "engine/commit/journal_format.h"
 #include "engine/commit/mutant.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 namespace {

@@ -7,7 +7,7 @@
 #include "engine/commit/history_reader.h"
 #include "engine/policy/links.h"
 #include "staging/fs/user_state.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/limits.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 namespace {

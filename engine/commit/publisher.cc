@@ -22,7 +22,7 @@
 #include "engine/commit/slots.h"
 #include "engine/commit/workspace_view.h"
 #include "engine/commit/writer_lock.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 
 // The state machine of one commit. Arrows are functions; below each state is the tree after a
 // crash:

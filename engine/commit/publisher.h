@@ -14,7 +14,7 @@
 #include "engine/policy/config.h"
 #include "engine/policy/gate.h"
 #include "staging/fs/directory.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

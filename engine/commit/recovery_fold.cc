@@ -8,7 +8,7 @@
 #include "engine/commit/mutant.h"
 #include "engine/commit/slots.h"
 #include "staging/fs/user_state.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 namespace {

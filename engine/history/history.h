@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "engine/commit/outcome.h"
 #include "staging/fs/directory.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "engine/commit/outcome.h"
 #include "staging/fs/directory.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/proposal.h"
 
 namespace galley {
 

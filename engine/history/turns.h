@@ -8,7 +8,7 @@
 #include <galley/history.h>
 #include "base/result.h"
 #include "engine/history/history.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "engine/history/history.h"
 #include "engine/history/rebase.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

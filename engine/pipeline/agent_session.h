@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "engine/commit/state_directory.h"
 #include "staging/fs/directory.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

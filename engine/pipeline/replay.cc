@@ -7,7 +7,7 @@
 
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/transaction_state.h"
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/json_difference.h"
 
 namespace galley {

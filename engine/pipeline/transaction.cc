@@ -20,7 +20,7 @@
 #include "engine/stages/run_basis.h"
 #include "engine/stages/savepoints.h"
 #include "engine/stages/stored_stage.h"
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/call_arguments.h"
 
 namespace galley {

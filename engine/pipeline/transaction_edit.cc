@@ -13,7 +13,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "staging/formats/read_edits.h"
 #include "staging/git/white_space_attributes.h"
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 #include "tools/edit_formats.h"
 
 namespace galley {

@@ -1,5 +1,5 @@
 #include "engine/policy/effects.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/change_set.h"
 
 #include <fmt/core.h>
 

@@ -7,7 +7,7 @@
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "staging/fs/directory.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

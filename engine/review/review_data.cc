@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/printable.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/ownership.h"
 #include "staging/text/lines.h"
 
 namespace galley {

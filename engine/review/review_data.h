@@ -9,7 +9,7 @@
 #include "base/rel_path.h"
 #include "base/result.h"
 #include "engine/policy/gate.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/overlay/proposal_pieces.h"
 

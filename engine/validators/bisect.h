@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "engine/policy/gate.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/proposal_pieces.h"
 
 namespace galley {

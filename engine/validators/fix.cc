@@ -8,7 +8,7 @@
 #include "engine/policy/proposed_tree.h"
 #include "engine/policy/validator.h"
 #include "engine/validators/command_run.h"
-#include "staging/overlay/restaged.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 namespace {

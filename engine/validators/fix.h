@@ -8,8 +8,8 @@
 #include "base/result.h"
 #include "engine/policy/config.h"
 #include "engine/policy/principals.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/proposal.h"
 #include "staging/sandbox/command_runner.h"
 
 namespace galley {

@@ -9,6 +9,8 @@
 
 #include "base/hash.h"
 #include "base/rel_path.h"
+#include "base/result.h"
+#include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
 
 namespace galley {
@@ -41,5 +43,29 @@ struct Read {
 
 /// Returns the change of `path`, or null. `changes` must be sorted by path.
 [[nodiscard]] const Change* find_change(const ChangeSet& changes, const RelPath& path);
+
+// Owners in change sets. A node has an owner only if a call of the transaction set one (ADR 106).
+using Owner = Node::Owner;
+
+[[nodiscard]] Owner owner_of(const FileStat& stat);
+
+/// Whether the change gives an existing path another owner.
+[[nodiscard]] bool changes_owner(const Node& before, const Node& after);
+
+/// Adds an owner to the node of a file or directory.
+[[nodiscard]] Node with_owner(Node node, const Owner& owner);
+
+/// Adds the owner of `stat` to a node that was read from the disk, if `wanted` has an owner. Then
+/// the two can be compared.
+[[nodiscard]] Node with_owner_like(const Node& found, const Node& wanted, const FileStat& stat);
+
+/// Checks whether this process may make `wanted` the owner of a path, as chown(2) does. `now` is
+/// the present owner; nothing for a path that the transaction makes.
+/// Errors: kRefused `owner.not_permitted`.
+Result<void> check_owner_change(const RelPath& path, const std::optional<Owner>& now,
+                                const Owner& wanted);
+
+/// "1000:1000"
+[[nodiscard]] std::string owner_text(const Owner& owner);
 
 }  // namespace galley

@@ -6,8 +6,8 @@
 
 #include "base/file_mode.h"
 #include "base/limits.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay_errors.h"
-#include "staging/overlay/ownership.h"
 
 namespace galley {
 

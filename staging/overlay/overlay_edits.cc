@@ -4,10 +4,10 @@
 #include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/disk_directory.h"
-#include "staging/overlay/foreign_name.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/overlay_errors.h"
-#include "staging/overlay/ownership.h"
+#include "staging/overlay/stage_checks.h"
 
 namespace galley {
 

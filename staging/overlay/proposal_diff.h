@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/printing/git_diff.h"
 #include "staging/printing/rename.h"
 
@@ -53,7 +53,7 @@ Result<std::string> render_diff(const Proposal& proposal, const ProposalDiffOpti
 Result<std::vector<ProposedFileDiff>> diff_proposal(const Proposal& proposal,
                                                     const ProposalDiffOptions& options = {});
 
-/// As diff_proposal(), but without the contents, for diff_stat.h.
+/// As diff_proposal(), but without the contents, for diffstat() and the like.
 Result<std::vector<FileDiff>> summarize_proposal(const Proposal& proposal,
                                                  const ProposalDiffOptions& options = {});
 

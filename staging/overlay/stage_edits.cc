@@ -12,7 +12,6 @@
 #include "staging/formats/read_edits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/overlay/edit_selection.h"
-#include "staging/overlay/edited_content.h"
 #include "staging/overlay/file_plan.h"
 #include "staging/overlay/prepared_edits.h"
 #include "staging/overlay/proposal_diff.h"

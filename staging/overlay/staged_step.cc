@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <utility>
 
 #include "base/hash.h"
 #include "staging/overlay/node_text.h"
+#include "staging/printing/git_diff.h"
+#include "staging/printing/rename.h"
 
 namespace galley {
 namespace {
@@ -58,6 +61,53 @@ std::string last_line(std::string_view line_before, std::string_view block, size
   hasher.update(block);
   hasher.update(count);
   return std::string(kCallsLastLine) + count + " " + hasher.finish().hex() + "\n";
+}
+
+/// If there are more pairs than the square of this number, only equal contents are paired: a
+/// command may move a whole tree.
+constexpr size_t kMaxSimilarRenames = 200;
+
+RenameEnd end_of(const RelPath& path, const Node& node) {
+  return {path.str(), node.kind == FileKind::kSymlink ? git_mode::kSymlink : git_mode::kRegular,
+          node.size, node.content};
+}
+
+/// The paths that disappeared and appeared since `before`.
+struct Ends {
+  std::vector<RenameEnd> gone;
+  std::vector<RenameEnd> made;
+  /// The path in the workspace of each of `gone`; nothing for a file that was staged as new.
+  std::vector<std::optional<RelPath>> origins;
+  std::vector<RelPath> targets;
+  uint64_t bytes = 0;
+};
+
+Ends ends_since(const Overlay::Entries& before, const Overlay::Entries& after) {
+  Ends ends;
+  const auto add = [&ends](const RelPath& path, const Overlay::Entry* known,
+                           const Overlay::Entry* now) {
+    if (now == nullptr) return;
+    const Overlay::Entry& entry = *now;
+    const Node& then = known == nullptr ? entry.before : known->now;
+    const bool is_gone = is_file_or_link(then) && entry.now.kind == FileKind::kAbsent;
+    const bool is_made = then.kind == FileKind::kAbsent && is_file_or_link(entry.now) &&
+                         entry.before.kind == FileKind::kAbsent;
+    if (is_gone) {
+      std::optional<RelPath> origin;
+      if (known != nullptr) origin = known->renamed_from;
+      if (!origin && is_file_or_link(entry.before)) origin = path;
+      ends.gone.push_back(end_of(path, then));
+      ends.origins.push_back(std::move(origin));
+    } else if (is_made) {
+      ends.made.push_back(end_of(path, entry.now));
+      ends.targets.push_back(path);
+    } else {
+      return;
+    }
+    ends.bytes += is_gone ? then.size : entry.now.size;
+  };
+  Overlay::Entries::differences(before, after, add);
+  return ends;
 }
 
 }  // namespace
@@ -149,6 +199,54 @@ Result<std::vector<StagedStep>> decode_steps(std::string_view text) {
   }
   if (block != text.size()) return damaged_calls(line_number);
   return steps;
+}
+
+std::vector<RelPath> restaged_paths(const Overlay::Entries& before, const Overlay::Entries& now) {
+  std::vector<RelPath> paths;
+  Overlay::Entries::differences(before, now,
+                                [&paths](const RelPath& path, const auto* was, const auto* is) {
+                                  const Node& old_node = was != nullptr ? was->now : is->before;
+                                  const Node& new_node = is != nullptr ? is->now : was->before;
+                                  if (old_node != new_node) paths.push_back(path);
+                                });
+  return paths;
+}
+
+Proposal staged_since(const Overlay::Entries& before, const Overlay& overlay) {
+  const Overlay::Entries& entries = overlay.entries();
+  ChangeSet changes;
+  for (const RelPath& path : restaged_paths(before, entries)) {
+    const auto was = before.find(path);
+    const auto now = entries.find(path);
+    Change change;
+    change.path = path;
+    change.before = was == before.end() ? now->second.before : was->second.now;
+    change.after = now == entries.end() ? was->second.before : now->second.now;
+    changes.push_back(std::move(change));
+  }
+  return Proposal::from(std::move(changes), overlay.store());
+}
+
+Result<void> infer_renames(const Overlay::Entries& before, Overlay& overlay) {
+  const Ends ends = ends_since(before, overlay.entries());
+  if (ends.gone.empty() || ends.made.empty()) return {};
+  RenameOptions options;
+  options.limit = ends.bytes > kMaxInferredRenameBytes ? 0 : kMaxSimilarRenames;
+  Content held;
+  const auto load = [&](const RenameEnd& end) -> Result<std::string_view> {
+    GALLEY_ASSIGN(held, overlay.store()->get(end.content));
+    return std::string_view(*held);
+  };
+  GALLEY_ASSIGN(const auto renames, find_renames(ends.gone, ends.made, options, load));
+  if (renames.empty()) return {};
+  Overlay::Entries entries = overlay.entries();
+  for (const Rename& rename : renames) {
+    const RelPath& to = ends.targets[rename.to];
+    const std::optional<RelPath>& from = ends.origins[rename.from];
+    if (from && *from != to) entries.change(to).renamed_from = from;
+  }
+  overlay.restore(std::move(entries));
+  return {};
 }
 
 }  // namespace galley

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
 
 namespace galley {
@@ -74,5 +75,22 @@ inline constexpr size_t kMaxStepsTailBytes = 128;
 /// Errors: kInvalid, reason `stage.damaged`, for a text that does not consist of complete blocks of
 ///         encode_steps() and encode_more_steps().
 Result<std::vector<StagedStep>> decode_steps(std::string_view text);
+
+/// The paths whose nodes differ between two states of the overlay, without paths that were only
+/// read.
+[[nodiscard]] std::vector<RelPath> restaged_paths(const Overlay::Entries& before,
+                                                  const Overlay::Entries& now);
+
+/// The changes since the overlay had the entries `before`, as a separate proposal.
+[[nodiscard]] Proposal staged_since(const Overlay::Entries& before, const Overlay& overlay);
+
+/// Maximum total size of files that are compared by similarity. Above it, only equal contents are
+/// paired.
+inline constexpr uint64_t kMaxInferredRenameBytes = uint64_t{32} << 20U;
+
+/// Finds the files that a command moved. It pairs paths that are gone since `before` with new
+/// paths, as git does (staging/printing/rename.h). Each paired new path then names its source, as
+/// after Overlay::move. Nodes do not change.
+Result<void> infer_renames(const Overlay::Entries& before, Overlay& overlay);
 
 }  // namespace galley

@@ -10,7 +10,7 @@
 #include "base/file_mode.h"
 #include "base/limits.h"
 #include "staging/fs/directory.h"
-#include "staging/overlay/infer_renames.h"
+#include "staging/overlay/staged_step.h"
 #include "staging/sandbox/change_set_layer.h"
 #include "staging/sandbox/layer_objects.h"
 #include "staging/sandbox/live_run.h"

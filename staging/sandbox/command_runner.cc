@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

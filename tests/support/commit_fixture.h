@@ -19,7 +19,7 @@
 #include "staging/fs/content_store.h"
 #include "staging/fs/directory.h"
 #include "staging/fs/memory_directory.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "tests/support/rel.h"
 
 namespace galley {

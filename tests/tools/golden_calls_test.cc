@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/proposal_diff.h"
 #include "staging/sandbox/fake_command_runner.h"
 #include "support/temp_directory.h"

@@ -8,7 +8,7 @@
 #include "staging/formats/read_edits.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/fault_directory.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/stage_edits.h"
 #include "support/commit_fixture.h"
 #include "support/scratch_directory.h"

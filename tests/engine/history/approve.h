@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "engine/policy/gate.h"
 #include "staging/fs/directory.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 
 namespace galley {
 

@@ -9,8 +9,8 @@
 #include "engine/policy/config.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/proposed_tree.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/proposal.h"
 #include "support/temp_directory.h"
 
 namespace galley {

@@ -14,8 +14,8 @@
 #include "engine/policy/validator.h"
 #include "engine/validators/factory.h"
 #include "engine/validators/validator_cache.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
-#include "staging/overlay/proposal.h"
 #include "staging/sandbox/command_runner.h"
 #include "support/temp_directory.h"
 

@@ -1,5 +1,5 @@
 // Comments that stand for lines are refused, because the lines would be lost.
-#include "staging/overlay/elided_lines.h"
+#include "staging/overlay/stage_checks.h"
 
 #include <gtest/gtest.h>
 

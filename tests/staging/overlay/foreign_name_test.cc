@@ -1,4 +1,4 @@
-#include "staging/overlay/foreign_name.h"
+#include "staging/overlay/stage_checks.h"
 
 #include <gtest/gtest.h>
 

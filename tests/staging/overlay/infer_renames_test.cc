@@ -1,4 +1,4 @@
-#include "staging/overlay/infer_renames.h"
+#include "staging/overlay/staged_step.h"
 
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST_F(InferRenames, TwoFilesThatSwapContentsAreNotARename) {
   EXPECT_EQ(renames(), Lines{});
 }
 
-// Limit: kMaxInferredRenameBytes of staging/overlay/infer_renames.h
+// Limit: kMaxInferredRenameBytes of staging/overlay/staged_step.h
 TEST_F(InferRenames, LargeFilesAreComparedWholeOnly) {
   const std::string text(kMaxInferredRenameBytes / 2, 'x');
   tree_.write("large", text + "\n");

@@ -8,10 +8,9 @@
 
 #include "staging/fs/content_store.h"
 #include "staging/fs/fault_directory.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/node_text.h"
 #include "staging/overlay/overlay_file.h"
-#include "staging/overlay/proposal.h"
-#include "staging/overlay/restaged.h"
 #include "staging/overlay/staged_step.h"
 #include "support/temp_directory.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/parallel.h"
 #include "staging/formats/read_edits.h"
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "staging/overlay/proposal_diff.h"
 #include "support/temp_directory.h"
 

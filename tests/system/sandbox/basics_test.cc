@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "staging/overlay/proposal.h"
+#include "staging/overlay/change_set.h"
 #include "tests/system/sandbox/world.h"
 
 namespace galley {
