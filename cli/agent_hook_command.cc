@@ -25,7 +25,7 @@
 #include "server/session/call_results.h"
 #include "server/session/transaction_tools.h"
 #include "staging/fs/host_file.h"
-#include "staging/sandbox/inside_sandbox.h"
+#include "staging/sandbox/sandbox_probe.h"
 #include "tools/json_input.h"
 
 namespace galley {

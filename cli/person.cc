@@ -9,7 +9,7 @@
 #include "base/printable.h"
 #include "cli/outcome.h"
 #include "staging/fs/controlling_terminal.h"
-#include "staging/sandbox/inside_sandbox.h"
+#include "staging/sandbox/sandbox_probe.h"
 
 namespace galley {
 namespace {

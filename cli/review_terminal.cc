@@ -13,7 +13,7 @@
 #include "cli/render.h"
 #include "cli/review.h"
 #include "staging/fs/controlling_terminal.h"
-#include "staging/sandbox/person_editor.h"
+#include "staging/sandbox/host_process.h"
 
 namespace galley {
 namespace {

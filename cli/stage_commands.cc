@@ -14,7 +14,7 @@
 #include "cli/staged.h"
 #include "cli/tool_calls.h"
 #include "engine/pipeline/inner_transaction.h"
-#include "staging/sandbox/person_editor.h"
+#include "staging/sandbox/host_process.h"
 #include "tools/json_input.h"
 #include "tools/shapes.h"
 

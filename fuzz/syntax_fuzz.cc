@@ -8,9 +8,7 @@
 
 #include "base/result.h"
 #include "engine/validators/syntax_rule.h"
-#include "staging/sandbox/syntax/conditionals.h"
-#include "staging/sandbox/syntax/delimiters.h"
-#include "staging/sandbox/syntax/known_types.h"
+#include "staging/sandbox/syntax/source_text.h"
 #include "staging/sandbox/syntax/wire.h"
 #ifdef GALLEY_SYNTAX
 #include "staging/sandbox/syntax/grammars/parse.h"

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "staging/fs/disk_directory.h"
-#include "staging/sandbox/companion_program.h"
 #include "staging/sandbox/copy_runner.h"
 #include "staging/sandbox/layer_homes.h"
 #include "staging/sandbox/live_run.h"
+#include "staging/sandbox/nameless_program.h"
 #include "staging/sandbox/namespace_runner.h"
 #include "staging/sandbox/read_back.h"
 #include "staging/sandbox/request_builder.h"

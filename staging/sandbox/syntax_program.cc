@@ -19,7 +19,6 @@
 #include <utility>
 
 #include "base/parallel.h"
-#include "staging/sandbox/companion_program.h"
 #include "staging/sandbox/helper/descriptors.h"
 #include "staging/sandbox/nameless_program.h"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/types.h>
+
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -62,5 +63,12 @@ class LayerGauge {
   std::vector<Tree> trees_;
   bool is_disturbed_ = false;  ///< memory of a watched file system was freed
 };
+
+/// Builds the command's file tree in this mount namespace and pivots into it. The tree has a
+/// read-only root, the overlay at the workspace's own path, a private /tmp, a small /dev and its
+/// own /proc. For a live run `overlay` becomes a second mount of the overlay, without mounts below
+/// it.
+[[nodiscard]] bool enter_view(const SandboxRequest& request, LayerTrees trees, Fd& overlay,
+                              SetupFailure& failure);
 
 }  // namespace galley

@@ -16,7 +16,6 @@
 #include <string_view>
 
 #include "staging/sandbox/helper/admission.h"
-#include "staging/sandbox/helper/copy_level.h"
 #include "staging/sandbox/helper/monitor.h"
 #include "staging/sandbox/helper/walls.h"
 

@@ -9,9 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "staging/sandbox/syntax/conditionals.h"
-#include "staging/sandbox/syntax/delimiters.h"
-#include "staging/sandbox/syntax/known_types.h"
+#include "staging/sandbox/syntax/source_text.h"
 
 extern "C" {
 const TSLanguage* tree_sitter_c();

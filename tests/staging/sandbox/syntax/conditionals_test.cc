@@ -1,8 +1,6 @@
-#include "staging/sandbox/syntax/conditionals.h"
+#include "staging/sandbox/syntax/source_text.h"
 
 #include <gtest/gtest.h>
-
-#include "staging/sandbox/syntax/known_types.h"
 
 namespace galley {
 namespace {

@@ -1,4 +1,4 @@
-#include "staging/sandbox/syntax/delimiters.h"
+#include "staging/sandbox/syntax/source_text.h"
 
 #include <gtest/gtest.h>
 

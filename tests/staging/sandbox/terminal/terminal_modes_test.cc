@@ -1,4 +1,4 @@
-#include "staging/sandbox/terminal/terminal_modes.h"
+#include "staging/sandbox/terminal/run_client.h"
 
 #include <gtest/gtest.h>
 
