@@ -20,7 +20,7 @@
 #include "engine/policy/readable_folders.h"
 #include "staging/fs/host_file.h"
 #include "staging/sandbox/host_folders.h"
-#include "tools/mcp/mcp_server_run.h"
+#include "tools/mcp/mcp_tool.h"
 #include "tools/registry.h"
 
 namespace galley {

@@ -1,8 +1,15 @@
 #include "tools/call_text_scanner.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
+#include "tools/json_input.h"
 #include "tools/tool_call_parser.h"
 
 namespace galley {
@@ -36,6 +43,328 @@ std::string_view name_attribute(std::string_view attributes) {
   }
   return {};
 }
+
+using nlohmann::json;
+
+std::vector<JsonCall> calls_of_item(const json& item);
+
+void append(std::vector<JsonCall> from, std::vector<JsonCall>& to) {
+  std::move(from.begin(), from.end(), std::back_inserter(to));
+}
+
+JsonCall document_problem(std::string reason, std::string message) {
+  return {false, "", nullptr, "", std::move(reason), std::move(message)};
+}
+
+/// Reads answers of which only one was to be chosen.
+std::vector<JsonCall> calls_of_alternatives(const json& items) {
+  std::vector<JsonCall> out;
+  size_t with_calls = 0;
+  for (const json& item : items) {
+    auto found = calls_of_item(item);
+    const bool is_any = std::any_of(found.begin(), found.end(), [](const JsonCall& call) {
+      return call.is_call && call.reason.empty();
+    });
+    with_calls += is_any ? 1 : 0;
+    append(std::move(found), out);
+  }
+  if (with_calls > 1) {
+    out.push_back(document_problem(
+        "call_text.alternatives", std::to_string(with_calls) +
+                                      " alternative answers have calls: send only the one that you "
+                                      "choose"));
+  }
+  return out;
+}
+
+/// Reads the calls of a message, or of the messages of a response. A message that was cut off at
+/// its maximum length may lack calls.
+std::vector<JsonCall> calls_of_message(const json& message) {
+  std::vector<JsonCall> out;
+  for (const char* why : {"stop_reason", "finish_reason", "finishReason"}) {
+    const std::string reason = text_member(message, why);
+    if (reason != "max_tokens" && reason != "length" && reason != "MAX_TOKENS") continue;
+    out.push_back(document_problem(
+        "call_text.cut_off", "the answer was cut off (" + std::string(why) + ": " + reason + ")"));
+  }
+  for (const char* list : {"choices", "output", "content", "tool_calls", "candidates", "parts"}) {
+    if (!message.contains(list) || !message[list].is_array()) continue;
+    const bool are_alternatives =
+        std::string_view(list) == "choices" || std::string_view(list) == "candidates";
+    append(are_alternatives ? calls_of_alternatives(message[list]) : calls_of_json(message[list]),
+           out);
+  }
+  for (const char* inner : {"message", "content"}) {  // Gemini's content is an object
+    if (message.contains(inner) && message[inner].is_object()) {
+      append(calls_of_message(message[inner]), out);
+    }
+  }
+  if (message.contains("function_call") && message["function_call"].is_object()) {
+    append(calls_of_item(message["function_call"]), out);
+  }
+  return out;
+}
+
+std::vector<JsonCall> calls_of_item(const json& item) {
+  if (!item.is_object()) return {};
+  if (item.contains("function") && item["function"].is_object()) {
+    auto found = calls_of_item(item["function"]);
+    if (!found.empty() && found.back().is_call) {
+      found.back().call_id = text_member(item, "id");
+    }
+    return found;
+  }
+  if (item.contains("functionCall") && item["functionCall"].is_object()) {
+    json call = item["functionCall"];
+    if (call.contains("args") && !call.contains("arguments")) call["arguments"] = call["args"];
+    return calls_of_item(call);
+  }
+  const bool has_tool = item.contains("tool");
+  const bool has_arguments = item.contains("arguments");
+  const bool has_parameters = !has_arguments && item.contains("parameters");
+  const bool has_input =
+      text_member(item, "type") == "tool_use" ||
+      (!has_arguments && !has_parameters && item.contains("input") && item["input"].is_object());
+  const char* name = has_tool ? "tool" : "name";
+  const char* arguments = has_tool         ? "args"
+                          : has_input      ? "input"
+                          : has_parameters ? "parameters"
+                                           : "arguments";
+  if (!item.contains(name)) return calls_of_message(item);
+  if (!item[name].is_string() || (!has_tool && !item.contains(arguments))) return {};
+  JsonCall call{true, item[name], nullptr, "", "", ""};
+  for (const char* key : {"call_id", "id"}) {
+    if (item.contains(key) && item[key].is_string()) call.call_id = item[key];
+  }
+  json args = item.value(arguments, json::object());
+  if (args.is_string()) {  // OpenAI sends them as text
+    auto inner = parse_json(args.get_ref<const std::string&>());
+    args = inner ? *std::move(inner) : json();
+  }
+  if (args.is_object()) {
+    call.args = std::make_shared<const json>(std::move(args));
+  } else {
+    call.reason = "call_text.value";
+    call.message = std::string("'") + arguments + "' is not a JSON object";
+  }
+  return {std::move(call)};
+}
+
+using nlohmann::json;
+
+bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+class PythonReader {
+ public:
+  explicit PythonReader(std::string_view code) : code_(code) {}
+
+  Result<std::vector<std::pair<std::string, json>>> run() {
+    std::vector<std::pair<std::string, json>> out;
+    for (skip(); at_ < code_.size(); skip()) {
+      std::string name = dotted_name();
+      const bool is_printed = name == "print";
+      if (is_printed) {
+        GALLEY_TRY(expect('('));
+        skip();
+        name = dotted_name();
+      }
+      constexpr std::string_view kApi = "default_api.";
+      if (name.starts_with(kApi)) name = name.substr(kApi.size());
+      if (name.empty()) return bad("a call of a tool");
+      json args = json::object();
+      GALLEY_TRY(arguments(args));
+      if (is_printed) GALLEY_TRY(expect(')'));
+      while (at_ < code_.size() && (code_[at_] == ' ' || code_[at_] == ';')) ++at_;
+      const bool ends =
+          at_ == code_.size() || code_[at_] == '\n' || code_[at_] == '\r' || code_[at_] == '#';
+      if (!ends) return bad("the end of the line");
+      out.emplace_back(std::move(name), std::move(args));
+    }
+    return out;
+  }
+
+ private:
+  static constexpr int kMaxDepth = 32;  // of lists and dictionaries
+
+  [[nodiscard]] tl::unexpected<Error> bad(const std::string& wanted) const {
+    return fail(ErrorKind::kInvalid, "call_text.value",
+                "this is not only calls with literal arguments by name: " + wanted +
+                    " is expected at byte " + std::to_string(at_ + 1) + " of the code");
+  }
+
+  [[nodiscard]] bool is_at(std::string_view what) const {
+    return code_.substr(at_).starts_with(what);
+  }
+
+  void skip() {
+    while (at_ < code_.size()) {
+      if (code_[at_] == '#') {
+        at_ = std::min(code_.find('\n', at_), code_.size());
+      } else if (is_plain_space(code_[at_])) {
+        ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+
+  Result<void> expect(char c) {
+    skip();
+    if (at_ == code_.size() || code_[at_] != c) return bad("'" + std::string(1, c) + "'");
+    ++at_;
+    return {};
+  }
+
+  bool take(char c) {
+    skip();
+    if (at_ == code_.size() || code_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  std::string dotted_name() {
+    const size_t begin = at_;
+    while (at_ < code_.size() && (is_word_char(code_[at_]) || code_[at_] == '.')) ++at_;
+    return std::string(code_.substr(begin, at_ - begin));
+  }
+
+  Result<void> arguments(json& out) {
+    GALLEY_TRY(expect('('));
+    while (!take(')')) {
+      skip();
+      const std::string name = dotted_name();
+      if (name.empty() || out.contains(name)) return bad("another argument's name");
+      GALLEY_TRY(expect('='));
+      GALLEY_ASSIGN(out[name], value(0));
+      if (!take(',')) return expect(')');
+    }
+    return {};
+  }
+
+  Result<json> value(int depth) {
+    skip();
+    if (at_ == code_.size() || depth > kMaxDepth) return bad("a value");
+    const char c = code_[at_];
+    if (c == '"' || c == '\'') return text();
+    if (c == '[') return list(depth);
+    if (c == '{') return dictionary(depth);
+    const size_t begin = at_;
+    while (at_ < code_.size() && (is_word_char(code_[at_]) || code_[at_] == '-' ||
+                                  code_[at_] == '+' || code_[at_] == '.')) {
+      ++at_;
+    }
+    const std::string_view word = code_.substr(begin, at_ - begin);
+    if (word == "True") return json(true);
+    if (word == "False") return json(false);
+    if (word == "None") return json();
+    auto number = parse_json(word);
+    if (number && number->is_number()) return number;
+    at_ = begin;
+    return bad("a literal");
+  }
+
+  Result<json> list(int depth) {
+    json out = json::array();
+    ++at_;
+    while (!take(']')) {
+      GALLEY_ASSIGN(json item, value(depth + 1));
+      out.push_back(std::move(item));
+      if (take(',')) continue;
+      GALLEY_TRY(expect(']'));
+      break;
+    }
+    return out;
+  }
+
+  Result<json> dictionary(int depth) {
+    json out = json::object();
+    ++at_;
+    while (!take('}')) {
+      skip();
+      const bool is_text = at_ < code_.size() && (code_[at_] == '"' || code_[at_] == '\'');
+      if (!is_text) return bad("a key");
+      GALLEY_ASSIGN(const json key, text());
+      const auto& name = key.get_ref<const std::string&>();
+      if (out.contains(name)) return bad("another key");
+      GALLEY_TRY(expect(':'));
+      GALLEY_ASSIGN(out[name], value(depth + 1));
+      if (take(',')) continue;
+      GALLEY_TRY(expect('}'));
+      break;
+    }
+    return out;
+  }
+
+  /// Reads one or several adjacent texts, which Python joins.
+  Result<json> text() {
+    std::string out;
+    do {
+      GALLEY_TRY(one_text(out));
+      skip();
+    } while (at_ < code_.size() && (code_[at_] == '"' || code_[at_] == '\''));
+    if (!is_utf8(out)) return bad("UTF-8");
+    return json(std::move(out));
+  }
+
+  Result<void> one_text(std::string& out) {
+    const char quote = code_[at_];
+    const std::string three(3, quote);
+    const std::string end = is_at(three) ? three : std::string(1, quote);
+    at_ += end.size();
+    while (!is_at(end)) {
+      if (at_ >= code_.size() || (end.size() == 1 && code_[at_] == '\n')) {
+        return bad("the end of a text");
+      }
+      if (code_[at_] != '\\') {
+        out.push_back(code_[at_++]);
+        continue;
+      }
+      GALLEY_TRY(escape(out));
+    }
+    at_ += end.size();
+    return {};
+  }
+
+  Result<void> escape(std::string& out) {
+    const size_t begin = at_++;
+    if (at_ == code_.size()) return bad("the end of a text");
+    const char c = code_[at_++];
+    switch (c) {
+      case '\n':
+        return {};
+      case 'n':
+        out.push_back('\n');
+        return {};
+      case 't':
+        out.push_back('\t');
+        return {};
+      case 'r':
+        out.push_back('\r');
+        return {};
+      case '\\':
+      case '\'':
+      case '"':
+        out.push_back(c);
+        return {};
+      case 'u': {
+        const auto letter = parse_json("\"\\u" + std::string(code_.substr(at_, 4)) + "\"");
+        if (!letter || at_ + 4 > code_.size()) break;
+        out += letter->get_ref<const std::string&>();
+        at_ += 4;
+        return {};
+      }
+      default:
+        break;
+    }
+    at_ = begin;
+    return bad("one of the escapes \\n, \\t, \\r, \\\\, \\', \\\" and \\uXXXX");
+  }
+
+  std::string_view code_;
+  size_t at_ = 0;
+};
 
 }  // namespace
 
@@ -165,6 +494,17 @@ std::optional<CallTextScanner::Value> CallTextScanner::value(size_t from, const 
   // A value that extends beyond its block was not closed: the closing tag is of another call.
   if (doubtful && doubtful->text.find(end.block_end) != std::string_view::npos) return {};
   return doubtful;
+}
+
+std::vector<JsonCall> calls_of_json(const json& document) {
+  if (!document.is_array()) return calls_of_item(document);
+  std::vector<JsonCall> out;
+  for (const json& item : document) append(calls_of_item(item), out);
+  return out;
+}
+
+Result<std::vector<std::pair<std::string, json>>> read_python_calls(std::string_view code) {
+  return PythonReader(code).run();
 }
 
 }  // namespace galley

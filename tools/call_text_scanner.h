@@ -1,10 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
 
 namespace galley {
 
@@ -78,5 +84,31 @@ class CallTextScanner {
   size_t read_ = 0;
   bool has_given_up_ = false;
 };
+
+/// A call in JSON as providers send it, or a problem of the document.
+struct JsonCall {
+  bool is_call = true;
+  std::string name;                            ///< of the tool, as it is written
+  std::shared_ptr<const nlohmann::json> args;  ///< an object; null if there is a problem
+  std::string call_id;
+  std::string reason;  ///< `call_text.*`; empty: no problem
+  std::string message;
+};
+
+/// The calls of a document, in order: `{"tool", "args"}`, `{"name", "arguments"}` (or `parameters`,
+/// `input`), a `function`, `function_call` or `functionCall`, a message or a response with calls,
+/// or a list of these. Empty if it has none.
+[[nodiscard]] std::vector<JsonCall> calls_of_json(const nlohmann::json& document);
+
+/// Reads calls in Python's syntax, as Gemini writes them in a fence `tool_code`:
+///
+///     print(default_api.Edit(file_path="a.py", old_string="x", new_string='y'))
+///
+/// Each statement is one call, perhaps of `print`. All arguments have names, and are literals of
+/// text, numbers, True, False, None, lists and dictionaries. Returns names of tools, without
+/// `default_api.`, and their arguments.
+/// Errors: kInvalid, reason `call_text.value`, for all other code.
+Result<std::vector<std::pair<std::string, nlohmann::json>>> read_python_calls(
+    std::string_view code);
 
 }  // namespace galley

@@ -62,7 +62,7 @@ struct CatalogueRow {
   bool depends_only_on_contents = false;
   std::string verb;                   ///< what the tool does, in one word, for profiles
   std::vector<std::string> profiles;  ///< the profiles that show it
-  /// The effect of a call: the operations of `steps` (tools/verbs.h), or the plan of the named
+  /// The effect of a call: the operations of `steps` (tools/standard_tools.h), or the plan of the named
   /// call.
   std::shared_ptr<const nlohmann::json> steps;
   const NamedCall* with = nullptr;

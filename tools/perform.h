@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tools/operation.h"
 #include "tools/tool.h"
@@ -32,5 +34,19 @@ Performed perform_tree_change(const Operation& operation, ToolContext& context);
 
 /// Permission bits in octal: `0644`.
 [[nodiscard]] std::string octal_mode(uint32_t mode);
+
+/// One line in which a file names another file or a package.
+struct ImportLine {
+  std::string module;  ///< as in the line: `os.path`, `./api`, `stdio.h`
+  uint32_t line = 0;   ///< 1-based
+};
+
+/// The language of a file, by the extension of its name; empty for a language without import rules.
+[[nodiscard]] std::string_view import_language(std::string_view file_name);
+
+/// The imports of a text, found line by line without parsing the language. It also finds lines in
+/// multi-line comments, and misses names that are built at run time.
+[[nodiscard]] std::vector<ImportLine> import_lines(std::string_view language,
+                                                   std::string_view text);
 
 }  // namespace galley

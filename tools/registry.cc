@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "tools/call_arguments.h"
 #include "tools/json_input.h"
-#include "tools/output_sanitizer.h"
+#include "tools/redactor.h"
 #include "tools/tool_definition.h"
 
 namespace galley {

@@ -15,9 +15,7 @@
 #include "staging/formats/dialect_marks.h"
 #include "tools/call_text_scanner.h"
 #include "tools/edit_formats.h"
-#include "tools/json_calls.h"
 #include "tools/json_input.h"
-#include "tools/python_calls.h"
 #include "tools/shapes.h"
 
 namespace galley {

@@ -59,7 +59,7 @@ struct CallsOfText {
 ///     <function=T>{…}</function>  or  <function=T><parameter=p>value</parameter></function>
 ///     <tool_call>T<arg_key>p</arg_key><arg_value>value</arg_value></tool_call>  of GLM
 ///     the special tokens of DeepSeek, Kimi and OpenAI's harmony around a name and JSON
-///     ```tool_code T(p="value")  of Gemini (python_calls.h)
+///     ```tool_code T(p="value")  of Gemini (read_python_calls())
 ///     <write_to_file>, <replace_in_file>, <apply_diff>  of Cline and Roo: calls of Write and Edit
 ///
 /// The whole text may also be JSON: one of these objects, a `tool_use` of Anthropic, a `function`

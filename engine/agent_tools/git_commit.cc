@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "staging/git/git_program.h"
-#include "staging/git/git_raw_diff.h"
 #include "tools/call_arguments.h"
 #include "tools/json_input.h"
 

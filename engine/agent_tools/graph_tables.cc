@@ -10,7 +10,6 @@
 #include "engine/audit/audit_chain.h"
 #include "staging/fs/directory.h"
 #include "staging/git/git_program.h"
-#include "staging/git/git_raw_diff.h"
 #include "staging/git/git_tree.h"
 #include "staging/overlay/overlay.h"
 #include "tools/json_input.h"

@@ -17,7 +17,6 @@
 #include "staging/sandbox/fixed_time.h"
 #include "tools/call_arguments.h"
 #include "tools/edit_formats.h"
-#include "tools/output_sanitizer.h"
 #include "tools/redactor.h"
 #include "tools/tool_definition.h"
 #include "tools/tool_view.h"

@@ -7,7 +7,7 @@
 #include "engine/check/work_tree_ends.h"
 #include "engine/policy/finding.h"
 #include "staging/git/git_blob_store.h"
-#include "staging/git/git_raw_diff.h"
+#include "staging/git/git_program.h"
 #include "staging/git/git_tree.h"
 #include "staging/overlay/change_set.h"
 

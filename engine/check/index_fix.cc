@@ -16,7 +16,7 @@
 #include "engine/check/fix_journal.h"
 #include "engine/check/work_tree_ends.h"
 #include "engine/commit/writer_lock.h"
-#include "staging/git/git_raw_diff.h"
+#include "staging/git/git_program.h"
 #include "staging/text/merge.h"
 
 namespace galley {

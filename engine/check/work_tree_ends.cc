@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "staging/git/git_raw_diff.h"
+#include "staging/git/git_program.h"
 
 namespace galley {
 

@@ -8,7 +8,6 @@
 #include "base/result.h"
 #include "engine/history/history.h"
 #include "staging/git/git_program.h"
-#include "staging/git/git_raw_diff.h"
 
 namespace galley {
 

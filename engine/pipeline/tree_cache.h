@@ -9,7 +9,6 @@
 #include "base/result.h"
 #include "staging/fs/directory.h"
 #include "staging/git/git_program.h"
-#include "staging/git/git_raw_diff.h"
 #include "staging/git/git_tree.h"
 
 namespace galley {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "staging/git/git_raw_diff.h"
+#include "staging/git/git_program.h"
 
 namespace galley {
 namespace {

@@ -105,8 +105,7 @@ bool is_inside_door(const Door& door, std::string_view path) {
 /// Headers of one room's own that show a third-party type.
 bool may_show_foreign_types(std::string_view path) {
   static const std::set<std::string_view> table = {"staging/git/git_repository.h",
-                                                   "staging/sandbox/helper/seccomp_filter.h",
-                                                   "tools/schema_constraints.h"};
+                                                   "staging/sandbox/helper/seccomp_filter.h"};
   // Messages of the Model Context Protocol are JSON.
   return table.count(path) != 0 || starts_with(path, "cli/") || starts_with(path, "server/") ||
          starts_with(path, "tools/mcp/");

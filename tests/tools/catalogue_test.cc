@@ -9,7 +9,7 @@
 #include "tools/json_input.h"
 #include "tools/profiles.h"
 #include "tools/schema.h"
-#include "tools/verbs.h"
+#include "tools/standard_tools.h"
 
 namespace galley {
 namespace {

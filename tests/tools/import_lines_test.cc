@@ -1,4 +1,4 @@
-#include "tools/import_lines.h"
+#include "tools/perform.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/output_sanitizer.h"
+#include "tools/redactor.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST(OutputSanitizer, RemovesEscapesAndControlCharacters) {
   EXPECT_EQ(sanitized_text("\x1b]never ends\nnext"), "\nnext");
 }
 
-// Limit: kMaxSanitizedTextBytes of tools/output_sanitizer.h
+// Limit: kMaxSanitizedTextBytes of tools/redactor.h
 TEST(OutputSanitizer, RedactsSecretsAndShortensLongTexts) {
   EXPECT_EQ(sanitized_text("key AKIAIOSFODNN7EXAMPLE"), "key [REDACTED:aws-access-key]");
   EXPECT_EQ(sanitized_text("key AKIA\x1b[0mIOSFODNN7EXAMPLE"), "key [REDACTED:aws-access-key]")
@@ -45,7 +45,7 @@ TEST(OutputSanitizer, RedactsSecretsAndShortensLongTexts) {
   EXPECT_LT(cut.size(), kMaxSanitizedTextBytes + 100);
 }
 
-// Limit: kMaxSanitizedAnswerBytes of tools/output_sanitizer.h
+// Limit: kMaxSanitizedAnswerBytes of tools/redactor.h
 TEST(OutputSanitizer, CleansEveryTextOfAnAnswer) {
   const ordered_json answer = {{"a\x1b[1m", {"x\x1b[0m", 1}}};
   const auto clean = sanitized_answer(answer, sanitized_text);

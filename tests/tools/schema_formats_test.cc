@@ -1,4 +1,4 @@
-#include "tools/schema_formats.h"
+#include "tools/schema_lowering.h"
 
 #include <gtest/gtest.h>
 

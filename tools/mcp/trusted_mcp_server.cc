@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "tools/json_input.h"
-#include "tools/output_sanitizer.h"
+#include "tools/redactor.h"
 #include "tools/schema.h"
 #include "tools/tool_definition.h"
 

@@ -15,7 +15,7 @@
 #include "engine/calls/executor.h"
 #include "staging/fs/memory_directory.h"
 #include "tools/json_input.h"
-#include "tools/output_sanitizer.h"
+#include "tools/redactor.h"
 #include "tools/standard_tools.h"
 
 namespace galley {

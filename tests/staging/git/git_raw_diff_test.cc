@@ -1,4 +1,4 @@
-#include "staging/git/git_raw_diff.h"
+#include "staging/git/git_program.h"
 
 #include <gtest/gtest.h>
 

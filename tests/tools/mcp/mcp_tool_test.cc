@@ -11,7 +11,6 @@
 
 #include "staging/sandbox/fake_command_runner.h"
 #include "staging/sandbox/process_streams.h"
-#include "tools/mcp/mcp_server_run.h"
 #include "tools/tool_fixture.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "tools/import_lines.h"
+#include "tools/perform.h"
 
 #include <re2/re2.h>
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "staging/text/lines.h"
-#include "tools/perform.h"
 #include "tools/walk.h"
 
 namespace galley {
