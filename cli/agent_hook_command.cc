@@ -16,7 +16,7 @@
 #include "engine/commit/outcome.h"
 #include "engine/pipeline/agent_session.h"
 #include "engine/pipeline/decide.h"
-#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/place.h"
 #include "engine/pipeline/transaction_state.h"
 #include "engine/policy/policy.h"
 #include "server/agents/agent_programs.h"

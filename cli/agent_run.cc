@@ -14,7 +14,7 @@
 #include "base/limits.h"
 #include "base/printable.h"
 #include "cli/config_file.h"
-#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/place.h"
 #include "engine/pipeline/trust.h"
 #include "engine/policy/readable_folders.h"
 #include "staging/fs/controlling_terminal.h"

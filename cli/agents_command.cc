@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/person.h"
-#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/place.h"
 #include "engine/pipeline/trust.h"
 #include "server/agents/agent_programs.h"
 #include "staging/fs/host_file.h"

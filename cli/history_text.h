@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
-#include "engine/git_hooks/commit_links.h"
+#include "engine/git_hooks/commit_contents.h"
 #include "engine/history/history.h"
 
 namespace galley {

@@ -16,9 +16,7 @@
 #include "cli/render.h"
 #include "engine/check/git_check.h"
 #include "engine/git_hooks/commit_contents.h"
-#include "engine/git_hooks/commit_links.h"
 #include "engine/git_hooks/ref_updates.h"
-#include "engine/git_hooks/trailers.h"
 
 namespace galley {
 

@@ -8,7 +8,6 @@
 #include "cli/reports.h"
 #include "engine/commit/state_directory.h"
 #include "engine/history/history.h"
-#include "engine/history/time_expression.h"
 #include "engine/history/turns.h"
 #include "engine/policy/policy.h"
 #include "staging/sandbox/command_runner.h"

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/outcome.h"
 #include "cli/person.h"
-#include "engine/pipeline/adoption.h"
 #include "engine/pipeline/maintenance.h"
 #include "engine/policy/config.h"
 #include "engine/policy/recommend.h"

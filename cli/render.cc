@@ -11,7 +11,7 @@
 #include "base/similar_texts.h"
 #include "base/text.h"
 #include "cli/terminal.h"
-#include "engine/policy/baseline.h"
+#include "engine/policy/finding_rules.h"
 #include "staging/overlay/change_set.h"
 #include "staging/overlay/overlay.h"
 #include "staging/overlay/proposal_diff.h"

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "cli/reports.h"
-#include "engine/policy/baseline.h"
 #include "engine/policy/finding_rules.h"
 #include "staging/text/lines.h"
 

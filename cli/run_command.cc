@@ -18,7 +18,7 @@
 #include "cli/render.h"
 #include "cli/run_commits.h"
 #include "cli/run_service.h"
-#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/place.h"
 #include "engine/stages/run_basis.h"
 #include "server/acp/acp_proxy.h"
 #include "staging/fs/controlling_terminal.h"

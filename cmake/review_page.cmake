@@ -7,7 +7,7 @@ endforeach()
 list(JOIN scripts "+" script)
 set(page_source ${PROJECT_BINARY_DIR}/generated/review_page_sources.cc)
 add_custom_command(OUTPUT ${page_source}
-  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${page_source} -DHEADER=engine/review/page_sources.h
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${page_source} -DHEADER=engine/review/review_page.h
     -DNAMESPACE=galley::page_sources
     "-DTEXTS=Document=${page}/review.html|Style=${page}/review.css|Script=${script}"
     -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "engine/commit/base_check.h"
 #include "engine/commit/blob_store.h"
-#include "engine/commit/commit_link_file.h"
+#include "engine/commit/history_reader.h"
 #include "engine/commit/journal_writer.h"
 #include "engine/commit/plan.h"
 #include "engine/commit/retire.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "engine/commit/history_reader.h"
-#include "engine/policy/links.h"
+#include "engine/policy/effects.h"
 #include "staging/fs/user_state.h"
 #include "staging/overlay/change_set.h"
 

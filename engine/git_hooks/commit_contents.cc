@@ -1,15 +1,24 @@
 #include "engine/git_hooks/commit_contents.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "engine/audit/audit.h"
 #include "engine/commit/history_reader.h"
+#include "engine/commit/writer_lock.h"
+#include "staging/fs/host_file.h"
 
 namespace galley {
 namespace {
@@ -159,6 +168,41 @@ Result<std::vector<GitRawChange>> changes_by(const GitProgram& git,
   return parse_raw_diff(said);
 }
 
+Result<void> record_link(AuditLog& log, const std::string& commit,
+                         const ContributingTransaction& transaction) {
+  AuditEvent event;
+  event.kind = AuditKind::kLink;
+  event.execution_id = "link-" + transaction.id.str() + "-" + commit;
+  event.tool = "post-commit";
+  event.agent = transaction.agent;
+  event.tx = transaction.id.str();
+  event.proposal = transaction.proposal.hex();
+  event.output =
+      std::make_shared<const nlohmann::ordered_json>(nlohmann::ordered_json{{"commit", commit}});
+  GALLEY_TRY(log.append(event));
+  return {};
+}
+
+constexpr size_t kProposalDigits = 12;
+/// The line that `git commit -v` writes above the diff, after the comment character.
+constexpr std::string_view kScissors = " ------------------------ >8 ------------------------\n";
+
+/// Whether the message has text that git would keep.
+Result<bool> has_text(const GitProgram& git, const std::string& file) {
+  GALLEY_ASSIGN(std::string message, read_host_file(file, kMaxMessageBytes));
+  const size_t cut = message.find(kScissors);
+  if (cut != std::string::npos) message.erase(message.rfind('\n', cut) + 1);
+  GALLEY_ASSIGN(const std::string kept, git.run({"stripspace", "--strip-comments"}, message));
+  return !kept.empty();
+}
+
+/// `core.commentChar` of the repository, one character.
+Result<std::string> comment_character(const GitProgram& git) {
+  GALLEY_ASSIGN(const PipedOutput said, git.try_run({"config", "--get", "core.commentChar"}));
+  const std::string_view character = trim(said.output);
+  return character.size() == 1 ? std::string(character) : std::string("#");
+}
+
 }  // namespace
 
 Result<std::vector<GitRawChange>> staged_changes(const GitProgram& git) {
@@ -189,6 +233,69 @@ Result<std::vector<ContributingTransaction>> contributing_transactions(
     if (counts[i]) found.push_back(steps.transactions[i]);
   }
   return found;
+}
+
+Result<void> record_commit_links(const Workspace& workspace, const std::string& commit,
+                                 const std::vector<ContributingTransaction>& transactions) {
+  const PersistentState& persistent = persistent_of(workspace);
+  const StateDirectory* state = persistent.state();
+  if (transactions.empty() || state == nullptr) return persistent.check_trusted();
+  GALLEY_ASSIGN(const WriterLock lock, persistent.lock());
+  GALLEY_ASSIGN(const CommitLinks known, read_commit_links(*state));
+  std::vector<TxId> added;
+  // The oldest transaction first, as in the complete list.
+  for (auto one = transactions.rbegin(); one != transactions.rend(); ++one) {
+    if (has_commit_link(known, one->id, commit)) continue;
+    GALLEY_TRY(record_link(*persistent.audit(), commit, *one));
+    added.push_back(one->id);
+  }
+  return add_commit_links(*state, lock, added, commit);
+}
+
+std::vector<std::string> trailers_for(const std::vector<ContributingTransaction>& transactions) {
+  std::vector<std::string> trailers;
+  std::vector<std::string> agents;
+  const size_t left_out =
+      transactions.size() - std::min(transactions.size(), kMaxTransactionTrailers);
+  for (auto one = transactions.rbegin(); one != transactions.rend(); ++one) {
+    const size_t number = static_cast<size_t>(one - transactions.rbegin());
+    const std::string agent = "Galley-Agent: " + printable_line(one->agent);
+    const bool is_known = std::find(agents.begin(), agents.end(), agent) != agents.end();
+    if (!one->agent.empty() && !is_known) agents.push_back(agent);
+    if (number < left_out) continue;
+    trailers.push_back(fmt::format("Galley-Transaction: {} {}", one->id.str(),
+                                   one->proposal.hex().substr(0, kProposalDigits)));
+  }
+  if (left_out > 0) {
+    trailers.insert(trailers.begin(),
+                    fmt::format("Galley-Transaction: and {} earlier ones", left_out));
+  }
+  trailers.insert(trailers.end(), agents.begin(), agents.end());
+  return trailers;
+}
+
+Result<void> add_trailers(const GitProgram& git, const std::string& file,
+                          const std::vector<ContributingTransaction>& transactions) {
+  if (transactions.empty()) return {};
+  GALLEY_ASSIGN(const bool is_wanted, has_text(git, file));
+  if (!is_wanted) return {};
+  // Runs outside the repository, whose configuration may name a program for each trailer. As in
+  // `git commit --trailer`, a line `---` does not end the message.
+  GALLEY_ASSIGN(const std::string comment, comment_character(git));
+  std::vector<std::string> words = {"-c",
+                                    "core.commentChar=" + comment,
+                                    "interpret-trailers",
+                                    "--in-place",
+                                    "--no-divider",
+                                    "--if-exists",
+                                    "addIfDifferent"};
+  for (const std::string& trailer : trailers_for(transactions)) {
+    words.insert(words.end(), {"--trailer", trailer});
+  }
+  GALLEY_ASSIGN(const std::string path, absolute_path(file));
+  words.push_back(path);
+  GALLEY_TRY(GitProgram::in_other_repository("/").run(words));
+  return {};
 }
 
 }  // namespace galley

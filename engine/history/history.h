@@ -1,5 +1,8 @@
 #pragma once
 
+#include <galley/history.h>
+#include <galley/path.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -8,8 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include <galley/history.h>
-#include <galley/path.h>
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/rel_path.h"
@@ -107,5 +108,10 @@ Result<TxSummary> summarize(const CommittedTransaction& transaction, bool with_l
 /// they are now. Writes of other programs are known only if a later transaction found them.
 Result<Proposal> proposal_to_tree_after(const History& history, const Directory& workspace, TxId id,
                                         const Clock& clock);
+
+/// Parses the argument of `--since`: `90s`, `15m`, `2h`, `3d`, `1w` before `now_ns`, a date
+/// `2026-11-21` or an RFC 3339 time; all in UTC.
+/// Errors: kUsage `history.bad_time`.
+Result<int64_t> parse_time_expression(std::string_view text, int64_t now_ns);
 
 }  // namespace galley

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <galley/workspace.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include <galley/workspace.h>
 #include "base/result.h"
 #include "engine/commit/recovery.h"
 
@@ -52,5 +53,29 @@ Result<void> drop_rescued(const Workspace& workspace, const std::string& name);
 /// Returns one line per transaction that a crash interrupted: the number of its paths, and whether
 /// recovery finished or reverted it (in a dry run: would do so). Does not list complete ones.
 [[nodiscard]] std::vector<std::string> repairs_of(const RecoveryReport& report, bool dry_run);
+
+/// Adopts state that this workspace did not create, after a person agreed: a whole `.galley`, or
+/// single files in it that are not bound to the workspace.
+/// The consequences of an adoption, to which a person agrees. Texts are not escaped.
+struct AdoptionPlan {
+  std::string doubt;                 ///< why the state is not trusted
+  std::vector<std::string> effects;  ///< one sentence for each action of recovery and adoption
+  bool operator==(const AdoptionPlan&) const = default;
+};
+
+/// Returns the plan of an adoption. Writes nothing.
+/// Errors: kRefused `state.not_adoptable` (it belongs to another user, is on another mount, is
+///         tracked by git, or is from a newer Galley), `journal.forbidden`; kNotFound
+///         `state.nothing_to_adopt`.
+Result<AdoptionPlan> plan_adoption(const Workspace& workspace);
+
+/// Carries out the plan: removes approvals, confirmations, grants, caches and kept folders, and
+/// binds the rest to this workspace.
+/// Errors: as plan_adoption; kConflict `state.changed` if the plan has changed since it was shown.
+Result<void> adopt_state(Workspace& workspace, const AdoptionPlan& shown);
+
+/// Whether git tracks files below `.galley`. A checkout could change such files.
+/// Errors: those of staging/git, if git cannot be asked.
+Result<bool> is_state_tracked(const Workspace& workspace);
 
 }  // namespace galley

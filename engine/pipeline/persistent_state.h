@@ -21,6 +21,7 @@
 #include "engine/history/history.h"
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/rules.h"
+#include "staging/overlay/earlier_version.h"
 
 namespace galley {
 
@@ -153,5 +154,13 @@ class PersistentState {
   LazyObject<AuditLog> audit_;
   std::mutex mutex_;  ///< guards set() of the lazy objects; get() needs no lock
 };
+
+class PersistentState;
+
+/// Returns a function that finds earlier contents of a path, to explain an edit that does not fit.
+/// It returns nothing if the history cannot be read.
+///
+/// Ownership: borrows the workspace, which must outlive the function.
+[[nodiscard]] EarlierVersions earlier_versions(const PersistentState& persistent);
 
 }  // namespace galley

@@ -1,16 +1,19 @@
 #pragma once
 
+#include <galley/workspace.h>
+
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <galley/workspace.h>
+#include "base/result.h"
 #include "engine/pipeline/place.h"
 #include "engine/pipeline/trust.h"
 #include "engine/policy/config.h"
 #include "engine/policy/grant_book.h"
+#include "engine/policy/proposed_tree.h"
 #include "tools/tool_view.h"
 
 namespace galley {
@@ -43,5 +46,18 @@ class Rules {
   mutable std::mutex mutex_;                     ///< guards what follows
   mutable std::optional<FileStat> grants_seen_;  ///< state of the folder when it was last read
 };
+
+/// Returns the configuration that is used while galley.toml cannot be read. Every change then needs
+/// a person's approval, agents may do nothing, and no command runs. A person can still undo the
+/// change of galley.toml itself.
+[[nodiscard]] Config strict_defaults();
+
+/// Returns why the proposed galley.toml is not valid, or nothing. After a commit of such a file
+/// every command would fail.
+/// Errors: those of reading the proposed tree.
+[[nodiscard]] Result<std::optional<Error>> proposed_configuration_flaw(const ProposedTree& tree);
+
+/// Creates all validators of a configuration to find flaws that the parser does not find.
+[[nodiscard]] Result<void> check_validators(const Config& config, const Directory& root);
 
 }  // namespace galley

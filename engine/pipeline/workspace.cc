@@ -12,7 +12,7 @@
 #include "engine/commit/outcome.h"
 #include "engine/pipeline/approvals.h"
 #include "engine/pipeline/decide.h"
-#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/place.h"
 #include "engine/pipeline/workspace_state.h"
 #include "staging/fs/disk_directory.h"
 #include "staging/fs/host_file.h"

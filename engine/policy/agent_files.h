@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "base/rel_path.h"
@@ -34,6 +36,12 @@ inline constexpr std::array<std::string_view, 10> kAgentFiles = {kCodexFolder,
 
 /// Whether the path is one of these paths or below one, in any spelling that a case-insensitive
 /// file system accepts.
-[[nodiscard]] bool is_agent_file(const RelPath& path);
+[[nodiscard]] inline bool is_agent_file(const RelPath& path) {
+  std::string folded = "/";
+  for (const std::string_view component : path.components()) folded += folded_name(component) + "/";
+  return std::any_of(kAgentFiles.begin(), kAgentFiles.end(), [&](std::string_view place) {
+    return folded.find("/" + std::string(place) + "/") != std::string::npos;
+  });
+}
 
 }  // namespace galley

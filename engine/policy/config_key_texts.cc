@@ -1,4 +1,4 @@
-#include "engine/policy/config_key_texts.h"
+#include "engine/policy/config_table.h"
 
 namespace galley {
 namespace {

@@ -13,7 +13,6 @@
 #include "base/glob.h"
 #include "base/result.h"
 #include "engine/policy/config.h"
-#include "engine/policy/config_key_texts.h"
 #include "engine/policy/toml_document.h"
 
 namespace galley {
@@ -138,5 +137,18 @@ void ConfigTable::choices(std::string_view key, std::vector<E>& out, const Choic
     out.push_back(choices[at].second);
   }
 }
+
+/// The texts about one key in help and in docs/reference/configuration.md.
+struct ConfigKeyText {
+  std::string_view key;
+  std::string_view meaning;
+  std::string_view untrusted;  ///< as ConfigKey::untrusted
+};
+
+/// Returns the texts of the keys of galley.toml. A test checks that each key has one.
+[[nodiscard]] std::span<const ConfigKeyText> config_key_texts();
+
+/// Returns the texts of the keys of a person's own configuration.
+[[nodiscard]] std::span<const ConfigKeyText> user_config_key_texts();
 
 }  // namespace galley

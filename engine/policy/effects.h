@@ -1,7 +1,10 @@
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/rel_path.h"
 #include "base/result.h"
 #include "engine/policy/config.h"
 #include "engine/policy/git_directories.h"
@@ -26,5 +29,19 @@ namespace galley {
 /// creates at least one path of each pair.
 [[nodiscard]] Result<std::vector<std::pair<RelPath, RelPath>>> case_collisions(
     const ProposedTree& tree);
+
+/// The kind of target of a symbolic link in the proposed tree.
+enum class LinkEnd : uint8_t {
+  kInside,     ///< an object in the workspace
+  kMissing,    ///< inside, but the target does not exist
+  kOutside,    ///< an absolute path, or `..` above the root at any component
+  kProtected,  ///< in `.git`, `.galley` or `.sage`
+  kLoop,       ///< more than kMaxLinks links
+};
+
+/// Follows `target` from the directory of `link` through the proposed tree, including other links,
+/// as the kernel does (path_resolution(7)).
+[[nodiscard]] Result<LinkEnd> follow_link(const ProposedTree& tree, const RelPath& link,
+                                          std::string_view target);
 
 }  // namespace galley

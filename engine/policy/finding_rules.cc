@@ -1,14 +1,15 @@
 #include "engine/policy/finding_rules.h"
 
 #include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
 #include "engine/policy/owners.h"
 
 namespace galley {
-
 namespace {
 
 std::string any_of_them(const std::vector<std::string>& owners) {
@@ -22,6 +23,15 @@ std::string sentence(const OwnedPaths& owned) {
       owned.count == 1 ? "" : fmt::format(" and {} more of the same owners", owned.count - 1);
   return fmt::format("{}{}: needs the approval of {}", owned.first, more,
                      any_of_them(owned.owners));
+}
+
+tl::unexpected<Error> not_a_baseline(std::string_view file, std::string_view why) {
+  return fail(
+      ErrorKind::kInvalid, "baseline.syntax",
+      fmt::format(
+          "{} is not a baseline: {}; write it anew with `galley validate --report baseline={}`",
+          file, why, file),
+      std::string(file));
 }
 
 }  // namespace
@@ -111,6 +121,45 @@ std::vector<std::string> fingerprints_of(const std::vector<Finding>& findings) {
     all.push_back(ContentId::of(key + std::to_string(before)).hex());
   }
   return all;
+}
+
+Result<Baseline> Baseline::parse(std::string_view text, std::string_view file) {
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  if (document.is_discarded()) return not_a_baseline(file, "it is not JSON");
+  if (!document.is_object() || document.value("schema", nlohmann::json()) != "galley.baseline/1" ||
+      !document.contains("findings") || !document["findings"].is_array()) {
+    return not_a_baseline(file, "it is not a galley.baseline/1 with `findings`");
+  }
+  Baseline baseline;
+  for (const auto& one : document["findings"]) {
+    const auto fingerprint = one.is_object() ? one.find("fingerprint") : one.end();
+    if (fingerprint == one.end() || !fingerprint->is_string()) {
+      return not_a_baseline(file, "one of its findings has no fingerprint");
+    }
+    baseline.known_.insert(fingerprint->get<std::string>());
+  }
+  return baseline;
+}
+
+Result<Baseline> Baseline::load(const Directory& workspace, const std::string& path) {
+  GALLEY_ASSIGN(const RelPath file, RelPath::parse(path));
+  GALLEY_ASSIGN(const FileStat stat, workspace.stat(file));
+  if (stat.kind == FileKind::kAbsent) return Baseline();
+  GALLEY_ASSIGN(const std::string text, read_file(workspace, file, kMaxBaselineBytes));
+  return parse(text, path);
+}
+
+void Baseline::apply(const std::vector<Finding*>& findings) const {
+  if (known_.empty()) return;
+  std::vector<Finding> copies;
+  copies.reserve(findings.size());
+  for (const Finding* finding : findings) copies.push_back(*finding);
+  const auto fingerprints = fingerprints_of(copies);
+  for (size_t i = 0; i < findings.size(); ++i) {
+    if (!findings[i]->suppression.empty() || !known_.contains(fingerprints[i])) continue;
+    findings[i]->severity = Severity::kNote;
+    findings[i]->suppression = kBaselineSuppression;
+  }
 }
 
 }  // namespace galley

@@ -7,7 +7,6 @@
 #include "engine/policy/agent_files.h"
 #include "engine/policy/effects.h"
 #include "engine/policy/git_directories.h"
-#include "engine/policy/links.h"
 
 namespace galley {
 namespace {

@@ -29,8 +29,13 @@ inline constexpr std::array<ModeRow, 3> kModeTable = {{
 }};
 
 /// Returns the row of a mode.
-[[nodiscard]] const ModeRow& mode_row(SecurityMode mode);
+[[nodiscard]] inline const ModeRow& mode_row(SecurityMode mode) {
+  return kModeTable.at(static_cast<size_t>(mode));
+}
 /// Returns the mode's decision for a call of a tool of this tier; kDeny for an unknown tier.
-[[nodiscard]] Decision decision_of(SecurityMode mode, unsigned tier);
+[[nodiscard]] inline Decision decision_of(SecurityMode mode, unsigned tier) {
+  const auto& by_tier = mode_row(mode).by_tier;
+  return tier < by_tier.size() ? by_tier.at(tier) : Decision::kDeny;
+}
 
 }  // namespace galley

@@ -6,7 +6,6 @@
 
 #include "base/encoding.h"
 #include "base/hash.h"
-#include "engine/review/page_sources.h"
 
 namespace galley {
 namespace {

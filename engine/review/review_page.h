@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 namespace galley {
 
@@ -23,3 +24,12 @@ enum class PageHome : uint8_t {
 [[nodiscard]] std::string review_page_policy(PageHome home);
 
 }  // namespace galley
+
+namespace galley::page_sources {
+
+/// The files of engine/review/page, which the build embeds (cmake/embed.cmake).
+extern const std::string_view kDocument;
+extern const std::string_view kStyle;
+extern const std::string_view kScript;  ///< all scripts, joined
+
+}  // namespace galley::page_sources

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "engine/policy/effects.h"
-#include "engine/policy/links.h"
 #include "engine/policy/policy.h"
 #include "engine/validators/builtin.h"
 #include "engine/validators/file_validator.h"

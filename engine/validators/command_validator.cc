@@ -4,18 +4,137 @@
 
 #include <algorithm>
 #include <optional>
+#include <stop_token>
+#include <vector>
 
+#include "base/clock.h"
+#include "base/glob.h"
+#include "base/hash.h"
 #include "base/printable.h"
+#include "base/result.h"
 #include "engine/policy/policy.h"
-#include "engine/validators/command_run.h"
+#include "engine/policy/validator.h"
 #include "engine/validators/file_validator.h"
 #include "engine/validators/new_findings.h"
 #include "engine/validators/output_parsers.h"
 #include "engine/validators/output_places.h"
-#include "engine/validators/visible_inputs.h"
 
 namespace galley {
 namespace {
+
+/// The part of the tree that a command's result depends on.
+struct VisibleInputs {
+  GlobList inputs;   ///< empty: every file
+  GlobList ignored;  ///< directories that persist between runs
+};
+
+/// Returns a hash of all paths of the proposed tree that `inputs` selects: kind, mode, target and
+/// content. A content is hashed by its id if the proposal changes it, by its bytes if it is small,
+/// else by size, inode and times on disk.
+///
+/// Errors: kQuota `limit.validator_inputs` for more than kMaxInputs paths; kTimeout if stopped.
+constexpr size_t kMaxInputs = 200'000;  ///< files that a validator's result depends on
+
+constexpr uint64_t kMaxHashedFileBytes = uint64_t{256} << 10U;
+constexpr uint64_t kMaxHashedBytes = uint64_t{32} << 20U;
+constexpr int64_t kRacyNs = 2'000'000'000;  // a younger file may change again within one timestamp
+
+class TreeHasher {
+ public:
+  TreeHasher(const ValidatorContext& context, const VisibleInputs& visible)
+      : context_(context), visible_(visible) {}
+
+  Result<ContentId> run() {
+    std::vector<RelPath> todo = {RelPath::root()};
+    while (!todo.empty()) {
+      const RelPath directory = todo.back();
+      todo.pop_back();
+      GALLEY_TRY(visit(directory, todo));
+    }
+    return hasher_.finish();
+  }
+
+ private:
+  Result<void> visit(const RelPath& directory, std::vector<RelPath>& todo) {
+    if (context_.should_stop()) {
+      return fail(ErrorKind::kTimeout, "validator.stopped", "it was stopped before it was done");
+    }
+    GALLEY_ASSIGN(const auto entries, context_.tree.list(directory));
+    for (const DirectoryEntry& entry : entries) {
+      const auto name = RelPath::parse(entry.name);
+      if (!name) continue;  // a name that change sets and findings cannot contain
+      GALLEY_ASSIGN(const RelPath path, directory.join(*name));
+      const bool is_directory = entry.kind == FileKind::kDirectory;
+      if (visible_.ignored.selects(path, is_directory)) continue;
+      if (is_directory) {
+        todo.push_back(path);
+      } else if (visible_.inputs.is_empty() || visible_.inputs.selects(path)) {
+        GALLEY_TRY(add(path, entry.kind));
+      }
+    }
+    return {};
+  }
+
+  Result<void> add(const RelPath& path, FileKind kind) {
+    if (++count_ > kMaxInputs) {
+      return fail(ErrorKind::kQuota, "limit.validator_inputs",
+                  fmt::format("it can see more than {} files; name its `inputs`", kMaxInputs));
+    }
+    hasher_.update(fmt::format("{}:{} {} ", path.str().size(), path.str(), static_cast<int>(kind)));
+    if (const Change* change = context_.tree.change(path)) {
+      hasher_.update(fmt::format("{:o} ", change->after.mode));
+      add_id(change->after.content);
+      return {};
+    }
+    if (kind == FileKind::kSymlink) {
+      GALLEY_ASSIGN(const std::string target, context_.tree.read_link(path));
+      add_id(ContentId::of(target));
+      return {};
+    }
+    return add_unchanged(path);
+  }
+
+  Result<void> add_unchanged(const RelPath& path) {
+    GALLEY_ASSIGN(const FileStat stat, context_.tree.workspace().stat(path));
+    hasher_.update(fmt::format("{:o} ", stat.mode & 0777U));
+    // In such a tree, the stamp is derived from the content id.
+    if (!context_.tree.base_name().empty()) {
+      hasher_.update(fmt::format("n{} {} {} ", stat.size, stat.inode, stat.mtime_ns));
+      return {};
+    }
+    const bool is_young = context_.clock.wall_ns() - stat.ctime_ns < kRacyNs;
+    const bool is_small =
+        stat.size <= kMaxHashedFileBytes && hashed_bytes_ + stat.size <= kMaxHashedBytes;
+    if (stat.kind == FileKind::kRegular && (is_small || is_young)) {
+      GALLEY_ASSIGN(const Content content, context_.tree.read(path));
+      hashed_bytes_ += is_small ? content->size() : 0;
+      add_id(ContentId::of(*content));
+      return {};
+    }
+    hasher_.update(
+        fmt::format("s{} {} {} {} ", stat.size, stat.inode, stat.mtime_ns, stat.ctime_ns));
+    return {};
+  }
+
+  void add_id(const ContentId& id) {
+    const auto& bytes = id.bytes();
+    hasher_.update({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+
+  const ValidatorContext& context_;
+  const VisibleInputs& visible_;
+  ContentHasher hasher_;
+  size_t count_ = 0;
+  uint64_t hashed_bytes_ = 0;
+};
+
+Result<ContentId> hash_visible(const ValidatorContext& context, const VisibleInputs& visible) {
+  const std::string& base = context.tree.base_name();
+  if (!base.empty() && visible.inputs.is_empty()) {
+    return ContentId::of("tree " + base + " " + context.tree.proposal().id().hex());
+  }
+  return TreeHasher(context, visible).run();
+}
 
 class CommandValidator final : public Validator {
  public:
@@ -247,6 +366,95 @@ bool mentions(const std::vector<std::string>& arguments, std::string_view word) 
   });
 }
 
+constexpr size_t kMaxArgumentBytes = size_t{512} << 10U;  // well below Linux' 2 MiB for all of them
+constexpr size_t kLastWordsBytes = 400;
+constexpr std::string_view kFiles = "{files}";
+constexpr std::string_view kFile = "{file}";
+constexpr int kCannotExecute = 126;  // of shells and env(1)
+constexpr int kNotFound = 127;
+constexpr size_t kShownHeadBytes = kMaxFindingOutputBytes / 4;  // the end contains the result
+
+/// A file whose name begins with '-' must not be taken for an option.
+std::string as_argument(const RelPath& path) {
+  return path.str().starts_with('-') ? "./" + path.str() : path.str();
+}
+
+Command bare_command(const ValidatorConfig& config, const ValidatorContext& context) {
+  Command command;
+  command.environment = config.environment;
+  command.limits.wall = std::chrono::milliseconds(config.timeout_ms);
+  if (!context.deadline.is_never()) {
+    command.limits.wall = std::min(*command.limits.wall, context.deadline.left(context.clock));
+  }
+  command.limits.max_stdout_bytes = config.max_output_bytes;
+  command.limits.max_stderr_bytes = config.max_output_bytes;
+  command.network = config.allows_network ? NetworkAccess::kHost : NetworkAccess::kNone;
+  command.effects = EffectsRule::kDrop;
+  command.keep_name = config.name;
+  for (const auto& path : config.keep) {
+    if (auto parsed = RelPath::parse(path)) command.keep.push_back(*parsed);
+  }
+  if (!config.parser_file.empty()) {
+    if (auto parsed = RelPath::parse(config.parser_file)) command.collect.push_back(*parsed);
+  }
+  command.stop = context.stop;
+  return command;
+}
+
+std::vector<std::string> with_file(const std::vector<std::string>& arguments, const RelPath& file) {
+  std::vector<std::string> out;
+  for (std::string argument : arguments) {
+    const size_t at = argument.find(kFile);
+    if (at != argument.npos) {
+      // Within a longer argument it cannot be mistaken for an option.
+      const bool is_whole = argument == kFile;
+      argument.replace(at, kFile.size(), is_whole ? as_argument(file) : file.str());
+    }
+    out.push_back(std::move(argument));
+  }
+  return out;
+}
+
+std::vector<std::string> with_files(const std::vector<std::string>& arguments,
+                                    std::vector<RelPath>::const_iterator begin,
+                                    std::vector<RelPath>::const_iterator end) {
+  std::vector<std::string> out;
+  for (const std::string& argument : arguments) {
+    if (argument != kFiles) {
+      out.push_back(argument);
+      continue;
+    }
+    for (auto it = begin; it != end; ++it) out.push_back(as_argument(*it));
+  }
+  return out;
+}
+
+bool is_make_saying_missing(std::string_view line) {
+  const bool is_make = line.starts_with("make: ") || line.starts_with("make[");
+  return is_make && (line.ends_with(" Error 127") || line.ends_with(" Error 126"));
+}
+
+/// Some programs run others, and when one of those is missing, they exit with a status that looks
+/// like a complaint. Returns the line in which python or make reports the missing program, or
+/// nothing.
+std::string missing_program(const ValidatorConfig& config, const CommandResult& result) {
+  const auto module = std::find(config.command.begin(), config.command.end(), "-m");
+  const bool has_module = module != config.command.end() && module + 1 != config.command.end();
+  const std::string no_module = has_module ? ": No module named " + *(module + 1) : "";
+  const std::string errors = result.standard_error.text();
+  for (size_t start = 0; start < errors.size();) {
+    const size_t end = std::min(errors.find('\n', start), errors.size());
+    const std::string_view line = std::string_view(errors).substr(start, end - start);
+    start = end + 1;
+    // In a traceback the name is in quotes.
+    const bool is_no_module = has_module && line.find(no_module) != line.npos;
+    if (is_no_module || is_make_saying_missing(line)) {
+      return printable_line(line, kLastWordsBytes);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ValidatorPtr> make_command_validator(const ValidatorConfig& config,
@@ -261,6 +469,118 @@ Result<ValidatorPtr> make_command_validator(const ValidatorConfig& config,
   GALLEY_ASSIGN(OutputReader reader, OutputReader::make(config));
   GALLEY_ASSIGN(VisibleInputs visible, visible_of(config));
   return std::make_unique<CommandValidator>(config, parts, std::move(reader), std::move(visible));
+}
+
+std::vector<RelPath> selected_files(const ValidatorConfig& config, const ChangeSet& changes) {
+  std::vector<RelPath> files;
+  for (const Change& change : changes) {
+    if (change.after.kind != FileKind::kRegular) continue;
+    if (!config.has_paths || config.paths.selects(change.path)) files.push_back(change.path);
+  }
+  return files;
+}
+
+std::vector<Command> commands_of(const ValidatorConfig& config, const std::vector<RelPath>& files,
+                                 const ValidatorContext& context) {
+  std::vector<Command> commands;
+  const Command bare = bare_command(config, context);
+  if (config.is_per_file) {
+    for (const RelPath& file : files) {
+      commands.push_back(bare);
+      commands.back().argv = with_file(config.command, file);
+    }
+    return commands;
+  }
+  const bool takes_files =
+      std::find(config.command.begin(), config.command.end(), kFiles) != config.command.end();
+  if (!takes_files) {
+    commands.push_back(bare);
+    commands.back().argv = config.command;
+    return commands;
+  }
+  for (auto begin = files.begin(); begin != files.end();) {
+    auto end = begin;
+    size_t bytes = 0;
+    while (end != files.end() && bytes < kMaxArgumentBytes) bytes += (end++)->str().size() + 16;
+    commands.push_back(bare);
+    commands.back().argv = with_files(config.command, begin, end);
+    begin = end;
+  }
+  return commands;
+}
+
+std::string command_words(const ValidatorConfig& config) {
+  std::string command;
+  for (const std::string& word : config.command) command += (command.empty() ? "" : " ") + word;
+  return printable_line(command, kLastWordsBytes);
+}
+
+Error not_trusted(const ValidatorConfig& config) {
+  return {
+      ErrorKind::kRefused, std::string(kNotTrusted),
+      fmt::format("it would run `{}`, which no person has trusted; review it with: galley trust",
+                  command_words(config)),
+      "", 0};
+}
+
+std::string shown_output(const CommandResult& result) {
+  std::string text = result.standard_output.text();
+  if (!text.empty() && !text.ends_with('\n')) text += '\n';
+  text = printable(text + result.standard_error.text());
+  while (text.ends_with('\n')) text.pop_back();
+  if (text.size() <= kMaxFindingOutputBytes) return text;
+  // Cut at a newline, unless one line is most of the text; never within a character.
+  const size_t newline = text.rfind('\n', kShownHeadBytes);
+  size_t head = newline == text.npos ? kShownHeadBytes : newline + 1;
+  size_t tail = text.size() - (kMaxFindingOutputBytes - kShownHeadBytes);
+  if (const size_t next = text.find('\n', tail); next < tail + kShownHeadBytes) tail = next + 1;
+  const auto is_inside_character = [&](size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  while (head > 0 && is_inside_character(head)) --head;
+  while (tail < text.size() && is_inside_character(tail)) ++tail;
+  const std::string_view break_before = text[head - 1] == '\n' ? "" : "\n";
+  return fmt::format("{}{}[... {} bytes left out ...]\n{}", text.substr(0, head), break_before,
+                     tail - head, text.substr(tail));
+}
+
+std::string output_tail(const CommandResult& result) {
+  const std::string errors = result.standard_error.text();
+  const std::string output = result.standard_output.text();
+  std::string_view text = errors.find_first_not_of(" \t\r\n") == errors.npos ? output : errors;
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  if (text.size() > kLastWordsBytes) {
+    text.remove_prefix(text.size() - kLastWordsBytes);
+    const size_t newline = text.find('\n');
+    if (newline != text.npos) text.remove_prefix(newline + 1);
+  }
+  return printable_line(text, kMaxFindingBytes);
+}
+
+Result<RunEnd> end_of(const ValidatorConfig& config, const CommandResult& result) {
+  if (result.breach) return fail(result.breach->error());
+  const std::string words = output_tail(result);
+  const std::string said = words.empty() ? std::string() : ": " + words;
+  if (!result.exit_code) {
+    return fail(ErrorKind::kInternal, "validator.signal",
+                fmt::format("{} was ended by signal {}{}", config.command.front(),
+                            result.exit_signal.value_or(0), said));
+  }
+  const int code = *result.exit_code;
+  const auto lists = [code](const std::vector<int>& codes) {
+    return std::find(codes.begin(), codes.end(), code) != codes.end();
+  };
+  if (lists(config.ok_exit)) return RunEnd::kNoComplaint;
+  if (const std::string line = missing_program(config, result); !line.empty()) {
+    return fail(ErrorKind::kNotFound, "validator.program_missing",
+                fmt::format("{} could not run: {}", config.command.front(), line));
+  }
+  if (lists(config.findings_exit)) return RunEnd::kComplaint;
+  const bool could_not_run = code == kCannotExecute || code == kNotFound;
+  if (config.findings_exit.empty() && !could_not_run) return RunEnd::kComplaint;
+  return fail(ErrorKind::kInternal, "validator.exit_status",
+              fmt::format("{} ended with status {}, which means neither a pass nor findings{}",
+                          config.command.front(), code, said));
 }
 
 }  // namespace galley

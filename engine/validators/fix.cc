@@ -7,7 +7,7 @@
 #include "engine/policy/policy.h"
 #include "engine/policy/proposed_tree.h"
 #include "engine/policy/validator.h"
-#include "engine/validators/command_run.h"
+#include "engine/validators/command_validator.h"
 #include "staging/overlay/staged_step.h"
 
 namespace galley {

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "engine/policy/baseline.h"
 #include "engine/policy/finding_rules.h"
 
 namespace galley {

@@ -1,4 +1,4 @@
-#include "engine/agent_tools/graph_tables.h"
+#include "engine/agent_tools/graph_query.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/git_hooks/trailers.h"
+#include "engine/git_hooks/commit_contents.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ TEST(Trailers, ListTransactionsInOrderAndEachAgentOnce) {
   EXPECT_EQ(trailers[3], "Galley-Agent: fixer");
 }
 
-// Limit: kMaxTransactionTrailers of engine/git_hooks/trailers.h
+// Limit: kMaxTransactionTrailers of engine/git_hooks/commit_contents.h
 TEST(Trailers, SummariseOlderTransactionsIfThereAreTooMany) {
   std::vector<ContributingTransaction> many;
   for (uint64_t number = 50; number > 0; --number) many.push_back(transaction(number, "a"));

@@ -1,7 +1,6 @@
 #include "engine/history/history.h"
 
 #include "engine/commit/history_reader.h"
-#include "engine/history/time_expression.h"
 
 #include <gtest/gtest.h>
 

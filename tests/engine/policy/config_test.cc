@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/limits.h"
-#include "engine/policy/config_key_texts.h"
+#include "engine/policy/config_table.h"
 #include "engine/policy/toml_document.h"
 #include "engine/policy/user_config.h"
 #include "staging/fs/memory_directory.h"

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "engine/policy/baseline.h"
 #include "engine/policy/finding_rules.h"
 #include "policy_fixture.h"
 

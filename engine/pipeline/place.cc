@@ -1,4 +1,4 @@
-#include "engine/pipeline/find_root.h"
+#include "engine/pipeline/place.h"
 
 #include <cerrno>
 #include <optional>
