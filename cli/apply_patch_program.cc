@@ -1,4 +1,4 @@
-#include "cli/apply_patch_program.h"
+#include "cli/commands.h"
 
 #include <cstdio>
 #include <map>

@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "cli/commands.h"
-#include "cli/format_options.h"
+#include "cli/documents.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "cli/reports.h"

@@ -1,4 +1,4 @@
-#include "cli/command_texts.h"
+#include "cli/help.h"
 
 namespace galley {
 

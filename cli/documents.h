@@ -5,9 +5,11 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "cli/arguments.h"
 #include "engine/commit/outcome.h"
 #include "engine/policy/finding.h"
 #include "engine/policy/gate.h"
+#include "staging/formats/edit_set.h"
 #include "staging/overlay/change_set.h"
 
 namespace galley {
@@ -37,5 +39,12 @@ void add_diff(Json& document, const std::string& diff);
 
 /// "create", "modify", "delete", "rename", "copy", "mode" or "type".
 [[nodiscard]] std::string_view operation_of(const Change& change);
+
+/// Refuses edit options that have no effect in a format, so that no option is silently ignored.
+/// Errors: kUsage `usage.option_of_format`, which names option and format.
+Result<void> check_format_options(const EditArguments& arguments, EditFormat format);
+
+/// Returns whether the document is complete, according to --complete and --truncated.
+[[nodiscard]] DocumentEnd document_end(const EditArguments& arguments);
 
 }  // namespace galley

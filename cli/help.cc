@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/command_texts.h"
-
 namespace galley {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "cli/apply_patch_program.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/documents.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "cli/command_texts.h"
 #include "cli/help.h"
 
 namespace galley {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/command_texts.h"
 #include "cli/help.h"
 #include "engine/policy/config.h"
 #include "engine/policy/user_config.h"

@@ -31,4 +31,8 @@ Result<void> show_staged(Session& session, Transaction& transaction, const Overl
 [[nodiscard]] Result<std::unique_ptr<GitCheck>> open_check(Session& session,
                                                            const CheckSource& source);
 
+/// Runs the validators with `fix = true` on the staged files and stages their fixes. Prints what
+/// they changed, or adds it to `document` as `fix`.
+Result<void> stage_fixes(Session& session, Transaction& transaction, Json& document);
+
 }  // namespace galley

@@ -1,19 +1,300 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/encoding.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/mcp_servers.h"
 #include "cli/person.h"
+#include "cli/session.h"
+#include "cli/tool_calls.h"
 #include "engine/pipeline/custom_tools.h"
+#include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/mcp_servers.h"
 #include "engine/pipeline/stored_tools.h"
+#include "engine/policy/readable_folders.h"
+#include "staging/fs/host_file.h"
+#include "staging/sandbox/host_folders.h"
+#include "tools/mcp/mcp_tool.h"
+#include "tools/registry.h"
 
 namespace galley {
 namespace {
+
+constexpr size_t kMaxShownDescriptionBytes = 2000;
+
+/// The description of a server in the question to a person.
+struct ShownServer {
+  TrustedMcpServer server;
+  std::string called;  ///< its own name for itself
+  std::vector<SkippedMcpTool> left_out;
+  std::vector<std::string> changes;  ///< since it was last trusted
+};
+
+Result<std::map<std::string, std::string>> server_environment(
+    const std::vector<std::string>& words) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorKind::kUsage, "usage.mcp_server",
+                  "--env takes NAME=VALUE, not '" + printable_line(word) + "'");
+    }
+    environment[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return environment;
+}
+
+Result<std::map<std::string, std::string>> server_headers(const std::vector<std::string>& lines) {
+  std::map<std::string, std::string> headers;
+  for (const std::string& line : lines) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos || colon == 0) {
+      return fail(ErrorKind::kUsage, "usage.mcp_server",
+                  "--header takes 'NAME: VALUE', not '" + printable_line(line) + "'");
+    }
+    headers[line.substr(0, colon)] = trim(std::string_view(line).substr(colon + 1));
+  }
+  return headers;
+}
+
+Result<TrustedMcpServer> server_of(const Arguments& arguments) {
+  TrustedMcpServer server;
+  server.name = arguments.mcp.name;
+  server.command = arguments.words;
+  server.url = arguments.mcp.url;
+  GALLEY_ASSIGN(server.headers, server_headers(arguments.mcp.headers));
+  GALLEY_ASSIGN(server.environment, server_environment(arguments.call.environment));
+  server.secrets = arguments.call.secrets;
+  for (const std::string& folder : arguments.mcp.readable) {
+    GALLEY_ASSIGN(std::string absolute, absolute_path(folder));
+    const std::string no = objection_to_readable(absolute, home_folder());
+    if (!no.empty()) {
+      return fail(ErrorKind::kInvalid, "mcp.readable",
+                  "an MCP server cannot see '" + printable_line(absolute) + "': " + no);
+    }
+    server.readable.push_back(std::move(absolute));
+  }
+  const bool is_remote = !server.url.empty();
+  server.uses_network = arguments.exec.shares_network || is_remote;
+  server.writes = !arguments.mcp.is_read_only && !is_remote;
+  if (arguments.exec.memory_bytes > 0) server.memory_bytes = arguments.exec.memory_bytes;
+  if (arguments.exec.timeout_s > 0) {
+    constexpr double kMsPerSecond = 1000;
+    constexpr double kLongestS = 1e9;
+    const double ms = std::min(arguments.exec.timeout_s, kLongestS) * kMsPerSecond;
+    server.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
+  }
+  GALLEY_TRY(server.check());
+  return server;
+}
+
+/// Starts the server once and reads the definitions of its tools. Everything it writes is dropped.
+Result<McpReply> definitions_of(Session& session, Workspace& workspace,
+                                const TrustedMcpServer& server, bool skips_probe) {
+  GALLEY_ASSIGN(Transaction transaction, workspace.begin({}));
+  Command command = mcp_server_command(server);
+  command.effects = EffectsRule::kDrop;
+  const SecretProvider secrets = secrets_from_environment(server.secrets);
+  for (const std::string& name : server.secrets) {
+    const auto value = secrets(name);
+    if (!value) {
+      return fail(ErrorKind::kRefused, "secret.unavailable",
+                  "the MCP server '" + server.name + "' gets the secret '" + name +
+                      "', which the environment of this command does not have");
+    }
+    command.environment[name] = *value;
+  }
+  McpClientTask errand;
+  errand.version = server.version;
+  errand.skips_probe = skips_probe;
+  errand.root = workspace.root_path();
+  session.terminal().work_on(server.url.empty()
+                                 ? "starting " + printable_line(server.command.front())
+                                 : "asking " + printable_line(server.url));
+  GALLEY_ASSIGN(const McpServerRun run,
+                run_mcp_server(server, std::move(errand), std::move(command),
+                               [&](const Command& one) { return inner(transaction).run(one); }));
+  return run.reply;
+}
+
+/// Restarts a server that does not support the probe of the newer protocol, without the probe.
+Result<McpReply> read_definitions(Session& session, Workspace& workspace,
+                                  TrustedMcpServer& server) {
+  server.version.clear();
+  auto reply = definitions_of(session, workspace, server, false);
+  const bool is_probe =
+      !reply && (reply.error().reason == "tool.timeout" || reply.error().reason == "tool.exit");
+  if (is_probe) reply = definitions_of(session, workspace, server, true);
+  if (!reply) return reply;
+  if (reply->definitions.empty()) {
+    return fail(ErrorKind::kInvalid, "mcp.command",
+                "the MCP server '" + server.name + "' offers no tools");
+  }
+  server.version = reply->version;
+  server.definitions = reply->definitions;
+  return reply;
+}
+
+std::string shown_definition(const ShownServer& shown, const nlohmann::json& definition) {
+  const auto info = shown.server.tool_info(definition);
+  const std::string name = definition.at("name").get<std::string>();
+  if (!info) return "  " + printable_line(shown.server.name + "." + name) + "\n";
+  return fmt::format("  {}: {}\n", printable_line(info->name),
+                     printable_line(info->description, kMaxShownDescriptionBytes));
+}
+
+std::string shown_text(const ShownServer& shown) {
+  const TrustedMcpServer& server = shown.server;
+  std::string words;
+  for (const std::string& word : server.command) words += " " + printable_line(word);
+  std::string text = fmt::format("{}: the MCP server {}, protocol {}\n", server.name,
+                                 printable_line(shown.called), printable_line(server.version));
+  if (server.url.empty()) {
+    text += fmt::format("  runs{} in the sandbox, at most {} ms a call\n", words,
+                        server.timeout.count());
+  } else {
+    text += fmt::format("  is asked over HTTP at {}, at most {} ms a call\n",
+                        printable_line(server.url), server.timeout.count());
+  }
+  for (const auto& [name, value] : server.headers) {
+    text += "  gets the header " + printable_line(name) + ": " + printable_line(value) + "\n";
+  }
+  for (const std::string& folder : server.readable) {
+    text += "  sees " + printable_line(folder) + ", read-only\n";
+  }
+  for (const auto& [name, value] : server.environment) {
+    text += "  gets " + printable_line(name) + "=" + printable_line(value) + "\n";
+  }
+  for (const std::string& name : server.secrets) {
+    text += "  gets the secret " + printable_line(name) + "\n";
+  }
+  if (!server.url.empty()) {
+    text += fmt::format(
+        "  the arguments of calls leave this machine for {}, over its network; no redirection is "
+        "followed\n",
+        printable_line(server.host()));
+  } else {
+    if (server.uses_network) text += "  reaches the network of this machine, all of it\n";
+    text += server.writes ? "  what it writes is staged\n" : "  what it writes is dropped\n";
+  }
+  for (const auto& definition : server.definitions) text += shown_definition(shown, definition);
+  for (const auto& [name, error] : shown.left_out) {
+    text += fmt::format("  left out: {}\n", printable_line(error.message));
+  }
+  if (!shown.changes.empty()) text += "changed since it was trusted:\n";
+  for (const std::string& change : shown.changes) text += "  " + printable_line(change) + "\n";
+  return text + fmt::format("# hash {}\n", server.hash().hex());
+}
+
+Json document_of(const Workspace& workspace, const ShownServer& shown, bool is_added) {
+  const TrustedMcpServer& server = shown.server;
+  Json document = {{"schema", "galley.tools-add-mcp/1"}, {"ok", true},
+                   {"root", workspace.root_path()},      {"server", server.name},
+                   {"command", server.command},          {"version", server.version},
+                   {"network", server.uses_network},     {"writes", server.writes},
+                   {"hash", server.hash().hex()},        {"added", is_added},
+                   {"changes", shown.changes},           {"tools", Json::array()},
+                   {"left_out", Json::array()}};
+  if (!server.url.empty()) document["url"] = server.url;
+  for (const auto& [name, error] : shown.left_out) {
+    document["left_out"].push_back(
+        {{"name", name}, {"reason", error.reason}, {"message", error.message}});
+  }
+  for (const auto& definition : server.definitions) {
+    document["tools"].push_back(server.name + "." + definition.at("name").get<std::string>());
+  }
+  return document;
+}
+
+/// Checks a registry without the server, and then adds the server's tools.
+Result<std::vector<SkippedMcpTool>> fit(const Workspace& workspace,
+                                        const TrustedMcpServer& server) {
+  GALLEY_ASSIGN(ToolRegistry * registry, tools_of(workspace).registry());
+  for (const auto& definition : server.definitions) {
+    registry->remove(server.name + "." + definition.at("name").get<std::string>());
+  }
+  auto left_out = add_mcp_tools(*registry, std::make_shared<const TrustedMcpServer>(server));
+  if (left_out.size() < server.definitions.size()) return left_out;
+  return fail(left_out.front().second);
+}
+
+Result<int> ask_and_keep(Session& session, Workspace& workspace, ShownServer shown) {
+  TrustedMcpServer& server = shown.server;
+  GALLEY_ASSIGN(shown.left_out, fit(workspace, server));
+  const bool is_shown_only = session.arguments().dry_run;
+  const bool is_vouched = is_trusted_in_advance(session.user(), server.hash());
+  const bool is_asked = !is_shown_only && !is_vouched && !session.is_unattended();
+  const std::string text = shown_text(shown);
+  if (!is_asked && !session.is_json()) session.print(text);
+  if (!is_shown_only) {
+    // An agent is refused on record, without a question.
+    if (!is_vouched && session.transaction_options().agent.empty()) {
+      GALLEY_TRY(require_person(
+          session, text,
+          "Trust these tools for this workspace, as long as their definitions stay the same?"));
+    }
+    Json record = {{"server", server.name}, {"command", server.command}};
+    if (!server.url.empty()) record["url"] = server.url;
+    record["hash"] = server.hash().hex();
+    GALLEY_TRY(
+        record_admission(workspace, session.transaction_options(), AuditKind::kToolsAdded, record));
+    server.given_ns = place_of(workspace).clock().wall_ns();
+    GALLEY_TRY(trust_mcp_server(session.user(), workspace.root_path(), server));
+  }
+  if (session.is_json()) {
+    session.print(document_of(workspace, shown, !is_shown_only));
+  } else if (!is_shown_only) {
+    session.say(fmt::format("added {} of the MCP server {}; take it away with: {}",
+                            counted(server.definitions.size() - shown.left_out.size(), "tool"),
+                            server.name, session.hint("tools remove " + server.name)));
+  }
+  return kExitDone;
+}
+
+/// `tools add --mcp NAME -- COMMAND…`: starts the server once, shows its identity and the
+/// descriptions of its tools, asks a person, and stores it for the workspace.
+/// Errors: kUsage `usage.mcp_server`; those of run_mcp_server, TrustedMcpServer::check and
+///         require_person.
+Result<int> add_mcp_server(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("tools add"));
+  ShownServer shown;
+  GALLEY_ASSIGN(shown.server, server_of(session.arguments()));
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const McpReply reply, read_definitions(session, *workspace, shown.server));
+  shown.called = reply.server;
+  return ask_and_keep(session, *workspace, std::move(shown));
+}
+
+/// `tools trust NAME`: does the same for a stored server, and shows how its tools changed.
+/// Errors: additionally kUsage `tool.unknown`.
+Result<int> trust_mcp_server_again(Session& session) {
+  GALLEY_TRY(refuse_inside_exec("tools trust"));
+  GALLEY_ASSIGN(Workspace * workspace, session.open());
+  GALLEY_ASSIGN(const auto kept, trusted_mcp_servers(session.user(), workspace->root_path()));
+  const std::string& name = session.arguments().name;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const TrustedMcpServer& server) {
+    return server.name == name;
+  });
+  if (found == kept.end()) {
+    std::vector<std::string> names;
+    for (const TrustedMcpServer& server : kept) names.push_back(server.name);
+    return fail(ErrorKind::kUsage, "tool.unknown",
+                "there is no MCP server named '" + printable_line(name) + "' here" +
+                    did_you_mean(name, names) + "; galley tools add --mcp adds one");
+  }
+  ShownServer shown;
+  shown.server = *found;
+  GALLEY_ASSIGN(const McpReply reply, read_definitions(session, *workspace, shown.server));
+  shown.called = reply.server;
+  shown.changes = found->changes_to(shown.server.definitions);
+  return ask_and_keep(session, *workspace, std::move(shown));
+}
 
 /// Returns one tool for the question to a person: the text that a model reads, then its rights.
 std::string shown_tool(const CustomManifest& manifest) {

@@ -4,10 +4,10 @@
 
 #include "base/printable.h"
 #include "cli/commands.h"
-#include "cli/fixing.h"
 #include "cli/outcome.h"
 #include "cli/render.h"
 #include "cli/reports.h"
+#include "cli/staged.h"
 #include "cli/verdicts.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/validators/bisect.h"

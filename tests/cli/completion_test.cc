@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/command_texts.h"
 #include "cli/help.h"
 
 namespace galley {
