@@ -1,5 +1,7 @@
 #include "base/hash.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -15,10 +17,10 @@
 #include <cpuid.h>
 #endif
 
-// This file uses the low-level SHA256_* and SHA1_* functions instead of EVP. At its first use EVP
-// loads providers and reads openssl.cnf, which takes longer than the whole start of Galley.
-#define OPENSSL_SUPPRESS_DEPRECATED
-#include <openssl/sha.h>
+// This file uses the low-level SHA256_* and SHA1_* functions, which OpenSSL 3 deprecates, instead
+// of EVP. At its first use EVP loads providers and reads openssl.cnf, which takes longer than the
+// whole start of Galley.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace galley {
 namespace {
