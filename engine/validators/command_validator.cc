@@ -28,13 +28,6 @@ struct VisibleInputs {
   GlobList ignored;  ///< directories that persist between runs
 };
 
-/// Returns a hash of all paths of the proposed tree that `inputs` selects: kind, mode, target and
-/// content. A content is hashed by its id if the proposal changes it, by its bytes if it is small,
-/// else by size, inode and times on disk.
-///
-/// Errors: kQuota `limit.validator_inputs` for more than kMaxInputs paths; kTimeout if stopped.
-constexpr size_t kMaxInputs = 200'000;  ///< files that a validator's result depends on
-
 constexpr uint64_t kMaxHashedFileBytes = uint64_t{256} << 10U;
 constexpr uint64_t kMaxHashedBytes = uint64_t{32} << 20U;
 constexpr int64_t kRacyNs = 2'000'000'000;  // a younger file may change again within one timestamp
@@ -128,6 +121,11 @@ class TreeHasher {
   uint64_t hashed_bytes_ = 0;
 };
 
+/// Returns a hash of all paths of the proposed tree that `inputs` selects: kind, mode, target and
+/// content. A content is hashed by its id if the proposal changes it, by its bytes if it is small,
+/// else by size, inode and times on disk.
+///
+/// Errors: kQuota `limit.validator_inputs` for more than kMaxInputs paths; kTimeout if stopped.
 Result<ContentId> hash_visible(const ValidatorContext& context, const VisibleInputs& visible) {
   const std::string& base = context.tree.base_name();
   if (!base.empty() && visible.inputs.is_empty()) {

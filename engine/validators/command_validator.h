@@ -15,6 +15,9 @@ namespace galley {
 /// The end of the rule name of a finding for a file that a fixer would change.
 inline constexpr std::string_view kWouldChangeRule = ".would_change";
 
+/// Maximum number of files that a validator's result depends on.
+inline constexpr size_t kMaxInputs = 200'000;
+
 /// The resources of command validators. Each may be null.
 struct CommandValidatorParts {
   CommandRunner* runner = nullptr;  ///< null: the validator cannot judge, so the gate refuses

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "staging/formats/edit_set.h"
-#include "staging/placing/file_index.h"
 #include "staging/text/splice.h"
 
 namespace galley {
+
+class FileIndex;
 
 /// The steps of matching, in order. The first step that finds a place decides. If it finds several,
 /// the edit is ambiguous.

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "staging/placing/doubtful_place.h"
 #include "staging/placing/explain.h"
+#include "staging/placing/file_index.h"
 #include "staging/placing/hunk_search.h"
 #include "staging/placing/hunk_text.h"
 #include "staging/placing/mend.h"
