@@ -168,10 +168,6 @@ class Follower {
   std::vector<Dependency> report_;
 };
 
-std::string Dependency::text() const {
-  return later.str() + " builds on " + on.str() + " in " + path.str();
-}
-
 /// Follows `paths`, as the transaction left them, through every later transaction.
 Result<LaterHistory> later_history_of(const History& history, TxId id, const Proposal& transaction,
                                       const std::vector<RelPath>& paths) {
@@ -223,6 +219,10 @@ std::string default_message(TxId id, const CommitMeta& meta) {
 }
 
 }  // namespace
+
+std::string Dependency::text() const {
+  return later.str() + " builds on " + on.str() + " in " + path.str();
+}
 
 Result<TxId> newest_undo(const History& history, std::string_view agent) {
   GALLEY_ASSIGN(const std::vector<TxId> ids, history.ids());

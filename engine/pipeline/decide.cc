@@ -27,8 +27,6 @@
 namespace galley {
 namespace {
 
-struct WorkspaceState;
-
 /// The two commands before and after the apply step of a commit, for example to pause a watcher.
 struct ApplyHooks {
   std::function<void()> before;  ///< empty without a hook

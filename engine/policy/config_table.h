@@ -17,6 +17,19 @@
 
 namespace galley {
 
+/// The texts about one key in help and in docs/reference/configuration.md.
+struct ConfigKeyText {
+  std::string_view key;
+  std::string_view meaning;
+  std::string_view untrusted;  ///< as ConfigKey::untrusted
+};
+
+/// Returns the texts of the keys of galley.toml. A test checks that each key has one.
+[[nodiscard]] std::span<const ConfigKeyText> config_key_texts();
+
+/// Returns the texts of the keys of a person's own configuration.
+[[nodiscard]] std::span<const ConfigKeyText> user_config_key_texts();
+
 /// The state of one reading, which all its tables share: the first error, and in a dry reading the
 /// keys that were read.
 struct ConfigReading {
@@ -137,18 +150,5 @@ void ConfigTable::choices(std::string_view key, std::vector<E>& out, const Choic
     out.push_back(choices[at].second);
   }
 }
-
-/// The texts about one key in help and in docs/reference/configuration.md.
-struct ConfigKeyText {
-  std::string_view key;
-  std::string_view meaning;
-  std::string_view untrusted;  ///< as ConfigKey::untrusted
-};
-
-/// Returns the texts of the keys of galley.toml. A test checks that each key has one.
-[[nodiscard]] std::span<const ConfigKeyText> config_key_texts();
-
-/// Returns the texts of the keys of a person's own configuration.
-[[nodiscard]] std::span<const ConfigKeyText> user_config_key_texts();
 
 }  // namespace galley
