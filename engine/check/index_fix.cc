@@ -352,6 +352,15 @@ Result<FixPlan> plan_fix(const GitProgram& git, const GitLayout& layout, const P
   return plan;
 }
 
+/// Moves what another program wrote to a new file next to its own; returns that file.
+Result<RelPath> keep_beside(const WritableDirectory& work_tree, const RelPath& path,
+                            const WritableDirectory& slots, const RelPath& slot) {
+  const std::string folder = path.parent().is_root() ? "" : path.parent().str() + "/";
+  GALLEY_ASSIGN(RelPath kept, RelPath::parse(folder + ".galley-fix-" + random_hex(kRandomDigits)));
+  GALLEY_TRY(slots.rename(slot, work_tree, kept, RenameMode::kNoReplace));
+  return kept;
+}
+
 /// Makes each file that the fix had reached follow the index. Its slot shows whether it was
 /// exchanged.
 Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const FixJournal& journal,
@@ -369,8 +378,17 @@ Result<void> settle_files(const GitProgram& git, const FixPlaces& places, const 
     const ContentId& other = is_fixed ? file.held : file.fixed;
     auto now = read_file(places.work_tree, file.path, limits::kMaxFileBytes);
     auto kept = read_file(slots, fix_slot(i), limits::kMaxFileBytes);
-    if (!now || !kept) continue;
-    if (ContentId::of(*now) != other || ContentId::of(*kept) != wanted) continue;
+    if (!kept) continue;
+    const ContentId caught = ContentId::of(*kept);
+    if (caught != file.held && caught != file.fixed) {
+      // Another program wrote these bytes just before the exchange, which never went back.
+      if (!now || ContentId::of(*now) != file.fixed) {
+        GALLEY_TRY(keep_beside(places.work_tree, file.path, slots, fix_slot(i)));
+        continue;
+      }
+    } else if (!now || ContentId::of(*now) != other || caught != wanted) {
+      continue;
+    }
     FileFix back{file.path, *std::move(now), *std::move(kept), 0};
     GALLEY_TRY(follow_index(places.work_tree, back, slots, fix_slot(i)));
   }
@@ -435,10 +453,7 @@ Result<std::string> follow_index(const WritableDirectory& work_tree, const FileF
   GALLEY_TRY(slots.rename(slot, work_tree, fix.path, RenameMode::kExchange));
   const auto ours = read_file(slots, slot, limits::kMaxFileBytes);
   if (ours && *ours == fix.fixed) return std::string("another program wrote it meanwhile");
-  const std::string folder = fix.path.parent().is_root() ? "" : fix.path.parent().str() + "/";
-  GALLEY_ASSIGN(const RelPath kept,
-                RelPath::parse(folder + ".galley-fix-" + random_hex(kRandomDigits)));
-  GALLEY_TRY(slots.rename(slot, work_tree, kept, RenameMode::kNoReplace));
+  GALLEY_ASSIGN(const RelPath kept, keep_beside(work_tree, fix.path, slots, slot));
   return kept_beside(fix.path, kept);
 }
 
