@@ -12,7 +12,7 @@
 namespace galley {
 namespace {
 
-/// The last parts of keys whose value is a command or the path of a program.
+/// The last parts of keys whose value is a command or the path of a program, in any section.
 constexpr std::array<std::string_view, 28> kProgramWords = {"clean",
                                                             "smudge",
                                                             "process",
@@ -42,27 +42,75 @@ constexpr std::array<std::string_view, 28> kProgramWords = {"clean",
                                                             "alternaterefscommand",
                                                             "browser"};
 
-/// Sections in which every key is a command.
-constexpr std::array<std::string_view, 2> kProgramSections = {"alias", "pager"};
+/// Sections that hold no program but under one of the words above.
+constexpr std::array<std::string_view, 46> kPlainSections = {
+    "add",         "advice",    "am",         "apply",       "author",  "blame",     "branch",
+    "bundle",      "checkout",  "clean",      "clone",       "color",   "column",    "commit",
+    "commitgraph", "committer", "extensions", "feature",     "fetch",   "format",    "fsck",
+    "gc",          "grep",      "http",       "i18n",        "include", "includeif", "index",
+    "init",        "log",       "mailmap",    "maintenance", "notes",   "pack",      "protocol",
+    "pull",        "push",      "rebase",     "receive",     "rerere",  "safe",      "stash",
+    "status",      "tag",       "transfer",   "user"};
+
+/// What passes of the sections that hold programs: each section with its words.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kPlainWords = {{
+    {"core",
+     " abbrev autocrlf bare bigfilethreshold checkroundtripencoding checkstat commentchar "
+     "commentstring commitgraph compression createobject deltabasecachelimit deltabasecachesize "
+     "eol "
+     "filemode filesreflocktimeout fsync fsyncmethod fsyncobjectfiles hidedotfiles ignorecase "
+     "ignorestat logallrefupdates longpaths loosecompression maxtreedepth multipackindex notesref "
+     "packedgitlimit packedgitwindowsize packedrefstimeout precomposeunicode prefersymlinkrefs "
+     "preloadindex protecthfs protectntfs quotepath repositoryformatversion safecrlf "
+     "sharedrepository sparsecheckout sparsecheckoutcone splitindex symlinks trustctime "
+     "untrackedcache usereplacerefs warnambiguousrefs whitespace worktree "},
+    {"diff",
+     " algorithm autorefreshindex binary cachetextconv colormoved colormovedws context dirstat "
+     "funcname ignoresubmodules indentheuristic interhunkcontext mnemonicprefix noprefix orderfile "
+     "dstprefix srcprefix relative renamelimit renames statgraphwidth statnamewidth submodule "
+     "suppressblankempty trustexitcode wordregex wserrorhighlight xfuncname "},
+    {"merge",
+     " autoedit autostash branchdesc conflictstyle defaulttoupstream directoryrenames ff log name "
+     "recursive renamelimit renames renormalize stat suppressdest verbosity verifysignatures "},
+    {"remote",
+     " fetch followremotehead mirror partialclonefilter promisor proxy proxyauthmethod prune "
+     "prunetags push pushdefault pushurl serveroption skipdefaultupdate skipfetchall tagopt url "},
+    {"submodule",
+     " active alternateerrorstrategy alternatelocation branch fetchjobs fetchrecursesubmodules "
+     "ignore path propagatebranches recurse url "},
+    {"credential", " protectprotocol sanitizeprompt usehttppath username "},
+    {"gpg", " allowedsignersfile format mintrustlevel revocationfile "},
+    {"trailer", " ifexists ifmissing key separators where "},
+}};
 
 /// Flags that make git run a program, or fail without one.
 constexpr std::array<std::string_view, 4> kProgramFlags = {"required", "gpgsign", "showsignature",
                                                            "forcesignannotated"};
 
-/// Returns a harmless value for a key; nothing if the key does not name a program.
+template <class Words>
+bool has(const Words& words, std::string_view one) {
+  return std::find(words.begin(), words.end(), one) != words.end();
+}
+
+bool is_plain(const std::string& section, const std::string& word) {
+  if (has(kProgramWords, word)) return false;
+  if (has(kPlainSections, section)) return true;
+  const auto words = std::find_if(kPlainWords.begin(), kPlainWords.end(),
+                                  [&](const auto& row) { return row.first == section; });
+  return words != kPlainWords.end() && words->second.find(" " + word + " ") != std::string::npos;
+}
+
+/// Returns a harmless value for a key; nothing if the key is known to name no program.
 std::optional<std::string> harmless_value(std::string_view key) {
   const std::string section = to_lower(key.substr(0, key.find('.')));
   const std::string word = to_lower(key.substr(key.rfind('.') + 1));
-  const auto has = [](const auto& words, const std::string& one) {
-    return std::find(words.begin(), words.end(), one) != words.end();
-  };
   if (section == "core" && word == "hookspath") return "/dev/null";
   if (section == "core" && word == "fsmonitor") return "false";
   // A FIFO as this file would block git forever.
   if (section == "core" && (word == "excludesfile" || word == "attributesfile")) return "/dev/null";
   if (has(kProgramFlags, word)) return "false";
-  if (has(kProgramWords, word) || has(kProgramSections, section)) return "";
-  return std::nullopt;
+  if (is_plain(section, word)) return std::nullopt;
+  return "";
 }
 
 /// Calls `visit(scope, key, value)` for each entry of `git config --list --show-scope -z`. A key

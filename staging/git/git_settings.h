@@ -20,9 +20,9 @@ struct GitSetting {
 /// output of `git config --list --show-scope -z`. The person's own settings (system, global,
 /// command) stay, except for filters, because the repository chooses the files on which they run.
 ///
-/// Filters and signatures are disabled. Helpers, hooks, drivers, editors, pagers and aliases become
-/// empty. A key is overridden if its last part is a word for a program, such as `command`. So most
-/// keys of newer git versions are covered, too.
+/// Only the repository's keys that are known to name no program pass. Filters and signatures are
+/// disabled, and every other key becomes empty: helpers, hooks, drivers, editors, pagers, aliases,
+/// and what only a newer git or another program reads.
 /// Source: git-config(1), gitattributes(5) of git 2.39 to 2.52.
 /// Errors: kInvalid `git.odd_config` for truncated output.
 Result<std::vector<GitSetting>> program_overrides(std::string_view listed);

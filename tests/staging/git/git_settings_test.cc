@@ -35,6 +35,30 @@ TEST(GitSettings, ProgramsOfTheRepositoryAreDisabled) {
   EXPECT_EQ(*settings, expected);
 }
 
+TEST(GitSettings, AKeyThatIsNotKnownIsDisabled) {
+  const auto settings = program_overrides(
+      listed("local", "core.newkey", "touch x") + listed("local", "hook.x.run", "touch x") +
+      listed("local", "submodule.x.update", "!touch x") + listed("local", "diff.x.run", "touch x"));
+  ASSERT_TRUE(settings.has_value());
+  const std::vector<GitSetting> expected = {
+      {"core.newkey", ""}, {"hook.x.run", ""}, {"submodule.x.update", ""}, {"diff.x.run", ""}};
+  EXPECT_EQ(*settings, expected);
+}
+
+TEST(GitSettings, WhatNamesNoProgramIsKept) {
+  std::string kept;
+  for (const char* key :
+       {"core.autocrlf", "core.repositoryFormatVersion", "core.bare", "extensions.worktreeConfig",
+        "remote.origin.url", "remote.origin.fetch", "branch.a.b.merge", "user.email",
+        "diff.algorithm", "diff.lisp.xfuncname", "merge.conflictStyle", "submodule.lib.url",
+        "includeIf.gitdir:~/x/.path", "push.default", "trailer.sign.key", "i18n.commitEncoding"}) {
+    kept += listed("local", key, "1");
+  }
+  const auto settings = program_overrides(kept);
+  ASSERT_TRUE(settings.has_value());
+  EXPECT_EQ(*settings, std::vector<GitSetting>());
+}
+
 TEST(GitSettings, UserSettingsAreKeptExceptFilters) {
   const auto settings = program_overrides(listed("global", "gpg.program", "gpg2") +
                                           listed("system", "core.editor", "vi") +
