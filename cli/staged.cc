@@ -96,7 +96,7 @@ Result<std::string> staged_text(const Proposal& change) {
   }
   // A git diff omits directories and some permission bits.
   if (files.empty() && !change.is_empty()) {
-    text = "staged " + counted(change.changes().size(), "path") + "\n";
+    text = "staged " + counted(ShownPaths(change.changes()).count(), "path") + "\n";
   }
   return text;
 }

@@ -27,6 +27,7 @@
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/stages/savepoints.h"
 #include "staging/overlay/proposal_diff.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 namespace {
@@ -536,8 +537,8 @@ Result<int> preview_rollback(Session& session) {
   names.name_status = true;
   GALLEY_TRY(print_changes(session, staged, names));
   session.say(fmt::format("would roll back {}{}: {} staged, {} would be left", transaction.id(),
-                          to.empty() ? "" : " to " + to, counted(staged.changes().size(), "path"),
-                          kept));
+                          to.empty() ? "" : " to " + to,
+                          counted(ShownPaths(staged.changes()).count(), "path"), kept));
   return kExitDone;
 }
 

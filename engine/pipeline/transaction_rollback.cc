@@ -11,6 +11,7 @@
 #include "engine/pipeline/transaction_state.h"
 #include "engine/stages/savepoints.h"
 #include "engine/stages/stored_stage.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 
@@ -128,9 +129,7 @@ std::vector<ReviewComment> InnerTransaction::comments() const {
 Result<size_t> Transaction::changes_at(const std::string& savepoint) const {
   GALLEY_ASSIGN(const WritableDirectory* stage, stage_directory());
   GALLEY_ASSIGN(const Overlay::Entries entries, entries_at_savepoint(*stage, savepoint));
-  return static_cast<size_t>(std::count_if(entries.begin(), entries.end(), [](const auto& entry) {
-    return entry.second.before != entry.second.now;
-  }));
+  return ShownPaths(entries).count();
 }
 
 Result<void> Transaction::rollback_to(const std::string& name) {

@@ -14,6 +14,7 @@
 #include "engine/stages/run_basis.h"
 #include "engine/stages/stored_stage.h"
 #include "staging/fs/user_state.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 namespace {
@@ -88,11 +89,11 @@ Result<std::vector<StageStatus>> open_stages(WorkspaceState& workspace, RunChang
     if (stage) {
       const auto entries = stage->load();
       if (!entries) continue;
-      for (const auto& [path, entry] : *entries) status.changes += entry.before != entry.now;
+      status.changes = ShownPaths(*entries).count();
       const auto written = run_changes == RunChanges::kCount
                                ? changes_of_live_run(workspace, info.id)
                                : std::optional<Overlay::Entries>();
-      if (written) status.changes = written->size();
+      if (written) status.changes = ShownPaths(*written).count();
     }
     found.push_back(std::move(status));
   }

@@ -10,6 +10,7 @@
 #include "base/file_mode.h"
 #include "base/text.h"
 #include "staging/overlay/overlay_file.h"
+#include "staging/overlay/staged_step.h"
 
 namespace galley {
 namespace {
@@ -87,9 +88,7 @@ Result<Kept> read_savepoint(const Directory& stage, uint64_t number) {
   auto entries = decode_entries(rest.substr(line + 1));
   if (!entries) return damaged_savepoint(number);
   kept.entries = *std::move(entries);
-  kept.about.changes = static_cast<size_t>(
-      std::count_if(kept.entries.begin(), kept.entries.end(),
-                    [](const auto& entry) { return entry.second.before != entry.second.now; }));
+  kept.about.changes = ShownPaths(kept.entries).count();
   return kept;
 }
 

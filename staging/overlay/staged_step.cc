@@ -249,4 +249,34 @@ Result<void> infer_renames(const Overlay::Entries& before, Overlay& overlay) {
   return {};
 }
 
+ShownPaths::ShownPaths(const Overlay::Entries& entries) {
+  for (const auto& [path, entry] : entries) add(path, entry.before, entry.now);
+}
+
+ShownPaths::ShownPaths(const ChangeSet& changes) {
+  for (const Change& change : changes) add(change.path, change.before, change.after);
+}
+
+size_t ShownPaths::count() const {
+  const auto alone = std::count_if(folders_.begin(), folders_.end(), [this](const RelPath& folder) {
+    return !parents_.contains(folder);
+  });
+  return others_ + static_cast<size_t>(alone);
+}
+
+void ShownPaths::add(const RelPath& path, const Node& before, const Node& after) {
+  if (before == after) return;
+  const bool is_directory =
+      before.kind == FileKind::kDirectory || after.kind == FileKind::kDirectory;
+  const bool is_absent = before.kind == FileKind::kAbsent || after.kind == FileKind::kAbsent;
+  if (is_directory && is_absent) {
+    folders_.insert(path);
+  } else {
+    ++others_;
+  }
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    if (!parents_.insert(above).second) return;
+  }
+}
+
 }  // namespace galley

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,5 +93,22 @@ inline constexpr uint64_t kMaxInferredRenameBytes = uint64_t{32} << 20U;
 /// paths, as git does (staging/printing/rename.h). Each paired new path then names its source, as
 /// after Overlay::move. Nodes do not change.
 Result<void> infer_renames(const Overlay::Entries& before, Overlay& overlay);
+
+/// Counts changed paths as a diff lists them: a new or deleted directory counts only if no changed
+/// path is in it.
+class ShownPaths {
+ public:
+  explicit ShownPaths(const Overlay::Entries& entries);
+  explicit ShownPaths(const ChangeSet& changes);
+
+  [[nodiscard]] size_t count() const;
+
+ private:
+  void add(const RelPath& path, const Node& before, const Node& after);
+
+  size_t others_ = 0;
+  std::set<RelPath> folders_;  ///< new and deleted directories
+  std::set<RelPath> parents_;  ///< directories above changed paths
+};
 
 }  // namespace galley

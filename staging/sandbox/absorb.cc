@@ -276,6 +276,7 @@ Result<void> Absorption::remove(const RelPath& path, const Node& now) {
       GALLEY_ASSIGN(const Node node, overlay_.node_without_content(child));
       GALLEY_TRY(remove(child, node));
     }
+    if (!entries.empty()) --report_.staged;
   }
   if (now.kind == FileKind::kOther) {
     refuse(path.str(), "was a special file, which no edit may delete");
@@ -392,6 +393,7 @@ Result<void> Absorption::absorb_subdirectory(const RelPath& path, Below below) {
   GALLEY_ASSIGN(const Tally inside, absorb_directory(path, inner));
   // A directory that contains only ignored outputs is ignored, too.
   if (inside.staged == 0 && inside.ignored != 0) return {};
+  if (inside.staged != 0) --report_.staged;
   return put(path, found, now);
 }
 

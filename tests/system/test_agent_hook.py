@@ -434,7 +434,7 @@ class OneWorld(HookCase):
     def test_its_effects_are_on_the_disk_and_on_record(self):
         ran = self.shell("echo new > src/new.c; mkdir -p node_modules/x; echo p > node_modules/x/i.js; echo said")
         self.assertEqual(ran.stdout, b"said\n")
-        self.assertEqual(ran.stderr, b"committed 1: 4 paths; take it back with: galley --agent claude undo 1\n")
+        self.assertEqual(ran.stderr, b"committed 1: 2 paths; take it back with: galley --agent claude undo 1\n")
         self.assertEqual((self.work / "src" / "new.c").read_text(), "new\n")
         # The next command needs what this one installed, also if git ignores it.
         self.assertEqual(self.shell("cat node_modules/x/i.js").stdout, b"p\n")

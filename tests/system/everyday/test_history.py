@@ -72,6 +72,22 @@ class History(EverydayCase):
         self.assertNotIn("f54", said)
         self.assertIn(f"all: galley status --tx {ids[1]}\n", said)
 
+    def test_every_command_counts_the_paths_that_a_diff_lists(self):
+        """git: a directory is no path of its own when a file in it changed."""
+        script = "mkdir -p new/deep; echo x > new/deep/f; rm -r old; echo x > kept/f"
+        for folder in ("old", "kept"):
+            (self.work / folder).mkdir()
+            (self.work / folder / "f").write_text("f\n")
+        self.run_here("begin", expect=0)
+        self.assertIn("3 paths staged", self.run_here("exec", "-v", "--", "sh", "-c", script, expect=0).err)
+        self.run_here("savepoint", "s", expect=0)
+        self.assertIn("  3 paths\n", self.run_here("status", expect=0).out)
+        self.assertIn("3 paths staged, 0 would be left", self.run_here("rollback", "-n", expect=0).err)
+        self.assertEqual(len(self.run_here("diff", "--name-status", expect=0).out.splitlines()), 3)
+        self.run_here("rollback", expect=0)
+        said = self.run_here("exec", "--commit", "--", "sh", "-c", script, expect=0).err
+        self.assertIn("committed 1: 3 paths;", said)
+
     def test_an_open_transaction_may_be_named_by_its_first_digits(self):
         """git: an abbreviated object name works if it is unique."""
         first = self.run_here("begin", expect=0).out.strip()
