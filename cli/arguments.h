@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +12,16 @@
 #include "base/result.h"
 
 namespace galley {
+
+/// The longest time that an option can state, in seconds.
+inline constexpr double kLongestS = 1e9;
+
+/// The time of an option such as --timeout, at least a millisecond.
+[[nodiscard]] inline std::chrono::milliseconds time_of_option(double seconds) {
+  constexpr double kMsPerSecond = 1000;
+  const double ms = std::min(seconds, kLongestS) * kMsPerSecond;
+  return std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
+}
 
 /// Options before the command.
 struct GlobalArguments {

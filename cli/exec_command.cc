@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -32,12 +31,7 @@ AskedLimits limits_of(const ExecArguments& exec) {
   const auto set = [](auto& limit, auto wanted) {
     if (wanted > 0) limit = wanted;
   };
-  constexpr double kMsPerSecond = 1000;
-  constexpr double kLongestS = 1e9;
-  const double timeout_ms = std::min(exec.timeout_s, kLongestS) * kMsPerSecond;
-  if (timeout_ms > 0) {
-    limits.wall = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(timeout_ms)));
-  }
+  if (exec.timeout_s > 0) limits.wall = time_of_option(exec.timeout_s);
   if (exec.cpu_s > 0) limits.cpu = std::chrono::seconds(std::min<uint64_t>(exec.cpu_s, kLongestS));
   set(limits.max_memory_bytes, exec.memory_bytes);
   set(limits.max_processes, exec.processes);

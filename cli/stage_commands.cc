@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -88,12 +85,7 @@ Result<CallOptions> call_options(Session& session) {
   options.deterministic = about.is_deterministic;
   if (!about.capabilities.empty()) options.only_capabilities = about.capabilities;
   if (!about.programs.empty()) options.only_programs = about.programs;
-  if (about.timeout_s > 0) {
-    constexpr double kMsPerSecond = 1000;
-    constexpr double kLongestS = 1e9;
-    const double ms = std::min(about.timeout_s, kLongestS) * kMsPerSecond;
-    options.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
-  }
+  if (about.timeout_s > 0) options.timeout = time_of_option(about.timeout_s);
   GALLEY_ASSIGN(options.environment, call_environment(about));
   GALLEY_ASSIGN(options.secrets, secrets_of_command(session));
   if (session.is_json() || !session.terminal().is_terminal()) return options;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -84,12 +83,7 @@ Result<TrustedMcpServer> server_of(const Arguments& arguments) {
   server.uses_network = arguments.exec.shares_network || is_remote;
   server.writes = !arguments.mcp.is_read_only && !is_remote;
   if (arguments.exec.memory_bytes > 0) server.memory_bytes = arguments.exec.memory_bytes;
-  if (arguments.exec.timeout_s > 0) {
-    constexpr double kMsPerSecond = 1000;
-    constexpr double kLongestS = 1e9;
-    const double ms = std::min(arguments.exec.timeout_s, kLongestS) * kMsPerSecond;
-    server.timeout = std::chrono::milliseconds(std::max<int64_t>(1, std::llround(ms)));
-  }
+  if (arguments.exec.timeout_s > 0) server.timeout = time_of_option(arguments.exec.timeout_s);
   GALLEY_TRY(server.check());
   return server;
 }
