@@ -14,6 +14,7 @@
 #include "staging/overlay/proposal_diff.h"
 #include "staging/placing/mend.h"
 #include "staging/placing/text_view.h"
+#include "staging/text/diff.h"
 #include "staging/text/fold.h"
 #include "staging/text/lines.h"
 
@@ -182,6 +183,28 @@ bool is_in(std::string_view file, std::string_view line) {
   return file.find(trim(line)) != std::string_view::npos;
 }
 
+/// True for a short comment or a line of dots that most often stands for lines, but may be meant.
+bool may_stand_in(std::string_view line) {
+  static constexpr std::array<std::string_view, 22> kSays = {
+      "same as",       "as before",     "as above",     "as they are",  "existing",
+      "rest of",       "the rest",      "remain",       "no change",    "unchanged",
+      "other code",    "other cases",   "other lines",  "other method", "previous code",
+      "previous impl", "original code", "see original", "code continu", "snip",
+      "the other",     "keep the"};
+  constexpr size_t kMostWords = 6;
+  std::string_view text = trim(line, " \t\r\n");
+  if (text.starts_with("pass"))
+    text = trim(text.substr(4));  // a statement of Python without effect
+  if (text.find_first_not_of(" .[]()\"'") == text.npos)
+    return text.find("..") != text.npos || text.find(". .") != text.npos;
+  const std::string words = comment_words(text);
+  if (is_line_comment(text) && words.empty()) return text.find('.') != text.npos;
+  if (!is_line_comment(text) && !begins_with_dots(text)) return false;
+  const auto blanks = std::count(words.begin(), words.end(), ' ');
+  return static_cast<size_t>(blanks) < kMostWords &&
+         (words == "etc" || words == "rest" || has_one_of(words, kSays));
+}
+
 tl::unexpected<Error> left_out(const RelPath& path, const char* reason, std::string_view line) {
   constexpr size_t kMostQuoted = 60;
   return fail(ErrorKind::kRefused, reason,
@@ -190,6 +213,38 @@ tl::unexpected<Error> left_out(const RelPath& path, const char* reason, std::str
                   "' in place of lines, and they would be lost; send those lines, or an edit of "
                   "the changed lines alone",
               path.str());
+}
+
+/// The first new line that may stand for lines, in the place of at least two more lines of code than
+/// the new text has there.
+std::optional<std::string_view> line_for_lost_lines(std::string_view file,
+                                                    std::string_view old_text, const Lines& added) {
+  constexpr size_t kLost = 2;
+  const auto is_new = [&](std::string_view line) {
+    return may_stand_in(line) && !is_in(old_text, line) && !is_in(file, line);
+  };
+  bool has_any = false;
+  for (size_t i = 0; i < added.size() && !has_any; ++i) has_any = is_new(added[i]);
+  if (!has_any) return std::nullopt;
+  const Lines before(old_text);
+  const auto is_code = [](std::string_view line) {
+    return is_telling_line(line) && !is_line_comment(line);
+  };
+  for (const ChangedRange& range : diff_lines(before, added)) {
+    size_t lost = 0;
+    for (size_t i = range.old_begin; i < range.old_end; ++i) lost += is_code(before[i]) ? 1 : 0;
+    size_t made = 0;
+    std::optional<std::string_view> stand_in;
+    for (size_t i = range.new_begin; i < range.new_end; ++i) {
+      if (is_new(added[i])) {
+        if (!stand_in) stand_in = added[i];
+      } else {
+        made += is_code(added[i]) ? 1 : 0;
+      }
+    }
+    if (stand_in && lost >= made + kLost) return stand_in;
+  }
+  return std::nullopt;
 }
 
 /// The first line of `added` that stands for lines, if neither the file nor `old_text` has it.
@@ -202,7 +257,7 @@ std::optional<std::string_view> elided_line(std::string_view file, std::string_v
     if (!stands_for_lines(lines[i]) && !(is_shorter && is_comment_of_dots(lines[i]))) continue;
     if (!is_in(old_text, lines[i]) && !is_in(file, lines[i])) return lines[i];
   }
-  return std::nullopt;
+  return line_for_lost_lines(file, old_text, lines);
 }
 
 /// The lines of one difference, or of several with only blank lines and brackets between them.
@@ -499,7 +554,8 @@ Result<void> check_added_lines(const RelPath& path, std::string_view file, const
   }
   const auto is_elided = [](const HunkLine& line) {
     return line.role == LineRole::kAdded &&
-           (stands_for_lines(line.text) || is_comment_of_dots(line.text));
+           (stands_for_lines(line.text) || is_comment_of_dots(line.text) ||
+            may_stand_in(line.text));
   };
   for (const Hunk& hunk : edit.hunks) {
     if (std::none_of(hunk.lines.begin(), hunk.lines.end(), is_elided)) continue;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/clock.h"
 #include "staging/formats/read_edits.h"
 #include "staging/fs/memory_directory.h"
@@ -34,6 +36,8 @@ std::string result_of(const std::string& answer, const std::string& path = "f.cc
   return file.failures.empty() ? "staged" : file.failures[0].reason;
 }
 
+std::string json_text(const std::string& text) { return nlohmann::json(text).dump(); }
+
 /// The file in a fence, with `text` in the place of the function b.
 std::string shown_with(const std::string& text) {
   std::string file = kSixFunctions;
@@ -51,6 +55,36 @@ TEST(ElidedLines, AWholeFileHasNoCommentInThePlaceOfLines) {
     EXPECT_EQ(result_of(shown_with("int b(int x) {\n  " + comment + "\n}\n\n")),
               "patch.part_of_file")
         << comment;
+  }
+}
+
+/// A diff that replaces the body of the function b by `text` and a return.
+std::string diff_with(const std::string& text) {
+  return "--- a/f.cc\n+++ b/f.cc\n@@ -9,4 +9,4 @@\n int b(int x) {\n-  x += 1;\n-  x += 2;\n-  x "
+         "+= 3;\n"
+         "+  " +
+         text + "\n   return x;\n }\n";
+}
+
+TEST(ElidedLines, AShortCommentIsNotTakenForLinesOfCode) {
+  std::string file = kSixFunctions;
+  file.replace(file.find("  x += 1;\n"), 10, "  x += 1;\n  x += 2;\n  x += 3;\n");
+  for (const std::string comment :
+       {"// same as before", "// (no changes)", "// <snip>", "// . . .", "/* ...rest... */",
+        "[...]", "(...)", "// continue with the rest", "// see original",
+        "// original code continues", "// Other code...", "// previous implementation",
+        "// (other cases)", "// keep the existing loop", "// etc.",
+        "// other lines remain as they are", "pass  # existing code"}) {
+    EXPECT_EQ(result_of(diff_with(comment), "f.cc", file), "patch.doubtful_lines") << comment;
+    std::string whole = file;
+    const size_t begin = whole.find("  x += 1;\n");
+    whole.replace(begin, whole.find("  return x;") - begin, "  " + comment + "\n");
+    const std::string json = R"({"path": "f.cc", "content": )" + json_text(whole) + "}";
+    EXPECT_EQ(result_of(json, "f.cc", file), "patch.part_of_file") << comment;
+  }
+  for (const std::string text : {"x = rest_of(x);", "x += 6;  // the same as before, at once",
+                                 "// x grows below\n+  x += 6;\n+  y += 2;", "x += 6;  // ..."}) {
+    EXPECT_EQ(result_of(diff_with(text), "f.cc", file), "staged") << text;
   }
 }
 
