@@ -328,7 +328,13 @@ Ending ending_of(const HunkHeader& header, const BodyReader& body, const ReadOpt
                          (missing <= kMaxMissingLines && !ends_in_change);
     return !seems_cut || is_near ? Ending::kWrongCounts : Ending::kUndecided;
   }
-  if (is_wrong_elsewhere) return seems_cut ? Ending::kUndecided : Ending::kWrongCounts;
+  // Lines that are removed without the new ones, or less than half of a new file.
+  const bool is_half =
+      (body.lines().back().role == LineRole::kRemoved && have.new_count < header.new_count) ||
+      (header.old_count == 0 && 2 * have.new_count < header.new_count);
+  if (is_wrong_elsewhere) {
+    return seems_cut || is_half ? Ending::kUndecided : Ending::kWrongCounts;
+  }
   return seems_cut ? Ending::kCutOff : Ending::kUndecided;
 }
 
@@ -387,6 +393,31 @@ Result<void> judge_end(const Lines& document, size_t line, const HunkHeader& hea
                                       : ending == Ending::kCutOff && so_far.right_counts > 0;
   so_far.doubt = PossibleTruncation{message, is_likely, so_far.is_ended || options.is_delimited,
                                     missing_old, missing_new};
+  return {};
+}
+
+/// The same for a hunk without counts. It may be cut off if the document ends in a change, inside a
+/// line or a fence.
+Result<void> judge_end_without_counts(const Lines& document, const BodyReader& body,
+                                      const ReadOptions& options, HunkReadState& so_far) {
+  const bool is_cut = options.end == DocumentEnd::kCutOff;
+  if (body.lines().empty() || (options.end != DocumentEnd::kUnknown && !is_cut)) return {};
+  const bool ends_in_change = body.lines().back().role != LineRole::kContext;
+  const bool is_open = so_far.is_in_fence || !so_far.is_ended;
+  if (!is_cut && (!ends_in_change || options.is_delimited || !is_open)) return {};
+  const std::string message =
+      "line " + std::to_string(document.size()) + " of the patch: the patch ends in a change, " +
+      (so_far.is_in_fence ? "and its fence is open" : "and its last line has no end") +
+      "; it may be cut off: send it whole, or --complete takes it as it is (\"complete\": true in "
+      "a "
+      "tool call)";
+  if (is_cut) {
+    return fail(ErrorKind::kInvalid, "edit.truncated",
+                "the patch was cut off, as --truncated (\"complete\": false in a tool call) says: "
+                "send it whole",
+                std::string(so_far.path));
+  }
+  so_far.doubt = PossibleTruncation{message, true, so_far.is_ended, 0, 0};
   return {};
 }
 
@@ -526,6 +557,9 @@ Result<size_t> read_hunk(const Lines& document, size_t at, const ReadOptions& op
     const std::string found = counts_text(have.old_count, have.new_count);
     if (header->has_counts && !options.recount && is_document_end(document, body.at())) {
       GALLEY_TRY(judge_end(document, line, *header, body, options, so_far));
+    }
+    if (!header->has_counts && !options.recount && is_document_end(document, body.at())) {
+      GALLEY_TRY(judge_end_without_counts(document, body, options, so_far));
     }
     if (header->has_counts && !hunk.counts_agree && !options.recount) {
       note("count_mismatch", "the hunk states " + stated + " lines and has " + found);
