@@ -382,7 +382,10 @@ HunkPlaces HunkSearch::find_by_steps() {
   const int64_t at = stated();
   const bool is_at_stated = places.starts.size() == 1 && (at < 0 || places.starts.front() == at);
   if (is_at_stated || (places.starts.size() > 1 && at < 0)) places.step = MatchStep::kExact;
-  if (!places.starts.empty()) return places;
+  if (!places.starts.empty()) {
+    places.rival = rival_near_stated_line(places);
+    return places;
+  }
   if (options_.last_step >= MatchStep::kLineEnds) {
     places = full(LineFolding::kLineEnds, MatchStep::kLineEnds);
     if (!places.starts.empty()) return places;
@@ -404,6 +407,26 @@ HunkPlaces HunkSearch::find_by_steps() {
   // disagree.
   if (later.starts.size() == 1 && !has(places, later.starts.front())) later.is_doubtful = true;
   return later;
+}
+
+/// The place next to the stated line that has the old lines except for white space, if no exact
+/// place is as near. Then the number contradicts the bytes.
+std::optional<int64_t> HunkSearch::rival_near_stated_line(const HunkPlaces& exact) {
+  constexpr int64_t kNear = 3;
+  if (stated() < 0 || exact.is_cut || !hunk_.anchors.empty()) return {};
+  if (options_.last_step < MatchStep::kWhiteSpace || !has_tellable_line(0, pattern_.size()))
+    return {};
+  for (int64_t distance = 0; distance <= kNear; ++distance) {
+    for (const int64_t at : {stated() - distance, stated() + distance}) {
+      if (at < 0) continue;
+      if (std::binary_search(exact.starts.begin(), exact.starts.end(), at)) return {};
+      if (fits_ends(at) && index_.matches_at(pattern_, at, LineFolding::kBlanks) &&
+          accepts_indent(at) && !is_done_at(at, LineFolding::kBlanks)) {
+        return at;
+      }
+    }
+  }
+  return {};
 }
 
 HunkPlaces HunkSearch::folded_steps() {

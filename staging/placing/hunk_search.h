@@ -30,6 +30,9 @@ struct HunkPlaces {
   /// One place, but nothing explains why it lacks the ignored context lines. Only the line number
   /// can confirm it.
   bool is_unexplained = false;
+  /// A place next to the stated line that has the old lines except for white space, while the exact
+  /// places are farther away.
+  std::optional<int64_t> rival;
   /// The index of an anchor that contradicts all of these places, if no later step found another
   /// place.
   std::optional<size_t> anchor_against;
@@ -57,6 +60,7 @@ class HunkSearch {
   [[nodiscard]] size_t max_fuzz() const;
   void find_reduced(size_t lead, size_t trail, HunkPlaces& places, std::set<int64_t>& starts);
   HunkPlaces fuzzy();
+  std::optional<int64_t> rival_near_stated_line(const HunkPlaces& exact);
   HunkPlaces folded_steps();
   HunkPlaces without_pattern() const;
   [[nodiscard]] bool changes_to_what_is_there();

@@ -425,8 +425,8 @@ class HunkPlacer {
       const HunkPlaces& found = searches_[i].places;
       const bool is_sure = found.starts.size() == 1 && found.step <= MatchStep::kLineEnds &&
                            !found.is_doubtful && !found.anchor_against && length(i) > 0;
-      if (!is_sure) return false;
-      places.emplace_back(found.starts.front(), i);
+      if (!is_sure && !is_chosen(i)) return false;
+      places.emplace_back(is_chosen(i) ? searches_[i].start : found.starts.front(), i);
     }
     if (std::is_sorted(places.begin(), places.end())) return false;
     std::sort(places.begin(), places.end());
@@ -451,15 +451,22 @@ class HunkPlacer {
   void take_choices() {
     if (options_.choices.empty()) return;
     for (size_t i = 0; i < searches_.size(); ++i) {
-      for (const int64_t start : searches_[i].places.starts) {
+      HunkPlaces& places = searches_[i].places;
+      std::vector<int64_t> starts = places.starts;
+      if (places.rival) starts.push_back(*places.rival);
+      for (const int64_t start : starts) {
         const std::string id = candidate_id(ids_[i], file_key(), index_.lines(), start, length(i));
         if (std::find(options_.choices.begin(), options_.choices.end(), id) ==
             options_.choices.end()) {
           continue;
         }
         settle(searches_[i], start);
-        searches_[i].places.is_doubtful = false;
-        searches_[i].places.anchor_against.reset();
+        places.is_doubtful = false;
+        places.anchor_against.reset();
+        if (places.rival == start) {
+          places.step = MatchStep::kWhiteSpace;
+          places.fold = LineFolding::kBlanks;
+        }
         chosen_.push_back(i);
         break;
       }
@@ -514,7 +521,6 @@ class HunkPlacer {
     Search& search = searches_[i];
     const int64_t stated = search.search.stated();
     if (!search.is_decided || stated < 0 || search.start == stated || is_chosen(i)) return;
-    if (!hunk(i).counts_agree) return;
     int64_t expected = stated;
     for (size_t k = i; k-- > 0;) {
       if (const auto drift = drift_of(k)) {
@@ -523,12 +529,25 @@ class HunkPlacer {
       }
     }
     if (expected == search.start) return;
+    // If the counts are wrong, the number may be, too. Only the very lines there support it.
+    const bool is_number_sure = hunk(i).counts_agree;
     const auto is_rival = [&](int64_t place) {
-      return resembles(hunk(i), place) || has_lines_near(hunk(i), place, search.start);
+      if (has_place(i, place)) return true;
+      return is_number_sure &&
+             (resembles(hunk(i), place) || has_lines_near(hunk(i), place, search.start));
     };
-    if (is_rival(expected) || is_rival(stated)) {
+    if (search.places.rival || is_rival(expected) || is_rival(stated)) {
       search.places.is_doubtful = true;
     }
+  }
+
+  /// Whether the hunk fits byte for byte at a place, with a line that tells something.
+  [[nodiscard]] bool has_place(size_t i, int64_t place) const {
+    const HunkPlaces& places = searches_[i].places;
+    const std::vector<std::string_view>& pattern = searches_[i].search.pattern();
+    return places.fold == LineFolding::kBytes && places.fuzz == 0 &&
+           std::binary_search(places.starts.begin(), places.starts.end(), place) &&
+           std::any_of(pattern.begin(), pattern.end(), is_telling_line);
   }
 
   /// In a file that is known to have changed, the only place may be a copy of the intended one,
@@ -797,8 +816,14 @@ class HunkPlacer {
     if (search.places.starts.empty()) return explain_missing(index_, failed, edit_.path);
     const bool is_ambiguous =
         search.feasible.size() > 1 || search.places.is_doubtful || search.places.starts.size() > 1;
-    const std::vector<int64_t>& shown =
-        search.feasible.empty() ? search.places.starts : search.feasible;
+    std::vector<int64_t> shown = search.feasible.empty() ? search.places.starts : search.feasible;
+    std::vector<int64_t> rivals;
+    if (search.places.rival) rivals.push_back(*search.places.rival);
+    if (has_place(i, search.search.stated())) rivals.push_back(search.search.stated());
+    for (const int64_t rival : rivals) {
+      const auto at = std::lower_bound(shown.begin(), shown.end(), rival);
+      if (search.places.is_doubtful && (at == shown.end() || *at != rival)) shown.insert(at, rival);
+    }
     EditFailure out = search.places.anchor_against
                           ? explain_anchor(index_, failed, *search.places.anchor_against)
                       : is_ambiguous ? explain_ambiguous(failed, search.places.is_doubtful)
