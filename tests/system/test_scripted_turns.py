@@ -513,7 +513,8 @@ class AcpDoor(Turns, AcpCase):
         self.flush(player)
         for block in story.blocks_for(player, untouched=True):
             text = story.fresh(block.now)
-            ready, go = (self.sync / f"{word} {next(story.count)}" for word in ("ready", "go"))
+            # Stories of one test share the folder, and each counts from 0.
+            ready, go = (self.sync / f"{word} {story.seed} {next(story.count)}" for word in ("ready", "go"))
             wait = f"touch '{ready}'; while [ ! -e '{go}' ]; do sleep 0.02; done"
             read = [["fs_read", block.path]] if story.choice.random() < 0.5 else []
             steps = [*read, ["shell", f"{replace_command(block, text)}; {wait}"]]
