@@ -138,6 +138,8 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
                                                          : workspace.persistent.own_path("runs")));
   GALLEY_ASSIGN(const WriterLock lock, workspace.persistent.lock());
   GALLEY_ASSIGN(const Bases bases, bases_of(folder, note, state));
+  GALLEY_ASSIGN(rules.unchanged_ns, unchanged_ns(folder));
+  if (is_live) GALLEY_TRY(begin_look(folder));
   const auto contents = std::make_shared<WithPreImages>(store, state, bases);
   for (int attempt = 1;; ++attempt) {
     Overlay overlay(workspace.place.files(), contents, workspace.place.clock());
@@ -157,6 +159,7 @@ Result<RunCapture> capture_run(WorkspaceState& workspace, const RunFolder& folde
       }
       capture.entries.emplace(path, entry);
     }
+    if (is_live && capture.entries.empty()) GALLEY_TRY(end_unchanged_look(folder));
     return capture;
   }
 }

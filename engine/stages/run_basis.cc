@@ -26,6 +26,8 @@ constexpr uint64_t kMaxBasisBytes = uint64_t{256} << 20U;
 
 constexpr std::string_view kBasis = "basis";
 constexpr std::string_view kCheckpoint = "checkpoint";
+constexpr std::string_view kLook = "look";
+constexpr std::string_view kUnchanged = "unchanged";
 
 /// Returns an empty text when there is none.
 Result<std::string> read(const RunFolder& folder, std::string_view name) {
@@ -131,6 +133,22 @@ Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const Co
   return replace_file(folder.directory(), kCheckpoint,
                       std::string(kCheckpointMagic) + transaction.str() + " " + proposal.hex() +
                           "\n" + encode_entries(basis));
+}
+
+Result<void> begin_look(const RunFolder& folder) {
+  GALLEY_ASSIGN(const auto file, folder.directory().open_writable_file(
+                                     chosen_path(kLook), OpenMode::kOpenOrCreate, kPrivateFile));
+  return file->truncate(0);  // sets the time, also of an empty file
+}
+
+Result<void> end_unchanged_look(const RunFolder& folder) {
+  const WritableDirectory& place = folder.directory();
+  return place.rename(chosen_path(kLook), place, chosen_path(kUnchanged), RenameMode::kReplace);
+}
+
+Result<int64_t> unchanged_ns(const RunFolder& folder) {
+  GALLEY_ASSIGN(const FileStat found, folder.directory().stat(chosen_path(kUnchanged)));
+  return found.kind == FileKind::kRegular ? found.mtime_ns : 0;
 }
 
 namespace {

@@ -30,6 +30,8 @@ namespace galley {
 //     basis        Overlay::Entries (staging/overlay/overlay_file.h), replaced whole by rename
 //     checkpoint   the next basis, valid after a transaction is committed:
 //                  "galley checkpoint 1 <transaction> <proposal>", then the entries
+//     unchanged    an empty file, modified before the last capture without changes; `look` until
+//                  the capture is complete
 //
 // A checkpoint is written under the writer lock before its transaction. A process that finds this
 // transaction in the history replaces the basis by the checkpoint. So the run's own changes are not
@@ -54,6 +56,16 @@ Result<void> set_base(const RunFolder& folder, const StateDirectory& state, cons
 /// basis after the commit.
 Result<void> note_checkpoint(const RunFolder& folder, TxId transaction, const ContentId& proposal,
                              const Overlay::Entries& captured);
+
+/// Notes the time before a capture of a live run. The caller holds the writer lock.
+Result<void> begin_look(const RunFolder& folder);
+
+/// The capture since begin_look() found no change.
+Result<void> end_unchanged_look(const RunFolder& folder);
+
+/// Returns the time before the last capture without changes, on the clock of the file system; 0 if
+/// there was none.
+Result<int64_t> unchanged_ns(const RunFolder& folder);
 
 /// A layer over a folder of the host.
 struct RunLayer {

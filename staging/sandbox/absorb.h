@@ -40,6 +40,9 @@ struct AbsorbRules {
   bool copies_contents = false;
   /// The command is still running. The layer is only read; nothing in it is moved or changed.
   bool is_live = false;
+  /// A time on the clock of the file system, after which it was found that the layer had no effect
+  /// beside the staged changes; 0: none. So the command made every other whiteout later.
+  int64_t unchanged_ns = 0;
 };
 
 /// The result of reading back.

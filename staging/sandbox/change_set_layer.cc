@@ -1,5 +1,6 @@
 #include "staging/sandbox/change_set_layer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -198,14 +199,28 @@ Result<void> ChangeSetLayer::write_node(const RelPath& path, const Change& chang
 
 namespace {
 
-/// Returns the time when the command first wrote a path or made the directories above it; 0 if the
-/// file system does not report it.
-Result<int64_t> first_written_ns(const WritableDirectory& upper, RelPath path) {
+/// Returns a time not after the command first wrote a path, deleted it or made the directories
+/// above it; 0 if the file system does not report it.
+///
+/// overlayfs links all whiteouts of a mount to one inode, whose time is that of the first deletion.
+/// A whiteout that was not there at `unchanged_ns` is younger.
+Result<int64_t> first_written_ns(const WritableDirectory& upper, RelPath path,
+                                 int64_t unchanged_ns) {
   for (; !path.is_root(); path = path.parent()) {
     GALLEY_ASSIGN(const FileStat layer, upper.stat(path));
+    if (layer.kind == FileKind::kOther) return std::max(layer.birth_ns, unchanged_ns);
     if (layer.kind != FileKind::kAbsent) return layer.birth_ns;
   }
   return 0;
+}
+
+/// Whether the command may have made a directory above the path. Then it never saw what others
+/// wrote there.
+bool is_below_staged(const Overlay::Entries& before, const RelPath& path) {
+  for (RelPath above = path.parent(); !above.is_root(); above = above.parent()) {
+    if (before.contains(above)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -226,7 +241,8 @@ Result<void> check_changed_files(const Overlay::Entries& before, const WritableD
       report.refused.push_back({path.str(), "changed on disk while the command ran; run it again"});
       continue;
     }
-    GALLEY_ASSIGN(const int64_t written, first_written_ns(upper, path));
+    const int64_t unchanged_ns = is_below_staged(before, path) ? 0 : rules.unchanged_ns;
+    GALLEY_ASSIGN(const int64_t written, first_written_ns(upper, path, unchanged_ns));
     // The clock of both stamps advances only every few milliseconds.
     if (written <= changed) forgotten.emplace(path, entry);
   }

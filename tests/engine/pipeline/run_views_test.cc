@@ -18,6 +18,16 @@ bool is_receipt(const Result<CommitOutcome>& outcome) {
   return outcome && std::holds_alternative<Receipt>(*outcome);
 }
 
+/// Waits until the clock of the file system has gone on.
+void pass_a_tick() {
+  const TempDirectory place;
+  const int64_t now = place.directory().stat(RelPath::root())->ctime_ns;
+  for (int i = 0; place.directory().stat(RelPath::root())->ctime_ns <= now; ++i) {
+    place.write("tick" + std::to_string(i % 2), "");
+    GALLEY_CHECK(place.directory().remove_file(rel("tick" + std::to_string(i % 2))).has_value());
+  }
+}
+
 TEST_F(RunViews, ChangesOfALiveRunAreListedAndCommittedWhileItRuns) {
   tree_.write("f", "one\n");
   const auto run = start();
@@ -260,16 +270,60 @@ TEST_F(RunViews, ASaveByAnEditorBeforeTheFirstWriteIsTheBase) {
   tree_.write("f", "one\n");
   const auto run = start();
   tree_.write("f", "saved by an editor\n");
-  // Until the clock of the file system has gone on.
-  const int64_t saved = tree_.directory().stat(rel("f"))->ctime_ns;
-  const TempDirectory other;
-  for (int i = 0; other.directory().stat(RelPath::root())->ctime_ns <= saved; ++i) {
-    other.write("tick" + std::to_string(i % 2), "");
-    ASSERT_TRUE(other.directory().remove_file(rel("tick" + std::to_string(i % 2))).has_value());
-  }
+  pass_a_tick();
   ASSERT_EQ(run->call({"append", "f", "mine\n"}), "ok");
   ASSERT_TRUE(is_receipt(commit(run->id())));
   EXPECT_EQ(tree_.read("f"), "saved by an editor\nmine\n");
+}
+
+// The whiteouts of an overlay can share one inode, so they do not have the times of the deletions.
+TEST_F(RunViews, ASaveBeforeALastLookIsTheBaseOfADeletionAfterOthers) {
+  tree_.write("first", "1\n");
+  tree_.write("d/f", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"remove", "first"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  pass_a_tick();
+  tree_.write("d/f", "saved by an editor\n");
+  pass_a_tick();
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  ASSERT_EQ(run->call({"remove", "d/f"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  EXPECT_FALSE(tree_.exists("d/f"));
+}
+
+TEST_F(RunViews, ASaveAfterTheLastLookIsAConflictWithADeletion) {
+  tree_.write("first", "1\n");
+  tree_.write("f", "one\n");
+  const auto run = start();
+  ASSERT_EQ(run->call({"remove", "first"}), "ok");
+  EXPECT_EQ(changes_of(run->id()), (Lines{"D first"}));
+  ASSERT_EQ(run->call({"remove", "f"}), "ok");
+  pass_a_tick();
+  tree_.write("f", "saved by an editor\n");
+  pass_a_tick();
+  EXPECT_EQ(changes_of(run->id()), (Lines{"D f", "D first"}));
+  const auto outcome = commit(run->id());
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  EXPECT_EQ(tree_.read("f"), "saved by an editor\n");
+}
+
+TEST_F(RunViews, ASaveInADirectoryOfTheRunIsAConflictWithItsDeletion) {
+  const auto run = start();
+  ASSERT_EQ(run->call({"mkdir", "d"}), "ok");
+  ASSERT_EQ(run->call({"mkdir", "d/e"}), "ok");
+  ASSERT_TRUE(is_receipt(commit(run->id())));
+  pass_a_tick();
+  tree_.write("d/e/saved", "by an editor\n");
+  pass_a_tick();
+  EXPECT_EQ(changes_of(run->id()), Lines());
+  EXPECT_EQ(run->view().list("d/e"), "ok");
+  ASSERT_EQ(run->call({"rmdir", "d/e"}), "ok");
+  const auto outcome = commit(run->id());
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message;
+  EXPECT_TRUE(std::holds_alternative<Conflict>(*outcome));
+  EXPECT_EQ(tree_.read("d/e/saved"), "by an editor\n");
 }
 
 TEST_F(RunViews, StatusCountsTheChangesOfALiveRun) {
