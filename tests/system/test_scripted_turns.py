@@ -422,8 +422,8 @@ class AcpDoor(Turns, AcpCase):
     """A turn is one prompt or several. The agents are scripts of their names."""
 
     DOOR = "acp"
-    # A live run that deletes a file which was saved after an earlier deletion of the run asks the person.
-    SAVES_ANYWHERE = False
+    # A live run does not see what is saved in a folder that it made. If it deletes the folder, the person is asked.
+    SAVES_IN_NEW_FOLDERS = False
     AGENTS = ("codex", "claude", "opencode", "gemini", "qwen", "cline", "goose")
 
     def setUp(self):
