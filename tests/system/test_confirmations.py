@@ -2,8 +2,8 @@
 
 import json
 import re
-import unittest
 
+import hostile
 from support import SystemCase
 
 GRANT = json.dumps({"agent": "bot", "capability": "custom:deploy"})
@@ -83,4 +83,4 @@ class Confirmations(SystemCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

@@ -6,8 +6,8 @@ import shutil
 import subprocess
 import sys
 import time
-import unittest
 
+import hostile
 from support import SystemCase
 
 # A journal of this time is recent during the whole test: it is retired after 10 s.
@@ -268,4 +268,4 @@ class Conflicts(SystemCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

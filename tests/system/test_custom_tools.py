@@ -4,8 +4,8 @@ import http.server
 import json
 import shutil
 import threading
-import unittest
 
+import hostile
 import support
 
 PACK = support.ROOT / "examples" / "aios-pack"
@@ -456,4 +456,4 @@ class AiosPack(CustomToolCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

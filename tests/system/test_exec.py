@@ -11,6 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
+import hostile
 from support import GALLEY, SystemCase, need_own_mounts, snapshot
 
 TREE = r"""
@@ -377,4 +378,4 @@ class Exec(SystemCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

@@ -9,7 +9,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent / "review"))
 
 from browser import BrowserCase  # noqa: E402
-from support import SystemCase  # noqa: E402
+from support import GALLEY, SystemCase  # noqa: E402
+from test_review_server import ServedCase  # noqa: E402
 
 ROWS = "document.querySelectorAll('tbody tr').length"
 TEXTS = "[...document.querySelectorAll(%r)].map((node) => node.textContent)"
@@ -318,6 +319,101 @@ class PageInBrowser(BrowserCase, ReportCase):
         layouts = [self.look(self.page_of_new_files(count), ("until", ROWS), ("metrics", "work"))["notes"]["work"]["LayoutCount"]
                    for count in (10, 1000)]
         self.assertLess(layouts[1], layouts[0] + 20)
+
+
+class ServedInBrowser(BrowserCase, ServedCase):
+    def test_accept_reject_comment_edit_and_commit(self):
+        self.serve()
+        box = "section#file-0 .hunk:nth-of-type(%d)"
+        found = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+            ("note", "at first", "document.getElementById('decision-text').textContent"),
+            ("note", "may commit", "![...document.querySelectorAll('#decision-buttons button')][2].disabled"),
+            ("axe", "page"),
+            ("press", "j"), ("press", "a"), ("press", "j"), ("press", "r"),
+            ("note", "chosen", "document.getElementById('decision-text').textContent"),
+            ("click", "section#file-1 .choices button:has-text('Comment')"),
+            ("fill", "section#file-1 textarea", "is it <b>fresh</b>?"), ("axe", "comment"),
+            ("click", "section#file-1 .remark button:has-text('Save')"),
+            ("click", "#decision-buttons button:has-text('Leave out')"),
+            ("until", "data.files[0].parts.filter((part) => part.kind === 'hunk').length === 1"),
+            ("note", "after", "document.getElementById('decision-text').textContent"),
+            ("press", "j"),
+            ("click", "section#file-0 .choices button:has-text('Edit')"),
+            ("until", "document.querySelector('section#file-0 textarea')"),
+            ("fill", "section#file-0 textarea", "one\nfive by hand\n"),
+            ("click", "section#file-0 .remark button:has-text('Save')"),
+            ("until", "document.querySelector('main').textContent.includes('five by hand')"),
+            ("click", "#decision-buttons button:has-text('Accept the rest')"),
+            ("click", "#decision-buttons button:has-text('Commit')"),
+            ("until", "document.getElementById('decision-text').textContent.startsWith('Committed')"))
+        notes = found["notes"]
+        self.assertEqual((notes["page"], notes["comment"]), ([], []))
+        self.assertEqual(notes["at first"], "0 accepted, 0 rejected, 3 undecided, 0 comments")
+        self.assertFalse(notes["may commit"])
+        self.assertEqual(notes["chosen"], "1 accepted, 1 rejected, 1 undecided, 0 comments")
+        self.assertEqual(notes["after"], "1 accepted, 0 rejected, 1 undecided, 1 comment")
+        code, out, _ = self.ended()
+        self.assertEqual(code, 0)
+        self.assertIn("is it <b>fresh</b>?", out)
+        text = (self.work / "long.txt").read_text()
+        self.assertIn("five by hand\n", text)
+        self.assertNotIn("thirty-one", text)
+        self.assertEqual({request.split("/")[2] for request in found["requests"]}, {self.host})
+
+    def test_a_reviewer_can_go_to_a_finding_and_decide_on_it(self):
+        self.serve('[[validator]]\nbuiltin = "json"\nseverity = "warning"\n', more=[("a.json", "{}\n"), ("z.json", "{\n")])
+        notes = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"), ("press", "f"), ("press", "r"),
+            ("note", "rejected", "pieces.filter(({piece}) => choices.get(piece) === 'no').map(({name}) => name)"),
+            ("click", "section#file-3 .choices button:has-text('Comment')"),
+            ("fill", "section#file-3 textarea", "no JSON"), ("click", "section#file-3 .remark button:has-text('Save')"),
+            ("note", "comment", "document.querySelector('section#file-3 .said-of').textContent"))["notes"]
+        self.assertEqual(notes["rejected"], ["z.json"])
+        self.assertEqual(notes["comment"], "no JSON")
+
+    def test_a_click_on_a_number_comments_the_line(self):
+        self.serve()
+        number = "section#file-0 td.line-number button[aria-label='Comment on long.txt:5']"
+        notes = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"), ("click", number),
+            ("fill", "section#file-0 .line-said textarea", "is it five?"), ("axe", "open"),
+            ("click", "section#file-0 .line-said button:has-text('Save')"),
+            ("note", "said", "document.querySelector('.line-said .said-of').textContent"),
+            ("press", "s"), ("until", "view.isSide && document.querySelector('.line-said')"),
+            ("note", "side", "document.querySelector('.line-said .said-of').textContent"), ("axe", "sides"),
+            ("click", "#decision-buttons button:has-text('End')"),
+            ("until", "document.body.dataset.over === 'true'"))["notes"]
+        self.assertEqual((notes["open"], notes["sides"]), ([], []))
+        self.assertEqual((notes["said"], notes["side"]), ("is it five?", "is it five?"))
+        _, out, _ = self.ended()
+        self.assertIn("comment on long.txt:5: is it five?\n", out)
+        self.assertEqual(json.loads(self.galley("--json", "status", expect=0).stdout)["comments"],
+                         [{"on": "long.txt:5", "text": "is it five?"}])
+
+    def test_a_message_is_given_with_the_commit(self):
+        self.serve()
+        self.look(self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+                  ("click", "#decision-buttons button:has-text('Accept the rest')"),
+                  ("fill", "#decision-buttons input", "why it is so"),
+                  ("click", "#decision-buttons button:has-text('Commit')"),
+                  ("until", "document.getElementById('decision-text').textContent.startsWith('Committed')"))
+        self.assertEqual(self.ended()[0], 0)
+        self.assertIn("why it is so", self.galley("log", expect=0).stdout.decode())
+
+    def test_a_changed_stage_loads_the_page_again(self):
+        self.serve()
+        staged = json.dumps({"file_path": "new.txt", "content": "smuggled in\n"})
+        notes = self.look(
+            self.address, ("until", "document.querySelectorAll('tbody tr').length > 10"),
+            ("click", "#decision-buttons button:has-text('Accept the rest')"),
+            ("run", [GALLEY, "-C", str(self.work), "call", "Write", staged], self.environment),
+            ("click", "#decision-buttons button:has-text('Commit')"),
+            ("until", "document.querySelector('main').textContent.includes('smuggled in')"),
+            ("note", "said", "document.getElementById('decision-text').textContent"), may_complain=True)["notes"]
+        self.assertIn("something else is staged than what was shown", notes["said"])
+        self.assertIn("1 undecided", notes["said"])
+        self.assertFalse((self.work / "new.txt").exists())
 
 
 if __name__ == "__main__":

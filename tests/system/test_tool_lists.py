@@ -5,8 +5,8 @@ its actions are recorded with their transaction, refusals too."""
 import json
 import os
 import shutil
-import unittest
 
+import hostile
 from support import SystemCase
 
 RULES = """
@@ -195,4 +195,4 @@ class ToolLists(SystemCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

@@ -5,6 +5,7 @@ import json
 import shutil
 import unittest
 
+import hostile
 from support import SystemCase
 
 
@@ -134,4 +135,4 @@ class ToolProfiles(SystemCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    hostile.main()

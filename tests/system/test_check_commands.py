@@ -1,0 +1,259 @@
+"""galley check with commands: the tree that they see, and their fixes of the index.
+
+Runs as root and as a plain user (`hostile.main`)."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import hostile
+from support import GALLEY, snapshot
+from test_check import FIXER, WHO, CheckCase
+
+
+class Commands(CheckCase):
+    COUNTS = """
+[[validator]]
+name = "count"
+command = ["sh", "-c", "ls; cat a.txt; ! grep -q bad a.txt"]
+"""
+
+    # Limit: kMaxTreeBytes of engine/pipeline/tree_cache.h
+    def test_a_command_sees_the_proposed_tree(self):
+        repo = self.make("commands", self.COUNTS)
+        self.put(repo, {"untracked": "x\n", "a.txt": "good\n"})
+        self.run_git(repo, "add", "a.txt")
+        self.put(repo, {"a.txt": "bad\n"})
+        self.assertTrue(self.check(repo)["ok"])
+        self.run_git(repo, "add", "a.txt")
+        said = self.check(repo, expect=1)
+        output = said["verdict"]["findings"][0]["output"]
+        self.assertIn("bad", output)
+        self.assertNotIn("untracked", output)
+
+    # Limit: kMaxTrees of engine/pipeline/tree_cache.h
+    def test_a_second_tree_writes_only_what_changed(self):
+        repo = self.make("commands", self.COUNTS, {f"many/{i}": f"{i}\n" for i in range(50)})
+        self.put(repo, {"a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        trees = list(self.scratch.glob("cache/galley/repository/*/tree*/files"))
+        self.assertEqual(len(trees), 1)
+        before = snapshot(trees[0], with_times=True)
+        self.assertEqual(len([1 for name in before if name.startswith("many/")]), 50)
+        self.run_git(repo, "commit", "-qm", "x")
+        self.put(repo, {"a.txt": "better\n", "many/3": "three\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        self.run_git(repo, "commit", "-qm", "y")
+        self.put(repo, {"a.txt": "best\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        after = snapshot(trees[0], with_times=True)
+        changed = {name for name in before if before[name] != after.get(name)}
+        self.assertEqual(changed & {"a.txt", "many/3"}, {"a.txt", "many/3"})
+        self.assertLessEqual(len([name for name in changed if name != "many"]), 2)
+
+    def test_an_unfinished_tree_is_written_again(self):
+        repo = self.make("commands", self.COUNTS)
+        self.put(repo, {"z": "x\n"})
+        self.run_git(repo, "add", "-A")
+        self.check(repo)
+        (tree,) = self.scratch.glob("cache/galley/repository/*/tree0")
+        (tree / "tree").unlink()
+        (tree / "files" / "a.txt").write_text("bad\n")
+        shutil.rmtree(tree.parent / "verdicts")
+        self.assertTrue(self.check(repo)["ok"])
+        self.assertEqual((tree / "files" / "a.txt").read_text(), "one\ntwo\nthree\n")
+
+    def test_an_untrusted_command_refuses(self):
+        repo = self.make("commands", self.COUNTS)
+        self.put(repo, {"a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        nobody = self.scratch / "nobody"
+        nobody.mkdir()
+        said = self.check(repo, expect=1, env={"XDG_CONFIG_HOME": str(nobody)})
+        self.assertEqual(said["verdict"]["reason"], "gate.not_trusted")
+        self.assertFalse(list(self.scratch.glob("cache/galley/repository/*/tree*/files")))
+
+
+class IgnoredFolders(CheckCase):
+    """The advice of docs/hooks.md about node_modules and similar folders."""
+
+    def test_a_named_ignored_folder_is_visible_in_place_and_read_only(self):
+        self.need_walls()
+        repo = self.scratch / "commands"
+        tool = repo / "tools" / "judge"
+        repo = self.make("commands", f"""
+[sandbox]
+readable = ["{tool.parent}"]
+
+[[validator]]
+name = "judge"
+command = ["sh", "{tool}", "{{files}}"]
+paths = ["*.txt"]
+""", {".gitignore": "tools\n"})
+        self.put(repo, {"tools/judge": 'echo > "$0" && exit 3\n! grep bad "$@"\n', "a.txt": "good\n"})
+        self.run_git(repo, "add", "-A")
+        before = tool.read_bytes()
+        self.check(repo)
+        self.put(repo, {"a.txt": "bad\n"})
+        self.run_git(repo, "add", "-A")
+        said = self.check(repo, expect=1)
+        self.assertEqual(said["verdict"]["reason"], "gate.validator_failed", said)
+        self.assertEqual(tool.read_bytes(), before)
+
+
+class Fixes(CheckCase):
+    def setUp(self):
+        super().setUp()
+        self.need_walls()
+        self.repo = self.make("fixes", FIXER)
+
+    def index_of(self, path):
+        return self.run_git(self.repo, "show", f":{path}")
+
+    def test_the_index_is_fixed_and_the_same_file_follows(self):
+        self.put(self.repo, {"a.txt": "lower\n", "other.md": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        said = self.check(self.repo, "--fix")
+        self.assertEqual(said["fixed"], {"staged": ["a.txt"], "followed": ["a.txt"]})
+        self.assertEqual(self.index_of("a.txt"), b"UPPER\n")
+        self.assertEqual((self.repo / "a.txt").read_bytes(), b"UPPER\n")
+        self.assertEqual(self.index_of("other.md"), b"lower\n")
+        self.assertEqual(self.run_git(self.repo, "status", "--porcelain"), b"M  a.txt\nA  other.md\n")
+
+    def test_a_file_with_other_changes_of_the_same_lines_is_not_fixed(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.put(self.repo, {"a.txt": "lower\nand more\n"})
+        said = self.galley("check", "--staged", "--fix", work=self.repo, env=WHO)
+        self.assertIn(b"other changes of the same lines", said.stderr)
+        self.assertEqual(self.index_of("a.txt"), b"UPPER\n")
+        self.assertEqual((self.repo / "a.txt").read_bytes(), b"lower\nand more\n")
+
+    def test_a_fix_is_merged_into_a_file_with_changes_of_other_lines(self):
+        self.put(self.repo, {"a.txt": "lower\n\nkept\nlast\n", "b.txt": "lower\n\nkept\nlast\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.put(self.repo, {"a.txt": "lower\n\nkept\nlast, changed\n", "b.txt": "lower\r\n\r\nkept\r\nmine\r\n"})
+        self.run_git(self.repo, "config", "core.autocrlf", "input")
+        said = self.check(self.repo, "--fix")
+        self.assertEqual(said["fixed"], {"staged": ["a.txt", "b.txt"], "followed": ["a.txt"]})
+        self.assertEqual(self.index_of("a.txt"), b"UPPER\n\nkept\nlast\n")
+        self.assertEqual((self.repo / "a.txt").read_bytes(), b"UPPER\n\nkept\nlast, changed\n")
+        self.assertEqual((self.repo / "b.txt").read_bytes(), b"lower\r\n\r\nkept\r\nmine\r\n")
+
+    def test_a_clean_file_follows_in_the_form_that_git_gives_it(self):
+        """For each (configuration, attributes): the bytes that git writes for
+        `lower\\n` and for the fixed text."""
+        crlf = (b"lower\r\n", b"UPPER\r\n")
+        wide = ("lower\n".encode("utf-16-le"), "UPPER\n".encode("utf-16-le"))
+        for number, (autocrlf, attributes, (old, new)) in enumerate((
+                ("true", "", crlf), ("false", "*.txt text eol=crlf\n", crlf), ("false", "* text=auto eol=crlf\n", crlf),
+                ("false", "*.txt text working-tree-encoding=UTF-16LE\n", wide),
+                ("input", "", (b"lower\n", b"UPPER\n")), ("true", "*.txt -text\n", (b"lower\n", b"UPPER\n")))):
+            with self.subTest(f"core.autocrlf={autocrlf} {attributes}"):
+                repo = self.make(f"ends{number}", FIXER, {".gitattributes": attributes})
+                self.run_git(repo, "config", "core.autocrlf", autocrlf)
+                self.put(repo, {"a.txt": old, "sub/new.txt": old})
+                self.run_git(repo, "add", "-A")
+                self.assertEqual(self.run_git(repo, "show", ":a.txt"), b"lower\n")
+                said = self.check(repo, "--fix")
+                self.assertEqual(said["fixed"], {"staged": ["a.txt", "sub/new.txt"], "followed": ["a.txt", "sub/new.txt"]})
+                self.assertEqual(self.run_git(repo, "show", ":a.txt"), b"UPPER\n")
+                for name in ("a.txt", "sub/new.txt"):
+                    self.assertEqual((repo / name).read_bytes(), new)
+                self.assertEqual(self.run_git(repo, "status", "--porcelain"), b"M  a.txt\nA  sub/new.txt\n")
+                # One more character is a different change, in every form.
+                self.put(repo, {"a.txt": new + new, "sub/new.txt": old})
+                self.run_git(repo, "add", "sub/new.txt")
+                self.assertEqual(self.check(repo, "--fix")["fixed"]["followed"], ["sub/new.txt"])
+                self.assertEqual((repo / "a.txt").read_bytes(), new + new)
+
+    def test_a_file_behind_a_filter_is_left_alone_with_the_reason(self):
+        ran = self.scratch / "ran"
+        repo = self.make("filtered", FIXER, {".gitattributes": "*.txt filter=up\n"})
+        self.put(repo, {"a.txt": "higher\n"})
+        self.run_git(repo, "-c", "filter.up.clean=sed s/higher/lower/", "add", "-A")
+        self.run_git(repo, "config", "filter.up.clean", f"touch {ran}; sed s/higher/lower/")
+        self.run_git(repo, "config", "filter.up.smudge", f"touch {ran}; sed s/lower/higher/")
+        self.assertEqual(self.check(repo, "--fix")["fixed"], {"staged": ["a.txt"], "followed": [], "filtered": ["a.txt"]})
+        self.assertEqual((repo / "a.txt").read_bytes(), b"higher\n")
+        self.assertFalse(ran.exists())
+
+    def test_a_commit_of_paths_is_fixed_in_both_indexes(self):
+        """git gives the hook a separate index, and replaces the index with index.lock after the
+        commit."""
+        hook = self.repo / ".git" / "hooks" / "pre-commit"
+        hook.write_text(f"#!/bin/sh\nexec {Path(GALLEY).resolve()} check --fix\n")
+        hook.chmod(0o755)
+        for options in (["a.txt"], ["-i", "a.txt"], ["-a"], ["-o", "a.txt"]):
+            with self.subTest(options):
+                self.put(self.repo, {"a.txt": f"{options} lower\n", "staged.txt": f"{options} lower\n", "new.md": "x\n"})
+                self.run_git(self.repo, "add", "staged.txt")
+                self.run_git(self.repo, "commit", "-qm", "paths", *options, **self.environment)
+                fixed = f"{options} UPPER\n".encode()
+                self.assertEqual(self.run_git(self.repo, "show", "HEAD:a.txt"), fixed)
+                self.assertEqual(self.index_of("a.txt"), fixed)
+                self.assertEqual((self.repo / "a.txt").read_bytes(), fixed)
+                is_partial = options in (["a.txt"], ["-o", "a.txt"])
+                status = self.run_git(self.repo, "status", "--porcelain", "-uno")
+                self.assertEqual(status, (b"A  staged.txt\n" if options == ["a.txt"] else b"M  staged.txt\n") if is_partial else b"")
+                self.assertEqual([name for name in os.listdir(self.repo / ".git") if "index" in name], ["index"])
+
+    def test_a_held_lock_changes_nothing(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        (self.repo / ".git" / "index.lock").write_bytes(b"")
+        before = snapshot(self.repo, skip=("objects", ".galley"))
+        said = self.check(self.repo, "--fix", expect=1)
+        self.assertEqual(said["reason"], "git.index_locked")
+        self.assertEqual(snapshot(self.repo, skip=("objects", ".galley")), before)
+        # Reading takes no lock.
+        self.check(self.repo, expect=1)
+
+    def test_modes_and_other_entries_stay(self):
+        self.put(self.repo, {"a.txt": "lower\n", "run.txt": "lower\n"})
+        (self.repo / "run.txt").chmod(0o755)
+        self.run_git(self.repo, "add", "-A")
+        self.run_git(self.repo, "add", "-N", "galley.toml")
+        self.check(self.repo, "--fix")
+        self.assertIn(b"100755", self.run_git(self.repo, "ls-files", "-s", "run.txt"))
+        self.assertTrue(os.access(self.repo / "run.txt", os.X_OK))
+
+    def test_the_advice_depends_on_the_place_of_the_change(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        staged = self.check(self.repo, expect=1)["verdict"]["findings"][0]
+        self.assertEqual(staged["remedy"], "take its changes with: galley check --staged --fix")
+        self.galley("check", "--staged", "--fix", work=self.repo, env=WHO, expect=0)
+        self.commit(self.repo, {"a.txt": "lower again\n"})
+        committed = self.check(self.repo, "--commit", "HEAD", expect=1)["verdict"]["findings"][0]
+        self.assertNotIn("--fix", committed["remedy"])
+
+    def test_only_what_is_staged_can_be_fixed(self):
+        self.assertEqual(self.check(self.repo, "--commit", "HEAD", "--fix", expect=2)["reason"],
+                         "check.fix_staged_only")
+
+
+    def test_a_fix_is_recorded_in_a_folder_that_git_ignores(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        self.check(self.repo, "--fix")
+        records = [json.loads(line) for line in (self.repo / ".galley" / "audit.jsonl").read_text().splitlines()]
+        self.assertEqual([one["kind"] for one in records], ["begun", "fix", "begun", "index"])
+        self.assertEqual(records[-1]["output"], {"staged": ["a.txt"], "followed": ["a.txt"]})
+        self.galley("audit", "verify", work=self.repo, expect=0)
+        self.assertNotIn(b".galley", self.run_git(self.repo, "status", "--porcelain", "-uall"))
+
+    def test_a_fix_that_cannot_be_recorded_is_not_made(self):
+        self.put(self.repo, {"a.txt": "lower\n"})
+        self.run_git(self.repo, "add", "-A")
+        (self.repo / ".galley").write_text("no folder\n")
+        self.assertEqual(self.check(self.repo, "--fix", expect=1)["reason"], "state.not_believed")
+        self.assertEqual(self.index_of("a.txt"), b"lower\n")
+
+
+if __name__ == "__main__":
+    hostile.main()
