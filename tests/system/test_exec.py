@@ -55,8 +55,7 @@ class Exec(SystemCase):
         for path, group in ((self.work, own), (folder, other)):
             os.chown(path, user, group)
         os.chmod(self.work.parent, 0o755)
-        environment = {"HOME": str(self.work), "TMPDIR": "/tmp"}
-        member = {"user": user, "group": own, "extra_groups": [other], "env": environment}
+        member = {"user": user, "group": own, "extra_groups": [other], "env": {"HOME": str(self.work)}}
         in_group = {**member, "group": other, "extra_groups": [own]}
         command = ["exec", "--", "sh", "-c", "echo x > shared/made"]
         self.galley("begin", expect=0, **member)

@@ -1,0 +1,336 @@
+"""The files of git's hooks: installed, removed, and run together with the hooks that were there.
+
+Runs as root and as a plain user (`hostile.main`)."""
+
+import json
+import os
+import shutil
+import stat
+
+import hostile
+from support import snapshot
+from test_hooks import HookCase
+
+USUAL = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push"]
+
+
+class Installing(HookCase):
+    def hooks(self):
+        return self.work / ".git" / "hooks"
+
+    def names(self):
+        return sorted(path.name for path in self.hooks().iterdir() if not path.name.endswith(".sample"))
+
+    def test_uninstall_puts_back_every_byte(self):
+        theirs = self.hooks() / "pre-commit"
+        theirs.write_bytes(b"#!/bin/sh\necho theirs\n\xff")
+        theirs.chmod(0o711)
+        before = snapshot(self.hooks(), with_times=True)
+        self.galley("hook", "install", expect=0)
+        self.assertEqual(self.names(), sorted([*USUAL, "pre-commit.before-galley"]))
+        self.galley("hook", "uninstall", expect=0)
+        self.assertEqual(snapshot(self.hooks(), with_times=True), before)
+
+    def test_a_second_install_changes_nothing(self):
+        self.galley("hook", "install", expect=0)
+        before = snapshot(self.hooks(), with_times=True)
+        said = json.loads(self.galley("--json", "hook", "install", expect=0).stdout)
+        self.assertEqual({hook["step"] for hook in said["hooks"]}, {"nothing"})
+        self.assertEqual(snapshot(self.hooks(), with_times=True), before)
+
+    def test_dry_run_shows_and_changes_nothing(self):
+        self.write(".git/hooks/pre-push", "#!/bin/sh\n")
+        before = snapshot(self.hooks(), with_times=True)
+        said = json.loads(self.galley("--json", "hook", "install", "-n", expect=0).stdout)
+        self.assertEqual(said["schema"], "galley.hook/1")
+        steps = {hook["hook"]: hook["step"] for hook in said["hooks"]}
+        self.assertEqual(steps, {**{name: "write" for name in USUAL}, "pre-push": "write_and_keep"})
+        self.assertEqual(snapshot(self.hooks(), with_times=True), before)
+
+    def test_only_the_named_hooks_are_installed(self):
+        self.galley("hook", "install", "--hook", "pre-commit", "--hook", "pre-push", expect=0)
+        self.assertEqual(self.names(), ["pre-commit", "pre-push"])
+        self.galley("hook", "uninstall", "--hook", "pre-push", expect=0)
+        self.assertEqual(self.names(), ["pre-commit"])
+        result = self.galley("hook", "install", "--hook", "pre-comit", expect=2)
+        self.assertIn(b"pre-commit", result.stderr)
+
+    def test_a_hook_that_was_edited_is_left_unchanged(self):
+        self.galley("hook", "install", expect=0)
+        with open(self.hooks() / "pre-push", "a", encoding="utf-8") as file:
+            file.write("echo mine\n")
+        before = snapshot(self.hooks(), with_times=True)
+        for verb in ("install", "uninstall"):
+            result = self.galley("hook", verb, expect=1)
+            self.assertIn(b"pre-push", result.stderr)
+        self.assertEqual(snapshot(self.hooks(), with_times=True), before)
+
+    def test_core_hooks_path_is_respected(self):
+        for value in ("tools/hooks", str(self.scratch / "elsewhere")):
+            with self.subTest(value):
+                self.git("config", "core.hooksPath", value)
+                place = self.work / value
+                below = self.work / "deep" / "er"
+                below.mkdir(parents=True, exist_ok=True)
+                self.galley("hook", "install", "--hook", "pre-commit", work=below, expect=0)
+                self.assertTrue((place / "pre-commit").exists())
+                self.assert_refused(self.commit_file("secret/x", "x"), "no secrets")
+                self.git("rm", "-qrf", "--cached", "secret")
+                self.galley("hook", "uninstall", expect=0)
+                self.assertFalse((place / "pre-commit").exists())
+        self.assertEqual(self.names(), [])
+
+    def test_a_hooks_path_for_all_repositories_needs_an_option(self):
+        everywhere = self.scratch / "everywhere"
+        self.git("config", "--global", "core.hooksPath", everywhere)
+        result = self.galley("hook", "install", expect=1)
+        self.assertIn(b"every repository", result.stderr)
+        self.assertFalse(everywhere.exists())
+        self.galley("hook", "install", "--force", expect=0)
+        self.assertTrue((everywhere / "pre-commit").exists())
+
+    def test_a_linked_folder_of_hooks_is_reported(self):
+        shared = self.scratch / "shared"
+        shared.mkdir()
+        shutil.rmtree(self.hooks())
+        self.hooks().symlink_to(shared)
+        said = self.galley("hook", "install", expect=1)
+        self.assertIn(str(shared), said.stderr.decode())
+        self.assertEqual(list(shared.iterdir()), [])
+        said = self.galley("hook", "install", "--force", expect=0)
+        self.assertIn(f"leads to {shared}", said.stderr.decode())
+        self.assertTrue((shared / "pre-commit").exists())
+        said = json.loads(self.galley("--json", "hook", "uninstall", expect=0).stdout)
+        self.assertEqual(said["leads_to"], str(shared))
+        # A link to the repository's own work tree belongs to the repository.
+        self.hooks().unlink()
+        (self.work / "tools").mkdir()
+        self.hooks().symlink_to("../tools")
+        said = self.galley("hook", "install", expect=0)
+        self.assertIn("into the work tree", said.stderr.decode())
+        self.assertTrue((self.work / "tools" / "pre-commit").exists())
+
+    def test_hooks_that_are_switched_off_stay_so(self):
+        self.git("config", "core.hooksPath", "/dev/null")
+        result = self.galley("hook", "install", expect=1)
+        self.assertIn(b"switches hooks off", result.stderr)
+        self.assert_one_clear_message(result)
+
+    def test_with_husky_the_message_shows_the_line_to_add(self):
+        self.git("config", "core.hooksPath", ".husky/_")
+        result = self.galley("hook", "install", expect=1)
+        self.assertIn(b".husky/pre-commit", result.stderr)
+        self.assertFalse((self.work / ".husky").exists())
+
+    def test_a_linked_worktree_shares_them(self):
+        other = self.scratch / "other"
+        self.git("worktree", "add", "-q", other)
+        self.galley("hook", "install", work=other, expect=0)
+        self.assertIn("pre-commit", self.names())
+        self.write("secret/x", "x", other)
+        self.git("add", ".", work=other)
+        self.assert_refused(self.run_git("commit", "-qm", "x", work=other), "no secrets")
+        self.galley("hook", "uninstall", work=other, expect=0)
+        self.assertEqual(self.names(), [])
+
+    def test_git_dir_is_respected(self):
+        elsewhere = self.scratch / "away"
+        elsewhere.mkdir()
+        self.galley("hook", "install", work=elsewhere, expect=0,
+                    env={"GIT_DIR": str(self.work / ".git"), "GIT_WORK_TREE": str(self.work)})
+        self.assertIn("pre-commit", self.names())
+
+    def test_a_bare_repository_gets_the_server_hook(self):
+        self.make_server()
+        self.galley("hook", "install", work=self.server, expect=0)
+        installed = [path.name for path in (self.server / "hooks").iterdir() if not path.name.endswith(".sample")]
+        self.assertEqual(installed, ["pre-receive"])
+
+    def test_outside_a_repository_is_one_clear_error(self):
+        away = self.scratch / "away"
+        away.mkdir()
+        result = self.galley("hook", "install", work=away, expect=1)
+        self.assert_one_clear_message(result)
+        self.assertIn(b"git repository", result.stderr)
+
+    def test_an_agent_installs_nothing(self):
+        before = snapshot(self.hooks())
+        result = self.galley("--agent", "bot", "hook", "install", expect=1)
+        self.assertIn(b"person", result.stderr)
+        self.assertEqual(snapshot(self.hooks()), before)
+
+    def test_a_hook_that_is_a_folder_is_an_error(self):
+        (self.hooks() / "pre-push").mkdir()
+        before = snapshot(self.hooks())
+        self.assertIn(b"pre-push", self.galley("hook", "install", expect=1).stderr)
+        self.assertEqual(snapshot(self.hooks()), before)
+
+    def test_a_missing_folder_of_hooks_is_created(self):
+        shutil.rmtree(self.hooks())
+        self.galley("hook", "install", "-n", expect=0)
+        self.assertFalse(self.hooks().exists())
+        self.galley("hook", "uninstall", expect=0)
+        self.galley("hook", "install", expect=0)
+        self.assertEqual(stat.S_IMODE((self.hooks() / "pre-commit").stat().st_mode), 0o755)
+
+
+class Chaining(HookCase):
+    def theirs(self, hook, text):
+        path = self.write(f".git/hooks/{hook}", "#!/bin/sh\n" + text)
+        path.chmod(0o755)
+
+    def test_the_existing_hook_runs_first_and_can_refuse(self):
+        self.theirs("pre-commit", "echo theirs >> seen; test -e allowed || { echo NOT ALLOWED; exit 7; }\n")
+        self.galley("hook", "install", expect=0)
+        self.assert_refused(self.commit_file("b.txt", "b\n"), "NOT ALLOWED")
+        (self.work / "allowed").touch()
+        self.assert_done(self.run_git("commit", "-qm", "b"))
+        self.assertEqual((self.work / "seen").read_text(), "theirs\ntheirs\n")
+        self.assert_refused(self.commit_file("secret/x", "x"), "no secrets")
+
+    # Reports how it was called, reads files next to it and above it, and refuses if the test tells
+    # it to.
+    DISPATCHER = """#!/bin/sh
+. "$(dirname "$0")/lib.sh" && . "$(dirname "$0")/{up}/above.sh" || exit 9
+echo "$(basename "$0") $lib $above" >> "{seen}"
+case ${{0##*/}} in
+  pre-commit) test ! -e refused || exit 7 ;;
+  commit-msg | pre-push | pre-receive) ;;
+  *) exit 8 ;;
+esac
+"""
+
+    def dispatcher(self, folder, hooks, up=".."):
+        self.seen = self.scratch / "seen"
+        self.write(f"{folder}/lib.sh", "lib=lib\n")
+        self.write(f"{folder}/{up}/above.sh", "above=above\n")
+        for hook in hooks:
+            path = self.write(f"{folder}/{hook}", self.DISPATCHER.format(up=up, seen=self.seen))
+            path.chmod(0o755)
+
+    def assert_seen(self, *hooks):
+        self.assertEqual(self.seen.read_text(), "".join(f"{hook} lib above\n" for hook in hooks))
+        self.seen.unlink()
+
+    def test_the_existing_hook_sees_its_own_name(self):
+        self.make_server()
+        self.dispatcher(".git/hooks", ["pre-commit", "commit-msg", "pre-push"], up="../..")
+        before = snapshot(self.work / ".git", with_times=True, skip=("objects", "logs"))
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_seen("pre-commit", "commit-msg")
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assert_seen("pre-push")
+        self.write("refused", "")
+        self.assertNotEqual(self.commit_file("c.txt", "c\n").returncode, 0)
+        self.assert_seen("pre-commit")
+        # Nothing of Galley is left, and no other file is missing.
+        self.galley("hook", "uninstall", expect=0)
+        after = snapshot(self.work / ".git", with_times=True, skip=("objects", "logs"))
+        self.assertEqual({path for path in before if path.startswith("hooks")},
+                         {path for path in after if path.startswith("hooks")})
+
+    def test_a_linked_hook_sees_its_own_name(self):
+        self.dispatcher("tools", ["all-hooks"], up="..")
+        self.write(".git/hooks/lib.sh", "lib=lib\n")
+        self.write(".git/above.sh", "above=above\n")
+        for hook in ("pre-commit", "commit-msg"):
+            (self.work / ".git/hooks" / hook).symlink_to("../../tools/all-hooks")
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_seen("pre-commit", "commit-msg")
+        # From a subfolder, and from another work tree of the repository.
+        self.git("worktree", "add", "-q", self.scratch / "other", "-b", "other")
+        other = self.scratch / "other"
+        self.write("c.txt", "c\n", work=other)
+        self.git("add", "c.txt", work=other)
+        self.assert_done(self.run_git("commit", "-qm", "c", work=other))
+        self.assert_seen("pre-commit", "commit-msg")
+        self.galley("hook", "uninstall", expect=0)
+        self.assertEqual(os.readlink(self.work / ".git/hooks/pre-commit"), "../../tools/all-hooks")
+
+    def test_a_hook_of_core_hooks_path_has_its_name_and_git_sees_no_new_files(self):
+        self.dispatcher(".githooks", ["pre-commit", "commit-msg"])
+        self.git("config", "core.hooksPath", ".githooks")
+        self.galley("hook", "install", expect=0)
+        self.git("add", ".githooks", "above.sh")
+        self.assert_done(self.run_git("commit", "-qm", "hooks"))
+        self.assert_seen("pre-commit", "commit-msg")
+        self.assertEqual(self.git("status", "--porcelain").stdout, b"")
+        self.galley("hook", "uninstall", expect=0)
+        self.assertFalse((self.work / ".githooks.before-galley").exists())
+
+    def test_a_hook_that_was_kept_later_runs(self):
+        self.dispatcher(".git/hooks", ["pre-commit"])
+        self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+        self.write(".git/hooks/commit-msg", "#!/bin/sh\nexit 0\n").chmod(0o755)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.dispatcher(".git/hooks", ["commit-msg"])
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("c.txt", "c\n"))
+        self.assert_seen("pre-commit", "pre-commit", "commit-msg")
+
+    def test_it_has_its_name_where_the_folder_of_links_cannot_be_made(self):
+        self.dispatcher(".git/hooks", ["pre-commit"])
+        self.write(".git/hooks/above.sh", "above=above\n")
+        text = (self.work / ".git/hooks/pre-commit").read_text().replace("/../above", "/above")
+        (self.work / ".git/hooks/pre-commit").write_text(text)
+        self.write(".git/hooks.before-galley", "a file\n")
+        self.galley("hook", "install", "--hook", "pre-commit", expect=0)
+        places = self.scratch / "tmp"
+        places.mkdir()
+        self.write("b.txt", "b\n")
+        self.git("add", "b.txt")
+        self.assert_done(self.run_git("commit", "-qm", "b", env={"TMPDIR": str(places)}))
+        self.assert_seen("pre-commit")
+        self.write("refused", "")
+        self.assertEqual(self.run_git("commit", "-q", "--allow-empty", "-m", "c", env={"TMPDIR": str(places)}).returncode, 1)
+        self.assertEqual(list(places.iterdir()), [])
+
+    def test_a_server_hook_sees_its_own_name(self):
+        self.make_server()
+        hooks = self.server / "hooks"
+        hooks.mkdir(exist_ok=True)
+        self.seen = self.scratch / "seen"
+        (hooks / "pre-receive").write_text(self.DISPATCHER.format(up="..", seen=self.seen))
+        (hooks / "pre-receive").chmod(0o755)
+        (hooks / "lib.sh").write_text("lib=lib\n")
+        (self.server / "above.sh").write_text("above=above\n")
+        self.galley("hook", "install", work=self.server, expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assert_seen("pre-receive")
+
+    def test_a_hook_that_is_not_executable_does_not_run(self):
+        self.theirs("pre-commit", "exit 1\n")
+        (self.work / ".git/hooks/pre-commit").chmod(0o644)
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+
+    def test_both_get_the_pushed_references(self):
+        self.make_server()
+        seen = self.scratch / "seen"
+        self.theirs("pre-push", f"cat > {seen}; echo \"$@\" >> {seen}\n")
+        self.galley("hook", "install", expect=0)
+        self.assert_done(self.commit_file("b.txt", "b\n"))
+        self.assert_done(self.run_git("push", "-q", "origin", "main"))
+        self.assertEqual(seen.read_text(), f"refs/heads/main {self.head()} refs/heads/main {self.head(ref='HEAD~')}\n"
+                                           f"origin {self.server}\n")
+
+    def test_without_galley_commits_are_refused_but_messages_are_not(self):
+        self.galley("hook", "install", expect=0)
+        without = {"PATH": ":".join(folder for folder in os.environ["PATH"].split(":")
+                                    if not os.path.exists(f"{folder}/galley"))}
+        self.write("b.txt", "b\n")
+        self.git("add", ".")
+        result = self.run_git("commit", "-qm", "b", env=without)
+        self.assert_refused(result, "no galley on PATH", "rm '")
+        for hook in ("pre-commit", "pre-push"):
+            self.galley("hook", "uninstall", "--hook", hook, expect=0)
+        result = self.run_git("commit", "-qm", "b", env=without)
+        self.assert_done(result)
+        self.assertIn(b"did nothing", result.stderr)
+
+
+if __name__ == "__main__":
+    hostile.main()
