@@ -6,14 +6,11 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -21,6 +18,7 @@
 
 #include "base/encoding.h"
 #include "base/printable.h"
+#include "staging/fs/socket_file.h"
 #include "staging/fs/user_state.h"
 
 namespace galley {
@@ -146,20 +144,18 @@ class SocketListener final : public LocalListener {
  public:
   SocketListener(int descriptor, std::string name, const Clock& clock)
       : descriptor_(descriptor), name_(std::move(name)), clock_(clock) {}
+  SocketListener(std::unique_ptr<SocketFile> file, const Clock& clock)
+      : descriptor_(file->descriptor()),
+        name_(file->path()),
+        file_(std::move(file)),
+        clock_(clock) {}
   ~SocketListener() override {
-    ::close(descriptor_);
-    struct stat now {};
-    const bool is_own_file = file_.st_ino != 0 && ::lstat(name_.c_str(), &now) == 0 &&
-                             now.st_ino == file_.st_ino && now.st_dev == file_.st_dev;
-    if (is_own_file) (void)::unlink(name_.c_str());
+    if (file_ == nullptr) ::close(descriptor_);
   }
   SocketListener(const SocketListener&) = delete;
   SocketListener& operator=(const SocketListener&) = delete;
 
   [[nodiscard]] const std::string& name() const override { return name_; }
-
-  /// The socket is a file, which is removed at the end, and whose peers are checked.
-  void own_file() { (void)::lstat(name_.c_str(), &file_); }
 
   Result<Event> next(const Wait& wait) override {
     for (;;) {
@@ -309,23 +305,21 @@ class SocketListener final : public LocalListener {
     if (readers >= kMaxLocalReaders) drop_oldest(is_reading);
     if (leaving >= kMaxLocalAnswers) drop_oldest(is_leaving);
     const int on = 1;  // events are sent one by one, and each must arrive at once
-    if (file_.st_ino == 0) (void)::setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (file_ == nullptr) (void)::setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     guests_.push_back({std::move(connection), "", Deadline::after(clock_, patience)});
     return {};
   }
 
   /// Whether the peer of a socket file may use it.
   [[nodiscard]] bool is_welcome(int accepted) const {
-    if (file_.st_ino == 0) return true;
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    return ::getsockopt(accepted, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           (peer.uid == effective_user() || peer.uid == 0);
+    if (file_ == nullptr) return true;
+    const auto user = user_of_peer(accepted);
+    return user && (*user == effective_user() || *user == 0);
   }
 
   int descriptor_;
   std::string name_;
-  struct stat file_ {};  ///< of the socket file
+  std::unique_ptr<SocketFile> file_;  ///< null: a TCP port
   const Clock& clock_;
   std::shared_ptr<const WakeUp> wake_up_ = std::make_shared<const WakeUp>();
   std::vector<Guest> guests_;                     ///< the oldest first
@@ -361,27 +355,6 @@ Result<int> new_socket(int family) {
   const int descriptor = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return fail(os_error(errno, "making", "a socket"));
   return descriptor;
-}
-
-/// Removes the socket file that a dead process left.
-/// Errors: kRefused `listener.file` if the file is anything else.
-Result<void> remove_dead_file(const std::string& path, const sockaddr_un& address) {
-  struct stat found {};
-  if (::lstat(path.c_str(), &found) != 0) return {};
-  const auto refused = [&](const char* why) {
-    return fail(ErrorKind::kRefused, "listener.file",
-                "'" + printable_line(path) + "' " + why + ": name another file");
-  };
-  if (!S_ISSOCK(found.st_mode)) return refused("exists and is not a socket");
-  if (!is_own_user(found.st_uid)) return refused("belongs to another user");
-  GALLEY_ASSIGN(const int probe, new_socket(AF_UNIX));
-  const int connected =
-      ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  const bool is_dead = connected != 0 && errno == ECONNREFUSED;
-  ::close(probe);
-  if (!is_dead) return refused("is in use by another process");
-  if (::unlink(path.c_str()) != 0) return fail(os_error(errno, "removing", path));
-  return {};
 }
 
 }  // namespace
@@ -421,28 +394,8 @@ Result<std::unique_ptr<LocalListener>> LocalListener::open_loopback(const std::s
 
 Result<std::unique_ptr<LocalListener>> LocalListener::open_file(const std::string& path,
                                                                 const Clock& clock) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return fail(ErrorKind::kUsage, "listener.address",
-                "the path of a socket file has 1 to " +
-                    std::to_string(sizeof address.sun_path - 1) + " bytes");
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  GALLEY_TRY(remove_dead_file(path, address));
-  GALLEY_ASSIGN(const int descriptor, new_socket(AF_UNIX));
-  constexpr mode_t kPrivate = 0600;
-  // The file gets the mode of the descriptor, so no other user can open it in between.
-  if (::fchmod(descriptor, kPrivate) != 0 ||
-      ::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(descriptor, kWaitingConnections) != 0) {
-    const Error error = os_error(errno, "listening on", path);
-    ::close(descriptor);
-    return fail(error);
-  }
-  auto listener = std::make_unique<SocketListener>(descriptor, path, clock);
-  listener->own_file();
-  return listener;
+  GALLEY_ASSIGN(auto file, SocketFile::make(path));
+  return std::make_unique<SocketListener>(std::move(file), clock);
 }
 
 }  // namespace galley

@@ -1,0 +1,64 @@
+#include "server/grpc/call_pool.h"
+
+#include <chrono>
+
+namespace galley {
+
+CallPool::~CallPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool CallPool::submit(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.size() >= kMostWaiting) return false;
+  waiting_.push_back(std::move(work));
+  if (idle_ < waiting_.size() && threads_.size() < kMostRunning) {
+    threads_.emplace_back([this] { run(); });
+  } else {
+    changed_.notify_one();
+  }
+  return true;
+}
+
+void CallPool::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    changed_.wait(lock, [this] { return is_over_ || !waiting_.empty(); });
+    --idle_;
+    if (waiting_.empty()) return;
+    const std::function<void()> work = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    work();
+    lock.lock();
+  }
+}
+
+grpc::Status overloaded() {
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls run and wait; try again later"};
+}
+
+grpc::Status stopped_status(const grpc::CallbackServerContext& context) {
+  if (context.deadline() <= std::chrono::system_clock::now()) {
+    return {grpc::StatusCode::DEADLINE_EXCEEDED, "the deadline of the call has passed"};
+  }
+  return {grpc::StatusCode::CANCELLED, "the client has left"};
+}
+
+PooledCall::PooledCall(CallPool& pool, const grpc::CallbackServerContext& context, Work work) {
+  const bool is_taken = pool.submit([this, &context, work = std::move(work)] {
+    const std::stop_token stop = stop_.get_token();
+    const grpc::Status status = stop.stop_requested() ? stopped_status(context) : work(stop);
+    // This may delete the call.
+    Finish(stop.stop_requested() ? stopped_status(context) : status);
+  });
+  if (!is_taken) Finish(overloaded());
+}
+
+}  // namespace galley

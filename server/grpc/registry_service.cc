@@ -1,0 +1,133 @@
+#include "server/grpc/registry_service.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using namespace aios::tools;  // NOLINT(google-build-using-namespace): the messages of the service
+using grpc::CallbackServerContext;
+using grpc::ServerUnaryReactor;
+using grpc::Status;
+using grpc::StatusCode;
+
+/// The status for a tool that cannot be shown.
+Status status_of(const Error& error) {
+  const bool is_unknown = error.kind == ErrorKind::kUsage || error.kind == ErrorKind::kNotFound;
+  const StatusCode code = is_unknown                          ? StatusCode::NOT_FOUND
+                          : error.kind == ErrorKind::kRefused ? StatusCode::PERMISSION_DENIED
+                                                              : StatusCode::INTERNAL;
+  return {code, error_text(error)};
+}
+
+}  // namespace
+
+Status check_call(const Admission& admission, const CallbackServerContext& context,
+                  const ExecuteRequest& request, const ServedPrincipal*& who) {
+  if (auto status = admission.admit(context, request.agent_id(), who); !status.ok()) return status;
+  if (auto status = check_name("tool_name", request.tool_name()); !status.ok()) return status;
+  if (auto status = check_name("task_id", request.task_id(), true); !status.ok()) return status;
+  if (auto status = check_reason(request.reason()); !status.ok()) return status;
+  if (request.input_json().empty()) return Status::OK;
+  const auto input = parse_json(request.input_json());
+  if (input && input->is_object()) return Status::OK;
+  return {StatusCode::INVALID_ARGUMENT,
+          "input_json: " + (input ? "must be a JSON object" : input.error().message)};
+}
+
+CallOptions options_of_call(QuestionBook& questions, const ServedPrincipal& who,
+                            const std::stop_token& stop) {
+  CallOptions options;
+  options.stop = stop;
+  if (questions.can_ask(who)) {
+    options.confirm = [&questions, &who, stop](const CallOptions::Question& question) {
+      return questions.ask(who, question, stop);
+    };
+  }
+  return options;
+}
+
+Status RegistryService::admit_look(const CallbackServerContext& context,
+                                   const std::string& agent) const {
+  const ServedPrincipal* who = nullptr;
+  return agent.empty() ? admission_.identify(context, who) : admission_.admit(context, agent, who);
+}
+
+ServerUnaryReactor* RegistryService::ListTools(CallbackServerContext* context,
+                                               const ListToolsRequest* request,
+                                               ListToolsResponse* response) {
+  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) {
+    if (auto status = admit_look(*context, request->agent_id()); !status.ok()) return status;
+    auto listed = parts_.serving.list(request->agent_id(), request->namespace_());
+    if (!listed) return status_of(listed.error());
+    *response = *std::move(listed);
+    return Status::OK;
+  });
+}
+
+ServerUnaryReactor* RegistryService::GetTool(CallbackServerContext* context,
+                                             const GetToolRequest* request,
+                                             aios::tools::ToolDefinition* response) {
+  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) {
+    if (auto status = admit_look(*context, request->agent_id()); !status.ok()) return status;
+    if (auto status = check_name("name", request->name()); !status.ok()) return status;
+    auto found = parts_.serving.definition(request->name(), request->agent_id());
+    if (!found) return status_of(found.error());
+    *response = *std::move(found);
+    return Status::OK;
+  });
+}
+
+ServerUnaryReactor* RegistryService::Execute(CallbackServerContext* context,
+                                             const ExecuteRequest* request,
+                                             ExecuteResponse* response) {
+  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token& stop) {
+    const ServedPrincipal* who = nullptr;
+    if (auto status = check_call(admission_, *context, *request, who); !status.ok()) return status;
+    *response = parts_.serving.execute(*request, options_of_call(parts_.questions, *who, stop),
+                                       context->deadline());
+    return Status::OK;
+  });
+}
+
+ServerUnaryReactor* RegistryService::Rollback(CallbackServerContext* context,
+                                              const RollbackRequest* request,
+                                              RollbackResponse* response) {
+  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) {
+    const std::string& id = request->execution_id();
+    if (auto status = check_name("execution_id", id); !status.ok()) return status;
+    if (auto status = check_reason(request->reason()); !status.ok()) return status;
+    const std::string agent =
+        request->agent_id().empty() ? parts_.serving.agent_of(id) : request->agent_id();
+    const ServedPrincipal* who = nullptr;
+    if (auto status = admission_.admit(*context, agent, who); !status.ok()) return status;
+    const auto taken = parts_.serving.roll_back(id, agent, request->reason(), context->deadline());
+    response->set_success(taken.has_value());
+    if (!taken) response->set_error(error_text(taken.error()));
+    if (taken) response->mutable_execution_ids()->Add(taken->begin(), taken->end());
+    return Status::OK;
+  });
+}
+
+ServerUnaryReactor* RegistryService::Register(CallbackServerContext* context,
+                                              const RegisterRequest* request,
+                                              RegisterResponse* response) {
+  return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) {
+    const ServedPrincipal* who = nullptr;
+    if (auto status = admission_.admit_with(*context, kRegisterRight, who); !status.ok()) {
+      return status;
+    }
+    if (auto status = admission_.admit(*context, request->agent_id(), who); !status.ok()) {
+      return status;
+    }
+    const auto added = parts_.handlers.add(*who, *request);
+    response->set_accepted(added.has_value());
+    if (!added) response->set_error(error_text(added.error()));
+    return Status::OK;
+  });
+}
+
+}  // namespace galley
