@@ -193,6 +193,13 @@ struct McpServingArguments {
   std::vector<std::string> workspaces;  ///< --workspace
 };
 
+/// Options of serve.
+struct ServeArguments {
+  std::string grpc;    ///< --grpc ADDRESS
+  std::string nats;    ///< --nats URL
+  std::string config;  ///< --server-config FILE
+};
+
 /// All arguments of the command line, one group of fields per command. `command` tells which groups
 /// are used.
 struct Arguments {
@@ -209,6 +216,7 @@ struct Arguments {
   AgentArguments agents;
   McpServerArguments mcp;
   McpServingArguments serving;
+  ServeArguments serve;
   std::string tx;                    ///< --tx
   std::string id;                    ///< of show, undo, at, attach, stop
   std::string name;                  ///< a tool, savepoint, path or SQL text

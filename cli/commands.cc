@@ -56,6 +56,7 @@ constexpr std::array kCommands = {
     Row{"gc", "", run_gc},
     Row{"doctor", "", run_doctor},
     Row{"mcp", "", run_mcp},
+    Row{"serve", "", run_serve},
     Row{"agent-hook", "", run_agent_hook},
     Row{"agents", "list", run_agents},
     Row{"agents", "status", run_agents_status},

@@ -59,6 +59,7 @@ int run_doctor(Session& session);
 int run_rescue(Session& session);
 
 int run_mcp(Session& session);
+int run_serve(Session& session);
 int run_agent_hook(Session& session);
 int run_agents(Session& session);
 int run_agents_status(Session& session);

@@ -189,6 +189,23 @@ void add_mcp_command(OptionTable& table) {
       });
 }
 
+void add_serve_command(OptionTable& table) {
+  ServeArguments& args = table.arguments().serve;
+  CLI::App* serve = table.add("serve", "Serve the tools of the workspace to platforms of agents",
+                              kTransactionGroup);
+  CLI::Option* grpc =
+      serve->add_option("--grpc", args.grpc, "Serve over gRPC at unix:PATH, or HOST:PORT with TLS")
+          ->type_name("ADDRESS");
+  serve->add_option("--nats", args.nats, "Serve over this NATS server")
+      ->type_name("URL")
+      ->excludes(grpc);
+  serve
+      ->add_option("--server-config", args.config,
+                   "Take who may call, and when to commit, from this file")
+      ->type_name("FILE");
+  table.add_profile(serve);
+}
+
 void add_agent_hook_command(OptionTable& table) {
   CLI::App* hook = table.add(
       "agent-hook", "Judge the tool call that an agent's hook sends on stdin", kTransactionGroup);
@@ -306,6 +323,7 @@ void add_transaction_commands(OptionTable& table) {
   if (table.wants({"run", "attach", "stop"})) add_run_commands(table);
   if (table.wants({"acp"})) add_acp_command(table);
   if (table.wants({"mcp"})) add_mcp_command(table);
+  if (table.wants({"serve"})) add_serve_command(table);
   if (table.wants({"agent-hook"})) add_agent_hook_command(table);
 }
 

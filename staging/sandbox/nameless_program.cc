@@ -133,4 +133,12 @@ Result<std::string> companion_program(std::string_view name) {
       "the program " + std::string(name) + " is neither next to galley nor in ../libexec/galley");
 }
 
+Error become_program(const std::string& path, const std::vector<std::string>& arguments) {
+  std::vector<char*> words = {const_cast<char*>(path.c_str())};  // execv does not change them
+  for (const std::string& one : arguments) words.push_back(const_cast<char*>(one.c_str()));
+  words.push_back(nullptr);
+  ::execv(path.c_str(), words.data());
+  return os_error(errno, "starting", path);
+}
+
 }  // namespace galley

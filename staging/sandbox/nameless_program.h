@@ -47,4 +47,9 @@ struct ProgramPlaces {
 /// Errors:  kNotFound `program.not_installed`; those of make_nameless_program().
 [[nodiscard]] Result<std::string> companion_program(std::string_view name);
 
+/// Replaces this process by a program: the path of companion_program(), and its arguments. Returns
+/// only if that fails.
+[[nodiscard]] Error become_program(const std::string& path,
+                                   const std::vector<std::string>& arguments);
+
 }  // namespace galley
