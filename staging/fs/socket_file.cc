@@ -1,11 +1,13 @@
 #include "staging/fs/socket_file.h"
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -62,12 +64,15 @@ Result<void> remove_dead_file(const std::string& path, const sockaddr_un& addres
 }  // namespace
 
 SocketFile::SocketFile(int descriptor, std::string path)
-    : descriptor_(descriptor), path_(std::move(path)) {
+    : descriptor_(descriptor),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      path_(std::move(path)) {
   (void)::lstat(path_.c_str(), &made_);
 }
 
 SocketFile::~SocketFile() {
   ::close(descriptor_);
+  ::close(stop_);
   struct stat now {};
   const bool is_own_file =
       ::lstat(path_.c_str(), &now) == 0 && now.st_ino == made_.st_ino && now.st_dev == made_.st_dev;
@@ -92,25 +97,24 @@ Result<std::unique_ptr<SocketFile>> SocketFile::make(const std::string& path) {
 
 Result<std::optional<SocketFile::Peer>> SocketFile::accept() const {
   for (;;) {
-    pollfd waiting = {descriptor_, POLLIN, 0};
-    if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) {
+    std::array<pollfd, 2> waiting = {{{descriptor_, POLLIN, 0}, {stop_, POLLIN, 0}}};
+    if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) {
       return fail(os_error(errno, "waiting on", path_));
     }
+    if (waiting[1].revents != 0) return std::optional<Peer>();
     const int accepted = ::accept4(descriptor_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (accepted >= 0) {
       if (const auto user = user_of_peer(accepted)) return std::optional(Peer{accepted, *user});
       ::close(accepted);
-    } else if (errno == EINVAL) {
-      return std::optional<Peer>();  // stop() was called
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      (void)::poll(nullptr, 0, kAcceptPauseMs);  // connections that end make room
+      (void)::poll(&waiting[1], 1, kAcceptPauseMs);  // connections that end make room
     } else if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN) {
       return fail(os_error(errno, "accepting on", path_));
     }
   }
 }
 
-void SocketFile::stop() const { (void)::shutdown(descriptor_, SHUT_RDWR); }
+void SocketFile::stop() const { (void)::eventfd_write(stop_, 1); }
 
 Result<SocketFile::Peer> connect_socket_file(const std::string& path) {
   GALLEY_ASSIGN(const sockaddr_un address, address_of(path));

@@ -13,7 +13,7 @@ namespace galley {
 
 /// A listening socket file of mode 0600.
 ///
-/// Ownership: owns its descriptor. The destructor removes the file, if it is still the same one.
+/// Ownership: owns its descriptors. The destructor removes the file, if it is still the same one.
 /// Threads:   confined to one thread, except stop().
 /// Errors:    kUsage `listener.address`; kRefused `listener.file`; kIo.
 class SocketFile {
@@ -42,6 +42,7 @@ class SocketFile {
   SocketFile(int descriptor, std::string path);
 
   int descriptor_;
+  int stop_;  ///< an eventfd
   std::string path_;
   struct stat made_ {};
 };

@@ -47,6 +47,9 @@ class Server:
         self.address = line.split(" ", 1)[1].strip()
 
     def end(self, signal=15):
+        """Returns the status. A server that has ended before keeps its own."""
+        if self.process.stderr.closed:
+            return self.process.returncode
         if self.process.poll() is None:
             self.process.send_signal(signal)
         status = self.process.wait(timeout=DEADLINE_S)

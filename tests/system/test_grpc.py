@@ -66,7 +66,7 @@ class Registry(GrpcCase):
         answer = client.execute("fs.write", {"path": "new.txt", "content": "new\n"}, reason="Writing it")
         self.assertTrue(answer.success, answer.error)
         self.assertEqual(json.loads(answer.output_json)["bytes_written"], 4)
-        self.assertRegex(answer.execution_id, r"^exec-\d{8}-\d{6}-[0-9a-f]+$")
+        self.assertRegex(answer.execution_id, r"^exec-\d{8}-\d{6}-[0-9a-z]+$")
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
         read = client.execute("fs.read", {"path": str(self.work / "new.txt")})
         self.assertEqual(json.loads(read.output_json)["content"], "new\n")
@@ -81,7 +81,7 @@ class Registry(GrpcCase):
             ("fs.read", {}, "EVALIDATION"),
             ("fs.raed", {}, "EVALIDATION"),
             ("Bash", {"command": "true"}, "EVALIDATION"),
-            ("fs.read", {"path": "/etc/passwd"}, "E"),
+            ("fs.read", {"path": "/etc/passwd"}, "EVALIDATION"),
             ("fs.write", {"path": ".git/config", "content": "x"}, "EPERMISSION"),
         ]:
             with self.subTest(tool=tool, arguments=arguments):
