@@ -29,6 +29,8 @@ def messages(folder):
 
 _GENERATED = tempfile.TemporaryDirectory(prefix="galley-grpc-messages-")
 aios, aios_services, v1, v1_services = messages(Path(_GENERATED.name))
+sys.path.insert(0, str(ROOT / "python"))
+import galley_aios  # noqa: E402 it needs the messages
 
 
 class Server:
@@ -70,10 +72,16 @@ class Client:
         self.transactions = v1_services.TransactionsStub(self.channel)
         self.approvals = v1_services.ApprovalsStub(self.channel)
 
-    def execute(self, tool, arguments=None, agent="bot", task="task-1", reason="a test", timeout=DEADLINE_S):
+    @staticmethod
+    def request(tool, arguments=None, agent="bot", task="task-1", reason="a test"):
         text = arguments if isinstance(arguments, bytes) else json.dumps(arguments or {}).encode()
-        return self.tools.Execute(aios.ExecuteRequest(tool_name=tool, agent_id=agent, task_id=task, input_json=text,
-                                                      reason=reason), timeout=timeout)
+        return aios.ExecuteRequest(tool_name=tool, agent_id=agent, task_id=task, input_json=text, reason=reason)
+
+    def execute(self, *words, timeout=DEADLINE_S, **more):
+        return self.tools.Execute(self.request(*words, **more), timeout=timeout)
+
+    def start(self, *words, timeout=DEADLINE_S, **more):
+        return self.tools.Execute.future(self.request(*words, **more), timeout=timeout)
 
     def close(self):
         self.channel.close()

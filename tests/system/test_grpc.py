@@ -1,14 +1,22 @@
 #!/usr/bin/env python3
 """`galley serve --grpc` with a client that is not ours, python3-grpcio."""
 
+import asyncio
 import json
+import os
 import signal
 import stat
+import subprocess
+import sys
+import unittest
+from pathlib import Path
 
 import grpc
+import grpc_client
 import hostile
-from grpc_client import DEADLINE_S, Client, Server, aios
+from grpc_client import DEADLINE_S, Client, Server, aios, galley_aios, v1
 from hostile import HostileCase
+from terminal_session import is_running, wait_until
 
 DOCUMENT_FIELDS = ["name", "namespace", "version", "description", "input_schema", "output_schema", "required_capabilities",
                    "risk_level", "requires_confirmation", "idempotent", "reversible", "timeout_ms", "rollback_tool"]
@@ -70,7 +78,7 @@ class Registry(GrpcCase):
         self.assertEqual((self.work / "new.txt").read_text(), "new\n")
         read = client.execute("fs.read", {"path": str(self.work / "new.txt")})
         self.assertEqual(json.loads(read.output_json)["content"], "new\n")
-        exported = self.galley("audit", "export", "--format", "aios", expect=0).stdout.decode()
+        exported = self.galley("audit", "export", "aios", expect=0).stdout.decode()
         entry = next(one for one in map(json.loads, exported.splitlines()) if one["execution_id"] == answer.execution_id)
         self.assertEqual((entry["agent"], entry["task_id"], entry["reason"]), ("bot", "task-1", "Writing it"))
 
@@ -81,7 +89,7 @@ class Registry(GrpcCase):
             ("fs.read", {}, "EVALIDATION"),
             ("fs.raed", {}, "EVALIDATION"),
             ("Bash", {"command": "true"}, "EVALIDATION"),
-            ("fs.read", {"path": "/etc/passwd"}, "EVALIDATION"),
+            ("fs.read", {"path": "/etc/passwd"}, "EPERMISSION"),
             ("fs.write", {"path": ".git/config", "content": "x"}, "EPERMISSION"),
         ]:
             with self.subTest(tool=tool, arguments=arguments):
@@ -121,6 +129,403 @@ class Sockets(GrpcCase):
         with self.assertRaisesRegex(AssertionError, "not a socket"):
             self.serve()
 
+
+class Identity(GrpcCase):
+    def test_a_caller_speaks_only_for_the_agents_of_its_principal(self):
+        client = self.client(*self.config(f"[[principal]]\nuid = {os.geteuid()}\nagents = ['aios-agent-*', 'bot']\n"))
+        denied = grpc.StatusCode.PERMISSION_DENIED
+        for agent in ("bot", "aios-agent-system"):
+            self.assertTrue(client.execute("fs.list", {"path": "."}, agent=agent).success)
+        for agent in ("root", "aios-agent", "botx", "*"):
+            self.refused(denied, client.execute, "fs.write", {"path": "x", "content": "x"}, agent=agent)
+            self.refused(denied, client.tools.ListTools, aios.ListToolsRequest(agent_id=agent))
+            self.refused(denied, client.transactions.Begin, v1.TransactionRequest(agent_id=agent, task_id="t"))
+        self.assertFalse((self.work / "x").exists())
+
+    def test_without_rights_nothing_is_registered_or_approved(self):
+        client = self.client()
+        denied = grpc.StatusCode.PERMISSION_DENIED
+        request = aios.RegisterRequest(tool={"name": "custom.x"}, handler_address="unix:/nowhere", agent_id="bot")
+        self.refused(denied, client.tools.Register, request)
+        self.refused(denied, client.approvals.Answer, v1.AnswerRequest(id="call-1", approve=True))
+        self.refused(denied, lambda: next(client.approvals.Questions(v1.QuestionsRequest())))
+
+    @unittest.skipUnless(hostile.IS_ROOT, "only root can be two users")
+    def test_other_users_cannot_connect_or_are_unknown(self):
+        self.scratch.chmod(0o755)
+        self.serve()
+        other = ["setpriv", f"--reuid={hostile.OTHER_USER}", f"--regid={hostile.OTHER_USER}", "--clear-groups"]
+        script = Path(grpc_client.__file__).with_name("grpc_call.py")
+
+        def status():
+            said = subprocess.run([*other, sys.executable, "-B", script, f"unix:{self.socket}"], capture_output=True, check=False,
+                                  env={**os.environ, "HOME": "/", "PYTHONPATH": str(script.parent)}, timeout=DEADLINE_S)
+            return said.stdout.decode().strip() or said.stderr.decode()
+
+        self.assertEqual(status(), "UNAVAILABLE")  # the mode of the file
+        os.chmod(self.socket, 0o666)
+        self.assertEqual(status(), "UNAUTHENTICATED")  # its user is known to the kernel
+
+    def test_the_configuration_of_the_server_is_checked(self):
+        for text, said in [("commit = 'sometimes'", "each_call"), ("[[principal]]\nuid = 1\nsubject = 'CN=a'\nagents = ['a']\n", "either"),
+                           ("[[principal]]\nagents = ['a']\n", "either"), ("[principals]\n", "unknown"),
+                           ("[[principal]]\nuid = 1\n[[principal]]\nuid = 1\n", "another principal"),
+                           ("[[principal]]\nuid = 1\nrights = ['all']\n", "approve")]:
+            with self.subTest(text), self.assertRaisesRegex(AssertionError, said):
+                self.serve(*self.config(text))
+        self.galley("serve", expect=2)
+        self.galley("--agent", "bot", "serve", "--grpc", f"unix:{self.socket}", expect=2)
+        self.galley("serve", "--grpc", "nowhere", expect=2)
+        self.galley("serve", "--grpc", f"unix:{self.socket}", "--profile", "nothing", expect=2)
+
+
+class Certificates(GrpcCase):
+    """Over TCP, a principal is the subject of a client certificate."""
+
+    def setUp(self):
+        super().setUp()
+        self.make_authority("ours")
+        self.make_authority("foreign")
+        self.make_certificate("server", "ours", "/CN=localhost")
+        for name in ("agent", "boss", "stranger"):
+            self.make_certificate(name, "ours", f"/O=example/CN={name}")
+        self.make_certificate("fake", "foreign", "/O=example/CN=agent")
+
+    def openssl(self, *words):
+        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, cwd=self.scratch)
+
+    def make_authority(self, name):
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", f"/CN={name}",
+                     "-keyout", f"{name}-ca.key", "-out", f"{name}-ca.pem", "-days", "2")
+
+    def make_certificate(self, name, authority, subject):
+        (self.scratch / "names").write_text("subjectAltName=DNS:localhost\n")
+        self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", subject, "-keyout",
+                     f"{name}.key", "-out", f"{name}.csr")
+        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}-ca.pem", "-CAkey", f"{authority}-ca.key",
+                     "-CAcreateserial", "-out", f"{name}.pem", "-days", "2", "-extfile", "names")
+
+    def serve_tls(self, more=""):
+        (self.scratch / "server.key").chmod(0o600)
+        return self.serve(*self.config(f"""{more}
+[tls]
+certificate = "{self.scratch}/server.pem"
+key = "{self.scratch}/server.key"
+client_authority = "{self.scratch}/ours-ca.pem"
+[[principal]]
+subject = "CN=agent,O=example"
+agents = ["bot"]
+[[principal]]
+subject = "CN=boss,O=example"
+agents = ["chief"]
+rights = ["approve"]
+"""), address="localhost:0")
+
+    def connect(self, server, name):
+        read = lambda file: (self.scratch / file).read_bytes()
+        credentials = grpc.ssl_channel_credentials(read("ours-ca.pem"), *((read(f"{name}.key"), read(f"{name}.pem")) if name else ()))
+        client = Client(server.address, credentials)
+        self.addCleanup(client.close)
+        return client
+
+    def test_only_known_certificates_may_call(self):
+        with self.assertRaisesRegex(AssertionError, "needs certificates"):
+            self.serve(address="localhost:0")
+        server = self.serve_tls()
+        agent = self.connect(server, "agent")
+        self.assertTrue(agent.execute("fs.write", {"path": "x", "content": "x"}).success)
+        self.refused(grpc.StatusCode.PERMISSION_DENIED, agent.execute, "fs.list", {"path": "."}, agent="chief")
+        stranger = self.connect(server, "stranger")
+        self.refused(grpc.StatusCode.UNAUTHENTICATED, stranger.execute, "fs.list", {"path": "."})
+        for name in ("fake", None):
+            self.refused(grpc.StatusCode.UNAVAILABLE, self.connect(server, name).execute, "fs.list", {"path": "."})
+        plain = Client(server.address)
+        self.addCleanup(plain.close)
+        self.refused(grpc.StatusCode.UNAVAILABLE, plain.execute, "fs.list", {"path": "."})
+
+    def test_a_high_risk_is_asked_and_answered_by_another_principal(self):
+        self.galley("grant", "bot", "sec:grant", expect=0)
+        server = self.serve_tls()
+        agent, boss = self.connect(server, "agent"), self.connect(server, "boss")
+        wanted = {"agent": "bot", "capability": "custom:deploy"}
+        alone = agent.execute("sec.grant", wanted)
+        self.assertIn("EPERMISSION", alone.error)
+        self.assertRegex(alone.error, "galley approve call-")
+        questions = boss.approvals.Questions(v1.QuestionsRequest())
+        questions.initial_metadata()
+        for says_yes in (True, False):
+            call = agent.start("sec.grant", wanted)
+            question = next(questions)
+            self.assertEqual((question.agent_id, question.tool_name, json.loads(question.input_json)), ("bot", "sec.grant", wanted))
+            self.refused(grpc.StatusCode.PERMISSION_DENIED, agent.approvals.Answer, v1.AnswerRequest(id=question.id, approve=True))
+            boss.approvals.Answer(v1.AnswerRequest(id=question.id, approve=says_yes))
+            answer = call.result()
+            self.assertEqual(answer.success, says_yes, answer.error)
+        self.refused(grpc.StatusCode.NOT_FOUND, boss.approvals.Answer, v1.AnswerRequest(id="call-0", approve=True))
+        granted = json.loads(self.galley("--json", "grants", expect=0).stdout)["grants"]
+        self.assertIn(("bot", "custom:deploy"), [(one["agent"], one["capability"]) for one in granted])
+        # A question ends with its call.
+        self.refused(grpc.StatusCode.DEADLINE_EXCEEDED, agent.execute, "sec.grant", wanted, timeout=1)
+        self.assertEqual(server.end(), 0, "an open stream of questions does not hold up the end")
+
+
+class Ends(GrpcCase):
+    """Calls that do not end by themselves. `native` has a tool that runs commands."""
+
+    def setUp(self):
+        super().setUp()
+        self.need_walls()
+        self.server = self.serve("--profile", "native")
+        self.caller = Client(self.server.address)
+        self.addCleanup(self.caller.close)
+
+    def sleep(self, seconds, more=""):
+        # No other program of this machine has this argument.
+        return {"command": f"echo begun; sleep {seconds}; {more}", "timeout": 600_000}
+
+    def begin(self, arguments):
+        """Starts a call and returns when its command runs."""
+        events = self.caller.transactions.Execute(self.caller.request("Bash", arguments), timeout=DEADLINE_S)
+        self.assertEqual(next(events).stdout, b"begun\n")
+        return events
+
+    def test_a_deadline_stops_the_command(self):
+        mark = f"9{os.getpid()}.1"
+        self.refused(grpc.StatusCode.DEADLINE_EXCEEDED, self.caller.execute, "Bash", self.sleep(mark, "echo x > x"), timeout=3)
+        wait_until(lambda: not is_running(["sleep", mark]))
+        self.assertFalse((self.work / "x").exists())
+
+    def test_a_client_that_leaves_stops_the_command(self):
+        mark = f"9{os.getpid()}.2"
+        events = self.begin(self.sleep(mark, "echo x > x"))
+        self.assertTrue(is_running(["sleep", mark]))
+        events.cancel()
+        wait_until(lambda: not is_running(["sleep", mark]))
+        events = self.begin(self.sleep(mark))
+        self.caller.close()
+        wait_until(lambda: not is_running(["sleep", mark]))
+        self.assertFalse((self.work / "x").exists())
+
+    def test_sigterm_lets_calls_end_and_takes_no_more(self):
+        events = self.begin({"command": "echo begun; while [ ! -e go ]; do sleep 0.1; done; echo done", "timeout": 60_000})
+        self.server.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not self.socket.exists() or self.is_refused())
+        # The command sees the workspace as it was, so it ends by the time of the server.
+        self.assertEqual(self.server.end(), 0)
+        self.assertRaises(grpc.RpcError, lambda: list(events))
+        wait_until(lambda: not is_running(["sleep", "0.1"]))
+
+    def is_refused(self):
+        try:
+            self.caller.execute("List", {"path": "."}, timeout=5)
+        except grpc.RpcError:
+            return True
+        return False
+
+    def test_too_many_calls_are_refused(self):
+        mark = f"9{os.getpid()}.3"
+        clients = [Client(self.server.address) for _ in range(3)]
+        calls = []
+        try:
+            calls = [clients[n % 3].start("Bash", self.sleep(mark), task=str(n)) for n in range(120)]
+            wait_until(lambda: sum(call.done() for call in calls) >= 120 - 96)
+            codes = [call.code() for call in calls if call.done()]
+            self.assertEqual(set(codes), {grpc.StatusCode.RESOURCE_EXHAUSTED})
+        finally:
+            for call in calls:
+                call.cancel()
+            for client in clients:
+                client.close()
+        wait_until(lambda: not is_running(["sleep", mark]))
+        wait_until(lambda: not self.is_refused())
+
+
+class Transactions(GrpcCase):
+    def state(self, call, task="task-1", agent="bot", success=True):
+        state = call(v1.TransactionRequest(agent_id=agent, task_id=task, reason="Writing notes"))
+        self.assertEqual(state.success, success, state.error)
+        return state
+
+    def write(self, client, name, text="x\n", **more):
+        answer = client.execute("fs.write", {"path": name, "content": text}, **more)
+        self.assertTrue(answer.success, answer.error)
+        return answer.execution_id
+
+    def test_calls_of_a_task_are_staged_until_its_commit(self):
+        client = self.client(*self.config(f"commit = 'explicit'\n[[principal]]\nuid = {os.geteuid()}\nagents = ['*']\n"))
+        self.write(client, "a.txt")
+        self.write(client, "b.txt")
+        self.write(client, "other.txt", task="task-2")
+        self.assertFalse((self.work / "a.txt").exists())
+        self.assertEqual(json.loads(client.execute("fs.read", {"path": "a.txt"}).output_json)["content"], "x\n")
+        shown = self.state(client.transactions.Preview)
+        self.assertIn("+++ b/a.txt", shown.diff)
+        self.assertNotIn("other.txt", shown.diff)
+        committed = self.state(client.transactions.Commit)
+        self.assertEqual(((self.work / "a.txt").read_text(), (self.work / "b.txt").read_text()), ("x\n", "x\n"))
+        self.assertFalse((self.work / "other.txt").exists())
+        entry = json.loads(self.galley("--json", "log", expect=0).stdout)["transactions"][0]
+        self.assertEqual((entry["id"], entry["agent"]), (committed.transaction, "bot"))
+        self.state(client.transactions.Rollback, task="task-2")
+        self.assertFalse((self.work / "other.txt").exists())
+        self.assertIn("begin one", self.state(client.transactions.Commit, success=False).error)
+
+    def test_begin_holds_back_the_calls_of_one_task(self):
+        client = self.client()
+        self.state(client.transactions.Begin)
+        self.write(client, "a.txt")
+        self.write(client, "b.txt", task="task-2")
+        self.assertFalse((self.work / "a.txt").exists())
+        self.assertTrue((self.work / "b.txt").exists())
+        # A person may end it, too.
+        self.galley("--agent", "bot", "commit", expect=0)
+        self.assertTrue((self.work / "a.txt").exists())
+        self.write(client, "c.txt")
+        self.assertTrue((self.work / "c.txt").exists())
+
+    def test_a_refused_commit_says_why_and_leaves_no_trace(self):
+        (self.work / "galley.toml").write_text("[[policy.rule]]\npaths = ['secret/**']\ndecision = 'deny'\n")
+        client = self.client()
+        answer = client.execute("fs.write", {"path": "bad.json", "content": "{"})
+        self.assertFalse(answer.success)
+        self.assertTrue(answer.error.startswith("EPERMISSION"), answer.error)
+        self.assertFalse((self.work / "bad.json").exists())
+        self.state(client.transactions.Begin)
+        self.write(client, "bad.json", "{")
+        self.assertTrue(self.state(client.transactions.Preview, success=False).findings)
+        refused = self.state(client.transactions.Commit, success=False)
+        self.assertTrue(refused.error.startswith("EPERMISSION"))
+        self.assertIn("bad.json", "".join(refused.findings))
+
+    def test_one_execution_is_taken_back(self):
+        client = self.client()
+        done = self.write(client, "a.txt")
+        taken = client.tools.Rollback(aios.RollbackRequest(execution_id=done, reason="wrong"))
+        self.assertEqual((taken.success, list(taken.execution_ids)), (True, [done]), taken.error)
+        self.assertFalse((self.work / "a.txt").exists())
+        self.state(client.transactions.Begin)
+        first, second = self.write(client, "a.txt"), self.write(client, "b.txt")
+        self.assertTrue(client.tools.Rollback(aios.RollbackRequest(execution_id=first)).success)
+        self.state(client.transactions.Commit)
+        self.assertFalse((self.work / "a.txt").exists())
+        self.assertTrue(client.tools.Rollback(aios.RollbackRequest(execution_id=second, agent_id="bot")).success)
+        self.assertFalse((self.work / "b.txt").exists())
+        read = client.execute("fs.list", {"path": "."}).execution_id
+        for unknown in (read, "exec-20200101-000000-aaaaaa"):
+            refused = client.tools.Rollback(aios.RollbackRequest(execution_id=unknown, agent_id="bot"))
+            self.assertFalse(refused.success)
+            self.assertRegex(refused.error, "^E[A-Z]+: .")
+        self.refused(grpc.StatusCode.INVALID_ARGUMENT, client.tools.Rollback, aios.RollbackRequest(execution_id="exec-1"))
+
+    def test_the_stream_has_the_output_and_ends_with_the_answer(self):
+        self.need_walls()
+        client = self.client("--profile", "native")
+        events = list(client.transactions.Execute(client.request("Bash", {"command": "echo one; echo two >&2; echo x > made"})))
+        self.assertEqual(b"".join(event.stdout for event in events), b"one\n")
+        self.assertEqual(b"".join(event.stderr for event in events), b"two\n")
+        self.assertTrue(events[-1].response.success, events[-1].response.error)
+        self.assertEqual((self.work / "made").read_text(), "x\n")
+
+
+class Health(GrpcCase):
+    def test_health_and_reflection_are_those_of_grpc(self):
+        client = self.client()
+        check = client.channel.unary_unary("/grpc.health.v1.Health/Check")
+        name = b"aios-tools"
+        self.assertEqual(check(bytes([0x0A, len(name)]) + name), b"\x08\x01", "SERVING")
+        self.refused(grpc.StatusCode.NOT_FOUND, check, b"\x0a\x05other")
+        reflect = client.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+        services = next(reflect(iter([b"\x3a\x01*"])))
+        for service in (b"aios.tools.ToolRegistry", b"galley.v1.Transactions", b"galley.v1.Approvals"):
+            self.assertIn(service, services)
+
+
+# The two programs of aiOS' document, as they are there.
+FS_READ = '''
+async def fs_read(path: str) -> FsReadResult:
+    """Read a file's contents."""
+    response = await tool_client.execute(
+        tool_name="fs.read",
+        input={"path": path}
+    )
+    return FsReadResult(**response.output)
+'''
+REGISTER = '''
+    await tool_registry.register(
+        name="custom.my_tool",
+        description="Does something custom",
+        input_schema={...},
+        output_schema={...},
+        handler=my_handler_function,
+        required_capabilities=["custom:my_tool"],
+        risk_level="medium"
+    )
+'''
+
+
+class Python(GrpcCase):
+    """The package galley_aios."""
+
+    def setUp(self):
+        super().setUp()
+        self.galley("grant", "bot", "custom:my_tool", expect=0)
+        right = f"[[principal]]\nuid = {os.geteuid()}\nagents = ['*']\nrights = ['tool:register']\n"
+        self.address = self.serve(*self.config(right)).address
+
+    def test_the_snippets_of_the_document_run_unchanged(self):
+        names = {"FsReadResult": galley_aios.FsReadResult, "my_handler_function": lambda given: {"sum": given["a"] + given["b"]}}
+        (self.work / "notes.txt").write_text("some notes\n")
+
+        async def use():
+            galley_aios.connect(self.address, "bot", "task-1")
+            names.update(tool_client=galley_aios.tool_client, tool_registry=galley_aios.tool_registry)
+            exec(FS_READ + "async def register():\n" + REGISTER, names)
+            result = await names["fs_read"]("notes.txt")
+            self.assertEqual((result.content, result.size), ("some notes\n", 11))
+            await names["register"]()
+            called = await galley_aios.tool_client.execute("custom.my_tool", {"a": 1, "b": 2})
+            self.assertEqual(called.output, {"sum": 3})
+            await galley_aios.tool_registry.close()
+
+        asyncio.run(use())
+
+    def test_a_registered_tool_obeys_the_rules_and_ends_with_its_program(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+
+        async def fail(given):
+            raise ValueError(f"no {given['a']}")
+
+        async def use():
+            galley_aios.connect(self.address, "bot")
+            registry, schema = galley_aios.tool_registry, {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+            await registry.register("custom.bad", "Fails", schema, fail)
+            await registry.register("custom.my_tool", "Adds", schema, lambda given: {"b": given["a"] + 1}, output_schema={
+                "type": "object", "properties": {"b": {"type": "integer"}}, "required": ["b"]}, required_capabilities=["custom:my_tool"])
+            ask = lambda *words, **more: asyncio.to_thread(client.execute, *words, **more)
+            self.assertEqual(json.loads((await ask("custom.my_tool", {"a": 1})).output_json), {"b": 2})
+            self.assertIn("EVALIDATION", (await ask("custom.my_tool", {"a": "x"})).error)
+            self.assertIn("EPERMISSION", (await ask("custom.my_tool", {"a": 1}, agent="other")).error)
+            self.assertIn("ValueError: no 7", (await ask("custom.bad", {"a": 7})).error)
+            listed = await asyncio.to_thread(client.tools.ListTools, aios.ListToolsRequest(namespace="custom", agent_id="bot"))
+            self.assertEqual([tool.name for tool in listed.tools], ["custom.bad", "custom.my_tool"])
+            for name in ("fs.read", "mytool", "custom.", "custom. x"):
+                with self.assertRaisesRegex(galley_aios.ToolError, "EVALIDATION"):
+                    await registry.register(name, "No", schema, fail)
+            await registry.close()
+
+        asyncio.run(use())
+        wait_until(lambda: not client.tools.ListTools(aios.ListToolsRequest(namespace="custom")).tools)
+        self.assertFalse(client.execute("custom.my_tool", {"a": 1}).success)
+
+    def test_only_a_socket_of_the_caller_is_called(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+        tool = {"name": "custom.x", "description": "x", "input_schema": b'{"type": "object"}'}
+        for address in ("unix:relative", "localhost:1", "", "unix:", f"unix:{self.scratch}/nothing"):
+            said = client.tools.Register(aios.RegisterRequest(tool=tool, handler_address=address, agent_id="bot"))
+            self.assertFalse(said.accepted, address)
+            self.assertRegex(said.error, "^E(VALIDATION|RUNTIME): ")
 
 if __name__ == "__main__":
     hostile.main()
