@@ -163,10 +163,14 @@ Result<std::shared_ptr<CustomHandlers::Connection>> CustomHandlers::connect(
 
 Result<void> CustomHandlers::add(const ServedPrincipal& who, const RegisterRequest& request) {
   const std::string& name = request.tool().name();
-  if (!name.starts_with(kPrefix)) {
-    return fail(
-        ErrorKind::kUsage, "handler.name",
-        "the name of a registered tool begins with custom., unlike '" + printable_line(name) + "'");
+  constexpr std::string_view kNameBytes =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (!name.starts_with(kPrefix) || name.size() == kPrefix.size() ||
+      name.find_first_not_of(kNameBytes) != std::string::npos) {
+    return fail(ErrorKind::kUsage, "handler.name",
+                "the name of a registered tool is custom. and letters, digits, '_', '-' and '.', "
+                "unlike '" +
+                    printable_line(name) + "'");
   }
   ToolDefinition tool;
   GALLEY_ASSIGN(tool.info, info_of(request.tool()));

@@ -26,6 +26,9 @@ class GrpcCase(HostileCase):
     def setUp(self):
         super().setUp()
         self.socket = self.scratch / "galley.sock"
+        own = self.home / ".config" / "galley" / "config.toml"
+        own.parent.mkdir(parents=True)
+        own.write_text(f'trusted_folders = ["{self.scratch}"]\nunattended = true\n')
 
     def serve(self, *options, address=None):
         server = Server(self.work, address or f"unix:{self.socket}", *options, env=self.environment)
@@ -244,28 +247,29 @@ rights = ["approve"]
         self.refused(grpc.StatusCode.UNAVAILABLE, plain.execute, "fs.list", {"path": "."})
 
     def test_a_high_risk_is_asked_and_answered_by_another_principal(self):
-        self.galley("grant", "bot", "sec:grant", expect=0)
+        (self.work / "galley.toml").write_text("[policy]\nmode = 'strict'\n")
         server = self.serve_tls()
         agent, boss = self.connect(server, "agent"), self.connect(server, "boss")
-        wanted = {"agent": "bot", "capability": "custom:deploy"}
-        alone = agent.execute("sec.grant", wanted)
-        self.assertIn("EPERMISSION", alone.error)
-        self.assertRegex(alone.error, "galley approve call-")
+        wanted = {"path": "new.txt", "content": "x"}
+        alone = agent.execute("fs.write", wanted)
+        self.assertRegex(alone.error, "^EPERMISSION: the call call-[0-9a-f]+ .* needs a person's approval")
+        agent.transactions.Begin(v1.TransactionRequest(agent_id="bot", task_id="task-2"))
+        stored = agent.execute("fs.write", wanted, task="task-2")
+        self.assertRegex(stored.error, "galley approve call-")
         questions = boss.approvals.Questions(v1.QuestionsRequest())
-        questions.initial_metadata()
-        for says_yes in (True, False):
-            call = agent.start("sec.grant", wanted)
+        for says_yes in (False, True):
+            call = agent.start("fs.write", wanted)
             question = next(questions)
-            self.assertEqual((question.agent_id, question.tool_name, json.loads(question.input_json)), ("bot", "sec.grant", wanted))
+            self.assertEqual((question.agent_id, question.tool_name, json.loads(question.input_json)), ("bot", "fs.write", wanted))
+            self.assertRegex(question.id, "^call-[0-9a-f]+$")
             self.refused(grpc.StatusCode.PERMISSION_DENIED, agent.approvals.Answer, v1.AnswerRequest(id=question.id, approve=True))
             boss.approvals.Answer(v1.AnswerRequest(id=question.id, approve=says_yes))
             answer = call.result()
             self.assertEqual(answer.success, says_yes, answer.error)
+            self.assertEqual((self.work / "new.txt").exists(), says_yes)
         self.refused(grpc.StatusCode.NOT_FOUND, boss.approvals.Answer, v1.AnswerRequest(id="call-0", approve=True))
-        granted = json.loads(self.galley("--json", "grants", expect=0).stdout)["grants"]
-        self.assertIn(("bot", "custom:deploy"), [(one["agent"], one["capability"]) for one in granted])
         # A question ends with its call.
-        self.refused(grpc.StatusCode.DEADLINE_EXCEEDED, agent.execute, "sec.grant", wanted, timeout=1)
+        self.refused(grpc.StatusCode.DEADLINE_EXCEEDED, agent.execute, "fs.write", wanted, timeout=1)
         self.assertEqual(server.end(), 0, "an open stream of questions does not hold up the end")
 
 
@@ -281,7 +285,7 @@ class Ends(GrpcCase):
 
     def sleep(self, seconds, more=""):
         # No other program of this machine has this argument.
-        return {"command": f"echo begun; sleep {seconds}; {more}", "timeout": 600_000}
+        return {"command": f"echo begun; sleep {seconds}; {more}", "timeout": 100_000}
 
     def begin(self, arguments):
         """Starts a call and returns when its command runs."""
@@ -292,28 +296,35 @@ class Ends(GrpcCase):
     def test_a_deadline_stops_the_command(self):
         mark = f"9{os.getpid()}.1"
         self.refused(grpc.StatusCode.DEADLINE_EXCEEDED, self.caller.execute, "Bash", self.sleep(mark, "echo x > x"), timeout=3)
-        wait_until(lambda: not is_running(["sleep", mark]))
+        wait_until(lambda: not is_running(f"sleep {mark}"))
         self.assertFalse((self.work / "x").exists())
 
     def test_a_client_that_leaves_stops_the_command(self):
         mark = f"9{os.getpid()}.2"
         events = self.begin(self.sleep(mark, "echo x > x"))
-        self.assertTrue(is_running(["sleep", mark]))
+        self.assertTrue(is_running(f"sleep {mark}"))
         events.cancel()
-        wait_until(lambda: not is_running(["sleep", mark]))
+        wait_until(lambda: not is_running(f"sleep {mark}"))
         events = self.begin(self.sleep(mark))
         self.caller.close()
-        wait_until(lambda: not is_running(["sleep", mark]))
+        wait_until(lambda: not is_running(f"sleep {mark}"))
         self.assertFalse((self.work / "x").exists())
 
     def test_sigterm_lets_calls_end_and_takes_no_more(self):
-        events = self.begin({"command": "echo begun; while [ ! -e go ]; do sleep 0.1; done; echo done", "timeout": 60_000})
+        events = self.begin(self.sleep(2, "echo x > x"))
         self.server.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: not self.socket.exists() or self.is_refused())
-        # The command sees the workspace as it was, so it ends by the time of the server.
+        self.assertTrue(list(events)[-1].response.success)
+        self.assertEqual(self.server.end(), 0)
+        self.assertEqual((self.work / "x").read_text(), "x\n")
+        self.assertTrue(self.is_refused())
+
+    def test_sigterm_stops_calls_that_take_too_long(self):
+        mark = f"9{os.getpid()}.4"
+        events = self.begin(self.sleep(mark, "echo x > x"))
         self.assertEqual(self.server.end(), 0)
         self.assertRaises(grpc.RpcError, lambda: list(events))
-        wait_until(lambda: not is_running(["sleep", "0.1"]))
+        self.assertFalse(is_running(f"sleep {mark}"))
+        self.assertFalse((self.work / "x").exists())
 
     def is_refused(self):
         try:
@@ -336,7 +347,7 @@ class Ends(GrpcCase):
                 call.cancel()
             for client in clients:
                 client.close()
-        wait_until(lambda: not is_running(["sleep", mark]))
+        wait_until(lambda: not is_running(f"sleep {mark}"))
         wait_until(lambda: not self.is_refused())
 
 
@@ -384,7 +395,7 @@ class Transactions(GrpcCase):
         self.assertTrue((self.work / "c.txt").exists())
 
     def test_a_refused_commit_says_why_and_leaves_no_trace(self):
-        (self.work / "galley.toml").write_text("[[policy.rule]]\npaths = ['secret/**']\ndecision = 'deny'\n")
+        (self.work / "galley.toml").write_text("[[validator]]\nname = 'json'\nbuiltin = 'json'\n")
         client = self.client()
         answer = client.execute("fs.write", {"path": "bad.json", "content": "{"})
         self.assertFalse(answer.success)
@@ -478,6 +489,12 @@ class Python(GrpcCase):
 
         async def use():
             galley_aios.connect(self.address, "bot", "task-1")
+            try:
+                await check()
+            finally:
+                await galley_aios.tool_registry.close()
+
+        async def check():
             names.update(tool_client=galley_aios.tool_client, tool_registry=galley_aios.tool_registry)
             exec(FS_READ + "async def register():\n" + REGISTER, names)
             result = await names["fs_read"]("notes.txt")
@@ -485,7 +502,6 @@ class Python(GrpcCase):
             await names["register"]()
             called = await galley_aios.tool_client.execute("custom.my_tool", {"a": 1, "b": 2})
             self.assertEqual(called.output, {"sum": 3})
-            await galley_aios.tool_registry.close()
 
         asyncio.run(use())
 
@@ -498,6 +514,12 @@ class Python(GrpcCase):
 
         async def use():
             galley_aios.connect(self.address, "bot")
+            try:
+                await check()
+            finally:
+                await galley_aios.tool_registry.close()
+
+        async def check():
             registry, schema = galley_aios.tool_registry, {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
             await registry.register("custom.bad", "Fails", schema, fail)
             await registry.register("custom.my_tool", "Adds", schema, lambda given: {"b": given["a"] + 1}, output_schema={
@@ -512,7 +534,6 @@ class Python(GrpcCase):
             for name in ("fs.read", "mytool", "custom.", "custom. x"):
                 with self.assertRaisesRegex(galley_aios.ToolError, "EVALIDATION"):
                     await registry.register(name, "No", schema, fail)
-            await registry.close()
 
         asyncio.run(use())
         wait_until(lambda: not client.tools.ListTools(aios.ListToolsRequest(namespace="custom")).tools)
