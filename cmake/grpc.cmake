@@ -38,3 +38,17 @@ target_link_options(galley_serve_grpc PRIVATE
 add_dependencies(galley_serve_grpc galley_sandbox)
 install(TARGETS galley_serve_grpc RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/galley
   COMPONENT grpc)
+
+# The Python side: the package, and the messages that it imports.
+set(grpc_python ${PROJECT_BINARY_DIR}/generated/python)
+file(MAKE_DIRECTORY ${grpc_python})
+add_custom_command(OUTPUT ${grpc_python}/aios_tools_pb2.py
+  COMMAND ${GALLEY_PROTOC} -I ${PROJECT_SOURCE_DIR}/server/grpc --python_out ${grpc_python}
+    aios_tools.proto
+  DEPENDS ${PROJECT_SOURCE_DIR}/server/grpc/aios_tools.proto VERBATIM)
+add_custom_target(galley_grpc_python ALL DEPENDS ${grpc_python}/aios_tools_pb2.py)
+install(FILES ${grpc_python}/aios_tools_pb2.py
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/galley/python COMPONENT grpc)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/galley_aios
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/galley/python COMPONENT grpc
+  FILES_MATCHING PATTERN "*.py")

@@ -15,6 +15,9 @@ set(CPACK_COMPONENTS_ALL program library)
 if(GALLEY_SYNTAX)
   list(APPEND CPACK_COMPONENTS_ALL syntax)
 endif()
+if(GALLEY_WITH_GRPC)
+  list(APPEND CPACK_COMPONENTS_ALL grpc)
+endif()
 # Every Debian package has these files: copyright, changelog, compressed manual pages.
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_documents.cmake)
 set(CPACK_GALLEY_SOURCE_DIR ${PROJECT_SOURCE_DIR})
@@ -54,4 +57,13 @@ without a toolchain, by Tree-sitter in a confined process.")
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_ENHANCES galley)
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_DEPENDS "galley (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_SHLIBDEPS OFF)  # the program is static
+
+set(CPACK_DEBIAN_GRPC_PACKAGE_NAME galley-grpc)
+set(CPACK_DEBIAN_GRPC_PACKAGE_SECTION devel)
+set(CPACK_COMPONENT_GRPC_DESCRIPTION "gRPC server of Galley, for agents of aiOS
+Lets galley serve --grpc serve the tools of a workspace, with the protocol files
+and a package for clients in Python.")
+set(CPACK_DEBIAN_GRPC_PACKAGE_ENHANCES galley)
+set(CPACK_DEBIAN_GRPC_PACKAGE_DEPENDS "galley (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_GRPC_PACKAGE_SUGGESTS "python3-grpcio, python3-protobuf")
 include(CPack)

@@ -174,6 +174,9 @@ const std::vector<Door>& library_doors() {
       {"tl/expected.hpp", {"include/galley/error.h"}},
       {"fmt/", {"staging/", "engine/", "cli/"}},
       {"nlohmann/", {"tools/", "engine/", "testing/", "server/", "cli/"}},
+      {"grpcpp/", {"server/grpc/"}},
+      {"grpc/", {"server/grpc/"}},
+      {"aios_tools.", {"server/grpc/"}},
       {"tree_sitter/", {"staging/sandbox/syntax/grammars/"}},
   };
   return table;
@@ -243,6 +246,7 @@ const std::vector<Room>& rooms() {
       {"server/session", {"base", "tools", "engine/calls", "engine/pipeline", "server/mcp"}},
       {"server/acp", {"base", "tools", "tools/mcp"}},
       {"server/agents", {"base", "tools", "engine/policy"}},
+      {"server/grpc", {"base", "staging/fs", "tools", "engine/policy", "engine/pipeline"}},
       {"cli",
        {"base",
         "staging/fs",
