@@ -25,9 +25,9 @@ Status status_of(const Error& error) {
 
 }  // namespace
 
-Status check_call(const Admission& admission, const CallbackServerContext& context,
+Status check_call(const CallerCheck& callers, const CallbackServerContext& context,
                   const ExecuteRequest& request, const ServedPrincipal*& who) {
-  if (auto status = admission.admit(context, request.agent_id(), who); !status.ok()) return status;
+  if (auto status = callers.admit(context, request.agent_id(), who); !status.ok()) return status;
   if (auto status = check_name("tool_name", request.tool_name()); !status.ok()) return status;
   if (auto status = check_name("task_id", request.task_id(), true); !status.ok()) return status;
   if (auto status = check_reason(request.reason()); !status.ok()) return status;
@@ -53,7 +53,7 @@ CallOptions options_of_call(QuestionBook& questions, const ServedPrincipal& who,
 Status RegistryService::admit_look(const CallbackServerContext& context,
                                    const std::string& agent) const {
   const ServedPrincipal* who = nullptr;
-  return agent.empty() ? admission_.identify(context, who) : admission_.admit(context, agent, who);
+  return agent.empty() ? callers_.identify(context, who) : callers_.admit(context, agent, who);
 }
 
 ServerUnaryReactor* RegistryService::ListTools(CallbackServerContext* context,
@@ -86,7 +86,7 @@ ServerUnaryReactor* RegistryService::Execute(CallbackServerContext* context,
                                              ExecuteResponse* response) {
   return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token& stop) {
     const ServedPrincipal* who = nullptr;
-    if (auto status = check_call(admission_, *context, *request, who); !status.ok()) return status;
+    if (auto status = check_call(callers_, *context, *request, who); !status.ok()) return status;
     *response = parts_.serving.execute(*request, options_of_call(parts_.questions, *who, stop),
                                        context->deadline());
     return Status::OK;
@@ -103,7 +103,7 @@ ServerUnaryReactor* RegistryService::Rollback(CallbackServerContext* context,
     const std::string agent =
         request->agent_id().empty() ? parts_.serving.agent_of(id) : request->agent_id();
     const ServedPrincipal* who = nullptr;
-    if (auto status = admission_.admit(*context, agent, who); !status.ok()) return status;
+    if (auto status = callers_.admit(*context, agent, who); !status.ok()) return status;
     const auto taken = parts_.serving.roll_back(id, agent, request->reason(), context->deadline());
     response->set_success(taken.has_value());
     if (!taken) response->set_error(error_text(taken.error()));
@@ -117,10 +117,10 @@ ServerUnaryReactor* RegistryService::Register(CallbackServerContext* context,
                                               RegisterResponse* response) {
   return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) {
     const ServedPrincipal* who = nullptr;
-    if (auto status = admission_.admit_with(*context, kRegisterRight, who); !status.ok()) {
+    if (auto status = callers_.admit_with(*context, kRegisterRight, who); !status.ok()) {
       return status;
     }
-    if (auto status = admission_.admit(*context, request->agent_id(), who); !status.ok()) {
+    if (auto status = callers_.admit(*context, request->agent_id(), who); !status.ok()) {
       return status;
     }
     const auto added = parts_.handlers.add(*who, *request);

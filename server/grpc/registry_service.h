@@ -3,8 +3,8 @@
 #include <grpcpp/grpcpp.h>
 
 #include "aios_tools.grpc.pb.h"
-#include "server/grpc/admission.h"
 #include "server/grpc/call_pool.h"
+#include "server/grpc/caller_check.h"
 #include "server/grpc/custom_handlers.h"
 #include "server/grpc/question_book.h"
 #include "server/grpc/serving.h"
@@ -20,8 +20,8 @@ struct ServingParts {
 };
 
 /// Checks a request to call a tool, and its JSON.
-/// Errors: INVALID_ARGUMENT; those of Admission::admit().
-grpc::Status check_call(const Admission& admission, const grpc::CallbackServerContext& context,
+/// Errors: INVALID_ARGUMENT; those of CallerCheck::admit().
+grpc::Status check_call(const CallerCheck& callers, const grpc::CallbackServerContext& context,
                         const aios::tools::ExecuteRequest& request, const ServedPrincipal*& who);
 
 /// The options of a call: its stop, and a principal to confirm it if one listens.
@@ -31,8 +31,8 @@ CallOptions options_of_call(QuestionBook& questions, const ServedPrincipal& who,
 /// The service of aiOS (aios_tools.proto).
 class RegistryService final : public aios::tools::ToolRegistry::CallbackService {
  public:
-  RegistryService(const ServingParts& parts, Admission admission)
-      : parts_(parts), admission_(admission) {}
+  RegistryService(const ServingParts& parts, CallerCheck callers)
+      : parts_(parts), callers_(callers) {}
 
   grpc::ServerUnaryReactor* ListTools(grpc::CallbackServerContext* context,
                                       const aios::tools::ListToolsRequest* request,
@@ -57,7 +57,7 @@ class RegistryService final : public aios::tools::ToolRegistry::CallbackService 
                           const std::string& agent) const;
 
   ServingParts parts_;
-  Admission admission_;
+  CallerCheck callers_;
 };
 
 }  // namespace galley

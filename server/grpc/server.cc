@@ -34,8 +34,8 @@ constexpr uint64_t kMaxConfigFileBytes = uint64_t{1} << 20U;
 
 /// The gRPC server of one principal, or of all that have certificates.
 struct Door {
-  Door(const ServingParts& parts, const Admission& admission)
-      : registry(parts, admission), transactions(parts, admission), approvals(parts, admission) {}
+  Door(const ServingParts& parts, const CallerCheck& callers)
+      : registry(parts, callers), transactions(parts, callers), approvals(parts, callers) {}
 
   RegistryService registry;
   TransactionsService transactions;
@@ -82,10 +82,10 @@ class Server final : public GrpcServer {
     for (const ServedPrincipal& one : serving_.config().principals) {
       if (!one.user) continue;
       GALLEY_ASSIGN(by_user_[*one.user],
-                    open_door(Admission::of_principal(serving_.config(), &one)));
+                    open_door(CallerCheck::of_principal(serving_.config(), &one)));
     }
     GALLEY_ASSIGN(Door * of_unknown,
-                  open_door(Admission::of_principal(serving_.config(), nullptr)));
+                  open_door(CallerCheck::of_principal(serving_.config(), nullptr)));
     acceptor_ = std::thread([this, of_unknown] {
       for (;;) {
         const auto peer = file_->accept();
@@ -101,7 +101,7 @@ class Server final : public GrpcServer {
   Result<void> listen_at_port(const std::string& address,
                               const grpc::SslServerCredentialsOptions& tls) {
     const Listening port = {address, grpc::SslServerCredentials(tls)};
-    GALLEY_TRY(open_door(Admission::by_certificate(serving_.config()), &port));
+    GALLEY_TRY(open_door(CallerCheck::by_certificate(serving_.config()), &port));
     return {};
   }
 
@@ -122,9 +122,9 @@ class Server final : public GrpcServer {
     std::shared_ptr<grpc::ServerCredentials> credentials;
   };
 
-  Result<Door*> open_door(const Admission& admission, const Listening* port = nullptr) {
+  Result<Door*> open_door(const CallerCheck& callers, const Listening* port = nullptr) {
     auto door =
-        std::make_unique<Door>(ServingParts{serving_, questions_, handlers_, pool_}, admission);
+        std::make_unique<Door>(ServingParts{serving_, questions_, handlers_, pool_}, callers);
     grpc::ServerBuilder builder;
     builder.RegisterService(&door->registry);
     builder.RegisterService(&door->transactions);

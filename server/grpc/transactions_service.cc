@@ -43,7 +43,7 @@ ServerUnaryReactor* TransactionsService::take(Step step, CallbackServerContext* 
                                               v1::TransactionState* response) {
   return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) {
     const ServedPrincipal* who = nullptr;
-    if (auto status = admission_.admit(*context, request->agent_id(), who); !status.ok()) {
+    if (auto status = callers_.admit(*context, request->agent_id(), who); !status.ok()) {
       return status;
     }
     if (auto status = check_name("task_id", request->task_id(), true); !status.ok()) return status;
@@ -85,7 +85,7 @@ grpc::ServerWriteReactor<v1::ExecuteEvent>* TransactionsService::Execute(
   auto* events = new Events(false);
   const bool is_taken = parts_.pool.submit([this, context, request, events] {
     const ServedPrincipal* who = nullptr;
-    Status status = check_call(admission_, *context, *request, who);
+    Status status = check_call(callers_, *context, *request, who);
     if (status.ok() && !events->stop().stop_requested()) {
       CallOptions options = options_of_call(parts_.questions, *who, events->stop());
       options.logger = [events](const CallOptions::Log& log) { events->send_all(event_of(log)); };
@@ -114,7 +114,7 @@ grpc::ServerWriteReactor<v1::Question>* ApprovalsService::Questions(
     if (*number) parts_.questions.leave(**number);
   });
   const ServedPrincipal* who = nullptr;
-  if (auto status = admission_.admit_with(*context, kApproveRight, who); !status.ok()) {
+  if (auto status = callers_.admit_with(*context, kApproveRight, who); !status.ok()) {
     stream->finish(status);
     return stream;
   }
@@ -134,7 +134,7 @@ ServerUnaryReactor* ApprovalsService::Answer(CallbackServerContext* context,
                                              v1::AnswerResponse* /*response*/) {
   return PooledCall::begin(parts_.pool, *context, [=, this](const std::stop_token&) -> Status {
     const ServedPrincipal* who = nullptr;
-    if (auto status = admission_.admit_with(*context, kApproveRight, who); !status.ok()) {
+    if (auto status = callers_.admit_with(*context, kApproveRight, who); !status.ok()) {
       return status;
     }
     const auto answered = parts_.questions.answer(*who, request->id(), request->approve());

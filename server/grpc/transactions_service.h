@@ -10,8 +10,8 @@ namespace galley {
 /// The open transactions of tasks, and calls that send their output (galley/v1/transactions.proto).
 class TransactionsService final : public v1::Transactions::CallbackService {
  public:
-  TransactionsService(const ServingParts& parts, Admission admission)
-      : parts_(parts), admission_(admission) {}
+  TransactionsService(const ServingParts& parts, CallerCheck callers)
+      : parts_(parts), callers_(callers) {}
 
   grpc::ServerUnaryReactor* Begin(grpc::CallbackServerContext* context,
                                   const v1::TransactionRequest* request,
@@ -36,14 +36,14 @@ class TransactionsService final : public v1::Transactions::CallbackService {
                                  v1::TransactionState* response);
 
   ServingParts parts_;
-  Admission admission_;
+  CallerCheck callers_;
 };
 
 /// The questions about calls of other principals.
 class ApprovalsService final : public v1::Approvals::CallbackService {
  public:
-  ApprovalsService(const ServingParts& parts, Admission admission)
-      : parts_(parts), admission_(admission) {}
+  ApprovalsService(const ServingParts& parts, CallerCheck callers)
+      : parts_(parts), callers_(callers) {}
 
   grpc::ServerWriteReactor<v1::Question>* Questions(grpc::CallbackServerContext* context,
                                                     const v1::QuestionsRequest* request) override;
@@ -53,7 +53,7 @@ class ApprovalsService final : public v1::Approvals::CallbackService {
 
  private:
   ServingParts parts_;
-  Admission admission_;
+  CallerCheck callers_;
 };
 
 }  // namespace galley

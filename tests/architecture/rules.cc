@@ -176,7 +176,6 @@ const std::vector<Door>& library_doors() {
       {"nlohmann/", {"tools/", "engine/", "testing/", "server/", "cli/"}},
       {"grpcpp/", {"server/grpc/"}},
       {"grpc/", {"server/grpc/"}},
-      {"aios_tools.", {"server/grpc/"}},
       {"tree_sitter/", {"staging/sandbox/syntax/grammars/"}},
   };
   return table;

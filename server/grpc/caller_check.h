@@ -14,13 +14,13 @@ namespace galley {
 /// when the server is made. Over TCP it is the subject of the verified client certificate.
 ///
 /// Ownership: borrows the configuration. Threads: a value.
-class Admission {
+class CallerCheck {
  public:
   /// For connections of one principal; null: of unknown users.
-  static Admission of_principal(const ServingConfig& config, const ServedPrincipal* principal) {
+  static CallerCheck of_principal(const ServingConfig& config, const ServedPrincipal* principal) {
     return {config, principal, false};
   }
-  static Admission by_certificate(const ServingConfig& config) { return {config, nullptr, true}; }
+  static CallerCheck by_certificate(const ServingConfig& config) { return {config, nullptr, true}; }
 
   /// Sets `who`.
   /// Errors: UNAUTHENTICATED.
@@ -35,7 +35,7 @@ class Admission {
                           const ServedPrincipal*& who) const;
 
  private:
-  Admission(const ServingConfig& config, const ServedPrincipal* principal, bool by_certificate)
+  CallerCheck(const ServingConfig& config, const ServedPrincipal* principal, bool by_certificate)
       : config_(&config), principal_(principal), is_by_certificate_(by_certificate) {}
 
   const ServingConfig* config_;

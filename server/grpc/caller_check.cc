@@ -1,4 +1,4 @@
-#include "server/grpc/admission.h"
+#include "server/grpc/caller_check.h"
 
 #include <grpc/grpc_security_constants.h>
 
@@ -15,8 +15,8 @@ std::string text_of(grpc::string_ref text) { return {text.data(), text.size()}; 
 
 }  // namespace
 
-grpc::Status Admission::identify(const grpc::CallbackServerContext& context,
-                                 const ServedPrincipal*& who) const {
+grpc::Status CallerCheck::identify(const grpc::CallbackServerContext& context,
+                                   const ServedPrincipal*& who) const {
   who = principal_;
   if (is_by_certificate_) {
     const auto found = context.auth_context()->FindPropertyValues(GRPC_X509_SUBJECT_PROPERTY_NAME);
@@ -30,8 +30,8 @@ grpc::Status Admission::identify(const grpc::CallbackServerContext& context,
                  "the server's configuration has no principal for this caller");
 }
 
-grpc::Status Admission::admit(const grpc::CallbackServerContext& context, const std::string& agent,
-                              const ServedPrincipal*& who) const {
+grpc::Status CallerCheck::admit(const grpc::CallbackServerContext& context,
+                                const std::string& agent, const ServedPrincipal*& who) const {
   if (auto status = identify(context, who); !status.ok()) return status;
   if (auto status = check_name("agent_id", agent); !status.ok()) return status;
   if (who->speaks_for(agent)) return grpc::Status::OK;
@@ -39,8 +39,8 @@ grpc::Status Admission::admit(const grpc::CallbackServerContext& context, const 
                  "this caller may not speak for the agent '" + printable_line(agent) + "'");
 }
 
-grpc::Status Admission::admit_with(const grpc::CallbackServerContext& context,
-                                   std::string_view right, const ServedPrincipal*& who) const {
+grpc::Status CallerCheck::admit_with(const grpc::CallbackServerContext& context,
+                                     std::string_view right, const ServedPrincipal*& who) const {
   if (auto status = identify(context, who); !status.ok()) return status;
   if (who->has(right)) return grpc::Status::OK;
   return refused(grpc::StatusCode::PERMISSION_DENIED,
