@@ -182,17 +182,6 @@ std::vector<CommandText> decision_texts() {
         {"galley -C ~/project --agent codex mcp", "the command that the agent then runs"},
         {"galley mcp --prefix galley_", "galley_Read, where the agent has its own Read"},
         {"galley mcp --http 7700", "over HTTP; prints the address and a token"}}},
-      {"serve",
-       {"Serves the tools of the workspace until SIGTERM: over gRPC to agents of aiOS, or over "
-        "NATS "
-        "to those of Nachos.\n"
-        "Without --server-config, only programs of your own user may call, at a socket file.",
-        "It starts galley-serve-grpc or galley-serve-nats, which have Debian packages of their "
-        "own."},
-       {{"galley serve --grpc unix:/run/user/1000/galley.sock", "at a socket file of mode 0600"},
-        {"galley serve --grpc 0.0.0.0:7443 --server-config server.toml",
-         "over TCP, with the certificates that the file names"},
-        {"galley serve --nats nats://127.0.0.1:4222", "at the subjects of Nachos"}}},
       {"agent-hook",
        {"Judges one call of a tool before an agent makes it: reads the JSON that the agent's hook "
         "is "
@@ -325,6 +314,17 @@ std::vector<CommandText> history_texts() {
 
 std::vector<CommandText> maintenance_texts() {
   return {
+      {"serve",
+       {"Serves the tools of the workspace until SIGTERM: over gRPC to agents of aiOS, or over "
+        "NATS "
+        "to those of Nachos.\n"
+        "Without --server-config, only programs of your own user may call, at a socket file.",
+        "It starts galley-serve-grpc or galley-serve-nats, which have Debian packages of their "
+        "own."},
+       {{"galley serve --grpc unix:/run/user/1000/galley.sock", "at a socket file of mode 0600"},
+        {"galley serve --grpc 0.0.0.0:7443 --server-config server.toml",
+         "over TCP, with the certificates that the file names"},
+        {"galley serve --nats nats://127.0.0.1:4222", "at the subjects of Nachos"}}},
       {"init",
        {"Writes a galley.toml with the validators that fit the files of the workspace. What it "
         "enables is trusted; without --enable, commands are written as comments."},

@@ -81,7 +81,7 @@ class CustomHandlers::Connection {
         channel_(grpc::CreateInsecureChannelFromFd("handler", descriptor)) {}
   explicit Connection(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
   ~Connection() {
-    if (watched_ >= 0) ::close(watched_);
+    if (watched_ >= 0) close_connection(watched_);
   }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -142,7 +142,7 @@ Result<std::shared_ptr<CustomHandlers::Connection>> CustomHandlers::connect(
     GALLEY_ASSIGN(const SocketFile::Peer peer,
                   connect_socket_file(address.substr(kFileAddress.size())));
     if (peer.user == *who.user) return std::make_shared<Connection>(peer.descriptor);
-    ::close(peer.descriptor);
+    close_connection(peer.descriptor);
     return fail(ErrorKind::kRefused, "handler.other_owner",
                 "another user listens at '" + printable_line(address) + "'");
   }

@@ -35,8 +35,8 @@ inline constexpr std::chrono::minutes kMostTaskWait{10};
 /// `CODE: message`, as aiOS writes it.
 [[nodiscard]] std::string error_text(const Error& error);
 
-/// The workspace that a server serves, and the open transactions of its agents' tasks. It translates
-/// calls of gRPC to calls of the library; the rules, the record and the gate are the library's.
+/// The workspace that a server serves, and the open transactions of its agents' tasks. It turns
+/// calls of gRPC into calls of the library; the rules, the record and the gate are the library's.
 ///
 /// Ownership: owns the workspace. Threads: safe to share; calls of one task take turns.
 class Serving {

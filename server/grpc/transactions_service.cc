@@ -125,7 +125,11 @@ grpc::ServerWriteReactor<v1::Question>* ApprovalsService::Questions(
              [stream] {
                stream->finish({StatusCode::UNAVAILABLE, "the server ends"});
              }});
-  if (!*number) stream->finish(overloaded());
+  if (!*number) {
+    stream->finish(overloaded());
+  } else {
+    stream->StartSendInitialMetadata();  // a client that has it knows that it listens
+  }
   return stream;
 }
 

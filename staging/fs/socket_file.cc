@@ -67,7 +67,10 @@ SocketFile::SocketFile(int descriptor, std::string path)
     : descriptor_(descriptor),
       stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       path_(std::move(path)) {
-  (void)::lstat(path_.c_str(), &made_);
+  struct stat made {};
+  if (::lstat(path_.c_str(), &made) != 0) return;
+  device_ = made.st_dev;
+  inode_ = made.st_ino;
 }
 
 SocketFile::~SocketFile() {
@@ -75,7 +78,7 @@ SocketFile::~SocketFile() {
   ::close(stop_);
   struct stat now {};
   const bool is_own_file =
-      ::lstat(path_.c_str(), &now) == 0 && now.st_ino == made_.st_ino && now.st_dev == made_.st_dev;
+      ::lstat(path_.c_str(), &now) == 0 && now.st_ino == inode_ && now.st_dev == device_;
   if (is_own_file) (void)::unlink(path_.c_str());
 }
 
@@ -128,6 +131,8 @@ Result<SocketFile::Peer> connect_socket_file(const std::string& path) {
   ::close(descriptor);
   return fail(error);
 }
+
+void close_connection(int descriptor) { ::close(descriptor); }
 
 std::optional<uint32_t> user_of_peer(int connection) {
   ucred peer{};

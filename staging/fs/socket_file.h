@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,13 +42,17 @@ class SocketFile {
   int descriptor_;
   int stop_;  ///< an eventfd
   std::string path_;
-  struct stat made_ {};
+  uint64_t device_ = 0;
+  uint64_t inode_ = 0;
 };
 
 /// Connects to a socket file. The user is that of the process that listens. The descriptor is the
 /// caller's.
 /// Errors: kUsage `listener.address`; kIo.
 Result<SocketFile::Peer> connect_socket_file(const std::string& path);
+
+/// Closes such a descriptor.
+void close_connection(int descriptor);
 
 /// Returns the user of the peer of a socket file's connection, as SocketFile::Peer has it.
 [[nodiscard]] std::optional<uint32_t> user_of_peer(int connection);

@@ -257,6 +257,7 @@ rights = ["approve"]
         stored = agent.execute("fs.write", wanted, task="task-2")
         self.assertRegex(stored.error, "galley approve call-")
         questions = boss.approvals.Questions(v1.QuestionsRequest())
+        questions.initial_metadata()  # from here on it listens
         for says_yes in (False, True):
             call = agent.start("fs.write", wanted)
             question = next(questions)
