@@ -261,7 +261,7 @@ rights = ["approve"]
         for says_yes in (False, True):
             call = agent.start("fs.write", wanted)
             question = next(questions)
-            self.assertEqual((question.agent_id, question.tool_name, json.loads(question.input_json)), ("bot", "fs.write", wanted))
+            self.assertEqual((question.agent_id, question.tool_name, json.loads(question.input_json)), ("bot", "fs.write", {**wanted, "backup": False}))
             self.assertRegex(question.id, "^call-[0-9a-f]+$")
             self.refused(grpc.StatusCode.PERMISSION_DENIED, agent.approvals.Answer, v1.AnswerRequest(id=question.id, approve=True))
             boss.approvals.Answer(v1.AnswerRequest(id=question.id, approve=says_yes))
