@@ -39,6 +39,12 @@ add_library(galley_valijson INTERFACE)
 target_include_directories(galley_valijson SYSTEM INTERFACE ${GALLEY_VALIJSON_INCLUDE})
 target_compile_definitions(galley_valijson INTERFACE VALIJSON_USE_EXCEPTIONS=1)
 
+# Only galley-serve-nats uses this library.
+if(GALLEY_WITH_NATS)
+  pkg_check_modules(NATS REQUIRED IMPORTED_TARGET libnats)
+  add_library(galley_nats ALIAS PkgConfig::NATS)
+endif()
+
 # Loading shared libraries took most of the program's start time (docs/adr/0022), so our own
 # programs link the archives. The installed package names the shared libraries, as other projects
 # know them. galley_room reads GALLEY_ARCHIVE_OF_<library>.

@@ -5,8 +5,8 @@ include(CMakePackageConfigHelpers)
 
 # The command line and its page are private to the program.
 get_property(GALLEY_ROOMS GLOBAL PROPERTY GALLEY_ROOM_TARGETS)
-list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server galley_server_grpc galley_engine_review
-  galley_staging_sandbox_syntax_grammars)
+list(REMOVE_ITEM GALLEY_ROOMS galley_cli galley_server galley_server_grpc galley_server_nats
+  galley_engine_review galley_staging_sandbox_syntax_grammars)
 
 # Programs link to this target. The top room brings all lower rooms.
 add_library(galley INTERFACE)

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "base/content_id.h"
+
+namespace galley {
+
+/// The results of earlier calls, by session and call id, so that a call that is delivered twice is
+/// made once.
+///
+/// Invariant: at most kMostAnswers results with kMostBytes of text, none older than kLast. The
+///            oldest are dropped first.
+/// Threads:   safe to share.
+class AnswerBook {
+ public:
+  static constexpr size_t kMostAnswers = 10'000;
+  static constexpr size_t kMostBytes = size_t{64} << 20U;
+  static constexpr std::chrono::hours kLast{1};
+
+  explicit AnswerBook(const Clock& clock) : clock_(&clock) {}
+
+  struct Answer {
+    ContentId call;           ///< the hash of tool and arguments
+    std::string result = {};  ///< JSON text
+  };
+  /// Returns the result of a call, if it is kept.
+  [[nodiscard]] std::optional<Answer> find(const std::string& session, const std::string& call_id);
+  void keep(const std::string& session, const std::string& call_id, Answer answer);
+
+ private:
+  struct Row {
+    std::string key;
+    Answer answer;
+    std::chrono::steady_clock::time_point made;
+  };
+  void drop_oldest();
+  void drop_stale();
+
+  const Clock* clock_;
+  std::mutex mutex_;
+  std::list<Row> rows_;  ///< oldest first
+  std::unordered_map<std::string, std::list<Row>::iterator> by_key_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace galley

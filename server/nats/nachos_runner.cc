@@ -1,0 +1,332 @@
+#include "server/nats/nachos_runner.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/encoding.h"
+#include "base/text.h"
+#include "engine/calls/executor.h"
+#include "engine/pipeline/custom_tools.h"
+#include "engine/pipeline/inner_transaction.h"
+#include "engine/pipeline/trust.h"
+#include "server/session/call_results.h"
+#include "tools/json_input.h"
+#include "tools/profiles.h"
+#include "tools/shapes.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+/// The message of a session's transaction. It also names the transaction of a session.
+std::string message_of(const std::string& session) { return "Nachos session " + session; }
+
+bool is_id(const std::string& text) {
+  return !text.empty() && text.size() <= NachosRunner::kMostIdBytes &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+/// A random UUID, version 4 (RFC 9562).
+std::string new_uuid() {
+  std::string digits = random_hex(32);
+  constexpr size_t kVersionAt = 12;
+  constexpr size_t kVariantAt = 16;
+  digits[kVersionAt] = '4';
+  digits[kVariantAt] = "89ab"[digits[kVariantAt] % 4];
+  for (const size_t dash : {20U, 16U, 12U, 8U}) digits.insert(dash, "-");
+  return digits;
+}
+
+ToolResult failure(const Error& error) { return ToolResult::failure(tool_error_from(error)); }
+
+Error invalid(std::string reason, std::string message) {
+  return {ErrorKind::kInvalid, std::move(reason), std::move(message), "", 0};
+}
+
+ContentId hash_of(const NachosCall& call) {
+  return ContentId::of(call.tool + "\n" + json_text(call.arguments));
+}
+
+/// What a commit that did not publish means for the call that asked for it.
+ToolResult not_committed(const CommitOutcome& outcome) {
+  const ordered_json told = commit_result(outcome, {});
+  ToolError error;
+  if (const auto* refused = std::get_if<Refused>(&outcome)) {
+    error.code = ToolErrorCode::kPermission;
+    error.reason = refused->refusal().reason;
+    error.message = refused->refusal().message;
+  } else {
+    const auto& conflict = std::get<Conflict>(outcome);
+    error.reason = conflict.reason;
+    error.message = conflict.paths.empty() ? "the files changed meanwhile: read them again"
+                                           : conflict.paths.front().message;
+  }
+  error.details = std::make_shared<const ordered_json>(told["structuredContent"]);
+  return ToolResult::failure(std::move(error));
+}
+
+/// The manifests of tools that a person added, by the name of the tool.
+std::map<std::string, ordered_json> given_manifests(const std::string& root) {
+  std::map<std::string, ordered_json> found;
+  const auto user = load_user_settings();
+  if (!user) return found;
+  const auto kept = trusted_tools(*user, root);
+  if (!kept) return found;
+  for (const TrustedTools& tools : *kept) {
+    const auto folder = ToolFolder::read(tools.files);
+    if (!folder) continue;
+    for (const CustomManifest& manifest : folder->manifests) {
+      found.emplace(manifest.info.name, ordered_json::parse(manifest.text, nullptr, false));
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+NachosRunner::NachosRunner(Workspace& workspace, const ToolProfile& profile, NatsConfig config,
+                           SecretProvider secrets, const Clock& clock)
+    : workspace_(&workspace),
+      profile_(&profile),
+      shape_(*tool_shape_named("nachos")),
+      config_(std::move(config)),
+      secrets_(std::move(secrets)),
+      clock_(&clock),
+      answers_(clock) {}
+
+// --- tools ----------------------------------------------------------------------------------
+
+Result<std::vector<ToolInfo>> NachosRunner::served() const {
+  GALLEY_ASSIGN(std::vector<ToolInfo> all, workspace_->tools(config_.agent));
+  std::erase_if(all, [&](const ToolInfo& info) { return !profile_->shows(info.name); });
+  return all;
+}
+
+Result<std::map<std::string, std::string>> NachosRunner::subjects() const {
+  std::map<std::string, std::string> found = {{kTransactionTool, kTransactionTool}};
+  GALLEY_ASSIGN(const std::vector<ToolInfo> all, served());
+  for (const ToolInfo& info : all) {
+    const auto [at, is_new] = found.emplace(name_without_dots(info.name), info.name);
+    if (is_new) continue;
+    return fail(ErrorKind::kInvalid, "nats.subject",
+                "the tools '" + at->second + "' and '" + info.name +
+                    "' would have one subject: disable one of them with [tools.NAME] enabled");
+  }
+  return found;
+}
+
+std::string NachosRunner::manifests() const {
+  ordered_json out = ordered_json::array();
+  const auto all = served();
+  if (!all) return bare_error(all.error().message);
+  const auto given = given_manifests(workspace_->root_path());
+  for (const ToolInfo& info : *all) {
+    const auto own = given.find(info.name);
+    out.push_back(own != given.end() ? own->second : shape_->manifest(info));
+  }
+  return json_text(out);
+}
+
+std::string NachosRunner::health(const std::string& tool) const {
+  if (tool == kTransactionTool) return json_text(ordered_json{{"healthy", true}});
+  const auto status = workspace_->tool_health(tool, config_.agent);
+  const bool is_healthy = status && status->healthy;
+  ordered_json out = {{"healthy", is_healthy}};
+  if (!is_healthy) out["error"] = status ? status->error : status.error().message;
+  return json_text(out);
+}
+
+std::string NachosRunner::validate(const std::string& tool, std::string_view request) const {
+  const auto call = parse(tool, request);
+  if (!call) return bare_error(call.error().message);
+  std::vector<std::string> errors;
+  if (tool != kTransactionTool) {
+    const auto found = workspace_->check_call(tool, json_text(call->arguments), config_.agent);
+    errors = found ? *found : std::vector<std::string>{found.error().message};
+  }
+  ordered_json out = {{"valid", errors.empty()}};
+  if (!errors.empty()) out["errors"] = errors;
+  return json_text(out);
+}
+
+// --- messages -------------------------------------------------------------------------------
+
+std::string NachosRunner::bare_error(std::string_view message) {
+  return json_text(ordered_json{{"success", false},
+                                {"error", {{"code", "INTERNAL_ERROR"}, {"message", message}}}});
+}
+
+Result<NachosCall> NachosRunner::parse(const std::string& tool, std::string_view request) const {
+  JsonLimits limits;
+  limits.max_bytes = config_.most_request_bytes;
+  GALLEY_ASSIGN(json message, parse_json(request, limits));
+  if (!message.is_object() || !message.contains("payload") || !message["payload"].is_object()) {
+    return fail(invalid("nats.request", "a request is an object {id, payload: {…}}"));
+  }
+  NachosCall call;
+  call.tool = tool;
+  call.correlation =
+      message.contains("id") ? std::move(message["id"]) : json(json::value_t::discarded);
+  call.arguments = std::move(message["payload"]);
+  call.session = text_member(call.arguments, "sessionId");
+  call.call_id = text_member(call.arguments, "callId");
+  call.arguments.erase("sessionId");
+  call.arguments.erase("callId");
+  return call;
+}
+
+std::string NachosRunner::envelope(const NachosCall& call, ordered_json payload) const {
+  ordered_json out = {{"id", new_uuid()},
+                      {"timestamp", rfc3339_utc(clock_->wall_ns())},
+                      {"source", call.tool},
+                      {"type", "tool.response"}};
+  if (!call.correlation.is_discarded()) out["correlationId"] = call.correlation;
+  out["payload"] = std::move(payload);
+  return json_text(out);
+}
+
+ordered_json NachosRunner::payload_of(const NachosCall& call, const ToolResult& result) const {
+  return shape_->result(*shape_, call.tool, call.call_id, result);
+}
+
+std::string NachosRunner::refusal(const NachosCall& call, const Error& error) const {
+  return envelope(call, payload_of(call, failure(error)));
+}
+
+std::string NachosRunner::answer(const NachosCall& call, const std::stop_token& stop) {
+  if (!is_id(call.session) || !is_id(call.call_id)) {
+    return refusal(call, invalid("nats.call_id",
+                                 "sessionId and callId are texts of 1 to 128 printable ASCII "
+                                 "characters"));
+  }
+  const ContentId hash = hash_of(call);
+  if (const auto earlier = answers_.find(call.session, call.call_id)) {
+    if (earlier->call != hash) {
+      return refusal(call, invalid("nats.call_id",
+                                   "callId '" + call.call_id +
+                                       "' was already used in this session for a call with other "
+                                       "parameters: give each call its own"));
+    }
+    ordered_json payload = ordered_json::parse(earlier->result);
+    payload["metadata"]["cached"] = true;
+    return envelope(call, std::move(payload));
+  }
+  ordered_json payload = payload_of(call, make(call, stop));
+  answers_.keep(call.session, call.call_id, {hash, json_text(payload)});
+  return envelope(call, std::move(payload));
+}
+
+// --- calls ----------------------------------------------------------------------------------
+
+Result<std::string> NachosRunner::open_transaction(const std::string& session) const {
+  GALLEY_ASSIGN(const auto stages, workspace_->stages());
+  const std::string message = message_of(session);
+  for (const Workspace::Stage& stage : stages) {
+    if (stage.is_own(config_.agent) && stage.message == message) return stage.id;
+  }
+  return std::string();
+}
+
+Result<std::string> NachosRunner::begin(const std::string& session) {
+  TransactionOptions options;
+  options.agent = config_.agent;
+  options.message = message_of(session);
+  GALLEY_ASSIGN(Transaction begun, workspace_->begin_stored(options));
+  // Of several processes that begin at once, the oldest transaction is the session's.
+  GALLEY_ASSIGN(std::string id, open_transaction(session));
+  if (id == begun.id()) return id;
+  GALLEY_TRY(begun.rollback());
+  return id;
+}
+
+ToolResult NachosRunner::call_in(Transaction& transaction, const NachosCall& call,
+                                 const std::stop_token& stop) const {
+  CallOptions options;
+  options.session_id = call.session;
+  options.call_id = call.call_id;
+  options.secrets = secrets_;
+  options.stop = stop;
+  ToolCall one;
+  one.tool = call.tool;
+  one.args = std::make_shared<const json>(call.arguments);
+  return std::move(inner(transaction).call_all({std::move(one)}, options).front());
+}
+
+/// Commits what a call staged. Its result counts only if that is on disk.
+ToolResult NachosRunner::committed(Transaction& transaction, const std::string& tool,
+                                   ToolResult result) {
+  CommitRequest request;
+  request.tool = tool;
+  const auto outcome = transaction.commit(request);
+  if (!outcome) return failure(outcome.error());
+  if (const auto* receipt = std::get_if<Receipt>(&*outcome)) {
+    auto& warnings = result.meta.warnings;
+    warnings.insert(warnings.end(), receipt->warnings.begin(), receipt->warnings.end());
+    return result;
+  }
+  if (std::holds_alternative<NothingToCommit>(*outcome)) return result;
+  ToolResult failed = not_committed(*outcome);
+  failed.meta = std::move(result.meta);
+  return failed;
+}
+
+ToolResult NachosRunner::make(const NachosCall& call, const std::stop_token& stop) {
+  if (call.tool == kTransactionTool) return make_transaction_call(call);
+  auto stage = open_transaction(call.session);
+  if (!stage) return failure(stage.error());
+  if (stage->empty() && config_.commit == CommitRule::kSession) {
+    const auto info = workspace_->tool(call.tool, config_.agent);
+    if (info && !info->annotations.read_only) stage = begin(call.session);
+    if (!stage) return failure(stage.error());
+  }
+  if (!stage->empty()) {
+    auto resumed = workspace_->resume(*stage, config_.agent);
+    if (!resumed) return failure(resumed.error());
+    ToolResult result = call_in(*resumed, call, stop);
+    if (const auto saved = resumed->save(); !saved) return failure(saved.error());
+    return result;
+  }
+  TransactionOptions options;
+  options.agent = config_.agent;
+  options.message = message_of(call.session);
+  auto begun = workspace_->begin(options);
+  if (!begun) return failure(begun.error());
+  ToolResult result = call_in(*begun, call, stop);
+  return result.ok ? committed(*begun, call.tool, std::move(result)) : result;
+}
+
+ToolResult NachosRunner::make_transaction_call(const NachosCall& call) {
+  const std::string action = text_member(call.arguments, "action");
+  if (action != "begin" && action != "commit" && action != "rollback") {
+    return failure(invalid("args.schema", "action is begin, commit or rollback"));
+  }
+  auto id = open_transaction(call.session);
+  if (!id) return failure(id.error());
+  if (action == "begin") {
+    if (id->empty()) id = begin(call.session);
+    if (!id) return failure(id.error());
+    return ToolResult::success({{"result", {{"transaction", *id}}}});
+  }
+  if (id->empty()) {
+    return failure({ErrorKind::kNotFound, "stage.not_found",
+                    "the session has no transaction: begin one first", "", 0});
+  }
+  auto transaction = workspace_->resume(*id, config_.agent);
+  if (!transaction) return failure(transaction.error());
+  if (action == "rollback") {
+    if (const auto dropped = transaction->rollback(); !dropped) return failure(dropped.error());
+    return ToolResult::success({{"result", {{"rolledBack", true}}}});
+  }
+  const bool is_empty = transaction->proposal().changes().empty();
+  if (is_empty) {
+    if (const auto dropped = transaction->rollback(); !dropped) return failure(dropped.error());
+  }
+  ToolResult done = ToolResult::success({{"result", {{"committed", !is_empty}}}});
+  return is_empty ? done : committed(*transaction, kTransactionTool, std::move(done));
+}
+
+}  // namespace galley

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <galley/workspace.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "server/nats/answer_book.h"
+#include "server/nats/nats_config.h"
+#include "tools/tool.h"
+
+namespace galley {
+
+struct ToolProfile;
+struct ToolShape;
+
+/// One request of the document's flow, without its ids.
+struct NachosCall {
+  std::string tool;
+  std::string session;
+  std::string call_id;
+  nlohmann::json correlation;  ///< the request's `id`, returned unchanged; discarded: it has none
+  nlohmann::json arguments;
+};
+
+/// The tools of a workspace as Nachos' ToolRunner serves them (nachos-tool-interface.md, "Tool
+/// Registration"). It takes and returns the texts of messages, and knows nothing of NATS.
+///
+/// The tool `transaction` is its own: a session begins, commits or drops one transaction for all
+/// its calls. The transaction is stored in the workspace under the session's id. So any process
+/// that serves the workspace can continue it, also after the process that began it died.
+///
+/// Ownership: borrows the workspace, the profile and the clock.
+/// Threads:   safe to share; the caller makes the calls of one session one after the other.
+/// Errors:    every failure is an answer.
+class NachosRunner {
+ public:
+  static constexpr const char* kTransactionTool = "transaction";
+  static constexpr size_t kMostIdBytes = 128;  ///< of a session id or call id
+
+  NachosRunner(Workspace& workspace, const ToolProfile& profile, NatsConfig config,
+               SecretProvider secrets, const Clock& clock);
+
+  /// Returns the names of the served tools, by the token that names each in a subject: a dot
+  /// becomes `_`.
+  /// Errors: kInvalid `nats.subject` if two tools have the same token; those of Workspace::tools.
+  [[nodiscard]] Result<std::map<std::string, std::string>> subjects() const;
+
+  /// Reads a request for `tool`.
+  /// Errors: the request is not one of the document: answer it with bare_error().
+  [[nodiscard]] Result<NachosCall> parse(const std::string& tool, std::string_view request) const;
+  /// Makes the call, or finds its earlier answer, and returns the document's envelope.
+  [[nodiscard]] std::string answer(const NachosCall& call, const std::stop_token& stop);
+  /// The envelope with an error instead of the answer of a call.
+  [[nodiscard]] std::string refusal(const NachosCall& call, const Error& error) const;
+  /// The document's answer without an envelope, for errors outside the tool.
+  [[nodiscard]] static std::string bare_error(std::string_view message);
+
+  /// `{valid, errors?}` for the arguments of a request.
+  [[nodiscard]] std::string validate(const std::string& tool, std::string_view request) const;
+  /// `{healthy, error?}`.
+  [[nodiscard]] std::string health(const std::string& tool) const;
+  /// The manifests of the served tools, in a list.
+  [[nodiscard]] std::string manifests() const;
+
+ private:
+  [[nodiscard]] Result<std::vector<ToolInfo>> served() const;
+  [[nodiscard]] std::string envelope(const NachosCall& call, nlohmann::ordered_json payload) const;
+  [[nodiscard]] nlohmann::ordered_json payload_of(const NachosCall& call,
+                                                  const ToolResult& result) const;
+  [[nodiscard]] ToolResult make(const NachosCall& call, const std::stop_token& stop);
+  [[nodiscard]] ToolResult make_transaction_call(const NachosCall& call);
+  [[nodiscard]] Result<std::string> begin(const std::string& session);
+  [[nodiscard]] Result<std::string> open_transaction(const std::string& session) const;
+  [[nodiscard]] ToolResult call_in(Transaction& transaction, const NachosCall& call,
+                                   const std::stop_token& stop) const;
+  [[nodiscard]] static ToolResult committed(Transaction& transaction, const std::string& tool,
+                                            ToolResult result);
+
+  Workspace* workspace_;
+  const ToolProfile* profile_;
+  const ToolShape* shape_;
+  NatsConfig config_;
+  SecretProvider secrets_;
+  const Clock* clock_;
+  AnswerBook answers_;
+};
+
+}  // namespace galley

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace galley {
+
+/// When the changes of calls are committed.
+enum class CommitRule : uint8_t {
+  kEachCall,  ///< each call commits, except in a session that began a transaction
+  kSession,   ///< the calls of a session are one transaction, which the session commits
+};
+
+/// The configuration of `galley-serve-nats` (docs/nats.md): a TOML file of the person who serves.
+struct NatsConfig {
+  std::string agent;  ///< the name of all callers for galley.toml; empty: that of the profile
+  std::string group = "galley";  ///< the queue group
+  std::string galley_toml;       ///< replaces the galley.toml of the workspace, and is trusted
+  std::string secrets_file;      ///< lines NAME=value: the secrets of tools
+  CommitRule commit = CommitRule::kEachCall;
+  uint32_t calls_at_once = 4;
+  uint32_t most_waiting = 256;  ///< requests; a further one is refused
+  uint64_t most_request_bytes = uint64_t{1} << 20U;
+  uint32_t drain_ms = 10'000;  ///< time of the running calls after SIGTERM
+
+  std::string credentials;  ///< file of a user: its JWT and seed
+  std::string nkey;         ///< public key of a user
+  std::string nkey_seed;    ///< file with the seed of `nkey`
+  std::string ca;  ///< file of the authorities of the server's certificate; also turns TLS on
+  std::string certificate;  ///< file of this client's certificate
+  std::string key;          ///< file of its key
+};
+
+/// Reads such a file. Files with secrets must be private (0600). No file may be inside the
+/// workspace, where calls could change it.
+/// Errors: kInvalid `config.*`, with a message `FILE:LINE:COLUMN: …`; kRefused `file.not_private`,
+///         `nats.config_inside`; kNotFound, kIo.
+Result<NatsConfig> read_nats_config(const std::string& path, std::string_view workspace);
+
+}  // namespace galley

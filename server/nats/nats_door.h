@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "server/nats/nachos_runner.h"
+#include "server/nats/nats_config.h"
+
+namespace galley {
+
+/// Serves the tools of a NachosRunner over NATS, in the subjects of docs/nats.md.
+///
+///     message -> waiting -> lane of its session -> worker -> reply
+///        \-> refused at once: too large, too many, ending
+///
+/// Invariant: at most `most_waiting` requests of at most kMostWaitingBytes are held. The calls of a
+///            session run one after the other, calls of several sessions at once.
+/// Ownership: owns the connection, the subscriptions and the worker threads; borrows the runner.
+/// Threads:   confined to one thread. `log` is called on any thread, one line at a time.
+/// Errors:    kUsage `nats.address`; kIo `nats.connection`; those of NachosRunner::subjects.
+class NatsDoor {
+ public:
+  static constexpr size_t kMostWaitingBytes = size_t{64} << 20U;  ///< of all requests together
+
+  struct Options {
+    std::string address;  ///< `nats://HOST:PORT` or `tls://HOST:PORT`
+    NatsConfig config;
+    std::function<void(const std::string& line)> log;
+  };
+
+  /// Connects, subscribes and publishes the manifests.
+  [[nodiscard]] static Result<std::unique_ptr<NatsDoor>> open(NachosRunner& runner,
+                                                              Options options);
+  /// Ends the running calls, without waiting for them.
+  ~NatsDoor();
+  NatsDoor(const NatsDoor&) = delete;
+  NatsDoor& operator=(const NatsDoor&) = delete;
+
+  /// Answers requests until `must_end` is true, then drains: takes no new request, and answers
+  /// those that it has. A call that takes longer than `drain_ms` is stopped.
+  /// Errors: kIo `nats.connection` if the server refuses this client for good.
+  Result<void> serve(const std::function<bool()>& must_end);
+
+ private:
+  struct State;
+  explicit NatsDoor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// The address without user, password and token.
+[[nodiscard]] std::string shown_address(const std::string& address);
+
+}  // namespace galley
