@@ -33,7 +33,7 @@ demo:  ## build the program and watch it preview, apply, undo and refuse real pa
 	@scripts/demo
 
 test:  ## build everything and run all tests
-	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON -DGALLEY_WITH_GRPC=ON,build test)
+	@mkdir -p build && $(call configure,build,-DCMAKE_BUILD_TYPE=Release -DGALLEY_TESTS=ON -DGALLEY_WITH_GRPC=ON -DGALLEY_WITH_NATS=ON,build test)
 	@$(call compile,build)
 	@scripts/run-tests build --output-on-failure -j $(JOBS)
 

@@ -11,6 +11,7 @@
 #include "engine/pipeline/custom_tools.h"
 #include "engine/pipeline/inner_transaction.h"
 #include "engine/pipeline/trust.h"
+#include "engine/pipeline/workspace_state.h"
 #include "server/session/call_results.h"
 #include "tools/json_input.h"
 #include "tools/profiles.h"
@@ -96,7 +97,10 @@ NachosRunner::NachosRunner(Workspace& workspace, const ToolProfile& profile, Nat
       config_(std::move(config)),
       secrets_(std::move(secrets)),
       clock_(&clock),
-      answers_(clock) {}
+      answers_(clock) {
+  // What a session saw in another process of the queue group is not known here.
+  tools_of(workspace).is_shared = true;
+}
 
 // --- tools ----------------------------------------------------------------------------------
 

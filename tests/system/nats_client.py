@@ -89,12 +89,16 @@ class NatsServer:
 class NatsClient:
     """Publishes, subscribes and sends requests. Each subscription keeps its messages in order."""
 
-    def __init__(self, port, user=None, password=None):
+    def __init__(self, port, user=None, password=None, tls=None):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.stream = self.socket.makefile("rb")
         self.numbers = itertools.count(1)
         self.messages = {}
-        self.info = json.loads(self.stream.readline().split(b" ", 1)[1])
+        self.stream.readline()  # INFO
+        if tls:
+            self.stream.close()
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
+            self.stream = self.socket.makefile("rb")
         options = {"verbose": False, "pedantic": False, "name": "test", "lang": "python", "version": "1",
                    "headers": True, "no_responders": True, "protocol": 1}
         if user:

@@ -1,21 +1,56 @@
 """`galley-serve-nats`: the tools of a workspace over a real nats-server, as Nachos' ToolRunner serves
 them."""
 
+import base64
+import binascii
+import fcntl
 import itertools
 import json
 import os
-import re
 import signal
+import ssl
 import subprocess
 import unittest
 from pathlib import Path
 
 import support
-from nats_client import LinesOf, NatsClient, NatsServer, nats_server_program
+from nats_client import LinesOf, NatsClient, NatsServer
 
 PROGRAM = Path(support.GALLEY).parent / "galley-serve-nats"
 FILES = "nachos.tool.filesystem"
 SESSION = "nachos.tool.transaction.request"
+
+
+def openssl(*arguments, stdin=None):
+    return subprocess.run(["openssl", *map(str, arguments)], input=stdin, capture_output=True, check=True).stdout
+
+
+def new_nkey():
+    """Returns the public key and the seed of a user, as nkeys encode them: base32 of a prefix, the
+    Ed25519 key and a CRC-16 (https://docs.nats.io/running-a-nats-service/configuration/securing_nats/auth_intro/nkey_auth)."""
+    user, seed = 20 << 3, 18 << 3
+    private = openssl("genpkey", "-algorithm", "ed25519", "-outform", "DER")
+    public = openssl("pkey", "-inform", "DER", "-pubout", "-outform", "DER", stdin=private)
+
+    def encoded(raw):
+        raw += binascii.crc_hqx(raw, 0).to_bytes(2, "little")
+        return base64.b32encode(raw).decode().rstrip("=")
+
+    return (encoded(bytes([user]) + public[-32:]),
+            encoded(bytes([seed | user >> 5, (user & 31) << 3]) + private[-32:]))
+
+
+def make_certificates(folder):
+    """Makes an authority and two certificates of it: `server`, for localhost, and `client`."""
+    folder.mkdir()
+    new = ["req", "-newkey", "rsa:2048", "-nodes", "-batch"]
+    openssl(*new, "-x509", "-subj", "/CN=authority", "-keyout", folder / "ca.key", "-out", folder / "ca.pem")
+    for name in ("server", "client"):
+        request = openssl(*new, "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                          "-keyout", folder / f"{name}.key")
+        openssl("x509", "-req", "-CA", folder / "ca.pem", "-CAkey", folder / "ca.key", "-CAcreateserial",
+                "-copy_extensions", "copy", "-out", folder / f"{name}.pem", stdin=request)
+        (folder / f"{name}.key").chmod(0o600)
 
 
 class NatsCase(support.SystemCase):
@@ -82,6 +117,415 @@ class Calls(NatsCase):
                 self.assertEqual((answer["payload"]["success"], answer["payload"]["result"]), (True, {"written": True}))
                 self.assertIsInstance(answer["payload"]["metadata"]["duration"], int)
                 self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "new\n")
+
+
+    def test_errors_have_the_codes_of_the_document(self):
+        (self.work / "workspace" / "data.json").write_text("{}\n")
+        (self.work / "galley.toml").write_text('[policy]\nprotected = ["workspace/locked/**"]\n[[validator]]\nbuiltin = "json"\n')
+        _, _, client = self.serve()
+        for parameters, code, says in (
+                ({"action": "read"}, "VALIDATION_ERROR", "path"),
+                ({"action": "read", "path": "README.md"}, "VALIDATION_ERROR", "Path README.md is not in allowed directories"),
+                ({"action": "read", "path": "../outside.txt"}, "POLICY_DENIED", "out of the workspace"),
+                ({"action": "read", "path": "/etc/passwd"}, "POLICY_DENIED", "outside the workspace"),
+                ({"action": "read", "path": "workspace/../../outside"}, "POLICY_DENIED", "out of the workspace"),
+                ({"action": "write", "path": "workspace/x"}, "VALIDATION_ERROR", "content is required for write action"),
+                ({"action": "read", "path": "workspace/gone.txt"}, "EXECUTION_ERROR", "gone.txt"),
+                ({"action": "write", "path": "workspace/locked/x", "content": "x"}, "POLICY_DENIED", "locked"),
+                ({"action": "write", "path": "workspace/data.json", "content": "{"}, "POLICY_DENIED", "json")):
+            with self.subTest(**parameters):
+                payload = client.request(f"{FILES}.request", self.call_of(**parameters))["payload"]
+                self.assertEqual((payload["success"], payload["error"]["code"]), (False, code), payload)
+                self.assertIn(says, payload["error"]["message"])
+                self.assertNotIn("result", payload)
+        self.assertEqual((self.work / "workspace" / "data.json").read_text(), "{}\n")
+        self.assertFalse((self.work / "workspace" / "locked").exists())
+
+    def test_what_is_not_a_request_is_answered_without_an_envelope(self):
+        _, _, client = self.serve()
+        for text in (b"", b"{", b"[]", b"{}", b'{"id": 1, "payload": []}', b"\xff\xfe", b"[" * 5000, b'{"id": 1, "id": 2}'):
+            with self.subTest(text=text[:20]):
+                answer = client.request(f"{FILES}.request", text)
+                self.assertEqual(sorted(answer), ["error", "success"])
+                self.assertEqual((answer["success"], answer["error"]["code"]), (False, "INTERNAL_ERROR"))
+                self.assertTrue(answer["error"]["message"])
+
+    def test_ids_are_taken_out_and_are_on_record(self):
+        _, _, client = self.serve()
+        write = self.call_of("session 7", "call 9", action="write", path="workspace/b.txt", content="x")
+        read = self.call_of("session 7", "call 10", action="read", path="workspace/a.txt")
+        for request in (write, read):
+            self.assertTrue(client.request(f"{FILES}.request", request)["payload"]["success"])
+        lines = [json.loads(line) for line in (self.work / ".galley" / "audit.jsonl").read_text().splitlines()]
+        calls = {line["call_id"]: line for line in lines if line["kind"] == "call"}
+        self.assertEqual(sorted(calls), ["call 10", "call 9"])
+        for line in calls.values():
+            self.assertEqual((line["session_id"], line["agent"], line["tool"]), ("session 7", "nachos", "filesystem"))
+        for wrong in ({"sessionId": "", "callId": "c"}, {"callId": "c"}, {"sessionId": "s", "callId": 7},
+                      {"sessionId": "s\n", "callId": "c"}, {"sessionId": "s", "callId": "c" * 129}):
+            with self.subTest(wrong):
+                answer = client.request(f"{FILES}.request", {"id": [1], "payload": {"action": "read", "path": "workspace/a.txt", **wrong}})
+                self.assertEqual(answer["payload"]["error"]["code"], "VALIDATION_ERROR")
+                self.assertEqual(answer["correlationId"], [1])
+
+    def test_a_request_without_an_id_has_an_answer_without_one(self):
+        _, _, client = self.serve()
+        request = self.call_of(action="read", path="workspace/a.txt")
+        del request["id"]
+        answer = client.request(f"{FILES}.request", request)
+        self.assertNotIn("correlationId", answer)
+        self.assertEqual(answer["payload"]["result"], "one\n")
+
+    def test_a_call_that_is_delivered_twice_is_made_once(self):
+        _, _, client = self.serve()
+        request = self.call_of(call="same", action="write", path="workspace/b.txt", content="new\n")
+        first = client.request(f"{FILES}.request", request)
+        (self.work / "workspace" / "b.txt").write_text("by another program\n")
+        second = client.request(f"{FILES}.request", request)
+        self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "by another program\n")
+        self.assertEqual((first["payload"]["metadata"].pop("cached"), second["payload"]["metadata"].pop("cached")), (False, True))
+        self.assertEqual(second["payload"], first["payload"])
+        self.assertNotEqual(second["id"], first["id"])
+        other = client.request(f"{FILES}.request", self.call_of(call="same", action="delete", path="workspace/b.txt"))
+        self.assertEqual(other["payload"]["error"]["code"], "VALIDATION_ERROR")
+        self.assertIn("same", other["payload"]["error"]["message"])
+        self.assertTrue((self.work / "workspace" / "b.txt").exists())
+        elsewhere = client.request(f"{FILES}.request", self.call_of("s2", "same", action="read", path="workspace/b.txt"))
+        self.assertEqual(elsewhere["payload"]["result"], "by another program\n")
+
+
+class Flow(NatsCase):
+    """The steps of the document's diagram: the request, the policy, the tool, and the result."""
+
+    def test_an_allowed_request_is_delivered_and_a_denied_one_is_answered(self):
+        (self.work / "galley.toml").write_text('[[policy.rule]]\nname = "no notes"\npaths = ["workspace/notes/**"]\ndecision = "deny"\n')
+        _, _, client = self.serve()
+        allowed = client.request("tool.filesystem.request", self.call_of(action="write", path="workspace/b.txt", content="x"))
+        denied = client.request("tool.filesystem.request", self.call_of(action="write", path="workspace/notes/b.txt", content="x"))
+        self.assertEqual(allowed["payload"]["result"], {"written": True})
+        self.assertEqual(denied["payload"]["error"]["code"], "POLICY_DENIED")
+        self.assertIn("no notes", denied["payload"]["error"]["message"])
+        self.assertEqual((denied["source"], denied["type"]), ("filesystem", "tool.response"))
+        self.assertFalse((self.work / "workspace" / "notes").exists())
+
+    def test_the_security_mode_decides_about_the_tier_of_the_tool(self):
+        (self.work / "galley.toml").write_text('[policy]\nmode = "strict"\n')
+        _, _, client = self.serve()
+        payload = client.request(f"{FILES}.request", self.call_of(action="write", path="workspace/b.txt", content="x"))["payload"]
+        self.assertEqual(payload["error"]["code"], "POLICY_DENIED")
+        self.assertFalse((self.work / "workspace" / "b.txt").exists())
+
+
+class Discovery(NatsCase):
+    def test_manifests_are_published_at_the_start_and_on_request(self):
+        server = self.start_server()
+        client = self.client(server)
+        heard = client.subscribe("nachos.tool.manifests")
+        self.start_door(server)
+        published = json.loads(client.next(heard)[2])
+        shown = json.loads(self.galley("tools", "show", "filesystem", "--profile", "nachos", "--manifest", expect=0).stdout)
+        self.assertEqual(published, [shown])
+        self.assertEqual(published[0]["provides"], {"tool": "filesystem", "securityTier": 2})
+        self.assertEqual(client.request("nachos.tool.manifests", b""), published)
+
+    def test_health_and_validation_have_subjects_of_their_own(self):
+        _, _, client = self.serve()
+        self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
+        good = self.call_of(action="read", path="workspace/a.txt")
+        self.assertEqual(client.request(f"{FILES}.validate", good), {"valid": True})
+        bad = client.request(f"{FILES}.validate", self.call_of(action="jump", path="workspace/a.txt"))
+        self.assertEqual(bad["valid"], False)
+        self.assertIn("action", bad["errors"][0])
+        self.assertEqual(client.request(f"{FILES}.validate", b"{")["error"]["code"], "INTERNAL_ERROR")
+
+    def test_a_tool_of_a_person_is_served_with_its_manifest_and_its_secrets(self):
+        folder = self.scratch / "tool"
+        folder.mkdir()
+        manifest = {"name": "nachos-tool-echo", "version": "1.0.0", "type": "tool", "description": "For a test.",
+                    "provides": {"tool": "pack.echo", "securityTier": 1}, "executable": "run", "secrets": ["KEY"]}
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+        (folder / "run").write_text("#!/bin/sh\n[ \"$KEY\" = hush-hush-hush ] && printf '{\"ok\": true, \"data\": {\"knew\": true}}'\n")
+        (folder / "run").chmod(0o755)
+        self.galley("tools", "add", folder, expect=0)
+        secrets = self.scratch / "secrets"
+        secrets.write_text("KEY=hush-hush-hush\n")
+        secrets.chmod(0o600)
+        _, _, client = self.serve(f'secrets_file = "{secrets}"\n')
+        self.assertIn(manifest, client.request("nachos.tool.manifests", b""))
+        answer = client.request("nachos.tool.pack_echo.request", self.call_of())
+        self.skip_if_unavailable(json.dumps(answer).encode())
+        self.assertTrue(answer["payload"]["success"], answer)
+        self.assertEqual((answer["source"], answer["payload"]["result"]), ("pack.echo", {"knew": True}), answer)
+
+
+class Sessions(NatsCase):
+    """A session that asks for one transaction with an explicit commit."""
+
+    def transaction(self, client, action, session="s1"):
+        return client.request(SESSION, self.call_of(session, action=action))["payload"]
+
+    def write(self, client, text, session="s1", **more):
+        return client.request(f"{FILES}.request", self.call_of(session, **{"action": "write", "path": "workspace/b.txt", "content": text, **more}))["payload"]
+
+    def read(self, client, session="s1"):
+        return client.request(f"{FILES}.request", self.call_of(session, action="read", path="workspace/b.txt"))["payload"]
+
+    def test_nothing_is_on_disk_before_the_commit(self):
+        _, _, client = self.serve()
+        self.assertTrue(self.transaction(client, "begin")["result"]["transaction"])
+        self.assertTrue(self.write(client, "staged\n")["success"])
+        self.assertEqual(self.read(client)["result"], "staged\n")
+        self.assertFalse(self.read(client, "another")["success"])
+        self.assertFalse((self.work / "workspace" / "b.txt").exists())
+        self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
+        self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "staged\n")
+        self.assertEqual(self.transaction(client, "commit")["error"]["code"], "EXECUTION_ERROR")
+        self.write(client, "committed by itself\n")
+        self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "committed by itself\n")
+
+    def test_a_rollback_drops_what_was_staged(self):
+        _, _, client = self.serve()
+        first = self.transaction(client, "begin")["result"]
+        self.assertEqual(self.transaction(client, "begin")["result"], first)
+        self.write(client, "staged\n")
+        self.assertEqual(self.transaction(client, "rollback")["result"], {"rolledBack": True})
+        self.assertFalse(self.read(client)["success"])
+        self.transaction(client, "begin")
+        self.assertEqual(self.transaction(client, "commit")["result"], {"committed": False})
+
+    def test_a_refused_commit_leaves_the_transaction_open(self):
+        (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
+        _, _, client = self.serve()
+        self.transaction(client, "begin")
+        path = {"path": "workspace/b.json"}
+        self.write(client, "{", **path)
+        refused = self.transaction(client, "commit")
+        self.assertEqual(refused["error"]["code"], "POLICY_DENIED")
+        self.assertIn("b.json", json.dumps(refused["error"]["details"]))
+        self.write(client, "{}", **path)
+        self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
+
+    def test_the_configuration_can_ask_every_session_to_commit(self):
+        _, _, client = self.serve('commit = "session"\n')
+        self.assertFalse(self.read(client)["success"])
+        self.assertTrue(self.write(client, "staged\n")["success"])
+        self.assertFalse((self.work / "workspace" / "b.txt").exists())
+        self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
+
+    def test_a_session_goes_on_after_the_death_of_its_process(self):
+        server, door, client = self.serve()
+        self.transaction(client, "begin")
+        self.write(client, "staged\n")
+        self.end(door, signal.SIGKILL)
+        self.start_door(server)
+        self.assertEqual(self.read(client)["result"], "staged\n")
+        self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
+
+    def test_two_processes_share_a_session(self):
+        server, _, client = self.serve()
+        self.start_door(server)
+        self.transaction(client, "begin")
+        for number in range(20):
+            written = self.write(client, f"{number}\n")
+            self.assertTrue(written["success"], written)
+            self.assertEqual(self.read(client)["result"], f"{number}\n")
+        self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
+
+
+class Limits(NatsCase):
+    def hold_commits(self, client):
+        """Makes every commit wait until the returned file is closed."""
+        client.request(f"{FILES}.request", self.call_of(action="write", path="workspace/first.txt", content="x"))
+        lock = open(self.work / ".galley" / "lock", "rb+")
+        self.addCleanup(lock.close)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return lock
+
+    def start_write(self, client, name, session=None):
+        request = self.call_of(session or name, action="write", path=f"workspace/{name}.txt", content="x")
+        return client.start_request(f"{FILES}.request", json.dumps(request).encode())
+
+    def setUp(self):
+        super().setUp()
+        (self.work / "galley.toml").write_text("[commit]\nlock_timeout_ms = 3600000\n")
+
+    def test_a_request_that_is_too_large_is_answered(self):
+        server = self.start_server("max_payload: 8388608")
+        self.start_door(server, 'most_request_bytes = "1 KiB"\n')
+        client = self.client(server)
+        answer = client.request(f"{FILES}.request", self.call_of(action="write", path="workspace/b.txt", content="x" * 4_000_000))
+        self.assertEqual(answer["error"]["code"], "INTERNAL_ERROR")
+        self.assertIn("the limit is 1024", answer["error"]["message"])
+        self.assertFalse((self.work / "workspace" / "b.txt").exists())
+        self.assertTrue(client.request(f"{FILES}.request", self.call_of(action="read", path="workspace/a.txt"))["payload"]["success"])
+
+    def test_an_answer_that_is_too_large_says_so(self):
+        (self.work / "workspace" / "large.txt").write_text("x" * 900_000)
+        server = self.start_server("max_payload: 65536")
+        self.start_door(server)
+        payload = self.client(server).request(f"{FILES}.request", self.call_of(action="read", path="workspace/large.txt"))["payload"]
+        self.assertFalse(payload["success"])
+        self.assertIn("takes at most 65536", payload["error"]["message"])
+
+    def test_a_request_without_a_reply_subject_is_done(self):
+        _, _, client = self.serve()
+        request = self.call_of(action="write", path="workspace/b.txt", content="x")
+        client.publish(f"{FILES}.request", json.dumps(request).encode())
+        read = client.request(f"{FILES}.request", self.call_of(action="read", path="workspace/b.txt"))
+        self.assertEqual(read["payload"]["result"], "x")
+
+    def test_nothing_serves_an_unknown_tool(self):
+        _, _, client = self.serve()
+        with self.assertRaisesRegex(AssertionError, "nothing serves"):
+            client.request("nachos.tool.browser.request", self.call_of())
+
+    def test_requests_beyond_the_queue_are_refused_at_once(self):
+        _, _, client = self.serve("calls_at_once = 1\nmost_waiting = 3\n")
+        lock = self.hold_commits(client)
+        replies = [self.start_write(client, f"n{number}") for number in range(10)]
+        for reply in replies[3:]:
+            answer = client.reply_to(reply)
+            self.assertEqual(answer["error"]["code"], "INTERNAL_ERROR")
+            self.assertIn("send it again later", answer["error"]["message"])
+        lock.close()
+        for reply in replies[:3]:
+            self.assertEqual(client.reply_to(reply)["payload"]["result"], {"written": True})
+        self.assertEqual(sorted(path.name for path in (self.work / "workspace").glob("n*")), ["n0.txt", "n1.txt", "n2.txt"])
+
+    def test_a_session_that_waits_holds_up_no_other(self):
+        _, _, client = self.serve("calls_at_once = 2\n")
+        lock = self.hold_commits(client)
+        replies = [self.start_write(client, f"n{number}", "one session") for number in range(5)]
+        read = client.request(f"{FILES}.request", self.call_of("another", action="read", path="workspace/a.txt"))
+        self.assertEqual(read["payload"]["result"], "one\n")
+        lock.close()
+        for reply in replies:
+            self.assertTrue(client.reply_to(reply)["payload"]["success"])
+
+    def test_sigterm_answers_what_was_accepted(self):
+        _, door, client = self.serve()
+        lock = self.hold_commits(client)
+        reply = self.start_write(client, "last")
+        client.flush()
+        read = client.request(f"{FILES}.request", self.call_of("another", action="read", path="workspace/a.txt"))
+        self.assertTrue(read["payload"]["success"])
+        door.send_signal(signal.SIGTERM)
+        while b"503" not in self.probe(client):
+            pass
+        lock.close()
+        self.assertEqual(client.reply_to(reply)["payload"]["result"], {"written": True})
+        self.assertEqual(self.end(door), 0)
+        self.assertIn("ended", door.log.text())
+
+    def probe(self, client):
+        """Returns the headers of the reply to a request about the health: 503 if nothing serves it."""
+        reply = client.start_request(f"{FILES}.health", b"")
+        while True:
+            for message in client.messages[client.inbox_number]:
+                if message[0] == reply:
+                    client.messages[client.inbox_number].remove(message)
+                    return message[1]
+            client._take()
+
+    def test_a_call_survives_a_restart_of_the_server(self):
+        server, door, client = self.serve()
+        lock = self.hold_commits(client)
+        request = self.call_of(action="write", path="workspace/b.txt", content="x")
+        client.publish(f"{FILES}.request", json.dumps(request).encode(), "nobody.hears.it")
+        self.assertTrue(client.request(f"{FILES}.request", self.call_of("s2", action="read", path="workspace/a.txt"))["payload"]["success"])
+        again = server.restarted()
+        self.addCleanup(again.stop)
+        door.log.wait_for("connected to the NATS server again")
+        lock.close()
+        second = self.client(again).request(f"{FILES}.request", request)["payload"]
+        self.assertEqual((second["result"], second["metadata"]["cached"]), ({"written": True}, True))
+
+
+class Connections(NatsCase):
+    def start_failing(self, address, config=""):
+        file = self.scratch / "serve.toml"
+        file.write_text(config)
+        return subprocess.run([PROGRAM, "--workspace", self.work, "--address", address, "--config", file], capture_output=True,
+                              env={**os.environ, **self.environment}, timeout=60, check=False)
+
+    def test_a_server_that_is_not_there_is_named(self):
+        server = self.start_server()
+        server.stop()
+        failed = self.start_failing(f"nats://me:hush@127.0.0.1:{server.port}")
+        self.assertEqual(failed.returncode, 3)
+        self.assert_one_clear_message(failed)
+        self.assertIn(f"nats://127.0.0.1:{server.port}".encode(), failed.stderr)
+        self.assertNotIn(b"hush", failed.stderr)
+
+    def test_a_password_is_in_no_message(self):
+        server = self.start_server('authorization { user: me, password: "hush" }')
+        failed = self.start_failing(f"nats://me:hushed@127.0.0.1:{server.port}")
+        self.assertEqual(failed.returncode, 3)
+        self.assertNotIn(b"hush", failed.stderr)
+        door = self.start_door(server, address=f"nats://me:hush@127.0.0.1:{server.port}")
+        client = self.client(server, user="me", password="hush")
+        self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
+        self.end(door)
+        self.assertNotIn("hush", door.log.text())
+
+    def test_a_seed_of_an_nkey_lets_it_in(self):
+        public, seed = new_nkey()
+        server = self.start_server(f"authorization {{ users: [{{ nkey: {public} }}, {{ user: me, password: it }}] }}")
+        file = self.scratch / "seed"
+        file.write_text(seed)
+        config = f'[connection]\nnkey = "{public}"\nnkey_seed = "{file}"\n'
+        file.chmod(0o644)
+        failed = self.start_failing(server.address, config)
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn(b"chmod 600", failed.stderr)
+        file.chmod(0o600)
+        self.start_door(server, config)
+        client = self.client(server, user="me", password="it")
+        self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
+
+    def test_both_sides_show_their_certificate(self):
+        folder = self.scratch / "tls"
+        make_certificates(folder)
+        server = self.start_server(f'tls {{ cert_file: "{folder}/server.pem", key_file: "{folder}/server.key", '
+                                   f'ca_file: "{folder}/ca.pem", verify: true }}')
+        address = f"tls://localhost:{server.port}"
+        failed = self.start_failing(address, f'[connection]\nca = "{folder}/ca.pem"\n')
+        self.assertEqual(failed.returncode, 3)
+        own = f'certificate = "{folder}/client.pem"\nkey = "{folder}/client.key"\n'
+        other = self.scratch / "other"
+        make_certificates(other)
+        failed = self.start_failing(address, f'[connection]\nca = "{other}/ca.pem"\n{own}')
+        self.assertEqual(failed.returncode, 3)
+        self.start_door(server, f'[connection]\nca = "{folder}/ca.pem"\n{own}', address)
+        context = ssl.create_default_context(cafile=folder / "ca.pem")
+        context.load_cert_chain(folder / "client.pem", folder / "client.key")
+        self.assertEqual(self.client(server, tls=context).request(f"{FILES}.health", b""), {"healthy": True})
+
+    def test_a_configuration_that_cannot_be_used_is_refused(self):
+        inside = self.work / "seed"
+        for config, says, status in (
+                ("users = 1\n", "serve.toml:1:1", 2),
+                ("calls_at_once = 0\n", "between 1 and 64", 2),
+                ('[connection]\ncredentials = "here"\n', "absolute path", 2),
+                ('[connection]\nnkey = "U"\n', "nkey_seed", 2),
+                (f'secrets_file = "{inside}"\n', "inside the workspace", 1)):
+            with self.subTest(config):
+                failed = self.start_failing("nats://127.0.0.1:1", config)
+                self.assertEqual(failed.returncode, status, failed.stderr)
+                self.assertIn(says.encode(), failed.stderr)
+        self.assertEqual(self.start_failing("http://127.0.0.1:1").returncode, 2)
+
+    def test_a_configuration_of_the_person_replaces_that_of_the_workspace(self):
+        (self.work / "galley.toml").write_text('[tools.filesystem]\nconfig = {allowedPaths = "."}\n')
+        (self.work / "docs").mkdir(exist_ok=True)
+        (self.work / "docs" / "d.txt").write_text("d\n")
+        own = self.scratch / "own.toml"
+        own.write_text('[tools.filesystem]\nconfig = {allowedPaths = "docs"}\n')
+        _, _, client = self.serve(f'galley_toml = "{own}"\nagent = "reader"\n')
+        read = client.request(f"{FILES}.request", self.call_of(action="read", path="docs/d.txt"))
+        self.assertEqual(read["payload"]["result"], "d\n")
+        outside = client.request(f"{FILES}.request", self.call_of(action="read", path="workspace/a.txt"))
+        self.assertEqual(outside["payload"]["error"]["code"], "VALIDATION_ERROR")
 
 
 if __name__ == "__main__":
