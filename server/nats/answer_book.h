@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <list>
 #include <mutex>
@@ -8,9 +9,25 @@
 #include <unordered_map>
 
 #include "base/clock.h"
-#include "base/content_id.h"
+#include "base/result.h"
 
 namespace galley {
+
+/// The results of calls that several processes share.
+class SharedAnswers {
+ public:
+  struct Answer {
+    std::string call;         ///< the hash of tool and arguments
+    std::string result = {};  ///< JSON text; empty: the call began, and its end is not known
+  };
+  virtual ~SharedAnswers() = default;
+  /// Notes that a call begins. Returns what is known of it if it began before.
+  virtual Result<std::optional<Answer>> begin(const std::string& session,
+                                              const std::string& call_id,
+                                              const std::string& hash) = 0;
+  virtual void keep(const std::string& session, const std::string& call_id,
+                    const Answer& answer) = 0;
+};
 
 /// The results of earlier calls, by session and call id, so that a call that is delivered twice is
 /// made once.
@@ -26,10 +43,7 @@ class AnswerBook {
 
   explicit AnswerBook(const Clock& clock) : clock_(&clock) {}
 
-  struct Answer {
-    ContentId call;           ///< the hash of tool and arguments
-    std::string result = {};  ///< JSON text
-  };
+  using Answer = SharedAnswers::Answer;
   /// Returns the result of a call, if it is kept.
   [[nodiscard]] std::optional<Answer> find(const std::string& session, const std::string& call_id);
   void keep(const std::string& session, const std::string& call_id, Answer answer);

@@ -48,8 +48,8 @@ Error invalid(std::string reason, std::string message) {
   return {ErrorKind::kInvalid, std::move(reason), std::move(message), "", 0};
 }
 
-ContentId hash_of(const NachosCall& call) {
-  return ContentId::of(call.tool + "\n" + json_text(call.arguments));
+std::string hash_of(const NachosCall& call) {
+  return ContentId::of(call.tool + "\n" + json_text(call.arguments)).hex();
 }
 
 /// What a commit that did not publish means for the call that asked for it.
@@ -207,24 +207,47 @@ std::string NachosRunner::answer(const NachosCall& call, const std::stop_token& 
                                  "sessionId and callId are texts of 1 to 128 printable ASCII "
                                  "characters"));
   }
-  const ContentId hash = hash_of(call);
-  if (const auto earlier = answers_.find(call.session, call.call_id)) {
-    if (earlier->call != hash) {
-      return refusal(call, invalid("nats.call_id",
-                                   "callId '" + call.call_id +
-                                       "' was already used in this session for a call with other "
-                                       "parameters: give each call its own"));
-    }
-    ordered_json payload = ordered_json::parse(earlier->result);
-    payload["metadata"]["cached"] = true;
-    return envelope(call, std::move(payload));
+  const std::string hash = hash_of(call);
+  auto earlier = answers_.find(call.session, call.call_id);
+  if (!earlier && shared_ != nullptr) {
+    auto begun = shared_->begin(call.session, call.call_id, hash);
+    if (!begun) return refusal(call, begun.error());
+    earlier = *std::move(begun);
   }
+  if (earlier) return repeated(call, hash, *earlier);
   ordered_json payload = payload_of(call, make(call, stop));
-  answers_.keep(call.session, call.call_id, {hash, json_text(payload)});
+  const SharedAnswers::Answer made{hash, json_text(payload)};
+  if (shared_ != nullptr) shared_->keep(call.session, call.call_id, made);
+  answers_.keep(call.session, call.call_id, made);
+  return envelope(call, std::move(payload));
+}
+
+/// The answer to a call whose ids were used before.
+std::string NachosRunner::repeated(const NachosCall& call, const std::string& hash,
+                                   const SharedAnswers::Answer& earlier) const {
+  if (earlier.call != hash) {
+    return refusal(call, invalid("nats.call_id",
+                                 "callId '" + call.call_id +
+                                     "' was already used in this session for a call with other "
+                                     "parameters: give each call its own"));
+  }
+  if (earlier.result.empty()) {
+    return refusal(call, {ErrorKind::kIo, "nats.outcome_unknown",
+                          "this call began in a process that has not told its result: read the "
+                          "files, then make another call",
+                          "", 0});
+  }
+  ordered_json payload = ordered_json::parse(earlier.result);
+  payload["metadata"]["cached"] = true;
   return envelope(call, std::move(payload));
 }
 
 // --- calls ----------------------------------------------------------------------------------
+
+Result<bool> NachosRunner::has_transaction(const std::string& session) const {
+  GALLEY_ASSIGN(const std::string id, open_transaction(session));
+  return !id.empty();
+}
 
 Result<std::string> NachosRunner::open_transaction(const std::string& session) const {
   GALLEY_ASSIGN(const auto stages, workspace_->stages());

@@ -47,6 +47,11 @@ class NachosRunner {
   NachosRunner(Workspace& workspace, const ToolProfile& profile, NatsConfig config,
                SecretProvider secrets, const Clock& clock);
 
+  /// Also uses results that other processes share; null: only its own. Not while calls run.
+  void share_answers(SharedAnswers* shared) { shared_ = shared; }
+  /// Whether a session has a transaction.
+  [[nodiscard]] Result<bool> has_transaction(const std::string& session) const;
+
   /// Returns the names of the served tools, by the token that names each in a subject: a dot
   /// becomes `_`.
   /// Errors: kInvalid `nats.subject` if two tools have the same token; those of Workspace::tools.
@@ -71,6 +76,8 @@ class NachosRunner {
 
  private:
   [[nodiscard]] Result<std::vector<ToolInfo>> served() const;
+  [[nodiscard]] std::string repeated(const NachosCall& call, const std::string& hash,
+                                     const SharedAnswers::Answer& earlier) const;
   [[nodiscard]] std::string envelope(const NachosCall& call, nlohmann::ordered_json payload) const;
   [[nodiscard]] nlohmann::ordered_json payload_of(const NachosCall& call,
                                                   const ToolResult& result) const;
@@ -90,6 +97,7 @@ class NachosRunner {
   SecretProvider secrets_;
   const Clock* clock_;
   AnswerBook answers_;
+  SharedAnswers* shared_ = nullptr;
 };
 
 }  // namespace galley

@@ -43,9 +43,12 @@ void read_connection(ConfigTable& table, NatsConfig& config) {
 void read_root(ConfigTable& root, NatsConfig& config) {
   root.text("agent", config.agent);
   root.text("group", config.group);
-  if (config.group.empty() || config.group.find_first_of(" \t\r\n") != std::string::npos) {
-    root.refuse("group", "is a word without blanks");
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (config.group.empty() || config.group.find_first_not_of(kPlain) != std::string::npos) {
+    root.refuse("group", "takes letters, digits, `_` and `-`");
   }
+  root.flag("jetstream", config.jetstream);
   file_name(root, "galley_toml", config.galley_toml);
   file_name(root, "secrets_file", config.secrets_file);
   root.choice("commit", config.commit,

@@ -21,6 +21,8 @@ struct NatsConfig {
   std::string galley_toml;       ///< replaces the galley.toml of the workspace, and is trusted
   std::string secrets_file;      ///< lines NAME=value: the secrets of tools
   CommitRule commit = CommitRule::kEachCall;
+  /// The processes of the group share sessions and results of calls in JetStream.
+  bool jetstream = false;
   uint32_t calls_at_once = 4;
   uint32_t most_waiting = 256;  ///< requests; a further one is refused
   uint64_t most_request_bytes = uint64_t{1} << 20U;

@@ -10,12 +10,16 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/encoding.h"
 #include "base/printable.h"
+#include "server/nats/shared_record.h"
+#include "tools/shapes.h"
 
 namespace galley {
 namespace {
@@ -26,10 +30,19 @@ constexpr int64_t kFlushMs = 5'000;
 constexpr int kReconnectBufferBytes = 8 << 20;
 constexpr int kLookEveryMs = 100;                     ///< how often serve() looks at must_end
 constexpr auto kStopTime = std::chrono::seconds(10);  ///< of a call that was asked to stop
+constexpr int64_t kPingMs = 2'000;
+constexpr int kMostLooks = 8;  ///< how often a lease that another process took is looked up
+constexpr size_t kHolderDigits = 32;
+constexpr const char* kPing = "ping";
 constexpr const char* kManifests = "nachos.tool.manifests";
 
 Error connection_error(const std::string& what, natsStatus status) {
   return {ErrorKind::kIo, "nats.connection", what + ": " + natsStatus_GetText(status), "", 0};
+}
+
+/// The subject on which one process hears of the sessions that it holds.
+std::string holder_subject(const std::string& holder, const std::string& last) {
+  return "nachos.holder." + holder + "." + last;
 }
 
 struct OptionsDeleter {
@@ -78,7 +91,8 @@ Result<NatsOptions> connection_options(const std::string& address, const NatsCon
 }  // namespace
 
 struct NatsDoor::State {
-  enum class Kind : uint8_t { kCall, kHealth, kValidate, kDiscovery };
+  /// kForwarded: a call of a session that this process holds; kPing: whether this process lives.
+  enum class Kind : uint8_t { kCall, kForwarded, kHealth, kValidate, kDiscovery, kPing };
 
   struct Request {
     Kind kind = Kind::kCall;
@@ -104,6 +118,7 @@ struct NatsDoor::State {
   NachosRunner* runner = nullptr;
   Options options;
   natsConnection* connection = nullptr;
+  std::unique_ptr<SharedRecord> shared;  ///< null without JetStream
   std::deque<Subscription> subscriptions;
 
   std::mutex mutex;
@@ -112,6 +127,7 @@ struct NatsDoor::State {
   std::map<std::string, std::deque<LaneCall>> lanes;  ///< the sessions whose calls run now
   size_t held = 0;                                    ///< requests that are not answered
   size_t held_bytes = 0;
+  std::set<std::string> mine;  ///< the sessions that this process holds, until a reconnection
   bool has_ended = false;
   std::stop_source stop;
   std::vector<std::jthread> workers;
@@ -126,6 +142,12 @@ struct NatsDoor::State {
   void work();
   void handle(Request& request);
   void handle_call(Request& request);
+  bool is_mine(const std::string& session);
+  void set_mine(const std::string& session, bool is_mine);
+  Result<bool> forwarded(const NachosCall& call, const Request& request);
+  void drop_lease_after(const NachosCall& call);
+  bool is_gone(const std::string& holder);
+  void end_workers();
   bool enter_lane(LaneCall& call);
   std::optional<LaneCall> next_of_lane(const std::string& session);
   void settle(size_t bytes);
@@ -137,16 +159,21 @@ struct NatsDoor::State {
 
 // --- connection -----------------------------------------------------------------------------
 
-NatsDoor::State::~State() {
-  stop.request_stop();
+void NatsDoor::State::end_workers() {
   {
     const std::lock_guard guard(mutex);
     has_ended = true;
   }
   changed.notify_all();
   workers.clear();
+}
+
+NatsDoor::State::~State() {
+  stop.request_stop();
+  end_workers();
   if (connection == nullptr) return;
   natsConnection_Close(connection);
+  shared.reset();
   for (const Subscription& one : subscriptions) natsSubscription_Destroy(one.handle);
   natsConnection_Destroy(connection);
   // The threads of the library may use this state until they end.
@@ -163,8 +190,15 @@ Result<void> NatsDoor::State::connect() {
       this);
   natsOptions_SetReconnectedCB(
       made.get(),
-      [](natsConnection*, void* state) {
-        static_cast<State*>(state)->log("connected to the NATS server again");
+      [](natsConnection* of, void* closure) {
+        auto* state = static_cast<State*>(closure);
+        {
+          // Another process may have taken a session over meanwhile.
+          const std::lock_guard guard(state->mutex);
+          state->mine.clear();
+        }
+        natsConnection_FlushTimeout(of, kFlushMs);
+        state->log("connected to the NATS server again");
       },
       this);
   natsOptions_SetErrorHandler(
@@ -207,6 +241,11 @@ Result<void> NatsDoor::State::subscribe_all() {
     GALLEY_TRY(subscribe(Kind::kCall, "tool." + token + ".request", tool));
     GALLEY_TRY(subscribe(Kind::kHealth, subject + ".health", tool));
     GALLEY_TRY(subscribe(Kind::kValidate, subject + ".validate", tool));
+    if (shared == nullptr) continue;
+    GALLEY_TRY(subscribe(Kind::kForwarded, holder_subject(shared->holder(), token), tool));
+  }
+  if (shared != nullptr) {
+    GALLEY_TRY(subscribe(Kind::kPing, holder_subject(shared->holder(), kPing), ""));
   }
   GALLEY_TRY(subscribe(Kind::kDiscovery, kManifests, ""));
   reply(kManifests, runner->manifests());
@@ -230,6 +269,7 @@ void NatsDoor::State::reply(const std::string& subject, const std::string& text)
 /// Runs on the thread of the library that delivers messages, so it must not wait.
 void NatsDoor::State::take(const Subscription& subscription, natsMsg* message) {
   const char* to = natsMsg_GetReply(message);
+  if (subscription.kind == Kind::kPing) return reply(to == nullptr ? "" : to, "");
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(message));
   std::string problem;
   if (size > options.config.most_request_bytes) {
@@ -286,27 +326,33 @@ void NatsDoor::State::work() {
 }
 
 void NatsDoor::State::handle(Request& request) {
-  if (request.kind == Kind::kCall) return handle_call(request);
-  reply(request.reply, request.kind == Kind::kHealth ? runner->health(request.tool)
-                       : request.kind == Kind::kValidate
-                           ? runner->validate(request.tool, request.text)
-                           : runner->manifests());
+  if (request.kind == Kind::kCall || request.kind == Kind::kForwarded) return handle_call(request);
+  const std::string text = request.kind == Kind::kHealth ? runner->health(request.tool)
+                           : request.kind == Kind::kValidate
+                               ? runner->validate(request.tool, request.text)
+                               : runner->manifests();
   settle(request.text.size());
+  reply(request.reply, text);
 }
 
 void NatsDoor::State::handle_call(Request& request) {
+  const size_t bytes = request.text.size();
   auto parsed = runner->parse(request.tool, request.text);
   if (!parsed) {
-    reply(request.reply, NachosRunner::bare_error(parsed.error().message));
-    return settle(request.text.size());
+    settle(bytes);
+    return reply(request.reply, NachosRunner::bare_error(parsed.error().message));
+  }
+  const auto elsewhere = forwarded(*parsed, request);
+  if (!elsewhere || *elsewhere) {
+    settle(bytes);
+    if (!elsewhere) reply(request.reply, runner->refusal(*parsed, elsewhere.error()));
+    return;
   }
   const std::string session = parsed->session;
-  std::optional<LaneCall> call =
-      LaneCall{*std::move(parsed), std::move(request.reply), request.text.size()};
+  std::optional<LaneCall> call = LaneCall{*std::move(parsed), std::move(request.reply), bytes};
   if (!enter_lane(*call)) return;
   while (call) {
     answer(*call);
-    settle(call->bytes);
     call = next_of_lane(session);
   }
 }
@@ -347,7 +393,68 @@ void NatsDoor::State::answer(const LaneCall& call) {
                                            std::to_string(most) + ": ask for less",
                                        "", 0});
   }
+  drop_lease_after(call.call);
+  settle(call.bytes);
   reply(call.reply, text);
+}
+
+// --- sessions of several processes ----------------------------------------------------------
+
+bool NatsDoor::State::is_mine(const std::string& session) {
+  const std::lock_guard guard(mutex);
+  return mine.contains(session);
+}
+
+void NatsDoor::State::set_mine(const std::string& session, bool is_mine) {
+  const std::lock_guard guard(mutex);
+  if (is_mine) mine.insert(session);
+  if (!is_mine) mine.erase(session);
+}
+
+/// Whether the process of this name has left the server. A process that is slow has not.
+bool NatsDoor::State::is_gone(const std::string& holder) {
+  natsMsg* pong = nullptr;
+  const natsStatus status = natsConnection_Request(
+      &pong, connection, holder_subject(holder, kPing).c_str(), nullptr, 0, kPingMs);
+  natsMsg_Destroy(pong);
+  return status == NATS_NO_RESPONDERS;
+}
+
+/// Returns true if another process holds the session and got the call. Takes the lease if the call
+/// begins a transaction, or if its holder is gone.
+Result<bool> NatsDoor::State::forwarded(const NachosCall& call, const Request& request) {
+  const std::string& session = call.session;
+  if (shared == nullptr || request.kind == Kind::kForwarded || is_mine(session)) return false;
+  const bool begins =
+      call.tool == NachosRunner::kTransactionTool || options.config.commit == CommitRule::kSession;
+  for (int look = 0; look < kMostLooks; ++look) {
+    GALLEY_ASSIGN(const SharedRecord::Lease lease, shared->lease_of(session));
+    if (lease.holder.empty() && !begins) return false;
+    const bool is_own = lease.holder == shared->holder();
+    if (!is_own && !lease.holder.empty() && !is_gone(lease.holder)) {
+      const std::string subject = holder_subject(lease.holder, name_without_dots(call.tool));
+      const natsStatus s = natsConnection_PublishRequest(
+          connection, subject.c_str(), request.reply.empty() ? nullptr : request.reply.c_str(),
+          request.text.data(), static_cast<int>(request.text.size()));
+      if (s != NATS_OK) return connection_error("the call cannot be passed on", s);
+      return true;
+    }
+    GALLEY_ASSIGN(const bool is_taken, is_own ? Result<bool>(true) : shared->take(session, lease));
+    if (!is_taken) continue;  // another process was faster
+    set_mine(session, true);
+    return false;
+  }
+  return fail(ErrorKind::kIo, "nats.jetstream",
+              "several processes take this session from each other: send the call again");
+}
+
+/// Gives the lease back when the transaction of the session has ended.
+void NatsDoor::State::drop_lease_after(const NachosCall& call) {
+  if (shared == nullptr || call.tool != NachosRunner::kTransactionTool) return;
+  const auto goes_on = runner->has_transaction(call.session);
+  if (!goes_on || *goes_on || !is_mine(call.session)) return;
+  set_mine(call.session, false);
+  if (const auto dropped = shared->drop(call.session); !dropped) log(dropped.error().message);
 }
 
 // --- the end --------------------------------------------------------------------------------
@@ -369,6 +476,7 @@ void NatsDoor::State::drain() {
     stop.request_stop();
     is_idle_before(kStopTime);
   }
+  end_workers();
   natsConnection_FlushTimeout(connection, kFlushMs);
 }
 
@@ -385,6 +493,11 @@ Result<std::unique_ptr<NatsDoor>> NatsDoor::open(NachosRunner& runner, Options o
   state->runner = &runner;
   state->options = std::move(options);
   GALLEY_TRY(state->connect());
+  if (state->options.config.jetstream) {
+    GALLEY_ASSIGN(state->shared, SharedRecord::open(state->connection, state->options.config.group,
+                                                    random_hex(kHolderDigits)));
+    runner.share_answers(state->shared.get());
+  }
   for (uint32_t i = 0; i < state->options.config.calls_at_once; ++i) {
     state->workers.emplace_back([&door = *state] { door.work(); });
   }

@@ -19,7 +19,8 @@ namespace galley {
 ///            session run one after the other, calls of several sessions at once.
 /// Ownership: owns the connection, the subscriptions and the worker threads; borrows the runner.
 /// Threads:   confined to one thread. `log` is called on any thread, one line at a time.
-/// Errors:    kUsage `nats.address`; kIo `nats.connection`; those of NachosRunner::subjects.
+/// Errors:    kUsage `nats.address`; kIo `nats.connection`, `nats.jetstream`; those of
+///            NachosRunner::subjects.
 class NatsDoor {
  public:
   static constexpr size_t kMostWaitingBytes = size_t{64} << 20U;  ///< of all requests together
@@ -33,7 +34,7 @@ class NatsDoor {
   /// Connects, subscribes and publishes the manifests.
   [[nodiscard]] static Result<std::unique_ptr<NatsDoor>> open(NachosRunner& runner,
                                                               Options options);
-  /// Ends the running calls, without waiting for them.
+  /// Stops the running calls, and waits for them.
   ~NatsDoor();
   NatsDoor(const NatsDoor&) = delete;
   NatsDoor& operator=(const NatsDoor&) = delete;

@@ -321,15 +321,69 @@ class Sessions(NatsCase):
         self.assertEqual(self.read(client)["result"], "staged\n")
         self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
 
-    def test_two_processes_share_a_session(self):
-        server, _, client = self.serve()
-        self.start_door(server)
+
+class Group(NatsCase):
+    """Several processes of one queue group that share sessions and results in JetStream."""
+
+    write, read, transaction = Sessions.write, Sessions.read, Sessions.transaction
+
+    def serve_both(self):
+        server, door, client = self.serve("jetstream = true\n")
+        return server, [door, self.start_door(server, "jetstream = true\n")], client
+
+    def test_the_calls_of_a_session_reach_the_process_that_holds_it(self):
+        _, _, client = self.serve_both()
         self.transaction(client, "begin")
         for number in range(20):
             written = self.write(client, f"{number}\n")
             self.assertTrue(written["success"], written)
             self.assertEqual(self.read(client)["result"], f"{number}\n")
         self.assertEqual(self.transaction(client, "commit")["result"], {"committed": True})
+        self.assertEqual((self.work / "workspace" / "b.txt").read_text(), "19\n")
+        self.assertEqual(self.transaction(client, "commit")["error"]["code"], "EXECUTION_ERROR")
+
+    def test_a_session_goes_on_when_its_holder_is_killed(self):
+        server, doors, client = self.serve_both()
+        for number in range(6):
+            self.transaction(client, "begin", f"s{number}")
+            self.assertTrue(self.write(client, "x", f"s{number}", path=f"workspace/{number}.txt")["success"])
+        self.end(doors[0], signal.SIGKILL)
+        for number in range(6):
+            read = client.request(f"{FILES}.request", self.call_of(f"s{number}", action="read", path=f"workspace/{number}.txt"))
+            self.assertEqual(read["payload"]["result"], "x")
+            self.assertEqual(self.transaction(client, "commit", f"s{number}")["result"], {"committed": True})
+
+    def test_a_call_that_is_delivered_twice_is_made_once_by_all(self):
+        server, doors, client = self.serve_both()
+        for number in range(10):
+            request = self.call_of(action="write", path=f"workspace/{number}.txt", content="x")
+            self.assertTrue(client.request(f"{FILES}.request", request)["payload"]["success"])
+            (self.work / "workspace" / f"{number}.txt").unlink()
+            again = client.request(f"{FILES}.request", request)["payload"]
+            self.assertEqual((again["result"], again["metadata"]["cached"]), ({"written": True}, True))
+        for door in doors:
+            self.end(door)
+        self.start_door(server, "jetstream = true\n")
+        self.assertTrue(client.request(f"{FILES}.request", request)["payload"]["metadata"]["cached"])
+        other = client.request(f"{FILES}.request", {**request, "payload": {**request["payload"], "content": "y"}})
+        self.assertEqual(other["payload"]["error"]["code"], "VALIDATION_ERROR")
+        self.assertEqual(list((self.work / "workspace").glob("[0-9].txt")), [])
+
+    def test_a_call_whose_process_died_is_not_made_again(self):
+        (self.work / "galley.toml").write_text("[commit]\nlock_timeout_ms = 3600000\n")
+        server, door, client = self.serve("jetstream = true\n")
+        lock = Limits.hold_commits(self, client)
+        request = self.call_of("s2", action="write", path="workspace/b.txt", content="x")
+        noted = client.subscribe("$KV.galley-calls-galley.*")
+        client.start_request(f"{FILES}.request", json.dumps(request).encode())
+        client.next(noted)
+        self.end(door, signal.SIGKILL)
+        lock.close()
+        self.start_door(server, "jetstream = true\n")
+        again = client.request(f"{FILES}.request", request)["payload"]
+        self.assertEqual(again["error"]["code"], "EXECUTION_ERROR")
+        self.assertIn("has not told its result", again["error"]["message"])
+        self.assertFalse((self.work / "workspace" / "b.txt").exists())
 
 
 class Limits(NatsCase):

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "server/nats/answer_book.h"
+
+namespace galley {
+
+/// What the processes of a queue group know together, in two buckets of JetStream's key-value
+/// store: which process holds a session, and the results of calls.
+///
+/// A lease is taken by compare-and-swap, so one of several processes gets it. It has no end of its
+/// own: a process takes over the lease of one that is gone from the server.
+///
+/// Ownership: borrows the connection (`natsConnection*` of cnats).
+/// Threads:   safe to share.
+/// Errors:    kIo `nats.jetstream`.
+class SharedRecord final : public SharedAnswers {
+ public:
+  /// Opens the buckets of a queue group, or makes them. `holder` is the name of this process.
+  [[nodiscard]] static Result<std::unique_ptr<SharedRecord>> open(void* connection,
+                                                                  const std::string& group,
+                                                                  std::string holder);
+  ~SharedRecord() override;
+  SharedRecord(const SharedRecord&) = delete;
+  SharedRecord& operator=(const SharedRecord&) = delete;
+
+  struct Lease {
+    std::string holder = {};  ///< empty: no process holds the session
+    uint64_t revision = 0;
+  };
+  [[nodiscard]] const std::string& holder() const { return holder_; }
+  [[nodiscard]] Result<Lease> lease_of(const std::string& session);
+  /// Takes the lease if it is still `last`. Returns false if another process was faster.
+  [[nodiscard]] Result<bool> take(const std::string& session, const Lease& last);
+  [[nodiscard]] Result<void> drop(const std::string& session);
+
+  Result<std::optional<Answer>> begin(const std::string& session, const std::string& call_id,
+                                      const std::string& hash) override;
+  void keep(const std::string& session, const std::string& call_id, const Answer& answer) override;
+
+ private:
+  struct Buckets;
+  SharedRecord(std::unique_ptr<Buckets> buckets, std::string holder);
+  std::unique_ptr<Buckets> buckets_;
+  std::string holder_;
+};
+
+}  // namespace galley
