@@ -168,14 +168,15 @@ Result<NachosCall> NachosRunner::parse(const std::string& tool, std::string_view
   JsonLimits limits;
   limits.max_bytes = config_.most_request_bytes;
   GALLEY_ASSIGN(json message, parse_json(request, limits));
-  if (!message.is_object() || !message.contains("payload") || !message["payload"].is_object()) {
-    return fail(invalid("nats.request", "a request is an object {id, payload: {…}}"));
-  }
+  if (message.is_null()) return fail(invalid("nats.request", "a request is an object, not null"));
   NachosCall call;
   call.tool = tool;
-  call.correlation =
-      message.contains("id") ? std::move(message["id"]) : json(json::value_t::discarded);
-  call.arguments = std::move(message["payload"]);
+  call.correlation = json(json::value_t::discarded);
+  call.arguments = json::object();
+  if (message.is_object() && message.contains("id")) call.correlation = std::move(message["id"]);
+  if (message.is_object() && message.contains("payload") && message["payload"].is_object()) {
+    call.arguments = std::move(message["payload"]);
+  }
   call.session = text_member(call.arguments, "sessionId");
   call.call_id = text_member(call.arguments, "callId");
   call.arguments.erase("sessionId");

@@ -21,6 +21,23 @@ FILES = "nachos.tool.filesystem"
 SESSION = "nachos.tool.transaction.request"
 
 
+# A program of a tool: publishes on a subject of its own and on another one, and tells the answer.
+TELLS = """#!/usr/bin/env python3
+import json, os, socket, urllib.parse
+url = urllib.parse.urlsplit(os.environ["NATS_URL"])
+server = socket.create_connection((url.hostname, url.port))
+lines = server.makefile("rb")
+lines.readline()
+options = {"verbose": False, "user": url.username, "pass": url.password}
+server.sendall(b"CONNECT " + json.dumps(options).encode() + b"\\r\\nPUB tools.tell.it 5\\r\\nhello\\r\\n"
+               b"PUB tool.filesystem.request 2\\r\\n{}\\r\\nPING\\r\\n")
+said = ""
+while not said.endswith("PONG\\r\\n"):
+    said += lines.readline().decode()
+print(json.dumps({"ok": True, "data": {"said": said}}))
+"""
+
+
 def openssl(*arguments, stdin=None):
     return subprocess.run(["openssl", *map(str, arguments)], input=stdin, capture_output=True, check=True).stdout
 
@@ -143,12 +160,19 @@ class Calls(NatsCase):
 
     def test_what_is_not_a_request_is_answered_without_an_envelope(self):
         _, _, client = self.serve()
-        for text in (b"", b"{", b"[]", b"{}", b'{"id": 1, "payload": []}', b"\xff\xfe", b"[" * 5000, b'{"id": 1, "id": 2}'):
+        for text in (b"", b"{", b"null", b"\xff\xfe", b"[" * 5000, b'{"id": 1, "id": 2}'):
             with self.subTest(text=text[:20]):
                 answer = client.request(f"{FILES}.request", text)
                 self.assertEqual(sorted(answer), ["error", "success"])
                 self.assertEqual((answer["success"], answer["error"]["code"]), (False, "INTERNAL_ERROR"))
                 self.assertTrue(answer["error"]["message"])
+
+    def test_a_request_without_parameters_reaches_no_tool(self):
+        _, _, client = self.serve()
+        for text in (b"[]", b"{}", b"7", b'{"id": 1, "payload": []}', b'{"id": 1}'):
+            with self.subTest(text=text):
+                answer = client.request(f"{FILES}.request", text)
+                self.assertEqual((answer["type"], answer["payload"]["error"]["code"]), ("tool.response", "VALIDATION_ERROR"))
 
     def test_ids_are_taken_out_and_are_on_record(self):
         _, _, client = self.serve()
@@ -256,6 +280,32 @@ class Discovery(NatsCase):
         self.skip_if_unavailable(json.dumps(answer).encode())
         self.assertTrue(answer["payload"]["success"], answer)
         self.assertEqual((answer["source"], answer["payload"]["result"]), ("pack.echo", {"knew": True}), answer)
+
+    def test_a_tools_program_gets_an_address_with_subjects_of_its_own(self):
+        (self.work / "galley.toml").write_text('[sandbox]\nnetwork = true\n[agents.nachos]\n'
+                                               'capabilities = ["fs:read", "exec:*", "net:host"]\n')
+        folder = self.scratch / "tool"
+        folder.mkdir()
+        (folder / "manifest.json").write_text(json.dumps(
+            {"name": "nachos-tool-tell", "version": "1.0.0", "type": "tool", "description": "For a test.",
+             "provides": {"tool": "tell", "securityTier": 1}, "executable": "run", "secrets": ["NATS_URL"],
+             "capabilities": {"network": {"egress": ["*"]}}}))
+        (folder / "run").write_text(TELLS)
+        (folder / "run").chmod(0o755)
+        self.galley("tools", "add", folder, expect=0)
+        server = self.start_server('authorization { users: [ { user: all, password: all }, { user: tool, password: tool-tool, '
+                                   'permissions: { publish: "tools.tell.>", subscribe: "tools.tell.>" } } ] }')
+        secrets = self.scratch / "secrets"
+        secrets.write_text(f"NATS_URL=nats://tool:tool-tool@127.0.0.1:{server.port}\n")
+        secrets.chmod(0o600)
+        self.start_door(server, f'secrets_file = "{secrets}"\n', f"nats://all:all@127.0.0.1:{server.port}")
+        client = self.client(server, user="all", password="all")
+        heard = client.subscribe("tools.tell.>")
+        answer = client.request("nachos.tool.tell.request", self.call_of())
+        self.skip_if_unavailable(json.dumps(answer).encode())
+        self.assertTrue(answer["payload"]["success"], answer)
+        self.assertIn("Permissions Violation for Publish to \"tool.filesystem.request\"", answer["payload"]["result"]["said"])
+        self.assertEqual(client.next(heard)[2], b"hello")
 
 
 class Sessions(NatsCase):

@@ -1,0 +1,124 @@
+"""The same requests to Nachos' own ToolRunner and FilesystemTool and to `galley-serve-nats`, each on a
+real nats-server, from the NATS client of npm."""
+
+import functools
+import json
+import subprocess
+import unittest
+from pathlib import Path
+
+import support
+import test_nats
+
+PROGRAM = support.ROOT / "tests" / "nats" / "document.mjs"
+
+
+@functools.cache
+def npm_modules():
+    """Returns the folder node_modules, or None and the reason."""
+    result = subprocess.run([support.ROOT / "scripts" / "fetch-npm-tools", "nats"], capture_output=True, check=False, timeout=600)
+    if result.returncode != 0:
+        return None, result.stderr.decode(errors="replace")
+    return Path(result.stdout.decode().strip()).parent, ""
+
+
+class Document(test_nats.NatsCase):
+    def setUp(self):
+        super().setUp()
+        self.modules, why = npm_modules()
+        if self.modules is None:
+            raise unittest.SkipTest(f"this did not run: {why}")
+
+    def node(self, verb, server):
+        return ["node", PROGRAM, self.modules, verb, server.address]
+
+    def ask(self, server, requests):
+        """Returns the reply to each (subject, data)."""
+        lines = "".join(json.dumps({"subject": subject, "data": data}) + "\n" for subject, data in requests)
+        done = subprocess.run(self.node("ask", server), input=lines.encode(), capture_output=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr.decode(errors="replace"))
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def start_document(self):
+        """Serves a folder of its own with the programs of the document."""
+        folder = self.scratch / "document"
+        (folder / "workspace").mkdir(parents=True)
+        (folder / "workspace" / "a.txt").write_text("one\n")
+        server = test_nats.NatsServer(self.scratch / "other")
+        self.addCleanup(server.stop)
+        runner = subprocess.Popen(self.node("serve", server), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(runner.stdout.close)
+        self.addCleanup(runner.wait)
+        self.addCleanup(runner.kill)
+        for line in runner.stdout:
+            if line == b"serving\n":
+                break
+        return server, folder
+
+    def comparable(self, reply):
+        """Checks what differs by its nature, and returns the rest."""
+        if "payload" not in reply:
+            self.assertEqual(sorted(reply), ["error", "success"])
+            self.assertTrue(reply["error"].pop("message"))
+            return reply
+        self.assertRegex(reply.pop("id"), r"^[0-9a-f-]{36}$")
+        self.assertRegex(reply.pop("timestamp"), r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        payload = reply["payload"]
+        metadata = payload.pop("metadata", {})
+        if payload["success"]:
+            self.assertIsInstance(metadata["duration"], int)
+            if isinstance(payload["result"], list):
+                payload["result"].sort()
+        else:  # the texts are those of node's fs, or say where folders are allowed
+            self.assertTrue(payload["error"].pop("message"))
+            payload["error"].pop("details", None)
+        return reply
+
+    def test_the_documents_runner_and_galley_answer_alike(self):
+        document, folder = self.start_document()
+        server = self.start_server()
+        self.start_door(server)
+        subject = f"{test_nats.FILES}.request"
+        requests = [(subject, json.dumps(self.call_of(**parameters))) for parameters in (
+            {"action": "read", "path": "./workspace/a.txt"},
+            {"action": "write", "path": "./workspace/b.txt", "content": "two\nlines\n"},
+            {"action": "read", "path": "./workspace/b.txt"},
+            {"action": "list", "path": "./workspace"},
+            {"action": "delete", "path": "./workspace/a.txt"},
+            {"action": "list", "path": "./workspace"},
+            {"action": "read", "path": "./workspace/a.txt"},
+            {"action": "delete", "path": "./workspace/gone.txt"},
+            {"action": "write", "path": "./workspace/c.txt"},
+            {"action": "read", "path": "README.md"},
+            {"action": "read", "path": "./elsewhere/a.txt"})]
+        requests += [(subject, text) for text in ("{", "", "null", "not JSON")]
+        expected, found = self.ask(document, requests), self.ask(server, requests)
+        self.assertEqual([reply.get("payload", reply)["success"] for reply in expected], [True] * 6 + [False] * 9)
+        for (_, data), theirs, ours in zip(requests, expected, found):
+            with self.subTest(data):
+                self.assertEqual(self.comparable(ours), self.comparable(theirs))
+        for place in (folder, self.work):
+            files = {path.name: path.read_text() for path in (place / "workspace").iterdir()}
+            self.assertEqual(files, {"b.txt": "two\nlines\n"})
+
+    def test_every_subject_is_driven_by_the_client_of_npm(self):
+        server = self.start_server()
+        self.start_door(server)
+
+        def call(**parameters):
+            return json.dumps(self.call_of(**parameters))
+
+        write = {"action": "write", "path": "workspace/b.txt", "content": "x"}
+        replies = self.ask(server, [
+            ("nachos.tool.manifests", ""), (f"{test_nats.FILES}.health", ""), (f"{test_nats.FILES}.validate", call(**write)),
+            (test_nats.SESSION, call(action="begin")), ("tool.filesystem.request", call(**write)),
+            ("tool.transaction.request", call(action="commit")), (f"{test_nats.FILES}.request", call(action="read", path="workspace/b.txt"))])
+        self.assertEqual(replies[0][0]["provides"]["tool"], "filesystem")
+        self.assertEqual(replies[1:3], [{"healthy": True}, {"valid": True}])
+        results = [reply["payload"]["result"] for reply in replies[3:]]
+        self.assertTrue(results[0]["transaction"])
+        self.assertEqual(results[1:], [{"written": True}, {"committed": True}, "x"])
+
+
+if __name__ == "__main__":
+    unittest.main()
