@@ -40,14 +40,14 @@ Result<std::map<std::string, std::string>> read_arguments(int argc, char** argv)
     const auto known = values.find(argv[i]);
     if (known == values.end() || i + 1 == argc) {
       return galley::fail(
-          ErrorKind::kUsage, "usage.argument",
+          ErrorKind::kUsage, "nats.arguments",
           "'" + galley::printable_line(argv[i]) + "' is not an option with a value");
     }
     known->second = argv[i + 1];
   }
   for (const char* needed : {"--workspace", "--address"}) {
     if (!values[needed].empty()) continue;
-    return galley::fail(ErrorKind::kUsage, "usage.argument", std::string(needed) + " is missing");
+    return galley::fail(ErrorKind::kUsage, "nats.arguments", std::string(needed) + " is missing");
   }
   return values;
 }

@@ -260,6 +260,12 @@ Result<std::string> NachosRunner::open_transaction(const std::string& session) c
 }
 
 Result<std::string> NachosRunner::begin(const std::string& session) {
+  GALLEY_ASSIGN(const auto stages, workspace_->stages());
+  if (stages.size() >= kMostTransactions) {
+    return fail(ErrorKind::kQuota, "nats.transactions",
+                std::to_string(stages.size()) +
+                    " transactions are open in this workspace: commit or drop some");
+  }
   TransactionOptions options;
   options.agent = config_.agent;
   options.message = message_of(session);

@@ -42,7 +42,8 @@ struct NachosCall {
 class NachosRunner {
  public:
   static constexpr const char* kTransactionTool = "transaction";
-  static constexpr size_t kMostIdBytes = 128;  ///< of a session id or call id
+  static constexpr size_t kMostIdBytes = 128;       ///< of a session id or call id
+  static constexpr size_t kMostTransactions = 256;  ///< open ones of the workspace
 
   NachosRunner(Workspace& workspace, const ToolProfile& profile, NatsConfig config,
                SecretProvider secrets, const Clock& clock);

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int64_t kConnectMs = 5'000;
 constexpr int64_t kReconnectWaitMs = 250;
+constexpr int64_t kWriteMs = 10'000;  ///< a server that takes nothing for so long is gone
 constexpr int64_t kFlushMs = 5'000;
 constexpr int kReconnectBufferBytes = 8 << 20;
 constexpr int kLookEveryMs = 100;                     ///< how often serve() looks at must_end
@@ -66,6 +67,7 @@ Result<NatsOptions> connection_options(const std::string& address, const NatsCon
   set(true, [&] { return natsOptions_SetMaxReconnect(made, -1); });
   set(true, [&] { return natsOptions_SetReconnectWait(made, kReconnectWaitMs); });
   set(true, [&] { return natsOptions_SetReconnectBufSize(made, kReconnectBufferBytes); });
+  set(true, [&] { return natsOptions_SetWriteDeadline(made, kWriteMs); });
   set(true, [&] { return natsOptions_SetNoEcho(made, true); });
   set(true, [&] { return natsOptions_SetSendAsap(made, true); });
   set(true, [&] { return natsOptions_UseGlobalMessageDelivery(made, true); });

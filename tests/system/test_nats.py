@@ -343,6 +343,14 @@ class Sessions(NatsCase):
         self.transaction(client, "begin")
         self.assertEqual(self.transaction(client, "commit")["result"], {"committed": False})
 
+    def test_open_transactions_have_a_limit(self):
+        _, _, client = self.serve()
+        for number in range(256):
+            self.assertTrue(self.transaction(client, "begin", f"s{number}")["success"])
+        refused = self.transaction(client, "begin", "one more")
+        self.assertIn("transactions are open", refused["error"]["message"])
+        self.assertTrue(self.write(client, "without one\n", "one more")["success"])
+
     def test_a_refused_commit_leaves_the_transaction_open(self):
         (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
         _, _, client = self.serve()
