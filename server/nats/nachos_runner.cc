@@ -23,11 +23,10 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// The message of a session's transaction. It also names the transaction of a session.
-std::string message_of(const std::string& session) { return "Nachos session " + session; }
-
+/// Ids are a part of the message of a transaction, which is one line.
 bool is_id(const std::string& text) {
-  return !text.empty() && text.size() <= NachosRunner::kMostIdBytes &&
+  return !text.empty() && text.size() <= NachosRunner::kMostIdBytes && text.front() != ' ' &&
+         text.back() != ' ' &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
@@ -97,6 +96,7 @@ NachosRunner::NachosRunner(Workspace& workspace, const ToolProfile& profile, Nat
       config_(std::move(config)),
       secrets_(std::move(secrets)),
       clock_(&clock),
+      stages_(workspace, config_.agent),
       answers_(clock) {
   // What a session saw in another process of the queue group is not known here.
   tools_of(workspace).is_shared = true;
@@ -245,33 +245,19 @@ std::string NachosRunner::repeated(const NachosCall& call, const std::string& ha
 
 // --- calls ----------------------------------------------------------------------------------
 
-Result<bool> NachosRunner::has_transaction(const std::string& session) const {
-  GALLEY_ASSIGN(const std::string id, open_transaction(session));
-  return !id.empty();
-}
-
-Result<std::string> NachosRunner::open_transaction(const std::string& session) const {
-  GALLEY_ASSIGN(const auto stages, workspace_->stages());
-  const std::string message = message_of(session);
-  for (const Workspace::Stage& stage : stages) {
-    if (stage.is_own(config_.agent) && stage.message == message) return stage.id;
-  }
-  return std::string();
-}
-
 Result<std::string> NachosRunner::begin(const std::string& session) {
-  GALLEY_ASSIGN(const auto stages, workspace_->stages());
-  if (stages.size() >= kMostTransactions) {
-    return fail(ErrorKind::kQuota, "nats.transactions",
-                std::to_string(stages.size()) +
-                    " transactions are open in this workspace: commit or drop some");
+  GALLEY_ASSIGN(const size_t open, stages_.count());
+  if (open >= kMostTransactions) {
+    return fail(
+        ErrorKind::kQuota, "nats.transactions",
+        std::to_string(open) + " transactions are open in this workspace: commit or drop some");
   }
   TransactionOptions options;
   options.agent = config_.agent;
-  options.message = message_of(session);
+  options.message = SessionStages::message_of(session);
   GALLEY_ASSIGN(Transaction begun, workspace_->begin_stored(options));
   // Of several processes that begin at once, the oldest transaction is the session's.
-  GALLEY_ASSIGN(std::string id, open_transaction(session));
+  GALLEY_ASSIGN(std::string id, stages_.find(session));
   if (id == begun.id()) return id;
   GALLEY_TRY(begun.rollback());
   return id;
@@ -310,7 +296,7 @@ ToolResult NachosRunner::committed(Transaction& transaction, const std::string& 
 
 ToolResult NachosRunner::make(const NachosCall& call, const std::stop_token& stop) {
   if (call.tool == kTransactionTool) return make_transaction_call(call);
-  auto stage = open_transaction(call.session);
+  auto stage = stages_.find(call.session);
   if (!stage) return failure(stage.error());
   if (stage->empty() && config_.commit == CommitRule::kSession) {
     const auto info = workspace_->tool(call.tool, config_.agent);
@@ -326,7 +312,7 @@ ToolResult NachosRunner::make(const NachosCall& call, const std::stop_token& sto
   }
   TransactionOptions options;
   options.agent = config_.agent;
-  options.message = message_of(call.session);
+  options.message = SessionStages::message_of(call.session);
   auto begun = workspace_->begin(options);
   if (!begun) return failure(begun.error());
   ToolResult result = call_in(*begun, call, stop);
@@ -338,7 +324,7 @@ ToolResult NachosRunner::make_transaction_call(const NachosCall& call) {
   if (action != "begin" && action != "commit" && action != "rollback") {
     return failure(invalid("args.schema", "action is begin, commit or rollback"));
   }
-  auto id = open_transaction(call.session);
+  auto id = stages_.find(call.session);
   if (!id) return failure(id.error());
   if (action == "begin") {
     if (id->empty()) id = begin(call.session);

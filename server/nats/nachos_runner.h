@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "server/nats/answer_book.h"
 #include "server/nats/nats_config.h"
+#include "server/nats/session_stages.h"
 #include "tools/tool.h"
 
 namespace galley {
@@ -51,7 +52,10 @@ class NachosRunner {
   /// Also uses results that other processes share; null: only its own. Not while calls run.
   void share_answers(SharedAnswers* shared) { shared_ = shared; }
   /// Whether a session has a transaction.
-  [[nodiscard]] Result<bool> has_transaction(const std::string& session) const;
+  [[nodiscard]] Result<bool> has_transaction(const std::string& session) {
+    GALLEY_ASSIGN(const std::string id, stages_.find(session));
+    return !id.empty();
+  }
 
   /// Returns the names of the served tools, by the token that names each in a subject: a dot
   /// becomes `_`.
@@ -85,7 +89,6 @@ class NachosRunner {
   [[nodiscard]] ToolResult make(const NachosCall& call, const std::stop_token& stop);
   [[nodiscard]] ToolResult make_transaction_call(const NachosCall& call);
   [[nodiscard]] Result<std::string> begin(const std::string& session);
-  [[nodiscard]] Result<std::string> open_transaction(const std::string& session) const;
   [[nodiscard]] ToolResult call_in(Transaction& transaction, const NachosCall& call,
                                    const std::stop_token& stop) const;
   [[nodiscard]] static ToolResult committed(Transaction& transaction, const std::string& tool,
@@ -97,6 +100,7 @@ class NachosRunner {
   NatsConfig config_;
   SecretProvider secrets_;
   const Clock* clock_;
+  SessionStages stages_;
   AnswerBook answers_;
   SharedAnswers* shared_ = nullptr;
 };

@@ -276,8 +276,8 @@ const std::vector<Room>& rooms() {
         "server/session",
         "server/agents"}},
       {"server/nats",
-       {"base", "staging/fs", "tools", "engine/policy", "engine/calls", "engine/pipeline",
-        "server/session"}},
+       {"base", "staging/fs", "tools", "engine/policy", "engine/commit", "engine/calls",
+        "engine/stages", "engine/pipeline", "server/session"}},
   };
   return table;
 }

@@ -186,7 +186,7 @@ class Calls(NatsCase):
         for line in calls.values():
             self.assertEqual((line["session_id"], line["agent"], line["tool"]), ("session 7", "nachos", "filesystem"))
         for wrong in ({"sessionId": "", "callId": "c"}, {"callId": "c"}, {"sessionId": "s", "callId": 7},
-                      {"sessionId": "s\n", "callId": "c"}, {"sessionId": "s", "callId": "c" * 129}):
+                      {"sessionId": "s\n", "callId": "c"}, {"sessionId": "s ", "callId": "c"}, {"sessionId": "s", "callId": "c" * 129}):
             with self.subTest(wrong):
                 answer = client.request(f"{FILES}.request", {"id": [1], "payload": {"action": "read", "path": "workspace/a.txt", **wrong}})
                 self.assertEqual(answer["payload"]["error"]["code"], "VALIDATION_ERROR")
