@@ -57,7 +57,7 @@ tsan:  ## build with ThreadSanitizer into build-tsan and run the tests in which 
 	@scripts/run-tests build-tsan --preset tsan -j $(JOBS)
 
 tidy:  ## clang-tidy over our own files
-	@mkdir -p build-tidy && $(call configure,build-tidy,-DCMAKE_BUILD_TYPE=Release -DGALLEY_UNITY=OFF,build test)
+	@mkdir -p build-tidy && $(call configure,build-tidy,-DCMAKE_BUILD_TYPE=Release -DGALLEY_UNITY=OFF -DGALLEY_WITH_NATS=ON,build test)
 	@scripts/tidy build-tidy
 
 format:  ## clang-format every source in place

@@ -57,7 +57,7 @@ Result<void> serve(std::map<std::string, std::string> values) {
   GALLEY_ASSIGN(const std::string root, galley::absolute_path(values["--workspace"]));
   galley::NatsConfig config;
   if (!values["--config"].empty()) {
-    GALLEY_ASSIGN(config, galley::read_nats_config(values["--config"], root));
+    GALLEY_ASSIGN(config, galley::read_nats_config(values["--config"]));
   }
   if (config.agent.empty()) config.agent = profile->name;
   galley::WorkspaceOptions options;
@@ -65,6 +65,7 @@ Result<void> serve(std::map<std::string, std::string> values) {
   options.trusts_configuration = !config.galley_toml.empty();
   options.uses_personal_settings = true;
   GALLEY_ASSIGN(const auto workspace, galley::Workspace::open(root, std::move(options)));
+  GALLEY_TRY(galley::check_outside(config, workspace->root_path()));
   for (const std::string& notice : workspace->notices()) log_line(galley::printable_line(notice));
   galley::SecretProvider secrets;
   if (!config.secrets_file.empty()) {

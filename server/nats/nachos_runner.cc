@@ -202,8 +202,12 @@ std::string NachosRunner::refusal(const NachosCall& call, const Error& error) co
   return envelope(call, payload_of(call, failure(error)));
 }
 
+bool NachosRunner::has_ids(const NachosCall& call) {
+  return is_id(call.session) && is_id(call.call_id);
+}
+
 std::string NachosRunner::answer(const NachosCall& call, const std::stop_token& stop) {
-  if (!is_id(call.session) || !is_id(call.call_id)) {
+  if (!has_ids(call)) {
     return refusal(call, invalid("nats.call_id",
                                  "sessionId and callId are texts of 1 to 128 printable ASCII "
                                  "characters"));

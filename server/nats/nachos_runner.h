@@ -65,6 +65,8 @@ class NachosRunner {
   /// Reads a request for `tool`.
   /// Errors: the request is not one of the document: answer it with bare_error().
   [[nodiscard]] Result<NachosCall> parse(const std::string& tool, std::string_view request) const;
+  /// Whether a call has a session id and a call id.
+  [[nodiscard]] static bool has_ids(const NachosCall& call);
   /// Makes the call, or finds its earlier answer, and returns the document's envelope.
   [[nodiscard]] std::string answer(const NachosCall& call, const std::stop_token& stop);
   /// The envelope with an error instead of the answer of a call.

@@ -66,21 +66,26 @@ void read_root(ConfigTable& root, NatsConfig& config) {
 
 }  // namespace
 
-Result<NatsConfig> read_nats_config(const std::string& path, std::string_view workspace) {
+Result<NatsConfig> read_nats_config(const std::string& path) {
   NatsConfig config;
   GALLEY_ASSIGN(const std::string text, read_host_file(path, limits::kMaxConfigBytes));
   GALLEY_TRY(read_configuration(text, path, [&](ConfigTable& root) { read_root(root, config); }));
-  for (const std::string& file : {normalized_path(path), config.galley_toml, config.secrets_file,
+  config.path = normalized_path(path);
+  for (const std::string& file : {config.credentials, config.nkey_seed, config.key}) {
+    if (!file.empty()) GALLEY_TRY(read_private_file(file, kMostSecretBytes));
+  }
+  return config;
+}
+
+Result<void> check_outside(const NatsConfig& config, std::string_view workspace) {
+  for (const std::string& file : {config.path, config.galley_toml, config.secrets_file,
                                   config.credentials, config.nkey_seed, config.key}) {
     if (file.empty() || !is_at_or_below(normalized_path(file), workspace)) continue;
     return fail(ErrorKind::kRefused, "nats.config_inside",
                 "'" + file + "' is inside the workspace, where calls could read and change it: " +
                     "keep it elsewhere");
   }
-  for (const std::string& file : {config.credentials, config.nkey_seed, config.key}) {
-    if (!file.empty()) GALLEY_TRY(read_private_file(file, kMostSecretBytes));
-  }
-  return config;
+  return {};
 }
 
 }  // namespace galley

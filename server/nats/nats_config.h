@@ -16,6 +16,7 @@ enum class CommitRule : uint8_t {
 
 /// The configuration of `galley-serve-nats` (docs/nats.md): a TOML file of the person who serves.
 struct NatsConfig {
+  std::string path;   ///< absolute; empty: the defaults
   std::string agent;  ///< the name of all callers for galley.toml; empty: that of the profile
   std::string group = "galley";  ///< the queue group
   std::string galley_toml;       ///< replaces the galley.toml of the workspace, and is trusted
@@ -36,10 +37,12 @@ struct NatsConfig {
   std::string key;          ///< file of its key
 };
 
-/// Reads such a file. Files with secrets must be private (0600). No file may be inside the
-/// workspace, where calls could change it.
-/// Errors: kInvalid `config.*`, with a message `FILE:LINE:COLUMN: …`; kRefused `file.not_private`,
-///         `nats.config_inside`; kNotFound, kIo.
-Result<NatsConfig> read_nats_config(const std::string& path, std::string_view workspace);
+/// Reads such a file. Files with secrets must be private (0600).
+/// Errors: kInvalid `config.*`, with a message `FILE:LINE:COLUMN: …`; kRefused `file.not_private`;
+///         kNotFound, kIo.
+Result<NatsConfig> read_nats_config(const std::string& path);
+/// Checks that no file of the configuration is inside the workspace, where calls could change it.
+/// Errors: kRefused `nats.config_inside`.
+Result<void> check_outside(const NatsConfig& config, std::string_view workspace);
 
 }  // namespace galley

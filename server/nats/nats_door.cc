@@ -33,6 +33,7 @@ constexpr int kLookEveryMs = 100;                     ///< how often serve() loo
 constexpr auto kStopTime = std::chrono::seconds(10);  ///< of a call that was asked to stop
 constexpr int64_t kPingMs = 2'000;
 constexpr int kMostLooks = 8;  ///< how often a lease that another process took is looked up
+constexpr size_t kMostRemembered = 10'000;  ///< sessions that this process holds
 constexpr size_t kHolderDigits = 32;
 constexpr const char* kPing = "ping";
 constexpr const char* kManifests = "nachos.tool.manifests";
@@ -144,6 +145,7 @@ struct NatsDoor::State {
   void work();
   void handle(Request& request);
   void handle_call(Request& request);
+  std::string unexpected(const std::exception& error);
   bool is_mine(const std::string& session);
   void set_mine(const std::string& session, bool is_mine);
   Result<bool> forwarded(const NachosCall& call, const Request& request);
@@ -227,7 +229,11 @@ Result<void> NatsDoor::State::subscribe(Kind kind, const std::string& subject,
       &one.handle, connection, subject.c_str(), options.config.group.c_str(),
       [](natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
         const auto* subscription = static_cast<const Subscription*>(closure);
-        subscription->door->take(*subscription, message);
+        try {
+          subscription->door->take(*subscription, message);
+        } catch (const std::exception& error) {  // the library is C
+          subscription->door->log(std::string("a request is lost: ") + error.what());
+        }
         natsMsg_Destroy(message);
       },
       &one);
@@ -328,13 +334,23 @@ void NatsDoor::State::work() {
 }
 
 void NatsDoor::State::handle(Request& request) {
-  if (request.kind == Kind::kCall || request.kind == Kind::kForwarded) return handle_call(request);
-  const std::string text = request.kind == Kind::kHealth ? runner->health(request.tool)
-                           : request.kind == Kind::kValidate
-                               ? runner->validate(request.tool, request.text)
-                               : runner->manifests();
+  std::string text;
+  try {
+    if (request.kind == Kind::kCall || request.kind == Kind::kForwarded)
+      return handle_call(request);
+    text = request.kind == Kind::kHealth     ? runner->health(request.tool)
+           : request.kind == Kind::kValidate ? runner->validate(request.tool, request.text)
+                                             : runner->manifests();
+  } catch (const std::exception& error) {
+    text = unexpected(error);
+  }
   settle(request.text.size());
   reply(request.reply, text);
+}
+
+std::string NatsDoor::State::unexpected(const std::exception& error) {
+  log(std::string("a request ended with an exception: ") + error.what());
+  return NachosRunner::bare_error("the request ended unexpectedly: the log of the server says why");
 }
 
 void NatsDoor::State::handle_call(Request& request) {
@@ -383,19 +399,18 @@ void NatsDoor::State::answer(const LaneCall& call) {
   std::string text;
   try {
     text = runner->answer(call.call, stop.get_token());
+    const auto most = static_cast<size_t>(natsConnection_GetMaxPayload(connection));
+    if (text.size() > most) {
+      text = runner->refusal(call.call, {ErrorKind::kQuota, "nats.answer_size",
+                                         "the answer has " + std::to_string(text.size()) +
+                                             " bytes, and the NATS server takes at most " +
+                                             std::to_string(most) + ": ask for less",
+                                         "", 0});
+    }
+    drop_lease_after(call.call);
   } catch (const std::exception& error) {
-    log(std::string("a call ended with an exception: ") + error.what());
-    text = NachosRunner::bare_error("the call ended unexpectedly: the log of the server says why");
+    text = unexpected(error);
   }
-  const auto most = static_cast<size_t>(natsConnection_GetMaxPayload(connection));
-  if (text.size() > most) {
-    text = runner->refusal(call.call, {ErrorKind::kQuota, "nats.answer_size",
-                                       "the answer has " + std::to_string(text.size()) +
-                                           " bytes, and the NATS server takes at most " +
-                                           std::to_string(most) + ": ask for less",
-                                       "", 0});
-  }
-  drop_lease_after(call.call);
   settle(call.bytes);
   reply(call.reply, text);
 }
@@ -409,6 +424,7 @@ bool NatsDoor::State::is_mine(const std::string& session) {
 
 void NatsDoor::State::set_mine(const std::string& session, bool is_mine) {
   const std::lock_guard guard(mutex);
+  if (mine.size() >= kMostRemembered) mine.clear();  // the leases are in JetStream
   if (is_mine) mine.insert(session);
   if (!is_mine) mine.erase(session);
 }
@@ -427,6 +443,7 @@ bool NatsDoor::State::is_gone(const std::string& holder) {
 Result<bool> NatsDoor::State::forwarded(const NachosCall& call, const Request& request) {
   const std::string& session = call.session;
   if (shared == nullptr || request.kind == Kind::kForwarded || is_mine(session)) return false;
+  if (!NachosRunner::has_ids(call)) return false;  // which is refused
   const bool begins =
       call.tool == NachosRunner::kTransactionTool || options.config.commit == CommitRule::kSession;
   for (int look = 0; look < kMostLooks; ++look) {

@@ -57,13 +57,13 @@ def new_nkey():
             encoded(bytes([seed | user >> 5, (user & 31) << 3]) + private[-32:]))
 
 
-def make_certificates(folder):
-    """Makes an authority and two certificates of it: `server`, for localhost, and `client`."""
+def make_certificates(folder, host="localhost"):
+    """Makes an authority and two certificates of it, `server` and `client`, for a host."""
     folder.mkdir()
     new = ["req", "-newkey", "rsa:2048", "-nodes", "-batch"]
     openssl(*new, "-x509", "-subj", "/CN=authority", "-keyout", folder / "ca.key", "-out", folder / "ca.pem")
     for name in ("server", "client"):
-        request = openssl(*new, "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        request = openssl(*new, "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{host}",
                           "-keyout", folder / f"{name}.key")
         openssl("x509", "-req", "-CA", folder / "ca.pem", "-CAkey", folder / "ca.key", "-CAcreateserial",
                 "-copy_extensions", "copy", "-out", folder / f"{name}.pem", stdin=request)
@@ -612,6 +612,13 @@ class Connections(NatsCase):
         context = ssl.create_default_context(cafile=folder / "ca.pem")
         context.load_cert_chain(folder / "client.pem", folder / "client.key")
         self.assertEqual(self.client(server, tls=context).request(f"{FILES}.health", b""), {"healthy": True})
+
+    def test_a_certificate_of_another_host_is_refused(self):
+        folder = self.scratch / "tls"
+        make_certificates(folder, "elsewhere.example")
+        server = self.start_server(f'tls {{ cert_file: "{folder}/server.pem", key_file: "{folder}/server.key" }}')
+        failed = self.start_failing(f"tls://localhost:{server.port}", f'[connection]\nca = "{folder}/ca.pem"\n')
+        self.assertEqual(failed.returncode, 3)
 
     def test_a_configuration_that_cannot_be_used_is_refused(self):
         inside = self.work / "seed"
