@@ -61,13 +61,14 @@ class LinesOf:
 
 
 class NatsServer:
-    """A server with JetStream on a free port of this machine. `configuration` is added to its file."""
+    """A server on a free port of this machine. `configuration` is added to its file."""
 
-    def __init__(self, folder, configuration="", port=-1):
+    def __init__(self, folder, configuration="", port=-1, has_jetstream=True):
         folder.mkdir(exist_ok=True)
         self.folder, self.configuration = folder, configuration
         file = folder / "server.conf"
-        file.write_text(f'host: 127.0.0.1\nport: {port}\njetstream {{ store_dir: "{folder}/js" }}\n{configuration}\n')
+        jetstream = f'jetstream {{ store_dir: "{folder}/js" }}\n' if has_jetstream else ""
+        file.write_text(f"host: 127.0.0.1\nport: {port}\n{jetstream}{configuration}\n")
         self.process = subprocess.Popen([nats_server_program(), "-c", file], stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE)
         self.log = LinesOf(self.process)

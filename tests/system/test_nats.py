@@ -42,19 +42,40 @@ def openssl(*arguments, stdin=None):
     return subprocess.run(["openssl", *map(str, arguments)], input=stdin, capture_output=True, check=True).stdout
 
 
-def new_nkey():
-    """Returns the public key and the seed of a user, as nkeys encode them: base32 of a prefix, the
-    Ed25519 key and a CRC-16 (https://docs.nats.io/running-a-nats-service/configuration/securing_nats/auth_intro/nkey_auth)."""
-    user, seed = 20 << 3, 18 << 3
-    private = openssl("genpkey", "-algorithm", "ed25519", "-outform", "DER")
-    public = openssl("pkey", "-inform", "DER", "-pubout", "-outform", "DER", stdin=private)
+class Nkey:
+    """A key of a user, an account or an operator, as nkeys encode it: base32 of a prefix, the Ed25519
+    key and a CRC-16 (https://docs.nats.io/running-a-nats-service/configuration/securing_nats/auth_intro/nkey_auth)."""
 
+    PREFIXES = {"user": 20 << 3, "account": 0, "operator": 14 << 3}
+    SEED = 18 << 3
+
+    def __init__(self, kind="user"):
+        prefix = self.PREFIXES[kind]
+        self.private = openssl("genpkey", "-algorithm", "ed25519", "-outform", "DER")
+        public = openssl("pkey", "-inform", "DER", "-pubout", "-outform", "DER", stdin=self.private)
+        self.public = self.encoded(bytes([prefix]) + public[-32:])
+        self.seed = self.encoded(bytes([self.SEED | prefix >> 5, (prefix & 31) << 3]) + self.private[-32:])
+
+    @staticmethod
     def encoded(raw):
         raw += binascii.crc_hqx(raw, 0).to_bytes(2, "little")
         return base64.b32encode(raw).decode().rstrip("=")
 
-    return (encoded(bytes([user]) + public[-32:]),
-            encoded(bytes([seed | user >> 5, (user & 31) << 3]) + private[-32:]))
+    def token(self, folder, about, kind):
+        """Returns a JWT that this key signed about another key, or about itself."""
+        claims = {"jti": "x", "iat": 1_700_000_000, "iss": self.public, "name": kind, "sub": about.public,
+                  "nats": {"type": kind, "version": 2}}
+        if kind == "account":
+            claims["nats"]["limits"] = dict.fromkeys(("subs", "data", "payload", "imports", "exports", "conn", "leaf"), -1)
+        if kind == "user":
+            claims["nats"] |= dict.fromkeys(("subs", "data", "payload"), -1)
+        parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=")
+                 for part in ({"typ": "JWT", "alg": "ed25519-nkey"}, claims)]
+        key, text = folder / "key", folder / "text"
+        key.write_bytes(self.private)
+        text.write_bytes(b".".join(parts))
+        signature = openssl("pkeyutl", "-sign", "-rawin", "-keyform", "DER", "-inkey", key, "-in", text)
+        return b".".join([*parts, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
 
 
 def make_certificates(folder, host="localhost"):
@@ -77,8 +98,8 @@ class NatsCase(support.SystemCase):
         (self.work / "workspace" / "a.txt").write_text("one\n")
         self.numbers = itertools.count(1)
 
-    def start_server(self, configuration=""):
-        server = NatsServer(self.scratch / "nats", configuration)
+    def start_server(self, configuration="", **options):
+        server = NatsServer(self.scratch / "nats", configuration, **options)
         self.addCleanup(server.stop)
         return server
 
@@ -581,11 +602,11 @@ class Connections(NatsCase):
         self.assertNotIn("hush", door.log.text())
 
     def test_a_seed_of_an_nkey_lets_it_in(self):
-        public, seed = new_nkey()
-        server = self.start_server(f"authorization {{ users: [{{ nkey: {public} }}, {{ user: me, password: it }}] }}")
+        own = Nkey()
+        server = self.start_server(f"authorization {{ users: [{{ nkey: {own.public} }}, {{ user: me, password: it }}] }}")
         file = self.scratch / "seed"
-        file.write_text(seed)
-        config = f'[connection]\nnkey = "{public}"\nnkey_seed = "{file}"\n'
+        file.write_text(own.seed)
+        config = f'[connection]\nnkey = "{own.public}"\nnkey_seed = "{file}"\n'
         file.chmod(0o644)
         failed = self.start_failing(server.address, config)
         self.assertEqual(failed.returncode, 1)
@@ -594,6 +615,21 @@ class Connections(NatsCase):
         self.start_door(server, config)
         client = self.client(server, user="me", password="it")
         self.assertEqual(client.request(f"{FILES}.health", b""), {"healthy": True})
+
+    def test_a_credentials_file_lets_it_in(self):
+        operator, account, user = Nkey("operator"), Nkey("account"), Nkey()
+        server = self.start_server(
+            f"operator: {operator.token(self.scratch, operator, 'operator')}\nresolver: MEMORY\n"
+            f"resolver_preload: {{ {account.public}: {operator.token(self.scratch, account, 'account')} }}", has_jetstream=False)
+        file = self.scratch / "user.creds"
+        file.touch(0o600)
+        file.write_text(f"-----BEGIN NATS USER JWT-----\n{account.token(self.scratch, user, 'user')}\n------END NATS USER JWT------\n\n"
+                        f"-----BEGIN USER NKEY SEED-----\n{user.seed}\n------END USER NKEY SEED------\n")
+        self.assertEqual(self.start_failing(server.address).returncode, 3)
+        self.assertIn(b"jetstream", self.start_failing(server.address, f'jetstream = true\n[connection]\ncredentials = "{file}"\n').stderr)
+        door = self.start_door(server, f'[connection]\ncredentials = "{file}"\n')
+        self.assertEqual(self.end(door), 0)
+        self.assertNotIn(user.seed, door.log.text())
 
     def test_both_sides_show_their_certificate(self):
         folder = self.scratch / "tls"
