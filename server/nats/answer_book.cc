@@ -5,7 +5,7 @@
 namespace galley {
 namespace {
 
-/// Session ids have no newline, so no two pairs have one key.
+/// Session ids do not contain newlines, so two pairs never have the same key.
 std::string key_of(const std::string& session, const std::string& call_id) {
   return session + "\n" + call_id;
 }

@@ -51,7 +51,7 @@ std::string hash_of(const NachosCall& call) {
   return ContentId::of(call.tool + "\n" + json_text(call.arguments)).hex();
 }
 
-/// What a commit that did not publish means for the call that asked for it.
+/// The result of a call whose commit published nothing.
 ToolResult not_committed(const CommitOutcome& outcome) {
   const ordered_json told = commit_result(outcome, {});
   ToolError error;
@@ -98,7 +98,7 @@ NachosRunner::NachosRunner(Workspace& workspace, const ToolProfile& profile, Nat
       clock_(&clock),
       stages_(workspace, config_.agent),
       answers_(clock) {
-  // What a session saw in another process of the queue group is not known here.
+  // A session may read in one process of the group and write in another.
   tools_of(workspace).is_shared = true;
 }
 

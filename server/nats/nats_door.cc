@@ -125,7 +125,8 @@ struct NatsDoor::State {
   std::deque<Subscription> subscriptions;
 
   std::mutex mutex;
-  std::condition_variable changed;
+  std::condition_variable changed;  ///< `waiting` or `has_ended`
+  std::condition_variable idle;     ///< no request is held
   std::deque<Request> waiting;
   std::map<std::string, std::deque<LaneCall>> lanes;  ///< the sessions whose calls run now
   size_t held = 0;                                    ///< requests that are not answered
@@ -314,8 +315,9 @@ void NatsDoor::State::settle(size_t bytes) {
     const std::lock_guard guard(mutex);
     --held;
     held_bytes -= bytes;
+    if (held > 0) return;
   }
-  changed.notify_all();
+  idle.notify_all();
 }
 
 void NatsDoor::State::work() {
@@ -480,7 +482,7 @@ void NatsDoor::State::drop_lease_after(const NachosCall& call) {
 
 bool NatsDoor::State::is_idle_before(std::chrono::milliseconds time) {
   std::unique_lock lock(mutex);
-  return changed.wait_for(lock, time, [&] { return held == 0; });
+  return idle.wait_for(lock, time, [&] { return held == 0; });
 }
 
 void NatsDoor::State::drain() {

@@ -39,7 +39,7 @@ class NatsDoor {
   NatsDoor(const NatsDoor&) = delete;
   NatsDoor& operator=(const NatsDoor&) = delete;
 
-  /// Answers requests until `must_end` is true, then drains: takes no new request, and answers
+  /// Serves requests until `must_end` is true. Then it drains: it takes no new request and answers
   /// those that it has. A call that takes longer than `drain_ms` is stopped.
   /// Errors: kIo `nats.connection` if the server refuses this client for good.
   Result<void> serve(const std::function<bool()>& must_end);

@@ -28,7 +28,7 @@ class SessionStages {
   /// Returns the id of the oldest transaction of a session; empty if it has none. Lists one folder,
   /// and reads only stages that it has not seen.
   [[nodiscard]] Result<std::string> find(const std::string& session);
-  /// Returns the number of open transactions of the workspace, of anybody.
+  /// Returns the number of open transactions of the workspace, of any agent.
   [[nodiscard]] Result<size_t> count();
 
  private:

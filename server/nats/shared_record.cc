@@ -103,7 +103,7 @@ Result<bool> SharedRecord::take(const std::string& session, const Lease& last) {
           : kvStore_UpdateString(nullptr, buckets_->leases, key.c_str(), holder_.c_str(),
                                  last.revision);
   if (s == NATS_OK) return true;
-  // cnats has no status for a lost comparison, so the winner is looked up.
+  // cnats returns a general error for a lost comparison, so look up the winner.
   GALLEY_ASSIGN(const Lease now, lease_of(session));
   if (now.revision != last.revision) return now.holder == holder_;
   return jetstream_error("the session cannot be taken", s);

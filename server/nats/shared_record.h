@@ -10,11 +10,11 @@
 
 namespace galley {
 
-/// What the processes of a queue group know together, in two buckets of JetStream's key-value
-/// store: which process holds a session, and the results of calls.
+/// The state that the processes of a queue group share, in two buckets of JetStream's key-value
+/// store: the process that holds each session, and the results of calls.
 ///
-/// A lease is taken by compare-and-swap, so one of several processes gets it. It has no end of its
-/// own: a process takes over the lease of one that is gone from the server.
+/// A lease is taken by compare-and-swap, so one of several processes gets it. It lasts a day, but a
+/// process takes over the lease of one that left the server.
 ///
 /// Ownership: borrows the connection (`natsConnection*` of cnats).
 /// Threads:   safe to share.
