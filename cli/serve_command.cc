@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/session.h"
 #include "staging/fs/host_file.h"
-#include "staging/sandbox/companion_program.h"
+#include "staging/sandbox/nameless_program.h"
 
 namespace galley {
 namespace {

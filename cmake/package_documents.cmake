@@ -7,6 +7,7 @@ set(package_program galley)
 set(package_library libgalley-dev)
 set(package_syntax galley-syntax)
 set(package_grpc galley-grpc)
+set(package_nats galley-nats)
 # The static program is intended (docs/adr/0022): a helper starts without the dynamic linker.
 set(static_program galley-sandbox)
 set(static_syntax galley-syntax)

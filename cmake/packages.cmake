@@ -18,6 +18,9 @@ endif()
 if(GALLEY_WITH_GRPC)
   list(APPEND CPACK_COMPONENTS_ALL grpc)
 endif()
+if(GALLEY_WITH_NATS)
+  list(APPEND CPACK_COMPONENTS_ALL nats)
+endif()
 # Every Debian package has these files: copyright, changelog, compressed manual pages.
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_documents.cmake)
 set(CPACK_GALLEY_SOURCE_DIR ${PROJECT_SOURCE_DIR})
@@ -57,6 +60,13 @@ without a toolchain, by Tree-sitter in a confined process.")
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_ENHANCES galley)
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_DEPENDS "galley (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_SYNTAX_PACKAGE_SHLIBDEPS OFF)  # the program is static
+
+set(CPACK_DEBIAN_NATS_PACKAGE_NAME galley-nats)
+set(CPACK_DEBIAN_NATS_PACKAGE_SECTION devel)
+set(CPACK_COMPONENT_NATS_DESCRIPTION "NATS server of Galley, for Nachos
+Lets galley serve --nats serve the tools of a workspace.")
+set(CPACK_DEBIAN_NATS_PACKAGE_ENHANCES galley)
+set(CPACK_DEBIAN_NATS_PACKAGE_DEPENDS "galley (= ${PROJECT_VERSION})")
 
 set(CPACK_DEBIAN_GRPC_PACKAGE_NAME galley-grpc)
 set(CPACK_DEBIAN_GRPC_PACKAGE_SECTION devel)

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "base/content_id.h"
+#include "base/hash.h"
 
 namespace galley {
 namespace {
