@@ -62,8 +62,8 @@ struct CatalogueRow {
   bool depends_only_on_contents = false;
   std::string verb;                   ///< what the tool does, in one word, for profiles
   std::vector<std::string> profiles;  ///< the profiles that show it
-  /// The effect of a call: the operations of `steps` (tools/standard_tools.h), or the plan of the named
-  /// call.
+  /// The effect of a call: the operations of `steps` (tools/standard_tools.h), or the plan of the
+  /// named call.
   std::shared_ptr<const nlohmann::json> steps;
   const NamedCall* with = nullptr;
   /// The form of its answer; null: the answer of the first operation.

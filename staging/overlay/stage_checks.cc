@@ -215,8 +215,8 @@ tl::unexpected<Error> left_out(const RelPath& path, const char* reason, std::str
               path.str());
 }
 
-/// The first new line that may stand for lines, in the place of at least two more lines of code than
-/// the new text has there.
+/// The first new line that may stand for lines, in the place of at least two more lines of code
+/// than the new text has there.
 std::optional<std::string_view> line_for_lost_lines(std::string_view file,
                                                     std::string_view old_text, const Lines& added) {
   constexpr size_t kLost = 2;
