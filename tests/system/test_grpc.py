@@ -4,6 +4,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -16,6 +17,7 @@ import grpc_client
 import hostile
 from grpc_client import DEADLINE_S, Client, Server, aios, galley_aios, v1
 from hostile import HostileCase
+from support import GALLEY
 from terminal_session import is_running, wait_until
 
 DOCUMENT_FIELDS = ["name", "namespace", "version", "description", "input_schema", "output_schema", "required_capabilities",
@@ -177,9 +179,22 @@ class Identity(GrpcCase):
             with self.subTest(text), self.assertRaisesRegex(AssertionError, said):
                 self.serve(*self.config(text))
         self.galley("serve", expect=2)
+        self.galley("serve", "--grpc", f"unix:{self.socket}", "--nats", "nats://127.0.0.1:1", expect=2)
         self.galley("--agent", "bot", "serve", "--grpc", f"unix:{self.socket}", expect=2)
         self.galley("serve", "--grpc", "nowhere", expect=2)
         self.galley("serve", "--grpc", f"unix:{self.socket}", "--profile", "nothing", expect=2)
+
+    def test_a_program_that_is_not_installed_is_named_with_its_package(self):
+        alone = self.scratch / "bin" / "galley"
+        alone.parent.mkdir()
+        shutil.copy(GALLEY, alone)
+        for option, address, package in (("--grpc", f"unix:{self.socket}", "grpc"), ("--nats", "nats://127.0.0.1:1", "nats")):
+            said = subprocess.run([alone, "-C", self.work, "serve", option, address], capture_output=True, check=False,
+                                  env={**os.environ, **self.environment}, timeout=DEADLINE_S)
+            self.assertNotEqual(said.returncode, 0)
+            self.assert_one_clear_message(said)
+            for name in (f"galley-serve-{package}", f"galley-{package}", f"GALLEY_WITH_{package.upper()}"):
+                self.assertIn(name, said.stderr.decode())
 
 
 class Certificates(GrpcCase):
