@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/clock.h"
 #include "staging/formats/read_edits.h"
 #include "staging/fs/memory_directory.h"
@@ -35,8 +33,6 @@ std::string result_of(const std::string& answer, const std::string& path = "f.cc
   if (file.refusal) return file.refusal->reason;
   return file.failures.empty() ? "staged" : file.failures[0].reason;
 }
-
-std::string json_text(const std::string& text) { return nlohmann::json(text).dump(); }
 
 /// The file in a fence, with `text` in the place of the function b.
 std::string shown_with(const std::string& text) {
@@ -79,8 +75,8 @@ TEST(ElidedLines, AShortCommentIsNotTakenForLinesOfCode) {
     std::string whole = file;
     const size_t begin = whole.find("  x += 1;\n");
     whole.replace(begin, whole.find("  return x;") - begin, "  " + comment + "\n");
-    const std::string json = R"({"path": "f.cc", "content": )" + json_text(whole) + "}";
-    EXPECT_EQ(result_of(json, "f.cc", file), "patch.part_of_file") << comment;
+    const auto checked = check_content(*RelPath::parse("f.cc"), file, whole);
+    EXPECT_EQ(checked ? "taken" : checked.error().reason, "patch.part_of_file") << comment;
   }
   for (const std::string text : {"x = rest_of(x);", "x += 6;  // the same as before, at once",
                                  "// x grows below\n+  x += 6;\n+  y += 2;", "x += 6;  // ..."}) {
