@@ -220,6 +220,7 @@ class StateFolder(SystemCase):
 
     def serve_agents(self):
         self.galley("mcp", expect=0)  # whose input ends at once
+        self.galley("serve", "--grpc", "127.0.0.1:1")  # refused: TCP needs certificates
         self.galley("agent-hook", expect=2)  # which was told of no call
         edit = {"tool_name": "Write", "tool_input": {"file_path": "kept.txt", "content": "k\n"}}
         for report in ({"hook_event_name": "UserPromptSubmit", "prompt": "p"}, {"hook_event_name": "PreToolUse", **edit}):
