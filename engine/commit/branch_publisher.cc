@@ -218,6 +218,7 @@ std::string message_of(const Journal& journal, const std::string& verdict) {
                       journal.proposal.hex().substr(0, kProposalDigits));
   if (meta.undoes) text += fmt::format("Galley-Undoes: {}\n", meta.undoes->str());
   if (!meta.agent.empty()) text += "Galley-Agent: " + printable_line(meta.agent) + "\n";
+  if (!meta.session.empty()) text += "Galley-Session: " + meta.session + "\n";
   if (!reason.empty()) text += "Galley-Reason: " + printable_line(subject) + "\n";
   return text + "Galley-Verdict: " + verdict + "\n";
 }
@@ -256,6 +257,7 @@ Result<std::vector<std::string>> finish_record(const StateDirectory& state, Writ
   }
   const RelPath name = journal_name(journal.id);
   GALLEY_ASSIGN(const auto slot, state.slots().open_writable_directory(slot_of(journal.id)));
+  GALLEY_TRY(lock.forget_if_before(journal.id));
   GALLEY_TRY(slot->rename(name, state.undo(), name, RenameMode::kReplace));
   lock.remember(journal.id, journal.boot);
   static_cast<void>(remove_tree(state.slots(), slot_of(journal.id)));

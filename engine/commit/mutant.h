@@ -30,6 +30,7 @@ enum class Mutant {
   kUnflushedIsWritten = 20,  ///< correct contents in an unfinished marked journal are not rewritten
   kRetireUnrecorded = 21,    ///< a journal leaves j/ before its audit records are in the log
   kForgetMount = 22,         ///< a file system that was mounted again counts as never lost
+  kRetireBeforeNote = 23,    ///< a journal leaves j/ while the note names an older one
 };
 
 [[nodiscard]] constexpr bool is_mutant([[maybe_unused]] Mutant mutant) {

@@ -119,6 +119,9 @@ Result<std::vector<JournalNote>> retire(const WritableDirectory& workspace,
     GALLEY_TRY(mark_unflushed(state, lock, session));
     return synced.error();
   }
+  if (!is_mutant(Mutant::kRetireBeforeNote)) {
+    GALLEY_TRY(lock.forget_if_before(verdicts.back().journal.id));
+  }
   for (auto& verdict : verdicts) {
     const TxId id = verdict.journal.id;
     const bool may_be_torn = verdict.journal.boot != session;

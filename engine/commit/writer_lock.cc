@@ -167,12 +167,18 @@ std::optional<TxId> WriterLock::last_transaction(const std::string& session) con
 
 void WriterLock::remember(TxId last, const std::string& session) {
   last_ = last.file_name() + " " + session;
-  static_cast<void>(write_text());  // as a hint only
+  is_written_ = write_text().has_value();
 }
 
 Result<void> WriterLock::forget_last() {
   last_.clear();
   return write_text();
+}
+
+Result<void> WriterLock::forget_if_before(TxId id) {
+  const auto noted = TxId::from_file_name(std::string_view(last_).substr(0, last_.find(' ')));
+  if (is_written_ && noted && *noted >= id) return {};
+  return forget_last();
 }
 
 }  // namespace galley

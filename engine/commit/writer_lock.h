@@ -26,13 +26,17 @@ class WriterLock {
   static Result<WriterLock> take(const StateDirectory& state, const Clock& clock,
                                  std::chrono::milliseconds timeout);
 
-  /// The id of the last transaction, if the previous holder noted it in this session. It is only a
-  /// hint that saves listing the history.
+  /// The id of the last transaction, if the previous holder noted it in this session. It saves
+  /// listing the history.
   [[nodiscard]] std::optional<TxId> last_transaction(const std::string& session) const;
-  /// Notes the id for the next holder; if that fails, the next holder only has to list the history.
+  /// Notes the id for the next holder. If that fails, or the process dies before, the next holder
+  /// finds the journal in `j/`.
   void remember(TxId last, const std::string& session);
   /// Deletes the note, so the next holder reads every journal again.
   Result<void> forget_last();
+  /// Deletes the note if it names an older transaction. Each journal that goes into the history
+  /// needs this first: the next holder would not look there and would give its id again.
+  Result<void> forget_if_before(TxId id);
 
  private:
   explicit WriterLock(std::unique_ptr<WritableFile> file) : file_(std::move(file)) {}
@@ -43,6 +47,7 @@ class WriterLock {
   std::unique_ptr<WritableFile> file_;
   std::string holder_;
   std::string last_;
+  bool is_written_ = true;  ///< false when the file may have an older note than `last_`
 };
 
 }  // namespace galley
