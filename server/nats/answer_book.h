@@ -27,6 +27,8 @@ class SharedAnswers {
                                               const std::string& hash) = 0;
   virtual void keep(const std::string& session, const std::string& call_id,
                     const Answer& answer) = 0;
+  /// Notes that a call that began has not run, so that it may be made again.
+  virtual void forget(const std::string& session, const std::string& call_id) = 0;
 };
 
 /// The results of earlier calls, by session and call id, so that a call that is delivered twice is

@@ -1,16 +1,24 @@
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <galley/workspace.h>
 #include "base/clock.h"
 #include "base/printable.h"
+#include "base/text.h"
+#include "server/nats/job_queue.h"
+#include "server/nats/job_worker.h"
 #include "server/nats/nachos_runner.h"
 #include "server/nats/nats_config.h"
+#include "server/nats/nats_connection.h"
 #include "server/nats/nats_door.h"
 #include "staging/fs/host_file.h"
 #include "tools/profiles.h"
@@ -22,7 +30,12 @@ using galley::Result;
 
 constexpr const char* kUsage =
     "usage: galley-serve-nats --workspace DIR --address nats://HOST:PORT [--config FILE]"
-    " [--profile NAME]\n";
+    " [--profile NAME]\n"
+    "       galley-serve-nats worker --address … --config FILE\n"
+    "       galley-serve-nats submit --address … [--config FILE] [--job FILE] [--wait SECONDS]\n"
+    "       galley-serve-nats jobs --address … [--config FILE] [--id ID]\n";
+constexpr int kLookEveryMs = 100;
+constexpr uint32_t kMostWaitSeconds = 86'400;
 
 std::atomic<bool> must_end = false;
 
@@ -32,11 +45,12 @@ void log_line(const std::string& line) {
   std::fputs(("galley-serve-nats: " + line + "\n").c_str(), stderr);
 }
 
-/// Reads `--NAME VALUE` pairs.
-Result<std::map<std::string, std::string>> read_arguments(int argc, char** argv) {
-  std::map<std::string, std::string> values = {
-      {"--workspace", ""}, {"--address", ""}, {"--config", ""}, {"--profile", "nachos"}};
-  for (int i = 1; i < argc; i += 2) {
+using Values = std::map<std::string, std::string>;
+
+/// Reads `--NAME VALUE` pairs, from the argument `first` on, in addition to these defaults.
+Result<Values> read_arguments(int argc, char** argv, int first, Values values,
+                              const std::vector<const char*>& needed_ones) {
+  for (int i = first; i < argc; i += 2) {
     const auto known = values.find(argv[i]);
     if (known == values.end() || i + 1 == argc) {
       return galley::fail(
@@ -45,20 +59,23 @@ Result<std::map<std::string, std::string>> read_arguments(int argc, char** argv)
     }
     known->second = argv[i + 1];
   }
-  for (const char* needed : {"--workspace", "--address"}) {
-    if (!values[needed].empty()) continue;
+  for (const char* needed : needed_ones) {
+    if (!values.at(needed).empty()) continue;
     return galley::fail(ErrorKind::kUsage, "nats.arguments", std::string(needed) + " is missing");
   }
   return values;
 }
 
-Result<void> serve(std::map<std::string, std::string> values) {
-  GALLEY_ASSIGN(const galley::ToolProfile* profile, galley::profile_named(values["--profile"]));
-  GALLEY_ASSIGN(const std::string root, galley::absolute_path(values["--workspace"]));
-  galley::NatsConfig config;
-  if (!values["--config"].empty()) {
-    GALLEY_ASSIGN(config, galley::read_nats_config(values["--config"]));
-  }
+Result<galley::NatsConfig> config_of(const Values& values) {
+  const std::string& file = values.at("--config");
+  if (file.empty()) return galley::NatsConfig();
+  return galley::read_nats_config(file);
+}
+
+Result<void> serve(const Values& values) {
+  GALLEY_ASSIGN(const galley::ToolProfile* profile, galley::profile_named(values.at("--profile")));
+  GALLEY_ASSIGN(const std::string root, galley::absolute_path(values.at("--workspace")));
+  GALLEY_ASSIGN(galley::NatsConfig config, config_of(values));
   if (config.agent.empty()) config.agent = profile->name;
   galley::WorkspaceOptions options;
   options.config_file = config.galley_toml;
@@ -74,11 +91,105 @@ Result<void> serve(std::map<std::string, std::string> values) {
   const galley::SystemClock clock;
   galley::NachosRunner runner(*workspace, *profile, config, secrets, clock);
   GALLEY_ASSIGN(const auto door,
-                galley::NatsDoor::open(runner, {values["--address"], config, log_line}));
+                galley::NatsDoor::open(runner, {values.at("--address"), config, log_line}));
   log_line("serving " + galley::printable_line(workspace->root_path()) + " at " +
-           galley::shown_address(values["--address"]));
+           galley::shown_address(values.at("--address")));
   GALLEY_TRY(door->serve([] { return must_end.load(); }));
   log_line("ended");
+  return {};
+}
+
+// --- jobs (docs/scale.md) -------------------------------------------------------------------
+
+Result<void> work(const Values& values) {
+  GALLEY_ASSIGN(const galley::NatsConfig config, config_of(values));
+  GALLEY_ASSIGN(const auto worker, galley::JobWorker::open(config));
+  GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
+  log_line("working at " + galley::shown_address(values.at("--address")));
+  GALLEY_TRY(queue->serve(
+      *worker, [] { return must_end.load(); },
+      [](const std::string& line) { log_line(galley::printable_line(line)); }));
+  log_line("ended");
+  return {};
+}
+
+/// Waits for the receipt of a job, and prints it.
+Result<void> await_receipt(galley::JobQueue& queue, const std::string& id, uint32_t seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  while (true) {
+    GALLEY_ASSIGN(const auto receipt, queue.receipt(id));
+    if (receipt) {
+      std::puts(receipt->c_str());
+      return {};
+    }
+    if (must_end || std::chrono::steady_clock::now() >= end) {
+      return galley::fail(ErrorKind::kTimeout, "job.not_ended",
+                          "the job '" + id + "' has not ended; look again: galley jobs --id " + id);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLookEveryMs));
+  }
+}
+
+Result<void> submit(const Values& values) {
+  GALLEY_ASSIGN(const galley::NatsConfig config, config_of(values));
+  const auto seconds = galley::number_of<uint32_t>(values.at("--wait"));
+  if (!seconds || *seconds > kMostWaitSeconds) {
+    return galley::fail(ErrorKind::kUsage, "nats.arguments", "--wait takes seconds, at most a day");
+  }
+  GALLEY_ASSIGN(const std::string text,
+                galley::read_host_file(values.at("--job"), galley::Job::kMostBytes));
+  GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
+  GALLEY_ASSIGN(const std::string id, queue->submit(text));
+  if (*seconds > 0) return await_receipt(*queue, id, *seconds);
+  std::puts(id.c_str());
+  return {};
+}
+
+Result<void> list_jobs(const Values& values) {
+  GALLEY_ASSIGN(const galley::NatsConfig config, config_of(values));
+  GALLEY_ASSIGN(const auto queue, galley::JobQueue::open(values.at("--address"), config));
+  if (const std::string& id = values.at("--id"); !id.empty()) {
+    if (!galley::is_job_id(id)) {
+      return galley::fail(ErrorKind::kUsage, "nats.arguments", "--id takes the id of a job");
+    }
+    return await_receipt(*queue, id, 0);
+  }
+  GALLEY_ASSIGN(const auto receipts, queue->receipts());
+  for (const std::string& receipt : receipts) std::puts(receipt.c_str());
+  GALLEY_ASSIGN(const uint64_t waiting, queue->waiting());
+  log_line(std::to_string(waiting) + " jobs have not ended");
+  return {};
+}
+
+struct Mode {
+  const char* name;
+  Values defaults;
+  std::vector<const char*> needed;
+  Result<void> (*run)(const Values& values);
+};
+
+Result<void> run_mode(int argc, char** argv) {
+  const Values shared = {{"--address", ""}, {"--config", ""}};
+  const auto with = [&](Values more) {
+    more.insert(shared.begin(), shared.end());
+    return more;
+  };
+  const Mode modes[] = {
+      {"worker", with({}), {"--address", "--config"}, work},
+      {"submit", with({{"--job", "/dev/stdin"}, {"--wait", "0"}}), {"--address"}, submit},
+      {"jobs", with({{"--id", ""}}), {"--address"}, list_jobs},
+      {nullptr,
+       with({{"--workspace", ""}, {"--profile", "nachos"}}),
+       {"--workspace", "--address"},
+       serve},
+  };
+  for (const Mode& mode : modes) {
+    const bool is_named = mode.name != nullptr;
+    if (is_named && (argc < 2 || std::string_view(argv[1]) != mode.name)) continue;
+    GALLEY_ASSIGN(const Values values,
+                  read_arguments(argc, argv, is_named ? 2 : 1, mode.defaults, mode.needed));
+    return mode.run(values);
+  }
   return {};
 }
 
@@ -89,11 +200,10 @@ int main(int argc, char** argv) {
   std::signal(SIGTERM, end_serving);
   std::signal(SIGINT, end_serving);
   try {
-    const auto values = read_arguments(argc, argv);
-    const auto served = values ? serve(*values) : Result<void>(values.error());
+    const auto served = run_mode(argc, argv);
     if (served) return 0;
     log_line(served.error().message);
-    if (!values) std::fputs(kUsage, stderr);
+    if (served.error().reason == "nats.arguments") std::fputs(kUsage, stderr);
     return galley::exit_status(served.error().kind);
   } catch (const std::exception& error) {
     log_line(std::string("unexpected: ") + error.what());

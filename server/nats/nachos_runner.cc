@@ -220,11 +220,29 @@ std::string NachosRunner::answer(const NachosCall& call, const std::stop_token& 
     earlier = *std::move(begun);
   }
   if (earlier) return repeated(call, hash, *earlier);
-  ordered_json payload = payload_of(call, make(call, stop));
+  const ToolResult result = make(call, stop);
+  ordered_json payload = payload_of(call, result);
+  if (has_done_nothing(call, result)) {
+    if (shared_ != nullptr) shared_->forget(call.session, call.call_id);
+    return envelope(call, std::move(payload));
+  }
   const SharedAnswers::Answer made{hash, json_text(payload)};
   if (shared_ != nullptr) shared_->keep(call.session, call.call_id, made);
   answers_.keep(call.session, call.call_id, made);
   return envelope(call, std::move(payload));
+}
+
+/// Whether a call failed before it did anything: then a second delivery of it may run.
+bool NachosRunner::has_done_nothing(const NachosCall& call, const ToolResult& result) const {
+  if (!result.error) return false;
+  const std::string& reason = result.error->reason;
+  if (reason == "call.cancelled") {
+    // A call that was cancelled stages nothing, but its program may have run.
+    const auto info = workspace_->tool(call.tool, config_.agent);
+    return info && !info->annotations.open_world;
+  }
+  return reason == "limit.rate" || reason == "limit.tool_queue" || reason == "nats.transactions" ||
+         reason == "tool.queue_timeout";
 }
 
 /// The answer to a call whose ids were used before.
@@ -264,7 +282,9 @@ Result<std::string> NachosRunner::begin(const std::string& session) {
   GALLEY_ASSIGN(std::string id, stages_.find(session));
   if (id == begun.id()) return id;
   GALLEY_TRY(begun.rollback());
-  return id;
+  if (!id.empty()) return id;
+  return fail(ErrorKind::kNotFound, "stage.not_found",
+              "the new transaction of the session cannot be read back: begin it again");
 }
 
 ToolResult NachosRunner::call_in(Transaction& transaction, const NachosCall& call,

@@ -85,6 +85,7 @@ class NachosRunner {
   [[nodiscard]] Result<std::vector<ToolInfo>> served() const;
   [[nodiscard]] std::string repeated(const NachosCall& call, const std::string& hash,
                                      const SharedAnswers::Answer& earlier) const;
+  [[nodiscard]] bool has_done_nothing(const NachosCall& call, const ToolResult& result) const;
   [[nodiscard]] std::string envelope(const NachosCall& call, nlohmann::ordered_json payload) const;
   [[nodiscard]] nlohmann::ordered_json payload_of(const NachosCall& call,
                                                   const ToolResult& result) const;

@@ -60,6 +60,8 @@ void read_root(ConfigTable& root, NatsConfig& config) {
   if (config.most_request_bytes > kMostRequestBytes) {
     root.refuse("most_request_bytes", "is at most 64 MiB");
   }
+  file_name(root, "cache", config.cache);
+  root.texts("repositories", config.repositories);
   bounded(root, "drain_ms", config.drain_ms, kMostDrainMs);
   root.table("connection", [&](ConfigTable& table) { read_connection(table, config); });
 }
@@ -68,7 +70,7 @@ void read_root(ConfigTable& root, NatsConfig& config) {
 
 Result<NatsConfig> read_nats_config(const std::string& path) {
   NatsConfig config;
-  GALLEY_ASSIGN(const std::string text, read_host_file(path, limits::kMaxConfigBytes));
+  GALLEY_ASSIGN(const std::string text, read_unshared_file(path, limits::kMaxConfigBytes));
   GALLEY_TRY(read_configuration(text, path, [&](ConfigTable& root) { read_root(root, config); }));
   config.path = normalized_path(path);
   for (const std::string& file : {config.credentials, config.nkey_seed, config.key}) {
@@ -78,9 +80,15 @@ Result<NatsConfig> read_nats_config(const std::string& path) {
 }
 
 Result<void> check_outside(const NatsConfig& config, std::string_view workspace) {
-  for (const std::string& file : {config.path, config.galley_toml, config.secrets_file,
-                                  config.credentials, config.nkey_seed, config.key}) {
-    if (file.empty() || !is_at_or_below(normalized_path(file), workspace)) continue;
+  for (const std::string& file :
+       {config.path, config.galley_toml, config.secrets_file, config.credentials, config.nkey_seed,
+        config.ca, config.certificate, config.key}) {
+    if (file.empty()) continue;
+    const auto real = absolute_path(file);  // a file that is missing is refused when it is read
+    if (!is_at_or_below(normalized_path(file), workspace) &&
+        (!real || !is_at_or_below(*real, workspace))) {
+      continue;
+    }
     return fail(ErrorKind::kRefused, "nats.config_inside",
                 "'" + file + "' is inside the workspace, where calls could read and change it: " +
                     "keep it elsewhere");

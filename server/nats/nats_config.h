@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -29,6 +30,9 @@ struct NatsConfig {
   uint64_t most_request_bytes = uint64_t{1} << 20U;
   uint32_t drain_ms = 10'000;  ///< time of the running calls after SIGTERM
 
+  std::string cache;                      ///< of a worker: its folder, for repositories
+  std::vector<std::string> repositories;  ///< of a worker: the addresses that jobs may name
+
   std::string credentials;  ///< file of a user: its JWT and seed
   std::string nkey;         ///< public key of a user
   std::string nkey_seed;    ///< file with the seed of `nkey`
@@ -38,10 +42,11 @@ struct NatsConfig {
 };
 
 /// Reads such a file. Files with secrets must be private (0600).
-/// Errors: kInvalid `config.*`, with a message `FILE:LINE:COLUMN: …`; kRefused `file.not_private`;
-///         kNotFound, kIo.
+/// Errors: kInvalid `config.*`, with a message `FILE:LINE:COLUMN: …`; kRefused `file.not_private`,
+///         `file.others_write`; kNotFound, kIo.
 Result<NatsConfig> read_nats_config(const std::string& path);
-/// Checks that no file of the configuration is inside the workspace, where calls could change it.
+/// Checks that no file of the configuration is inside the workspace, where calls could change it,
+/// also through a link. `workspace` has no links.
 /// Errors: kRefused `nats.config_inside`.
 Result<void> check_outside(const NatsConfig& config, std::string_view workspace);
 

@@ -3,92 +3,57 @@
 #include <nats/nats.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/encoding.h"
 #include "base/printable.h"
+#include "server/nats/nats_connection.h"
 #include "server/nats/shared_record.h"
 #include "tools/shapes.h"
 
 namespace galley {
 namespace {
 
-constexpr int64_t kConnectMs = 5'000;
-constexpr int64_t kReconnectWaitMs = 250;
-constexpr int64_t kWriteMs = 10'000;  ///< a server that takes nothing for so long is gone
 constexpr int64_t kFlushMs = 5'000;
-constexpr int kReconnectBufferBytes = 8 << 20;
 constexpr int kLookEveryMs = 100;                     ///< how often serve() looks at must_end
 constexpr auto kStopTime = std::chrono::seconds(10);  ///< of a call that was asked to stop
 constexpr int64_t kPingMs = 2'000;
 constexpr int kMostLooks = 8;  ///< how often a lease that another process took is looked up
 constexpr size_t kMostRemembered = 10'000;  ///< sessions that this process holds
-constexpr size_t kHolderDigits = 32;
 constexpr const char* kPing = "ping";
-constexpr const char* kManifests = "nachos.tool.manifests";
+constexpr const char* kEnds = "the server ends: send the request again";
+constexpr std::string_view kToolSubjects = "nachos.tool.";
 
-Error connection_error(const std::string& what, natsStatus status) {
-  return {ErrorKind::kIo, "nats.connection", what + ": " + natsStatus_GetText(status), "", 0};
-}
+std::string manifests_subject() { return std::string(kToolSubjects) + "manifests"; }
 
 /// The subject on which one process hears of the sessions that it holds.
 std::string holder_subject(const std::string& holder, const std::string& last) {
   return "nachos.holder." + holder + "." + last;
 }
 
-struct OptionsDeleter {
-  void operator()(natsOptions* options) const { natsOptions_Destroy(options); }
-};
-using NatsOptions = std::unique_ptr<natsOptions, OptionsDeleter>;
-
-/// Runs the setters of cnats in order and keeps the first failure.
-Result<NatsOptions> connection_options(const std::string& address, const NatsConfig& config) {
-  natsOptions* made = nullptr;
-  if (const natsStatus s = natsOptions_Create(&made); s != NATS_OK) {
-    return connection_error("the NATS library cannot start", s);
+/// Whether an answer may go to this subject, which the caller names. The rights of the server are
+/// wider than the caller's, so it must not publish where the NATS server or Galley listens.
+bool may_reply_to(std::string_view subject) {
+  for (const std::string_view taken : {"$", "nachos.", "tool.", "galley."}) {
+    if (subject.starts_with(taken)) return false;
   }
-  NatsOptions options(made);
-  natsStatus s = natsOptions_SetURL(made, address.c_str());
-  const auto set = [&](bool wanted, const std::function<natsStatus()>& setter) {
-    if (wanted && s == NATS_OK) s = setter();
-  };
-  set(true, [&] { return natsOptions_SetName(made, "galley"); });
-  set(true, [&] { return natsOptions_SetTimeout(made, kConnectMs); });
-  set(true, [&] { return natsOptions_SetMaxReconnect(made, -1); });
-  set(true, [&] { return natsOptions_SetReconnectWait(made, kReconnectWaitMs); });
-  set(true, [&] { return natsOptions_SetReconnectBufSize(made, kReconnectBufferBytes); });
-  set(true, [&] { return natsOptions_SetWriteDeadline(made, kWriteMs); });
-  set(true, [&] { return natsOptions_SetNoEcho(made, true); });
-  set(true, [&] { return natsOptions_SetSendAsap(made, true); });
-  set(true, [&] { return natsOptions_UseGlobalMessageDelivery(made, true); });
-  set(!config.credentials.empty(), [&] {
-    return natsOptions_SetUserCredentialsFromFiles(made, config.credentials.c_str(), nullptr);
+  const bool is_plain = std::none_of(subject.begin(), subject.end(), [](unsigned char c) {
+    return c <= ' ' || c == 0x7F || c == '*' || c == '>';
   });
-  set(!config.nkey.empty(), [&] {
-    return natsOptions_SetNKeyFromSeed(made, config.nkey.c_str(), config.nkey_seed.c_str());
-  });
-  const bool is_secure = !config.ca.empty() || !config.certificate.empty();
-  set(is_secure, [&] { return natsOptions_SetSecure(made, true); });
-  set(!config.ca.empty(),
-      [&] { return natsOptions_LoadCATrustedCertificates(made, config.ca.c_str()); });
-  set(!config.certificate.empty(), [&] {
-    return natsOptions_LoadCertificatesChain(made, config.certificate.c_str(), config.key.c_str());
-  });
-  if (s != NATS_OK) {
-    return connection_error("the address, certificates or keys cannot be used", s);
-  }
-  return options;
+  return is_plain && ("." + std::string(subject) + ".").find("..") == std::string::npos;
 }
 
 }  // namespace
@@ -102,13 +67,8 @@ struct NatsDoor::State {
     std::string tool;
     std::string text;
     std::string reply;
-  };
-
-  /// A call that waits for an earlier one of its session.
-  struct LaneCall {
-    NachosCall call;
-    std::string reply;
-    size_t bytes = 0;  ///< of its request
+    NachosCall call = {};  ///< of kCall and kForwarded
+    [[nodiscard]] bool is_call() const { return kind == Kind::kCall || kind == Kind::kForwarded; }
   };
 
   struct Subscription {
@@ -128,8 +88,9 @@ struct NatsDoor::State {
   std::condition_variable changed;  ///< `waiting` or `has_ended`
   std::condition_variable idle;     ///< no request is held
   std::deque<Request> waiting;
-  std::map<std::string, std::deque<LaneCall>> lanes;  ///< the sessions whose calls run now
-  size_t held = 0;                                    ///< requests that are not answered
+  /// By the sessions of which a call waits or runs: their further calls, as they arrived.
+  std::map<std::string, std::deque<Request>> lanes;
+  size_t held = 0;  ///< requests that are not answered
   size_t held_bytes = 0;
   std::set<std::string> mine;  ///< the sessions that this process holds, until a reconnection
   bool has_ended = false;
@@ -144,32 +105,47 @@ struct NatsDoor::State {
   void take(const Subscription& subscription, natsMsg* message);
   std::string accept(Request request);
   void work();
-  void handle(Request& request);
-  void handle_call(Request& request);
-  std::string unexpected(const std::exception& error);
+  void handle(const Request& request);
+  std::string answer(const Request& request);
   bool is_mine(const std::string& session);
   void set_mine(const std::string& session, bool is_mine);
-  Result<bool> forwarded(const NachosCall& call, const Request& request);
+  Result<bool> forwarded(const Request& request);
   void drop_lease_after(const NachosCall& call);
   bool is_gone(const std::string& holder);
+  void refuse_queued();
   void end_workers();
-  bool enter_lane(LaneCall& call);
-  std::optional<LaneCall> next_of_lane(const std::string& session);
-  void settle(size_t bytes);
+  bool enter(Request& request);
+  void leave_lane(const std::string& session);
+  void settle(const Request& request);
   void reply(const std::string& subject, const std::string& text);
-  void answer(const LaneCall& call);
   bool is_idle_before(std::chrono::milliseconds time);
   void drain();
 };
 
 // --- connection -----------------------------------------------------------------------------
 
-void NatsDoor::State::end_workers() {
+/// From now on no request begins. Those that wait are answered.
+void NatsDoor::State::refuse_queued() {
+  std::deque<Request> left;
   {
     const std::lock_guard guard(mutex);
     has_ended = true;
+    left.swap(waiting);
+    for (auto& [session, lane] : lanes) {
+      std::move(lane.begin(), lane.end(), std::back_inserter(left));
+      lane.clear();
+    }
   }
   changed.notify_all();
+  const std::string text = NachosRunner::bare_error(kEnds);
+  for (const Request& request : left) {
+    settle(request);
+    reply(request.reply, text);
+  }
+}
+
+void NatsDoor::State::end_workers() {
+  refuse_queued();
   workers.clear();
 }
 
@@ -245,7 +221,7 @@ Result<void> NatsDoor::State::subscribe(Kind kind, const std::string& subject,
 Result<void> NatsDoor::State::subscribe_all() {
   GALLEY_ASSIGN(const auto tools, runner->subjects());
   for (const auto& [token, tool] : tools) {
-    const std::string subject = "nachos.tool." + token;
+    const std::string subject = std::string(kToolSubjects) + token;
     GALLEY_TRY(subscribe(Kind::kCall, subject + ".request", tool));
     GALLEY_TRY(subscribe(Kind::kCall, "tool." + token + ".request", tool));
     GALLEY_TRY(subscribe(Kind::kHealth, subject + ".health", tool));
@@ -256,8 +232,8 @@ Result<void> NatsDoor::State::subscribe_all() {
   if (shared != nullptr) {
     GALLEY_TRY(subscribe(Kind::kPing, holder_subject(shared->holder(), kPing), ""));
   }
-  GALLEY_TRY(subscribe(Kind::kDiscovery, kManifests, ""));
-  reply(kManifests, runner->manifests());
+  GALLEY_TRY(subscribe(Kind::kDiscovery, manifests_subject(), ""));
+  reply(manifests_subject(), runner->manifests());
   if (const natsStatus s = natsConnection_FlushTimeout(connection, kFlushMs); s != NATS_OK) {
     return fail(connection_error("the NATS server does not answer", s));
   }
@@ -278,6 +254,10 @@ void NatsDoor::State::reply(const std::string& subject, const std::string& text)
 /// Runs on the thread of the library that delivers messages, so it must not wait.
 void NatsDoor::State::take(const Subscription& subscription, natsMsg* message) {
   const char* to = natsMsg_GetReply(message);
+  if (to != nullptr && !may_reply_to(to)) {
+    log(std::string("a request is dropped: no answer may go to ") + to);
+    return;
+  }
   if (subscription.kind == Kind::kPing) return reply(to == nullptr ? "" : to, "");
   const auto size = static_cast<size_t>(natsMsg_GetDataLength(message));
   std::string problem;
@@ -293,28 +273,68 @@ void NatsDoor::State::take(const Subscription& subscription, natsMsg* message) {
 
 /// Returns why a request is not accepted.
 std::string NatsDoor::State::accept(Request request) {
-  const size_t bytes = request.text.size();
   {
     const std::lock_guard guard(mutex);
-    if (has_ended) return "the server ends: send the request again";
+    if (has_ended) return kEnds;
     // A manifest is published on the subject of its requests.
     if (request.kind == Kind::kDiscovery && request.reply.empty()) return {};
-    if (held >= options.config.most_waiting || held_bytes + bytes > kMostWaitingBytes) {
+    if (held >= options.config.most_waiting ||
+        held_bytes + request.text.size() > kMostWaitingBytes) {
       return "too many requests wait: send it again later";
     }
     ++held;
-    held_bytes += bytes;
+    held_bytes += request.text.size();
+  }
+  std::string problem;
+  if (request.is_call()) {
+    auto parsed = runner->parse(request.tool, request.text);
+    if (parsed) request.call = *std::move(parsed);
+    if (!parsed) problem = parsed.error().message;
+  }
+  if (problem.empty() && !enter(request)) problem = kEnds;
+  if (!problem.empty()) settle(request);
+  return problem;
+}
+
+/// Gives a request to the workers, a call after the earlier ones of its session. One thread
+/// delivers all messages, so calls come here as they arrived.
+bool NatsDoor::State::enter(Request& request) {
+  {
+    const std::lock_guard guard(mutex);
+    if (has_ended) return false;
+    if (request.is_call()) {
+      const auto [lane, is_new] = lanes.try_emplace(request.call.session);
+      if (!is_new) {
+        lane->second.push_back(std::move(request));
+        return true;
+      }
+    }
     waiting.push_back(std::move(request));
   }
   changed.notify_one();
-  return {};
+  return true;
 }
 
-void NatsDoor::State::settle(size_t bytes) {
+/// Lets the next call of a session wait for a worker.
+void NatsDoor::State::leave_lane(const std::string& session) {
+  {
+    const std::lock_guard guard(mutex);
+    const auto lane = lanes.find(session);
+    if (lane->second.empty()) {
+      lanes.erase(lane);
+      return;
+    }
+    waiting.push_back(std::move(lane->second.front()));
+    lane->second.pop_front();
+  }
+  changed.notify_one();
+}
+
+void NatsDoor::State::settle(const Request& request) {
   {
     const std::lock_guard guard(mutex);
     --held;
-    held_bytes -= bytes;
+    held_bytes -= request.text.size();
     if (held > 0) return;
   }
   idle.notify_all();
@@ -331,90 +351,44 @@ void NatsDoor::State::work() {
       waiting.pop_front();
     }
     handle(request);
+    if (request.is_call()) leave_lane(request.call.session);
   }
   nats_ReleaseThreadMemory();
 }
 
-void NatsDoor::State::handle(Request& request) {
+void NatsDoor::State::handle(const Request& request) {
   std::string text;
   try {
-    if (request.kind == Kind::kCall || request.kind == Kind::kForwarded)
-      return handle_call(request);
-    text = request.kind == Kind::kHealth     ? runner->health(request.tool)
+    text = request.is_call()                 ? answer(request)
+           : request.kind == Kind::kHealth   ? runner->health(request.tool)
            : request.kind == Kind::kValidate ? runner->validate(request.tool, request.text)
                                              : runner->manifests();
   } catch (const std::exception& error) {
-    text = unexpected(error);
+    log(std::string("a request ended with an exception: ") + error.what());
+    text =
+        NachosRunner::bare_error("the request ended unexpectedly: the log of the server says why");
   }
-  settle(request.text.size());
-  reply(request.reply, text);
+  settle(request);
+  if (!text.empty()) reply(request.reply, text);
 }
 
-std::string NatsDoor::State::unexpected(const std::exception& error) {
-  log(std::string("a request ended with an exception: ") + error.what());
-  return NachosRunner::bare_error("the request ended unexpectedly: the log of the server says why");
-}
-
-void NatsDoor::State::handle_call(Request& request) {
-  const size_t bytes = request.text.size();
-  auto parsed = runner->parse(request.tool, request.text);
-  if (!parsed) {
-    settle(bytes);
-    return reply(request.reply, NachosRunner::bare_error(parsed.error().message));
+/// Makes a call. Returns no text if another process answers it.
+std::string NatsDoor::State::answer(const Request& request) {
+  const NachosCall& call = request.call;
+  const auto elsewhere = forwarded(request);
+  if (!elsewhere) return runner->refusal(call, elsewhere.error());
+  if (*elsewhere) return {};
+  std::string text = runner->answer(call, stop.get_token());
+  const auto most = static_cast<size_t>(natsConnection_GetMaxPayload(connection));
+  if (text.size() > most) {
+    text = runner->refusal(call, {ErrorKind::kQuota, "nats.answer_size",
+                                  "the answer has " + std::to_string(text.size()) +
+                                      " bytes, and the NATS server takes at most " +
+                                      std::to_string(most) + ": ask for less",
+                                  "", 0});
   }
-  const auto elsewhere = forwarded(*parsed, request);
-  if (!elsewhere || *elsewhere) {
-    settle(bytes);
-    if (!elsewhere) reply(request.reply, runner->refusal(*parsed, elsewhere.error()));
-    return;
-  }
-  const std::string session = parsed->session;
-  std::optional<LaneCall> call = LaneCall{*std::move(parsed), std::move(request.reply), bytes};
-  if (!enter_lane(*call)) return;
-  while (call) {
-    answer(*call);
-    call = next_of_lane(session);
-  }
-}
-
-/// Returns false if a call of the session runs: its worker also makes this one.
-bool NatsDoor::State::enter_lane(LaneCall& call) {
-  const std::lock_guard guard(mutex);
-  const auto [lane, is_new] = lanes.try_emplace(call.call.session);
-  if (!is_new) lane->second.push_back(std::move(call));
-  return is_new;
-}
-
-auto NatsDoor::State::next_of_lane(const std::string& session) -> std::optional<LaneCall> {
-  const std::lock_guard guard(mutex);
-  const auto lane = lanes.find(session);
-  if (lane->second.empty() || has_ended) {
-    lanes.erase(lane);
-    return std::nullopt;
-  }
-  LaneCall call = std::move(lane->second.front());
-  lane->second.pop_front();
-  return call;
-}
-
-void NatsDoor::State::answer(const LaneCall& call) {
-  std::string text;
-  try {
-    text = runner->answer(call.call, stop.get_token());
-    const auto most = static_cast<size_t>(natsConnection_GetMaxPayload(connection));
-    if (text.size() > most) {
-      text = runner->refusal(call.call, {ErrorKind::kQuota, "nats.answer_size",
-                                         "the answer has " + std::to_string(text.size()) +
-                                             " bytes, and the NATS server takes at most " +
-                                             std::to_string(most) + ": ask for less",
-                                         "", 0});
-    }
-    drop_lease_after(call.call);
-  } catch (const std::exception& error) {
-    text = unexpected(error);
-  }
-  settle(call.bytes);
-  reply(call.reply, text);
+  drop_lease_after(call);
+  return text;
 }
 
 // --- sessions of several processes ----------------------------------------------------------
@@ -442,7 +416,8 @@ bool NatsDoor::State::is_gone(const std::string& holder) {
 
 /// Returns true if another process holds the session and got the call. Takes the lease if the call
 /// begins a transaction, or if its holder is gone.
-Result<bool> NatsDoor::State::forwarded(const NachosCall& call, const Request& request) {
+Result<bool> NatsDoor::State::forwarded(const Request& request) {
+  const NachosCall& call = request.call;
   const std::string& session = call.session;
   if (shared == nullptr || request.kind == Kind::kForwarded || is_mine(session)) return false;
   if (!NachosRunner::has_ids(call)) return false;  // which is refused
@@ -494,6 +469,7 @@ void NatsDoor::State::drain() {
     natsSubscription_WaitForDrainCompletion(one.handle, time.count());
   }
   if (!is_idle_before(time)) {
+    refuse_queued();
     stop.request_stop();
     is_idle_before(kStopTime);
   }
@@ -516,7 +492,7 @@ Result<std::unique_ptr<NatsDoor>> NatsDoor::open(NachosRunner& runner, Options o
   GALLEY_TRY(state->connect());
   if (state->options.config.jetstream) {
     GALLEY_ASSIGN(state->shared, SharedRecord::open(state->connection, state->options.config.group,
-                                                    random_hex(kHolderDigits)));
+                                                    random_hex(SharedRecord::kHolderDigits)));
     runner.share_answers(state->shared.get());
   }
   for (uint32_t i = 0; i < state->options.config.calls_at_once; ++i) {
@@ -539,14 +515,6 @@ Result<void> NatsDoor::serve(const std::function<bool()>& must_end) {
   }
   state_->drain();
   return {};
-}
-
-std::string shown_address(const std::string& address) {
-  const size_t scheme = address.find("://");
-  const size_t begin = scheme == std::string::npos ? 0 : scheme + 3;
-  const size_t secret = address.rfind('@');
-  if (secret == std::string::npos || secret < begin) return printable_line(address);
-  return printable_line(address.substr(0, begin) + address.substr(secret + 1));
 }
 
 }  // namespace galley

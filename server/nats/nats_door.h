@@ -12,11 +12,12 @@ namespace galley {
 
 /// Serves the tools of a NachosRunner over NATS, in the subjects of docs/nats.md.
 ///
-///     message -> waiting -> lane of its session -> worker -> reply
+///     message -> lane of its session -> waiting -> worker -> reply
 ///        \-> refused at once: too large, too many, ending
 ///
 /// Invariant: at most `most_waiting` requests of at most kMostWaitingBytes are held. The calls of a
-///            session run one after the other, calls of several sessions at once.
+///            session run one after the other in the order of their arrival, calls of several
+///            sessions at once.
 /// Ownership: owns the connection, the subscriptions and the worker threads; borrows the runner.
 /// Threads:   confined to one thread. `log` is called on any thread, one line at a time.
 /// Errors:    kUsage `nats.address`; kIo `nats.connection`, `nats.jetstream`; those of
@@ -49,8 +50,5 @@ class NatsDoor {
   explicit NatsDoor(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-/// The address without user, password and token.
-[[nodiscard]] std::string shown_address(const std::string& address);
 
 }  // namespace galley

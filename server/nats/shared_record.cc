@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "server/nats/nats_connection.h"
 
 namespace galley {
 namespace {
@@ -14,13 +15,6 @@ constexpr int64_t kNsOfHour = 3'600'000'000'000;
 constexpr int64_t kLeaseLastsNs = 24 * kNsOfHour;  ///< leases of forgotten sessions go away
 constexpr int64_t kAnswerLastsNs =
     std::chrono::duration_cast<std::chrono::nanoseconds>(AnswerBook::kLast).count();
-
-Error jetstream_error(const std::string& what, natsStatus status) {
-  return {ErrorKind::kIo, "nats.jetstream",
-          what + " in JetStream: " + natsStatus_GetText(status) +
-              "; without `jetstream` in the configuration it is not needed",
-          "", 0};
-}
 
 /// Keys take few characters, so they are hashes.
 std::string bucket_key(const std::string& session, const std::string& call_id = {}) {
@@ -37,6 +31,12 @@ natsStatus read_entry(kvStore* bucket, const std::string& key, SharedRecord::Lea
   out.revision = kvEntry_Revision(entry);
   kvEntry_Destroy(entry);
   return NATS_OK;
+}
+
+/// Whether a text is the name of a process, which becomes a part of a subject.
+bool is_holder(const std::string& text) {
+  return text.size() == SharedRecord::kHolderDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 natsStatus open_bucket(kvStore** bucket, jsCtx* context, const std::string& name, int64_t ttl) {
@@ -82,7 +82,11 @@ Result<std::unique_ptr<SharedRecord>> SharedRecord::open(void* connection, const
   if (s == NATS_OK) {
     s = open_bucket(&buckets->answers, buckets->context, "galley-calls-" + group, kAnswerLastsNs);
   }
-  if (s != NATS_OK) return jetstream_error("the buckets of this group cannot be opened", s);
+  if (s != NATS_OK)
+    return jetstream_error(
+        "the buckets of this group cannot be opened in JetStream (needed only with `jetstream` in "
+        "the configuration)",
+        s);
   return std::unique_ptr<SharedRecord>(new SharedRecord(std::move(buckets), std::move(holder)));
 }
 
@@ -91,14 +95,19 @@ Result<std::unique_ptr<SharedRecord>> SharedRecord::open(void* connection, const
 Result<SharedRecord::Lease> SharedRecord::lease_of(const std::string& session) {
   Lease lease;
   const natsStatus s = read_entry(buckets_->leases, bucket_key(session), lease);
-  if (s != NATS_OK) return jetstream_error("the holder of the session cannot be read", s);
+  if (s != NATS_OK)
+    return jetstream_error(
+        "the holder of the session cannot be read in JetStream (needed only with `jetstream` in "
+        "the configuration)",
+        s);
+  if (!is_holder(lease.holder)) lease.holder.clear();
   return lease;
 }
 
 Result<bool> SharedRecord::take(const std::string& session, const Lease& last) {
   const std::string key = bucket_key(session);
   const natsStatus s =
-      last.holder.empty()
+      last.revision == 0
           ? kvStore_CreateString(nullptr, buckets_->leases, key.c_str(), holder_.c_str())
           : kvStore_UpdateString(nullptr, buckets_->leases, key.c_str(), holder_.c_str(),
                                  last.revision);
@@ -106,12 +115,19 @@ Result<bool> SharedRecord::take(const std::string& session, const Lease& last) {
   // cnats returns a general error for a lost comparison, so look up the winner.
   GALLEY_ASSIGN(const Lease now, lease_of(session));
   if (now.revision != last.revision) return now.holder == holder_;
-  return jetstream_error("the session cannot be taken", s);
+  return jetstream_error(
+      "the session cannot be taken in JetStream (needed only with `jetstream` in the "
+      "configuration)",
+      s);
 }
 
 Result<void> SharedRecord::drop(const std::string& session) {
   const natsStatus s = kvStore_Delete(buckets_->leases, bucket_key(session).c_str());
-  if (s != NATS_OK) return jetstream_error("the session cannot be given back", s);
+  if (s != NATS_OK)
+    return jetstream_error(
+        "the session cannot be given back in JetStream (needed only with `jetstream` in the "
+        "configuration)",
+        s);
   return {};
 }
 
@@ -127,7 +143,10 @@ Result<std::optional<SharedAnswers::Answer>> SharedRecord::begin(const std::stri
   Lease kept;
   const natsStatus read = read_entry(buckets_->answers, key, kept);
   if (read != NATS_OK || kept.holder.empty()) {
-    return jetstream_error("the call cannot be recorded", read == NATS_OK ? s : read);
+    return jetstream_error(
+        "the call cannot be recorded in JetStream (needed only with `jetstream` in the "
+        "configuration)",
+        read == NATS_OK ? s : read);
   }
   const size_t end = kept.holder.find('\n');
   Answer answer{kept.holder.substr(0, end), {}};
@@ -140,6 +159,11 @@ void SharedRecord::keep(const std::string& session, const std::string& call_id,
   // A result that is too large is not kept: then a second delivery says that it began.
   kvStore_PutString(nullptr, buckets_->answers, bucket_key(session, call_id).c_str(),
                     (answer.call + "\n" + answer.result).c_str());
+}
+
+void SharedRecord::forget(const std::string& session, const std::string& call_id) {
+  // If that fails, a second delivery says that the call began.
+  kvStore_Delete(buckets_->answers, bucket_key(session, call_id).c_str());
 }
 
 }  // namespace galley

@@ -29,9 +29,11 @@ class SharedRecord final : public SharedAnswers {
   SharedRecord(const SharedRecord&) = delete;
   SharedRecord& operator=(const SharedRecord&) = delete;
 
+  static constexpr size_t kHolderDigits = 32;  ///< of the name of a process, in hexadecimal
+
   struct Lease {
-    std::string holder = {};  ///< empty: no process holds the session
-    uint64_t revision = 0;
+    std::string holder = {};  ///< a valid name; empty: no process holds the session
+    uint64_t revision = 0;    ///< of the key; 0: it does not exist
   };
   [[nodiscard]] const std::string& holder() const { return holder_; }
   [[nodiscard]] Result<Lease> lease_of(const std::string& session);
@@ -42,6 +44,7 @@ class SharedRecord final : public SharedAnswers {
   Result<std::optional<Answer>> begin(const std::string& session, const std::string& call_id,
                                       const std::string& hash) override;
   void keep(const std::string& session, const std::string& call_id, const Answer& answer) override;
+  void forget(const std::string& session, const std::string& call_id) override;
 
  private:
   struct Buckets;

@@ -364,13 +364,28 @@ class Sessions(NatsCase):
         self.transaction(client, "begin")
         self.assertEqual(self.transaction(client, "commit")["result"], {"committed": False})
 
-    def test_open_transactions_have_a_limit(self):
+    def test_calls_that_do_not_wait_for_answers_run_in_order(self):
         _, _, client = self.serve()
+        for number in range(10):
+            session, path = f"s{number}", f"workspace/{number}.txt"
+            # The first request takes long to read.
+            calls = [(SESSION, self.call_of(session, action="begin", more=[0] * 300_000)),
+                     (f"{FILES}.request", self.call_of(session, action="write", path=path, content="x")),
+                     (SESSION, self.call_of(session, action="rollback"))]
+            replies = [client.start_request(subject, json.dumps(call).encode()) for subject, call in calls]
+            answers = [client.reply_to(reply)["payload"] for reply in replies]
+            self.assertEqual([answer["success"] for answer in answers], [True] * 3, answers)
+            self.assertFalse((self.work / path).exists())
+
+    def test_open_transactions_have_a_limit(self, config=None):
+        _, _, client = self.serve(config)
         for number in range(256):
             self.assertTrue(self.transaction(client, "begin", f"s{number}")["success"])
-        refused = self.transaction(client, "begin", "one more")
-        self.assertIn("transactions are open", refused["error"]["message"])
+        request = self.call_of("one more", action="begin")
+        self.assertIn("transactions are open", client.request(SESSION, request)["payload"]["error"]["message"])
         self.assertTrue(self.write(client, "without one\n", "one more")["success"])
+        self.transaction(client, "rollback", "s0")
+        self.assertTrue(client.request(SESSION, request)["payload"]["success"])
 
     def test_a_refused_commit_leaves_the_transaction_open(self):
         (self.work / "galley.toml").write_text('[[validator]]\nbuiltin = "json"\n')
@@ -431,6 +446,23 @@ class Group(NatsCase):
             read = client.request(f"{FILES}.request", self.call_of(f"s{number}", action="read", path=f"workspace/{number}.txt"))
             self.assertEqual(read["payload"]["result"], "x")
             self.assertEqual(self.transaction(client, "commit", f"s{number}")["result"], {"committed": True})
+
+    def test_a_call_that_did_not_run_may_be_made_again(self):
+        Sessions.test_open_transactions_have_a_limit(self, "jetstream = true\n")
+
+    def test_a_lease_that_names_no_process_is_taken(self):
+        server, door, client = self.serve("jetstream = true\n")
+        leases = client.subscribe("$KV.galley-sessions-galley.*")
+        for number, text in enumerate((b"x y 3\r\nPUB z 0", b"", b"a.>", b"A" * 32, b"f" * 33)):
+            session = f"s{number}"
+            self.transaction(client, "begin", session)
+            self.assertTrue(self.write(client, "x", session, path=f"workspace/{number}.txt")["success"])
+            client.publish(client.next(leases)[0], text)
+            self.assertEqual(client.next(leases)[2], text)
+        self.end(door)
+        self.start_door(server, "jetstream = true\n")
+        for name in range(number + 1):
+            self.assertEqual(self.transaction(client, "commit", f"s{name}")["result"], {"committed": True})
 
     def test_a_call_that_is_delivered_twice_is_made_once_by_all(self):
         server, doors, client = self.serve_both()
@@ -507,6 +539,24 @@ class Limits(NatsCase):
         read = client.request(f"{FILES}.request", self.call_of(action="read", path="workspace/b.txt"))
         self.assertEqual(read["payload"]["result"], "x")
 
+    def test_no_answer_goes_where_the_caller_may_not_publish(self):
+        _, door, client = self.serve()
+        heard = client.subscribe(">")
+        subjects = ["$JS.API.STREAM.PURGE.x", "$KV.galley-sessions-galley.x", "nachos.holder.x.ping", "tool.filesystem.request",
+                    "galley.jobs", "a.*", "a.>", "a..b", ".a", "a.", "a.\x01"]
+        for path in ("a.txt", "b.txt"):
+            write = {"action": "write", "path": f"workspace/{path}", "content": "x"}
+            for subject in subjects if path == "b.txt" else ("an.ordinary.subject",):
+                client.publish(f"{FILES}.request", json.dumps(self.call_of(**write)).encode(), subject)
+            client.request(f"{FILES}.request", self.call_of(action="read", path="workspace/a.txt"))
+        client.flush()
+        told = {message[0] for message in client.messages[heard]}
+        self.assertIn("an.ordinary.subject", told)
+        self.assertEqual(told & set(subjects), set())
+        self.assertFalse((self.work / "workspace" / "b.txt").exists())
+        self.end(door)
+        self.assertEqual(door.log.text().count("no answer may go to "), len(subjects))
+
     def test_nothing_serves_an_unknown_tool(self):
         _, _, client = self.serve()
         with self.assertRaisesRegex(AssertionError, "nothing serves"):
@@ -549,6 +599,19 @@ class Limits(NatsCase):
         self.assertEqual(client.reply_to(reply)["payload"]["result"], {"written": True})
         self.assertEqual(self.end(door), 0)
         self.assertIn("ended", door.log.text())
+
+    def test_calls_that_wait_at_the_end_are_told_to_come_again(self):
+        _, door, client = self.serve("calls_at_once = 2\ndrain_ms = 1\n")
+        lock = self.hold_commits(client)
+        first, *later = [self.start_write(client, f"n{number}", "one session") for number in range(3)]
+        client.request(f"{FILES}.request", self.call_of("another", action="read", path="workspace/a.txt"))
+        door.send_signal(signal.SIGTERM)
+        for reply in later:
+            self.assertIn("the server ends: send the request again", client.reply_to(reply)["error"]["message"])
+        lock.close()
+        self.assertIn("payload", client.reply_to(first))
+        self.assertEqual(self.end(door), 0)
+        self.assertEqual(list((self.work / "workspace").glob("n[12].txt")), [])
 
     def probe(self, client):
         """Returns the headers of the reply to a request about the health: 503 if nothing serves it."""
@@ -669,6 +732,19 @@ class Connections(NatsCase):
                 self.assertEqual(failed.returncode, status, failed.stderr)
                 self.assertIn(says.encode(), failed.stderr)
         self.assertEqual(self.start_failing("http://127.0.0.1:1").returncode, 2)
+
+    def test_no_file_of_the_configuration_is_inside_the_workspace(self):
+        link, file_link, inside = self.scratch / "link", self.scratch / "file_link", self.work / "inside"
+        inside.write_text("x=y\n")
+        inside.chmod(0o600)
+        link.symlink_to(self.work)
+        file_link.symlink_to(inside)
+        for config in (f'secrets_file = "{link}/inside"\n', f'secrets_file = "{file_link}"\n', f'[connection]\nca = "{inside}"\n',
+                       f'[connection]\ncertificate = "{inside}"\nkey = "{link}/inside"\n'):
+            with self.subTest(config):
+                failed = self.start_failing("nats://127.0.0.1:1", config)
+                self.assertEqual(failed.returncode, 1, failed.stderr)
+                self.assertIn(b"inside the workspace", failed.stderr)
 
     def test_a_configuration_of_the_person_replaces_that_of_the_workspace(self):
         (self.work / "galley.toml").write_text('[tools.filesystem]\nconfig = {allowedPaths = "."}\n')

@@ -1,0 +1,120 @@
+#include "server/nats/job.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "tools/json_input.h"
+
+namespace galley {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostIdBytes = 64;
+constexpr size_t kMostNameBytes = 4'096;
+constexpr size_t kMostMessageBytes = size_t{64} << 10U;
+constexpr std::array<std::string_view, 3> kPriorities = {"high", "normal", "low"};
+constexpr std::array<std::string_view, 5> kOutcomes = {"committed", "unchanged", "refused",
+                                                       "conflict", "dead"};
+
+tl::unexpected<Error> malformed(const std::string& what) {
+  return fail(ErrorKind::kInvalid, "job.malformed", "the job " + what);
+}
+
+/// Reads one text member. An absent one is empty.
+Result<std::string> text_of(const json& job, const char* name, size_t most) {
+  const auto found = job.find(name);
+  if (found == job.end()) return std::string();
+  if (!found->is_string())
+    return malformed("has a member '" + std::string(name) + "' that is not a text");
+  auto text = found->get<std::string>();
+  if (text.size() <= most) return text;
+  return malformed("has a member '" + std::string(name) + "' of more than " + std::to_string(most) +
+                   " bytes");
+}
+
+Result<std::vector<Job::Call>> calls_of(const json& job) {
+  std::vector<Job::Call> calls;
+  const auto found = job.find("calls");
+  if (found == job.end()) return calls;
+  if (!found->is_array() || found->size() > Job::kMostCalls) {
+    return malformed("has 'calls' that are not a list of at most " +
+                     std::to_string(Job::kMostCalls));
+  }
+  for (const json& call : *found) {
+    const bool is_one = call.is_object() && call.contains("tool") && call["tool"].is_string() &&
+                        call.contains("args") && call["args"].is_object();
+    if (!is_one) return malformed("has a call that is not {\"tool\": TEXT, \"args\": {…}}");
+    calls.push_back({call["tool"].get<std::string>(), call["args"].dump()});
+  }
+  return calls;
+}
+
+bool is_hexadecimal(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+}  // namespace
+
+bool is_job_id(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  return !text.empty() && text.size() <= kMostIdBytes &&
+         text.find_first_not_of(kPlain) == text.npos;
+}
+
+std::string_view word_of(Job::Priority priority) {
+  return kPriorities[static_cast<size_t>(priority)];
+}
+
+Result<Job> parse_job(std::string_view text) {
+  JsonLimits limits;
+  limits.max_bytes = Job::kMostBytes;
+  GALLEY_ASSIGN(const json document, parse_json(text, limits));
+  if (!document.is_object()) return malformed("is not a JSON object");
+  constexpr std::array<std::string_view, 9> kMembers = {
+      "id", "repository", "ref", "base", "edits", "calls", "agent", "reason", "priority"};
+  for (const auto& [name, value] : document.items()) {
+    if (std::find(kMembers.begin(), kMembers.end(), name) == kMembers.end())
+      return malformed("has an unknown member '" + printable_line(name, kMostIdBytes) + "'");
+  }
+  Job job;
+  GALLEY_ASSIGN(job.id, text_of(document, "id", kMostIdBytes));
+  if (!is_job_id(job.id)) {
+    return malformed("needs an 'id' of 1 to 64 letters, digits, '-' and '_'");
+  }
+  GALLEY_ASSIGN(job.repository, text_of(document, "repository", kMostNameBytes));
+  if (job.repository.empty()) return malformed("needs a 'repository'");
+  GALLEY_ASSIGN(job.ref, text_of(document, "ref", kMostNameBytes));
+  if (job.ref.empty()) return malformed("needs a 'ref'");
+  GALLEY_ASSIGN(job.base, text_of(document, "base", kMostIdBytes));
+  constexpr size_t kFewestDigits = 40;
+  if (!job.base.empty() && (job.base.size() < kFewestDigits || !is_hexadecimal(job.base))) {
+    return malformed("has a 'base' that is not the whole name of a commit");
+  }
+  GALLEY_ASSIGN(job.edits, text_of(document, "edits", Job::kMostBytes));
+  GALLEY_ASSIGN(job.calls, calls_of(document));
+  if (job.edits.empty() == job.calls.empty()) return malformed("needs either 'edits' or 'calls'");
+  GALLEY_ASSIGN(job.agent, text_of(document, "agent", kMostIdBytes));
+  GALLEY_ASSIGN(job.reason, text_of(document, "reason", kMostMessageBytes));
+  GALLEY_ASSIGN(const std::string priority, text_of(document, "priority", kMostIdBytes));
+  const auto known =
+      std::find(kPriorities.begin(), kPriorities.end(), priority.empty() ? "normal" : priority);
+  if (known == kPriorities.end())
+    return malformed("has a 'priority' other than high, normal and low");
+  job.priority = static_cast<Job::Priority>(known - kPriorities.begin());
+  return job;
+}
+
+std::string JobReceipt::json() const {
+  nlohmann::ordered_json text = {
+      {"id", id}, {"outcome", kOutcomes[static_cast<size_t>(outcome)]}, {"attempts", attempts}};
+  if (!commit.empty()) text["commit"] = commit;
+  if (!reason.empty()) text["reason"] = reason;
+  if (!message.empty()) text["message"] = message.substr(0, kMostMessageBytes);
+  return text.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace galley

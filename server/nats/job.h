@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace galley {
+
+/// One change that a worker makes on a branch of a git repository. docs/scale.md has the format.
+struct Job {
+  enum class Priority : uint8_t { kHigh, kNormal, kLow };
+  struct Call {
+    std::string tool;
+    std::string arguments;  ///< a JSON object
+  };
+
+  static constexpr size_t kMostBytes = size_t{1} << 20U;  ///< the usual limit of a NATS message
+  static constexpr size_t kMostCalls = 1'000;
+
+  std::string id;          ///< 1 to 64 of `A-Z a-z 0-9 - _`; the same id is the same job
+  std::string repository;  ///< an address that git can fetch from and push to
+  std::string ref;         ///< a branch
+  std::string base;        ///< a commit that the branch must contain, in hexadecimal; empty: any
+  std::string edits;       ///< a patch, an answer of a model, blocks; or `calls`
+  std::vector<Call> calls;
+  std::string agent;
+  std::string reason;
+  Priority priority = Priority::kNormal;
+  int64_t sent_s = 0;  ///< since 1970, by the clock of the NATS server; not in the document
+
+  /// The session of its commit, a trailer by which a second delivery finds the first one's effect.
+  [[nodiscard]] std::string session() const { return "job-" + id; }
+};
+
+/// Reads `{"id", "repository", "ref", "edits" | "calls", …}`.
+/// Errors: kInvalid `job.malformed`, which names the member; those of parse_json.
+[[nodiscard]] Result<Job> parse_job(std::string_view text);
+[[nodiscard]] bool is_job_id(std::string_view text);
+[[nodiscard]] std::string_view word_of(Job::Priority priority);
+
+/// How a job ended. Each job has one receipt.
+struct JobReceipt {
+  enum class Outcome : uint8_t {
+    kCommitted,
+    kUnchanged,  ///< the branch has the change already
+    kRefused,    ///< the edits do not fit, or the gate or the repository refused
+    kConflict,   ///< the branch moved again and again, or lacks the base
+    kDead,       ///< the job cannot be read, or its worker died or failed too often
+  };
+  static constexpr std::chrono::days kKept{30};
+
+  std::string id;
+  Outcome outcome = Outcome::kCommitted;
+  std::string commit;   ///< of the repository's branch
+  std::string reason;   ///< `word.word`, of an outcome other than kCommitted
+  std::string message;  ///< for people
+  uint32_t attempts = 1;
+
+  [[nodiscard]] std::string json() const;
+};
+
+}  // namespace galley

@@ -1,0 +1,360 @@
+#include "server/nats/job_queue.h"
+
+#include <nats/nats.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/printable.h"
+#include "server/nats/nats_connection.h"
+
+namespace galley {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int64_t kNsOfSecond = 1'000'000'000;
+constexpr int64_t kSameJobNs = 3'600 * kNsOfSecond;  ///< a job sent again is recognised
+constexpr int64_t kAckWaitNs = 30 * kNsOfSecond;  ///< then the job of a silent worker is given on
+constexpr milliseconds kBeatEvery{10'000};        ///< "in progress", well within kAckWaitNs
+constexpr milliseconds kLookEvery{100};           ///< how often a running job looks for the end
+constexpr int64_t kFetchMs = 20;                  ///< of a queue with other queues behind it
+constexpr int64_t kLastFetchMs = 500;
+constexpr int64_t kMostDelayMs = 600'000;
+constexpr int kMessageBytes = static_cast<int>(Job::kMostBytes) + 4'096;  // and headers
+constexpr const char* kStream = "GALLEY_JOBS";
+constexpr const char* kBucket = "galley-receipts";
+constexpr std::array kQueues = {Job::Priority::kHigh, Job::Priority::kNormal, Job::Priority::kLow};
+
+std::string subject_of(Job::Priority priority) {
+  return "galley.jobs." + std::string(word_of(priority));
+}
+
+natsStatus add_stream(jsCtx* context) {
+  const char* subjects[] = {"galley.jobs.*"};
+  jsStreamConfig stream;
+  jsStreamConfig_Init(&stream);
+  stream.Name = kStream;
+  stream.Subjects = subjects;
+  stream.SubjectsLen = 1;
+  stream.Retention = js_WorkQueuePolicy;
+  stream.Discard = js_DiscardNew;
+  stream.MaxMsgs = JobQueue::kMostWaiting;
+  stream.MaxMsgSize = kMessageBytes;
+  stream.Duplicates = kSameJobNs;
+  jsErrCode code{};
+  const natsStatus status = js_AddStream(nullptr, context, &stream, nullptr, &code);
+  // The account's administrator may have made it with other limits.
+  return code == JSStreamNameExistErr ? NATS_OK : status;
+}
+
+/// A message of the work queue.
+class Delivery {
+ public:
+  explicit Delivery(natsMsg* message) : message_(message) {}
+  ~Delivery() { natsMsg_Destroy(message_); }
+  Delivery(const Delivery&) = delete;
+  Delivery& operator=(const Delivery&) = delete;
+
+  [[nodiscard]] std::string text() const {
+    return {natsMsg_GetData(message_), static_cast<size_t>(natsMsg_GetDataLength(message_))};
+  }
+  /// How often the message was delivered, and when it was sent. An unknown time is 0.
+  struct About {
+    uint64_t times = 1;
+    int64_t sent_s = 0;
+  };
+  [[nodiscard]] About about() const {
+    jsMsgMetaData* data = nullptr;
+    if (natsMsg_GetMetaData(&data, message_) != NATS_OK) return {};
+    const About about = {data->NumDelivered, data->Timestamp / kNsOfSecond};
+    jsMsgMetaData_Destroy(data);
+    return about;
+  }
+  natsStatus acknowledge() { return natsMsg_AckSync(message_, nullptr, nullptr); }
+  void keep() { natsMsg_InProgress(message_, nullptr); }
+  void give_back(int64_t delay_ms) { natsMsg_NakWithDelay(message_, delay_ms, nullptr); }
+
+ private:
+  natsMsg* message_;
+};
+
+/// Tells the server that a job is in progress, and asks the job to stop when the worker must end.
+class Attendance {
+ public:
+  Attendance(Delivery& delivery, const std::function<bool()>& must_end, milliseconds drain)
+      : thread_([this, &delivery, &must_end, drain] { attend(delivery, must_end, drain); }) {}
+  ~Attendance() {
+    {
+      const std::lock_guard guard(mutex_);
+      is_over_ = true;
+    }
+    over_.notify_all();
+  }
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  void attend(Delivery& delivery, const std::function<bool()>& must_end, milliseconds drain) {
+    using clock = std::chrono::steady_clock;
+    auto last_beat = clock::now();
+    std::optional<clock::time_point> end;
+    std::unique_lock lock(mutex_);
+    while (!over_.wait_for(lock, kLookEvery, [&] { return is_over_; })) {
+      const auto now = clock::now();
+      if (now - last_beat >= kBeatEvery) {
+        delivery.keep();
+        last_beat = now;
+      }
+      if (!end && must_end()) end = now + drain;
+      if (end && now >= *end) stop_.request_stop();
+    }
+    nats_ReleaseThreadMemory();
+  }
+
+  std::stop_source stop_;
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+struct JobQueue::State {
+  NatsConfig config;
+  natsConnection* connection = nullptr;
+  jsCtx* context = nullptr;
+  kvStore* bucket = nullptr;
+  std::array<natsSubscription*, kQueues.size()> queues{};
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    for (natsSubscription* queue : queues) natsSubscription_Destroy(queue);
+    kvStore_Destroy(bucket);
+    jsCtx_Destroy(context);
+    natsConnection_Destroy(connection);
+    nats_CloseAndWait(0);
+  }
+
+  Result<void> connect(const std::string& address);
+  Result<void> open_queues();
+  Result<std::unique_ptr<Delivery>> next(size_t queue);
+  Result<void> handle(Delivery& delivery, JobWorker& worker, const std::function<bool()>& must_end,
+                      const std::function<void(const std::string&)>& log);
+  Result<void> settle(Delivery& delivery, const JobReceipt& receipt);
+};
+
+JobQueue::JobQueue(std::unique_ptr<State> state) : state_(std::move(state)) {}
+JobQueue::~JobQueue() = default;
+
+Result<void> JobQueue::State::connect(const std::string& address) {
+  GALLEY_ASSIGN(const NatsOptions options, connection_options(address, config));
+  natsStatus s = natsConnection_Connect(&connection, options.get());
+  if (s != NATS_OK) {
+    return fail(
+        connection_error("no connection to the NATS server at " + shown_address(address), s));
+  }
+  s = natsConnection_JetStream(&context, connection, nullptr);
+  if (s == NATS_OK) s = add_stream(context);
+  if (s != NATS_OK) return fail(jetstream_error("the queue of jobs cannot be opened", s));
+  s = js_KeyValue(&bucket, context, kBucket);
+  if (s == NATS_NOT_FOUND) {
+    kvConfig wanted;
+    kvConfig_Init(&wanted);
+    wanted.Bucket = kBucket;
+    wanted.History = 1;
+    wanted.TTL = std::chrono::nanoseconds(JobReceipt::kKept).count();
+    s = js_CreateKeyValue(&bucket, context, &wanted);
+    if (s != NATS_OK) s = js_KeyValue(&bucket, context, kBucket);  // another process made it
+  }
+  if (s != NATS_OK) return fail(jetstream_error("the receipts of jobs cannot be opened", s));
+  return {};
+}
+
+Result<std::unique_ptr<JobQueue>> JobQueue::open(const std::string& address,
+                                                 const NatsConfig& config) {
+  auto state = std::make_unique<State>();
+  state->config = config;
+  GALLEY_TRY(state->connect(address));
+  return std::unique_ptr<JobQueue>(new JobQueue(std::move(state)));
+}
+
+// --- for those who send jobs ----------------------------------------------------------------
+
+Result<std::string> JobQueue::submit(std::string_view text) {
+  GALLEY_ASSIGN(Job job, parse_job(text));
+  GALLEY_ASSIGN(const auto ended, receipt(job.id));
+  if (ended) return std::move(job.id);
+  jsPubOptions options;
+  jsPubOptions_Init(&options);
+  options.MsgId = job.id.c_str();
+  jsErrCode code{};
+  const natsStatus s = js_Publish(nullptr, state_->context, subject_of(job.priority).c_str(),
+                                  text.data(), static_cast<int>(text.size()), &options, &code);
+  if (s == NATS_OK) return std::move(job.id);
+  if (code == JSStreamStoreFailedErr) {
+    return fail(
+        ErrorKind::kQuota, "limit.jobs",
+        "the queue takes no more jobs now (at most " + std::to_string(kMostWaiting) + " may wait)");
+  }
+  return fail(jetstream_error("the job is not in the queue", s));
+}
+
+Result<std::optional<std::string>> JobQueue::receipt(const std::string& id) {
+  kvEntry* entry = nullptr;
+  const natsStatus s = kvStore_Get(&entry, state_->bucket, id.c_str());
+  if (s == NATS_NOT_FOUND) return std::optional<std::string>();
+  if (s != NATS_OK) return fail(jetstream_error("the receipt cannot be read", s));
+  std::string text(static_cast<const char*>(kvEntry_Value(entry)),
+                   static_cast<size_t>(kvEntry_ValueLen(entry)));
+  kvEntry_Destroy(entry);
+  return std::optional<std::string>(std::move(text));
+}
+
+Result<std::vector<std::string>> JobQueue::receipts() {
+  kvKeysList keys{};
+  natsStatus s = kvStore_Keys(&keys, state_->bucket, nullptr);
+  std::vector<std::string> names;
+  if (s == NATS_OK) {
+    const auto shown = std::min(static_cast<size_t>(keys.Count), kMostShown);
+    for (size_t i = 0; i < shown; ++i) names.emplace_back(keys.Keys[i]);
+    kvKeysList_Destroy(&keys);
+  } else if (s != NATS_NOT_FOUND) {
+    return fail(jetstream_error("the receipts cannot be listed", s));
+  }
+  std::vector<std::string> texts;
+  for (const std::string& name : names) {
+    GALLEY_ASSIGN(auto text, receipt(name));
+    if (text) texts.push_back(*std::move(text));
+  }
+  return texts;
+}
+
+Result<uint64_t> JobQueue::waiting() {
+  jsStreamInfo* about = nullptr;
+  const natsStatus s = js_GetStreamInfo(&about, state_->context, kStream, nullptr, nullptr);
+  if (s != NATS_OK) return fail(jetstream_error("the queue cannot be read", s));
+  const uint64_t count = about->State.Msgs;
+  jsStreamInfo_Destroy(about);
+  return count;
+}
+
+// --- for workers ----------------------------------------------------------------------------
+
+Result<void> JobQueue::State::open_queues() {
+  for (size_t i = 0; i < kQueues.size(); ++i) {
+    const std::string name = "workers-" + std::string(word_of(kQueues[i]));
+    jsSubOptions options;
+    jsSubOptions_Init(&options);
+    options.Stream = kStream;
+    options.Config.AckWait = kAckWaitNs;
+    const natsStatus s = js_PullSubscribe(&queues[i], context, subject_of(kQueues[i]).c_str(),
+                                          name.c_str(), nullptr, &options, nullptr);
+    if (s != NATS_OK) return fail(jetstream_error("no jobs can be taken", s));
+  }
+  return {};
+}
+
+/// The next job of one queue; null: none came.
+Result<std::unique_ptr<Delivery>> JobQueue::State::next(size_t queue) {
+  const bool is_last = queue + 1 == queues.size();
+  natsMsgList list{};
+  const natsStatus s =
+      natsSubscription_Fetch(&list, queues[queue], 1, is_last ? kLastFetchMs : kFetchMs, nullptr);
+  std::unique_ptr<Delivery> delivery;
+  if (s == NATS_OK && list.Count == 1) {
+    delivery = std::make_unique<Delivery>(list.Msgs[0]);
+    list.Msgs[0] = nullptr;  // the delivery owns it
+  }
+  natsMsgList_Destroy(&list);
+  if (natsConnection_IsClosed(connection)) {
+    return fail(connection_error("the NATS server closed the connection", s));
+  }
+  return delivery;  // also while the library connects again
+}
+
+/// Stores the receipt, and then tells the server that the job ended.
+Result<void> JobQueue::State::settle(Delivery& delivery, const JobReceipt& receipt) {
+  const natsStatus stored =
+      kvStore_CreateString(nullptr, bucket, receipt.id.c_str(), receipt.json().c_str());
+  if (stored != NATS_OK) {
+    kvEntry* entry = nullptr;  // cnats returns a general error for an existing key
+    const natsStatus there = kvStore_Get(&entry, bucket, receipt.id.c_str());
+    kvEntry_Destroy(entry);
+    if (there != NATS_OK) return fail(jetstream_error("the receipt cannot be stored", stored));
+  }
+  const natsStatus s = delivery.acknowledge();
+  if (s != NATS_OK) return fail(jetstream_error("the job cannot be acknowledged", s));
+  return {};
+}
+
+Result<void> JobQueue::State::handle(Delivery& delivery, JobWorker& worker,
+                                     const std::function<bool()>& must_end,
+                                     const std::function<void(const std::string&)>& log) {
+  const std::string text = delivery.text();
+  const auto [times, sent_s] = delivery.about();
+  JobReceipt dead;
+  dead.outcome = JobReceipt::Outcome::kDead;
+  dead.attempts = static_cast<uint32_t>(times);
+  auto job = parse_job(text);
+  if (!job) {
+    dead.id = "unreadable-" + ContentId::of(text).hex();
+    dead.reason = job.error().reason;
+    dead.message = job.error().message;
+    return settle(delivery, dead);
+  }
+  job->sent_s = sent_s;
+  dead.id = job->id;
+  if (times > kMostDeliveries) {
+    dead.reason = "job.deliveries";
+    dead.message =
+        "its workers died or lost the connection " + std::to_string(kMostDeliveries) + " times";
+    return settle(delivery, dead);
+  }
+  const Attendance attendance(delivery, must_end, milliseconds(config.drain_ms));
+  const std::string subject = "galley.progress." + job->id;
+  auto done = worker.perform(*job, attendance.token(), [&](const std::string& line) {
+    natsConnection_PublishString(connection, subject.c_str(), line.c_str());
+  });
+  if (done) {
+    done->attempts = static_cast<uint32_t>(times);
+    return settle(delivery, *done);
+  }
+  log("job " + job->id + ": " + done.error().message);
+  if (times == kMostDeliveries) {
+    dead.reason = done.error().reason;
+    dead.message = done.error().message;
+    return settle(delivery, dead);
+  }
+  const bool was_stopped = attendance.token().stop_requested();
+  delivery.give_back(was_stopped ? 0 : std::min<int64_t>(kMostDelayMs, int64_t{1'000} << times));
+  return {};
+}
+
+Result<void> JobQueue::serve(JobWorker& worker, const std::function<bool()>& must_end,
+                             const std::function<void(const std::string&)>& log) {
+  GALLEY_TRY(state_->open_queues());
+  while (!must_end()) {
+    for (size_t queue = 0; queue < state_->queues.size() && !must_end(); ++queue) {
+      GALLEY_ASSIGN(const auto delivery, state_->next(queue));
+      if (delivery == nullptr) continue;
+      const auto handled = state_->handle(*delivery, worker, must_end, log);
+      if (!handled) log(handled.error().message);  // the server delivers the job again
+      break;                                       // a more urgent one may have come
+    }
+  }
+  return {};
+}
+
+}  // namespace galley

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "server/nats/job.h"
+#include "server/nats/job_worker.h"
+#include "server/nats/nats_config.h"
+
+namespace galley {
+
+/// The queue of jobs and their receipts in JetStream (docs/scale.md): a work queue for each
+/// priority, and a key-value bucket with one receipt for each job.
+///
+///     submit -> galley.jobs.PRIORITY -> worker -> receipt in the bucket -> acknowledged
+///                      ^---- again after a crash or a transient error ----'
+///
+/// Invariant: a job is acknowledged only after its receipt is stored. A receipt is never replaced.
+/// Ownership: owns the connection.
+/// Threads:   confined to one thread.
+/// Errors:    kUsage `nats.address`; kIo `nats.connection`, `nats.jetstream`.
+class JobQueue {
+ public:
+  static constexpr uint64_t kMostDeliveries = 10;     ///< then the job is dead
+  static constexpr size_t kMostShown = 1'000;         ///< receipts of one list
+  static constexpr int64_t kMostWaiting = 1'000'000;  ///< jobs; a further one is refused
+
+  [[nodiscard]] static Result<std::unique_ptr<JobQueue>> open(const std::string& address,
+                                                              const NatsConfig& config);
+  ~JobQueue();
+  JobQueue(const JobQueue&) = delete;
+  JobQueue& operator=(const JobQueue&) = delete;
+
+  /// Checks and adds a job. Returns its id. A job whose id was submitted before changes nothing.
+  /// Errors: those of parse_job; kQuota `limit.jobs`.
+  [[nodiscard]] Result<std::string> submit(std::string_view text);
+  /// The receipt of a job, or nullopt if it has not ended.
+  [[nodiscard]] Result<std::optional<std::string>> receipt(const std::string& id);
+  /// Some receipts, at most kMostShown.
+  [[nodiscard]] Result<std::vector<std::string>> receipts();
+  /// How many jobs wait or are being performed.
+  [[nodiscard]] Result<uint64_t> waiting();
+
+  /// Performs jobs until `must_end` is true, highest priority first. Then the running one may take
+  /// `drain_ms`; if it is stopped, another worker performs it.
+  [[nodiscard]] Result<void> serve(JobWorker& worker, const std::function<bool()>& must_end,
+                                   const std::function<void(const std::string&)>& log);
+
+ private:
+  struct State;
+  explicit JobQueue(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace galley

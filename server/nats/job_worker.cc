@@ -1,0 +1,309 @@
+#include "server/nats/job_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <queue>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <galley/workspace.h>
+#include "base/hash.h"
+#include "base/printable.h"
+#include "base/text.h"
+#include "staging/fs/disk_directory.h"
+#include "staging/git/git_objects.h"
+#include "staging/git/git_program.h"
+
+namespace galley {
+namespace {
+
+constexpr uint32_t kPrivateDirectory = 0700;
+/// Commits that are older than this before a job was sent are old. Receipts tell of older jobs with
+/// its id for almost as long.
+constexpr std::chrono::seconds kSearched = JobReceipt::kKept + std::chrono::days(1);
+constexpr uint32_t kMostOldInARow = 100;     ///< then a search follows this line no further
+constexpr uint32_t kMostSearched = 500'000;  ///< commits of one search
+constexpr uint64_t kMostCommitBytes = uint64_t{16} << 20U;
+constexpr const char* kUsualAgent = "worker";
+constexpr const char* kProtocols = "file:git:http:https:ssh";
+
+JobReceipt receipt(const Job& job, JobReceipt::Outcome outcome, std::string reason,
+                   std::string message) {
+  JobReceipt made;
+  made.id = job.id;
+  made.outcome = outcome;
+  made.reason = std::move(reason);
+  made.message = std::move(message);
+  return made;
+}
+
+JobReceipt committed(const Job& job, std::string commit) {
+  JobReceipt made;
+  made.id = job.id;
+  made.commit = std::move(commit);
+  return made;
+}
+
+JobReceipt refused(const Job& job, const Error& why) {
+  return receipt(job, JobReceipt::Outcome::kRefused, why.reason, why.message);
+}
+
+/// Whether the same job may succeed later, without a change of the job.
+bool is_transient(const Error& error) {
+  return error.kind == ErrorKind::kIo || error.kind == ErrorKind::kTimeout ||
+         error.kind == ErrorKind::kUndecided || error.kind == ErrorKind::kInternal;
+}
+
+/// What the search for an earlier delivery needs of a commit.
+struct CommitFacts {
+  std::vector<std::string> parents;
+  int64_t committed_s = 0;
+  bool has_line = false;  ///< its message has the line that is searched
+};
+
+/// Reads an object of git-commit-tree(1). A date that is not a number is old.
+CommitFacts facts_of(std::string_view commit, std::string_view line_searched) {
+  constexpr std::string_view kParent = "parent ";
+  constexpr std::string_view kCommitter = "committer ";
+  CommitFacts facts;
+  bool is_message = false;
+  while (!commit.empty()) {
+    const std::string_view line = commit.substr(0, commit.find('\n'));
+    commit.remove_prefix(std::min(line.size() + 1, commit.size()));
+    if (is_message) {
+      facts.has_line |= line == line_searched;
+    } else if (line.starts_with(kParent)) {
+      facts.parents.emplace_back(line.substr(kParent.size()));
+    } else if (line.starts_with(kCommitter)) {
+      const std::string_view date = line.substr(line.rfind('>') + 1);  // " SECONDS ZONE"
+      const std::string_view seconds = trim(date).substr(0, trim(date).find(' '));
+      facts.committed_s = number_of<int64_t>(seconds).value_or(0);
+    }
+    is_message |= line.empty();
+  }
+  return facts;
+}
+
+/// Stages the job's edits or calls, all or none.
+Result<void> stage(Transaction& transaction, const Job& job, const CallOptions& options) {
+  if (!job.edits.empty()) {
+    const EditResult edited = transaction.apply(job.edits);
+    if (edited) return {};
+    Error why = edited.error();
+    why.message = edited.report();
+    return fail(std::move(why));
+  }
+  for (const Job::Call& call : job.calls) {
+    const CallResult done = transaction.call(call.tool, call.arguments, options);
+    if (!done) return fail(done.error());
+  }
+  return {};
+}
+
+}  // namespace
+
+/// A fetched branch.
+struct JobWorker::Place {
+  std::string directory;
+  std::string branch;  ///< `refs/heads/…`
+  GitProgram git;
+};
+
+JobWorker::JobWorker(NatsConfig config, std::string cache, std::unique_ptr<WritableFile> lock)
+    : config_(std::move(config)), cache_(std::move(cache)), lock_(std::move(lock)) {}
+JobWorker::~JobWorker() = default;
+
+Result<std::unique_ptr<JobWorker>> JobWorker::open(NatsConfig config) {
+  if (config.cache.empty()) {
+    return fail(ErrorKind::kUsage, "worker.no_cache",
+                "the configuration of a worker needs `cache`, a folder of its own");
+  }
+  if (config.repositories.empty()) {
+    return fail(ErrorKind::kUsage, "worker.no_repositories",
+                "the configuration of a worker needs `repositories`, the addresses that jobs may "
+                "name; one that ends in '/' allows all below it");
+  }
+  GALLEY_ASSIGN(const auto folder, make_disk_directory(config.cache, kPrivateDirectory));
+  GALLEY_ASSIGN(auto lock,
+                folder->open_writable_file(chosen_path("worker.lock"), OpenMode::kOpenOrCreate));
+  GALLEY_ASSIGN(const bool is_taken, lock->try_lock(LockMode::kExclusive));
+  if (!is_taken) {
+    return fail(ErrorKind::kRefused, "worker.cache_in_use",
+                "another worker uses the cache '" + printable_line(config.cache) +
+                    "': give each worker its own");
+  }
+  std::string cache = config.cache;
+  return std::unique_ptr<JobWorker>(
+      new JobWorker(std::move(config), std::move(cache), std::move(lock)));
+}
+
+bool JobWorker::may_use(const std::string& repository) const {
+  for (const std::string& allowed : config_.repositories) {
+    if (repository == allowed) return true;
+    const bool is_below = allowed.ends_with('/') && repository.starts_with(allowed);
+    if (is_below && repository.find("..") == repository.npos) return true;
+  }
+  return false;
+}
+
+/// The branch as it is now, in the cache. A commit that could not be pushed is forgotten.
+Result<JobWorker::Place> JobWorker::fetched(const Job& job) const {
+  const std::string name = ContentId::of(job.repository).hex() + ".git";
+  const std::string directory = cache_ + "/" + name;
+  GALLEY_ASSIGN(const auto folder, open_disk_directory(cache_));
+  GALLEY_ASSIGN(const FileStat there, folder->stat(chosen_path(name)));
+  if (there.kind == FileKind::kAbsent) {
+    GALLEY_TRY(
+        GitProgram::in_other_repository(cache_).run({"init", "--quiet", "--bare", directory}));
+  }
+  GitProgram git = GitProgram::in_other_repository(directory).with_protocols(kProtocols);
+  Place place{directory, job.ref.starts_with("refs/") ? job.ref : "refs/heads/" + job.ref, git};
+  GALLEY_ASSIGN(const PipedOutput checked, git.try_run({"check-ref-format", place.branch}));
+  if (checked.status != 0 || !place.branch.starts_with("refs/heads/")) {
+    return fail(ErrorKind::kUsage, "git.not_a_branch",
+                "'" + printable_line(job.ref) + "' cannot be the name of a branch");
+  }
+  GALLEY_ASSIGN(const PipedOutput said,
+                git.try_run({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                             "--recurse-submodules=no", "--", job.repository,
+                             "+" + place.branch + ":" + place.branch}));
+  if (said.status == 0) return place;
+  if (said.complaint.find("couldn't find remote ref") != std::string::npos) {
+    return fail(ErrorKind::kNotFound, "git.no_such_branch",
+                "the repository has no branch '" + printable_line(job.ref) + "'");
+  }
+  return fail(ErrorKind::kIo, "job.fetch",
+              "the branch cannot be fetched: " + GitProgram::error(said.complaint).message);
+}
+
+/// The commit of an earlier delivery of the job; empty if there is none.
+///
+/// It does not use `git log --since`, which ends at the first old date: here a line of ancestors
+/// ends after kMostOldInARow of them. Lines with the fewest old commits are followed first, so few
+/// commits are read twice.
+Result<std::string> JobWorker::earlier_commit(const Place& place, const Job& job,
+                                              const std::stop_token& stop) const {
+  const int64_t oldest_s = job.sent_s - kSearched.count();
+  const std::string line = "Galley-Session: " + job.session();
+  const GitObjects objects(place.git);
+  std::unordered_map<std::string, uint32_t> left;  // the old commits that may follow each commit
+  std::priority_queue<std::pair<uint32_t, std::string>> waiting;
+  waiting.emplace(kMostOldInARow, place.branch);
+  for (uint32_t searched = 0; !waiting.empty(); ++searched) {
+    if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
+    if (searched == kMostSearched) {
+      return fail(ErrorKind::kQuota, "limit.job_search",
+                  "the branch has more than " + std::to_string(kMostSearched) +
+                      " commits that could have this job; send it with a `base`");
+    }
+    const auto [allowed, name] = waiting.top();
+    waiting.pop();
+    std::string text;
+    GALLEY_ASSIGN(const GitObjectHead head,
+                  objects.read(
+                      name, [&](std::string_view some) { text += some; }, kMostCommitBytes));
+    if (head.id == job.base) continue;
+    const CommitFacts facts = facts_of(text, line);
+    if (facts.has_line) return head.id;
+    const uint32_t rest = facts.committed_s < oldest_s ? allowed - 1 : kMostOldInARow;
+    for (const std::string& parent : facts.parents) {
+      if (left[parent] >= rest) continue;
+      left[parent] = rest;
+      waiting.emplace(rest, parent);
+    }
+  }
+  return std::string();
+}
+
+/// Returns no receipt if the branch moved meanwhile.
+Result<std::optional<JobReceipt>> JobWorker::try_once(
+    const Job& job, const std::stop_token& stop,
+    const std::function<void(const std::string&)>& on_progress) const {
+  auto place = fetched(job);
+  if (!place && is_transient(place.error())) return fail(place.error());
+  if (!place) return refused(job, place.error());
+  if (!job.base.empty()) {
+    GALLEY_ASSIGN(const PipedOutput said,
+                  place->git.try_run({"merge-base", "--is-ancestor", job.base, place->branch}));
+    if (said.status != 0) {
+      return receipt(job, JobReceipt::Outcome::kConflict, "job.base_is_missing",
+                     "the branch does not contain the commit " + job.base);
+    }
+  }
+  auto earlier = earlier_commit(*place, job, stop);
+  if (!earlier && is_transient(earlier.error())) return fail(earlier.error());
+  if (!earlier) return refused(job, earlier.error());
+  if (!earlier->empty()) return committed(job, *std::move(earlier));
+  WorkspaceOptions options;
+  options.session = job.session();
+  options.config_file = config_.galley_toml;
+  options.trusts_configuration = !config_.galley_toml.empty();
+  options.uses_personal_settings = true;
+  const auto workspace = Workspace::open_git(place->directory, place->branch, std::move(options));
+  if (!workspace && is_transient(workspace.error())) return fail(workspace.error());
+  if (!workspace) return refused(job, workspace.error());
+  TransactionOptions who;
+  who.agent = job.agent.empty() ? config_.agent : job.agent;
+  if (who.agent.empty()) who.agent = kUsualAgent;  // a job is never a person's own change
+  who.message = job.reason;
+  who.stop = stop;
+  GALLEY_ASSIGN(Transaction transaction, (*workspace)->begin(who));
+  CallOptions call_options;
+  call_options.stop = stop;
+  on_progress("staging");
+  const auto staged = stage(transaction, job, call_options);
+  if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
+  if (!staged) return refused(job, staged.error());
+  CommitRequest request;
+  request.tool = "worker";
+  request.on_progress = [&](const Verdict::Progress& progress) {
+    on_progress((progress.is_done ? "judged by " : "judging by ") + progress.validator);
+  };
+  const auto outcome = transaction.commit(request);
+  if (!outcome && is_transient(outcome.error())) return fail(outcome.error());
+  if (!outcome) return refused(job, outcome.error());
+  if (std::holds_alternative<NothingToCommit>(*outcome)) {
+    return receipt(job, JobReceipt::Outcome::kUnchanged, "job.unchanged",
+                   "the branch has this change already");
+  }
+  if (const auto* no = std::get_if<Refused>(&*outcome)) {
+    return receipt(job, JobReceipt::Outcome::kRefused, no->refusal().reason, no->refusal().message);
+  }
+  if (const auto* moved = std::get_if<Conflict>(&*outcome)) {
+    return receipt(job, JobReceipt::Outcome::kConflict, moved->reason,
+                   moved->paths.empty() ? std::string() : moved->paths.front().message);
+  }
+  on_progress("pushing");
+  const auto pushed = (*workspace)->push(job.repository);
+  const std::string& commit = std::get<Receipt>(*outcome).git_commit;
+  if (pushed && pushed->to == commit) return committed(job, commit);
+  if (!pushed && pushed.error().kind == ErrorKind::kRefused) return refused(job, pushed.error());
+  // Whether it moved the branch there, the next look at the branch tells.
+  if (pushed || pushed.error().kind == ErrorKind::kConflict ||
+      pushed.error().kind == ErrorKind::kUndecided) {
+    return std::optional<JobReceipt>();
+  }
+  return fail(pushed.error());
+}
+
+Result<JobReceipt> JobWorker::perform(const Job& job, const std::stop_token& stop,
+                                      const std::function<void(const std::string&)>& on_progress) {
+  if (!may_use(job.repository)) {
+    return receipt(job, JobReceipt::Outcome::kRefused, "job.repository",
+                   "the configuration of the workers does not name this repository");
+  }
+  for (uint32_t attempt = 1; attempt <= kMostAttempts; ++attempt) {
+    if (stop.stop_requested()) return fail(ErrorKind::kTimeout, "job.stopped", "the worker ends");
+    GALLEY_ASSIGN(std::optional<JobReceipt> done, try_once(job, stop, on_progress));
+    if (done) return *std::move(done);
+    on_progress("the branch moved");
+  }
+  return receipt(
+      job, JobReceipt::Outcome::kConflict, "conflict.branch_moved",
+      "the branch moved " + std::to_string(kMostAttempts) + " times while the change was judged");
+}
+
+}  // namespace galley

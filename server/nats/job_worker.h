@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "base/result.h"
+#include "server/nats/job.h"
+#include "server/nats/nats_config.h"
+#include "staging/fs/directory.h"
+
+namespace galley {
+
+/// Makes the changes of jobs: fetches the branch into a bare repository of its cache, stages, asks
+/// the gate, commits there, and pushes by compare-and-swap.
+///
+///     fetch -> committed before? -> stage -> gate -> commit -> push -> receipt
+///       ^------------------- the branch moved meanwhile --------'
+///
+/// Invariant: a job changes its branch at most once, whoever performs it and however often. The
+///            commit has the job's id in a trailer. The push succeeds only on the commit that was
+///            searched for this trailer and that the gate judged.
+///            Wrong dates hide it only if 100 later commits in a row have them (docs/scale.md).
+/// Ownership: owns its cache, which only one worker can use.
+/// Threads:   confined to one thread.
+class JobWorker {
+ public:
+  static constexpr uint32_t kMostAttempts = 8;  ///< how often one delivery follows a moved branch
+
+  /// Errors: kUsage `worker.no_cache`, `worker.no_repositories`; kRefused `worker.cache_in_use`.
+  [[nodiscard]] static Result<std::unique_ptr<JobWorker>> open(NatsConfig config);
+  ~JobWorker();
+  JobWorker(const JobWorker&) = delete;
+  JobWorker& operator=(const JobWorker&) = delete;
+
+  /// `on_progress` gets one line at each step.
+  /// Errors: those of git and of the push that another delivery may not meet (kIo, kTimeout,
+  ///         kUndecided); kTimeout `job.stopped`. Every other failure is a receipt.
+  [[nodiscard]] Result<JobReceipt> perform(
+      const Job& job, const std::stop_token& stop,
+      const std::function<void(const std::string&)>& on_progress);
+
+ private:
+  struct Place;
+  JobWorker(NatsConfig config, std::string cache, std::unique_ptr<WritableFile> lock);
+  [[nodiscard]] bool may_use(const std::string& repository) const;
+  [[nodiscard]] Result<Place> fetched(const Job& job) const;
+  [[nodiscard]] Result<std::string> earlier_commit(const Place& place, const Job& job,
+                                                   const std::stop_token& stop) const;
+  [[nodiscard]] Result<std::optional<JobReceipt>> try_once(
+      const Job& job, const std::stop_token& stop,
+      const std::function<void(const std::string&)>& on_progress) const;
+
+  NatsConfig config_;
+  std::string cache_;
+  std::unique_ptr<WritableFile> lock_;
+};
+
+}  // namespace galley

@@ -1,0 +1,351 @@
+"""Jobs: `galley submit`, `galley worker` and `galley jobs` over a real nats-server and real repositories."""
+
+import collections
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+import support
+from nats_client import LinesOf, NatsClient, NatsServer
+
+PATCH = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-{1}\n+{2}\n"
+
+
+class JobCase(support.SystemCase):
+    def setUp(self):
+        super().setUp()
+        self.repositories = self.scratch / "remotes"
+        self.server = NatsServer(self.scratch / "nats")
+        self.addCleanup(lambda: self.server.stop())
+        self.workers = 0
+
+    def git(self, *arguments, folder=None):
+        environment = {**os.environ, **self.environment, "HOME": str(self.scratch), "GIT_CONFIG_NOSYSTEM": "1"}
+        done = subprocess.run(["git", *map(str, arguments)], cwd=folder, env=environment, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode()
+
+    def make_repository(self, name="one", files=(("a.txt", "one\n"), ("b.txt", "two\n"))):
+        """Returns the folder of a bare repository with one commit on `main`."""
+        source, bare = self.scratch / f"{name}-source", self.repositories / f"{name}.git"
+        self.git("init", "-q", "-b", "main", source)
+        for path, text in files:
+            (source / path).write_text(text)
+        self.git("add", ".", folder=source)
+        self.git("-c", "user.name=p", "-c", "user.email=p@q", "commit", "-qm", "first", folder=source)
+        self.git("clone", "-q", "--bare", source, bare)
+        return bare
+
+    def start_worker(self, more="", cache=None):
+        self.workers += 1
+        file = self.scratch / f"worker-{self.workers}.toml"
+        cache = cache or self.scratch / f"cache-{self.workers}"
+        file.write_text(f'cache = "{cache}"\nrepositories = ["{self.repositories}/"]\n{more}')
+        environment = {**os.environ, **self.environment, "HOME": str(self.scratch), "GIT_CONFIG_NOSYSTEM": "1",
+                       "GIT_AUTHOR_NAME": "w", "GIT_AUTHOR_EMAIL": "w@x", "GIT_COMMITTER_NAME": "w",
+                       "GIT_COMMITTER_EMAIL": "w@x"}
+        worker = subprocess.Popen([support.GALLEY, "worker", "--nats", self.server.address, "--server-config", file],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+        worker.log = LinesOf(worker)
+        worker.cache = cache
+        self.addCleanup(self.end, worker)
+        worker.log.wait_for("working at ")
+        return worker
+
+    @staticmethod
+    def end(worker, with_signal=signal.SIGTERM):
+        if worker.poll() is None:
+            worker.send_signal(with_signal)
+        status = worker.wait(60)
+        worker.log.text()
+        return status
+
+    def tool(self, name, *options, stdin="", expect=0):
+        return self.galley(name, "--nats", self.server.address, *options, stdin=stdin.encode(), expect=expect).stdout.decode()
+
+    def submit(self, job, wait=60):
+        """Returns the receipt, or the id with wait=0."""
+        said = self.tool("submit", "--wait", str(wait), stdin=json.dumps(job))
+        return json.loads(said) if wait else said.strip()
+
+    def job(self, repository, name="j1", edits=None, **more):
+        return {"id": name, "repository": str(repository), "ref": "main",
+                "edits": edits or PATCH.format("a.txt", "one", "ONE"), "reason": f"job {name}", **more}
+
+    def commit_at(self, repository, date, parents, branch="main", message="x"):
+        """Adds a commit without a change to a branch of a bare repository, with this committer date."""
+        words = ["-c", "user.name=p", "-c", "user.email=p@q", "commit-tree", "main^{tree}", "-m", message]
+        parents = [word for parent in parents for word in ("-p", parent)]
+        environment = {**os.environ, **self.environment, "HOME": str(self.scratch), "GIT_COMMITTER_DATE": date}
+        made = subprocess.run(["git", *words, *parents], cwd=repository, env=environment, capture_output=True, check=True)
+        commit = made.stdout.decode().strip()
+        self.git("update-ref", f"refs/heads/{branch}", commit, folder=repository)
+        return commit
+
+    def forget_jobs(self):
+        """Removes the queue and the receipts: only commits then tell which jobs were done."""
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        for stream in ("KV_galley-receipts", "GALLEY_JOBS"):
+            self.assertTrue(client.request(f"$JS.API.STREAM.DELETE.{stream}", b"")["success"])
+
+    def history(self, repository):
+        """Returns the job of each commit of main after the first, oldest first."""
+        told = self.git("log", "--reverse", "--format=%(trailers:key=Galley-Session,valueonly,separator=)", "main",
+                        folder=repository)
+        return told.split("\n")[1:-1]
+
+
+class Jobs(JobCase):
+    def test_a_job_is_one_commit_that_is_pushed(self):
+        repository = self.make_repository()
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        progress = client.subscribe("galley.progress.j1")
+        self.start_worker()
+        receipt = self.submit(self.job(repository))
+        self.assertEqual((receipt["outcome"], receipt["attempts"]), ("committed", 1), receipt)
+        self.assertEqual(self.git("rev-parse", "main", folder=repository).strip(), receipt["commit"])
+        self.assertEqual(self.git("show", "main:a.txt", folder=repository), "ONE\n")
+        self.assertEqual(self.git("log", "-1", "--format=%s;%(trailers:key=Galley-Agent,valueonly,separator=)", folder=repository),
+                         "job j1;worker\n")
+        self.assertEqual(self.history(repository), ["job-j1"])
+        self.git("fsck", "--strict", folder=repository)
+        self.assertEqual([client.next(progress)[2] for _ in range(2)], [b"staging", b"pushing"])
+        self.assertEqual(json.loads(self.tool("jobs", "j1")), receipt)
+        self.assertEqual([json.loads(line) for line in self.tool("jobs").splitlines()], [receipt])
+
+    def test_the_same_job_is_done_once(self):
+        repository = self.make_repository()
+        first = self.start_worker()
+        receipt = self.submit(self.job(repository))
+        self.assertEqual(self.submit(self.job(repository)), receipt)
+        self.forget_jobs()
+        self.end(first)
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository)), receipt)
+        self.assertEqual(self.history(repository), ["job-j1"])
+
+    def test_wrong_clocks_do_not_hide_an_earlier_delivery(self):
+        again = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n one\n+more\n"
+        repositories = {name: self.make_repository(name) for name in ("row", "merged")}
+        first = self.start_worker()
+        jobs = {name: self.job(at, name, again) for name, at in repositories.items()}
+        receipts = {name: self.submit(job) for name, job in jobs.items()}
+        # The longest row of old commits that the search passes.
+        for _ in range(99):
+            self.commit_at(repositories["row"], "2001-01-01T00:00:00Z", ["main"])
+        # git's own order shows an old commit last, below this merge, after a whole history.
+        bare = repositories["merged"]
+        side = "main~1"
+        for year in range(2010, 2025):
+            for month in range(1, 13):
+                side = self.commit_at(bare, f"{year}-{month:02}-01T00:00:00Z", [side], branch="side")
+        self.commit_at(bare, "2001-01-01T00:00:00Z", ["main"])
+        self.commit_at(bare, f"{int(time.time())} +0000", ["side", "main"])
+        self.forget_jobs()
+        self.end(first)
+        self.start_worker()
+        for name, job in jobs.items():
+            with self.subTest(name):
+                self.assertEqual(self.submit(job), receipts[name])
+                self.assertEqual(self.git("show", "main:a.txt", folder=repositories[name]), "one\nmore\n")
+
+    def test_the_search_for_an_earlier_delivery_ends_in_an_old_history(self):
+        repository = self.make_repository()
+        self.commit_at(repository, "2001-01-01T00:00:00Z", ["main"], message="x\n\nGalley-Session: job-j1\n")
+        for _ in range(100):
+            self.commit_at(repository, "2010-01-01T00:00:00Z", ["main"])
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+
+    def test_calls_of_tools_are_staged_together(self):
+        repository = self.make_repository()
+        self.start_worker()
+        calls = [{"tool": "Edit", "args": {"file_path": "a.txt", "old_string": "one", "new_string": "ONE"}},
+                 {"tool": "Write", "args": {"file_path": "new/c.txt", "content": "c\n"}}]
+        job = self.job(repository, calls=calls)
+        del job["edits"]
+        self.assertEqual(self.submit({**job, "agent": "fixer"})["outcome"], "committed")
+        self.assertIn("Galley-Agent: fixer\n", self.git("log", "-1", "--format=%B", folder=repository))
+        self.assertEqual(self.git("show", "main:new/c.txt", folder=repository), "c\n")
+        calls[0]["args"] |= {"old_string": "ONE", "new_string": "1"}
+        calls[1]["args"]["file_path"] = "../c.txt"
+        refused = self.submit({**job, "id": "j2", "calls": calls})
+        self.assertEqual((refused["outcome"], refused["reason"]), ("refused", "path.outside"), refused)
+        self.assertEqual(self.history(repository), ["job-j1"])
+
+    def test_refusals_name_their_reason_and_change_nothing(self):
+        repository = self.make_repository()
+        self.git("clone", "-q", "--bare", repository, self.scratch / "foreign.git")
+        (self.scratch / "rules.toml").write_text('[[policy.rule]]\nname = "no b"\npaths = ["b.txt"]\ndecision = "deny"\n')
+        self.start_worker(f'galley_toml = "{self.scratch}/rules.toml"\n')
+        cases = (
+            (self.job(repository, "misfit", PATCH.format("a.txt", "seven", "x")), "refused", "patch.context_not_found"),
+            (self.job(repository, "denied", PATCH.format("b.txt", "two", "x")), "refused", "gate.policy_denied"),
+            (self.job(self.scratch / "foreign.git", "foreign"), "refused", "job.repository"),
+            (self.job(f"{self.repositories}/../foreign.git", "escape"), "refused", "job.repository"),
+            (self.job(f"ext::sh -c 'touch {self.scratch}/run'", "program"), "refused", "job.repository"),
+            (self.job(repository, "nobranch", ref="other"), "refused", "git.no_such_branch"),
+            (self.job(repository, "oddbranch", ref="--upload-pack=x"), "refused", "git.no_such_branch"),
+            (self.job(repository, "nobranch2", ref="a..b"), "refused", "git.not_a_branch"),
+            (self.job(repository, "base", base="0" * 40), "conflict", "job.base_is_missing"),
+        )
+        before = self.git("rev-parse", "main", folder=repository)
+        for job, outcome, reason in cases:
+            with self.subTest(job["id"]):
+                receipt = self.submit(job)
+                self.assertEqual((receipt["outcome"], receipt["reason"]), (outcome, reason), receipt)
+                self.assertTrue(receipt["message"])
+        self.assertEqual(self.git("rev-parse", "main", folder=repository), before)
+        self.assertFalse((self.scratch / "run").exists())
+        done = self.job(repository, "again", PATCH.format("a.txt", "one", "one"))
+        self.assertEqual(self.submit(done)["outcome"], "unchanged")
+
+    def test_a_job_that_cannot_be_read_is_refused_or_dead(self):
+        self.start_worker()
+        for wrong in ("{", "[]", '{"id": "a b"}', '{"id": "a", "repository": "x", "ref": "main"}',
+                      '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "more": 1}',
+                      '{"id": "a", "repository": "x", "ref": "main", "edits": "x", "priority": "now"}',
+                      '{"id": "a", "repository": "x", "ref": "main", "calls": [{"tool": 1, "args": {}}]}'):
+            with self.subTest(wrong):
+                self.tool("submit", stdin=wrong, expect=2)
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        client.publish("galley.jobs.high", b"\xff{")
+        client.flush()
+        until = time.monotonic() + 60
+        while not (dead := self.tool("jobs")) and time.monotonic() < until:
+            time.sleep(0.1)
+        dead = json.loads(dead)
+        self.assertEqual((dead["outcome"], dead["reason"]), ("dead", "json.syntax"), dead)
+        self.assertTrue(dead["id"].startswith("unreadable-"))
+
+    def test_a_push_that_the_repository_refuses_is_a_refusal(self):
+        repository = self.make_repository()
+        hook = repository / "hooks" / "pre-receive"
+        hook.write_text("#!/bin/sh\necho 'not on Fridays' >&2\nexit 1\n")
+        hook.chmod(0o755)
+        self.start_worker()
+        receipt = self.submit(self.job(repository))
+        self.assertEqual((receipt["outcome"], receipt["reason"]), ("refused", "push.remote_refused"), receipt)
+        self.assertIn("not on Fridays", receipt["message"])
+        hook.unlink()
+        self.assertEqual(self.submit(self.job(repository, "j2"))["outcome"], "committed")
+        self.assertEqual(self.history(repository), ["job-j2"])
+
+    def test_urgent_jobs_come_first(self):
+        repository = self.make_repository()
+        for number, priority in enumerate(("low", "normal", "high")):
+            self.submit(self.job(repository, priority, PATCH.format("a.txt", "one", str(number)), priority=priority), wait=0)
+        self.start_worker()
+        self.assertEqual(json.loads(self.tool("submit", "--wait", "60", stdin=json.dumps(self.job(repository, "low"))))["outcome"],
+                         "refused")
+        self.assertEqual(self.history(repository), ["job-high"])
+
+    def test_one_worker_has_a_cache(self):
+        worker = self.start_worker()
+        second = self.scratch / "second.toml"
+        second.write_text(f'cache = "{worker.cache}"\nrepositories = ["{self.repositories}/"]\n')
+        done = subprocess.run([support.GALLEY, "worker", "--nats", self.server.address, "--server-config", second],
+                              capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"give each worker its own", done.stderr)
+        second.write_text(f'cache = "{self.scratch}/other"\n')
+        done = subprocess.run([support.GALLEY, "worker", "--nats", self.server.address, "--server-config", second],
+                              capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(b"repositories", done.stderr)
+
+    def test_a_configuration_that_other_users_can_change_is_not_used(self):
+        file = self.scratch / "open.toml"
+        file.write_text(f'cache = "{self.scratch}/open"\nrepositories = ["{self.repositories}/"]\n')
+        file.chmod(0o664)
+        done = subprocess.run([support.GALLEY, "worker", "--nats", self.server.address, "--server-config", file],
+                              capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"chmod go-w {file}", done.stderr.decode())
+
+    def test_a_worker_that_is_told_to_end_gives_its_job_to_another(self):
+        repository = self.make_repository()
+        rules = self.scratch / "rules.toml"
+        started, gate = self.scratch / "started", self.scratch / "go"
+        rules.write_text('[[validator]]\nname = "slow"\ncommand = ["sleep", "300"]\ntimeout_ms = 300000\n')
+        worker = self.start_worker(f'galley_toml = "{rules}"\ndrain_ms = 1\n')
+        self.submit(self.job(repository), wait=0)
+        client = NatsClient(self.server.port)
+        self.addCleanup(client.close)
+        progress = client.subscribe("galley.progress.j1")
+        while client.next(progress)[2] != b"judging by slow":
+            pass
+        self.assertEqual(self.end(worker), 0)
+        self.assertFalse(started.exists() or gate.exists())
+        self.start_worker()
+        self.assertEqual(self.submit(self.job(repository))["outcome"], "committed")
+
+
+class Crashes(JobCase):
+    JOBS = 45
+
+    def test_killed_workers_and_a_restarted_server_lose_no_job_and_do_none_twice(self):
+        names = ("one", "two", "three")
+        repositories = {name: self.make_repository(name, [("count.txt", "0\n"), *((f"f{i}.txt", "old\n") for i in range(self.JOBS))])
+                        for name in names}
+        choice = random.Random(20261127)
+        expected = collections.Counter()
+        for number in range(self.JOBS):
+            name = choice.choice(names)
+            # A third of the jobs want the same line, so all but one of each repository are refused.
+            file, old, new = (("count.txt", "0", f"1 {number}") if number % 3 == 0 else (f"f{number}.txt", "old", f"new {number}"))
+            self.submit(self.job(repositories[name], f"job{number}", PATCH.format(file, old, new)), wait=0)
+            expected[name] += number % 3 != 0
+        workers = [self.start_worker() for _ in range(4)]
+        is_over = threading.Event()
+        killed = []
+
+        def kill_some():
+            while not is_over.wait(choice.uniform(0.1, 0.6)) and len(killed) < 12:
+                at = choice.randrange(len(workers))
+                self.end(workers[at], signal.SIGKILL)
+                killed.append(at)
+                workers[at] = self.start_worker(cache=workers[at].cache)
+                if len(killed) == 6:
+                    self.server = self.server.restarted()
+
+        killer = threading.Thread(target=kill_some)
+        killer.start()
+        self.addCleanup(killer.join)
+        self.addCleanup(is_over.set)
+        until = time.monotonic() + 240
+        receipts = {}
+        while len(receipts) < self.JOBS and time.monotonic() < until:
+            done = self.galley("jobs", "--nats", self.server.address)
+            if done.returncode == 0:
+                told = [json.loads(line) for line in done.stdout.decode().splitlines()]
+                receipts = {receipt["id"]: receipt for receipt in told}
+            time.sleep(0.5)
+        is_over.set()
+        killer.join()
+        self.assertEqual(len(receipts), self.JOBS, sorted(receipts))
+        committed = collections.defaultdict(list)
+        for name, repository in repositories.items():
+            self.git("fsck", "--strict", folder=repository)
+            sessions = self.history(repository)
+            self.assertEqual(len(sessions), len(set(sessions)), "a job was done twice")
+            self.assertEqual(self.git("log", "--merges", "--format=%H", "main", folder=repository), "")
+            for session, commit in zip(sessions, self.git("log", "--reverse", "--format=%H", "main", folder=repository).split()[1:]):
+                committed[session.removeprefix("job-")].append(commit)
+            self.assertIn(len(sessions) - expected[name], (0, 1), [r for r in receipts.values() if r["outcome"] != "committed" and int(r["id"][3:]) % 3])
+        for name, receipt in receipts.items():
+            self.assertIn(receipt["outcome"], ("committed", "refused", "conflict"), receipt)
+            self.assertEqual([receipt["commit"]] if receipt["outcome"] == "committed" else [], committed[name], receipt)
+        self.assertGreater(len(killed), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
